@@ -1,0 +1,25 @@
+package process
+
+import (
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// attributes gives the child its own group, so that all of it can be killed, and has the kernel kill it when
+// we die by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine exits
+// while locked to it, which nothing here does.
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays taken.
+func awaitExit(cmd *exec.Cmd) {
+	for {
+		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if err != unix.EINTR {
+			return
+		}
+	}
+}

@@ -1,0 +1,14 @@
+//go:build !linux
+
+package process
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// attributes gives the child its own group, so that all of it can be killed.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// awaitExit returns when the child has exited. There is no portable way to leave it unreaped.
+func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }

@@ -1,0 +1,177 @@
+// Package process runs one child process: in its own process group, with its own pipes, its input
+// written while its output is read, its error output bounded, and every process of its group dead and
+// reaped when Wait returns. It knows nothing of what is said through the pipes.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options says what to start.
+type Options struct {
+	Args  []string // the program and its arguments
+	Dir   string
+	Env   []string
+	Input []byte // written to stdin, which is then closed
+	// StderrTail is how many of the last bytes of stderr are kept.
+	StderrTail int
+	// Grace is how long a descendant may hold the pipes in silence after the child itself has exited.
+	Grace time.Duration
+}
+
+// Exit says how a child ended.
+type Exit struct {
+	Code   int    // meaningful when Signal is ""
+	Signal string // such as SIGKILL, or ""
+	// Forced reports that Kill or Stop came before the child had exited by itself.
+	Forced bool
+	// Stderr is the end of what the child wrote there.
+	Stderr *Bounded
+}
+
+// OK reports whether the child exited by itself with status 0.
+func (e Exit) OK() bool { return e.Code == 0 && e.Signal == "" && !e.Forced }
+
+// Child is a started process. Read Stdout to its end, or Kill, then Wait.
+type Child struct {
+	// Stdout ends when every writer has closed it, or when a descendant has held it for the grace
+	// period after the child has exited. What is in the pipe by then is always read.
+	Stdout io.Reader
+
+	cmd    *exec.Cmd
+	stdin  *os.File
+	out    *output
+	err    *output
+	stderr *Bounded
+	exited chan struct{} // closed when the child has exited, before it is reaped
+	work   sync.WaitGroup
+
+	mu     sync.Mutex
+	forced bool
+	left   bool // exited has been noticed: from here on a signal is not what ended it
+	reaped bool
+	timer  *time.Timer
+	wait   func() Exit
+}
+
+// Start starts a child. When it returns nil, Wait must be called.
+func Start(o Options) (*Child, error) {
+	if len(o.Args) == 0 {
+		return nil, errors.New("start process: no program named")
+	}
+	cmd := exec.Command(o.Args[0], o.Args[1:]...)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, attributes()
+	p, err := openPipes()
+	if err != nil {
+		return nil, fmt.Errorf("start process: %w", err)
+	}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.inRead, p.outWrite, p.errWrite
+	if err := cmd.Start(); err != nil {
+		p.closeAll()
+		return nil, fmt.Errorf("start process: %w", err)
+	}
+	p.closeChildEnds()
+	c := &Child{cmd: cmd, stdin: p.inWrite, exited: make(chan struct{}), stderr: NewBounded(0, o.StderrTail)}
+	c.out = &output{file: p.outRead, exited: c.exited, grace: o.Grace}
+	c.err = &output{file: p.errRead, exited: c.exited, grace: o.Grace}
+	c.Stdout = c.out
+	c.wait = sync.OnceValue(c.finish)
+	c.work.Go(func() { c.feed(o.Input) })
+	c.work.Go(func() { _, _ = io.Copy(c.stderr, c.err) })
+	c.work.Go(c.watch)
+	return c, nil
+}
+
+// Pid returns the child's process id, which is also its group's.
+func (c *Child) Pid() int { return c.cmd.Process.Pid }
+
+// Kill kills the whole group at once. It may be called at any time, from any goroutine.
+func (c *Child) Kill() { c.signal(unix.SIGKILL) }
+
+// Stop asks the whole group to end and kills it if it has not ended after patience.
+func (c *Child) Stop(patience time.Duration) {
+	if !c.signal(unix.SIGTERM) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer == nil && !c.reaped {
+		c.timer = time.AfterFunc(patience, c.Kill)
+	}
+}
+
+// Wait returns once the child has exited, its stderr is read, and its whole group is dead and reaped.
+// It may be called again and answers the same.
+func (c *Child) Wait() Exit { return c.wait() }
+
+func (c *Child) finish() Exit {
+	<-c.exited
+	// Nobody reads stdin any more; this frees feed if the child never read its input.
+	c.stdin.Close()
+	c.work.Wait()
+	c.mu.Lock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	// While the leader is not reaped its pid, and so the group's id, cannot belong to anybody else.
+	_ = unix.Kill(-c.Pid(), unix.SIGKILL)
+	c.reaped = true
+	forced := c.forced
+	c.mu.Unlock()
+	_ = c.cmd.Wait() // the state below says all that the error does
+	c.out.file.Close()
+	c.err.file.Close()
+	e := Exit{Forced: forced, Stderr: c.stderr}
+	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
+		e.Signal = signalName(ws.Signal())
+	} else {
+		e.Code = ws.ExitStatus()
+	}
+	return e
+}
+
+func (c *Child) feed(input []byte) {
+	// A child that does not care for its input closes it or exits; neither is an error.
+	_, _ = c.stdin.Write(input)
+	c.stdin.Close()
+}
+
+// watch notices the exit of the leader and wakes readers that a descendant would keep waiting.
+func (c *Child) watch() {
+	awaitExit(c.cmd)
+	c.mu.Lock()
+	c.left = true
+	c.mu.Unlock()
+	close(c.exited)
+	c.out.wake()
+	c.err.wake()
+}
+
+func (c *Child) signal(s unix.Signal) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.reaped {
+		return false
+	}
+	if !c.left {
+		c.forced = true
+	}
+	_ = unix.Kill(-c.Pid(), s)
+	return true
+}
+
+func signalName(s syscall.Signal) string {
+	if name := unix.SignalName(s); name != "" {
+		return name
+	}
+	return fmt.Sprintf("signal %d", int(s))
+}
