@@ -1,0 +1,134 @@
+// Package config describes nanobot's configuration: the struct tree, its defaults, how it is
+// loaded from a file and the environment, how it is checked, and its JSON Schema.
+// It knows nothing of what the rest of the program does with the values.
+package config
+
+// Config is the whole configuration. Keys are camelCase in the file.
+//
+// The tags are the schema: a value's bounds and its description are written once, here. A field tagged
+// secret:"all" holds values that are never shown, as does every Secret. Every number has a maximum, so
+// that none can overflow what it is turned into.
+type Config struct {
+	// Schema lets an editor find the JSON Schema; it changes nothing.
+	Schema    string   `json:"$schema,omitempty" jsonschema_description:"Where an editor finds the schema of this file."`
+	Workspace string   `json:"workspace" jsonschema_description:"The agent's working folder, relative to the config file. Default: the config file's folder."`
+	Terminal  Terminal `json:"terminal" jsonschema_description:"The agent and how it is run."`
+	Channels  Channels `json:"channels" jsonschema_description:"The chat networks."`
+	HTTP      HTTP     `json:"http" jsonschema_description:"One server for the page, the API, health, metrics and Telegram's webhook."`
+	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and state."`
+	Log       Log      `json:"log" jsonschema_description:"What is logged and how."`
+
+	file     string // the file it was loaded from, absolute; "" when there was none
+	literals bool   // that file holds secrets themselves, not only references to them
+}
+
+// Terminal says what the agent is and how it is run.
+type Terminal struct {
+	// Enabled absent means on when a command is set; explicitly false switches the bot off.
+	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switch the agent on or off. Default: on when a command is set."`
+	Command      string              `json:"command" jsonschema_description:"Shell command to run; {message} is replaced by the quoted user text."`
+	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds the agent may run before it is killed."`
+	Protocol     string              `json:"protocol" jsonschema:"enum=plain,enum=rich" jsonschema_description:"How the agent's output is read: plain text in which files are found, or rich JSON lines."`
+	PassMedia    bool                `json:"passMedia" jsonschema_description:"Hand the paths of the user's files to the agent."`
+	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables of the agent."`
+	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API providers handed to the agent in the envelope, by a name of your choice."`
+	Progress     string              `json:"progress" jsonschema:"enum=edit,enum=message,enum=off" jsonschema_description:"How progress is shown: one bubble edited in place, a bubble each, or not at all."`
+	RevealErrors Reveal              `json:"revealErrors" jsonschema_description:"Who sees STDERR and exit codes: true, false, or a list of chat ids."`
+	MediaRoots   []string            `json:"mediaRoots" jsonschema_description:"Folders the agent may send files from. Default: the workspace, the user's folder and the system temp folder."`
+	Cwd          string              `json:"cwd" jsonschema_description:"The agent's working folder when it is not the workspace."`
+	Shell        string              `json:"shell" jsonschema:"minLength=1" jsonschema_description:"The shell that runs the command with -c."`
+	MaxLine      int                 `json:"maxLine" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Longest line of output in bytes; a longer one is skipped."`
+	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most bytes of plain output kept; the middle of more is left out."`
+	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also set the usual key variables, such as ANTHROPIC_API_KEY."`
+	Interactive  bool                `json:"interactive" jsonschema_description:"Keep stdin open so that a rich agent may ask questions."`
+	PassHistory  int                 `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope carries."`
+}
+
+// On reports whether the agent is to be run: switched on, or not switched off and named.
+func (t Terminal) On() bool {
+	if t.Enabled != nil {
+		return *t.Enabled
+	}
+	return t.Command != ""
+}
+
+// Provider is one API provider handed to the agent.
+type Provider struct {
+	APIKeys []Secret `json:"apiKeys" jsonschema:"required,minItems=1" jsonschema_description:"One or more keys; the agent rotates them. Also file:/path, env:NAME or cred:NAME."`
+	Models  []string `json:"models,omitempty" jsonschema_description:"Models available from this provider."`
+	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"Base URL of the API when it is not the usual one."`
+}
+
+// Channels holds one section a chat network.
+type Channels struct {
+	Telegram Telegram `json:"telegram" jsonschema_description:"The Telegram bot."`
+	Discord  Discord  `json:"discord" jsonschema_description:"The Discord bot."`
+	Web      Web      `json:"web" jsonschema_description:"The chat page."`
+}
+
+// Telegram configures the Telegram channel.
+type Telegram struct {
+	Enabled   bool     `json:"enabled" jsonschema_description:"Run this channel."`
+	Token     Secret   `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
+	APIBase   string   `json:"apiBase" jsonschema_description:"Where the Bot API lives."`
+	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups."`
+	Mode      string   `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs http.listen."`
+}
+
+// Discord configures the Discord channel.
+type Discord struct {
+	Enabled   bool     `json:"enabled" jsonschema_description:"Run this channel."`
+	Token     Secret   `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
+	APIBase   string   `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own."`
+	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in servers."`
+}
+
+// Web configures the chat page.
+type Web struct {
+	Enabled bool `json:"enabled" jsonschema_description:"Run this channel; it needs http.listen."`
+}
+
+// HTTP configures the one HTTP server.
+type HTTP struct {
+	Listen string `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
+}
+
+// Gateway configures queues, delivery and state.
+type Gateway struct {
+	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Agents at work at once."`
+	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What a message does that arrives during a turn; inject needs a rich agent."`
+	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Messages that may wait in one chat."`
+	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the gateway died."`
+	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"Which way to err when the outcome of a send is unknown."`
+	RatePerMinute int    `json:"ratePerMinute" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Messages a user may send in a minute; 0: no limit."`
+	DrainTimeout  int    `json:"drainTimeout" jsonschema:"minimum=0,maximum=86400" jsonschema_description:"Seconds running turns get to finish at shutdown."`
+	StateDir      string `json:"stateDir" jsonschema_description:"Where state is kept, relative to the workspace. Default: $STATE_DIRECTORY, or .nanobot in the workspace."`
+}
+
+// Log configures logging.
+type Log struct {
+	Level  string `json:"level" jsonschema:"enum=debug,enum=info,enum=warn,enum=error" jsonschema_description:"The least level that is logged."`
+	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"How a line looks; auto: console on a terminal and JSON elsewhere."`
+}
+
+// Default returns the configuration that an empty file means, before paths are made absolute.
+func Default() Config {
+	return Config{
+		Terminal: Terminal{
+			Timeout: 120, Protocol: "plain", PassMedia: true, Progress: "edit",
+			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
+			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
+		},
+		Channels: Channels{
+			Telegram: Telegram{AllowFrom: []string{}, APIBase: "https://api.telegram.org", Groups: "mention", Mode: "poll"},
+			Discord:  Discord{AllowFrom: []string{}, Groups: "mention"},
+		},
+		Gateway: Gateway{
+			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
+			Delivery: "atLeastOnce", DrainTimeout: 30,
+		},
+		Log: Log{Level: "info", Format: "auto"},
+	}
+}

@@ -1,0 +1,124 @@
+package config_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
+	file := `{"terminal":{"command":"file","env":{"A":"file","B":"file"},"mediaRoots":["/file"],
+		"providers":{"openai":{"models":["m"]}},"passMedia":false},
+		"channels":{"telegram":{"token":"file","allowFrom":["1"]}}}`
+	const keys = "NANOBOT_TERMINAL__PROVIDERS__openai__APIKEYS=k" // the file leaves the keys to the environment
+	for variable, got := range map[string]func(c *config.Config) (got, want any){
+		"NANOBOT_TERMINAL__COMMAND=a, b = {c}":      func(c *config.Config) (any, any) { return c.Terminal.Command, "a, b = {c}" },
+		"NANOBOT_terminal__Command=x":               func(c *config.Config) (any, any) { return c.Terminal.Command, "x" },
+		"NANOBOT_TERMINAL__COMMAND=":                func(c *config.Config) (any, any) { return c.Terminal.Command, "" },
+		"NANOBOT_TERMINAL__COMMAND=\xff":            func(c *config.Config) (any, any) { return c.Terminal.Command, "\xff" },
+		"NANOBOT_TERMINAL__ENABLED=false":           func(c *config.Config) (any, any) { return *c.Terminal.Enabled, false },
+		"NANOBOT_TERMINAL__PASSMEDIA=1":             func(c *config.Config) (any, any) { return c.Terminal.PassMedia, true },
+		"NANOBOT_TERMINAL__TIMEOUT= 7 ":             func(c *config.Config) (any, any) { return c.Terminal.Timeout, 7 },
+		"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x":     func(c *config.Config) (any, any) { return string(c.Channels.Telegram.Token), "1:x" },
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=2,3": func(c *config.Config) (any, any) { return c.Channels.Telegram.AllowFrom, []string{"2", "3"} },
+		`NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=["2", "3",]`: func(c *config.Config) (any, any) {
+			return c.Channels.Telegram.AllowFrom, []string{"2", "3"}
+		},
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return c.Channels.Telegram.AllowFrom, []string{} },
+		"NANOBOT_TERMINAL__REVEALERRORS=false":       func(c *config.Config) (any, any) { return c.Terminal.RevealErrors, config.Reveal{} },
+		"NANOBOT_TERMINAL__REVEALERRORS=1, cli:main": func(c *config.Config) (any, any) { return c.Terminal.RevealErrors.Chats, []string{"1", "cli:main"} },
+		"NANOBOT_TERMINAL__ENV__A=":                  func(c *config.Config) (any, any) { return c.Terminal.Env, map[string]string{"A": "", "B": "file"} },
+		"NANOBOT_TERMINAL__ENV__my.Key__with_all=x":  func(c *config.Config) (any, any) { return c.Terminal.Env["my.Key__with_all"], "x" },
+		"NANOBOT_TERMINAL__ENV___X=x":                func(c *config.Config) (any, any) { return c.Terminal.Env["_X"], "x" },
+		`NANOBOT_TERMINAL__ENV={"C":"x"}`: func(c *config.Config) (any, any) {
+			return c.Terminal.Env, map[string]string{"A": "file", "B": "file", "C": "x"}
+		},
+		"NANOBOT_TERMINAL__PROVIDERS__openai__APIKEYS=a,b": func(c *config.Config) (any, any) {
+			return c.Terminal.Providers["openai"], config.Provider{APIKeys: []config.Secret{"a", "b"}, Models: []string{"m"}}
+		},
+		`NANOBOT_TERMINAL__PROVIDERS__My.Own__Service={"apiKeys":["a"]}`: func(c *config.Config) (any, any) {
+			return c.Terminal.Providers["My.Own__Service"], config.Provider{APIKeys: []config.Secret{"a"}}
+		},
+		"NANOBOT_TERMINAL__PROVIDERS__My.Own__Service__apikeys=a": func(c *config.Config) (any, any) {
+			return c.Terminal.Providers["My.Own__Service"], config.Provider{APIKeys: []config.Secret{"a"}}
+		},
+		`NANOBOT_LOG={"level":"debug"}`: func(c *config.Config) (any, any) { return c.Log, config.Log{Level: "debug", Format: "auto"} },
+	} {
+		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable})
+		if err != nil {
+			t.Errorf("%s: %v", variable, err)
+			continue
+		}
+		if got, want := got(c); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %#v, want %#v", variable, got, want)
+		}
+	}
+}
+
+func TestTheMoreSpecificVariableWinsWhateverTheOrder(t *testing.T) {
+	whole, part := `NANOBOT_TERMINAL={"timeout":1,"command":"whole"}`, "NANOBOT_TERMINAL__TIMEOUT=2"
+	for range 20 {
+		for _, environ := range [][]string{{whole, part}, {part, whole}} {
+			if c := load(t, `{}`, environ...); c.Terminal.Timeout != 2 || c.Terminal.Command != "whole" {
+				t.Fatalf("timeout %d, command %q", c.Terminal.Timeout, c.Terminal.Command)
+			}
+		}
+	}
+}
+
+func TestReservedVariablesAreLeftAlone(t *testing.T) {
+	load(t, `{}`, "NANOBOT_CONFIG=/etc/x.json", "NANOBOT_PORT=tcp://10.0.0.1:80", "NANOBOT_PORT_80_TCP=x",
+		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_")
+}
+
+func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
+	for name, test := range map[string]struct {
+		file    string
+		environ []string
+		want    string
+	}{
+		"type":    {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=abc"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number (got "abc")`},
+		"bounds":  {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=0"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be at least 1 (got 0)`},
+		"too big": {`{}`, []string{"NANOBOT_TERMINAL__TIMEOUT=99999999999999999999"}, `NANOBOT_TERMINAL__TIMEOUT: terminal.timeout: must be a whole number (got "99999999999999999999")`},
+		"word":    {`{}`, []string{"NANOBOT_LOG__LEVEL=warning"}, `NANOBOT_LOG__LEVEL: log.level: must be "debug", "info", "warn" or "error" (got "warning"; did you mean "warn"?)`},
+		"bool":    {`{}`, []string{"NANOBOT_CHANNELS__WEB__ENABLED=yes"}, `NANOBOT_CHANNELS__WEB__ENABLED: channels.web.enabled: must be true or false (got "yes")`},
+		"list":    {`{}`, []string{"NANOBOT_TERMINAL__MEDIAROOTS=[1,"}, `NANOBOT_TERMINAL__MEDIAROOTS: terminal.mediaRoots: must be a list (got "[1,")`},
+		"element": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=[5]"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[0]: must be a string in quotes (got 5)`},
+		"object":  {`{}`, []string{`NANOBOT_CHANNELS={"telegram":{"token":"x"`}, `NANOBOT_CHANNELS: channels: must be an object (got a string)`},
+		"in an object": {`{}`, []string{`NANOBOT_TERMINAL={"comand":"x","timeout":0}`},
+			"NANOBOT_TERMINAL: terminal.comand: unknown key (did you mean \"command\"?)\n" +
+				"NANOBOT_TERMINAL: terminal.timeout: must be at least 1 (got 0)"},
+		"combination": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ENABLED=true"}, `NANOBOT_CHANNELS__TELEGRAM__ENABLED: channels.telegram.token: must be set, because channels.telegram.enabled is true`},
+		"missing":     {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__MODELS=m"}, `NANOBOT_TERMINAL__PROVIDERS__a__MODELS: terminal.providers.a.apiKeys: must be set`},
+		"not an id":   {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=1,bob"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[1]: must be a numeric user id or "*" (got "bob"; user names are not identities)`},
+		"token":       {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=a b"}, `NANOBOT_CHANNELS__TELEGRAM__TOKEN: channels.telegram.token: must not contain spaces, line ends or invisible characters (got a string)`},
+		"env name":    {`{}`, []string{"NANOBOT_TERMINAL__ENV__=x"}, `NANOBOT_TERMINAL__ENV__: terminal.env."": the name of a variable must not be empty or contain "="`},
+
+		"misspelt":            {`{}`, []string{"NANOBOT_TERMINAL__COMAND=x"}, `NANOBOT_TERMINAL__COMAND: unknown setting (did you mean NANOBOT_TERMINAL__COMMAND?)`},
+		"snake case":          {`{}`, []string{"NANOBOT_TERMINAL__PASS_MEDIA=x"}, `NANOBOT_TERMINAL__PASS_MEDIA: unknown setting (did you mean NANOBOT_TERMINAL__PASSMEDIA?)`},
+		"one underscore":      {`{}`, []string{"NANOBOT_CHANNELS_TELEGRAM_TOKEN=x"}, `NANOBOT_CHANNELS_TELEGRAM_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
+		"section left out":    {`{}`, []string{"NANOBOT_TELEGRAM_TOKEN=x"}, `NANOBOT_TELEGRAM_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
+		"ambiguous":           {`{}`, []string{"NANOBOT_TOKEN=x"}, `NANOBOT_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN or NANOBOT_CHANNELS__DISCORD__TOKEN?)`},
+		"too deep":            {`{}`, []string{"NANOBOT_LOG__LEVEL__X=x"}, `NANOBOT_LOG__LEVEL__X: unknown setting (did you mean NANOBOT_LOG__LEVEL?)`},
+		"nothing like it":     {`{}`, []string{"NANOBOT_XYZZY=x"}, `NANOBOT_XYZZY: unknown setting`},
+		"no name at all":      {`{}`, []string{"NANOBOT_=x"}, `NANOBOT_: unknown setting`},
+		"in a provider":       {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__APIKEY=x"}, `NANOBOT_TERMINAL__PROVIDERS__a__APIKEY: unknown setting (did you mean NANOBOT_TERMINAL__PROVIDERS__a__APIKEYS?)`},
+		"provider as a value": {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a=sk-1"}, `NANOBOT_TERMINAL__PROVIDERS__a: terminal.providers.a: must be an object (got a string)`},
+
+		"twice": {`{}`, []string{"NANOBOT_LOG__LEVEL=info", "NANOBOT_log__level=warn"}, `NANOBOT_log__level: log.level: is also set by NANOBOT_LOG__LEVEL`},
+
+		"covers a wrong file": {`{"terminal":"x"}`, []string{"NANOBOT_TERMINAL__TIMEOUT=5"}, `FILE:1:13: terminal: must be an object (got a string)`},
+		"both": {"{\n\"log\":{\"level\":1}}", []string{"NANOBOT_LOG__FORMAT=x", "NANOBOT_X=y"},
+			"FILE:2:16: log.level: must be a string in quotes (got 1)\n" +
+				"NANOBOT_LOG__FORMAT: log.format: must be \"auto\", \"console\" or \"json\" (got \"x\")\nNANOBOT_X: unknown setting"},
+		"and a syntax error": {`{`, []string{"NANOBOT_X=y"}, "FILE:1:1: this \"{\" is never closed\nNANOBOT_X: unknown setting"},
+	} {
+		path := write(t, test.file)
+		got := strings.ReplaceAll(mistakesOf(t, path, test.environ).Error(), path, "FILE")
+		if got != test.want {
+			t.Errorf("%s:\ngot  %s\nwant %s", name, got, test.want)
+		}
+	}
+}

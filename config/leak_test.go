@@ -1,0 +1,91 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+const canaryNumber = 8675309123
+
+// secretPlaces are the keys at which, or in whose place, somebody may write a secret.
+var secretPlaces = []string{
+	"channels.telegram.token", "channels.discord.token", "terminal.env.NAME", "terminal.providers.name.apiKeys",
+	"terminal.providers.name.apiKeys.0", "terminal.providers.name.models", "terminal.providers.name.models.0",
+	"terminal.providers.name.baseUrl", "terminal.providers.name", "terminal.providers", "terminal.env",
+	"terminal", "channels", "channels.telegram", "channels.discord", "channels.web", "telegram", "token",
+	"channels.telegram.tokn", "channels.telegram.apiKeys", "terminal.apiKeys", "providers", "env.NAME",
+	"terminal.providers.name.apikeys", "terminal.providers.name.key",
+}
+
+// plants are forms in which a secret may stand there.
+var plants = []any{
+	canary, canary + " \n", "env:" + canary + "\x00", canaryNumber, -canaryNumber, 0.5 + canaryNumber,
+	[]any{canary}, []any{canaryNumber}, []any{[]any{canary}}, []any{map[string]any{"a": canary}},
+	map[string]any{"a": canary}, map[string]any{"a": canaryNumber}, "//" + canary + ":x@y",
+}
+
+func TestNoMistakeEverShowsASecret(t *testing.T) {
+	for _, place := range secretPlaces {
+		for _, plant := range plants {
+			text, err := json.Marshal(planted(strings.Split(place, "."), plant))
+			if err != nil {
+				t.Fatal(err)
+			}
+			hides(t, string(text), nil)
+			value, isString := plant.(string)
+			if !isString {
+				b, _ := json.Marshal(plant)
+				value = string(b)
+			}
+			name := "NANOBOT_" + strings.ReplaceAll(place, ".", "__")
+			hides(t, `{}`, []string{name + "=" + value})
+			if isString {
+				hides(t, `{}`, []string{name + "={" + value})
+				hides(t, `{}`, []string{name + "=[" + value})
+			}
+		}
+	}
+}
+
+func TestNoBrokenFileShowsASecret(t *testing.T) {
+	text := fmt.Sprintf(`{"channels":{"telegram":{"token":%q},"discord":{"token":%d}},"terminal":{"env":{"A":%q},
+		"providers":{"p":{"apiKeys":[%[1]q, %[2]d],"baseUrl":%[1]q}}}}`, canary, canaryNumber, canary)
+	extras := []string{`"`, `\`, "\n", "\t", "\x00", "\xff", "'", "{", "]", ",", ":", "//", "/*", "#", "x"}
+	for i := range text {
+		hides(t, text[:i], nil)
+		hides(t, text[:i]+text[i+1:], nil)
+		for j := range 2 {
+			hides(t, text[:i]+extras[(2*i+j)%len(extras)]+text[i:], nil)
+		}
+	}
+}
+
+// planted wraps a value in the objects and lists of its path.
+func planted(path []string, value any) any {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == "0" {
+			value = []any{value}
+		} else {
+			value = map[string]any{path[i]: value}
+		}
+	}
+	return value
+}
+
+// hides loads a configuration and looks for the secret in the error and in the warnings.
+func hides(t *testing.T, text string, environ []string) {
+	t.Helper()
+	out := ""
+	if c, err := config.Load(write(t, text), environ); err != nil {
+		out = fmt.Sprintf("%v %+v %#v", err, err, err)
+	} else {
+		out = fmt.Sprint(c.Warnings())
+	}
+	if strings.Contains(out, canary) || strings.Contains(out, fmt.Sprint(canaryNumber)) {
+		t.Errorf("%s %q:\n%s", text, environ, out)
+	}
+}

@@ -1,0 +1,233 @@
+package config_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+// write puts a config file into a folder of its own.
+func write(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, text string, environ ...string) *config.Config {
+	t.Helper()
+	c, err := config.Load(write(t, text), environ)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
+	c := load(t, `{}`)
+	got, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Dir(c.File())
+	want := `{"workspace":"FOLDER",` +
+		`"terminal":{"command":"","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
+		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
+		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"passHistory":0},` +
+		`"channels":{"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
+		`"groups":"mention","mode":"poll"},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
+		`"groups":"mention"},"web":{"enabled":false}},"http":{"listen":""},` +
+		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
+		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
+		`"log":{"level":"info","format":"auto"}}`
+	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if c.Terminal.Enabled != nil || c.Terminal.On() {
+		t.Error("the terminal is on without a command")
+	}
+}
+
+func TestTheTerminalIsOnWhenACommandIsSetUnlessSwitchedOff(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"terminal":{"command":"x"}}`:                       true,
+		`{"terminal":{"command":"x","enabled":true}}`:        true,
+		`{"terminal":{"command":"x","enabled":false}}`:       false,
+		`{"terminal":{"enabled":false}}`:                     false,
+		`{"terminal":{"command":""}}`:                        false,
+		"// a comment\n{\"terminal\":{\"command\":\"x\",},}": true,
+	} {
+		if got := load(t, text).Terminal.On(); got != want {
+			t.Errorf("%s: on = %v", text, got)
+		}
+	}
+}
+
+func TestCommentsTrailingCommasByteOrderMarksAndLineEndsAreTolerated(t *testing.T) {
+	for name, text := range map[string]string{
+		"comments":        "// one\n{ /* two */ \"terminal\": { // three\n\"timeout\": 7 } } // four",
+		"trailing commas": `{"terminal":{"timeout":7,"mediaRoots":["/a",],},}`,
+		"BOM and CRLF":    "\ufeff{\r\n\"terminal\": {\r\n\"timeout\": 7\r\n}}\r\n",
+		"whole floats":    `{"terminal":{"timeout":7.0}}`,
+		"exponents":       `{"terminal":{"timeout":70e-1}}`,
+		"slash in string": `{"terminal":{"timeout":7,"command":"a // b /* c"}}`,
+		"deep enough":     `{"terminal":{"timeout":7,"providers":{"a":{"apiKeys":["x"]}}}}`,
+	} {
+		if c := load(t, text); c.Terminal.Timeout != 7 {
+			t.Errorf("%s: timeout %d", name, c.Terminal.Timeout)
+		}
+	}
+}
+
+func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
+	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, _ := filepath.Abs("testdata/good")
+	on := true
+	want := config.Config{
+		Schema: "./config.schema.json", Workspace: folder,
+		Terminal: config.Terminal{
+			Enabled: &on, Command: "./agent {message}", Timeout: 120, Protocol: "rich",
+			Env:       map[string]string{"My.Key": "1", "lower_case": "2", "camelCase": "3"},
+			Providers: map[string]config.Provider{"my.service": {APIKeys: []config.Secret{"cred:service"}}},
+			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
+			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
+			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
+		},
+		Channels: config.Channels{
+			Telegram: config.Telegram{
+				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
+				APIBase: "https://api.telegram.org", Groups: "all", Mode: "webhook",
+			},
+			Discord: config.Discord{
+				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off",
+			},
+			Web: config.Web{Enabled: true},
+		},
+		HTTP: config.HTTP{Listen: "[::1]:8080"},
+		Gateway: config.Gateway{
+			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
+			RatePerMinute: 6, StateDir: filepath.Join(folder, "state"),
+		},
+		Log: config.Log{Level: "debug", Format: "json"},
+	}
+	for i := range reflect.TypeOf(want).NumField() {
+		field := reflect.TypeOf(want).Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		got, want := reflect.ValueOf(*c).Field(i).Interface(), reflect.ValueOf(want).Field(i).Interface()
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %+v\nwant %+v", field.Name, got, want)
+		}
+	}
+	if got := string(c.Channels.Telegram.Token); got != string(want.Channels.Telegram.Token) {
+		t.Errorf("token reference %q", got)
+	}
+}
+
+func TestUserKeysSurviveUntouched(t *testing.T) {
+	c := load(t, `{"terminal":{
+		"env": {"A.B": "1", "a_b": "2", "aB": "3", "A__B": "4", "ünï": "6", "a\u001fb": "7"},
+		"providers": {"my.service": {"apiKeys": ["x"]}, "My_Service": {"apiKeys": ["y"]}, "my": {"apiKeys": ["z"]}}
+	}}`, "NANOBOT_TERMINAL__TIMEOUT=1")
+	wantEnv := map[string]string{"A.B": "1", "a_b": "2", "aB": "3", "A__B": "4", "ünï": "6", "a\x1fb": "7"}
+	if !reflect.DeepEqual(c.Terminal.Env, wantEnv) {
+		t.Errorf("env %q", c.Terminal.Env)
+	}
+	for name, key := range map[string]string{"my.service": "x", "My_Service": "y", "my": "z"} {
+		if p := c.Terminal.Providers[name]; len(p.APIKeys) != 1 || string(p.APIKeys[0]) != key {
+			t.Errorf("provider %s: %v", name, p)
+		}
+	}
+	if len(c.Terminal.Providers) != 3 {
+		t.Errorf("%d providers", len(c.Terminal.Providers))
+	}
+}
+
+func TestPathsAreMadeAbsolute(t *testing.T) {
+	for name, test := range map[string]struct {
+		text                       string
+		environ                    []string
+		workspace, cwd, media, dir string // F stands for the file's folder
+	}{
+		"defaults":        {`{}`, nil, "F", "", "", "F/.nanobot"},
+		"relative":        {`{"workspace":"w","terminal":{"cwd":"c","mediaRoots":["m/../n"]},"gateway":{"stateDir":"s"}}`, nil, "F/w", "F/w/c", "F/w/n", "F/w/s"},
+		"absolute":        {`{"workspace":"/w","terminal":{"cwd":"/c","mediaRoots":["/m"]},"gateway":{"stateDir":"/s"}}`, nil, "/w", "/c", "/m", "/s"},
+		"home":            {`{"workspace":"~/w","terminal":{"cwd":"~","mediaRoots":["~/m"]},"gateway":{"stateDir":"~/s"}}`, []string{"HOME=/h"}, "/h/w", "/h", "/h/m", "/h/s"},
+		"not home":        {`{"workspace":"~w","terminal":{"cwd":"~x/c"}}`, []string{"HOME=/h"}, "F/~w", "F/~w/~x/c", "", "F/~w/.nanobot"},
+		"systemd":         {`{}`, []string{"STATE_DIRECTORY=/var/lib/nanobot:/var/lib/other"}, "F", "", "", "/var/lib/nanobot"},
+		"file over unit":  {`{"gateway":{"stateDir":"s"}}`, []string{"STATE_DIRECTORY=/var/lib/nanobot"}, "F", "", "", "F/s"},
+		"empty unit":      {`{}`, []string{"STATE_DIRECTORY="}, "F", "", "", "F/.nanobot"},
+		"by the variable": {`{"workspace":"x"}`, []string{"NANOBOT_WORKSPACE=y"}, "F/y", "", "", "F/y/.nanobot"},
+	} {
+		c := load(t, test.text, test.environ...)
+		folder := filepath.Dir(c.File())
+		media := ""
+		if len(c.Terminal.MediaRoots) > 0 {
+			media = c.Terminal.MediaRoots[0]
+		}
+		got := []string{c.Workspace, c.Terminal.Cwd, media, c.Gateway.StateDir}
+		want := []string{test.workspace, test.cwd, test.media, test.dir}
+		for i := range want {
+			if rest, ok := strings.CutPrefix(want[i], "F"); ok {
+				want[i] = folder + rest
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", name, got, want)
+		}
+	}
+}
+
+func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
+	path := write(t, `{}`)
+	t.Chdir(filepath.Dir(path))
+	here, _ := os.Getwd()
+	c, err := config.Load("config.json", nil)
+	if err != nil || c.Workspace != here || c.File() != filepath.Join(here, "config.json") {
+		t.Errorf("%v, workspace %s", err, c.Workspace)
+	}
+}
+
+func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
+	t.Chdir(t.TempDir())
+	here, _ := os.Getwd()
+	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Workspace != here || c.Gateway.StateDir != filepath.Join(here, "s") || c.Terminal.Command != "cat" || c.File() != "" {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestFileReferencesStartFromTheConfigFilesFolder(t *testing.T) {
+	c := load(t, `{"workspace":"w","terminal":{"providers":{"a":{"apiKeys":["file:k","file:~/k","file:/k","env:K"]}}},
+		"channels":{"telegram":{"token":"file:t"}}}`, "HOME=/h")
+	folder := filepath.Dir(c.File())
+	want := []config.Secret{config.Secret("file:" + folder + "/k"), "file:/h/k", "file:/k", "env:K"}
+	if got := c.Terminal.Providers["a"].APIKeys; !reflect.DeepEqual(got, want) {
+		t.Errorf("keys %q", []string{string(got[0]), string(got[1]), string(got[2]), string(got[3])})
+	}
+	if got := string(c.Channels.Telegram.Token); got != "file:"+folder+"/t" {
+		t.Errorf("token %q", got)
+	}
+}
+
+func BenchmarkLoad(b *testing.B) {
+	for b.Loop() {
+		if _, err := config.Load("testdata/good/everything.json", nil); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

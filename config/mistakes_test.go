@@ -1,0 +1,147 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/tailscale/hujson"
+
+	"nanobot/config"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestEveryMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(t *testing.T) {
+	t.Chdir("testdata/mistakes")
+	cases, err := filepath.Glob("*.json")
+	if err != nil || len(cases) == 0 {
+		t.Fatal("no cases", err)
+	}
+	for _, file := range cases {
+		t.Run(strings.TrimSuffix(file, ".json"), func(t *testing.T) {
+			got := mistakesOf(t, file, nil).Error() + "\n"
+			if strings.Contains(got, "secret") && !strings.Contains(file, "secret") {
+				t.Errorf("shows a secret:\n%s", got)
+			}
+			golden := strings.TrimSuffix(file, ".json") + ".txt"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got != string(want) {
+				t.Errorf("got:\n%s\nwant:\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestTheSchemaAloneRejectsEveryWrongShapeAndNothingElse(t *testing.T) {
+	schema := compile(t)
+	cases, _ := filepath.Glob("testdata/mistakes/*.json")
+	for _, file := range cases {
+		kind, _, _ := strings.Cut(filepath.Base(file), "-")
+		if kind == "syntax" {
+			continue
+		}
+		err := schema.Validate(standard(t, file))
+		if rejected := err != nil; rejected != (kind == "shape") {
+			t.Errorf("%s: the schema says %v", file, err)
+		}
+	}
+}
+
+func TestGoodConfigurationsLoadAndSatisfyTheSchema(t *testing.T) {
+	files, _ := filepath.Glob("testdata/good/*.json")
+	if len(files) == 0 {
+		t.Fatal("no cases")
+	}
+	err := filepath.WalkDir("../deploy/examples", func(path string, _ os.DirEntry, err error) error {
+		if filepath.Base(path) == "config.json" {
+			files = append(files, path)
+		}
+		if errors.Is(err, os.ErrNotExist) {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := compile(t)
+	for _, file := range files {
+		if err := schema.Validate(standard(t, file)); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+		if _, err := config.Load(file, nil); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+}
+
+// mistakesOf loads a configuration that must be refused.
+func mistakesOf(t *testing.T, file string, environ []string) config.Mistakes {
+	t.Helper()
+	c, err := config.Load(file, environ)
+	if err == nil {
+		t.Fatalf("loaded without a complaint: %+v", c)
+	}
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) || len(mistakes) == 0 {
+		t.Fatalf("%T is not Mistakes: %v", err, err)
+	}
+	if c != nil {
+		t.Error("a configuration came with the mistakes")
+	}
+	return mistakes
+}
+
+// compile compiles the published schema the way any other program would.
+func compile(t *testing.T) *jsonschema.Schema {
+	t.Helper()
+	b, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(b)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource("schema.json", doc); err != nil {
+		t.Fatal(err)
+	}
+	s, err := c.Compile("schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// standard reads a config file without the package under test.
+func standard(t *testing.T, file string) any {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err = hujson.Standardize([]byte(strings.TrimPrefix(string(b), "\ufeff") + "\n"))
+	if err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	var v any
+	if err := json.Unmarshal([]byte(strings.ReplaceAll(string(b), "1e999999999", "1e300")), &v); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	return v
+}

@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// File returns the absolute path of the file that the configuration was loaded from, or "".
+func (c *Config) File() string { return c.file }
+
+// settle makes every path absolute and fills in what depends on where the file is.
+func (c *Config) settle(path string, environ []string) error {
+	abs, err := filepath.Abs(path) // of "": the current folder
+	if err != nil {
+		return fmt.Errorf("find the current folder: %w", err)
+	}
+	folder := abs
+	if path != "" {
+		c.file, folder = abs, filepath.Dir(abs)
+	}
+	home := lookup(environ, "HOME")
+	c.Workspace = absolute(folder, c.Workspace, home)
+	if c.Terminal.Cwd != "" {
+		c.Terminal.Cwd = absolute(c.Workspace, c.Terminal.Cwd, home)
+	}
+	for i, root := range c.Terminal.MediaRoots {
+		c.Terminal.MediaRoots[i] = absolute(c.Workspace, root, home)
+	}
+	if c.Gateway.StateDir == "" {
+		// systemd lists several when StateDirectory= does.
+		c.Gateway.StateDir, _, _ = strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":")
+	}
+	if c.Gateway.StateDir == "" {
+		c.Gateway.StateDir = ".nanobot"
+	}
+	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
+	if c.Channels.Telegram.APIBase == "" {
+		c.Channels.Telegram.APIBase = Default().Channels.Telegram.APIBase
+	}
+	c.settleSecrets(folder, home)
+	return nil
+}
+
+// settleSecrets makes file: references absolute.
+func (c *Config) settleSecrets(folder, home string) {
+	secrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
+		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
+			v.SetString("file:" + absolute(folder, name, home))
+		}
+	})
+}
+
+// absolute resolves a path from a folder, and ~ from the home folder if there is one.
+func absolute(folder, path, home string) string {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && home != "" && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(home, rest)
+	}
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(folder, path)
+}
+
+// lookup finds a variable in a list such as os.Environ's.
+func lookup(environ []string, name string) string {
+	for _, entry := range environ {
+		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

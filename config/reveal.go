@@ -1,0 +1,45 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Reveal says which chats see STDERR, exit codes and other internals: all, none, or those listed.
+type Reveal struct {
+	All   bool
+	Chats []string
+}
+
+// To reports whether the chat with this id or key (channel:chat_id) sees internals.
+func (r Reveal) To(id, key string) bool {
+	return r.All || slices.Contains(r.Chats, id) || slices.Contains(r.Chats, key)
+}
+
+// UnmarshalJSON reads true, false or a list of chat ids.
+func (r *Reveal) UnmarshalJSON(b []byte) error {
+	*r = Reveal{}
+	if json.Unmarshal(b, &r.All) == nil || json.Unmarshal(b, &r.Chats) == nil {
+		return nil
+	}
+	return errors.New("must be true, false or a list of chat ids")
+}
+
+// MarshalJSON writes what UnmarshalJSON reads.
+func (r Reveal) MarshalJSON() ([]byte, error) {
+	if len(r.Chats) > 0 {
+		return json.Marshal(r.Chats)
+	}
+	return json.Marshal(r.All)
+}
+
+// JSONSchema describes the three forms.
+func (Reveal) JSONSchema() *jsonschema.Schema {
+	return &jsonschema.Schema{OneOf: []*jsonschema.Schema{
+		{Type: "boolean"},
+		{Type: "array", Items: &jsonschema.Schema{Type: "string"}},
+	}}
+}

@@ -1,0 +1,113 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
+	first, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if again, _ := config.Schema(); !bytes.Equal(first, again) {
+			t.Fatal("differs from one call to the next")
+		}
+	}
+	var s struct {
+		Schema string `json:"$schema"`
+	}
+	if err := json.Unmarshal(first, &s); err != nil || s.Schema != "https://json-schema.org/draft/2020-12/schema" {
+		t.Error(s, err)
+	}
+	if !bytes.HasPrefix(first, []byte("{\n  \"$schema\"")) || !bytes.HasSuffix(first, []byte("}\n")) {
+		t.Error("is not indented text")
+	}
+	compile(t) // also checks it against the schema of schemas
+}
+
+// everySchema calls f for each schema in the published one.
+func everySchema(t *testing.T, f func(path string, s map[string]any)) {
+	t.Helper()
+	b, err := config.Schema()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var root map[string]any
+	if err := json.Unmarshal(b, &root); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	var visit func(path string, s map[string]any)
+	visit = func(path string, s map[string]any) {
+		seen++
+		f(path, s)
+		for _, group := range []string{"properties", "$defs"} {
+			members, _ := s[group].(map[string]any)
+			for name, member := range members {
+				visit(path+"/"+name, member.(map[string]any))
+			}
+		}
+	}
+	visit("", root)
+	if seen < 40 {
+		t.Fatalf("only %d schemas", seen)
+	}
+}
+
+func TestEveryKeyOfTheSchemaIsDescribedAndClosed(t *testing.T) {
+	var required []string
+	everySchema(t, func(path string, s map[string]any) {
+		name := path[strings.LastIndex(path, "/")+1:]
+		_, isSection := s["properties"]
+		if isSection && s["additionalProperties"] != false {
+			t.Errorf("%s lets unknown keys pass", path)
+		}
+		if description, _ := s["description"].(string); !isSection && name != "Reveal" && !strings.HasSuffix(description, ".") {
+			t.Errorf("%s is described as %q", path, description)
+		}
+		if list, _ := s["required"].([]any); list != nil {
+			for _, key := range list {
+				required = append(required, key.(string))
+			}
+		}
+		if s["type"] == "integer" && (s["minimum"] == nil || s["maximum"] == nil) {
+			t.Errorf("%s has no bounds", path)
+		}
+	})
+	if !slices.Equal(required, []string{"apiKeys"}) {
+		t.Errorf("required: %q", required)
+	}
+}
+
+func TestTheSchemaKnowsTheDefaults(t *testing.T) {
+	want := map[string]string{
+		"/$defs/Terminal/timeout": "120", "/$defs/Terminal/protocol": `"plain"`, "/$defs/Terminal/env": "{}",
+		"/$defs/Terminal/revealErrors": "true", "/$defs/Terminal/passMedia": "true", "/$defs/Gateway/ratePerMinute": "0",
+		"/$defs/Telegram/apiBase": `"https://api.telegram.org"`, "/$defs/Telegram/allowFrom": "[]",
+		"/$defs/Web/enabled": "false", "/$defs/Log/level": `"info"`, "/$defs/Terminal/maxLine": "16777216",
+		"/$defs/Terminal/enabled": "null", "/$defs/Terminal": "null", "/$defs/Provider/apiKeys": "null", "/terminal": "null",
+	}
+	everySchema(t, func(path string, s map[string]any) {
+		path = strings.Replace(path, "/Terminal", "/$defs/Terminal", 1)
+		for _, def := range []string{"Gateway", "Telegram", "Web", "Log", "Provider"} {
+			path = strings.Replace(path, "/"+def, "/$defs/"+def, 1)
+		}
+		got, _ := json.Marshal(s["default"])
+		if expected, ok := want[path]; ok {
+			delete(want, path)
+			if string(got) != expected {
+				t.Errorf("%s: default %s, want %s", path, got, expected)
+			}
+		}
+	})
+	if len(want) > 0 {
+		t.Errorf("not found: %v", want)
+	}
+}

@@ -1,0 +1,112 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// Secret is a value that must never be shown: the value itself, or a reference to where it is kept
+// (file:/path, env:NAME, cred:NAME). It prints as [secret] and is resolved where it is used, so that
+// a command that does not need it works where it cannot be read.
+//
+// Package fmt cannot call methods of unexported fields: keep a Secret in an exported one.
+type Secret string
+
+// String hides the value from logs and messages.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[secret]"
+}
+
+// Format hides the value from every verb of fmt, also from wrong ones such as %d, which would
+// otherwise print it while complaining.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalText hides the value from encoders.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// Reveal returns the value, following a reference. The error never contains the value.
+func (s Secret) Reveal() (string, error) {
+	switch kind, name := s.reference(); kind {
+	case "file":
+		return readSecret(name)
+	case "env":
+		v := strings.TrimSpace(os.Getenv(name))
+		if v == "" {
+			return "", fmt.Errorf("environment variable %s is not set", name)
+		}
+		return v, nil
+	case "cred":
+		return readCredential(name)
+	}
+	return string(s), nil
+}
+
+// EnvName returns the environment variable that an env: reference names, or "".
+func (s Secret) EnvName() string {
+	if kind, name := s.reference(); kind == "env" {
+		return name
+	}
+	return ""
+}
+
+// reference splits a reference; the kind is "" when the secret is the value itself.
+func (s Secret) reference() (kind, name string) {
+	kind, name, found := strings.Cut(string(s), ":")
+	if found && (kind == "file" || kind == "env" || kind == "cred") {
+		return kind, name
+	}
+	return "", ""
+}
+
+// ChannelSecrets returns the secrets of all channels that are set, so that they can be kept from agents
+// and scrubbed from output.
+func (c *Config) ChannelSecrets() []Secret {
+	var all []Secret
+	secrets(reflect.ValueOf(&c.Channels).Elem(), nil, func(_ []string, v reflect.Value) {
+		if s := v.Interface().(Secret); s != "" {
+			all = append(all, s)
+		}
+	})
+	return all
+}
+
+// SecretFiles returns the files that secrets are kept in, so that they can be kept from chats.
+func (c *Config) SecretFiles() []string {
+	var all []string
+	secrets(reflect.ValueOf(c).Elem(), nil, func(_ []string, v reflect.Value) {
+		if kind, name := v.Interface().(Secret).reference(); kind == "file" {
+			all = append(all, name)
+		}
+	})
+	return all
+}
+
+func readCredential(name string) (string, error) {
+	dir := os.Getenv("CREDENTIALS_DIRECTORY")
+	if dir == "" {
+		return "", fmt.Errorf("systemd credential %s: CREDENTIALS_DIRECTORY is not set (not started by systemd?)", name)
+	}
+	if name == "" || name != filepath.Base(name) || name == "." || name == ".." {
+		return "", fmt.Errorf("systemd credential %q: must be a plain name", name)
+	}
+	return readSecret(filepath.Join(dir, name))
+}
+
+func readSecret(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("read secret: %w", err)
+	}
+	v := strings.TrimSpace(string(b))
+	if v == "" {
+		return "", fmt.Errorf("read secret: %s is empty", path)
+	}
+	return v, nil
+}

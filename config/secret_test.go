@@ -1,0 +1,117 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+const canary = "CANARY7kq"
+
+func TestASecretNeverPrints(t *testing.T) {
+	secret := config.Secret(canary)
+	holder := struct {
+		Token config.Secret
+		Keys  []config.Secret
+		Named map[string]config.Secret
+		Ptr   *config.Secret
+	}{secret, []config.Secret{secret}, map[string]config.Secret{"a": secret}, &secret}
+	whole := config.Default()
+	whole.Channels.Telegram.Token = secret
+	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
+	for _, value := range []any{secret, &secret, holder, &holder, whole, &whole} {
+		// Not %p: no type can answer it, and go vet refuses it.
+		for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s", "%x", "%X", "%d", "%t", "%T", "%!", "%30v"} {
+			out := fmt.Sprintf(verb, value)
+			if strings.Contains(out, canary) || strings.Contains(strings.ToLower(out), fmt.Sprintf("%x", canary)) {
+				t.Errorf("%s of %T shows it: %s", verb, value, out)
+			}
+		}
+		if out, err := json.Marshal(value); err != nil || strings.Contains(string(out), canary) {
+			t.Errorf("JSON of %T shows it: %s, %v", value, out, err)
+		}
+	}
+	if got := fmt.Sprint(secret); got != "[secret]" {
+		t.Errorf("prints as %q", got)
+	}
+	if got := fmt.Sprint(config.Secret("")); got != "" {
+		t.Errorf("an unset one prints as %q", got)
+	}
+}
+
+func TestAReferenceIsFollowed(t *testing.T) {
+	folder := t.TempDir()
+	for name, text := range map[string]string{"good": " value\n", "empty": "\n"} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(folder), "outside"), []byte(canary), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", folder)
+	t.Setenv("SECRET_GOOD", "value\n")
+	t.Setenv("SECRET_EMPTY", "")
+	for secret, want := range map[string]string{ // an error begins with !
+		"plain":                     "plain",
+		"123:abc":                   "123:abc",
+		"":                          "",
+		"File:x":                    "File:x",
+		"env:SECRET_GOOD":           "value",
+		"env:SECRET_EMPTY":          "!environment variable SECRET_EMPTY is not set",
+		"env:SECRET_MISSING":        "!environment variable SECRET_MISSING is not set",
+		"env:":                      "!environment variable",
+		"file:" + folder + "/good":  "value",
+		"file:" + folder + "/no":    "!read secret: open " + folder + "/no: no such file",
+		"file:" + folder:            "!read secret: read " + folder + ": is a directory",
+		"file:" + folder + "/empty": "!read secret: " + folder + "/empty is empty",
+		"file:":                     "!read secret",
+		"cred:good":                 "value",
+		"cred:empty":                "!read secret",
+		"cred:missing":              "!read secret",
+		"cred:":                     "!systemd credential",
+		"cred:.":                    "!systemd credential",
+		"cred:..":                   "!systemd credential",
+		"cred:../outside":           `!systemd credential "../outside": must be a plain name`,
+		"cred:/etc/passwd":          "!systemd credential",
+		"cred:a/b":                  "!systemd credential",
+	} {
+		got, err := config.Secret(secret).Reveal()
+		if err != nil {
+			got = "!" + err.Error()
+		}
+		if got != want && !(err != nil && strings.HasPrefix(got, want) && want != "") {
+			t.Errorf("%s: got %q, want %q", secret, got, want)
+		}
+	}
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	if got, err := config.Secret("cred:good").Reveal(); err == nil || !strings.Contains(err.Error(), "CREDENTIALS_DIRECTORY is not set") {
+		t.Errorf("without systemd: %q, %v", got, err)
+	}
+}
+
+func TestOnlyAnEnvReferenceNamesAVariable(t *testing.T) {
+	for secret, want := range map[config.Secret]string{"env:A": "A", "file:A": "", "A": "", "": "", "env:": ""} {
+		if got := secret.EnvName(); got != want {
+			t.Errorf("%q: %q", string(secret), got)
+		}
+	}
+}
+
+func TestChannelSecretsAreThoseThatAreSet(t *testing.T) {
+	c := config.Default()
+	if got := c.ChannelSecrets(); len(got) != 0 {
+		t.Errorf("%d by default", len(got))
+	}
+	c.Terminal.Providers["a"] = config.Provider{APIKeys: []config.Secret{"provider"}}
+	c.Channels.Telegram.Token, c.Channels.Discord.Token = "one", "env:TWO"
+	if got := c.ChannelSecrets(); !reflect.DeepEqual(got, []config.Secret{"one", "env:TWO"}) {
+		t.Errorf("%#q", got)
+	}
+}

@@ -1,0 +1,37 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"slices"
+)
+
+// Warnings says what is allowed and yet probably not meant.
+func (c *Config) Warnings() []string {
+	var all []string
+	switch t := c.Terminal; {
+	case t.Enabled != nil && !*t.Enabled:
+		all = append(all, "terminal.enabled is false: the bot only says that it is switched off")
+	case t.Command == "":
+		all = append(all, "terminal.command is empty: there is no agent to run")
+	}
+	all = append(all, warnAccess("telegram", c.Channels.Telegram.Enabled, c.Channels.Telegram.AllowFrom)...)
+	all = append(all, warnAccess("discord", c.Channels.Discord.Enabled, c.Channels.Discord.AllowFrom)...)
+	if c.literals {
+		if info, err := os.Stat(c.file); err == nil && info.Mode().Perm()&0o004 != 0 {
+			all = append(all, fmt.Sprintf("%s holds secrets and everybody on this machine can read it: chmod o-r %[1]s", c.file))
+		}
+	}
+	return all
+}
+
+func warnAccess(channel string, enabled bool, allowFrom []string) []string {
+	switch {
+	case !enabled:
+	case slices.Contains(allowFrom, "*"):
+		return []string{fmt.Sprintf(`channels.%s.allowFrom has "*": everybody can talk to the bot`, channel)}
+	case len(allowFrom) == 0:
+		return []string{fmt.Sprintf("channels.%s.allowFrom is empty: nobody can talk to the bot until they are paired", channel)}
+	}
+	return nil
+}

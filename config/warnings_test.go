@@ -1,0 +1,62 @@
+package config_test
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+)
+
+func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
+	const quiet = `"terminal":{"command":"x"}`
+	for text, want := range map[string][]string{
+		`{` + quiet + `}`: nil,
+		`{}`:              {"terminal.command is empty: there is no agent to run"},
+		`{"terminal":{"command":"x","enabled":false}}`: {"terminal.enabled is false: the bot only says that it is switched off"},
+		`{"terminal":{"enabled":false}}`:               {"terminal.enabled is false: the bot only says that it is switched off"},
+		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A"},"discord":{"enabled":true,"token":"env:A","allowFrom":["1","*"]}}}`: {
+			"channels.telegram.allowFrom is empty: nobody can talk to the bot until they are paired",
+			`channels.discord.allowFrom has "*": everybody can talk to the bot`,
+		},
+		`{` + quiet + `,"channels":{"telegram":{"allowFrom":["*"]},"discord":{"allowFrom":[]}}}`:     nil,
+		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"]}}}`: nil,
+	} {
+		if got := load(t, text).Warnings(); !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)
+		}
+	}
+}
+
+func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
+	const token = `{"terminal":{"command":"x"},"channels":{"telegram":{"token":"1:x"}}}`
+	for name, test := range map[string]struct {
+		text    string
+		environ []string
+		mode    os.FileMode
+		warned  bool
+	}{
+		"literal token":    {token, nil, 0o644, true},
+		"literal key":      {`{"terminal":{"command":"x","providers":{"a":{"apiKeys":["env:A","sk"]}}}}`, nil, 0o644, true},
+		"private":          {token, nil, 0o600, false},
+		"the unit's group": {token, nil, 0o640, false},
+		"reference":        {`{"terminal":{"command":"x"},"channels":{"telegram":{"token":"env:A"}}}`, nil, 0o644, false},
+		"no secret":        {`{"terminal":{"command":"x"},"channels":{"telegram":{"token":""}}}`, nil, 0o644, false},
+		"in a variable":    {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x"}, 0o644, false},
+		"overridden":       {token, []string{"NANOBOT_CHANNELS__TELEGRAM__TOKEN=env:A"}, 0o644, true},
+	} {
+		path := write(t, test.text)
+		if err := os.Chmod(path, test.mode); err != nil {
+			t.Fatal(err)
+		}
+		c, err := config.Load(path, test.environ)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		got := strings.Join(c.Warnings(), "\n")
+		if warned := strings.Contains(got, path+" holds secrets"); warned != test.warned || !warned && got != "" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
