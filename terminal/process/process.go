@@ -77,6 +77,10 @@ func Start(o Options) (*Child, error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.inRead, p.outWrite, p.errWrite
 	if err := cmd.Start(); err != nil {
 		p.closeAll()
+		// With process attributes set, os blames the program for a missing folder.
+		if _, serr := os.Stat(o.Dir); o.Dir != "" && serr != nil {
+			err = fmt.Errorf("working folder: %w", serr)
+		}
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds()
@@ -86,7 +90,7 @@ func Start(o Options) (*Child, error) {
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.finish)
 	c.work.Go(func() { c.feed(o.Input) })
-	c.work.Go(func() { _, _ = io.Copy(c.stderr, c.err) })
+	c.work.Go(c.drain)
 	c.work.Go(c.watch)
 	return c, nil
 }
@@ -143,6 +147,18 @@ func (c *Child) feed(input []byte) {
 	// A child that does not care for its input closes it or exits; neither is an error.
 	_, _ = c.stdin.Write(input)
 	c.stdin.Close()
+}
+
+// drain reads stderr to its end, whatever becomes of stdout. Most children say little there, so the buffer is small.
+func (c *Child) drain() {
+	buf := make([]byte, 2<<10)
+	for {
+		n, err := c.err.Read(buf)
+		_, _ = c.stderr.Write(buf[:n])
+		if err != nil {
+			return
+		}
+	}
 }
 
 // watch notices the exit of the leader and wakes readers that a descendant would keep waiting.

@@ -1,0 +1,95 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nanobot/terminal/process"
+)
+
+const (
+	// patience is how long an agent that was asked to stop may take before it is killed.
+	patience = 3 * time.Second
+	// grace is how long a process that the agent left behind may hold its output in silence.
+	grace = 500 * time.Millisecond
+	// stderrTail is how much of stderr is kept; the end of a traceback is the part that tells.
+	stderrTail = 16 << 10
+)
+
+// Agent is a launched command. Read Stdout to its end, or Kill, then Wait.
+type Agent struct {
+	*process.Child
+	ctx    context.Context // only to tell why the agent was ended
+	unhook func() bool
+}
+
+// launch starts the child and ties its life to ctx.
+func launch(ctx context.Context, o process.Options) (*Agent, error) {
+	o.Grace, o.StderrTail = grace, stderrTail
+	child, err := process.Start(o)
+	if err != nil {
+		return nil, err
+	}
+	return &Agent{Child: child, ctx: ctx, unhook: context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), ErrTimeout) {
+			child.Kill()
+		} else {
+			child.Stop(patience)
+		}
+	})}, nil
+}
+
+// Ended says how an agent ended and, where it was ended by force, why.
+type Ended struct {
+	process.Exit
+	Cause error
+}
+
+// Wait returns once the agent's whole process group is dead and reaped.
+func (a *Agent) Wait() Ended {
+	e := Ended{Exit: a.Child.Wait()}
+	a.unhook()
+	if e.Forced {
+		e.Cause = context.Cause(a.ctx)
+	}
+	return e
+}
+
+// ReadLines is a turn for protocols whose agent is started once and speaks in lines: it launches the agent, hands
+// each line of output to take, and tells the ending. An error from take kills the agent and is returned.
+func (t Turn) ReadLines(ctx context.Context, take func(line []byte, end *Ending) error) (Outcome, error) {
+	input, err := t.Envelope.Line()
+	if err != nil {
+		return Outcome{}, err
+	}
+	agent, err := t.Launch(ctx, input)
+	if err != nil {
+		return Outcome{}, err
+	}
+	end := NewEnding(t.MaxOutput)
+	if err := readLines(NewLines(agent.Stdout, t.MaxLine), end, take); err != nil {
+		agent.Kill()
+		agent.Wait()
+		return Outcome{}, err
+	}
+	return end.Tell(t, agent.Wait())
+}
+
+func readLines(lines *Lines, end *Ending, take func([]byte, *Ending) error) error {
+	for {
+		line, err := lines.Next()
+		var long *LongLineError
+		switch {
+		case err == nil:
+			if err := take(line, end); err != nil {
+				return err
+			}
+		case errors.As(err, &long):
+			end.Note("⚠ " + long.Error() + ".")
+		default:
+			// A pipe that cannot be read any more has ended, whatever the reason.
+			return nil
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package terminal_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// trivial is the smallest rich agent there is.
+const trivial = `read -r line; echo '{"type":"message","text":"hi"}'`
+
+// contest runs a turn of the trivial agent and, as its floor, the same command line by os/exec alone.
+type contest struct {
+	runner *terminal.Runner
+	req    terminal.Request
+	dir    string
+	input  string
+}
+
+func newContest(b *testing.B) *contest {
+	cfg := config.Default().Terminal
+	cfg.Command, cfg.Protocol = trivial, "rich"
+	c := &contest{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
+	var err error
+	c.runner, err = terminal.NewRunner(terminal.Options{
+		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(),
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return c
+}
+
+func (c *contest) turn() error {
+	_, err := c.runner.Turn(context.Background(), c.req, func(terminal.Frame) error { return nil })
+	return err
+}
+
+func (c *contest) floor() error {
+	cmd := exec.Command("/bin/sh", "-c", trivial)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = c.dir, strings.NewReader(c.input), io.Discard
+	_, err := cmd.Output()
+	return err
+}
+
+func timed(b *testing.B, f func() error) time.Duration {
+	began := time.Now()
+	if err := f(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2])
+}
+
+// BenchmarkTurnAlone reports the median of a rich turn as a multiple of bare os/exec, run by turns.
+func BenchmarkTurnAlone(b *testing.B) {
+	c := newContest(b)
+	var turns, floors []time.Duration
+	for b.Loop() {
+		floors = append(floors, timed(b, c.floor))
+		turns = append(turns, timed(b, c.turn))
+	}
+	b.ReportMetric(median(turns)/median(floors), "×floor")
+}
+
+// BenchmarkTurn32 reports the throughput of 32 side by side as a share of bare os/exec's.
+func BenchmarkTurn32(b *testing.B) {
+	c := newContest(b)
+	const workers, each = 32, 8
+	batch := func(f func() error) func() error {
+		return func() error {
+			var g sync.WaitGroup
+			for range workers {
+				g.Go(func() {
+					for range each {
+						if err := f(); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			g.Wait()
+			return nil
+		}
+	}
+	var turns, floors []time.Duration
+	for b.Loop() {
+		floors = append(floors, timed(b, batch(c.floor)))
+		turns = append(turns, timed(b, batch(c.turn)))
+	}
+	b.ReportMetric(median(floors)/median(turns), "×floor-throughput")
+	b.ReportMetric(workers*each/(median(turns)/1e9), "turns/s")
+}

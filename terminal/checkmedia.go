@@ -1,0 +1,123 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// mediaRules decide which files an agent may send.
+type mediaRules struct {
+	roots   []string // folders a file must be in
+	private []string // the gateway's own files and folders, which are never sent
+}
+
+// resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does not exist holds no file.
+func resolveAll(paths []string) []string {
+	var out []string
+	for _, p := range paths {
+		if p == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			out = append(out, real)
+		}
+	}
+	return out
+}
+
+// check returns the file if it may be sent, otherwise an error that can be shown to the user.
+func (m mediaRules) check(path string) (File, error) {
+	if !filepath.IsAbs(path) {
+		return File{}, errors.New("not an absolute path")
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return File{}, reason(err)
+	}
+	if !insideAny(resolveAll(m.roots), real) {
+		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
+	}
+	if insideAny(resolveAll(m.private), real) {
+		return File{}, errors.New("one of the gateway's own files")
+	}
+	return inspect(real)
+}
+
+// inspect opens the file as a sender would, without blocking on a FIFO or following a link put there meanwhile.
+func inspect(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	if err != nil {
+		return File{}, reason(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return File{}, reason(err)
+	}
+	switch {
+	case info.IsDir():
+		return File{}, errors.New("a folder, not a file")
+	case !info.Mode().IsRegular():
+		return File{}, errors.New("not a regular file")
+	case info.Size() == 0:
+		return File{}, errors.New("the file is empty")
+	}
+	return File{Path: path, Size: info.Size()}, nil
+}
+
+// errNoFile is told apart because text that only looks like a path is no mistake.
+var errNoFile = errors.New("no such file")
+
+// reason drops the path from a file error, since the path is named beside it.
+func reason(err error) error {
+	var pe *fs.PathError
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return errNoFile
+	case errors.Is(err, fs.ErrPermission):
+		return errors.New("not readable")
+	case errors.As(err, &pe):
+		return pe.Err
+	}
+	return err
+}
+
+func insideAny(roots []string, path string) bool {
+	for _, root := range roots {
+		rel, err := filepath.Rel(root, path)
+		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
+			return true
+		}
+	}
+	return false
+}
+
+// checkMedia splits a frame's media into files that may be sent and remarks about the others.
+func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []string) {
+	for _, path := range f.Media {
+		file, err := m.check(path)
+		switch {
+		case err == nil:
+			if !f.Guessed || !slices.Contains(files, file) {
+				files = append(files, file)
+			}
+		case f.Guessed && errors.Is(err, errNoFile):
+		default:
+			name := path
+			if !reveal {
+				name = filepath.Base(path)
+			}
+			notes = append(notes, fmt.Sprintf("⚠ %q was not sent: %s.", name, err))
+		}
+	}
+	if n := len(notes); n > maxNotes {
+		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("⚠ and %d more were not sent.", n-maxNotes))
+	}
+	return files, notes
+}

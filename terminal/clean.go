@@ -1,0 +1,55 @@
+package terminal
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// ansi matches terminal control sequences: CSI, OSC and the two-byte escapes.
+var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
+
+// clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other control characters. A NUL
+// shows as U+FFFD, because some networks cut a text there.
+func clean(s string) string {
+	if isClean(s) {
+		return s
+	}
+	s = strings.ToValidUTF8(s, "\uFFFD")
+	if strings.IndexByte(s, 0x1b) >= 0 {
+		s = ansi.ReplaceAllString(s, "")
+	}
+	s = strings.ReplaceAll(s, "\r\n", "\n")
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == 0:
+			return '\uFFFD'
+		case r == '\r':
+			return '\n'
+		case r < 0x20 && r != '\n' && r != '\t', r == 0x7f:
+			return -1
+		}
+		return r
+	}, s)
+}
+
+func isClean(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return utf8.ValidString(s)
+}
+
+// trimText drops white space at the end and blank lines at the beginning, and keeps indentation.
+func trimText(s string) string {
+	s = strings.TrimRight(s, " \t\n")
+	for {
+		line, rest, found := strings.Cut(s, "\n")
+		if !found || strings.Trim(line, " \t") != "" {
+			return s
+		}
+		s = rest
+	}
+}

@@ -1,0 +1,21 @@
+package terminal
+
+import "strings"
+
+// placeholder in a command stands for the user's text.
+const placeholder = "{message}"
+
+// maxCommand is the longest single argument that Linux hands to a program (MAX_ARG_STRLEN less the final NUL).
+const maxCommand = 128<<10 - 1
+
+// expand puts the quoted text in place of each placeholder. A placeholder within the text stays as typed.
+func expand(command, text string) string {
+	return strings.ReplaceAll(command, placeholder, ShellQuote(text))
+}
+
+// ShellQuote makes text one word of a POSIX shell. mvdan.cc/sh cannot be used for this: it refuses a newline for POSIX shells, and its
+// form for bash is not understood by dash. No shell word can hold a NUL.
+func ShellQuote(text string) string {
+	text = strings.ReplaceAll(text, "\x00", "")
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

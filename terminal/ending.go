@@ -1,0 +1,186 @@
+package terminal
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/terminal/process"
+)
+
+// maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
+const maxGuessed = 20
+
+// maxNotes bounds how many remarks about the output a user is shown.
+const maxNotes = 5
+
+// Final says how the end of a turn is told to its chat.
+type Final struct {
+	// Reveal shows STDERR, exit codes and signals; otherwise a failure is one friendly line.
+	Reveal bool
+	// Timeout is the time an agent has, in seconds, for the message that says it was up.
+	Timeout int
+}
+
+// Ending gathers what is said when the agent has ended: plain text, error frames, remarks.
+type Ending struct {
+	text   *process.Bounded
+	media  []string
+	errs   *process.Bounded // a line an error frame, as the user reads them
+	code   string           // of the last error frame that has one
+	notes  []string
+	noted  int
+	spoken bool
+}
+
+// NewEnding returns an Ending that keeps at most maxOutput bytes of text: the beginning and the end of more.
+func NewEnding(maxOutput int) *Ending {
+	half := maxOutput / 2
+	return &Ending{text: process.NewBounded(half, half), errs: process.NewBounded(half, half)}
+}
+
+// Line adds one line of plain text and remembers the media paths in it.
+func (e *Ending) Line(line []byte) {
+	_, _ = e.text.Write(line)
+	_, _ = e.text.Write([]byte{'\n'})
+	if len(e.media) >= maxGuessed {
+		return
+	}
+	for _, p := range FindMedia(line) {
+		if len(e.media) < maxGuessed && !slices.Contains(e.media, p) {
+			e.media = append(e.media, p)
+		}
+	}
+}
+
+// Fail adds an error frame. Errors are the last thing a user reads, so they wait.
+func (e *Ending) Fail(f Frame) {
+	fmt.Fprintln(e.errs, errorLine(f))
+	if f.Code != "" {
+		e.code = f.Code
+	}
+}
+
+// Note adds a remark to the user about the output.
+func (e *Ending) Note(s string) {
+	if e.noted++; len(e.notes) < maxNotes {
+		e.notes = append(e.notes, s)
+	}
+}
+
+// Spoke says that the user has been shown something already.
+func (e *Ending) Spoke() { e.spoken = true }
+
+// Tell emits the final response: the plain text, then the errors; remarks, STDERR and the exit code go with
+// whichever is last.
+func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
+	out := e.outcome(end)
+	text := trimText(clean(e.text.String()))
+	failure, code := e.failure(t.Final, out.Status)
+	tail := e.tail(t.Final, out, end)
+	if hidden := e.internals(end); !t.Final.Reveal && hidden != "" {
+		if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: hidden}); err != nil {
+			return out, fmt.Errorf("log what the user does not see: %w", err)
+		}
+	}
+	if failure != "" {
+		if text != "" {
+			if err := t.Emit(Frame{Kind: Message, Text: text, Media: e.media, Guessed: true}); err != nil {
+				return out, fmt.Errorf("emit plain text: %w", err)
+			}
+		}
+		if err := t.Emit(Frame{Kind: Error, Text: join(failure, tail), Code: code}); err != nil {
+			return out, fmt.Errorf("emit error: %w", err)
+		}
+		return out, nil
+	}
+	text = join(text, tail)
+	if text == "" && !e.spoken {
+		text = "(no output)"
+	}
+	if text != "" {
+		if err := t.Emit(Frame{Kind: Message, Text: text, Media: e.media, Guessed: true}); err != nil {
+			return out, fmt.Errorf("emit final response: %w", err)
+		}
+	}
+	return out, nil
+}
+
+func (e *Ending) outcome(end Ended) Outcome {
+	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal}
+	switch {
+	case end.Forced && errors.Is(end.Cause, ErrTimeout):
+		out.Status = TimedOut
+	case end.Forced:
+		out.Status = Stopped
+	case e.errs.Len() > 0 || !end.OK():
+		out.Status = Failed
+	}
+	return out
+}
+
+// failure returns what went wrong as the user reads it, and its code for machines.
+func (e *Ending) failure(f Final, status Status) (text, code string) {
+	text = trimText(clean(e.errs.String()))
+	switch status {
+	case TimedOut:
+		return join(text, fmt.Sprintf("Timed out after %d s.", f.Timeout)), "TIMEOUT"
+	case Stopped:
+		return join(text, "Stopped."), "STOPPED"
+	case Done, Failed:
+	}
+	return text, e.code
+}
+
+func errorLine(f Frame) string {
+	head := "Error"
+	if f.Code != "" {
+		head += " (" + f.Code + ")"
+	}
+	if text := strings.TrimSpace(f.Text); text != "" {
+		return head + ": " + text
+	}
+	return head
+}
+
+// tail returns what is appended to the final response.
+func (e *Ending) tail(f Final, out Outcome, end Ended) string {
+	lines := e.notes
+	if more := e.noted - len(e.notes); more > 0 {
+		lines = append(lines, fmt.Sprintf("⚠ and %d more like these.", more))
+	}
+	if !f.Reveal {
+		if out.Status == Failed && e.errs.Len() == 0 {
+			lines = append(lines, "Something went wrong. The operator can see in the log what it was.")
+		}
+		return strings.Join(lines, "\n")
+	}
+	if hidden := e.internals(end); hidden != "" {
+		lines = append(lines, hidden)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// internals are STDERR and the exit code: told to those who may see them, and to the log for the others.
+func (e *Ending) internals(end Ended) string {
+	text := ""
+	if stderr := trimText(clean(end.Stderr.String())); stderr != "" {
+		text = "STDERR: " + stderr
+	}
+	switch {
+	case end.Forced: // the failure says so
+	case end.Signal != "":
+		text = join(text, "Killed by "+end.Signal)
+	case end.Code != 0:
+		text = join(text, fmt.Sprintf("Exit code: %d", end.Code))
+	}
+	return text
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}

@@ -1,0 +1,63 @@
+package terminal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Version is the protocol version that envelopes carry.
+const Version = 1
+
+// Envelope is the one line of JSON that an agent reads on stdin. The first nine fields are Terminal Protocol v1's;
+// those after them are additions that an agent may ignore.
+type Envelope struct {
+	Version     int                 `json:"version"`
+	Text        string              `json:"text"`
+	Media       []string            `json:"media,omitempty"`
+	Channel     string              `json:"channel"`
+	ChatID      string              `json:"chat_id"`
+	SessionKey  string              `json:"session_key"`
+	Workspace   string              `json:"workspace"`
+	UserDataDir string              `json:"user_data_dir"`
+	Providers   map[string]Provider `json:"providers,omitempty"`
+
+	MessageID string `json:"message_id,omitempty"`
+	User      *User  `json:"user,omitempty"`
+	ThreadID  string `json:"thread_id,omitempty"`
+	ReplyTo   *Quote `json:"reply_to,omitempty"`
+	RunID     string `json:"run_id,omitempty"`
+	Attempt   int    `json:"attempt,omitempty"`
+}
+
+// Provider is an API provider as the envelope has it: snake_case, keys in the clear.
+type Provider struct {
+	APIKeys []string `json:"api_keys"`
+	Models  []string `json:"models,omitempty"`
+	BaseURL string   `json:"base_url,omitempty"`
+}
+
+// User is who wrote the message.
+type User struct {
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"`
+	Username string `json:"username,omitempty"`
+}
+
+// Quote is the message that the user replied to.
+type Quote struct {
+	ID    string   `json:"id"`
+	Text  string   `json:"text,omitempty"`
+	Media []string `json:"media,omitempty"`
+}
+
+// Line returns the envelope as one line of JSON with its newline.
+func (e Envelope) Line() ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("encode envelope: %w", err)
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,60 @@
+package terminal
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"nanobot/config"
+)
+
+// hiddenNames are the variables that belong to the gateway and not to the agent.
+func hiddenName(name string) bool {
+	return strings.HasPrefix(name, "NANOBOT_") || strings.HasPrefix(name, "WATCHDOG_") ||
+		name == "NOTIFY_SOCKET" || name == "CREDENTIALS_DIRECTORY"
+}
+
+// environ builds the agent's environment: the parent's without the gateway's secrets, then the providers' keys if
+// wanted, then what the configuration adds.
+func environ(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
+	names, values := map[string]bool{}, []string{}
+	for _, s := range secrets {
+		if name := s.EnvName(); name != "" {
+			names[name] = true
+		}
+		// A secret that cannot be read here is not in the environment either.
+		if v, err := s.Reveal(); err == nil && v != "" {
+			values = append(values, v)
+		}
+	}
+	vars := map[string]string{}
+	for _, kv := range parent {
+		name, value, _ := strings.Cut(kv, "=")
+		holds := func(secret string) bool { return strings.Contains(value, secret) }
+		if name != "" && !hiddenName(name) && !names[name] && !slices.ContainsFunc(values, holds) {
+			vars[name] = value
+		}
+	}
+	for name, p := range providers {
+		if len(p.APIKeys) > 0 {
+			vars[envName(name)+"_API_KEY"] = p.APIKeys[0]
+			vars[envName(name)+"_API_KEYS"] = strings.Join(p.APIKeys, ",")
+		}
+	}
+	maps.Copy(vars, extra)
+	env := make([]string, 0, len(vars))
+	for _, name := range slices.Sorted(maps.Keys(vars)) {
+		env = append(env, name+"="+vars[name])
+	}
+	return env
+}
+
+// envName turns a provider's name into the form of a variable's: my-service becomes MY_SERVICE.
+func envName(provider string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, strings.ToUpper(provider))
+}

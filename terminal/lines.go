@@ -1,0 +1,122 @@
+package terminal
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// LongLineError says that a line was longer than allowed and has been skipped whole.
+type LongLineError struct {
+	Size int64
+	Max  int
+}
+
+func (e *LongLineError) Error() string {
+	return fmt.Sprintf("a line of %d bytes was skipped, the limit is %d", e.Size, e.Max)
+}
+
+// Lines reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a line that is too
+// long.
+type Lines struct {
+	r    io.Reader
+	max  int
+	buf  []byte
+	at   int // start of what is not yet handed out
+	end  int // end of what was read
+	seen int // how far from at there is no newline
+	full bool // the last read filled the buffer, so a larger one saves reads
+	bom  bool
+	err  error
+}
+
+var utf8BOM = []byte("\xef\xbb\xbf")
+
+// slack is what may stand around a line of the greatest length: a byte order mark, and a \r and one more byte to see
+// that it ends there.
+const slack = len("\xef\xbb\xbf") + 2
+
+const (
+	firstRead = 4 << 10 // most agents say less
+	// mostRead is what a pipe holds by default, so that one read can take all of it.
+	mostRead = 64 << 10
+)
+
+// NewLines returns a reader of r's lines of at most max bytes.
+func NewLines(r io.Reader, max int) *Lines {
+	return &Lines{r: r, max: max, buf: make([]byte, min(firstRead, max+slack))}
+}
+
+// Next returns the next line without its end (\n or \r\n) and without a byte order mark at the very beginning. The
+// bytes are valid until the next call. A last line without an end counts. It returns a *LongLineError for each
+// line that was skipped, and after the last line the reader's error, usually io.EOF.
+func (l *Lines) Next() ([]byte, error) {
+	for {
+		if i := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); i >= 0 {
+			line := l.buf[l.at : l.at+l.seen+i]
+			l.at, l.seen = l.at+l.seen+i+1, 0
+			return l.checked(line)
+		}
+		l.seen = l.end - l.at
+		if l.err != nil {
+			if l.seen == 0 {
+				return nil, l.err
+			}
+			line := l.buf[l.at:l.end]
+			l.at, l.seen = l.end, 0
+			return l.checked(line)
+		}
+		if l.seen == l.max+slack {
+			return nil, l.skip()
+		}
+		l.fill()
+	}
+}
+
+func (l *Lines) checked(line []byte) ([]byte, error) {
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	if !l.bom {
+		l.bom = true
+		line = bytes.TrimPrefix(line, utf8BOM)
+	}
+	if len(line) > l.max {
+		return nil, &LongLineError{Size: int64(len(line)), Max: l.max}
+	}
+	return line, nil
+}
+
+// fill makes room and reads once.
+func (l *Lines) fill() {
+	if l.at > 0 && (l.end == len(l.buf) || l.at == l.end) {
+		l.end = copy(l.buf, l.buf[l.at:l.end])
+		l.at = 0
+	}
+	if l.end == len(l.buf) || l.full && len(l.buf) < mostRead {
+		grown := make([]byte, min(2*len(l.buf), l.max+slack))
+		copy(grown, l.buf[:l.end])
+		l.buf = grown
+	}
+	n, err := l.r.Read(l.buf[l.end:])
+	l.end += n
+	l.full = l.end == len(l.buf)
+	l.err = err
+}
+
+// skip reads on to the end of a line that is already too long.
+func (l *Lines) skip() error {
+	size := int64(l.end - l.at)
+	l.bom = true
+	for l.err == nil {
+		l.at, l.end, l.seen = 0, 0, 0
+		l.fill()
+		if i := bytes.IndexByte(l.buf[:l.end], '\n'); i >= 0 {
+			l.at = i + 1
+			return &LongLineError{Size: size + int64(i), Max: l.max}
+		}
+		size += int64(l.end)
+	}
+	l.at, l.end, l.seen = 0, 0, 0
+	return &LongLineError{Size: size, Max: l.max}
+}

@@ -1,0 +1,197 @@
+package terminal_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/terminal"
+)
+
+func TestFindMediaFindsPathsAsPeopleWriteThem(t *testing.T) {
+	for line, want := range map[string][]string{
+		"/tmp/a.png":                                       {"/tmp/a.png"},
+		"saved to /tmp/a.png.":                             {"/tmp/a.png"},
+		"/tmp/a.png, /tmp/b.JPG; /tmp/c.pdf!":              {"/tmp/a.png", "/tmp/b.JPG", "/tmp/c.pdf"},
+		"/tmp/a.png,/tmp/b.png":                            {"/tmp/a.png", "/tmp/b.png"},
+		"(/tmp/a.png) [/tmp/b.mp4] {/tmp/c.ogg}":           {"/tmp/a.png", "/tmp/b.mp4", "/tmp/c.ogg"},
+		"`/tmp/a.png` and '/tmp/b c.png' and \"/d e.gif\"": {"/tmp/a.png", "/tmp/b c.png", "/d e.gif"},
+		"![alt](/tmp/a.png)":                               {"/tmp/a.png"},
+		"path=/tmp/a.png: ok":                              {"/tmp/a.png"},
+		"/tmp/a(1).png":                                    {"/tmp/a(1).png"},
+		"file:///tmp/a.png":                                {"/tmp/a.png"},
+		"已保存到/tmp/图.png。":                                  {"/tmp/图.png"},
+		"/tmp//x/../a.png":                                 {"/tmp/a.png"},
+		"it's at /tmp/a.png, isn't it":                     {"/tmp/a.png"},
+		"/tmp/a.png\x1b[0m":                                {"/tmp/a.png"},
+		"/a.png /a.png":                                    {"/a.png", "/a.png"},
+		"/tmp/a.png...":                                    {"/tmp/a.png"},
+		"<b>/tmp/a.webm</b>":                               {"/tmp/a.webm"},
+	} {
+		if got := terminal.FindMedia([]byte(line)); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
+}
+
+func TestFindMediaFindsNothingElse(t *testing.T) {
+	for _, line := range []string{
+		"", "/", "//", "no path", "a.png", "./a.png", "../a.png", "dir/a.png", "~/a.png", "https://example.org/a.png", "s3://bucket/a.png",
+		"/tmp/a.png.bak", "/tmp/a.pngx", "/tmp/a.txt", "/tmp/.png/x", "/tmp/a .png", "$HOME/a.png", "${DIR}/a.png", "C:/a.pngs", "/tmp/a.png/b",
+		"https://example.org/x?y=/tmp/a.png", "and/or.png", "/" + strings.Repeat("x", 5000) + ".png",
+	} {
+		if got := terminal.FindMedia([]byte(line)); got != nil {
+			t.Errorf("%q: got %q", line, got)
+		}
+	}
+}
+
+func FuzzFindMedia(f *testing.F) {
+	for _, s := range []string{"see '/tmp/a b.png', (/c.pdf).", "file:///x.mp4 https://h/x.png", "/a.png.png/b.JPEG", "\"/\"/\"", "``/`.gif`"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, line []byte) {
+		for _, p := range terminal.FindMedia(line) {
+			if !filepath.IsAbs(p) || filepath.Clean(p) != p || filepath.Ext(p) == "" {
+				t.Fatalf("%q is no clean absolute path with an extension", p)
+			}
+		}
+	})
+}
+
+func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
+	b := newBench(t, "plain", "echo \"made '$PWD/a b.png' and ($PWD/c.pdf), again $PWD/c.pdf; /tmp/not-there.png\"")
+	b.write("a b.png", "x")
+	b.write("c.pdf", "x")
+	b.run()
+	if got := names(b.frames[0].Checked); got != "a b.png c.pdf" {
+		t.Errorf("got %s", got)
+	}
+	if strings.Contains(b.frames[0].Text, "not sent") {
+		t.Errorf("text that only looks like a path is no mistake: %s", b.frames[0].Text)
+	}
+
+	b = newBench(t, "plain", "for i in $(seq 100); do echo $PWD/$i.png; done")
+	for i := range 100 {
+		b.write(fmt.Sprintf("%d.png", i+1), "x")
+	}
+	if b.run(); len(b.frames[0].Checked) != 20 {
+		t.Errorf("%d files", len(b.frames[0].Checked))
+	}
+}
+
+func TestMediaInPlainLinesOfARichAgentAreFound(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "m"})+"echo $PWD/a.png")
+	path := b.write("a.png", "x")
+	b.run().says("done", "message: m", "message: "+path+" [a.png]")
+}
+
+func names(files []terminal.File) string {
+	var out []string
+	for _, f := range files {
+		out = append(out, filepath.Base(f.Path))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
+	b := newBench(t, "rich", "")
+	outside := t.TempDir() // neither the workspace nor the configured root
+	b.opts.Config.MediaRoots = []string{b.workspace}
+	must := func(err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	good := b.write("good.png", "x")
+	must(os.WriteFile(filepath.Join(outside, "o.png"), []byte("x"), 0o600))
+	must(os.Symlink(filepath.Join(outside, "o.png"), filepath.Join(b.workspace, "link.png")))
+	must(os.Symlink(good, filepath.Join(b.workspace, "inside.png")))
+	must(os.Mkdir(filepath.Join(b.workspace, "dir.png"), 0o700))
+	must(syscall.Mkfifo(filepath.Join(b.workspace, "fifo.png"), 0o600))
+	b.write("empty.png", "")
+	b.opts.Private = []string{b.write("config.json", "{}")}
+	const outsideWhy = "outside the folders that files may be sent from (mediaRoots)"
+	for path, why := range map[string]string{
+		filepath.Join(b.workspace, "none.png"):    "no such file",
+		filepath.Join(b.workspace, "dir.png"):     "a folder, not a file",
+		filepath.Join(b.workspace, "fifo.png"):    "not a regular file",
+		filepath.Join(b.workspace, "empty.png"):   "the file is empty",
+		filepath.Join(b.workspace, "link.png"):    outsideWhy,
+		filepath.Join(outside, "o.png"):           outsideWhy,
+		filepath.Join(b.workspace, "config.json"): "one of the gateway's own files",
+		"/dev/null":                outsideWhy,
+		"good.png":                 "not an absolute path",
+		"":                         "not an absolute path",
+		b.workspace + "/x\x00.png": "invalid argument",
+		b.workspace + "/" + strings.Repeat("x", 300): "file name too long",
+	} {
+		b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": []string{path, good}})
+		b.run().says("done", fmt.Sprintf("message: look\n⚠ %q was not sent: %s. [good.png]", path, why))
+	}
+	inside := filepath.Join(b.workspace, "inside.png")
+	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": []string{inside}})
+	b.run().says("done", "message:  [good.png]")
+}
+
+func TestRefusalsHideFoldersFromThoseWhoMayNotSeeThem(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "", "media": []string{"/secret/place/x.png"}}))
+	b.opts.Config.RevealErrors.All = false
+	b.run().says("done", `message: ⚠ "x.png" was not sent: no such file.`)
+}
+
+func TestManyRefusalsAreSummedUp(t *testing.T) {
+	var media []string
+	for i := range 50 {
+		media = append(media, fmt.Sprintf("/none/%d.png", i))
+	}
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "", "media": media})).run()
+	if text := b.frames[0].Text; !strings.HasSuffix(text, "⚠ and 45 more were not sent.") {
+		t.Error(text)
+	}
+}
+
+func TestMediaWithOddNamesArrive(t *testing.T) {
+	for _, name := range []string{"a b.png", `quo"te's.png`, "new\nline.png", "日本.png", "-dash.png", "$(id).png", "no-extension"} {
+		b := newBench(t, "rich", "")
+		path := b.write(name, "x")
+		b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
+		if b.run(); len(b.frames[0].Checked) != 1 || filepath.Base(b.frames[0].Checked[0].Path) != name || b.frames[0].Text != "t" {
+			t.Errorf("%q: %+v", name, b.frames)
+		}
+	}
+}
+
+// TestUnreadableMediaAreRefused runs itself as nobody when it is root, whom no mode keeps out.
+func TestUnreadableMediaAreRefused(t *testing.T) {
+	if os.Getuid() == 0 {
+		cmd := exec.Command(os.Args[0], "-test.run=^TestUnreadableMediaAreRefused$")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		tmp, err := os.MkdirTemp("", "nobody")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer os.RemoveAll(tmp)
+		self := filepath.Join(tmp, "test")
+		if b, err := os.ReadFile(os.Args[0]); err != nil || os.WriteFile(self, b, 0o755) != nil || os.Chmod(tmp, 0o777) != nil {
+			t.Fatal("copy the test binary to where nobody can run it")
+		}
+		cmd.Path, cmd.Dir, cmd.Env = self, tmp, append(os.Environ(), "TMPDIR="+tmp)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("as nobody: %v\n%s", err, out)
+		}
+		return
+	}
+	b := newBench(t, "rich", "")
+	path := b.write("locked.png", "x")
+	if err := os.Chmod(path, 0); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.Config.Command = frame(m{"type": "message", "text": "t", "media": []string{path}})
+	b.run().says("done", fmt.Sprintf("message: t\n⚠ %q was not sent: not readable.", path))
+}

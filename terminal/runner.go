@@ -1,0 +1,176 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"nanobot/config"
+	"nanobot/terminal/process"
+)
+
+// Options is what a runner needs to know.
+type Options struct {
+	Config    config.Terminal
+	Workspace string // absolute
+	Protocol  Protocol
+	Environ   []string        // the gateway's own environment
+	Secrets   []config.Secret // of the gateway, never shown to the agent
+	Private   []string        // the gateway's own files and folders, never sent
+	Log       *zap.Logger
+}
+
+// Request is one incoming message for the agent.
+type Request struct {
+	Channel, ChatID string
+	Text            string
+	Media           []string
+	MessageID       string
+	User            *User
+	ThreadID        string
+	ReplyTo         *Quote
+	RunID           string
+	Attempt         int
+}
+
+// Runner runs turns of the configured agent. It is safe for concurrent use.
+type Runner struct {
+	o         Options
+	env       []string
+	providers map[string]Provider
+}
+
+// NewRunner prepares what all turns share. It fails when a provider's key cannot be read.
+func NewRunner(o Options) (*Runner, error) {
+	r := &Runner{o: o, providers: map[string]Provider{}}
+	for name, p := range o.Config.Providers {
+		provider := Provider{Models: p.Models, BaseURL: p.BaseURL, APIKeys: []string{}}
+		for i, key := range p.APIKeys {
+			v, err := key.Reveal()
+			if err != nil {
+				return nil, fmt.Errorf("terminal.providers.%s.apiKeys[%d]: %w", name, i, err)
+			}
+			provider.APIKeys = append(provider.APIKeys, v)
+		}
+		r.providers[name] = provider
+	}
+	var inEnv map[string]Provider
+	if o.Config.ProviderEnv {
+		inEnv = r.providers
+	}
+	r.env = environ(o.Environ, o.Secrets, inEnv, o.Config.Env)
+	return r, nil
+}
+
+// Turn runs the agent on one message and hands what the user is to see to emit, in order. An error is what we could not do;
+// what the agent did wrong has been emitted.
+func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
+	cfg := r.o.Config
+	if !cfg.On() {
+		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: "This bot is switched off at the moment."})
+	}
+	userDir, err := makeUserDir(r.o.Workspace, req.ChatID)
+	if err != nil {
+		return Outcome{}, err
+	}
+	t := &turn{
+		Runner: r, req: req, emit: emit,
+		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
+		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
+		media:  mediaRules{roots: r.mediaRoots(userDir), private: r.o.Private},
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
+	defer cancel()
+	out, err := r.o.Protocol.Turn(ctx, Turn{
+		Envelope: r.envelope(req, userDir),
+		Launch:   t.launch,
+		Emit:     t.take,
+		Final:    Final{Reveal: t.reveal, Timeout: cfg.Timeout},
+		MaxLine:  cfg.MaxLine, MaxOutput: cfg.MaxOutput,
+	})
+	if errors.Is(err, syscall.E2BIG) {
+		return t.tooLong()
+	}
+	return out, err
+}
+
+func (r *Runner) mediaRoots(userDir string) []string {
+	if len(r.o.Config.MediaRoots) > 0 {
+		return r.o.Config.MediaRoots
+	}
+	return []string{r.o.Workspace, userDir, os.TempDir()}
+}
+
+func (r *Runner) envelope(req Request, userDir string) Envelope {
+	e := Envelope{
+		Version: Version, Text: req.Text, Channel: req.Channel, ChatID: req.ChatID,
+		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
+		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID,
+		ReplyTo: req.ReplyTo, RunID: req.RunID, Attempt: req.Attempt,
+	}
+	if r.o.Config.PassMedia {
+		e.Media = req.Media
+	}
+	return e
+}
+
+// turn is one run of the agent.
+type turn struct {
+	*Runner
+	req    Request
+	emit   func(Frame) error
+	log    *zap.Logger
+	reveal bool
+	media  mediaRules
+}
+
+func (t *turn) launch(ctx context.Context, input []byte) (*Agent, error) {
+	cfg := t.o.Config
+	command := expand(cfg.Command, t.req.Text)
+	if len(command) > maxCommand {
+		return nil, syscall.E2BIG
+	}
+	dir := cfg.Cwd
+	if dir == "" {
+		dir = t.o.Workspace
+	}
+	return launch(ctx, process.Options{Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: t.env, Input: input})
+}
+
+func (t *turn) tooLong() (Outcome, error) {
+	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: fmt.Sprintf(
+		"Your message is too long for this bot: its command line holds at most %d KiB.", maxCommand>>10)})
+}
+
+// take logs what is for the log, checks media and passes on what the user is to see.
+func (t *turn) take(f Frame) error {
+	f.Text = clean(f.Text)
+	if f.Kind == Log {
+		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
+		return nil
+	}
+	if len(f.Media) > 0 {
+		files, notes := t.media.checkMedia(f, t.reveal)
+		f.Checked, f.Text = files, join(f.Text, strings.Join(notes, "\n"))
+	}
+	return t.emit(f)
+}
+
+func logLevel(level string) zapcore.Level {
+	switch level {
+	case "debug", "":
+		return zapcore.DebugLevel
+	case "warning", "warn":
+		return zapcore.WarnLevel
+	case "error":
+		return zapcore.ErrorLevel
+	}
+	return zapcore.InfoLevel
+}

@@ -1,0 +1,254 @@
+package terminal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		status       terminal.Status
+		want         string
+	}{
+		{"text", "echo one; echo two", "done", "message: one\ntwo"},
+		{"blank lines inside stay", "printf '\\n\\n  a\\n\\n\\nb \\n\\n'", "done", "message:   a\n\n\nb"},
+		{"nothing", "true", "done", "message: (no output)"},
+		{"only white space", "echo; echo ' '", "done", "message: (no output)"},
+		{"stderr is appended", "echo out; echo oops >&2", "done", "message: out\nSTDERR: oops"},
+		{"stderr alone", "echo oops >&2", "done", "message: STDERR: oops"},
+		{"exit code is appended", "echo out; exit 3", "failed", "message: out\nExit code: 3"},
+		{"exit code alone", "exit 3", "failed", "message: Exit code: 3"},
+		{"all of it", "echo out; echo oops >&2; exit 3", "failed", "message: out\nSTDERR: oops\nExit code: 3"},
+		{"signal by name", "echo out; kill -TERM $$", "failed", "message: out\nKilled by SIGTERM"},
+		{"no such command", "no-such-command-here", "failed", "message: STDERR: /bin/sh: 1: no-such-command-here: not found\nExit code: 127"},
+		{"not executable", "/etc/passwd", "failed", "message: STDERR: /bin/sh: 1: /etc/passwd: Permission denied\nExit code: 126"},
+		{"frames are just text", `echo '{"type":"message","text":"x"}'`, "done", `message: {"type":"message","text":"x"}`},
+		{"CRLF and BOM", "printf '\\357\\273\\277a\\r\\nb\\r\\n'", "done", "message: a\nb"},
+		{"invalid UTF-8 and NUL", "printf 'a\\377\\376b\\000c'", "done", "message: a\uFFFDb\uFFFDc"},
+		{"terminal escapes", "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\a'", "done", "message: red x"},
+		{"no newline at the end", "printf abc", "done", "message: abc"},
+	} {
+		t.Run(tc.name, func(t *testing.T) { newBench(t, "plain", tc.script).run().says(tc.status, tc.want) })
+	}
+}
+
+func TestRichFramesComeInOrderAndPlainLinesAtTheEnd(t *testing.T) {
+	for _, tc := range []struct {
+		name, script string
+		status       terminal.Status
+		want         []string
+	}{
+		{"frames", frame(m{"type": "progress", "text": "p1"}) + frame(m{"type": "message", "text": "m1"}) + frame(m{"type": "progress", "text": "p2"}) + frame(m{"type": "message", "text": "m2"}),
+			"done", []string{"progress: p1", "message: m1", "progress: p2", "message: m2"}},
+		{"plain lines with their blank lines, after the frames", "echo a; echo\n" + frame(m{"type": "message", "text": "m"}) + "echo b; echo '{\"no\":\"type\"}'",
+			"done", []string{"message: m", "message: a\n\nb\n{\"no\":\"type\"}"}},
+		{"errors last and joined", frame(m{"type": "error", "text": "first", "code": "E1"}) + frame(m{"type": "error", "text": "second"}) + frame(m{"type": "message", "text": "m"}) + "exit 2",
+			"failed", []string{"message: m", "error: Error (E1): first\nError: second\nExit code: 2"}},
+		{"an error frame alone is a failure", frame(m{"type": "error", "text": "bad"}), "failed", []string{"error: Error: bad"}},
+		{"plain text, then the error with stderr", "echo plain; echo diag >&2\n" + frame(m{"type": "error", "text": "bad", "code": "X"}),
+			"failed", []string{"message: plain", "error: Error (X): bad\nSTDERR: diag"}},
+		{"stderr after frames is a message of its own", frame(m{"type": "message", "text": "m"}) + "echo diag >&2", "done", []string{"message: m", "message: STDERR: diag"}},
+		{"exit code after frames", frame(m{"type": "message", "text": "m"}) + "exit 9", "failed", []string{"message: m", "message: Exit code: 9"}},
+		{"progress alone is no answer", frame(m{"type": "progress", "text": "p"}), "done", []string{"progress: p", "message: (no output)"}},
+		{"an empty message is no answer", frame(m{"type": "message", "text": " \n"}), "done", []string{"message: (no output)"}},
+		{"logs are not shown", frame(m{"type": "log", "text": "secret plan"}), "done", []string{"message: (no output)"}},
+		{"unknown types are ignored", frame(m{"type": "teleport", "text": "x"}) + frame(m{"type": "message", "text": "m"}), "done", []string{"message: m"}},
+		{"wrong types", frame(m{"type": "message", "text": 12}) + frame(m{"type": "message", "text": false}) + frame(m{"type": "message", "text": nil}) + frame(m{"type": "message"}) + frame(m{"type": "error", "text": nil}),
+			"failed", []string{"message: 12", "message: false", "error: Error"}},
+		{"half a frame", frame(m{"type": "message", "text": "m"}) + `printf '{"type":"message","te'; kill -9 $$`,
+			"failed", []string{"message: m", "message: {\"type\":\"message\",\"te\nKilled by SIGKILL"}},
+		{"a last frame without newline", `printf '{"type":"message","text":"m"}'`, "done", []string{"message: m"}},
+		{"CRLF and BOM", `printf '\357\273\277{"type":"message","text":"a"}\r\n{"type":"message","text":"b"}\r\n'`, "done", []string{"message: a", "message: b"}},
+		{"NUL in a frame", frame(m{"type": "message", "text": "a\x00b"}), "done", []string{"message: a\uFFFDb"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) { newBench(t, "rich", tc.script).run().says(tc.status, tc.want...) })
+	}
+}
+
+type m = map[string]any
+
+func TestAMessageIsEmittedWhileTheAgentStillRuns(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "first"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "second"}))
+	b.emit = func(f terminal.Frame) error {
+		if f.Text == "first" {
+			return os.WriteFile(b.workspace+"/go", nil, 0o600) // without this the agent never ends
+		}
+		return nil
+	}
+	b.run().says("done", "message: first", "message: second")
+}
+
+func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
+	script := ""
+	for _, level := range []any{"debug", "info", "warning", "error", "loud", nil} {
+		script += frame(m{"type": "log", "text": fmt.Sprint(level), "level": level})
+	}
+	b := newBench(t, "rich", script).run()
+	got := map[string]zapcore.Level{}
+	for _, e := range b.logs.FilterMessage("agent").All() {
+		got[e.ContextMap()["text"].(string)] = e.Level
+	}
+	want := map[string]zapcore.Level{"debug": -1, "info": 0, "warning": 1, "error": 2, "loud": 0, "<nil>": -1}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
+	for name, script := range map[string]string{
+		"sleeps":                      "echo before; sleep 300",
+		"closes stdout and lives on":  "echo before; exec 1>&- 2>&-; sleep 300",
+		"leaves a child on the pipe":  "echo before; sleep 300 & sleep 300",
+		"ignores signals":             "trap '' TERM INT; echo before; while :; do sleep 0.05; done",
+		"never reads its large input": "echo before; exec sleep 300",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "rich", script)
+			b.opts.Config.Timeout = 1
+			b.req.Text = strings.Repeat("x", 1<<20)
+			b.run().says("timeout", "message: before", "error: Timed out after 1 s.")
+			if f := b.frames[1]; f.Code != "TIMEOUT" {
+				t.Errorf("code %q", f.Code)
+			}
+		})
+	}
+}
+
+func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
+	for _, protocol := range []string{"plain", "rich"} {
+		b := newBench(t, protocol, "exec yes flood")
+		b.opts.Config.Timeout, b.opts.Config.MaxOutput = 1, 4096
+		b.run()
+		if b.out.Status != terminal.TimedOut || len(b.frames) != 2 {
+			t.Fatalf("%s: %s, %d frames", protocol, b.out.Status, len(b.frames))
+		}
+		if text := b.frames[0].Text; !strings.HasPrefix(text, "flood\nflood\n") || len(text) > 5000 || !strings.Contains(text, "bytes left out") {
+			t.Errorf("%s: %s", protocol, short(text))
+		}
+	}
+}
+
+func TestAStopIsToldAndWhatWasPrintedArrives(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	b := newBench(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(m{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
+	b.ctx = ctx
+	b.emit = func(terminal.Frame) error { cancel(); return nil }
+	b.run().says("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
+}
+
+func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {
+	broken := errors.New("outbox is broken")
+	b := newBench(t, "rich", "sleep 300 & "+frame(m{"type": "message", "text": "m"})+"sleep 300")
+	b.emit = func(terminal.Frame) error { return broken }
+	if b.run(); !errors.Is(b.err, broken) {
+		t.Fatalf("got %v", b.err)
+	}
+}
+
+func TestALongLineIsSkippedWholeAndNamed(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "before"})+
+		"head -c 100000000 /dev/zero | tr '\\0' x; echo\n"+frame(m{"type": "message", "text": "after"}))
+	b.run().says("done", "message: before", "message: after", "message: ⚠ a line of 100000000 bytes was skipped, the limit is 16777216.")
+}
+
+func TestALineOfExactlyTheLimitArrives(t *testing.T) {
+	b := newBench(t, "plain", "head -c 2000 /dev/zero | tr '\\0' x; printf '\\r\\n'; head -c 2001 /dev/zero | tr '\\0' y; echo; echo end")
+	b.opts.Config.MaxLine = 2000
+	b.run().says("done", "message: "+strings.Repeat("x", 2000)+"\nend\n⚠ a line of 2001 bytes was skipped, the limit is 2000.")
+}
+
+func TestMuchPlainTextKeepsBothEnds(t *testing.T) {
+	b := newBench(t, "plain", "seq 1 100000")
+	b.opts.Config.MaxOutput = 1024
+	b.run()
+	text := b.frames[0].Text
+	if !strings.HasPrefix(text, "1\n2\n3\n") || !strings.HasSuffix(text, "\n99999\n100000") || !strings.Contains(text, "bytes left out") {
+		t.Errorf("got %s", short(text))
+	}
+}
+
+func TestHiddenInternalsBecomeOneFriendlyLine(t *testing.T) {
+	friendly := "Something went wrong. The operator can see in the log what it was."
+	for _, tc := range []struct {
+		name, script string
+		reveal       config.Reveal
+		status       terminal.Status
+		want         string
+	}{
+		{"failure", "echo out; echo /etc/secret >&2; exit 3", config.Reveal{}, "failed", "message: out\n" + friendly},
+		{"success with stderr", "echo out; echo /etc/secret >&2", config.Reveal{}, "done", "message: out"},
+		{"the agent's own error is for the user", frame(m{"type": "error", "text": "quota used up"}) + "exit 1", config.Reveal{}, "failed", "error: Error: quota used up"},
+		{"listed chat", "exit 3", config.Reveal{Chats: []string{"local"}}, "failed", "message: Exit code: 3"},
+		{"listed by key", "exit 3", config.Reveal{Chats: []string{"cli:local"}}, "failed", "message: Exit code: 3"},
+		{"other chat listed", "exit 3", config.Reveal{Chats: []string{"cli:other"}}, "failed", "message: " + friendly},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := newBench(t, "rich", tc.script)
+			b.opts.Config.RevealErrors = tc.reveal
+			b.run().says(tc.status, tc.want)
+			logged := b.logs.FilterField(zap.String("text", "STDERR: /etc/secret\nExit code: 3")).Len()
+			if tc.name == "failure" && logged != 1 {
+				t.Error("the operator was not told")
+			}
+		})
+	}
+}
+
+func TestASwitchedOffAgentIsPolite(t *testing.T) {
+	b := newBench(t, "plain", "echo never")
+	off := false
+	b.opts.Config.Enabled = &off
+	b.run().says("failed", "message: This bot is switched off at the moment.")
+}
+
+func TestAMillionTinyFramesArrive(t *testing.T) {
+	b := newBench(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 1000000; i++) print "{\"type\":\"progress\",\"text\":\"" i "\"}" }'`)
+	n := 0
+	r, err := terminal.NewRunner(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Turn(t.Context(), b.req, func(f terminal.Frame) error {
+		if f.Kind == terminal.Progress {
+			if f.Text != fmt.Sprint(n) {
+				return fmt.Errorf("frame %d says %s", n, f.Text)
+			}
+			n++
+		}
+		return nil
+	})
+	if err != nil || n != 1000000 {
+		t.Fatalf("%d frames, %v", n, err)
+	}
+}
+
+func TestManyErrorFramesStayBounded(t *testing.T) {
+	b := newBench(t, "rich", `exec awk 'BEGIN { for (i = 0; i < 100000; i++) print "{\"type\":\"error\",\"text\":\"" i "\"}" }'`)
+	b.opts.Config.MaxOutput = 2048
+	b.run()
+	if text := b.frames[0].Text; len(text) > 3000 || !strings.HasPrefix(text, "Error: 0\n") || !strings.HasSuffix(text, "Error: 99999") {
+		t.Errorf("got %s", short(text))
+	}
+}
+
+func TestAGrandchildNeverHangsTheTurn(t *testing.T) {
+	began := time.Now()
+	b := newBench(t, "rich", "sleep 300 &\n"+frame(m{"type": "message", "text": "m"}))
+	b.run().says("done", "message: m")
+	if took := time.Since(began); took > 30*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
