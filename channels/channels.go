@@ -1,0 +1,122 @@
+// Package channels holds the contract between the gateway and the chat networks, the messages that
+// cross it, and what channels share: the splitter, the album planner and media kinds.
+// It knows nothing of agents, queues or storage.
+package channels
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Channel is an adapter to one chat network. The gateway calls Run once, and Plan and Send from
+// many goroutines.
+type Channel interface {
+	// Run receives until ctx ends and reconnects by itself. It returns nil when ctx ended, and an
+	// error only for what a retry cannot mend.
+	Run(ctx context.Context, receive Receive) error
+	// Plan renders a message and cuts it into network calls. It is pure: no network, no clock, the
+	// same answer each time, so that what it returns can be stored and needs no further thought.
+	Plan(m Message) ([]Outgoing, error)
+	// Send makes one network call and waits its own pacing. An error is a *SendError where the
+	// channel knows what it means.
+	Send(ctx context.Context, o Outgoing) (Receipt, error)
+}
+
+// Receive takes one incoming message. When it returns nil the message is safe and may be
+// acknowledged to the network; otherwise it must be offered again.
+type Receive func(context.Context, Incoming) error
+
+// Chat names one conversation on a channel.
+type Chat struct {
+	Channel string `json:"channel"`
+	ID      string `json:"id"`
+}
+
+// String returns the chat's key, channel:id.
+func (c Chat) String() string { return c.Channel + ":" + c.ID }
+
+// User is who sent a message. ID is the identity; the names are only shown.
+type User struct {
+	ID       string `json:"id"`
+	Name     string `json:"name,omitempty"`
+	Username string `json:"username,omitempty"`
+}
+
+// Incoming is one message from a user.
+type Incoming struct {
+	Chat     Chat     `json:"chat"`
+	ID       string   `json:"id"` // the network's message id, unique within the chat
+	User     User     `json:"user"`
+	Text     string   `json:"text"`
+	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
+	ThreadID string   `json:"thread_id,omitempty"`
+	ReplyTo  *Quote   `json:"reply_to,omitempty"`
+}
+
+// Quote is the message that an incoming one replies to.
+type Quote struct {
+	ID    string   `json:"id"`
+	Text  string   `json:"text,omitempty"`
+	Media []string `json:"media,omitempty"`
+}
+
+// Kind says what a message is to the person who reads it.
+type Kind string
+
+// The kinds of message.
+const (
+	Progress Kind = "progress" // a passing word that the turn is at work
+	Answer   Kind = "message"
+	Failure  Kind = "error"
+)
+
+// Message is what the gateway has to say to a chat, before it is cut to the network's measure.
+type Message struct {
+	Chat    Chat
+	Kind    Kind
+	Text    string // Markdown
+	Code    string // the agent's error code, for machines
+	Media   []File
+	ReplyTo string // id of the message this answers, or ""
+}
+
+// Outgoing is one network call's worth of message. It is stored as JSON.
+type Outgoing struct {
+	Chat    Chat   `json:"chat"`
+	Kind    Kind   `json:"kind"`
+	Text    string `json:"text,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Media   []File `json:"media,omitempty"`
+	ReplyTo string `json:"reply_to,omitempty"`
+	// Form is what only the channel that planned it understands (entities, a method name).
+	Form []byte `json:"form,omitempty"`
+}
+
+// Receipt is the network's confirmation of a send.
+type Receipt struct {
+	ID string `json:"id"` // the network's id of what was sent
+}
+
+// SendError says what a failed send means for the gateway. With neither flag the call may be repeated,
+// not before After has passed.
+type SendError struct {
+	Err       error
+	Permanent bool          // repeating cannot help
+	Unknown   bool          // the network may have carried it out
+	After     time.Duration // how long the network asks us to wait
+}
+
+func (e *SendError) Error() string {
+	switch {
+	case e.Permanent:
+		return fmt.Sprintf("refused for good: %v", e.Err)
+	case e.Unknown:
+		return fmt.Sprintf("outcome unknown: %v", e.Err)
+	case e.After > 0:
+		return fmt.Sprintf("try again in %s: %v", e.After, e.Err)
+	}
+	return e.Err.Error()
+}
+
+func (e *SendError) Unwrap() error { return e.Err }

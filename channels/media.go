@@ -1,0 +1,40 @@
+package channels
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// MediaKind says how a network shows a file.
+type MediaKind string
+
+// The kinds of media that Terminal Protocol v1 names.
+const (
+	Image    MediaKind = "image"
+	Video    MediaKind = "video"
+	Audio    MediaKind = "audio"
+	Document MediaKind = "document"
+)
+
+// File is one file of a message: on disk at Path, or, for text too long for bubbles, in Content.
+type File struct {
+	Path    string    `json:"path,omitempty"`
+	Name    string    `json:"name"`
+	Kind    MediaKind `json:"kind"`
+	Size    int64     `json:"size"`
+	Content string    `json:"content,omitempty"`
+}
+
+var kinds = map[string]MediaKind{
+	".jpg": Image, ".jpeg": Image, ".png": Image, ".gif": Image, ".webp": Image,
+	".mp4": Video, ".mov": Video, ".avi": Video, ".mkv": Video, ".webm": Video,
+	".mp3": Audio, ".ogg": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
+}
+
+// KindOf tells a file's kind by its extension, in any case. What the protocol does not list is a document.
+func KindOf(name string) MediaKind {
+	if k, ok := kinds[strings.ToLower(filepath.Ext(name))]; ok {
+		return k
+	}
+	return Document
+}
