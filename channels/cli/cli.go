@@ -1,0 +1,105 @@
+// Package cli is the channel of the local terminal: it reads what is typed or piped in and prints what the agent says, for
+// people or, as JSON lines, for programs.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"nanobot/channels"
+)
+
+// Name is the channel's name in envelopes and chat keys.
+const Name = "cli"
+
+// Printer shows what a chat would see. Show is called from one goroutine at a time.
+type Printer interface {
+	Show(o channels.Outgoing) error
+}
+
+// Input gives what the user says, message by message. It returns io.EOF when the user leaves.
+type Input interface {
+	Read(ctx context.Context) (string, error)
+}
+
+// Channel is the local terminal.
+type Channel struct {
+	chat    channels.Chat
+	user    channels.User
+	in      Input
+	mu      sync.Mutex
+	printer Printer
+	sent    int
+}
+
+var _ channels.Channel = (*Channel)(nil)
+
+// Options says whose terminal it is and how it is read and written. In may be nil for a channel that only shows.
+type Options struct {
+	ChatID  string
+	User    channels.User
+	In      Input
+	Printer Printer
+}
+
+// New returns the channel of one local chat.
+func New(o Options) *Channel {
+	return &Channel{chat: channels.Chat{Channel: Name, ID: o.ChatID}, user: o.User, in: o.In, printer: o.Printer}
+}
+
+// Incoming returns what the user said as a message.
+func (c *Channel) Incoming(id, text string, media []string) channels.Incoming {
+	return channels.Incoming{Chat: c.chat, ID: id, User: c.user, Text: text, Media: media}
+}
+
+// Run hands on each message and waits for it to be received before it reads the next. It returns nil when ctx ends or the user
+// leaves.
+func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
+	if c.in == nil {
+		<-ctx.Done()
+		return nil
+	}
+	for n := 1; ctx.Err() == nil; n++ {
+		text, err := c.in.Read(ctx)
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			return nil
+		case err != nil:
+			return fmt.Errorf("read input: %w", err)
+		case strings.TrimSpace(text) == "":
+			continue
+		}
+		if err := receive(ctx, c.Incoming(fmt.Sprint(n), text, nil)); err != nil && ctx.Err() == nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Plan makes one call of a message: a terminal has no limits.
+func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
+		return nil, nil
+	}
+	return []channels.Outgoing{{
+		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo,
+	}}, nil
+}
+
+// Send prints.
+func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.printer.Show(o); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	c.sent++
+	return channels.Receipt{ID: fmt.Sprint(c.sent)}, nil
+}

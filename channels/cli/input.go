@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Piped reads one message a line from something that is not a terminal.
+type Piped struct {
+	lines <-chan line
+}
+
+type line struct {
+	text string
+	err  error
+}
+
+// NewPiped reads r until it ends. A reader that blocks for ever keeps its goroutine until the process exits: an inherited stdin
+// cannot be interrupted.
+func NewPiped(r io.Reader) *Piped {
+	lines := make(chan line)
+	in := bufio.NewReader(r)
+	go func() {
+		for {
+			text, err := in.ReadString('\n')
+			if text != "" {
+				lines <- line{text: strings.TrimRight(text, "\r\n")}
+			}
+			if err != nil {
+				lines <- line{err: err}
+				return
+			}
+		}
+	}()
+	return &Piped{lines: lines}
+}
+
+func (p *Piped) Read(ctx context.Context) (string, error) {
+	select {
+	case l := <-p.lines:
+		return l.text, l.err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// Keyboard reads messages typed on a terminal, with line editing and history. Pasted lines are one message.
+type Keyboard struct {
+	tty    *os.File
+	editor *term.Terminal
+}
+
+// NewKeyboard returns the keyboard of tty, which prompts on it and remembers lines in history.
+func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.History) *Keyboard {
+	editor := term.NewTerminal(struct {
+		io.Reader
+		io.Writer
+	}{tty, out}, prompt)
+	if history != nil {
+		editor.History = history
+	}
+	return &Keyboard{tty: tty, editor: editor}
+}
+
+// Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal while a turn runs.
+func (k *Keyboard) Read(ctx context.Context) (string, error) {
+	state, err := term.MakeRaw(int(k.tty.Fd()))
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = term.Restore(int(k.tty.Fd()), state) }()
+	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil {
+		_ = k.editor.SetSize(w, h)
+	}
+	k.editor.SetBracketedPasteMode(true)
+	defer k.editor.SetBracketedPasteMode(false)
+	typed := make(chan line, 1)
+	go func() {
+		text, err := k.message()
+		typed <- line{text, err}
+	}()
+	select {
+	case l := <-typed:
+		return l.text, l.err
+	case <-ctx.Done(): // the read itself cannot be interrupted and ends with the process
+		return "", ctx.Err()
+	}
+}
+
+// message reads lines until one ends with a key that was pressed and not pasted.
+func (k *Keyboard) message() (string, error) {
+	var lines []string
+	for {
+		text, err := k.editor.ReadLine()
+		if err != nil && !errors.Is(err, term.ErrPasteIndicator) {
+			return "", err
+		}
+		lines = append(lines, text)
+		if err == nil {
+			return strings.Trim(strings.Join(lines, "\n"), "\n"), nil
+		}
+	}
+}

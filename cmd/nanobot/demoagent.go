@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/color"
+	"image/png"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/terminal"
+)
+
+// newDemoAgent is the built-in micro-agent: an ordinary rich agent that happens to live in this binary.
+func newDemoAgent(std stdio) *cobra.Command {
+	return &cobra.Command{
+		Use:    "demo-agent",
+		Short:  "Be the demo agent: an envelope on stdin, frames on stdout",
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			var e terminal.Envelope
+			if err := json.NewDecoder(std.in).Decode(&e); err != nil {
+				return fmt.Errorf("read envelope: %w", err)
+			}
+			return demoAgent{envelope: e, out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}.answer()
+		},
+	}
+}
+
+type demoAgent struct {
+	envelope terminal.Envelope
+	out      *json.Encoder
+	pace     time.Duration // between steps, so that a person can watch
+}
+
+type demoFrame struct {
+	Type  string   `json:"type"`
+	Text  string   `json:"text"`
+	Media []string `json:"media,omitempty"`
+	Code  string   `json:"code,omitempty"`
+}
+
+func (d demoAgent) say(f demoFrame) { _ = d.out.Encode(f) }
+
+func (d demoAgent) progress(format string, args ...any) {
+	d.say(demoFrame{Type: "progress", Text: fmt.Sprintf(format, args...)})
+	time.Sleep(d.pace)
+}
+
+func (d demoAgent) answer() error {
+	word := ""
+	if words := strings.Fields(strings.ToLower(d.envelope.Text)); len(words) > 0 {
+		word = strings.Trim(words[0], ".!/")
+	}
+	switch word {
+	case "album":
+		return d.album()
+	case "fail":
+		d.progress("Trying something that cannot work…")
+		d.say(demoFrame{Type: "error", Text: "this is what an error frame looks like", Code: "DEMO"})
+		return statusError{status: exitFailed}
+	case "slow":
+		for i := range 60 {
+			d.progress("Working, step %d of 60 (Ctrl-C stops me)", i+1)
+		}
+		d.say(demoFrame{Type: "message", Text: "Done at last."})
+	case "help":
+		d.say(demoFrame{Type: "message", Text: "album: three pictures, made here and now\nfail: an error\nslow: something to stop\nanything else: I repeat it"})
+	default:
+		d.progress("Thinking…")
+		d.say(demoFrame{Type: "message", Text: "You said: " + d.envelope.Text})
+		d.progress("Thinking of more to say…")
+		d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, fail, slow, help."})
+	}
+	return nil
+}
+
+func (d demoAgent) album() error {
+	var files []string
+	for i, name := range []string{"rings", "waves", "checks"} {
+		d.progress("Painting %s (%d of 3)…", name, i+1)
+		path := filepath.Join(d.envelope.UserDataDir, name+".png")
+		if err := paint(path, i); err != nil {
+			d.say(demoFrame{Type: "error", Text: "could not paint: " + err.Error(), Code: "PAINT"})
+			return statusError{status: exitFailed}
+		}
+		files = append(files, path)
+	}
+	d.say(demoFrame{Type: "message", Text: "Three pictures, in one album where the chat has albums:", Media: files})
+	return nil
+}
+
+func paint(path string, pattern int) error {
+	const size = 256
+	img := image.NewRGBA(image.Rect(0, 0, size, size))
+	for y := range size {
+		for x := range size {
+			fx, fy := float64(x)/size-0.5, float64(y)/size-0.5
+			v := [...]float64{math.Sin(60 * math.Hypot(fx, fy)), math.Sin(20*fx + 3*math.Sin(10*fy)), math.Sin(40*fx) * math.Sin(40*fy)}[pattern]
+			img.Set(x, y, color.RGBA{R: uint8(128 + 100*v), G: uint8(x / 2), B: uint8(80 + y/2), A: 255})
+		}
+	}
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(png.Encode(io.Writer(f), img), f.Close())
+}

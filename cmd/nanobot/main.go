@@ -1,0 +1,104 @@
+// Command nanobot puts any command-line program into a chat.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/config"
+)
+
+// The exit statuses that scripts may rely on.
+const (
+	exitFailed      = 1
+	exitUsage       = 2
+	exitConfig      = 78 // EX_CONFIG: systemd is told not to restart on it
+	exitTimeout     = 124
+	exitInterrupted = 130
+)
+
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+}
+
+// stdio is where a command reads and writes.
+type stdio struct {
+	in       *os.File
+	out, err io.Writer
+}
+
+// statusError ends the program with a status. Without an error in it everything has been said already.
+type statusError struct {
+	status int
+	err    error
+}
+
+func (e statusError) Error() string {
+	if e.err == nil {
+		return fmt.Sprintf("exit status %d", e.status)
+	}
+	return e.err.Error()
+}
+
+func (e statusError) Unwrap() error { return e.err }
+
+func usage(format string, args ...any) error {
+	return statusError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+func run(ctx context.Context, args []string, std stdio) int {
+	root := newRoot(std)
+	root.SetArgs(args)
+	root.SetIn(std.in)
+	root.SetOut(std.out)
+	root.SetErr(std.err)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	var mistakes config.Mistakes
+	if errors.As(err, &mistakes) {
+		fmt.Fprintln(std.err, strings.TrimRight(mistakes.Error(), "\n"))
+		return exitConfig
+	}
+	var status statusError
+	if !errors.As(err, &status) {
+		status = statusError{exitFailed, err}
+		if strings.HasPrefix(err.Error(), "unknown command") {
+			status.status = exitUsage // cobra has no type for it
+		}
+	}
+	if status.err != nil {
+		fmt.Fprintln(std.err, "nanobot:", status.err)
+	}
+	if status.status == exitUsage {
+		fmt.Fprintln(std.err, `Run "nanobot --help" or "nanobot COMMAND --help" for how to use it.`)
+	}
+	return status.status
+}
+
+func newRoot(std stdio) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "nanobot",
+		Short: "Put any command-line program into a chat",
+		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, hands it
+the message as one line of JSON, and shows what it prints: text, live progress, pictures and files.`,
+		Example: `  nanobot chat                     talk to a built-in demo agent
+  nanobot init --template python   write a first agent and its config
+  nanobot run --command 'fortune' hello`,
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return statusError{exitUsage, err} })
+	root.AddCommand(
+		newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newVersion(std), newDemoAgent(std),
+	)
+	return root
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/channels"
+	"nanobot/channels/cli"
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+func newRun(std stdio) *cobra.Command {
+	var flags agentFlags
+	var media []string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "run [flags] [TEXT|-]",
+		Short: "Send one message to the agent and print what comes back",
+		Long: `Run sends one message to the agent and prints what the chat would see on stdout, progress on stderr.
+With --json it prints one object a line on stdout, as it happens:
+  {"kind":"progress|message|error","text":…,"media":[…],"code":…}
+
+Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeout, 130 interrupted.`,
+		Example: `  nanobot run 'hello there'
+  echo 'a long text' | nanobot run -
+  nanobot run --media photo.jpg 'what is this?'
+  nanobot run --command 'python3 agent.py' --protocol rich --json hi`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := messageText(args, media, std.in)
+			if err != nil {
+				return err
+			}
+			files, err := absoluteFiles(media)
+			if err != nil {
+				return err
+			}
+			cfg, err := flags.load(cmd)
+			if err != nil {
+				return err
+			}
+			if cfg.Terminal.On() && strings.TrimSpace(cfg.Terminal.Command) == "" || cfg.Terminal.Enabled == nil && cfg.Terminal.Command == "" {
+				return noAgent(cfg)
+			}
+			var printer cli.Printer = cli.Text{Out: std.out, Progress: std.err}
+			if asJSON {
+				printer = cli.JSON{Out: std.out}
+			}
+			return runOnce(cmd.Context(), cfg, flags, printer, text, files, std.err)
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringArrayVar(&media, "media", nil, "file to send along; may be repeated")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a line")
+	return cmd
+}
+
+func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer cli.Printer, text string, media []string, stderr io.Writer) error {
+	log := newLog(stderr, flags.verbose)
+	g, err := newGateway(cfg, log)
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	ch := cli.New(cli.Options{ChatID: flags.chat, User: localUser(), Printer: printer})
+	out, err := g.Turn(ctx, ch, ch.Incoming("1", text, media))
+	if err != nil {
+		return statusError{status: exitFailed} // the log has said why
+	}
+	return outcomeStatus(out)
+}
+
+func outcomeStatus(out terminal.Outcome) error {
+	switch out.Status {
+	case terminal.Failed:
+		return statusError{status: exitFailed}
+	case terminal.TimedOut:
+		return statusError{status: exitTimeout}
+	case terminal.Stopped:
+		return statusError{status: exitInterrupted}
+	case terminal.Done:
+	}
+	return nil
+}
+
+// messageText takes the text from the arguments, or from stdin for "-".
+func messageText(args, media []string, in io.Reader) (string, error) {
+	switch {
+	case len(args) == 0 && len(media) == 0:
+		return "", usage("no message: give a TEXT, - to read it from stdin, or --media")
+	case len(args) == 1 && args[0] == "-":
+		b, err := io.ReadAll(in)
+		if err != nil {
+			return "", fmt.Errorf("read message from stdin: %w", err)
+		}
+		return strings.TrimRight(string(b), "\r\n"), nil
+	}
+	return strings.Join(args, " "), nil
+}
+
+func absoluteFiles(paths []string) ([]string, error) {
+	var out []string
+	for _, p := range paths {
+		abs, err := filepath.Abs(p)
+		if err != nil {
+			return nil, fmt.Errorf("--media %s: %w", p, err)
+		}
+		info, err := os.Stat(abs)
+		if err != nil {
+			return nil, usage("--media: %v", err)
+		}
+		if !info.Mode().IsRegular() {
+			return nil, usage("--media: %s is not a file", p)
+		}
+		out = append(out, abs)
+	}
+	return out, nil
+}
+
+func noAgent(cfg *config.Config) error {
+	if cfg.File() == "" {
+		return statusError{exitConfig, fmt.Errorf(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
+	}
+	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Want: "must name the agent's command; or use --command"}}
+}
+
+// localUser is whoever runs this program.
+func localUser() channels.User {
+	u, err := user.Current()
+	if err != nil {
+		return channels.User{ID: fmt.Sprint(os.Getuid())}
+	}
+	return channels.User{ID: u.Uid, Name: u.Name, Username: u.Username}
+}

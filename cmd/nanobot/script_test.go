@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"nanobot": func() {
+			os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
+		},
+	})
+}
+
+// TestScripts drives the real binary; each file in testdata/script is a story.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir)
+			env.Setenv("XDG_CACHE_HOME", env.WorkDir+"/cache")
+			// An agent in Go is built; without the user's cache that takes half a minute.
+			cache, err := exec.Command("go", "env", "GOCACHE").Output()
+			env.Setenv("GOCACHE", strings.TrimSpace(string(cache)))
+			return err
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"fails": fails},
+	})
+}
+
+// fails runs a program that must exit with a certain status: fails STATUS PROGRAM ARG…
+func fails(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: fails STATUS PROGRAM ARG…")
+	}
+	var exit *exec.ExitError
+	if err := ts.Exec(args[1], args[2:]...); !errors.As(err, &exit) || strconv.Itoa(exit.ExitCode()) != args[0] {
+		ts.Fatalf("want exit status %s, got: %v", args[0], err)
+	}
+}

@@ -1,0 +1,102 @@
+// Package gateway carries messages from the channels to the agent and its answers back. It never learns a channel's or
+// a protocol's name: what differs between them is behind their contracts.
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/terminal"
+)
+
+// Gateway runs turns. It is safe for concurrent use.
+type Gateway struct {
+	Runner *terminal.Runner
+	// HideProgress drops progress frames.
+	HideProgress bool
+	Log          *zap.Logger
+}
+
+// Turn works on one incoming message: it runs the agent and sends what it says to the channel as it comes. The error says
+// what the gateway could not do; the chat has been told that something went wrong.
+func (g *Gateway) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
+	// What was printed before a stop is still delivered, so sending outlives the turn's context.
+	r := reply{ctx: context.WithoutCancel(ctx), ch: ch, in: in}
+	run := rand.Text()
+	log := g.Log.With(zap.Stringer("chat", in.Chat), zap.String("run", run))
+	began := time.Now()
+	out, err := g.Runner.Turn(ctx, request(in, run), func(f terminal.Frame) error {
+		if f.Kind == terminal.Progress && g.HideProgress {
+			return nil
+		}
+		return r.send(message(f))
+	})
+	if err != nil {
+		log.Error("turn broke", zap.Duration("took", time.Since(began)), zap.Error(err))
+		if serr := r.send(channels.Message{Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why."}); serr != nil {
+			log.Warn("chat not told", zap.Error(serr))
+		}
+		return out, err
+	}
+	log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), zap.Duration("took", time.Since(began)))
+	return out, nil
+}
+
+func request(in channels.Incoming, run string) terminal.Request {
+	req := terminal.Request{
+		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
+		MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
+	}
+	if in.User != (channels.User{}) {
+		req.User = (*terminal.User)(&in.User)
+	}
+	if in.ReplyTo != nil {
+		req.ReplyTo = (*terminal.Quote)(in.ReplyTo)
+	}
+	return req
+}
+
+// message turns a frame into what the user reads.
+func message(f terminal.Frame) channels.Message {
+	m := channels.Message{Kind: channels.Answer, Text: f.Text, Code: f.Code}
+	switch f.Kind {
+	case terminal.Progress:
+		m.Kind, m.Text = channels.Progress, "⏳ "+f.Text
+	case terminal.Error:
+		m.Kind = channels.Failure
+	case terminal.Message, terminal.Log:
+	}
+	for _, file := range f.Checked {
+		m.Media = append(m.Media, channels.File{
+			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path),
+		})
+	}
+	return m
+}
+
+// reply sends to the chat that a message came from.
+type reply struct {
+	ctx context.Context
+	ch  channels.Channel
+	in  channels.Incoming
+}
+
+func (r reply) send(m channels.Message) error {
+	m.Chat, m.ReplyTo = r.in.Chat, r.in.ID
+	parts, err := r.ch.Plan(m)
+	if err != nil {
+		return fmt.Errorf("plan message: %w", err)
+	}
+	for _, o := range parts {
+		if _, err := r.ch.Send(r.ctx, o); err != nil {
+			return fmt.Errorf("send: %w", err)
+		}
+	}
+	return nil
+}
