@@ -1,0 +1,202 @@
+package examples_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// example is one folder: what it needs on this machine, and a talk with it in which each step builds on those before.
+type example struct {
+	needs []string
+	steps []step
+}
+
+// step is one message to the agent and all that comes back.
+type step struct {
+	text   string
+	media  []string // names of files that before has put into the workspace
+	chat   string   // "": the usual one
+	before func(t *testing.T, workspace string)
+	want   []line // {workspace} in a text stands for the folder
+	status int
+	after  func(t *testing.T, r result)
+}
+
+// nasty is what shells, JSON and careless quoting stumble over.
+const nasty = "It's \"quoted\" \\ $HOME `date` $(date) <b>&amp; {message} %s ✨\n  second line"
+
+var thinking = progress("Thinking...")
+
+// echo is the talk with every agent that only repeats.
+var echo = []step{
+	{text: "hello", want: []line{thinking, message("You said: hello")}},
+	{text: nasty, want: []line{thinking, message("You said: " + nasty)}},
+}
+
+var examples = map[string]example{
+	"minimal-python": {needs: []string{"python3"}, steps: echo},
+	"echo-node":      {needs: []string{"node"}, steps: echo},
+	"echo-bash":      {needs: []string{"bash", "jq"}, steps: echo},
+	"echo-go":        {needs: []string{"go"}, steps: echo},
+
+	"stateful-python": {needs: []string{"python3"}, steps: []step{
+		{text: "one", want: []line{message("This is your first message.")}},
+		{text: "two", want: []line{message("This is your message number 2. The one before was: one")}},
+		{text: "hi", chat: "other", want: []line{message("This is your first message.")}},
+		{text: "three", want: []line{message("This is your message number 3. The one before was: two")}},
+		{
+			text: "four", before: write("users/local/state.json", `{"count": 3, "la`), want: []line{message("This is your first message.")},
+			after: all(hasFile("users/local/state.broken", `{"count": 3, "la`), logged("state was unreadable and is put aside")),
+		},
+		{text: "five", want: []line{message("This is your message number 2. The one before was: four")}},
+		{text: "six", before: write("users/local/state.json", `["valid", "yet", "not", "ours"]`), want: []line{message("This is your first message.")}},
+		{text: "seven", before: write("users/local/state.json", "\xff\xfe"), want: []line{message("This is your first message.")}},
+	}},
+
+	"image-python": {needs: []string{"python3"}, steps: []step{
+		{text: "a blue sea", want: []line{progress("Painting..."), message("Painted: a blue sea", "1bd3c134b2e6.png")}, after: pictures(256, 256)},
+		{text: " ", want: []line{message("Tell me what to paint.")}},
+	}},
+
+	"album-python": {needs: []string{"python3"}, steps: []step{
+		{text: "go", want: []line{
+			progress("Painting morning (1 of 3)..."), progress("Painting noon (2 of 3)..."), progress("Painting night (3 of 3)..."),
+			message("Morning, noon and night:", "morning.png", "noon.png", "night.png"),
+		}, after: pictures(256, 256)},
+	}},
+
+	"analyzer-python": {needs: []string{"python3"}, steps: []step{
+		{text: "if x == None: pass \ntry: y()\nexcept: pass", want: []line{
+			progress("Analyzing..."),
+			message("## Result\n\n3 issues in 3 lines."),
+			message("- line 1: compare with `is None`\n- line 1: white space at the end of the line\n- line 3: a bare `except:` also catches Ctrl-C"),
+			message("The mended version:", "mended.py"),
+		}, after: sent("if x is None: pass\ntry: y()\nexcept Exception: pass")},
+		{media: []string{"theirs.py"}, before: write("theirs.py", "if x != None:\n    pass\n"), want: []line{
+			progress("Analyzing..."),
+			message("## Result\n\n1 issue in 2 lines."),
+			message("- line 1: compare with `is not None`"),
+			message("The mended version:", "mended.py"),
+		}, after: sent("if x is not None:\n    pass\n")},
+		{text: "x = 1", want: []line{progress("Analyzing..."), message("## Result\n\n0 issues in 1 line.")}},
+	}},
+
+	"user-images-python": {needs: []string{"python3"}, steps: []step{
+		{text: "hello", want: []line{message("Send me a picture and I take out what is hidden in it.")}},
+		{
+			text: "please", media: []string{"a.png", "b.jpg", "notes.txt", "cut.png", "cut.jpg"},
+			before: func(t *testing.T, workspace string) {
+				put(t, filepath.Join(workspace, "a.png"), pngWith(t, "taken at home"))
+				put(t, filepath.Join(workspace, "b.jpg"), jpegWith(t, "taken at home"))
+				put(t, filepath.Join(workspace, "notes.txt"), []byte("no picture"))
+				put(t, filepath.Join(workspace, "cut.png"), pngWith(t, "taken at home")[:40])
+				put(t, filepath.Join(workspace, "cut.jpg"), jpegWith(t, "taken at home")[:40])
+			},
+			want: []line{
+				progress("Cleaning a.png..."), message("a.png: 25 hidden bytes taken out.", "clean-1-a.png"),
+				progress("Cleaning b.jpg..."), message("b.jpg: 17 hidden bytes taken out.", "clean-2-b.jpg"),
+				progress("Cleaning notes.txt..."), message("notes.txt is left out: neither a PNG nor a JPEG."),
+				progress("Cleaning cut.png..."), message("cut.png is left out: the file is damaged."),
+				progress("Cleaning cut.jpg..."), message("cut.jpg is left out: the file is damaged."),
+			},
+			after: all(pictures(8, 8), hidesNow("taken at home")),
+		},
+	}},
+
+	"errors-python": {needs: []string{"python3"}, steps: []step{
+		{text: "6 * 7", want: []line{message("42")}},
+		{text: "1 / 0", status: 1, want: []line{failure("DIVISION_BY_ZERO", "nothing can be divided by zero\nExit code: 1")}},
+		{text: "hello", status: 1, want: []line{failure("BAD_INPUT", "write it like this: 6 * 7\nExit code: 2")}},
+		{text: "10 ** 999", status: 1, want: []line{failure("INTERNAL", "that was too much for me\nSTDERR: calculate: OverflowError\nExit code: 1")}},
+	}},
+
+	"providers-python": {needs: []string{"python3"}, steps: []step{
+		{text: "hello", want: []line{either(
+			"I would ask small-1 at https://llm.example.com/v1 with the key that ends in 1111, one of 3.",
+			"I would ask small-1 at https://llm.example.com/v1 with the key that ends in 2222, one of 3.",
+			"I would ask small-1 at https://llm.example.com/v1 with the key that ends in 3333, one of 3.",
+		)}},
+		{
+			text: "hello", before: write("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "rich"}}`), status: 1,
+			want: []line{failure("NO_PROVIDER", "no provider \"demo\" in the config\nExit code: 1")},
+		},
+	}},
+
+	"fortune-plain": {needs: []string{"cksum", "sed"}, steps: []step{
+		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
+		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
+		{text: "'; touch here; $(touch here) `touch here` \"", want: []line{message("The answer is in the log.")}, after: hasNoFile("here")},
+	}},
+
+	"media-plain": {needs: []string{"python3"}, steps: []step{
+		{text: "3 1 4 1.5", want: []line{message("4 numbers, up to 4: {workspace}/charts/e92deb7e1e53.png", "e92deb7e1e53.png")}, after: pictures(120, 160)},
+		{text: "'quoted' and none", want: []line{message("Send me some numbers, such as: 3 1 4 1 5")}},
+	}},
+}
+
+func TestEveryExampleAnswersAsItsReadmeSays(t *testing.T) {
+	t.Parallel()
+	for _, name := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			example, ok := examples[name]
+			if !ok {
+				t.Fatalf("the folder %s has no entry in the table", name)
+			}
+			skipWithout(t, example.needs...)
+			workspace := copyFolder(t, name)
+			for i, s := range example.steps {
+				t.Logf("step %d: %q", i+1, s.text)
+				talk(t, workspace, s)
+			}
+		})
+	}
+}
+
+func TestEveryEntryHasItsFolder(t *testing.T) {
+	t.Parallel()
+	for name := range examples {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("an entry without its folder: %v", err)
+		}
+	}
+}
+
+func TestEveryConfigPassesCheckConfigWithoutAWarning(t *testing.T) {
+	t.Parallel()
+	for _, name := range folders(t) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			config := filepath.Join(name, "config.json")
+			r := nanobot(t, "check-config", "--config", config)
+			if r.status != 0 || r.stdout != config+": ok\n" || r.stderr != "" {
+				t.Errorf("status %d\n%s%s", r.status, r.stdout, r.stderr)
+			}
+		})
+	}
+}
+
+func TestEveryExampleIsInTheTableAndSaysHowToTryIt(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range folders(t) {
+		if !bytes.Contains(table, []byte("["+name+"]("+name+")")) {
+			t.Errorf("README.md does not list %s", name)
+		}
+		readme, err := os.ReadFile(filepath.Join(name, "README.md"))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		try := "\n    go run ./cmd/nanobot chat --config deploy/examples/" + name + "/config.json\n"
+		if !strings.Contains(string(readme), try) {
+			t.Errorf("%s/README.md does not say: %s", name, strings.TrimSpace(try))
+		}
+	}
+}

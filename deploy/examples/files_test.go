@@ -1,0 +1,150 @@
+package examples_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/jpeg"
+	"image/png"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func put(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// write is a step's before: it puts a file into the workspace.
+func write(name, content string) func(*testing.T, string) {
+	return func(t *testing.T, workspace string) {
+		t.Helper()
+		put(t, filepath.Join(workspace, name), []byte(content))
+	}
+}
+
+// The rest are a step's after.
+
+func all(checks ...func(*testing.T, result)) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		for _, check := range checks {
+			check(t, r)
+		}
+	}
+}
+
+func hasFile(name, content string) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		if got := read(t, filepath.Join(r.workspace, name)); string(got) != content {
+			t.Errorf("%s holds %q, want %q", name, got, content)
+		}
+	}
+}
+
+func hasNoFile(name string) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		if _, err := os.Stat(filepath.Join(r.workspace, name)); err == nil {
+			t.Errorf("the user's text made the file %s", name)
+		}
+	}
+}
+
+func logged(text string) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		if !strings.Contains(r.stderr, text) {
+			t.Errorf("the log does not say %q:\n%s", text, r.stderr)
+		}
+	}
+}
+
+// sent wants one file with this content.
+func sent(content string) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		if got := read(t, r.files[0]); string(got) != content {
+			t.Errorf("the file holds %q, want %q", got, content)
+		}
+	}
+}
+
+// pictures wants every file to be a picture of this size, whole and of the type its name says.
+func pictures(width, height int) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		for _, path := range r.files {
+			decode := png.Decode
+			if filepath.Ext(path) == ".jpg" {
+				decode = jpeg.Decode
+			}
+			img, err := decode(bytes.NewReader(read(t, path)))
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+				continue
+			}
+			if size := img.Bounds().Size(); size != image.Pt(width, height) {
+				t.Errorf("%s: size %v", path, size)
+			}
+		}
+	}
+}
+
+func hidesNow(text string) func(*testing.T, result) {
+	return func(t *testing.T, r result) {
+		t.Helper()
+		for _, path := range r.files {
+			if bytes.Contains(read(t, path), []byte(text)) {
+				t.Errorf("%s still holds %q", path, text)
+			}
+		}
+	}
+}
+
+var blank = image.NewGray(image.Rect(0, 0, 8, 8))
+
+// pngWith returns a picture with a hidden comment in a tEXt chunk.
+func pngWith(t *testing.T, comment string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, blank); err != nil {
+		t.Fatal(err)
+	}
+	named := append([]byte("tEXt"), comment...)
+	chunk := binary.BigEndian.AppendUint32(nil, uint32(len(comment)))
+	chunk = append(chunk, named...)
+	chunk = binary.BigEndian.AppendUint32(chunk, crc32.ChecksumIEEE(named))
+	const header = 8 + 12 + 13 // the signature and IHDR, which comes first
+	return insert(b.Bytes(), header, chunk)
+}
+
+// jpegWith returns a picture with a hidden comment where Exif would be.
+func jpegWith(t *testing.T, comment string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, blank, nil); err != nil {
+		t.Fatal(err)
+	}
+	segment := binary.BigEndian.AppendUint16([]byte{0xff, 0xe1}, uint16(2+len(comment)))
+	return insert(b.Bytes(), 2, append(segment, comment...))
+}
+
+func insert(b []byte, at int, more []byte) []byte {
+	return bytes.Join([][]byte{b[:at], more, b[at:]}, nil)
+}

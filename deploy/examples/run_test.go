@@ -1,0 +1,221 @@
+package examples_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var bin string // folder of the binary under test
+
+func TestMain(m *testing.M) {
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "nanobot-examples-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make folder for the binary:", err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	return m.Run()
+}
+
+// build makes the real program once.
+var build = sync.OnceValues(func() (string, error) {
+	// The go command knows which files a test opened, but not which ones the build below reads. Reading the folders
+	// here is what makes a cached result stale when the program changes.
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		return "", fmt.Errorf("walk the source: %w", err)
+	}
+	program := filepath.Join(bin, "nanobot")
+	out, err := exec.Command("go", "build", "-o", program, "nanobot/cmd/nanobot").CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("build nanobot: %w\n%s", err, out)
+	}
+	return program, nil
+})
+
+func skipWithout(t *testing.T, programs ...string) {
+	t.Helper()
+	for _, p := range programs {
+		if _, err := exec.LookPath(p); err != nil {
+			t.Skipf("%s is missing on this machine", p)
+		}
+	}
+}
+
+// folders are the examples.
+func folders(t *testing.T) []string {
+	t.Helper()
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}
+
+// copyFolder copies an example without what trying it has left there.
+func copyFolder(t *testing.T, name string) string {
+	t.Helper()
+	to, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && slices.Contains([]string{"users", "charts", ".nanobot"}, d.Name()):
+			return fs.SkipDir
+		case d.IsDir():
+			return os.MkdirAll(filepath.Join(to, strings.TrimPrefix(path, name)), 0o755)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, strings.TrimPrefix(path, name)), content, 0o755)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return to
+}
+
+// line is what nanobot run prints for one message.
+type line struct {
+	kind, code string
+	texts      []string // any of them
+	media      []string // names of the files
+}
+
+func message(text string, media ...string) line {
+	return line{kind: "message", texts: []string{text}, media: media}
+}
+
+func either(texts ...string) line { return line{kind: "message", texts: texts} }
+
+func progress(text string) line { return line{kind: "progress", texts: []string{"⏳ " + text}} }
+
+func failure(code, text string) line {
+	return line{kind: "error", code: code, texts: []string{"Error (" + code + "): " + text}}
+}
+
+// result is what a run of nanobot left.
+type result struct {
+	workspace      string
+	stdout, stderr string
+	status         int
+	files          []string // all that were sent, in order
+}
+
+func nanobot(t *testing.T, args ...string) result {
+	t.Helper()
+	skipWithout(t, "go")
+	program, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
+	})
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		t.Fatalf("run nanobot: %v", err)
+	}
+	return result{stdout: stdout.String(), stderr: stderr.String(), status: cmd.ProcessState.ExitCode()}
+}
+
+// talk sends one message and compares all that comes back.
+func talk(t *testing.T, workspace string, s step) {
+	t.Helper()
+	if s.before != nil {
+		s.before(t, workspace)
+	}
+	args := []string{"run", "--json", "--config", filepath.Join(workspace, "config.json")}
+	if s.chat != "" {
+		args = append(args, "--chat", s.chat)
+	}
+	for _, name := range s.media {
+		args = append(args, "--media", filepath.Join(workspace, name))
+	}
+	r := nanobot(t, append(args, "--", s.text)...)
+	r.workspace = workspace
+	if r.status != s.status {
+		t.Errorf("exit status %d, want %d", r.status, s.status)
+	}
+	got := decode(t, r.stdout)
+	same := len(got) == len(s.want)
+	for i := range min(len(got), len(s.want)) {
+		same = same && matches(got[i], s.want[i], workspace)
+		r.files = append(r.files, got[i].Media...)
+	}
+	if !same {
+		t.Fatalf("got:\n%swant:\n%sstderr:\n%s", r.stdout, show(s.want), r.stderr)
+	}
+	if s.after != nil {
+		s.after(t, r)
+	}
+}
+
+type printed struct {
+	Kind, Text, Code string
+	Media            []string
+}
+
+func decode(t *testing.T, stdout string) []printed {
+	t.Helper()
+	var all []printed
+	for l := range strings.Lines(stdout) {
+		var p printed
+		if err := json.Unmarshal([]byte(l), &p); err != nil {
+			t.Fatalf("not a line of JSON: %q: %v", l, err)
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func matches(got printed, want line, workspace string) bool {
+	var names []string
+	for _, path := range got.Media {
+		names = append(names, filepath.Base(path))
+	}
+	text := strings.ReplaceAll(got.Text, workspace, "{workspace}")
+	return got.Kind == want.kind && got.Code == want.code && slices.Contains(want.texts, text) && slices.Equal(names, want.media)
+}
+
+func show(lines []line) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s %s %q %q\n", l.kind, l.code, l.texts, l.media)
+	}
+	return b.String()
+}
