@@ -87,9 +87,12 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"list":    {`{}`, []string{"NANOBOT_TERMINAL__MEDIAROOTS=[1,"}, `NANOBOT_TERMINAL__MEDIAROOTS: terminal.mediaRoots: must be a list (got "[1,")`},
 		"element": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=[5]"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[0]: must be a string in quotes (got 5)`},
 		"object":  {`{}`, []string{`NANOBOT_CHANNELS={"telegram":{"token":"x"`}, `NANOBOT_CHANNELS: channels: must be an object (got a string)`},
-		"in an object": {`{}`, []string{`NANOBOT_TERMINAL={"comand":"x","timeout":0}`},
+		"in an object": {
+			`{}`,
+			[]string{`NANOBOT_TERMINAL={"comand":"x","timeout":0}`},
 			"NANOBOT_TERMINAL: terminal.comand: unknown key (did you mean \"command\"?)\n" +
-				"NANOBOT_TERMINAL: terminal.timeout: must be at least 1 (got 0)"},
+				"NANOBOT_TERMINAL: terminal.timeout: must be at least 1 (got 0)",
+		},
 		"combination": {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ENABLED=true"}, `NANOBOT_CHANNELS__TELEGRAM__ENABLED: channels.telegram.token: must be set, because channels.telegram.enabled is true`},
 		"missing":     {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__MODELS=m"}, `NANOBOT_TERMINAL__PROVIDERS__a__MODELS: terminal.providers.a.apiKeys: must be set`},
 		"not an id":   {`{}`, []string{"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=1,bob"}, `NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM: channels.telegram.allowFrom[1]: must be a numeric user id or "*" (got "bob"; user names are not identities)`},
@@ -110,9 +113,12 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"twice": {`{}`, []string{"NANOBOT_LOG__LEVEL=info", "NANOBOT_log__level=warn"}, `NANOBOT_log__level: log.level: is also set by NANOBOT_LOG__LEVEL`},
 
 		"covers a wrong file": {`{"terminal":"x"}`, []string{"NANOBOT_TERMINAL__TIMEOUT=5"}, `FILE:1:13: terminal: must be an object (got a string)`},
-		"both": {"{\n\"log\":{\"level\":1}}", []string{"NANOBOT_LOG__FORMAT=x", "NANOBOT_X=y"},
+		"both": {
+			"{\n\"log\":{\"level\":1}}",
+			[]string{"NANOBOT_LOG__FORMAT=x", "NANOBOT_X=y"},
 			"FILE:2:16: log.level: must be a string in quotes (got 1)\n" +
-				"NANOBOT_LOG__FORMAT: log.format: must be \"auto\", \"console\" or \"json\" (got \"x\")\nNANOBOT_X: unknown setting"},
+				"NANOBOT_LOG__FORMAT: log.format: must be \"auto\", \"console\" or \"json\" (got \"x\")\nNANOBOT_X: unknown setting",
+		},
 		"and a syntax error": {`{`, []string{"NANOBOT_X=y"}, "FILE:1:1: this \"{\" is never closed\nNANOBOT_X: unknown setting"},
 	} {
 		path := write(t, test.file)

@@ -24,8 +24,13 @@ var secretPlaces = []string{
 // plants are forms in which a secret may stand there.
 var plants = []any{
 	canary, canary + " \n", "env:" + canary + "\x00", canaryNumber, -canaryNumber, 0.5 + canaryNumber,
-	[]any{canary}, []any{canaryNumber}, []any{[]any{canary}}, []any{map[string]any{"a": canary}},
-	map[string]any{"a": canary}, map[string]any{"a": canaryNumber}, "//" + canary + ":x@y",
+	[]any{canary},
+	[]any{canaryNumber},
+	[]any{[]any{canary}},
+	[]any{map[string]any{"a": canary}},
+	map[string]any{"a": canary},
+	map[string]any{"a": canaryNumber},
+	"//" + canary + ":x@y",
 }
 
 func TestNoMistakeEverShowsASecret(t *testing.T) {

@@ -44,8 +44,9 @@ func (p place) child(key string) (place, bool) {
 		}
 		// The list form of Reveal.
 		return place{reflect.TypeFor[string](), p.secret}, !p.section()
+	default:
+		return place{}, false
 	}
-	return place{}, false
 }
 
 func (p place) settled() place {

@@ -22,9 +22,9 @@ type Lines struct {
 	r    io.Reader
 	max  int
 	buf  []byte
-	at   int // start of what is not yet handed out
-	end  int // end of what was read
-	seen int // how far from at there is no newline
+	at   int  // start of what is not yet handed out
+	end  int  // end of what was read
+	seen int  // how far from at there is no newline
 	full bool // the last read filled the buffer, so a larger one saves reads
 	bom  bool
 	err  error

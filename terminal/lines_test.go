@@ -79,7 +79,7 @@ func TestLinesSayHowLongASkippedLineWas(t *testing.T) {
 	if line, err := lines.Next(); err != nil || string(line) != "ok" {
 		t.Fatalf("got %q, %v", line, err)
 	}
-	if _, err := lines.Next(); err != io.EOF {
+	if _, err := lines.Next(); !errors.Is(err, io.EOF) {
 		t.Fatalf("got %v", err)
 	}
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
 	"nanobot/config"
-
-	"os"
 )
 
 func newCheckConfig(std stdio) *cobra.Command {

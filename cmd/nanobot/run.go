@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 
@@ -129,7 +131,7 @@ func absoluteFiles(paths []string) ([]string, error) {
 
 func noAgent(cfg *config.Config) error {
 	if cfg.File() == "" {
-		return statusError{exitConfig, fmt.Errorf(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
+		return statusError{exitConfig, errors.New(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
 	}
 	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Want: "must name the agent's command; or use --command"}}
 }
@@ -138,7 +140,7 @@ func noAgent(cfg *config.Config) error {
 func localUser() channels.User {
 	u, err := user.Current()
 	if err != nil {
-		return channels.User{ID: fmt.Sprint(os.Getuid())}
+		return channels.User{ID: strconv.Itoa(os.Getuid())}
 	}
 	return channels.User{ID: u.Uid, Name: u.Name, Username: u.Username}
 }

@@ -36,7 +36,7 @@ func run(m *testing.M) int {
 var build = sync.OnceValues(func() (string, error) {
 	// The go command knows which files a test opened, but not which ones the build below reads. Reading the folders
 	// here is what makes a cached result stale when the program changes.
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
 		}

@@ -63,7 +63,7 @@ func (o *output) rest(p []byte) (n int, err error) {
 	}
 	cerr := raw.Control(func(fd uintptr) {
 		for {
-			if n, err = unix.Read(int(fd), p); err != unix.EINTR {
+			if n, err = unix.Read(int(fd), p); !errors.Is(err, unix.EINTR) {
 				return
 			}
 		}
