@@ -93,7 +93,7 @@ func TestABacklogBehindAGrandchildIsReadBySlowReaders(t *testing.T) {
 }
 
 func TestAGrandchildThatStillWritesIsHeardOut(t *testing.T) {
-	c := start(t, "(for i in 1 2 3 4 5; do sleep 0.1; echo $i; done) & exit 0")
+	c := startWith(t, "(for i in 1 2 3 4 5; do sleep 0.1; echo $i; done) & exit 0", time.Minute, nil)
 	if got := readAll(t, c); got != "1\n2\n3\n4\n5\n" {
 		t.Fatalf("got %q", got)
 	}
