@@ -16,15 +16,17 @@ type Channel interface {
 	// error only for what a retry cannot mend.
 	Run(ctx context.Context, receive Receive) error
 	// Plan renders a message and cuts it into network calls. It is pure: no network, no clock, the
-	// same answer each time, so that what it returns can be stored and needs no further thought.
+	// same answer each time, so that what it returns can be stored and needs no further thought. Blank
+	// text without files is nothing to send.
 	Plan(m Message) ([]Outgoing, error)
 	// Send makes one network call and waits its own pacing. An error is a *SendError where the
-	// channel knows what it means.
+	// channel knows what it means. A call that ctx ended before it was made is neither Permanent nor
+	// Unknown: it has not happened and will be made again.
 	Send(ctx context.Context, o Outgoing) (Receipt, error)
 }
 
 // Receive takes one incoming message. When it returns nil the message is safe and may be
-// acknowledged to the network; otherwise it must be offered again.
+// acknowledged to the network; otherwise it must be offered again, under the same ID and before any later one.
 type Receive func(context.Context, Incoming) error
 
 // Chat names one conversation on a channel.

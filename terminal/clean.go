@@ -26,7 +26,7 @@ func clean(s string) string {
 			return '\uFFFD'
 		case r == '\r':
 			return '\n'
-		case r < 0x20 && r != '\n' && r != '\t', r == 0x7f:
+		case r < 0x20 && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0: // C0, DEL and C1
 			return -1
 		}
 		return r
@@ -35,7 +35,8 @@ func clean(s string) string {
 
 func isClean(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f {
+		// C1 controls are U+0080 to U+009F, which begin with the byte C2.
+		if c := s[i]; c < 0x20 && c != '\n' && c != '\t' || c == 0x7f || c == 0xc2 {
 			return false
 		}
 	}

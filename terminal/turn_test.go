@@ -37,7 +37,7 @@ func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
 		{"frames are just text", `echo '{"type":"message","text":"x"}'`, "done", `message: {"type":"message","text":"x"}`},
 		{"CRLF and BOM", "printf '\\357\\273\\277a\\r\\nb\\r\\n'", "done", "message: a\nb"},
 		{"invalid UTF-8 and NUL", "printf 'a\\377\\376b\\000c'", "done", "message: a\uFFFDb\uFFFDc"},
-		{"terminal escapes", "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\a'", "done", "message: red x"},
+		{"terminal escapes", "printf '\\033[1;31mred\\033[0m \\033]0;title\\007x\\a\\302\\2331m £'", "done", "message: red x1m £"},
 		{"no newline at the end", "printf abc", "done", "message: abc"},
 	} {
 		t.Run(tc.name, func(t *testing.T) { newBench(t, "plain", tc.script).run().says(tc.status, tc.want) })

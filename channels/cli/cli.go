@@ -4,9 +4,11 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -51,9 +53,9 @@ func New(o Options) *Channel {
 	return &Channel{chat: channels.Chat{Channel: Name, ID: o.ChatID}, user: o.User, in: o.In, printer: o.Printer}
 }
 
-// Incoming returns what the user said as a message.
-func (c *Channel) Incoming(id, text string, media []string) channels.Incoming {
-	return channels.Incoming{Chat: c.chat, ID: id, User: c.user, Text: text, Media: media}
+// Incoming returns what the user said as a message, with an id that no other process of this chat uses.
+func (c *Channel) Incoming(text string, media []string) channels.Incoming {
+	return channels.Incoming{Chat: c.chat, ID: rand.Text(), User: c.user, Text: text, Media: media}
 }
 
 // Run hands on each message and waits for it to be received before it reads the next. It returns nil when ctx ends or the user
@@ -63,17 +65,17 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		<-ctx.Done()
 		return nil
 	}
-	for n := 1; ctx.Err() == nil; n++ {
+	for ctx.Err() == nil {
 		text, err := c.in.Read(ctx)
 		switch {
 		case errors.Is(err, io.EOF) || ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // leaving is no error
 		case err != nil:
 			return fmt.Errorf("read input: %w", err)
 		case strings.TrimSpace(text) == "":
 			continue
 		}
-		if err := receive(ctx, c.Incoming(fmt.Sprint(n), text, nil)); err != nil && ctx.Err() == nil {
+		if err := receive(ctx, c.Incoming(text, nil)); err != nil && ctx.Err() == nil {
 			return err
 		}
 	}
@@ -101,5 +103,5 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
 	c.sent++
-	return channels.Receipt{ID: fmt.Sprint(c.sent)}, nil
+	return channels.Receipt{ID: strconv.Itoa(c.sent)}, nil
 }

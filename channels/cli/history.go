@@ -41,7 +41,7 @@ func OpenHistory(path string) *History {
 func (h *History) shorten() {
 	part := h.path + ".new"
 	if os.WriteFile(part, []byte(strings.Join(h.lines, "\n")+"\n"), 0o600) != nil || os.Rename(part, h.path) != nil {
-		os.Remove(part)
+		_ = os.Remove(part)
 	}
 }
 

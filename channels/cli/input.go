@@ -53,19 +53,21 @@ func (p *Piped) Read(ctx context.Context) (string, error) {
 // Keyboard reads messages typed on a terminal, with line editing and history. Pasted lines are one message.
 type Keyboard struct {
 	tty    *os.File
+	keys   *pasteReader
 	editor *term.Terminal
 }
 
 // NewKeyboard returns the keyboard of tty, which prompts on it and remembers lines in history.
 func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.History) *Keyboard {
+	keys := &pasteReader{r: tty}
 	editor := term.NewTerminal(struct {
 		io.Reader
 		io.Writer
-	}{tty, out}, prompt)
+	}{keys, out}, prompt)
 	if history != nil {
 		editor.History = history
 	}
-	return &Keyboard{tty: tty, editor: editor}
+	return &Keyboard{tty: tty, keys: keys, editor: editor}
 }
 
 // Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal while a turn runs.
@@ -75,7 +77,7 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 		return "", err
 	}
 	defer func() { _ = term.Restore(int(k.tty.Fd()), state) }()
-	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil {
+	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil && w > 0 { // some terminals do not say how wide they are
 		_ = k.editor.SetSize(w, h)
 	}
 	k.editor.SetBracketedPasteMode(true)
@@ -102,7 +104,7 @@ func (k *Keyboard) message() (string, error) {
 			return "", err
 		}
 		lines = append(lines, text)
-		if err == nil {
+		if err == nil && !k.keys.open {
 			return strings.Trim(strings.Join(lines, "\n"), "\n"), nil
 		}
 	}

@@ -75,7 +75,7 @@ func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer 
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	ch := cli.New(cli.Options{ChatID: flags.chat, User: localUser(), Printer: printer})
-	out, err := g.Turn(ctx, ch, ch.Incoming("1", text, media))
+	out, err := g.Turn(ctx, ch, ch.Incoming(text, media))
 	if err != nil {
 		return statusError{status: exitFailed} // the log has said why
 	}

@@ -1,0 +1,91 @@
+package channelstest
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+)
+
+func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
+
+func TestEachBreachFailsItsOwnCheck(t *testing.T) {
+	for _, b := range breaches {
+		t.Run(b.name, func(t *testing.T) {
+			var got []string
+			for _, c := range checks {
+				if err := verdict(t, c, b.subject); err != nil {
+					t.Logf("%s: %v", c.name, err)
+					got = append(got, c.name)
+				}
+			}
+			if !slices.Equal(got, b.fails) {
+				t.Errorf("failed are %q, want %q", got, b.fails)
+			}
+		})
+	}
+}
+
+// verdict runs a check where waiting takes no time and long texts are not very long.
+func verdict(t *testing.T, c check, newSubject func(*testing.T) Subject) (err error) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, newSubject)
+		b.longest = 10_000
+		err = c.run(t.Context(), b)
+	})
+	return err
+}
+
+func TestEveryCheckCanFail(t *testing.T) {
+	for _, c := range checks {
+		if !slices.ContainsFunc(breaches, func(b breach) bool { return slices.Contains(b.fails, c.name) }) {
+			t.Errorf("no breach shows that %q can fail", c.name)
+		}
+	}
+}
+
+func TestANetworkThatCannotRedeliverIsNotAskedTo(t *testing.T) {
+	b := newBench(t, newFake)
+	b.Redelivers = false
+	if err := failedReceiveIsRepeated(t.Context(), b); !errors.Is(err, errNotApplicable) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestALongTextMayArriveAsAFile(t *testing.T) {
+	s := newFake(t)
+	text := numbered(5000)
+	if err := s.arrived(text, []Sent{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text}}}}); err != nil {
+		t.Error(err)
+	}
+	if s.arrived(text, []Sent{{Text: text[:50]}, {Files: []SentFile{{Name: "a.md", Content: text[:4000]}}}}) == nil {
+		t.Error("a file with a part of the text passes for the whole")
+	}
+}
+
+func TestWhatMustArriveOfAText(t *testing.T) {
+	for name, c := range map[string]struct {
+		normal  func(string) string
+		in, out string
+	}{
+		"white space and fences do not count":       {Solid, "a b\n```go\nc  d\n ```\n~~~\ne", "abcde"},
+		"inline code and markup count":              {Solid, "`a` **b** | c", "`a`**b**|c"},
+		"of rendered text only letters count":       {Letters, "# a\n* **b** `c` | 1 ─ é", "abc1é"},
+		"pictures are letters":                      {Letters, "👍🏽 ❤️ 🇩🇪", "👍🏽❤️🇩🇪"},
+		"a picture of several characters is intact": {Letters, "👨‍👩‍👧‍👦 1️⃣", "👨‍👩‍👧‍👦1️⃣"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := c.normal(c.in); got != c.out {
+				t.Errorf("got %q, want %q", got, c.out)
+			}
+		})
+	}
+}
+
+func TestNumberedTextHasTheSizeAskedForAndEndsInALetter(t *testing.T) {
+	for n := 1; n < 300; n++ {
+		if s := numbered(n); len(s) != n || s[n-1] == ' ' || s[n-1] == '\n' {
+			t.Fatalf("numbered(%d) = %q", n, s)
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package cli_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/cli"
+)
+
+var chat = channels.Chat{Channel: "cli", ID: "local"}
+
+func TestTheTerminalKeepsTheContract(t *testing.T) {
+	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
+		out := &page{}
+		in, typed := pipe(t)
+		ch := cli.New(cli.Options{
+			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSON{Out: out},
+		})
+		return channelstest.Subject{
+			Channel: ch,
+			Chat:    chat,
+			Local:   true,
+			Sent:    func() []channelstest.Sent { return sent(t, out.String()) },
+			Say:     func(text string) { fmt.Fprintln(typed, text) },
+		}
+	})
+}
+
+// page collects what is printed.
+type page struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (p *page) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.Write(b)
+}
+
+func (p *page) String() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.b.String()
+}
+
+func pipe(t *testing.T) (r, w *os.File) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close(); r.Close() })
+	return r, w
+}
+
+// sent reads back what the JSON printer has printed.
+func sent(t *testing.T, lines string) []channelstest.Sent {
+	var out []channelstest.Sent
+	for line := range strings.Lines(lines) {
+		var m struct {
+			Text  string
+			Media []string
+		}
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Errorf("%v in line %q", err, line)
+		}
+		s := channelstest.Sent{Text: m.Text}
+		for _, path := range m.Media {
+			s.Files = append(s.Files, channelstest.SentFile{Name: filepath.Base(path)})
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// spoken is an Input of given messages.
+type spoken []string
+
+func (s *spoken) Read(context.Context) (string, error) {
+	if len(*s) == 0 {
+		return "", io.EOF
+	}
+	text := (*s)[0]
+	*s = (*s)[1:]
+	return text, nil
+}
+
+// heard runs a channel until the user leaves and returns what was received.
+func heard(t *testing.T, in cli.Input) []channels.Incoming {
+	t.Helper()
+	var got []channels.Incoming
+	ch := cli.New(cli.Options{ChatID: chat.ID, User: channels.User{ID: "me", Name: "Me"}, In: in})
+	err := ch.Run(t.Context(), func(_ context.Context, m channels.Incoming) error {
+		got = append(got, m)
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("Run: %v", err)
+	}
+	return got
+}
+
+func TestRunEndsWhenTheUserLeaves(t *testing.T) {
+	got := heard(t, &spoken{"hello", "bye"})
+	if len(got) != 2 || got[0].Text != "hello" || got[1].Text != "bye" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestRunSkipsBlankMessages(t *testing.T) {
+	got := heard(t, &spoken{"", "one", "  \t", "two", "\n"})
+	if len(got) != 2 || got[0].Text != "one" || got[1].Text != "two" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAMessageNamesTheLocalChatAndUser(t *testing.T) {
+	got := heard(t, &spoken{"hello"})
+	if len(got) != 1 || got[0].Chat != chat || got[0].User != (channels.User{ID: "me", Name: "Me"}) {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestRunReturnsWhatKeptAMessageFromBeingReceived(t *testing.T) {
+	full := errors.New("disk full")
+	ch := cli.New(cli.Options{In: &spoken{"one", "two"}})
+	calls := 0
+	err := ch.Run(t.Context(), func(context.Context, channels.Incoming) error {
+		calls++
+		return full
+	})
+	if !errors.Is(err, full) || calls != 1 {
+		t.Errorf("got %v after %d calls", err, calls)
+	}
+}
+
+func TestRunReturnsAnErrorOfTheInput(t *testing.T) {
+	ch := cli.New(cli.Options{In: cli.NewPiped(io.MultiReader(strings.NewReader("one\n"), broken{}))})
+	var got []string
+	err := ch.Run(t.Context(), func(_ context.Context, m channels.Incoming) error {
+		got = append(got, m.Text)
+		return nil
+	})
+	if !errors.Is(err, errBroken) || !slices.Equal(got, []string{"one"}) {
+		t.Errorf("got %v after %q", err, got)
+	}
+}
+
+func TestAChannelThatOnlyShowsRunsUntilItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- cli.New(cli.Options{}).Run(ctx, nil) }()
+		synctest.Wait()
+		select {
+		case err := <-done:
+			t.Fatalf("returned %v before its context ended", err)
+		default:
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestSendReportsThatThePrinterCannotWrite(t *testing.T) {
+	ch := cli.New(cli.Options{Printer: cli.Text{Out: broken{}, Progress: broken{}}})
+	_, err := ch.Send(t.Context(), channels.Outgoing{Kind: channels.Answer, Text: "hello"})
+	var refused *channels.SendError
+	if !errors.As(err, &refused) || !refused.Permanent || !errors.Is(err, errBroken) {
+		t.Errorf("got %v", err)
+	}
+}
+
+var errBroken = errors.New("broken pipe")
+
+// broken can neither be read nor written.
+type broken struct{}
+
+func (broken) Read([]byte) (int, error)  { return 0, errBroken }
+func (broken) Write([]byte) (int, error) { return 0, errBroken }

@@ -1,0 +1,127 @@
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/channels/cli"
+)
+
+func remembered(h *cli.History) []string {
+	var out []string
+	for i := range h.Len() {
+		out = append(out, h.At(i))
+	}
+	return out
+}
+
+func TestHistoryIsNewestFirstAndOutlivesTheProgram(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state", "history")
+	h := cli.OpenHistory(path)
+	for _, line := range []string{"one", "two", "größer 日本"} {
+		h.Add(line)
+	}
+	want := []string{"größer 日本", "two", "one"}
+	if got := remembered(h); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, want) {
+		t.Errorf("reopened: got %q, want %q", got, want)
+	}
+}
+
+func TestHistoryLeavesOutBlankAndRepeatedLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	h := cli.OpenHistory(path)
+	for _, line := range []string{"one", "one", "", "  ", "two", "two\nlines", "two", "one"} {
+		h.Add(line)
+	}
+	want := []string{"one", "two", "one"}
+	if got := remembered(h); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	h = cli.OpenHistory(path)
+	h.Add("one")
+	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, want) {
+		t.Errorf("reopened: got %q, want %q", got, want)
+	}
+}
+
+func TestHistoryIsBounded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	h := cli.OpenHistory(path)
+	for i := range 1200 {
+		h.Add(fmt.Sprintf("line %d", i))
+	}
+	again := cli.OpenHistory(path)
+	for name, h := range map[string]*cli.History{"in memory": h, "reopened": again} {
+		if h.Len() != 500 || h.At(0) != "line 1199" || h.At(499) != "line 700" {
+			t.Errorf("%s: %d lines from %q to %q", name, h.Len(), h.At(0), h.At(h.Len()-1))
+		}
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(b), "\n"); n > 500 {
+		t.Errorf("the file still has %d lines after it was opened", n)
+	}
+}
+
+func TestHistoryIsForItsOwnerOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	path := filepath.Join(dir, "history")
+	for range 2 { // the second time the file is rewritten
+		h := cli.OpenHistory(path)
+		for i := range 600 {
+			h.Add(fmt.Sprintf("secret %d", i))
+		}
+		for p, want := range map[string]os.FileMode{dir: 0o700, path: 0o600} {
+			info, err := os.Stat(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != want {
+				t.Errorf("%s has mode %o, want %o", p, got, want)
+			}
+		}
+	}
+}
+
+func TestAVeryLongLineDoesNotEndHistory(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "history")
+	h := cli.OpenHistory(path)
+	long := strings.Repeat("x", 200_000)
+	h.Add("before")
+	h.Add(long)
+	h.Add("after")
+	if got := remembered(cli.OpenHistory(path)); !slices.Equal(got, []string{"after", long, "before"}) {
+		t.Errorf("got %.100q", got)
+	}
+}
+
+func TestAHistoryThatCannotBeReadOrWrittenStillWorksInMemory(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, path := range map[string]string{
+		"a folder":       dir,
+		"below a file":   filepath.Join(file, "history"),
+		"a missing file": filepath.Join(dir, "no", "such", "history"),
+	} {
+		h := cli.OpenHistory(path)
+		if h.Len() != 0 {
+			t.Errorf("%s: remembers %q", name, remembered(h))
+		}
+		h.Add("one")
+		if got := remembered(h); !slices.Equal(got, []string{"one"}) {
+			t.Errorf("%s: got %q", name, got)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/cli"
+)
+
+// over is what makes a terminal write over its last line.
+const over = "\r\x1b[K"
+
+// shown is what Live writes for some messages and a Clear at the end.
+func shown(t *testing.T, p cli.Live, messages ...channels.Outgoing) string {
+	t.Helper()
+	var out strings.Builder
+	p.Out = &out
+	if p.Width == nil {
+		p.Width = func() int { return 80 }
+	}
+	for _, o := range messages {
+		if err := p.Show(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func progress(text string) channels.Outgoing {
+	return channels.Outgoing{Kind: channels.Progress, Text: text}
+}
+
+func answer(text string) channels.Outgoing {
+	return channels.Outgoing{Kind: channels.Answer, Text: text}
+}
+
+func TestProgressIsOverwrittenOnOneLine(t *testing.T) {
+	got := shown(t, cli.Live{}, progress("one"), progress("two"), answer("done"))
+	if want := over + "one" + over + "two" + over + "done\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestProgressIsRemovedWhenTheTurnEnds(t *testing.T) {
+	if got, want := shown(t, cli.Live{}, progress("one")), over+"one"+over; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestWithoutProgressNoLineIsErased(t *testing.T) {
+	if got, want := shown(t, cli.Live{}, answer("one"), answer("two")), "one\ntwo\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestProgressMayScrollLikeAnyMessage(t *testing.T) {
+	got := shown(t, cli.Live{Lines: true}, progress("one"), progress("two"), answer("done"))
+	if want := "one\ntwo\ndone\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestProgressFitsIntoTheWidth(t *testing.T) {
+	for name, c := range map[string]struct {
+		text  string
+		width int
+		want  string
+	}{
+		"what fits is whole":                  {"abcde", 6, "abcde"},
+		"what does not is cut":                {"abcdefgh", 6, "abcd…"},
+		"many lines become one":               {"a\n b\t\tc\r\n", 80, "a b c"},
+		"wide characters take two columns":    {"日本語日本語", 6, "日本…"},
+		"half a wide character does not fit":  {"日本語日本語", 7, "日本…"},
+		"an emoji of many runes is one":       {"👨‍👩‍👧‍👦👍🏽👍🏽👍🏽", 6, "👨‍👩‍👧‍👦👍🏽…"},
+		"accents take no column":              {"e\u0301e\u0301e\u0301e\u0301e\u0301", 6, "e\u0301e\u0301e\u0301e\u0301e\u0301"},
+		"an accent stays with its letter":     {"e\u0301e\u0301e\u0301e\u0301", 4, "e\u0301e\u0301…"},
+		"in no space there is at least a dot": {"abc", 1, "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := shown(t, cli.Live{Width: func() int { return c.width }}, progress(c.text))
+			if got != over+c.want+over {
+				t.Errorf("got %q, want %q", got, over+c.want+over)
+			}
+		})
+	}
+}

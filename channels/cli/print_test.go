@@ -1,0 +1,149 @@
+package cli_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode"
+
+	"nanobot/channels"
+	"nanobot/channels/cli"
+)
+
+var picture = channels.File{Path: "/tmp/a b.png", Name: "a b.png", Kind: channels.Image, Size: 1234}
+
+func TestJSONIsOneExactLineAMessage(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   channels.Outgoing
+		want string
+	}{
+		"empty media and code are left out": {
+			channels.Outgoing{Chat: chat, Kind: channels.Answer, Text: "hi", ReplyTo: "3"},
+			`{"kind":"message","text":"hi"}`,
+		},
+		"nothing is escaped for HTML": {
+			channels.Outgoing{Kind: channels.Answer, Text: "<b> & 'c' ⏳"},
+			`{"kind":"message","text":"<b> & 'c' ⏳"}`,
+		},
+		"line ends stay inside the string": {
+			channels.Outgoing{Kind: channels.Progress, Text: "a\nb\r\n\"c\"\x1b[2J"},
+			`{"kind":"progress","text":"a\nb\r\n\"c\"\u001b[2J"}`,
+		},
+		"a failure has its code": {
+			channels.Outgoing{Kind: channels.Failure, Text: "Error (E1): no", Code: "E1"},
+			`{"kind":"error","text":"Error (E1): no","code":"E1"}`,
+		},
+		"files are paths, and text is there even when empty": {
+			channels.Outgoing{Kind: channels.Answer, Media: []channels.File{picture, {Path: "/tmp/c.pdf"}}},
+			`{"kind":"message","text":"","media":["/tmp/a b.png","/tmp/c.pdf"]}`,
+		},
+		"a file without a path has its name": {
+			channels.Outgoing{Kind: channels.Answer, Media: []channels.File{{Name: "answer.md", Content: "x"}}},
+			`{"kind":"message","text":"","media":["answer.md"]}`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			if err := (cli.JSON{Out: &out}).Show(c.in); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != c.want+"\n" {
+				t.Errorf("got  %s\nwant %s", out.String(), c.want)
+			}
+		})
+	}
+}
+
+func TestTextIsPrintedAsLinesWithFilesBelow(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   channels.Outgoing
+		want string
+	}{
+		"a text is a line":                {channels.Outgoing{Text: "hi"}, "hi\n"},
+		"line ends at the end become one": {channels.Outgoing{Text: "hi\n\n"}, "hi\n"},
+		"inner lines stay":                {channels.Outgoing{Text: "\n a\n\nb"}, "\n a\n\nb\n"},
+		"a file is a line of its own": {
+			channels.Outgoing{Text: "look", Media: []channels.File{picture}}, "look\n📎 /tmp/a b.png (image, 1.2 kB)\n",
+		},
+		"files need no text": {channels.Outgoing{Media: []channels.File{picture}}, "📎 /tmp/a b.png (image, 1.2 kB)\n"},
+		"a file without a path has its name": {
+			channels.Outgoing{Media: []channels.File{{Name: "answer.md", Kind: channels.Document, Size: 3}}},
+			"📎 answer.md (document, 3 bytes)\n",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out, progress strings.Builder
+			c.in.Kind = channels.Answer
+			if err := (cli.Text{Out: &out, Progress: &progress}).Show(c.in); err != nil {
+				t.Fatal(err)
+			}
+			if out.String() != c.want || progress.String() != "" {
+				t.Errorf("got %q and as progress %q, want %q", out.String(), progress.String(), c.want)
+			}
+		})
+	}
+}
+
+func TestProgressHasItsOwnPlaceBesideText(t *testing.T) {
+	var out, progress strings.Builder
+	p := cli.Text{Out: &out, Progress: &progress}
+	for _, o := range []channels.Outgoing{
+		{Kind: channels.Progress, Text: "⏳ step 1"}, {Kind: channels.Answer, Text: "done"}, {Kind: channels.Failure, Text: "no"},
+	} {
+		if err := p.Show(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out.String() != "done\nno\n" || progress.String() != "⏳ step 1\n" {
+		t.Errorf("got %q and as progress %q", out.String(), progress.String())
+	}
+}
+
+func TestAFileNameCannotCommandTheTerminal(t *testing.T) {
+	for _, name := range []string{
+		"\x1b[2Jcleared.png", "two\nlines.png", "over\rwritten.png", "bell\a.png", "back\b.png", "delete\x7f.png",
+		"c1\u009b2J.png", "raw c1 \x9b2J.png", "title\x1b]0;owned\a.png", "reversed \u202egnp.exe", "line\u2028separator.png",
+	} {
+		for _, f := range []channels.File{{Path: "/tmp/" + name}, {Name: name}} {
+			o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{f}}
+			var text, live strings.Builder
+			if err := errors.Join(cli.Text{Out: &text}.Show(o), (&cli.Live{Out: &live}).Show(o)); err != nil {
+				t.Fatal(err)
+			}
+			for _, out := range []string{text.String(), live.String()} {
+				line, ok := strings.CutSuffix(out, "\n")
+				if !ok || strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) || r == unicode.ReplacementChar }) {
+					t.Errorf("%q is printed as %q", name, out)
+				}
+			}
+		}
+	}
+}
+
+func TestAnOrdinaryFileNameIsPrintedAsItIs(t *testing.T) {
+	for _, path := range []string{"/tmp/a b.png", "/tmp/größe 日本.csv", `/tmp/it's "quoted".txt`, "/tmp/👍🏽.gif"} {
+		var out strings.Builder
+		o := channels.Outgoing{Kind: channels.Answer, Media: []channels.File{{Path: path, Kind: channels.Image}}}
+		if err := (cli.Text{Out: &out}).Show(o); err != nil {
+			t.Fatal(err)
+		}
+		if want := "📎 " + path + " (image, 0 bytes)\n"; out.String() != want {
+			t.Errorf("got %q, want %q", out.String(), want)
+		}
+	}
+}
+
+func TestEveryPrinterReportsThatItCannotWrite(t *testing.T) {
+	width := func() int { return 80 }
+	for name, p := range map[string]cli.Printer{
+		"JSON": cli.JSON{Out: broken{}},
+		"Text": cli.Text{Out: broken{}, Progress: broken{}},
+		"Live": &cli.Live{Out: broken{}, Width: width},
+	} {
+		for _, kind := range []channels.Kind{channels.Progress, channels.Answer} {
+			if err := p.Show(channels.Outgoing{Kind: kind, Text: "hello"}); !errors.Is(err, errBroken) {
+				t.Errorf("%s shows %s: got %v", name, kind, err)
+			}
+		}
+	}
+}

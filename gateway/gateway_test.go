@@ -1,0 +1,155 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// wall is a network that shows each message as it is sent, cut into pieces of ten runes.
+type wall struct {
+	mu   sync.Mutex
+	sent []channels.Outgoing
+	fail error
+}
+
+func (w *wall) Run(context.Context, channels.Receive) error { return nil }
+
+func (w *wall) Plan(m channels.Message) (out []channels.Outgoing, err error) {
+	runes := []rune(m.Text)
+	for i := 0; i < len(runes); i += 10 {
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: string(runes[i:min(i+10, len(runes))]), Code: m.Code, ReplyTo: m.ReplyTo})
+	}
+	if len(m.Media) > 0 {
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: m.Media})
+	}
+	return out, nil
+}
+
+func (w *wall) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.fail != nil {
+		return channels.Receipt{}, w.fail
+	}
+	w.sent = append(w.sent, o)
+	return channels.Receipt{}, ctx.Err()
+}
+
+func (w *wall) texts() string {
+	var out []string
+	for _, o := range w.sent {
+		line := string(o.Kind) + ":" + o.Text
+		for _, f := range o.Media {
+			line += "[" + f.Name + " " + string(f.Kind) + "]"
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "|")
+}
+
+func newGateway(t *testing.T, command string) (*gateway.Gateway, string) {
+	t.Helper()
+	cfg := config.Default().Terminal
+	cfg.Command = command
+	dir := t.TempDir()
+	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &gateway.Gateway{Runner: r, Log: zap.NewNop()}, dir
+}
+
+var hello = channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "7"}, ID: "m1", User: channels.User{ID: "u"}, Text: "hello"}
+
+func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
+	g, dir := newGateway(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
+		echo '{"type":"message","text":"","media":["'$PWD'/a.png"]}'; echo '{"type":"error","text":"bad","code":"E"}'; exit 1`)
+	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w := &wall{}
+	out, err := g.Turn(t.Context(), w, hello)
+	if err != nil || out.Status != terminal.Failed || out.ExitCode != 1 {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	want := "progress:⏳ p|message:twelve run|message:es|message:[a.png image]|error:Error (E):|error: bad\nExit |error:code: 1"
+	if got := w.texts(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, o := range w.sent {
+		if o.Chat != hello.Chat || o.Media == nil && o.ReplyTo != "m1" {
+			t.Errorf("went astray: %+v", o)
+		}
+	}
+}
+
+func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
+	g, dir := newGateway(t, "cat > envelope")
+	in := hello
+	in.ReplyTo, in.ThreadID = &channels.Quote{ID: "m0", Text: "before"}, "t9"
+	if _, err := g.Turn(t.Context(), &wall{}, in); err != nil {
+		t.Fatal(err)
+	}
+	b, _ := os.ReadFile(filepath.Join(dir, "envelope"))
+	for _, want := range []string{`"session_key":"wall:7"`, `"message_id":"m1"`, `"user":{"id":"u"}`, `"thread_id":"t9"`, `"reply_to":{"id":"m0","text":"before"}`, `"attempt":1`, `"run_id":"`} {
+		if !strings.Contains(string(b), want) {
+			t.Errorf("%s is missing in %s", want, b)
+		}
+	}
+}
+
+func TestProgressCanBeHidden(t *testing.T) {
+	g, _ := newGateway(t, `echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"m"}'`)
+	g.HideProgress = true
+	w := &wall{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil || w.texts() != "message:m" {
+		t.Errorf("got %s, %v", w.texts(), err)
+	}
+}
+
+func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
+	g, _ := newGateway(t, "echo before; sleep 300")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	w := &wall{}
+	out, err := g.Turn(ctx, w, hello)
+	if err != nil || out.Status != terminal.Stopped || !strings.HasSuffix(w.texts(), "error:Stopped.") {
+		t.Errorf("got %+v, %v, %s", out, err, w.texts())
+	}
+}
+
+func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
+	g, dir := newGateway(t, "true")
+	if err := os.WriteFile(filepath.Join(dir, "users"), nil, 0o600); err != nil { // in the way of the user's folder
+		t.Fatal(err)
+	}
+	w := &wall{}
+	_, err := g.Turn(t.Context(), w, hello)
+	if err == nil || !strings.Contains(w.texts(), "error:Sorry, the") || strings.Contains(w.texts(), dir) {
+		t.Errorf("got %v, %s", err, w.texts())
+	}
+}
+
+func TestASendThatFailsEndsTheTurn(t *testing.T) {
+	g, _ := newGateway(t, `echo '{"type":"message","text":"m"}'; sleep 300`)
+	broken := errors.New("network is gone")
+	if _, err := g.Turn(t.Context(), &wall{fail: broken}, hello); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+}
