@@ -1,0 +1,39 @@
+package channels
+
+import "unicode/utf8"
+
+// Measure counts a text the way a network does. It must be additive: cut a text between two runes,
+// and both pieces together measure what the whole does. No text measures more than its bytes.
+type Measure func(text string) int
+
+// UTF16 counts UTF-16 code units, as Telegram does for texts (4096) and captions (1024).
+func UTF16(text string) int {
+	n := 0
+	for _, r := range text {
+		n++
+		if r > 0xFFFF {
+			n++
+		}
+	}
+	return n
+}
+
+// Runes counts code points, as Discord does for message content (2000).
+func Runes(text string) int { return utf8.RuneCountInString(text) }
+
+// ruler measures a text between places, walking it once as long as the places come in order.
+type ruler struct {
+	text    string
+	measure Measure
+	at, sum int
+}
+
+// to returns the measure of the text up to p.
+func (r *ruler) to(p int) int {
+	if p < r.at {
+		return r.sum - r.measure(r.text[p:r.at])
+	}
+	r.sum += r.measure(r.text[r.at:p])
+	r.at = p
+	return r.sum
+}
