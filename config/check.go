@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/url"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,7 +32,7 @@ func checkTerminal(c *Config) []fault {
 			want: "must be set, because terminal.enabled is true",
 		})
 	default:
-		if err := CheckCommand(t.Command); err != nil {
+		if err := CheckCommand(t.Shell, t.Command); err != nil {
 			all = append(all, fault{path: key("terminal.command"), want: err.Error()})
 		}
 	}
@@ -80,19 +81,24 @@ func checkChannels(c *Config) []fault {
 			})
 		}
 		if !isURL(ch.apiBase) {
-			all = append(all, fault{path: join(section, "apiBase"), want: notURL, hide: strings.Contains(ch.apiBase, "@")})
+			all = append(all, fault{path: join(section, "apiBase"), want: notURL, hide: looksSecret(ch.apiBase)})
 		}
 		for i, id := range ch.allowFrom {
 			if hint, ok := checkID(id); !ok {
 				all = append(all, fault{
 					path: join(section, "allowFrom", strconv.Itoa(i)),
-					want: `must be a numeric user id or "*"`, hint: hint,
+					want: `must be a numeric user id or "*"`, hint: hint, hide: looksSecret(id),
 				})
 			}
 		}
 	}
 	return all
 }
+
+// secretShape is what a pasted bot token, or a URL with a password in it, looks like.
+var secretShape = regexp.MustCompile(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
+
+func looksSecret(value string) bool { return secretShape.MatchString(value) }
 
 // checkID takes ids only: a user name can be given up and taken by somebody else.
 func checkID(id string) (hint string, ok bool) {

@@ -22,6 +22,9 @@ type Config struct {
 	literals bool   // that file holds secrets themselves, not only references to them
 }
 
+// MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the same.
+const MaxTimeout = 315360000
+
 // Terminal says what the agent is and how it is run.
 type Terminal struct {
 	// Enabled absent means on when a command is set; explicitly false switches the bot off.

@@ -15,6 +15,13 @@ func (c *Config) Warnings() []string {
 	case t.Command == "":
 		all = append(all, "terminal.command is empty: there is no agent to run")
 	}
+	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
+		for _, f := range folders {
+			if info, err := os.Stat(f); f != "" && (err != nil || !info.IsDir()) {
+				all = append(all, fmt.Sprintf("%s: there is no folder %s", key, f))
+			}
+		}
+	}
 	all = append(all, warnAccess("telegram", c.Channels.Telegram.Enabled, c.Channels.Telegram.AllowFrom)...)
 	all = append(all, warnAccess("discord", c.Channels.Discord.Enabled, c.Channels.Discord.AllowFrom)...)
 	if c.literals {
