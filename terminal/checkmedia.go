@@ -11,6 +11,9 @@ import (
 	"syscall"
 )
 
+// maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
+const maxGuessed = 20
+
 // mediaRules decide which files an agent may send.
 type mediaRules struct {
 	roots   []string // folders a file must be in
@@ -44,13 +47,15 @@ func (m mediaRules) check(path string) (File, error) {
 		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
 	}
 	if insideAny(resolveAll(m.private), real) {
-		return File{}, errors.New("one of the gateway's own files")
+		return File{}, errOurs
 	}
-	return inspect(real)
+	return m.inspect(real)
 }
 
+var errOurs = errors.New("one of the gateway's own files")
+
 // inspect opens the file as a sender would, without blocking on a FIFO or following a link put there meanwhile.
-func inspect(path string) (File, error) {
+func (m mediaRules) inspect(path string) (File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
 		return File{}, reason(err)
@@ -59,6 +64,11 @@ func inspect(path string) (File, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return File{}, reason(err)
+	}
+	for _, p := range m.private { // under another name: a hard link, or another case where that does not matter
+		if own, err := os.Stat(p); err == nil && os.SameFile(own, info) {
+			return File{}, errOurs
+		}
 	}
 	switch {
 	case info.IsDir():
@@ -100,13 +110,15 @@ func insideAny(roots []string, path string) bool {
 
 // checkMedia splits a frame's media into files that may be sent and remarks about the others.
 func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []string) {
+	left := 0
 	for _, path := range f.Media {
 		file, err := m.check(path)
 		switch {
+		case err == nil && f.Guessed && slices.Contains(files, file):
+		case err == nil && f.Guessed && len(files) == maxGuessed:
+			left++
 		case err == nil:
-			if !f.Guessed || !slices.Contains(files, file) {
-				files = append(files, file)
-			}
+			files = append(files, file)
 		case f.Guessed && errors.Is(err, errNoFile):
 		default:
 			name := path
@@ -118,6 +130,9 @@ func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []stri
 	}
 	if n := len(notes); n > maxNotes {
 		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("⚠ and %d more were not sent.", n-maxNotes))
+	}
+	if left > 0 {
+		notes = append(notes, fmt.Sprintf("⚠ %d more files were not sent: %d at most are taken from plain text.", left, maxGuessed))
 	}
 	return files, notes
 }

@@ -7,11 +7,14 @@ import (
 )
 
 // ansi matches terminal control sequences: CSI, OSC and the two-byte escapes.
-var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
+var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
-// clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other control characters. A NUL
+// overwritten matches what a carriage return lets a later text on the same line take the place of, as a progress bar does.
+var overwritten = regexp.MustCompile(`[^\n]*\r+([^\n])`)
+
+// Clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other control characters. A NUL
 // shows as U+FFFD, because some networks cut a text there.
-func clean(s string) string {
+func Clean(s string) string {
 	if isClean(s) {
 		return s
 	}
@@ -19,13 +22,11 @@ func clean(s string) string {
 	if strings.IndexByte(s, 0x1b) >= 0 {
 		s = ansi.ReplaceAllString(s, "")
 	}
-	s = strings.ReplaceAll(s, "\r\n", "\n")
+	s = overwritten.ReplaceAllString(strings.ReplaceAll(s, "\r\n", "\n"), "$1")
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == 0:
 			return '\uFFFD'
-		case r == '\r':
-			return '\n'
 		case r < 0x20 && r != '\n' && r != '\t', r >= 0x7f && r < 0xa0: // C0, DEL and C1
 			return -1
 		}

@@ -9,8 +9,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
-const maxGuessed = 20
+// maxGuesses bounds how many paths found in plain text are looked at.
+const maxGuesses = 1000
 
 // maxNotes bounds how many remarks about the output a user is shown.
 const maxNotes = 5
@@ -44,11 +44,11 @@ func NewEnding(maxOutput int) *Ending {
 func (e *Ending) Line(line []byte) {
 	_, _ = e.text.Write(line)
 	_, _ = e.text.Write([]byte{'\n'})
-	if len(e.media) >= maxGuessed {
+	if len(e.media) >= maxGuesses {
 		return
 	}
 	for _, p := range FindMedia(line) {
-		if len(e.media) < maxGuessed && !slices.Contains(e.media, p) {
+		if len(e.media) < maxGuesses && !slices.Contains(e.media, p) {
 			e.media = append(e.media, p)
 		}
 	}
@@ -76,7 +76,7 @@ func (e *Ending) Spoke() { e.spoken = true }
 // whichever is last.
 func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 	out := e.outcome(end)
-	text := trimText(clean(e.text.String()))
+	text := trimText(Clean(e.text.String()))
 	failure, code := e.failure(t.Final, out.Status)
 	tail := e.tail(t.Final, out, end)
 	if hidden := e.internals(end); !t.Final.Reveal && hidden != "" {
@@ -122,7 +122,7 @@ func (e *Ending) outcome(end Ended) Outcome {
 
 // failure returns what went wrong as the user reads it, and its code for machines.
 func (e *Ending) failure(f Final, status Status) (text, code string) {
-	text = trimText(clean(e.errs.String()))
+	text = trimText(Clean(e.errs.String()))
 	switch status {
 	case TimedOut:
 		return join(text, fmt.Sprintf("Timed out after %d s.", f.Timeout)), "TIMEOUT"
@@ -165,7 +165,7 @@ func (e *Ending) tail(f Final, out Outcome, end Ended) string {
 // internals are STDERR and the exit code: told to those who may see them, and to the log for the others.
 func (e *Ending) internals(end Ended) string {
 	text := ""
-	if stderr := trimText(clean(end.Stderr.String())); stderr != "" {
+	if stderr := trimText(Clean(end.Stderr.String())); stderr != "" {
 		text = "STDERR: " + stderr
 	}
 	switch {

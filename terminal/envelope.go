@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // Version is the protocol version that envelopes carry.
@@ -28,6 +29,8 @@ type Envelope struct {
 	ReplyTo   *Quote `json:"reply_to,omitempty"`
 	RunID     string `json:"run_id,omitempty"`
 	Attempt   int    `json:"attempt,omitempty"`
+
+	History []HistoryEntry `json:"history,omitempty"`
 }
 
 // Provider is an API provider as the envelope has it: snake_case, keys in the clear.
@@ -51,13 +54,30 @@ type Quote struct {
 	Media []string `json:"media,omitempty"`
 }
 
+// HistoryEntry is one message of the chat's past, oldest first.
+type HistoryEntry struct {
+	Role  string    `json:"role"` // user or agent
+	Text  string    `json:"text"`
+	Media []string  `json:"media,omitempty"`
+	Time  time.Time `json:"time,omitzero"`
+}
+
 // Line returns the envelope as one line of JSON with its newline.
 func (e Envelope) Line() ([]byte, error) {
+	line, err := EncodeLine(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode envelope: %w", err)
+	}
+	return line, nil
+}
+
+// EncodeLine returns anything that an agent is told as one line of JSON with its newline.
+func EncodeLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(e); err != nil {
-		return nil, fmt.Errorf("encode envelope: %w", err)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
 	}
 	return b.Bytes(), nil
 }

@@ -8,7 +8,7 @@ import (
 	"nanobot/config"
 )
 
-// hiddenNames are the variables that belong to the gateway and not to the agent.
+// hiddenName reports whether a variable belongs to the gateway and not to the agent.
 func hiddenName(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_") || strings.HasPrefix(name, "WATCHDOG_") ||
 		name == "NOTIFY_SOCKET" || name == "CREDENTIALS_DIRECTORY"

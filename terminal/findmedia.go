@@ -32,14 +32,14 @@ func FindMedia(line []byte) []string {
 			i += n
 			continue
 		}
-		n := quotedPath(line, i)
+		n, scanned := quotedPath(line, i), 1
 		if n == 0 {
-			n = barePath(line, i)
+			n, scanned = barePath(line, i)
 		}
 		if n > 0 {
 			found = append(found, path.Clean(string(line[i:i+n])))
 		}
-		i += max(n, 1)
+		i += max(n, scanned)
 	}
 }
 
@@ -71,21 +71,22 @@ func quotedPath(line []byte, i int) int {
 	return 0
 }
 
-// barePath returns the length of the path that begins at i: up to the first media extension that ends like a word.
-func barePath(line []byte, i int) int {
+// barePath returns the length of the path that begins at i: up to the first media extension that ends like a word. Without one it
+// returns 0 and how far it looked: no other path can begin in between, so nothing is looked at twice.
+func barePath(line []byte, i int) (length, scanned int) {
 	if i > 0 && isPathByte(line[i-1]) && !bytes.HasSuffix(line[:i], []byte("file://")) {
-		return 0
+		return 0, 1
 	}
 	for n := 1; n <= maxPath; n++ {
 		atEnd := i+n == len(line)
 		if (atEnd || !isWordByte(line[i+n])) && extensionEnds(line[i:i+n], n) && endsPath(line[i+n:]) {
-			return n
+			return n, n
 		}
 		if atEnd || endsToken(line[i+n]) {
-			return 0
+			return 0, n
 		}
 	}
-	return 0
+	return 0, maxPath
 }
 
 // extensionEnds reports whether p[:n] ends with a dot and a media extension, in any case.

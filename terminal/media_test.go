@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"nanobot/terminal"
 )
@@ -51,6 +52,19 @@ func TestFindMediaFindsNothingElse(t *testing.T) {
 	}
 }
 
+func TestFindMediaLooksAtNothingTwice(t *testing.T) {
+	for _, piece := range []string{"(/", "(/x", "url(/assets/xxxxxx)", "'/`/\"/", " /x.", "/.png/"} {
+		line := []byte(strings.Repeat(piece, 4<<20/len(piece)))
+		done := make(chan struct{})
+		go func() { terminal.FindMedia(line); close(done) }()
+		select {
+		case <-done:
+		case <-time.After(20 * time.Second): // it takes a fraction of a second, and took minutes when it was quadratic
+			t.Fatalf("4 MiB of %q take too long", piece)
+		}
+	}
+}
+
 func FuzzFindMedia(f *testing.F) {
 	for _, s := range []string{"see '/tmp/a b.png', (/c.pdf).", "file:///x.mp4 https://h/x.png", "/a.png.png/b.JPEG", "\"/\"/\"", "``/`.gif`"} {
 		f.Add([]byte(s))
@@ -80,8 +94,9 @@ func TestMediaNamedInPlainTextAreSentOnceAndBounded(t *testing.T) {
 	for i := range 100 {
 		b.write(fmt.Sprintf("%d.png", i+1), "x")
 	}
-	if b.run(); len(b.frames[0].Checked) != 20 {
-		t.Errorf("%d files", len(b.frames[0].Checked))
+	b.run()
+	if n := len(b.frames[0].Checked); n != 20 || !strings.HasSuffix(b.frames[0].Text, "⚠ 80 more files were not sent: 20 at most are taken from plain text.") {
+		t.Errorf("%d files, %s", n, b.frames[0].Text)
 	}
 }
 
@@ -116,6 +131,12 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 	must(syscall.Mkfifo(filepath.Join(b.workspace, "fifo.png"), 0o600))
 	b.write("empty.png", "")
 	b.opts.Private = []string{b.write("config.json", "{}")}
+	must(os.Link(b.opts.Private[0], filepath.Join(b.workspace, "hard.png")))
+	if os.Getuid() == 0 {
+		must(syscall.Mknod(filepath.Join(b.workspace, "device.png"), syscall.S_IFCHR|0o600, 1<<8|3))
+	} else {
+		must(syscall.Mkfifo(filepath.Join(b.workspace, "device.png"), 0o600))
+	}
 	const outsideWhy = "outside the folders that files may be sent from (mediaRoots)"
 	for path, why := range map[string]string{
 		filepath.Join(b.workspace, "none.png"):    "no such file",
@@ -124,6 +145,8 @@ func TestRefusedMediaAreNamedWithTheReason(t *testing.T) {
 		filepath.Join(b.workspace, "empty.png"):   "the file is empty",
 		filepath.Join(b.workspace, "link.png"):    outsideWhy,
 		filepath.Join(outside, "o.png"):           outsideWhy,
+		filepath.Join(b.workspace, "device.png"):  "not a regular file",
+		filepath.Join(b.workspace, "hard.png"):    "one of the gateway's own files",
 		filepath.Join(b.workspace, "config.json"): "one of the gateway's own files",
 		"/dev/null":                outsideWhy,
 		"good.png":                 "not an absolute path",

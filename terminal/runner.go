@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -38,6 +37,14 @@ type Request struct {
 	ReplyTo         *Quote
 	RunID           string
 	Attempt         int
+	History         []HistoryEntry // oldest first
+	// Ask puts an agent's question to the person; nil: nobody answers.
+	Ask Ask
+	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
+	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts.
+	Inject <-chan Injection
+	// OnLaunch, if not nil, is called once for each process that is started, before anything is read from it.
+	OnLaunch func(pid int)
 }
 
 // Runner runs turns of the configured agent. It is safe for concurrent use.
@@ -92,10 +99,12 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
 		Emit:     t.take,
-		Final:    Final{Reveal: t.reveal, Timeout: cfg.Timeout},
-		MaxLine:  cfg.MaxLine, MaxOutput: cfg.MaxOutput,
+		Ask:      t.ask, Interactive: cfg.Interactive,
+		Inject: req.Inject, PassMedia: cfg.PassMedia,
+		Final:   Final{Reveal: t.reveal, Timeout: cfg.Timeout},
+		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
-	if errors.Is(err, syscall.E2BIG) {
+	if errors.Is(err, errTooLong) {
 		return t.tooLong()
 	}
 	return out, err
@@ -105,7 +114,8 @@ func (r *Runner) mediaRoots(userDir string) []string {
 	if len(r.o.Config.MediaRoots) > 0 {
 		return r.o.Config.MediaRoots
 	}
-	return []string{r.o.Workspace, userDir, os.TempDir()}
+	// The temp folder is often a private one, and agents write /tmp all the same.
+	return []string{r.o.Workspace, userDir, os.TempDir(), "/tmp"}
 }
 
 func (r *Runner) envelope(req Request, userDir string) Envelope {
@@ -114,6 +124,13 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		SessionKey: req.Channel + ":" + req.ChatID, Workspace: r.o.Workspace, UserDataDir: userDir,
 		Providers: r.providers, MessageID: req.MessageID, User: req.User, ThreadID: req.ThreadID,
 		ReplyTo: req.ReplyTo, RunID: req.RunID, Attempt: req.Attempt,
+	}
+	for _, h := range req.History {
+		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers know no nanoseconds
+		if !r.o.Config.PassMedia {
+			h.Media = nil
+		}
+		e.History = append(e.History, h)
 	}
 	if r.o.Config.PassMedia {
 		e.Media = req.Media
@@ -131,17 +148,23 @@ type turn struct {
 	media  mediaRules
 }
 
-func (t *turn) launch(ctx context.Context, input []byte) (*Agent, error) {
+func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	cfg := t.o.Config
 	command := expand(cfg.Command, t.req.Text)
 	if len(command) > maxCommand {
-		return nil, syscall.E2BIG
+		return nil, errTooLong
 	}
 	dir := cfg.Cwd
 	if dir == "" {
 		dir = t.o.Workspace
 	}
-	return launch(ctx, process.Options{Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: t.env, Input: input})
+	agent, err := launch(ctx, process.Options{
+		Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: t.env, Input: in.First, KeepInput: in.Keep,
+	})
+	if err == nil && t.req.OnLaunch != nil {
+		t.req.OnLaunch(agent.Pid())
+	}
+	return agent, err
 }
 
 func (t *turn) tooLong() (Outcome, error) {
@@ -151,7 +174,7 @@ func (t *turn) tooLong() (Outcome, error) {
 
 // take logs what is for the log, checks media and passes on what the user is to see.
 func (t *turn) take(f Frame) error {
-	f.Text = clean(f.Text)
+	f.Text = Clean(f.Text)
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
 		return nil

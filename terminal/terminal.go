@@ -19,16 +19,33 @@ type Protocol interface {
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope
-	// Launch starts the command with input on its stdin. Some protocols start it more than once. When ctx ends
-	// the agent is killed: at once if the time is up, politely otherwise.
-	Launch func(ctx context.Context, input []byte) (*Agent, error)
+	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is killed: at
+	// once if the time is up, politely otherwise.
+	Launch func(ctx context.Context, in Input) (*Agent, error)
 	// Emit takes one frame, in order, and returns once it is safe. It works after ctx has ended too, since
 	// what was already printed is still delivered.
 	Emit func(Frame) error
+	// Ask is never nil.
+	Ask Ask
+	// Interactive says that the agent may ask.
+	Interactive bool
+	// Inject has what the person writes while the agent is at work; nil if that is not for this turn. A protocol takes
+	// from it only while the agent reads, and never after the turn. What it took and the agent had not read in
+	// the end is counted in Outcome.Unread.
+	Inject <-chan Injection
+	// PassMedia says whether injections carry their media.
+	PassMedia bool
 	// Final says how the end of a turn is told to this chat.
 	Final Final
 	// MaxLine is the longest line of output in bytes, MaxOutput the most plain text that is kept.
 	MaxLine, MaxOutput int
+}
+
+// Input is what a launched command finds on its stdin.
+type Input struct {
+	First []byte
+	// Keep leaves stdin open behind First, for Agent.Write.
+	Keep bool
 }
 
 // Kind is a frame's type.
@@ -79,6 +96,8 @@ type Outcome struct {
 	Status   Status
 	ExitCode int
 	Signal   string
+	// Unread is how many of the injections that were taken, counted from the last, the agent had not read when it ended.
+	Unread int
 }
 
 // ErrTimeout is the cause of a turn's context when its time is up.

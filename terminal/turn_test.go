@@ -32,8 +32,10 @@ func TestPlainOutputIsOneMessageAtTheEnd(t *testing.T) {
 		{"exit code alone", "exit 3", "failed", "message: Exit code: 3"},
 		{"all of it", "echo out; echo oops >&2; exit 3", "failed", "message: out\nSTDERR: oops\nExit code: 3"},
 		{"signal by name", "echo out; kill -TERM $$", "failed", "message: out\nKilled by SIGTERM"},
-		{"no such command", "no-such-command-here", "failed", "message: STDERR: /bin/sh: 1: no-such-command-here: not found\nExit code: 127"},
-		{"not executable", "/etc/passwd", "failed", "message: STDERR: /bin/sh: 1: /etc/passwd: Permission denied\nExit code: 126"},
+		{"no such command", "exec 2>/dev/null; no-such-command-here", "failed", "message: Exit code: 127"},
+		{"not executable", "exec 2>/dev/null; /etc/passwd", "failed", "message: Exit code: 126"},
+		{"an escape without an end", "printf 'before\\n\\033]oops\\nafter'", "done", "message: before\n\nafter"},
+		{"a progress bar", "printf '10%%\\r50%%\\r100%%\\ndone'", "done", "message: 100%\ndone"},
 		{"frames are just text", `echo '{"type":"message","text":"x"}'`, "done", `message: {"type":"message","text":"x"}`},
 		{"CRLF and BOM", "printf '\\357\\273\\277a\\r\\nb\\r\\n'", "done", "message: a\nb"},
 		{"invalid UTF-8 and NUL", "printf 'a\\377\\376b\\000c'", "done", "message: a\uFFFDb\uFFFDc"},
@@ -74,6 +76,8 @@ func TestRichFramesComeInOrderAndPlainLinesAtTheEnd(t *testing.T) {
 		{"stderr after frames is a message of its own", frame(m{"type": "message", "text": "m"}) + "echo diag >&2", "done", []string{"message: m", "message: STDERR: diag"}},
 		{"exit code after frames", frame(m{"type": "message", "text": "m"}) + "exit 9", "failed", []string{"message: m", "message: Exit code: 9"}},
 		{"progress alone is no answer", frame(m{"type": "progress", "text": "p"}), "done", []string{"progress: p", "message: (no output)"}},
+		{"escapes alone are no answer", frame(m{"type": "message", "text": "\x1b[0m"}), "done", []string{"message: (no output)"}},
+		{"an empty progress is nothing", frame(m{"type": "progress", "text": " "}) + "echo x", "done", []string{"message: x"}},
 		{"an empty message is no answer", frame(m{"type": "message", "text": " \n"}), "done", []string{"message: (no output)"}},
 		{"logs are not shown", frame(m{"type": "log", "text": "secret plan"}), "done", []string{"message: (no output)"}},
 		{"unknown types are ignored", frame(m{"type": "teleport", "text": "x"}) + frame(m{"type": "message", "text": "m"}), "done", []string{"message: m"}},
@@ -262,11 +266,31 @@ func TestManyErrorFramesStayBounded(t *testing.T) {
 	}
 }
 
-func TestAGrandchildNeverHangsTheTurn(t *testing.T) {
-	began := time.Now()
-	b := newBench(t, "rich", "sleep 300 &\n"+frame(m{"type": "message", "text": "m"}))
-	b.run().says("done", "message: m")
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("took %s", took)
+func TestADescendantNeverHangsTheTurn(t *testing.T) {
+	for name, left := range map[string]string{
+		"silent": "sleep 300 &", "a daemon": "setsid sleep 40 &", "a flooding daemon": "setsid timeout 40 yes >&2 &", "chatty": "(while :; do echo x >&2; sleep 0.1; done) &",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			began := time.Now()
+			b := newBench(t, "rich", left+"\n"+frame(m{"type": "message", "text": "m"}))
+			b.opts.Config.RevealErrors.All = false
+			b.run().says("done", "message: m")
+			if took := time.Since(began); took > 30*time.Second {
+				t.Errorf("took %s", took)
+			}
+		})
+	}
+}
+
+func TestAnAgentHasNoTerminalToWaitFor(t *testing.T) {
+	newBench(t, "plain", "read x 2>/dev/null < /dev/tty || echo none").run().says("done", "message: none")
+}
+
+func TestUserTextThatIsNotUTF8IsMendedInTheEnvelope(t *testing.T) {
+	b := newBench(t, "rich", "")
+	b.req.Text = "a\xff\xfeb"
+	if got := b.envelope()["text"]; got != "a\uFFFD\uFFFDb" {
+		t.Errorf("got %q", got)
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// attributes gives the child its own group, so that all of it can be killed.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// attributes gives the child its own session and so its own group, so that all of it can be killed.
+func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // awaitExit returns when the child has exited. There is no portable way to leave it unreaped.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }

@@ -9,49 +9,66 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// holdLimit bounds how long readers wait in all for descendants that keep writing now and then after the
-// child itself has exited. Time that the consumer takes does not count.
-const holdLimit = 5 * time.Second
+const (
+	// holdLimit is how long descendants that keep writing are heard out after the child itself has exited.
+	holdLimit = 5 * time.Second
+	// backlog is read however long the consumer takes for it: it is more than the pipe and a filter before it can hold.
+	backlog = 1 << 20
+)
 
 // output is the read end of a pipe that a descendant of the child may hold open for ever.
 type output struct {
 	file   *os.File
 	exited <-chan struct{}
 	grace  time.Duration
-	waited time.Duration // spent waiting for bytes since the child exited
+	since  time.Time     // of the first Read after the exit
+	waited time.Duration // for bytes since then
+	late   int           // bytes read since then
 }
 
 // wake ends a Read that began before the child exited, after the grace period. Later ones set their own deadline.
 func (o *output) wake() { _ = o.file.SetReadDeadline(time.Now().Add(o.grace)) }
 
 // Read reads as long as bytes come, and reports io.EOF once the child has exited and the pipe was silent for
-// the grace period. Waiting counts from the call, not from the exit, so a slow consumer loses nothing.
-func (o *output) Read(p []byte) (int, error) {
+// the grace period. Waiting counts from the call, not from the exit, so a slow consumer loses nothing of the backlog. A descendant
+// that never falls silent is cut off.
+func (o *output) Read(p []byte) (n int, err error) {
 	for {
-		began, patient := o.arm()
-		n, err := o.file.Read(p)
-		if patient {
+		left, over := o.hold()
+		if over {
+			return 0, io.EOF
+		}
+		began := time.Now()
+		n, err = o.file.Read(p)
+		if left {
 			o.waited += time.Since(began)
 		}
-		switch {
-		case !errors.Is(err, os.ErrDeadlineExceeded):
-			return n, err
-		case patient:
-			return o.rest(p)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if !left { // it was set behind our back when the child exited
+				continue
+			}
+			n, err = o.rest(p)
 		}
+		if left {
+			o.late += n
+		}
+		return n, err
 	}
 }
 
-// arm sets a deadline of its own if the child has exited, and reports whether it did.
-func (o *output) arm() (began time.Time, armed bool) {
+// hold sets a deadline of its own if the child has left, and says whether what came since is all that is waited for.
+func (o *output) hold() (left, over bool) {
 	select {
 	case <-o.exited:
-		began = time.Now()
-		_ = o.file.SetReadDeadline(began.Add(min(o.grace, max(0, holdLimit-o.waited))))
-		return began, true
 	default:
-		return began, false
+		return false, false
 	}
+	now := time.Now()
+	if o.since.IsZero() {
+		o.since = now
+	}
+	_ = o.file.SetReadDeadline(now.Add(o.grace))
+	return true, o.waited > holdLimit || now.Sub(o.since) > holdLimit && o.late > backlog
 }
 
 // rest takes what is in the pipe without waiting. A deadline may pass before a stalled reader even looks, and

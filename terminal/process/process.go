@@ -22,6 +22,8 @@ type Options struct {
 	Dir   string
 	Env   []string
 	Input []byte // written to stdin, which is then closed
+	// KeepInput leaves stdin open behind Input, for Write, until CloseInput or the child's end.
+	KeepInput bool
 	// StderrTail is how many of the last bytes of stderr are kept.
 	StderrTail int
 	// Grace is how long a descendant may hold the pipes in silence after the child itself has exited.
@@ -36,6 +38,9 @@ type Exit struct {
 	Forced bool
 	// Stderr is the end of what the child wrote there.
 	Stderr *Bounded
+	// Unread is how many of the last bytes in its stdin the child had not read when that was closed. It is only known
+	// with Options.KeepInput, and on Linux.
+	Unread int
 }
 
 // OK reports whether the child exited by itself with status 0.
@@ -48,7 +53,7 @@ type Child struct {
 	Stdout io.Reader
 
 	cmd    *exec.Cmd
-	stdin  *os.File
+	in     *input
 	out    *output
 	err    *output
 	stderr *Bounded
@@ -84,12 +89,12 @@ func Start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds()
-	c := &Child{cmd: cmd, stdin: p.inWrite, exited: make(chan struct{}), stderr: NewBounded(0, o.StderrTail)}
+	c := &Child{cmd: cmd, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{}), stderr: NewBounded(0, o.StderrTail)}
 	c.out = &output{file: p.outRead, exited: c.exited, grace: o.Grace}
 	c.err = &output{file: p.errRead, exited: c.exited, grace: o.Grace}
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.finish)
-	c.work.Go(func() { c.feed(o.Input) })
+	c.work.Go(func() { c.in.feed(o.Input, c.exited) })
 	c.work.Go(c.drain)
 	c.work.Go(c.watch)
 	return c, nil
@@ -119,8 +124,8 @@ func (c *Child) Wait() Exit { return c.wait() }
 
 func (c *Child) finish() Exit {
 	<-c.exited
-	// Nobody reads stdin any more; this frees feed if the child never read its input.
-	c.stdin.Close()
+	// Nobody reads stdin any more; this frees feed and Write if the child never read its input.
+	c.in.shut()
 	c.work.Wait()
 	c.mu.Lock()
 	if c.timer != nil {
@@ -134,19 +139,13 @@ func (c *Child) finish() Exit {
 	_ = c.cmd.Wait() // the state below says all that the error does
 	c.out.file.Close()
 	c.err.file.Close()
-	e := Exit{Forced: forced, Stderr: c.stderr}
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread}
 	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
 		e.Signal = signalName(ws.Signal())
 	} else {
 		e.Code = ws.ExitStatus()
 	}
 	return e
-}
-
-func (c *Child) feed(input []byte) {
-	// A child that does not care for its input closes it or exits; neither is an error.
-	_, _ = c.stdin.Write(input)
-	c.stdin.Close()
 }
 
 // drain reads stderr to its end, whatever becomes of stdout. Most children say little there, so the buffer is small.

@@ -10,9 +10,14 @@ import (
 // Decode reads one line as a frame. It reports false for a line that is plain text: not valid JSON, not an object, or
 // without a type. Of a repeated key the last counts. Fields of a wrong type never make it fail.
 func Decode(line []byte) (terminal.Frame, bool) {
-	s := scanner{b: line}
 	var f fields
-	if !s.object(&f) || !f.typ.there() {
+	return decode(line, &f)
+}
+
+// decode is Decode for those who need more of the line than a frame holds.
+func decode(line []byte, f *fields) (terminal.Frame, bool) {
+	s := scanner{b: line}
+	if !s.object(f) || !f.typ.there() {
 		return terminal.Frame{}, false
 	}
 	frame := terminal.Frame{Kind: f.typ.kind(), Text: f.text.text()}
@@ -29,7 +34,7 @@ func Decode(line []byte) (terminal.Frame, bool) {
 }
 
 // fields are the values of the keys that mean something, as written.
-type fields struct{ typ, text, media, code, level value }
+type fields struct{ typ, text, media, code, level, id, options value }
 
 // slot returns where the value of a key goes, or nil for a key without meaning.
 func (f *fields) slot(key []byte) *value {
@@ -44,6 +49,10 @@ func (f *fields) slot(key []byte) *value {
 		return &f.code
 	case "level":
 		return &f.level
+	case "id":
+		return &f.id
+	case "options":
+		return &f.options
 	}
 	return nil
 }
@@ -66,7 +75,7 @@ func (v value) text() string {
 
 // kind returns a frame's type, without an allocation for those we know.
 func (v value) kind() terminal.Kind {
-	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log} {
+	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log, askKind} {
 		if len(v) == len(k)+2 && v[0] == '"' && string(v[1:len(v)-1]) == string(k) {
 			return k
 		}

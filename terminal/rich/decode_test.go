@@ -42,6 +42,7 @@ func TestDecodeReadsFramesAsWritten(t *testing.T) {
 		"{\"type\":\"message\",\"text\":\"a\xff\xfeb\"}":                     {Kind: "message", Text: "a\uFFFD\uFFFDb"},
 		`{"type":"message","text":"a\u0000b"}`:                               {Kind: "message", Text: "a\x00b"},
 		`{"type":"teleport","text":"x"}`:                                     {Kind: "teleport", Text: "x"},
+		`{"type":"ask","text":"x","id":1,"options":["a"]}`:                   {Kind: "ask", Text: "x"},
 		`{"type":5,"text":"x"}`:                                              {Kind: "5", Text: "x"},
 		`{"type":"message","text":"x","extra":{"a":[{"b":[]}]},"n":-0.1E+2}`: {Kind: "message", Text: "x"},
 	} {
@@ -98,6 +99,7 @@ func FuzzDecodeAgreesWithEncodingJSON(f *testing.F) {
 		`{"type":"message","text":"hi","media":["/a"]}`, `{"type":"error","code":"X","text":"\ud83d\ude00\n"}`, `{"type":1e5,"a":[{}]}`,
 		`{"type":"log","level":null,"text":true}`, "{\"type\":\"\xff\"}", `{"a":{"b":[1,2,{"c":null}]},"type":"x"}`, `{"type":"message","type":null}`,
 		`{"ty\u0070e":"\u00e9\\"}`, `{"type":"message","media":[[],{},"\"",-1.5e-3]}`,
+		`{"type":"ask","id":7,"text":"sure?","options":["yes",0,null]}`,
 	} {
 		f.Add([]byte(s))
 	}

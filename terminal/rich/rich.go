@@ -5,6 +5,7 @@ package rich
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 
 	"nanobot/terminal"
@@ -15,30 +16,59 @@ type Protocol struct{}
 
 var _ terminal.Protocol = Protocol{}
 
-// Turn runs the agent and emits its frames as it prints them.
+// Turn runs the agent and emits its frames as it prints them. Where the agent may ask or the person may add to the message,
+// stdin stays open behind the envelope.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return t.ReadLines(ctx, func(line []byte, end *terminal.Ending) error {
-		frame, ok := Decode(line)
-		if !ok {
+	if !t.Interactive && t.Inject == nil {
+		return t.ReadLines(ctx, listen(t, func(q question) error { return refuse(t, q) }))
+	}
+	k := &talk{turn: t}
+	out, err := t.Converse(ctx, func(ctx context.Context, stdin io.Writer) (terminal.Take, func(terminal.Ended)) {
+		k.stdin = stdin
+		if t.Inject != nil {
+			k.work.Go(func() { k.inject(ctx) })
+		}
+		return listen(t, func(q question) error { return k.ask(ctx, q) }), k.end
+	})
+	out.Unread = k.unread
+	return out, err
+}
+
+// listen emits what the agent says to the person and hands its questions to ask.
+func listen(t terminal.Turn, ask func(question) error) terminal.Take {
+	return func(line []byte, end *terminal.Ending) error {
+		var f fields
+		frame, ok := decode(line, &f)
+		switch {
+		case !ok:
 			end.Line(line)
 			return nil
+		case frame.Kind == askKind:
+			return ask(f.question())
 		}
 		if err := dispatch(t, frame, end); err != nil {
 			return fmt.Errorf("emit %s: %w", frame.Kind, err)
 		}
 		return nil
-	})
+	}
 }
 
 func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.Ending) error {
+	f.Text = terminal.Clean(f.Text)
+	blank := strings.TrimSpace(f.Text) == ""
 	switch f.Kind {
 	case terminal.Message:
-		if strings.TrimSpace(f.Text) == "" && len(f.Media) == 0 {
+		if blank && len(f.Media) == 0 {
 			return warn(t, "empty message frame ignored")
 		}
 		end.Spoke()
 		return t.Emit(f)
-	case terminal.Progress, terminal.Log:
+	case terminal.Progress:
+		if blank {
+			return nil
+		}
+		return t.Emit(f)
+	case terminal.Log:
 		return t.Emit(f)
 	case terminal.Error:
 		end.Fail(f)

@@ -1,0 +1,245 @@
+package terminal_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/zap/zapcore"
+
+	"nanobot/terminal"
+)
+
+// hear is a line of shell that notes the next line of stdin in the file "heard".
+const hear = "read -r line; printf '%s\\n' \"$line\" >> heard\n"
+
+// listening begins the script of an agent that has read its envelope.
+const listening = "read -r envelope\n"
+
+// newAsker is an agent that may ask.
+func newAsker(t *testing.T, script string, ask terminal.Ask) *bench {
+	t.Helper()
+	b := newBench(t, "rich", listening+script)
+	b.opts.Config.Interactive, b.req.Ask = true, ask
+	return b
+}
+
+// heard checks what the agent noted.
+func (b *bench) heard(want ...string) *bench {
+	b.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	if err != nil && !os.IsNotExist(err) {
+		b.t.Fatal(err)
+	}
+	if got := strings.TrimSuffix(string(raw), "\n"); got != strings.Join(want, "\n") {
+		b.t.Errorf("the agent heard:\n%s\nwant:\n%s", short(got), short(strings.Join(want, "\n")))
+	}
+	return b
+}
+
+// warnings returns what was logged as a warning of the agent.
+func (b *bench) warnings() (texts []string) {
+	for _, e := range b.logs.FilterLevelExact(zapcore.WarnLevel).All() {
+		texts = append(texts, e.ContextMap()["text"].(string))
+	}
+	return texts
+}
+
+func question(id any, text string) string { return frame(m{"type": "ask", "id": id, "text": text}) }
+
+func untilTheEnd(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
+	<-ctx.Done()
+	return terminal.Answer{}, ctx.Err()
+}
+
+func TestAnAnswerComesBackAsALine(t *testing.T) {
+	var asked terminal.Question
+	b := newAsker(t, frame(m{"type": "ask", "id": "q1", "text": "Sure\x07?", "options": []any{"yes", "no", 3, true, nil, " "}})+hear+
+		frame(m{"type": "message", "text": "deleted"}), func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		asked = q
+		return terminal.Answer{Text: "yes & \"so\"\n<é>"}, nil
+	})
+	b.run().says("done", "message: deleted").heard(`{"type":"answer","id":"q1","text":"yes & \"so\"\n<é>"}`)
+	if want := (terminal.Question{ID: "q1", Text: "Sure?", Options: []string{"yes", "no", "3", "true"}}); !reflect.DeepEqual(asked, want) {
+		t.Errorf("asked %+v", asked)
+	}
+}
+
+func TestQuestionsMayBeAnsweredInReverseOrder(t *testing.T) {
+	second := make(chan struct{})
+	b := newAsker(t, question("a", "first")+question("b", "second")+hear+frame(m{"type": "progress", "text": "one answer"})+hear,
+		func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+			if q.ID == "a" {
+				<-second
+			}
+			return terminal.Answer{Text: "to " + q.Text}, nil
+		})
+	b.emit = func(f terminal.Frame) error {
+		if f.Kind == terminal.Progress {
+			close(second) // only now: the agent has the other answer and its frames were read meanwhile
+		}
+		return nil
+	}
+	b.run().heard(`{"type":"answer","id":"b","text":"to second"}`, `{"type":"answer","id":"a","text":"to first"}`)
+}
+
+func TestAnIDIsAnsweredAsWrittenAndAMissingOneIsMadeUp(t *testing.T) {
+	ids := []string{`"x"`, `7`, `1.50e3`, `true`, `{"a":1}`, `null`, `""`, ""}
+	want := []string{`"x"`, `7`, `1.50e3`, `true`, `"{\"a\":1}"`, `"ask-6"`, `"ask-7"`, `"ask-8"`}
+	script, asked := "", map[string]string{}
+	var mu sync.Mutex
+	for i, id := range ids {
+		if id != "" {
+			id = `,"id":` + id
+		}
+		script += "echo " + terminal.ShellQuote(fmt.Sprintf(`{"type":"ask","text":"%d"%s}`, i, id)) + "\n" + hear
+	}
+	b := newAsker(t, script, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[q.Text] = q.ID
+		return terminal.Answer{Text: q.Text}, nil
+	}).run()
+	var lines []string
+	for i, id := range want {
+		lines = append(lines, fmt.Sprintf(`{"type":"answer","id":%s,"text":"%d"}`, id, i))
+	}
+	b.heard(lines...)
+	if asked["1"] != "7" || asked["4"] != `{"a":1}` || asked["5"] != "ask-6" {
+		t.Errorf("asked %v", asked)
+	}
+}
+
+func TestAfterAQuestionThatNobodyAnsweredTheNextOneCanBe(t *testing.T) {
+	b := newAsker(t, question("a", "x")+hear+question("b", "")+hear, func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		if q.ID == "a" {
+			return terminal.Answer{Text: "half"}, errors.New("nobody answered")
+		}
+		return terminal.Answer{Text: "said to " + q.Text}, nil
+	})
+	b.run().heard(`{"type":"answer","id":"a","text":"","error":"timeout"}`, `{"type":"answer","id":"b","text":"said to ?"}`)
+}
+
+func TestWhereNobodyCanBeAskedTheAgentIsToldAtOnce(t *testing.T) {
+	newAsker(t, question("a", "x")+hear, nil).run().heard(`{"type":"answer","id":"a","text":"","error":"timeout"}`)
+}
+
+func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	asked := 0
+	b := newAsker(t, "exec 2>/dev/null\ntrap : TERM\n"+question("a", "before")+hear+question("b", "after")+frame(m{"type": "message", "text": "bye"}),
+		func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+			asked++
+			stop()
+			return untilTheEnd(ctx, q)
+		})
+	b.ctx = ctx
+	if b.run().says("stopped", "message: bye", "error: Stopped."); asked != 1 {
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+func TestATimeoutEndsAnOpenQuestion(t *testing.T) {
+	b := newAsker(t, question("a", "x")+"cat >/dev/null", untilTheEnd)
+	b.opts.Config.Timeout = 1
+	b.run().says("timeout", "error: Timed out after 1 s.")
+}
+
+func TestAnAgentMayExitWhileAQuestionIsOpen(t *testing.T) {
+	b := newAsker(t, question("a", "x")+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "never mind"}), nil)
+	over := false
+	b.req.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		defer func() { over = true }() // the race detector sees whether the turn waits for this
+		if err := os.WriteFile(b.workspace+"/go", nil, 0o600); err != nil {
+			return terminal.Answer{}, err
+		}
+		return untilTheEnd(ctx, q)
+	}
+	if b.run().says("done", "message: never mind"); !over {
+		t.Error("the question is still open")
+	}
+}
+
+func TestABrokenOutboxEndsAnOpenQuestion(t *testing.T) {
+	broken := errors.New("outbox is broken")
+	b := newAsker(t, question("a", "x")+frame(m{"type": "message", "text": "m"})+"sleep 300", untilTheEnd)
+	b.emit = func(terminal.Frame) error { return broken }
+	if b.run(); !errors.Is(b.err, broken) {
+		t.Fatalf("got %v", b.err)
+	}
+}
+
+func TestAPanicInEmitLeavesNoAgentBehind(t *testing.T) {
+	b := newAsker(t, question("a", "x")+frame(m{"type": "message", "text": "m"})+"sleep 300", untilTheEnd)
+	b.emit = func(terminal.Frame) error { panic("outbox") }
+	pid := 0
+	b.req.OnLaunch = func(p int) { pid = p }
+	func() {
+		defer func() { _ = recover() }()
+		b.run()
+		t.Error("no panic")
+	}()
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); pid == 0 || !os.IsNotExist(err) {
+		t.Errorf("process %d: %v", pid, err)
+	}
+}
+
+func TestAnAnswerMayBeLarge(t *testing.T) {
+	big := strings.Repeat("0123456789abcdé\n", 1<<16)
+	b := newAsker(t, question("a", "x")+"head -n 1 > heard", func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{Text: big}, nil
+	}).run()
+	raw, err := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	var got struct{ Text string }
+	if err != nil || json.Unmarshal(raw, &got) != nil || got.Text != big {
+		t.Errorf("%d bytes arrived, %v", len(raw), err)
+	}
+}
+
+func TestAnswersThatTheAgentDoesNotReadHoldUpNothing(t *testing.T) {
+	asks := question("a", "x") + question("b", "x") + question("c", "x")
+	for name, ending := range map[string]string{
+		"exits": "", "closes stdin": "exec 0<&-\n", "leaves a child on stdin": "exec 3<&0; sleep 300 <&3 >/dev/null 2>&1 &\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newAsker(t, asks+ending+frame(m{"type": "message", "text": "bye"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
+				return terminal.Answer{Text: strings.Repeat("x", 1<<20)}, nil
+			})
+			b.run().says("done", "message: bye")
+		})
+	}
+}
+
+func TestAFloodOfQuestionsIsBounded(t *testing.T) {
+	script := `awk 'BEGIN { for (i = 0; i < 1000; i++) print "{\"type\":\"ask\",\"id\":\"" i "\",\"text\":\"x\"}" }'`
+	open := make(chan struct{}, 1000)
+	b := newAsker(t, script, func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		open <- struct{}{}
+		return untilTheEnd(ctx, q)
+	}).run()
+	if n, w := len(open), b.warnings(); n > 64 || len(w) != 1000-64 || w[0] != `ask frame "64" ignored: 64 questions are open` {
+		t.Errorf("%d questions, %d warnings: %s", n, len(w), w[0])
+	}
+}
+
+func TestAnAgentThatMayNotAskIsNamedInTheLog(t *testing.T) {
+	for _, inject := range []chan terminal.Injection{nil, make(chan terminal.Injection)} {
+		b := newAsker(t, question("q 1", "x")+frame(m{"type": "message", "text": "m"}), func(context.Context, terminal.Question) (terminal.Answer, error) {
+			t.Error("somebody was asked")
+			return terminal.Answer{}, nil
+		})
+		b.opts.Config.Interactive, b.req.Inject = false, inject
+		b.run().says("done", "message: m")
+		if w := b.warnings(); !slices.Equal(w, []string{`ask frame "q 1" ignored: terminal.interactive is off`}) {
+			t.Errorf("logged %q", w)
+		}
+	}
+}

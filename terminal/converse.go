@@ -1,0 +1,81 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+)
+
+// Take gets one line of output. An error from it kills the agent and is returned from the turn.
+type Take func(line []byte, end *Ending) error
+
+// Begin is called when the agent runs and before its output is read. ctx ends with the output, and so does what stdin
+// takes: a write waits while the agent does not read and fails when it is gone. wait is called once the agent is reaped,
+// and returns when everything that begin and take have started is over.
+type Begin func(ctx context.Context, stdin io.Writer) (take Take, wait func(Ended))
+
+// ReadLines is a turn for protocols whose agent is started once, is told the envelope and speaks in lines: it launches
+// the agent, hands each line of output to take, and tells the ending.
+func (t Turn) ReadLines(ctx context.Context, take Take) (Outcome, error) {
+	return t.converse(ctx, false, func(context.Context, io.Writer) (Take, func(Ended)) {
+		return take, func(Ended) {}
+	})
+}
+
+// Converse is ReadLines for protocols that go on talking to the agent while it runs.
+func (t Turn) Converse(ctx context.Context, begin Begin) (Outcome, error) {
+	return t.converse(ctx, true, begin)
+}
+
+func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, error) {
+	envelope, err := t.Envelope.Line()
+	if err != nil {
+		return Outcome{}, err
+	}
+	agent, err := t.Launch(ctx, Input{First: envelope, Keep: keep})
+	if err != nil {
+		return Outcome{}, err
+	}
+	ctx, hush := context.WithCancel(ctx)
+	take, wait := begin(ctx, agent)
+	finish := sync.OnceValue(func() Ended {
+		hush()
+		// An agent that says no more may still read to the end of its input before it exits.
+		agent.CloseInput()
+		ended := agent.Wait() // frees those who still write
+		wait(ended)
+		return ended
+	})
+	// Also when take panics nothing may be left running.
+	defer func() {
+		agent.Kill()
+		finish()
+	}()
+	end := NewEnding(t.MaxOutput)
+	if err := t.readLines(NewLines(agent.Stdout, t.MaxLine), end, take); err != nil {
+		return Outcome{}, err
+	}
+	return end.Tell(t, finish())
+}
+
+func (t Turn) readLines(lines *Lines, end *Ending, take Take) error {
+	for {
+		line, err := lines.Next()
+		var long *LongLineError
+		switch {
+		case err == nil:
+			if err := take(line, end); err != nil {
+				return err
+			}
+		case errors.As(err, &long):
+			end.Note("⚠ " + long.Error() + ".")
+			if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: long.Error()}); err != nil {
+				return err
+			}
+		default:
+			// A pipe that cannot be read any more has ended, whatever the reason.
+			return nil
+		}
+	}
+}

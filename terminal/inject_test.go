@@ -1,0 +1,176 @@
+package terminal_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/terminal"
+)
+
+// waiting are injections that are there before the agent is; each says its number.
+func waiting(n int) chan terminal.Injection {
+	c := make(chan terminal.Injection, n)
+	for i := range n {
+		c <- terminal.Injection{Text: strconv.Itoa(i)}
+	}
+	return c
+}
+
+func injected(i int) string {
+	return fmt.Sprintf(`{"type":"inject","version":1,"text":"%d","media":[]}`, i)
+}
+
+func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
+	b := newBench(t, "rich", "head -n 101 > heard")
+	b.req.Inject, b.req.Text = waiting(100), strings.Repeat("a large envelope ", 1<<16)
+	b.run().says("done", "message: (no output)")
+	raw, _ := os.ReadFile(filepath.Join(b.workspace, "heard"))
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	if len(lines) != 101 || !strings.HasPrefix(lines[0], `{"version":1,"text":"a large envelope `) {
+		t.Fatalf("%d lines: %s", len(lines), short(lines[0]))
+	}
+	for i, line := range lines[1:] {
+		if line != injected(i) {
+			t.Errorf("line %d is %s", i, line)
+		}
+	}
+	if b.out.Unread != 0 {
+		t.Errorf("%d unread", b.out.Unread)
+	}
+}
+
+func TestAnInjectionCarriesMediaIfItMay(t *testing.T) {
+	for _, pass := range []bool{true, false} {
+		inject := make(chan terminal.Injection, 1)
+		inject <- terminal.Injection{Text: "look <é>", Media: []string{"/a b.jpg"}}
+		close(inject) // no more to come is no reason to end anything
+		b := newBench(t, "rich", listening+hear)
+		b.req.Inject, b.opts.Config.PassMedia = inject, pass
+		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
+		b.run().says("done", "message: (no output)").heard(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
+	}
+}
+
+func TestAnInjectionReachesAnAgentAtWorkAndBetweenAnswers(t *testing.T) {
+	inject := make(chan terminal.Injection)
+	b := newAsker(t, frame(m{"type": "progress", "text": "working"})+hear+question("q", "x")+hear+frame(m{"type": "progress", "text": "working"})+hear,
+		func(context.Context, terminal.Question) (terminal.Answer, error) {
+			return terminal.Answer{Text: "yes"}, nil
+		})
+	b.req.Inject = inject
+	n := 0
+	b.emit = func(f terminal.Frame) error {
+		if f.Kind == terminal.Progress {
+			inject <- terminal.Injection{Text: strconv.Itoa(n)}
+			n++
+		}
+		return nil
+	}
+	b.run().heard(injected(0), `{"type":"answer","id":"q","text":"yes"}`, injected(1))
+}
+
+func TestWhatTheAgentNeverReadIsLeftOrCounted(t *testing.T) {
+	for range 20 {
+		b := newBench(t, "rich", listening+strings.Repeat(hear, 5))
+		inject := waiting(10)
+		b.req.Inject = inject
+		b.run().heard(injected(0), injected(1), injected(2), injected(3), injected(4))
+		if left := len(inject); left+b.out.Unread != 5 {
+			t.Fatalf("%d left, %d unread, want 5", left, b.out.Unread)
+		}
+	}
+}
+
+func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "progress", "text": "deaf"})+"while [ ! -e go ]; do sleep 0.01; done\n"+frame(m{"type": "message", "text": "bye"}))
+	inject, large := make(chan terminal.Injection), strings.Repeat("x", 100<<10) // more than a pipe holds
+	first, over, taken := make(chan struct{}), make(chan struct{}), 0
+	var sender sync.WaitGroup
+	sender.Go(func() {
+		for range 10000 {
+			select {
+			case inject <- terminal.Injection{Text: large}:
+				if taken++; taken == 1 {
+					close(first)
+				}
+			case <-over:
+				return
+			}
+		}
+	})
+	b.req.Inject = inject
+	b.emit = func(f terminal.Frame) error {
+		if f.Kind != terminal.Progress {
+			return nil
+		}
+		<-first
+		return os.WriteFile(b.workspace+"/go", nil, 0o600)
+	}
+	b.run().says("done", "progress: deaf", "message: bye")
+	close(over)
+	sender.Wait()
+	if taken != 1 || b.out.Unread != 1 {
+		t.Errorf("%d taken, %d unread", taken, b.out.Unread)
+	}
+}
+
+func TestAnAgentThatReadsToTheEndEndsWithItsTimeOrItsOutput(t *testing.T) {
+	b := newBench(t, "rich", "cat >/dev/null")
+	b.opts.Config.Timeout, b.req.Inject = 1, waiting(3)
+	b.run().says("timeout", "error: Timed out after 1 s.")
+
+	b = newBench(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
+	b.req.Inject = waiting(3)
+	b.run().says("done", "message: done")
+}
+
+func TestPlainModeIgnoresInjections(t *testing.T) {
+	b := newBench(t, "plain", "wc -l")
+	inject := waiting(3)
+	b.req.Inject = inject
+	b.run().says("done", "message: 1")
+	if len(inject) != 3 {
+		t.Errorf("%d left of 3", len(inject))
+	}
+}
+
+func TestALaunchIsToldOnceWithItsProcess(t *testing.T) {
+	for _, protocol := range []string{"plain", "rich"} {
+		b := newBench(t, protocol, "echo $$")
+		var pids []string
+		b.req.OnLaunch = func(pid int) { pids = append(pids, strconv.Itoa(pid)) }
+		b.run()
+		b.says("done", "message: "+strings.Join(pids, " "))
+	}
+	b := newBench(t, "rich", "true")
+	b.opts.Config.Shell = "/no/such/shell"
+	b.req.OnLaunch = func(int) { t.Error("told of a process that never was") }
+	b.run()
+}
+
+func TestTheEnvelopeCarriesTheHistory(t *testing.T) {
+	b := newBench(t, "rich", "")
+	zone := time.FixedZone("", 2*60*60)
+	b.req.History = []terminal.HistoryEntry{
+		{Role: "user", Text: "hi", Media: []string{"/a.jpg"}, Time: time.Date(2026, 1, 2, 3, 4, 5, 678, zone)},
+		{Role: "agent", Text: ""},
+	}
+	want := "[map[media:[/a.jpg] role:user text:hi time:2026-01-02T01:04:05Z] map[role:agent text:]]"
+	if got := fmt.Sprint(b.envelope()["history"]); got != want {
+		t.Errorf("got %s", got)
+	}
+	b.opts.Config.PassMedia = false
+	if got := fmt.Sprint(b.envelope()["history"]); got != strings.Replace(want, "media:[/a.jpg] ", "", 1) {
+		t.Errorf("got %s", got)
+	}
+	if b.req.History[0].Media == nil {
+		t.Error("the caller's history was changed")
+	}
+}

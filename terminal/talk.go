@@ -1,0 +1,49 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"strings"
+)
+
+// Question is what an agent asks the person it works for.
+type Question struct {
+	// ID is the agent's name for it. An agent may use one again, even while the first is open.
+	ID      string
+	Text    string
+	Options []string // answers to choose from; none: any text
+}
+
+// Answer is what the person says to a question.
+type Answer struct{ Text string }
+
+// Ask puts a question to the person and returns the answer. It is called from goroutines of its own, several at a time. An
+// error means that nobody answered in time or that the turn ends; when ctx ends it must return.
+type Ask func(ctx context.Context, q Question) (Answer, error)
+
+// Injection is a message that the person wrote while the agent was at work.
+type Injection struct {
+	Text  string
+	Media []string
+}
+
+// errNobody says that this turn has no person to ask.
+var errNobody = errors.New("nobody is there to be asked")
+
+// ask makes a question fit for a chat and passes it on.
+func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
+	if t.req.Ask == nil {
+		return Answer{}, errNobody
+	}
+	if q.Text = Clean(q.Text); strings.TrimSpace(q.Text) == "" {
+		q.Text = "?" // no network shows a message without text
+	}
+	var options []string
+	for _, o := range q.Options {
+		if o = strings.TrimSpace(Clean(o)); o != "" {
+			options = append(options, o)
+		}
+	}
+	q.Options = options
+	return t.req.Ask(ctx, q)
+}
