@@ -54,6 +54,11 @@ type Incoming struct {
 	Media    []string `json:"media,omitempty"` // absolute paths, already on disk
 	ThreadID string   `json:"thread_id,omitempty"`
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
+	// Press is the data of the button that was pressed, when this is no text but a press.
+	Press string `json:"press,omitempty"`
+	// Cursor, if not "", is what the channel needs to go on behind this message after a restart. It is stored in
+	// the same step as the message and handed to Resume.
+	Cursor string `json:"-"`
 }
 
 // Quote is the message that an incoming one replies to.
@@ -81,16 +86,30 @@ type Message struct {
 	Code    string // the agent's error code, for machines
 	Media   []File
 	ReplyTo string // id of the message this answers, or ""
+	Buttons []Button
+}
+
+// Button is a choice under a message. A press comes back as an Incoming with Press set to Data. A channel without buttons
+// leaves them out: the text says what to type instead.
+type Button struct {
+	Label string `json:"label"`
+	Data  string `json:"data"` // at most 64 bytes, Telegram's limit
 }
 
 // Outgoing is one network call's worth of message. It is stored as JSON.
 type Outgoing struct {
-	Chat    Chat   `json:"chat"`
-	Kind    Kind   `json:"kind"`
-	Text    string `json:"text,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Media   []File `json:"media,omitempty"`
-	ReplyTo string `json:"reply_to,omitempty"`
+	Chat    Chat     `json:"chat"`
+	Kind    Kind     `json:"kind"`
+	Text    string   `json:"text,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Media   []File   `json:"media,omitempty"`
+	ReplyTo string   `json:"reply_to,omitempty"`
+	Buttons []Button `json:"buttons,omitempty"`
+	// Key is set by the gateway before Send and is the same for every try of the same call, so that a network that
+	// takes a nonce carries it out once.
+	Key string `json:"-"`
+	// Repeat says that an earlier try may have been carried out already. The text is then led by ↻.
+	Repeat bool `json:"-"`
 	// Form is what only the channel that planned it understands (entities, a method name).
 	Form []byte `json:"form,omitempty"`
 }
@@ -98,6 +117,37 @@ type Outgoing struct {
 // Receipt is the network's confirmation of a send.
 type Receipt struct {
 	ID string `json:"id"` // the network's id of what was sent
+}
+
+// Editor is a channel that can change what it has sent. The gateway edits the progress bubble of a turn in place.
+type Editor interface {
+	// Edit replaces the message with this id. An unchanged message is no error.
+	Edit(ctx context.Context, id string, o Outgoing) error
+	// Remove deletes the message with this id. A message that is gone is no error.
+	Remove(ctx context.Context, chat Chat, id string) error
+}
+
+// Typer is a channel that can show that somebody is typing. The gateway calls it every few seconds during a turn.
+type Typer interface {
+	Typing(ctx context.Context, chat Chat) error
+}
+
+// Repeater is a channel on which a second Send with the same Key has no second effect.
+type Repeater interface {
+	Repeatable() bool
+}
+
+// Resumer is a channel with a place to go on from. Resume is called once, before Run, with the Cursor that was stored last, or "".
+type Resumer interface {
+	Resume(cursor string)
+}
+
+// Command is one of the gateway's commands, for a channel's menu.
+type Command struct{ Name, Help string }
+
+// Menu is a channel that can show its users which commands there are. It is called before Run.
+type Menu interface {
+	SetMenu(commands []Command)
 }
 
 // SendError says what a failed send means for the gateway. With neither flag the call may be repeated,

@@ -15,8 +15,9 @@ import (
 	"nanobot/terminal"
 )
 
-// Gateway runs turns. It is safe for concurrent use.
-type Gateway struct {
+// Direct runs turns without keeping anything: what the agent says is sent as it comes. It is for a chat in which somebody sits and
+// watches, and is safe for concurrent use.
+type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
@@ -25,7 +26,7 @@ type Gateway struct {
 
 // Turn works on one incoming message: it runs the agent and sends what it says to the channel as it comes. The error says
 // what the gateway could not do; the chat has been told that something went wrong.
-func (g *Gateway) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
+func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
 	// What was printed before a stop is still delivered, so sending outlives the turn's context.
 	r := reply{ctx: context.WithoutCancel(ctx), ch: ch, in: in}
 	run := rand.Text()

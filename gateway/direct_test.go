@@ -63,7 +63,7 @@ func (w *wall) texts() string {
 	return strings.Join(out, "|")
 }
 
-func newGateway(t *testing.T, command string) (*gateway.Gateway, string) {
+func newDirect(t *testing.T, command string) (*gateway.Direct, string) {
 	t.Helper()
 	cfg := config.Default().Terminal
 	cfg.Command = command
@@ -72,13 +72,13 @@ func newGateway(t *testing.T, command string) (*gateway.Gateway, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &gateway.Gateway{Runner: r, Log: zap.NewNop()}, dir
+	return &gateway.Direct{Runner: r, Log: zap.NewNop()}, dir
 }
 
 var hello = channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "7"}, ID: "m1", User: channels.User{ID: "u"}, Text: "hello"}
 
 func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
-	g, dir := newGateway(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
+	g, dir := newDirect(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
 		echo '{"type":"message","text":"","media":["'$PWD'/a.png"]}'; echo '{"type":"error","text":"bad","code":"E"}'; exit 1`)
 	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
 }
 
 func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
-	g, dir := newGateway(t, "cat > envelope")
+	g, dir := newDirect(t, "cat > envelope")
 	in := hello
 	in.ReplyTo, in.ThreadID = &channels.Quote{ID: "m0", Text: "before"}, "t9"
 	if _, err := g.Turn(t.Context(), &wall{}, in); err != nil {
@@ -115,7 +115,7 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 }
 
 func TestProgressCanBeHidden(t *testing.T) {
-	g, _ := newGateway(t, `echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"m"}'`)
+	g, _ := newDirect(t, `echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"m"}'`)
 	g.HideProgress = true
 	w := &wall{}
 	if _, err := g.Turn(t.Context(), w, hello); err != nil || w.texts() != "message:m" {
@@ -124,7 +124,7 @@ func TestProgressCanBeHidden(t *testing.T) {
 }
 
 func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
-	g, _ := newGateway(t, "echo before; sleep 300")
+	g, _ := newDirect(t, "echo before; sleep 300")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	w := &wall{}
@@ -135,7 +135,7 @@ func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
 }
 
 func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
-	g, dir := newGateway(t, "true")
+	g, dir := newDirect(t, "true")
 	if err := os.WriteFile(filepath.Join(dir, "users"), nil, 0o600); err != nil { // in the way of the user's folder
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
 }
 
 func TestASendThatFailsEndsTheTurn(t *testing.T) {
-	g, _ := newGateway(t, `echo '{"type":"message","text":"m"}'; sleep 300`)
+	g, _ := newDirect(t, `echo '{"type":"message","text":"m"}'; sleep 300`)
 	broken := errors.New("network is gone")
 	if _, err := g.Turn(t.Context(), &wall{fail: broken}, hello); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)

@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/rivo/uniseg"
 
@@ -17,17 +18,21 @@ type Live struct {
 	Out   io.Writer
 	Width func() int // columns of the terminal
 	Lines bool       // progress scrolls like any message
-	busy  bool       // a progress line is shown
+
+	mu   sync.Mutex
+	busy bool // a progress line is shown
 }
 
 // Show prints one message, over the progress line if there is one.
 func (p *Live) Show(o channels.Outgoing) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if o.Kind == channels.Progress && !p.Lines {
 		p.busy = true
 		_, err := io.WriteString(p.Out, eraseLine+fit(o.Text, p.Width()-1))
 		return err
 	}
-	if err := p.Clear(); err != nil {
+	if err := p.clear(); err != nil {
 		return err
 	}
 	_, err := io.WriteString(p.Out, block(o))
@@ -36,6 +41,29 @@ func (p *Live) Show(o channels.Outgoing) error {
 
 // Clear removes the progress line. Call it when the turn has ended.
 func (p *Live) Clear() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.clear()
+}
+
+// Beside returns a writer to the same terminal, such as a log's, that does not write into the progress line.
+func (p *Live) Beside(w io.Writer) io.Writer { return beside{p, w} }
+
+type beside struct {
+	live *Live
+	w    io.Writer
+}
+
+func (b beside) Write(p []byte) (int, error) {
+	b.live.mu.Lock()
+	defer b.live.mu.Unlock()
+	if err := b.live.clear(); err != nil {
+		return 0, err
+	}
+	return b.w.Write(p)
+}
+
+func (p *Live) clear() error {
 	if !p.busy {
 		return nil
 	}

@@ -55,32 +55,29 @@ pasted together are one message. When input is piped in, each line is a message.
 }
 
 func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, demo bool) error {
-	g, err := newGateway(cfg, newLog(std.err, flags.verbose))
-	if err != nil {
-		return err
-	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	s := &session{gateway: g, interrupts: make(chan os.Signal, 2)}
-	signal.Notify(s.interrupts, os.Interrupt)
-	defer signal.Stop(s.interrupts)
+	defer writeErrors()()
+	s := &session{}
 	o := cli.Options{ChatID: flags.chat, User: localUser()}
+	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
 		greet(out, cfg, demo)
 		s.live = newLive(out, cfg.Terminal.Progress)
-		o.Printer = s.live
+		o.Printer, logTo = s.live, s.live.Beside(std.err)
 		o.In = cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
 	} else {
 		o.Printer = cli.Text{Out: std.out, Progress: std.out}
 		o.In = cli.NewPiped(std.in)
 	}
+	var err error
+	if s.gateway, err = newDirect(cfg, newLog(logTo, flags.verbose)); err != nil {
+		return err
+	}
 	s.ch = cli.New(o)
-	err = s.ch.Run(ctx, s.turn)
+	err = s.talk(ctx)
 	if s.live != nil {
 		fmt.Fprintln(std.out) // the prompt's line ends here
-	}
-	if errors.Is(err, errLeft) {
-		return statusError{status: exitInterrupted}
 	}
 	return err
 }
@@ -96,46 +93,77 @@ func newLive(out *os.File, progress string) *cli.Live {
 	}}
 }
 
-// errLeft says that the user pressed Ctrl-C twice.
-var errLeft = errors.New("left")
-
 // session is one run of chat.
 type session struct {
-	gateway    *gateway.Gateway
-	ch         *cli.Channel
-	live       *cli.Live // nil when piped
-	interrupts chan os.Signal
+	gateway *gateway.Direct
+	ch      *cli.Channel
+	live    *cli.Live // nil when piped
+
+	mu   sync.Mutex
+	stop context.CancelFunc // ends the turn that runs; nil when none does, or it was told to end already
 }
 
-// turn runs the agent on one message. The first Ctrl-C stops it, the second leaves.
-func (s *session) turn(ctx context.Context, in channels.Incoming) error {
-	ctx, cancel := context.WithCancel(ctx)
-	var pressed int
+// talk runs turns until the user leaves. Ctrl-C stops the turn that runs; without one, or pressed again, it leaves.
+func (s *session) talk(ctx context.Context) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt)
+	defer signal.Stop(interrupts)
+	left := false
 	var watch sync.WaitGroup
-	done := make(chan struct{})
 	watch.Go(func() {
 		for {
 			select {
-			case <-s.interrupts:
-				pressed++
-				cancel()
-			case <-done:
+			case <-interrupts:
+				if !s.stopTurn() {
+					left = true
+					leave()
+				}
+			case <-ctx.Done():
 				return
 			}
 		}
 	})
-	// What the gateway could not do it has logged and told, and the chat goes on.
-	_, _ = s.gateway.Turn(ctx, s.ch, in)
-	close(done)
+	err := s.ch.Run(ctx, s.turn)
+	leave()
 	watch.Wait()
-	cancel()
-	if s.live != nil {
-		if err := s.live.Clear(); err != nil {
-			return err
-		}
+	if left && err == nil {
+		return statusError{status: exitInterrupted}
 	}
-	if pressed > 1 {
-		return errLeft
+	return err
+}
+
+// stopTurn ends the turn that runs, and reports whether there was one to be told.
+func (s *session) stopTurn() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stop == nil {
+		return false
+	}
+	s.stop()
+	s.stop = nil
+	return true
+}
+
+// turn runs the agent on one message. What the gateway could not do it has logged and told, and the chat goes on, unless there is
+// nobody left to tell.
+func (s *session) turn(ctx context.Context, in channels.Incoming) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	s.mu.Lock()
+	s.stop = cancel
+	s.mu.Unlock()
+	_, err := s.gateway.Turn(ctx, s.ch, in)
+	s.mu.Lock()
+	s.stop = nil
+	s.mu.Unlock()
+	var se *channels.SendError
+	if errors.As(err, &se) && se.Permanent {
+		return err
+	}
+	if s.live != nil {
+		return s.live.Clear()
 	}
 	return nil
 }
@@ -164,16 +192,21 @@ func useDemoAgent(cfg *config.Config) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	dir, err := os.UserCacheDir()
-	if err != nil {
-		dir = os.TempDir()
-	}
-	cfg.Workspace = filepath.Join(dir, "nanobot", "demo")
-	if err := os.MkdirAll(cfg.Workspace, 0o700); err != nil {
+	if cfg.Workspace, err = demoWorkspace(); err != nil {
 		return fmt.Errorf("make demo workspace: %w", err)
 	}
 	cfg.Gateway.StateDir = filepath.Join(cfg.Workspace, ".nanobot")
 	cfg.Terminal.Command = terminal.ShellQuote(self) + " demo-agent"
 	cfg.Terminal.Protocol = "rich"
 	return nil
+}
+
+func demoWorkspace() (string, error) {
+	if cache, err := os.UserCacheDir(); err == nil && filepath.IsAbs(cache) {
+		dir := filepath.Join(cache, "nanobot", "demo")
+		if os.MkdirAll(dir, 0o700) == nil {
+			return dir, nil
+		}
+	}
+	return os.MkdirTemp("", "nanobot-demo-") // a name that nobody can have prepared
 }

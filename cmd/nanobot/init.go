@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"nanobot/terminal"
 )
 
 //go:embed templates
@@ -57,7 +59,7 @@ overwrites anything.`,
 			}
 			cd := ""
 			if folder != "." {
-				cd = fmt.Sprintf("cd %s && ", folder)
+				cd = fmt.Sprintf("cd %s && ", shown(folder))
 			}
 			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to it:  %snanobot chat\n",
 				filepath.Join(folder, s.file), filepath.Join(folder, "config.json"), cd)
@@ -103,4 +105,12 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
+}
+
+// shown is a path as one would type it in a shell.
+func shown(path string) string {
+	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" {
+		return path
+	}
+	return terminal.ShellQuote(path)
 }

@@ -50,8 +50,11 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			if err != nil {
 				return err
 			}
-			if cfg.Terminal.On() && strings.TrimSpace(cfg.Terminal.Command) == "" || cfg.Terminal.Enabled == nil && cfg.Terminal.Command == "" {
+			if cfg.Terminal.Command == "" && cfg.Terminal.Enabled == nil {
 				return noAgent(cfg)
+			}
+			if len(files) > 0 && !cfg.Terminal.PassMedia {
+				fmt.Fprintln(std.err, "nanobot: terminal.passMedia is false, so the agent is not told of the files")
 			}
 			var printer cli.Printer = cli.Text{Out: std.out, Progress: std.err}
 			if asJSON {
@@ -68,18 +71,27 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 
 func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer cli.Printer, text string, media []string, stderr io.Writer) error {
 	log := newLog(stderr, flags.verbose)
-	g, err := newGateway(cfg, log)
+	g, err := newDirect(cfg, log)
 	if err != nil {
 		return err
 	}
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
+	defer writeErrors()()
 	ch := cli.New(cli.Options{ChatID: flags.chat, User: localUser(), Printer: printer})
 	out, err := g.Turn(ctx, ch, ch.Incoming(text, media))
 	if err != nil {
 		return statusError{status: exitFailed} // the log has said why
 	}
 	return outcomeStatus(out)
+}
+
+// writeErrors makes a closed pipe an error of the write, so that the agent is ended properly, instead of a signal that ends only us.
+func writeErrors() (restore func()) {
+	pipe := make(chan os.Signal, 1)
+	signal.Notify(pipe, syscall.SIGPIPE)
+	return func() { signal.Stop(pipe) }
 }
 
 func outcomeStatus(out terminal.Outcome) error {

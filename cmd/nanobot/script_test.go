@@ -13,6 +13,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("NANOBOT_TEST_MAIN") != "" {
+		os.Unsetenv("NANOBOT_TEST_MAIN")
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"nanobot": func() {
 			os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))

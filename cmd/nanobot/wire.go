@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -57,7 +58,7 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		if strings.TrimSpace(f.command) == "" {
 			return nil, usage("--command: must not be empty")
 		}
-		if err := config.CheckCommand(f.command); err != nil {
+		if err := config.CheckCommand(t.Shell, f.command); err != nil {
 			return nil, usage("--command: %w", err)
 		}
 	}
@@ -68,8 +69,8 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		t.Protocol = f.protocol
 	}
 	if cmd.Flags().Changed("timeout") {
-		if f.timeout < 1 {
-			return nil, usage("--timeout: must be at least 1 (got %d)", f.timeout)
+		if f.timeout < 1 || f.timeout > config.MaxTimeout {
+			return nil, usage("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
 		}
 		t.Timeout = f.timeout
 	}
@@ -90,20 +91,30 @@ func configPath(flag string) string {
 	return ""
 }
 
-// newGateway puts the parts together.
-func newGateway(cfg *config.Config, log *zap.Logger) (*gateway.Gateway, error) {
+// newDirect puts the parts together.
+func newDirect(cfg *config.Config, log *zap.Logger) (*gateway.Direct, error) {
 	protocol, ok := protocols[cfg.Terminal.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.ChannelSecrets(), Private: append(cfg.SecretFiles(), cfg.File(), cfg.Gateway.StateDir), Log: log,
+		Secrets: cfg.ChannelSecrets(), Private: private(cfg), Log: log,
 	})
 	if err != nil {
 		return nil, statusError{exitConfig, err}
 	}
-	return &gateway.Gateway{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
+	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
+}
+
+// private names what agents must not send: the config, key files, and our own state. The state's folder as a whole is not named, because
+// it may be the workspace itself.
+func private(cfg *config.Config) []string {
+	paths := append(cfg.SecretFiles(), cfg.File())
+	for _, name := range []string{"history", "spool", "daemon.lock", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm"} {
+		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, name))
+	}
+	return paths
 }
 
 // newLog returns a log for people who run a command by hand: silent unless something is wrong or they ask.

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the real binary at work, with its stdin and stdout in our hands.
+type program struct {
+	t   *testing.T
+	cmd *exec.Cmd
+	dir string
+	in  io.WriteCloser
+	out *bufio.Reader
+	end io.Closer // of out
+}
+
+func startProgram(t *testing.T, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(os.Args[0], args...)}
+	p.cmd.Dir = p.dir
+	p.cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir)
+	p.in, _ = p.cmd.StdinPipe()
+	out, _ := p.cmd.StdoutPipe()
+	p.out, p.end = bufio.NewReader(out), out
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	return p
+}
+
+// line waits for the next line of output.
+func (p *program) line() string {
+	p.t.Helper()
+	s, err := p.out.ReadString('\n')
+	if err != nil {
+		p.t.Fatalf("after %q: %v", s, err)
+	}
+	return strings.TrimSuffix(s, "\n")
+}
+
+// status waits for the program to end.
+func (p *program) status() int {
+	p.t.Helper()
+	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+	defer late.Stop()
+	_, _ = io.Copy(io.Discard, p.out)
+	_ = p.cmd.Wait()
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *program) signal(s syscall.Signal) {
+	p.t.Helper()
+	if err := p.cmd.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// agentGone waits until the process whose id an agent wrote down is gone.
+func (p *program) agentGone(file string) {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, file))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("the agent's process %d lives on", pid)
+		}
+	}
+}
+
+// busy is an agent with a child of its own, which says when it is up.
+const busy = `sleep 300 & echo $! > pid; echo '{"type":"message","text":"up"}'; wait`
+
+func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
+	p := startProgram(t, "chat", "--protocol", "rich", "--command", busy)
+	_, _ = io.WriteString(p.in, "one\n")
+	if got := p.line(); got != "up" {
+		t.Fatalf("got %q", got)
+	}
+	p.signal(syscall.SIGINT)
+	if got := p.line(); got != "Stopped." {
+		t.Fatalf("got %q", got)
+	}
+	_, _ = io.WriteString(p.in, "two\n")
+	if got := p.line(); got != "up" { // the first Ctrl-C was for the first turn only
+		t.Fatalf("got %q", got)
+	}
+	p.signal(syscall.SIGINT)
+	_ = p.line()
+	p.signal(syscall.SIGINT)
+	if got := p.status(); got != exitInterrupted {
+		t.Errorf("status %d", got)
+	}
+	p.agentGone("pid")
+}
+
+func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
+	p := startProgram(t, "chat", "--command", "echo answer")
+	_, _ = io.WriteString(p.in, "one\n")
+	_ = p.line()
+	p.signal(syscall.SIGINT)
+	if got := p.status(); got != exitInterrupted {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
+	for name, end := range map[string]func(*program){
+		"SIGTERM": func(p *program) { p.signal(syscall.SIGTERM) },
+		"SIGHUP":  func(p *program) { p.signal(syscall.SIGHUP) },
+		"SIGINT":  func(p *program) { p.signal(syscall.SIGINT) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := startProgram(t, "run", "--protocol", "rich", "--command", busy, "hi")
+			_ = p.line()
+			end(p)
+			if got := p.status(); got != exitInterrupted {
+				t.Errorf("status %d", got)
+			}
+			p.agentGone("pid")
+		})
+	}
+	t.Run("closed pipe", func(t *testing.T) {
+		dir := t.TempDir()
+		script := filepath.Join(dir, "agent.sh")
+		loop := "sleep 300 & echo $! > pid\nwhile :; do echo '{\"type\":\"message\",\"text\":\"more\"}'; sleep 0.01; done\n"
+		if err := os.WriteFile(script, []byte(loop), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p := startProgram(t, "run", "--protocol", "rich", "--command", "sh "+script+"; true", "hi")
+		_ = p.line()
+		if err := p.end.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := p.status(); got != exitFailed {
+			t.Errorf("status %d", got)
+		}
+		p.agentGone("pid")
+	})
+}
