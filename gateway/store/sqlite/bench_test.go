@@ -1,0 +1,206 @@
+package sqlite_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// Enqueueing durably against the least it could cost: one block appended to a file in the same folder, and one fdatasync.
+// The two take turns, so that a noisy disk is noisy for both. Budget: at most 4.
+func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
+	dir := b.TempDir()
+	s := open(b, dir, sqlite.Options{})
+	defer closed(b, s)
+	f, err := os.Create(filepath.Join(dir, "plain"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = f.Close() }()
+	block := make([]byte, 4096)
+	var plain, durable []time.Duration
+	for n := 0; b.Loop(); n++ {
+		plain = append(plain, took(b, func() error {
+			if _, err := f.Write(block); err != nil {
+				return err
+			}
+			return unix.Fdatasync(int(f.Fd()))
+		}))
+		durable = append(durable, took(b, func() error {
+			_, _, err := s.Enqueue(ctx, letter(n, 1+n%1000))
+			return err
+		}))
+	}
+	b.ReportMetric(float64(median(durable))/float64(median(plain)), "p50/fdatasync")
+	b.ReportMetric(float64(median(durable).Microseconds()), "p50-µs")
+}
+
+// The throughput of 32 writers, each to its own chat, against one, on a store whose parcels get sent. Budget: at least 5.
+func BenchmarkManyWritersAgainstOne(b *testing.B) {
+	s := open(b, b.TempDir(), sqlite.Options{})
+	defer closed(b, s)
+	var item atomic.Int64
+	rate := func(writers, each int) float64 {
+		took := took(b, func() error {
+			return side(writers, func(w int) error {
+				for range each {
+					if _, _, err := s.Enqueue(ctx, letter(int(item.Add(1)), w)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
+		b.StopTimer()
+		if err := side(writers, func(w int) error { return deliver(s, w) }); err != nil {
+			b.Fatal(err)
+		}
+		b.StartTimer()
+		return float64(writers*each) / took.Seconds()
+	}
+	var one, many []float64
+	for b.Loop() {
+		one, many = append(one, rate(1, 300)), append(many, rate(32, 100))
+	}
+	b.ReportMetric(median(many)/median(one), "32-writers/one")
+	b.ReportMetric(median(many), "enqueues/s")
+}
+
+// side runs n of the same side by side.
+func side(n int, do func(i int) error) error {
+	var g errgroup.Group
+	for i := range n {
+		g.Go(func() error { return do(i) })
+	}
+	return g.Wait()
+}
+
+// deliver settles everything of a chat.
+func deliver(s *sqlite.Store, chat int) error {
+	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
+	flying, err := s.InFlight(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range flying {
+		if p.Out.Chat == c {
+			if err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+				return err
+			}
+		}
+	}
+	for {
+		p, found, err := s.NextParcel(ctx, c)
+		if err != nil || !found {
+			return err
+		}
+		if err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+			return err
+		}
+	}
+}
+
+// The time from Open to the first claimed item with 100,000 pending, in one chat and in as many chats. Budget: 300 ms, and a heap
+// that does not know the backlog.
+func BenchmarkOpenWithBacklog(b *testing.B) {
+	for _, chats := range []int{1, 100_000} {
+		b.Run(fmt.Sprintf("chats=%d", chats), func(b *testing.B) {
+			dir := b.TempDir()
+			backlog(b, dir, chats, 100_000)
+			before := heap()
+			for b.Loop() {
+				s := open(b, dir, sqlite.Options{})
+				if _, err := s.Stranded(ctx); err != nil {
+					b.Fatal(err)
+				}
+				if _, err := s.InFlight(ctx); err != nil {
+					b.Fatal(err)
+				}
+				item, found, err := s.Claim(ctx)
+				if err != nil || !found {
+					b.Fatal(found, err)
+				}
+				b.StopTimer()
+				b.ReportMetric(float64(heap()-before)/1024, "heap-KiB")
+				if err := s.Restart(ctx, item.ID); err != nil {
+					b.Fatal(err)
+				}
+				closed(b, s)
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// backlog fills both boxes.
+func backlog(tb testing.TB, dir string, chats, n int) {
+	tb.Helper()
+	s := open(tb, dir, sqlite.Options{})
+	defer closed(tb, s)
+	err := side(200, func(w int) error {
+		for i := w; i < n; i += 200 {
+			chat := channels.Chat{Channel: "net", ID: fmt.Sprint(i % chats)}
+			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: "hello there, please do something for me"}
+			if _, _, err := s.Receive(ctx, store.Arrival{In: in}); err != nil {
+				return err
+			}
+			l := letter(i, i%chats)
+			l.Claim = false
+			if _, _, err := s.Enqueue(ctx, l); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+}
+
+func letter(n, chat int) store.Letter {
+	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
+	return store.Letter{
+		Item: int64(n), Place: 1, Parts: []channels.Outgoing{{Chat: c, Kind: channels.Answer, Text: "a short answer to a short question"}},
+		Entry: &store.Entry{Role: "agent", Text: "a short answer to a short question"}, Claim: true,
+	}
+}
+
+func took(tb testing.TB, do func() error) time.Duration {
+	tb.Helper()
+	began := time.Now()
+	if err := do(); err != nil {
+		tb.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+func median[T int64 | float64 | time.Duration](all []T) T {
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+func heap() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
+func closed(tb testing.TB, s *sqlite.Store) {
+	tb.Helper()
+	if err := s.Close(); err != nil {
+		tb.Error(err)
+	}
+}

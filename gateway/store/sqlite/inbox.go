@@ -1,0 +1,204 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// Claim takes the next item that may run.
+func (s *Store) Claim(ctx context.Context) (store.Item, bool, error) {
+	now := s.now()
+	var item store.Item
+	var found bool
+	err := s.change(ctx, "claim an item", func(t *tx) (err error) {
+		item, found, err = t.claim(now)
+		return err
+	})
+	if err != nil {
+		return store.Item{}, false, err
+	}
+	return item, found, nil
+}
+
+func (t *tx) claim(now time.Time) (store.Item, bool, error) {
+	var seq int64
+	var chat string
+	found, err := t.row("SELECT seq, chat FROM line ORDER BY seq LIMIT 1", nil, &seq, &chat)
+	if err != nil || !found {
+		return store.Item{}, false, err
+	}
+	if err := t.exec("DELETE FROM line WHERE seq = ?", seq); err != nil {
+		return store.Item{}, false, err
+	}
+	item, found, err := t.item("SELECT "+itemColumns+" FROM inbox WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT 1", chat)
+	if err != nil {
+		return store.Item{}, false, err
+	}
+	if !found {
+		return store.Item{}, false, fmt.Errorf("chat %s is in line with nothing pending", chat)
+	}
+	item.State, item.Started, item.Attempt = store.Running, moment(micros(now)), item.Attempt+1
+	err = t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
+	if err != nil {
+		return store.Item{}, false, err
+	}
+	// A rerun was heard already.
+	if item.Attempt > 1 {
+		return item, true, nil
+	}
+	return item, true, t.heard(item)
+}
+
+// Finish ends a running item.
+func (s *Store) Finish(ctx context.Context, id int64, state store.State, out store.Outcome) error {
+	what := fmt.Sprintf("mark item %d %s", id, state)
+	switch state {
+	case store.Done, store.Interrupted, store.Dead:
+	default:
+		return fmt.Errorf("%s: %w: that is no end", what, store.ErrState)
+	}
+	now := s.now()
+	return s.change(ctx, what, func(t *tx) error {
+		chat, err := t.inState(id, store.Running)
+		if err != nil {
+			return err
+		}
+		err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, pid = 0, process_start = '', bubble = ''
+			WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
+		if err != nil {
+			return err
+		}
+		return t.rejoin(chat)
+	})
+}
+
+// inState returns the chat of an item that is in one of the states.
+func (t *tx) inState(id int64, states ...store.State) (string, error) {
+	chat, state, err := t.whereIs(id)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range states {
+		if s == state {
+			return chat, nil
+		}
+	}
+	return "", fmt.Errorf("%w: it is %s", store.ErrState, state)
+}
+
+func (t *tx) whereIs(id int64) (chat string, state store.State, err error) {
+	found, err := t.row("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state)
+	if err == nil && !found {
+		err = fmt.Errorf("%w: there is no such item", store.ErrState)
+	}
+	return chat, state, err
+}
+
+// rejoin puts a chat into the line if it belongs there, and out of it if not.
+func (t *tx) rejoin(chat string) error {
+	pending, running, err := t.open(chat)
+	if err != nil {
+		return err
+	}
+	if pending && !running {
+		return t.stand(chat)
+	}
+	return t.exec("DELETE FROM line WHERE chat = ?", chat)
+}
+
+// Restart makes an item pending again.
+func (s *Store) Restart(ctx context.Context, id int64) error {
+	return s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error {
+		chat, err := t.inState(id, store.Running, store.Interrupted, store.Done)
+		if err != nil {
+			return err
+		}
+		// What a finished run said was meant for that run: the person asked to hear it anew.
+		err = t.exec(`UPDATE outbox SET place = 0 WHERE item = ?1 AND place > 0
+			AND EXISTS (SELECT 1 FROM inbox WHERE id = ?1 AND state = 'done')`, id)
+		if err != nil {
+			return err
+		}
+		err = t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
+			pid = 0, process_start = '', bubble = '' WHERE id = ?`, id)
+		if err != nil {
+			return err
+		}
+		return t.rejoin(chat)
+	})
+}
+
+// Cancel marks pending items dead.
+func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
+	now, key := s.now(), chat.String()
+	var n int
+	err := s.change(ctx, "cancel what is pending of "+key, func(t *tx) (err error) {
+		n, err = t.changed(`UPDATE inbox SET state = 'dead', ended = ?1
+			WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), key, id)
+		if err != nil {
+			return err
+		}
+		return t.rejoin(key)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// SetProcess notes the process that works on an item.
+func (s *Store) SetProcess(ctx context.Context, id int64, p store.Process) error {
+	return s.note(ctx, fmt.Sprintf("note the process of item %d", id),
+		"UPDATE inbox SET pid = ?, process_start = ? WHERE id = ?", p.Pid, p.Start, id)
+}
+
+// SetBubble notes the progress bubble of an item.
+func (s *Store) SetBubble(ctx context.Context, id int64, bubble string) error {
+	return s.note(ctx, fmt.Sprintf("note the bubble of item %d", id), "UPDATE inbox SET bubble = ? WHERE id = ?", bubble, id)
+}
+
+func (s *Store) note(ctx context.Context, what, query string, args ...any) error {
+	return s.change(ctx, what, func(t *tx) error {
+		n, err := t.changed(query, args...)
+		if err == nil && n == 0 {
+			err = fmt.Errorf("%w: there is no such item", store.ErrState)
+		}
+		return err
+	})
+}
+
+// Item returns one item.
+func (s *Store) Item(ctx context.Context, id int64) (store.Item, bool, error) {
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
+	if err != nil || len(items) == 0 {
+		return store.Item{}, false, wrap("read item %d", err, id)
+	}
+	return items[0], true, nil
+}
+
+// Stranded returns the items that are marked running.
+func (s *Store) Stranded(ctx context.Context) ([]store.Item, error) {
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
+	return items, wrap("read running items", err)
+}
+
+// Recent returns the last items of a chat.
+func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Item, error) {
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+	return items, wrap("read items of %s", err, chat)
+}
+
+// Waiting counts pending items.
+func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
+	query, args := "SELECT count(*) FROM inbox WHERE state = 'pending' AND ended = 0", []any(nil)
+	if chat != (channels.Chat{}) {
+		query, args = query+" AND chat = ?", []any{chat.String()}
+	}
+	var n int
+	_, err := s.lookup(ctx, query, args, &n)
+	return n, wrap("count pending items", err)
+}

@@ -1,0 +1,206 @@
+package sqlite_test
+
+import (
+	"bufio"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+const workers = 6
+
+// writeUntilKilled is the child: workers that go through whole turns as fast as they can, and say what was confirmed to them.
+func writeUntilKilled(dir string) int {
+	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err != nil {
+		fmt.Println("error", err)
+		return 1
+	}
+	err = side(workers, func(w int) error {
+		for n := 0; ; n++ {
+			if err := turn(s, fmt.Sprint("w", w), fmt.Sprint(os.Getpid(), ".", n)); err != nil {
+				fmt.Println("error", err)
+				return err
+			}
+		}
+	})
+	fmt.Println("error", err)
+	return 1
+}
+
+// turn takes a message from its arrival to its end. One write is one line, so that lines stay whole.
+func turn(s *sqlite.Store, chat, message string) error {
+	c := channels.Chat{Channel: "net", ID: chat}
+	item, verdict, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
+	if err != nil {
+		return err
+	}
+	if verdict != store.Claimed {
+		return fmt.Errorf("verdict %d on %s", verdict, message)
+	}
+	_, _ = os.Stdout.WriteString(fmt.Sprintln("received", item.ID, chat, message))
+	p, sending, err := s.Enqueue(ctx, store.Letter{
+		Item: item.ID, Place: 1, Parts: []channels.Outgoing{{Chat: c, Text: message}},
+		Entry: &store.Entry{Role: "agent", Text: message}, Claim: true,
+	})
+	if err != nil {
+		return err
+	}
+	if !sending {
+		return fmt.Errorf("letter of %s is not sending", message)
+	}
+	_, _ = os.Stdout.WriteString(fmt.Sprintln("enqueued", item.ID, chat, p.ID))
+	if err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+		return err
+	}
+	_, _ = os.Stdout.WriteString(fmt.Sprintln("sent", item.ID, chat, p.ID))
+	if err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
+		return err
+	}
+	_, _ = os.Stdout.WriteString(fmt.Sprintln("finished", item.ID, chat, message))
+	return nil
+}
+
+func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
+	dir := t.TempDir()
+	confirmed := 0
+	for range 30 {
+		acks := writeAndKill(t, dir, time.Duration(rand.IntN(60))*time.Millisecond)
+		s := open(t, dir, sqlite.Options{}) // and the dead child's lock is gone
+		for _, ack := range acks {
+			verify(t, s, strings.Fields(ack))
+		}
+		tidy(t, s)
+		closed(t, s)
+		if t.Failed() {
+			t.FailNow()
+		}
+		confirmed += len(acks)
+	}
+	if confirmed < 200 {
+		t.Errorf("only %d writes were confirmed: that proves little", confirmed)
+	}
+	t.Logf("%d confirmed writes, none lost", confirmed)
+}
+
+// writeAndKill runs the child, kills it some time after its first word, and returns everything it said.
+func writeAndKill(t *testing.T, dir string, after time.Duration) []string {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var timer *time.Timer
+	var acks []string
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if timer == nil {
+			timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
+			defer timer.Stop()
+		}
+		acks = append(acks, lines.Text())
+	}
+	_ = cmd.Wait() // it was killed
+	return acks
+}
+
+// verify holds the store to one confirmation.
+func verify(t *testing.T, s *sqlite.Store, ack []string) {
+	t.Helper()
+	if len(ack) != 4 {
+		t.Fatalf("the child said %q", ack)
+	}
+	var id int64
+	if _, err := fmt.Sscan(ack[1], &id); err != nil {
+		t.Fatal(err)
+	}
+	item, found, err := s.Item(ctx, id)
+	if err != nil || !found {
+		t.Fatalf("%v: item is lost (%v)", ack, err)
+	}
+	chat := channels.Chat{Channel: "net", ID: ack[2]}
+	switch ack[0] {
+	case "received":
+		if item.In.ID != ack[3] || item.Attempt != 1 {
+			t.Errorf("%v: got %+v", ack, item)
+		}
+	case "enqueued":
+		history, err := s.History(ctx, chat, 1<<30)
+		if err != nil || !said(history, id) {
+			t.Errorf("%v: letter is lost (%v)", ack, err)
+		}
+	case "sent":
+		for _, p := range flying(t, s) {
+			if fmt.Sprint(p.ID) == ack[3] {
+				t.Errorf("%v: parcel is in flight again", ack)
+			}
+		}
+	case "finished":
+		if item.State != store.Done {
+			t.Errorf("%v: it is %s", ack, item.State)
+		}
+	default:
+		t.Errorf("the child said %q", ack)
+	}
+}
+
+func said(history []store.Entry, item int64) bool {
+	for _, e := range history {
+		if e.Item == item && e.Role == "agent" {
+			return true
+		}
+	}
+	return false
+}
+
+func flying(t *testing.T, s *sqlite.Store) []store.Parcel {
+	t.Helper()
+	parcels, err := s.InFlight(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parcels
+}
+
+// tidy does what a gateway does after a crash, and empties the rest so that the next round is as fast.
+func tidy(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	for _, p := range flying(t, s) {
+		if err := s.Settle(ctx, p.ID, store.Unknown, "", "", time.Time{}); err != nil {
+			t.Error(err)
+		}
+	}
+	items, err := s.Stranded(ctx)
+	if err != nil {
+		t.Error(err)
+	}
+	if len(items) > workers {
+		t.Errorf("%d items are running", len(items))
+	}
+	for _, i := range items {
+		if err := s.Finish(ctx, i.ID, store.Interrupted, store.Outcome{}); err != nil {
+			t.Error(err)
+		}
+	}
+	for w := range workers {
+		if err := s.StartAfresh(ctx, channels.Chat{Channel: "net", ID: fmt.Sprint("w", w)}); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,159 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+var chat = channels.Chat{Channel: "net", ID: "a"}
+
+// receive stores n messages and returns their ids.
+func receive(t *testing.T, s *sqlite.Store, n int) []int64 {
+	t.Helper()
+	var ids []int64
+	for i := range n {
+		item, _, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, item.ID)
+	}
+	return ids
+}
+
+func waiting(t *testing.T, s *sqlite.Store) int {
+	t.Helper()
+	n, err := s.Waiting(ctx, chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func refused(t *testing.T, dir string, want ...string) error {
+	t.Helper()
+	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
+	if err == nil {
+		closed(t, s)
+		t.Fatal("it was opened")
+	}
+	for _, w := range want {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("%q does not say %q", err, w)
+		}
+	}
+	return err
+}
+
+func TestTheStateIsTheOwnersOnly(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "deep", "state")
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	receive(t, s, 1)
+	for name, want := range map[string]os.FileMode{
+		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600,
+	} {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want {
+			t.Errorf("%s has mode %o, want %o", name, got, want)
+		}
+	}
+}
+
+func TestAFolderOfAnyNameWillDo(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "50% off? #1 & ümlaut")
+	s := open(t, dir, sqlite.Options{})
+	receive(t, s, 1)
+	closed(t, s)
+	if _, err := os.Stat(filepath.Join(dir, "nanobot.db")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASecondDaemonIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir, sqlite.Options{})
+	err := refused(t, dir, fmt.Sprintf("pid %d", os.Getpid()))
+	if !errors.Is(err, store.ErrLocked) {
+		t.Errorf("got %v, want ErrLocked", err)
+	}
+	closed(t, first)
+	closed(t, open(t, dir, sqlite.Options{}))
+}
+
+func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
+	dir := t.TempDir()
+	daemon := open(t, dir, sqlite.Options{})
+	code, _, err := daemon.Knock(ctx, store.Guest{Channel: "net", User: channels.User{ID: "7"}}, 1<<40, 9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := open(t, dir, sqlite.Options{Shared: true})
+	if _, ok, err := tool.Accept(ctx, code, 1<<40); err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if ok, err := daemon.Allowed(ctx, "net", "7"); err != nil || !ok {
+		t.Errorf("the daemon does not see it: %t, %v", ok, err)
+	}
+	err = side(2, func(i int) error { // both write at once
+		for n := range 50 {
+			if err := []*sqlite.Store{daemon, tool}[i].SetCursor(ctx, fmt.Sprint(i), fmt.Sprint(n)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	closed(t, tool)
+	receive(t, daemon, 1)
+	closed(t, daemon)
+}
+
+func TestANewerSchemaIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, sqlite.Options{})
+	receive(t, s, 1)
+	closed(t, s)
+	edit := func(statement string) {
+		db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Exec(statement); err != nil {
+			t.Fatal(err)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("PRAGMA user_version = 99")
+	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
+	edit("PRAGMA user_version = 1")
+	s = open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	if n := waiting(t, s); n != 1 {
+		t.Errorf("%d messages wait, want 1", n)
+	}
+}
+
+func TestAnUnusableFolderIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	refused(t, file, "open state", "not a directory")
+}

@@ -1,0 +1,178 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// Enqueue stores a letter.
+func (s *Store) Enqueue(ctx context.Context, l store.Letter) (store.Parcel, bool, error) {
+	what := fmt.Sprintf("enqueue letter %d of item %d", l.Place, l.Item)
+	made, err := s.sealed(l)
+	if err != nil {
+		return store.Parcel{}, false, fmt.Errorf("%s: %w", what, err)
+	}
+	now := s.now()
+	var sent posted
+	err = s.change(ctx, what, func(t *tx) (err error) {
+		sent, err = t.post(made, l.Claim, now)
+		return err
+	})
+	if err != nil {
+		return store.Parcel{}, false, err
+	}
+	s.spool.remove(sent.unused)
+	if !sent.sending {
+		return store.Parcel{}, false, nil
+	}
+	return store.Parcel{
+		ID: sent.ids[0], Item: l.Item, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: moment(micros(now)),
+	}, true, nil
+}
+
+// posted is what became of a letter.
+type posted struct {
+	ids     []int64  // of the new parcels
+	first   int      // which part the first of them is
+	sending bool     // whether that is marked sending
+	unused  []string // folders of the spool that the letter brought along in vain
+}
+
+// post enqueues a letter and adds its entry to the transcript, unless an earlier attempt did.
+func (t *tx) post(l letter, claim bool, now time.Time) (posted, error) {
+	p, err := t.enqueue(l, claim, now)
+	if err != nil {
+		return posted{}, err
+	}
+	said := len(l.parts) > 0 && len(p.ids) == 0
+	if l.Entry != nil && !said {
+		if err := t.write(l, now); err != nil {
+			return posted{}, err
+		}
+	}
+	if len(p.ids) < len(l.parts) {
+		p.unused, err = t.unneeded(l.spool)
+	}
+	return p, err
+}
+
+// NextParcel marks the oldest pending parcel of a chat sending.
+func (s *Store) NextParcel(ctx context.Context, chat channels.Chat) (store.Parcel, bool, error) {
+	var p store.Parcel
+	var found bool
+	now, key := s.now(), chat.String()
+	err := s.change(ctx, "take the next parcel of "+key, func(t *tx) (err error) {
+		p, found, err = t.next(key, now)
+		return err
+	})
+	if err != nil {
+		return store.Parcel{}, false, err
+	}
+	return p, found, nil
+}
+
+func (t *tx) next(chat string, now time.Time) (store.Parcel, bool, error) {
+	var one int
+	busy, err := t.row("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
+	if err != nil || busy {
+		return store.Parcel{}, false, err
+	}
+	p, found, err := t.parcel("SELECT "+parcelColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
+		ORDER BY id LIMIT 1`, chat)
+	if err != nil || !found {
+		return store.Parcel{}, false, err
+	}
+	if now.Before(p.NotBefore) {
+		return p, false, nil
+	}
+	p.State, p.Tries = store.Sending, p.Tries+1
+	return p, true, t.exec("UPDATE outbox SET state = 'sending', tries = ? WHERE id = ?", p.Tries, p.ID)
+}
+
+// Settle records how a send ended.
+func (s *Store) Settle(ctx context.Context, id int64, state store.State, receipt, reason string, notBefore time.Time) error {
+	what := fmt.Sprintf("mark parcel %d %s", id, state)
+	switch state {
+	case store.Pending, store.Sent, store.Failed, store.Unknown:
+	default:
+		return fmt.Errorf("%s: %w: that is no way for a send to end", what, store.ErrState)
+	}
+	now := s.now()
+	var unused []string
+	err := s.change(ctx, what, func(t *tx) (err error) {
+		unused, err = t.settle(id, state, receipt, reason, notBefore, now)
+		return err
+	})
+	if err == nil {
+		s.spool.remove(unused)
+	}
+	return err
+}
+
+func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefore, now time.Time) ([]string, error) {
+	var was store.State
+	found, err := t.row("SELECT state FROM outbox WHERE id = ?", []any{id}, &was)
+	switch {
+	case err != nil:
+		return nil, err
+	case !found:
+		return nil, fmt.Errorf("%w: there is no such parcel", store.ErrState)
+	case was != store.Sending && was != store.Pending:
+		return nil, fmt.Errorf("%w: it is %s", store.ErrState, was)
+	}
+	if state == store.Pending {
+		return nil, t.exec("UPDATE outbox SET state = 'pending', reason = ?, not_before = ? WHERE id = ?", reason, micros(notBefore), id)
+	}
+	err = t.exec("UPDATE outbox SET state = ?, receipt = ?, reason = ?, not_before = 0, settled = ? WHERE id = ?",
+		state, receipt, reason, micros(now), id)
+	if err != nil {
+		return nil, err
+	}
+	return t.release(id)
+}
+
+// InFlight returns the parcels that are marked sending.
+func (s *Store) InFlight(ctx context.Context) ([]store.Parcel, error) {
+	parcels, err := all(ctx, s, scanParcel, "SELECT "+parcelColumns+" FROM outbox WHERE state = 'sending' AND state <> 'sent' ORDER BY id")
+	return parcels, wrap("read parcels in flight", err)
+}
+
+// ChatsToSend returns chats with pending parcels. It jumps from chat to chat, so that a long queue of one costs no more than a
+// short one.
+func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
+	chats, err := all(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
+			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
+			UNION ALL
+			SELECT (SELECT min(o.chat) FROM outbox o WHERE o.state = 'pending' AND o.state <> 'sent' AND o.chat > chats.chat), n + 1
+			FROM chats WHERE chats.chat IS NOT NULL AND n < ?2)
+		SELECT chat FROM chats WHERE chat IS NOT NULL LIMIT ?2`, after, max(n, 0))
+	return chats, wrap("read chats to send to", err)
+}
+
+func scanChat(scan func(...any) error) (channels.Chat, error) {
+	var key string
+	err := scan(&key)
+	return chatOf(key), err
+}
+
+func chatOf(key string) channels.Chat {
+	channel, id, _ := strings.Cut(key, ":")
+	return channels.Chat{Channel: channel, ID: id}
+}
+
+// Undelivered returns the newest parcels of a chat that were not sent.
+func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Parcel, error) {
+	var states []string
+	for _, state := range []string{"pending", "failed", "unknown"} {
+		states = append(states, "SELECT * FROM (SELECT "+parcelColumns+" FROM outbox WHERE state = '"+state+
+			"' AND chat = ?1 AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
+	}
+	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
+	parcels, err := all(ctx, s, scanParcel, query, chat.String(), max(n, 0))
+	return parcels, wrap("read undelivered parcels of %s", err, chat)
+}

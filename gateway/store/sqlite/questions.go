@@ -1,0 +1,91 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// Ask stores a question and the letter that carries it.
+func (s *Store) Ask(ctx context.Context, q store.Question, l store.Letter) error {
+	what := "ask question " + q.ID
+	made, err := s.sealed(l)
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	now := s.now()
+	var sent posted
+	err = s.change(ctx, what, func(t *tx) (err error) {
+		err = t.exec("INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			q.ID, q.Item, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(q.Expires))
+		if err != nil {
+			return err
+		}
+		sent, err = t.post(made, false, now)
+		return err
+	})
+	if err == nil {
+		s.spool.remove(sent.unused)
+	}
+	return err
+}
+
+// Answer records the first answer.
+func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error) {
+	now := micros(s.now())
+	var n int
+	err := s.change(ctx, "answer question "+id, func(t *tx) (err error) {
+		n, err = t.changed(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
+			WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, answer, by, now, id)
+		return err
+	})
+	return n > 0 && err == nil, err
+}
+
+const questionColumns = "id, item, chat, text, options, expires, answer, answered_by"
+
+// OpenQuestion returns the oldest question of a chat that waits for an answer.
+func (s *Store) OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (store.Question, bool, error) {
+	q, err := all(ctx, s, scanQuestion, "SELECT "+questionColumns+` FROM question
+		WHERE chat = ? AND closed = 0 AND (expires = 0 OR expires > ?) ORDER BY seq LIMIT 1`, chat.String(), micros(now))
+	if err != nil || len(q) == 0 {
+		return store.Question{}, false, wrap("look for a question in %s", err, chat)
+	}
+	return q[0], true, nil
+}
+
+// Question returns one question.
+func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
+	q, err := all(ctx, s, scanQuestion, "SELECT "+questionColumns+" FROM question WHERE id = ?", id)
+	if err != nil || len(q) == 0 {
+		return store.Question{}, false, wrap("read question %s", err, id)
+	}
+	return q[0], true, nil
+}
+
+func scanQuestion(scan func(...any) error) (store.Question, error) {
+	var q store.Question
+	var chat string
+	var options []byte
+	var expires int64
+	if err := scan(&q.ID, &q.Item, &chat, &q.Text, &options, &expires, &q.Answer, &q.By); err != nil {
+		return store.Question{}, err
+	}
+	q.Chat, q.Expires = chatOf(chat), moment(expires)
+	if err := json.Unmarshal(options, &q.Options); err != nil {
+		return store.Question{}, fmt.Errorf("question %s: %w", q.ID, err)
+	}
+	return q, nil
+}
+
+// CloseQuestions ends the open questions of an item.
+func (s *Store) CloseQuestions(ctx context.Context, item int64) error {
+	now := micros(s.now())
+	return s.change(ctx, fmt.Sprintf("close the questions of item %d", item), func(t *tx) error {
+		return t.exec("UPDATE question SET closed = ? WHERE item = ? AND closed = 0", now, item)
+	})
+}

@@ -1,0 +1,153 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"nanobot/gateway/store"
+)
+
+// change carries out a write and says what was being done if it fails.
+func (s *Store) change(ctx context.Context, what string, do func(*tx) error) error {
+	if err := s.writer.submit(ctx, do); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// lookup reads one row outside the writer. It reports false when there is none.
+func (s *Store) lookup(ctx context.Context, query string, args []any, into ...any) (bool, error) {
+	return one(s.read.QueryRowContext(ctx, query, args...).Scan(into...))
+}
+
+// each reads rows outside the writer, one by one.
+func (s *Store) each(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
+	rows, err := s.read.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	return errors.Join(walk(rows, do), rows.Close())
+}
+
+func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {
+	for rows.Next() {
+		if err := do(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+func one(err error) (bool, error) {
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// micros is how a time is stored; no time at all is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func moment(us int64) time.Time {
+	if us == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(us).UTC()
+}
+
+// text is a value as JSON, which for what we store cannot fail.
+func text(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(fmt.Sprintf("sqlite: encode %T: %v", v, err))
+	}
+	return string(b)
+}
+
+const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, pid, process_start, bubble, incoming"
+
+func scanItem(scan func(...any) error) (store.Item, error) {
+	var i store.Item
+	var received, started, ended int64
+	var incoming []byte
+	err := scan(&i.ID, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
+		&i.Process.Pid, &i.Process.Start, &i.Bubble, &incoming)
+	if err != nil {
+		return store.Item{}, err
+	}
+	i.Received, i.Started, i.Ended = moment(received), moment(started), moment(ended)
+	if err := json.Unmarshal(incoming, &i.In); err != nil {
+		return store.Item{}, fmt.Errorf("item %d: %w", i.ID, err)
+	}
+	return i, nil
+}
+
+const parcelColumns = "id, item, state, tries, not_before, reason, receipt, queued, outgoing"
+
+func scanParcel(scan func(...any) error) (store.Parcel, error) {
+	var p store.Parcel
+	var notBefore, queued int64
+	var outgoing []byte
+	if err := scan(&p.ID, &p.Item, &p.State, &p.Tries, &notBefore, &p.Err, &p.Receipt, &queued, &outgoing); err != nil {
+		return store.Parcel{}, err
+	}
+	p.NotBefore, p.Queued = moment(notBefore), moment(queued)
+	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
+		return store.Parcel{}, fmt.Errorf("parcel %d: %w", p.ID, err)
+	}
+	return p, nil
+}
+
+func (t *tx) item(query string, args ...any) (store.Item, bool, error) {
+	return first(t.each, scanItem, query, args)
+}
+
+func (t *tx) parcel(query string, args ...any) (store.Parcel, bool, error) {
+	return first(t.each, scanParcel, query, args)
+}
+
+// first reads the only row of a query.
+func first[T any](
+	each func(string, []any, func(func(...any) error) error) error,
+	scan func(func(...any) error) (T, error), query string, args []any,
+) (T, bool, error) {
+	var got T
+	var found bool
+	err := each(query, args, func(row func(...any) error) (err error) {
+		got, err = scan(row)
+		found = true
+		return err
+	})
+	return got, found && err == nil, err
+}
+
+// all reads every row of a query outside the writer.
+func all[T any](ctx context.Context, s *Store, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
+	var got []T
+	err := s.each(ctx, query, args, func(row func(...any) error) error {
+		v, err := scan(row)
+		got = append(got, v)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return got, nil
+}
+
+// wrap says what was being done, if it failed.
+func wrap(what string, err error, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(what+": %w", append(args, err)...)
+}

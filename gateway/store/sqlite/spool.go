@@ -1,0 +1,212 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+)
+
+// spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
+type spool struct{ dir string }
+
+// fresh begins the name of a folder whose copy is not complete.
+const fresh = "new-"
+
+// Keep copies a file into the spool.
+func (s *Store) Keep(ctx context.Context, path string) (string, error) {
+	kept, err := s.spool.keep(ctx, path, s.now())
+	if err != nil {
+		return "", fmt.Errorf("keep a copy of %s: %w", path, err)
+	}
+	return kept, nil
+}
+
+func (s spool) keep(ctx context.Context, path string, now time.Time) (string, error) {
+	src, err := openRegular(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = src.Close() }()
+	random := rand.Text()[:16]
+	folder := filepath.Join(s.dir, fresh+random)
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return "", err
+	}
+	name := filepath.Base(path)
+	digest, err := duplicate(ctx, src, filepath.Join(folder, name))
+	if err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder))
+	}
+	kept := filepath.Join(s.dir, digest+"-"+random)
+	if err := s.shelve(folder, kept, now); err != nil {
+		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(kept))
+	}
+	return filepath.Join(kept, name), nil
+}
+
+// openRegular opens what is a file and nothing else: a link could lead out of the roots that were checked, a pipe would block.
+func openRegular(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is not a regular file")
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// duplicate copies a file so that it is on disk, and returns a digest of what the copy holds.
+func duplicate(ctx context.Context, src *os.File, path string) (string, error) {
+	dst, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	if unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) == nil {
+		err = transfer(ctx, h, dst)
+	} else {
+		err = transfer(ctx, io.MultiWriter(dst, h), src)
+	}
+	if err == nil {
+		err = dst.Sync()
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16]), errors.Join(err, dst.Close())
+}
+
+// transfer is io.Copy that looks up from time to time whether it is still wanted.
+func transfer(ctx context.Context, to io.Writer, from io.Reader) error {
+	const stretch = 8 << 20
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if _, err := io.CopyN(to, from, stretch); err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+	}
+}
+
+// shelve gives a complete copy its final name, on disk. Its age is told by our clock.
+func (s spool) shelve(folder, kept string, now time.Time) error {
+	if err := syncFolder(folder); err != nil {
+		return err
+	}
+	if err := os.Chtimes(folder, now, now); err != nil {
+		return err
+	}
+	if err := os.Rename(folder, kept); err != nil {
+		return err
+	}
+	return syncFolder(s.dir)
+}
+
+func syncFolder(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// split takes the path of a copy apart.
+func (s spool) split(path string) (folder, name string, ok bool) {
+	rest, ok := strings.CutPrefix(path, s.dir+"/")
+	if !ok {
+		return "", "", false
+	}
+	folder, name, ok = strings.Cut(rest, "/")
+	return folder, name, ok && folder != "" && folder != "." && folder != ".." && name != "" && !strings.Contains(name, "/")
+}
+
+// content names what is in a copy, the same for every copy of it.
+func (s spool) content(path string) (string, bool) {
+	folder, name, ok := s.split(path)
+	if !ok {
+		return "", false
+	}
+	digest, _, _ := strings.Cut(folder, "-")
+	return "spool:" + digest + "/" + name, true
+}
+
+// folders are those that a part needs until it is settled.
+func (s spool) folders(o channels.Outgoing) []string {
+	var needs []string
+	for _, f := range o.Media {
+		if folder, _, ok := s.split(f.Path); ok {
+			needs = append(needs, folder)
+		}
+	}
+	return needs
+}
+
+// remove deletes copies that nobody needs. What it cannot delete now, Prune will.
+func (s spool) remove(folders []string) {
+	for _, f := range folders {
+		_ = os.RemoveAll(filepath.Join(s.dir, f))
+	}
+}
+
+// need keeps copies as long as a parcel is not settled.
+func (t *tx) need(folders []string, parcel int64) error {
+	for _, f := range folders {
+		if err := t.exec("INSERT INTO spooled (folder, parcel) VALUES (?, ?) ON CONFLICT DO NOTHING", f, parcel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// release ends a parcel's need of its copies and returns those that no other parcel needs.
+func (t *tx) release(parcel int64) ([]string, error) {
+	var folders []string
+	err := t.each("SELECT folder FROM spooled WHERE parcel = ?", []any{parcel}, func(scan func(...any) error) error {
+		folders = append(folders, "")
+		return scan(&folders[len(folders)-1])
+	})
+	if err != nil || len(folders) == 0 {
+		return nil, err
+	}
+	if err := t.exec("DELETE FROM spooled WHERE parcel = ?", parcel); err != nil {
+		return nil, err
+	}
+	return t.unneeded([][]string{folders})
+}
+
+// unneeded picks the folders that no parcel needs.
+func (t *tx) unneeded(groups [][]string) ([]string, error) {
+	var free []string
+	for _, folders := range groups {
+		for _, f := range folders {
+			var one int
+			needed, err := t.row("SELECT 1 FROM spooled WHERE folder = ? LIMIT 1", []any{f}, &one)
+			if err != nil {
+				return nil, err
+			}
+			if !needed {
+				free = append(free, f)
+			}
+		}
+	}
+	return free, nil
+}

@@ -1,0 +1,164 @@
+// Package sqlite keeps the store in one SQLite file, for one daemon on one machine. A single writer gathers what many
+// goroutines ask for into one transaction, so that they share the wait for the disk. It is the only place that knows SQL.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"nanobot/gateway/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// ErrClosed says that the store was closed before it was asked.
+var ErrClosed = errors.New("the store is closed")
+
+// Options say how a store is opened. The zero value is the daemon's.
+type Options struct {
+	// Shared opens without the daemon's lock, beside a daemon that may be running: for the operator's tools.
+	Shared bool
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Store is an open nanobot.db and the spool beside it.
+type Store struct {
+	now   func() time.Time
+	spool spool
+	lock  *os.File // nil when shared
+	read  *sql.DB
+
+	writer *writer
+	done   chan struct{} // closed when the writer has ended
+	once   sync.Once
+	closed error
+}
+
+// readers is how many reads run side by side; the machine's other cores belong to the agents.
+const readers = 3
+
+// Open opens the state in dir, and makes it if it is not there. Another daemon on the same dir is store.ErrLocked.
+func Open(ctx context.Context, dir string, o Options) (*Store, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open state: %w", err)
+	}
+	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, done: make(chan struct{})}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open state: %w", err)
+	}
+	if !o.Shared {
+		if s.lock, err = lock(dir); err != nil {
+			return nil, err
+		}
+	}
+	path := filepath.Join(dir, "nanobot.db")
+	if err := s.open(ctx, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(err)), s.release())
+	}
+	return s, nil
+}
+
+// open connects, checks and migrates, and starts the writer.
+func (s *Store) open(ctx context.Context, path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	// The writer's connection comes first: it makes the log that readers need.
+	c, err := connector(path, "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
+	if err != nil {
+		return err
+	}
+	t, err := newTx(ctx, c)
+	if err != nil {
+		return err
+	}
+	if err := t.ready(path); err != nil {
+		return errors.Join(err, t.close())
+	}
+	if c, err = connector(path, "query_only(1)", "cache_size(-512)"); err != nil {
+		return errors.Join(err, t.close())
+	}
+	s.read = sql.OpenDB(c)
+	s.read.SetMaxOpenConns(readers)
+	s.read.SetMaxIdleConns(readers)
+	s.writer = newWriter(t)
+	go func() {
+		defer close(s.done)
+		s.writer.run()
+	}()
+	return nil
+}
+
+// connector names the file and the settings that a connection begins with.
+func connector(path string, pragmas ...string) (driver.Connector, error) {
+	q := url.Values{}
+	for _, p := range append([]string{"busy_timeout(5000)", "temp_store(MEMORY)"}, pragmas...) {
+		q.Add("_pragma", p)
+	}
+	return sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+}
+
+// ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is sound.
+func (t *tx) ready(path string) error {
+	if _, err := t.version(); err != nil {
+		return err
+	}
+	var mode string
+	if _, err := t.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
+		return fmt.Errorf("choose the journal: %w", err)
+	}
+	if mode != "wal" {
+		return fmt.Errorf("choose the journal: this file system cannot hold a write-ahead log (journal is %s)", mode)
+	}
+	if err := t.migrate(); err != nil {
+		return err
+	}
+	return t.check(path)
+}
+
+// Close waits for the writes under way and lets go of the state. What is asked later gets ErrClosed.
+func (s *Store) Close() error {
+	s.once.Do(func() { s.closed = s.release() })
+	return s.closed
+}
+
+func (s *Store) release() error {
+	var errs []error
+	if s.writer != nil {
+		s.writer.close()
+		<-s.done
+	}
+	// The writer's connection goes last, so that it folds the log into the database.
+	if s.read != nil {
+		errs = append(errs, s.read.Close())
+	}
+	if s.writer != nil {
+		errs = append(errs, s.writer.tx.close())
+	}
+	if s.lock != nil {
+		errs = append(errs, s.lock.Close())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("close state: %w", err)
+	}
+	return nil
+}

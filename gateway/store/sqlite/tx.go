@@ -1,0 +1,179 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+
+	"nanobot/gateway/store"
+)
+
+// tx is the writer's own connection, and what a job may do within its transaction. It speaks with the driver itself: all writes
+// pass here one after the other, and the pool and the general conversions of database/sql cost a fifth of a write.
+type tx struct {
+	conn driver.Conn
+	kept map[string]driver.Stmt // parsed once
+	args []driver.NamedValue    // used again and again
+}
+
+func newTx(ctx context.Context, c driver.Connector) (*tx, error) {
+	conn, err := c.Connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &tx{conn: conn, kept: map[string]driver.Stmt{}}, nil
+}
+
+func (t *tx) close() error {
+	errs := make([]error, 0, len(t.kept)+1)
+	for _, s := range t.kept {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(append(errs, t.conn.Close())...)
+}
+
+// script runs statements that are needed once.
+func (t *tx) script(text string) error {
+	s, err := t.conn.Prepare(text)
+	if err != nil {
+		return err
+	}
+	_, err = s.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	return errors.Join(err, s.Close())
+}
+
+func (t *tx) stmt(query string) (driver.Stmt, error) {
+	if s := t.kept[query]; s != nil {
+		return s, nil
+	}
+	s, err := t.conn.Prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	t.kept[query] = s
+	return s, nil
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	_, err := t.result(query, args)
+	return err
+}
+
+func (t *tx) result(query string, args []any) (driver.Result, error) {
+	s, err := t.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return s.(driver.StmtExecContext).ExecContext(context.Background(), t.bind(args))
+}
+
+// changed is exec that says how many rows changed.
+func (t *tx) changed(query string, args ...any) (int, error) {
+	r, err := t.result(query, args)
+	if err != nil {
+		return 0, err
+	}
+	n, err := r.RowsAffected()
+	return int(n), err
+}
+
+// insert is exec that returns the new row's id.
+func (t *tx) insert(query string, args ...any) (int64, error) {
+	r, err := t.result(query, args)
+	if err != nil {
+		return 0, err
+	}
+	return r.LastInsertId()
+}
+
+// row reads one row. It reports false when there is none.
+func (t *tx) row(query string, args []any, into ...any) (bool, error) {
+	found := false
+	err := t.each(query, args, func(scan func(...any) error) error {
+		found = true
+		return scan(into...)
+	})
+	return found && err == nil, err
+}
+
+// each reads rows one by one.
+func (t *tx) each(query string, args []any, do func(scan func(...any) error) error) error {
+	s, err := t.stmt(query)
+	if err != nil {
+		return err
+	}
+	rows, err := s.(driver.StmtQueryContext).QueryContext(context.Background(), t.bind(args))
+	if err != nil {
+		return err
+	}
+	values := make([]driver.Value, len(rows.Columns()))
+	for {
+		if err = rows.Next(values); err != nil {
+			break
+		}
+		if err = do(func(into ...any) error { return assign(into, values) }); err != nil {
+			break
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return errors.Join(err, rows.Close())
+}
+
+// bind puts arguments in the driver's form.
+func (t *tx) bind(args []any) []driver.NamedValue {
+	t.args = t.args[:0]
+	for i, a := range args {
+		switch v := a.(type) {
+		case int:
+			a = int64(v)
+		case store.State:
+			a = string(v)
+		}
+		t.args = append(t.args, driver.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	return t.args
+}
+
+// assign is the other way round.
+func assign(into []any, values []driver.Value) error {
+	for i, v := range values {
+		if !assignOne(into[i], v) {
+			return fmt.Errorf("column %d: a %T does not fit a %T", i, v, into[i])
+		}
+	}
+	return nil
+}
+
+func assignOne(into any, value driver.Value) bool {
+	switch v := value.(type) {
+	case int64:
+		switch into := into.(type) {
+		case *int64:
+			*into = v
+		case *int:
+			*into = int(v)
+		case *bool:
+			*into = v != 0
+		default:
+			return false
+		}
+	case string:
+		switch into := into.(type) {
+		case *string:
+			*into = v
+		case *store.State:
+			*into = store.State(v)
+		case *[]byte:
+			*into = []byte(v)
+		default:
+			return false
+		}
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,248 @@
+// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors, transcripts, access,
+// questions and the spool of files on their way out. Every method that changes something returns once the change is durable.
+// It knows nothing of agents or networks. The engines are in folders of their own.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nanobot/channels"
+)
+
+// ErrLocked says that another daemon works on the same state.
+var ErrLocked = errors.New("another nanobot is running on this state")
+
+// ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
+var ErrState = errors.New("not in a state for that")
+
+// Store is an engine. Its methods may be called from many goroutines.
+type Store interface {
+	Inbox
+	Outbox
+	Transcripts
+	Access
+	Questions
+	Spool
+	// Prune removes finished rows beyond the retention, and files that nothing refers to any more.
+	Prune(ctx context.Context, keep Retention) error
+	Close() error
+}
+
+// Retention says which finished rows are kept: those younger than Age, and at most Count of each table; 0 is no limit. That a
+// message was received is remembered for longer, and what an unfinished or interrupted item has sent is kept with it.
+type Retention struct {
+	Age   time.Duration
+	Count int
+}
+
+// State is where an item or a parcel is on its way.
+type State string
+
+// The states of an item: pending → running → done | interrupted | dead; and of a parcel: pending → sending → sent | failed | unknown.
+const (
+	Pending     State = "pending"
+	Running     State = "running"
+	Done        State = "done"
+	Interrupted State = "interrupted" // was running when the gateway died
+	Dead        State = "dead"        // given up or cancelled before it ran
+	Sending     State = "sending"
+	Sent        State = "sent"
+	Failed      State = "failed"
+	Unknown     State = "unknown" // may or may not have been carried out
+)
+
+// Item is one incoming message and what became of it.
+type Item struct {
+	ID       int64
+	In       channels.Incoming
+	State    State
+	Attempt  int // 1 for the first run
+	Received time.Time
+	Started  time.Time // zero until it runs
+	Ended    time.Time // zero until it has ended
+	Outcome  Outcome
+	Process  Process
+	Bubble   string // the network's id of the progress bubble, while there is one
+}
+
+// Outcome is how a turn ended, in the words of the terminal.
+type Outcome struct {
+	Status   string
+	ExitCode int
+	Signal   string
+}
+
+// Process names an agent's process so that a later gateway can tell whether it still is the same.
+type Process struct {
+	Pid   int
+	Start string // the kernel's start time; "" when there is no process
+}
+
+// Verdict says what became of an arrival.
+type Verdict int
+
+// The verdicts.
+const (
+	Duplicate Verdict = iota // seen before; nothing was changed but the cursor
+	Queued                   // waits for its turn
+	Claimed                  // is running already: the caller must run it
+	Settled                  // was stored as done, with its answer
+)
+
+// Arrival is an incoming message at the door.
+type Arrival struct {
+	In channels.Incoming
+	// Cursor, if not "", is stored for the channel in the same step.
+	Cursor string
+	// Claim asks to run it at once, which is granted if nothing of its chat is pending or running.
+	Claim bool
+	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
+	Settle bool
+	Answer []channels.Outgoing
+}
+
+// Inbox is what was received.
+type Inbox interface {
+	// Cursor returns what was last stored for a channel, or "".
+	Cursor(ctx context.Context, channel string) (string, error)
+	// SetCursor moves a cursor past what is no message.
+	SetCursor(ctx context.Context, channel, cursor string) error
+	// Receive stores an arrival once: the same chat and message id again is a Duplicate, with the item that was made of it unless
+	// that was pruned. A message without an id is never a duplicate.
+	Receive(ctx context.Context, a Arrival) (Item, Verdict, error)
+	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
+	// chat with a running item is passed over. It reports false when there is nothing to run.
+	Claim(ctx context.Context) (Item, bool, error)
+	// Finish ends a running item as Done, Interrupted or Dead, and forgets its process and bubble; a chat with more pending items goes to the end of the line.
+	Finish(ctx context.Context, id int64, state State, out Outcome) error
+	// Restart makes a running, interrupted or done item pending again, ahead of the others of its chat. What a done item had sent
+	// does not count as said by an earlier attempt: who asks for a finished turn again wants to hear all of it again.
+	Restart(ctx context.Context, id int64) error
+	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many.
+	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
+	// SetProcess and SetBubble note what must be cleaned up if we die.
+	SetProcess(ctx context.Context, id int64, p Process) error
+	SetBubble(ctx context.Context, id int64, bubble string) error
+	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left.
+	Item(ctx context.Context, id int64) (Item, bool, error)
+	Stranded(ctx context.Context) ([]Item, error)
+	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a chat, or of all for the zero Chat.
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]Item, error)
+	Waiting(ctx context.Context, chat channels.Chat) (int, error)
+}
+
+// Parcel is one outgoing network call and what became of it.
+type Parcel struct {
+	ID        int64
+	Item      int64 // the item it answers, or 0
+	Out       channels.Outgoing
+	State     State
+	Tries     int       // how often it was marked sending
+	NotBefore time.Time // zero: at once
+	Err       string    // why the last try failed
+	Receipt   string
+	Queued    time.Time
+}
+
+// Letter is a message on its way to the outbox, already cut into network calls.
+type Letter struct {
+	Item int64 // the item it answers, or 0
+	// Place numbers the letters of a turn from 1. When an item runs again, a letter that an earlier attempt already put at the same
+	// place with the same content is not sent again, except for parts that failed for good. 0: always sent.
+	Place int
+	Parts []channels.Outgoing // all to one chat
+	// Entry is added to the chat's transcript in the same step, if it is not nil.
+	Entry *Entry
+	// Claim asks to send the first part at once, which is granted if nothing of its chat is pending or sending.
+	Claim bool
+}
+
+// Outbox is what is to be sent.
+type Outbox interface {
+	// Enqueue stores a letter. It returns the first parcel, marked sending, if that was asked for and granted.
+	Enqueue(ctx context.Context, l Letter) (Parcel, bool, error)
+	// NextParcel marks the oldest pending parcel of a chat sending and returns it. It reports false when there is none, or when one of
+	// the chat is sending already; and when it is too early, with that parcel, still pending, so that the caller can wait until its
+	// NotBefore (were it marked already, a gateway that dies while it waits could not tell whether it was sent).
+	NextParcel(ctx context.Context, chat channels.Chat) (Parcel, bool, error)
+	// Settle records how the send of a pending or sending parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to try again not before a time.
+	Settle(ctx context.Context, id int64, state State, receipt string, reason string, notBefore time.Time) error
+	// InFlight returns the parcels that are marked sending, which after a start is what a dead gateway left.
+	InFlight(ctx context.Context) ([]Parcel, error)
+	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys, after the given key.
+	ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error)
+	// Undelivered returns the newest parcels of a chat that are not sent (pending, failed or unknown).
+	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Parcel, error)
+}
+
+// Entry is one message of a transcript. Role is user or agent.
+type Entry struct {
+	Role  string    `json:"role"`
+	Text  string    `json:"text"`
+	Media []string  `json:"media,omitempty"`
+	Time  time.Time `json:"time"`
+	Item  int64     `json:"-"`
+}
+
+// Transcripts are the conversations of chats, without progress. Users' messages are added by Claim and Receive when a turn begins.
+type Transcripts interface {
+	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first.
+	History(ctx context.Context, chat channels.Chat, turns int) ([]Entry, error)
+	// StartAfresh forgets what was said so far, for History.
+	StartAfresh(ctx context.Context, chat channels.Chat) error
+}
+
+// Guest is a user who was let in by pairing, or waits for it.
+type Guest struct {
+	Channel string
+	User    channels.User
+	Code    string    // "" once accepted
+	Since   time.Time // when the code was made, or accepted
+}
+
+// Access is who may talk to the bot beyond the configuration.
+type Access interface {
+	Allowed(ctx context.Context, channel, user string) (bool, error)
+	// Knock stores a fresh code for a user (the guest's own Code, or one made up), unless one younger than ttl is waiting, which is returned instead; fresh says which. When
+	// limit codes of a channel wait already it reports an empty code.
+	Knock(ctx context.Context, g Guest, ttl time.Duration, limit int) (code string, fresh bool, err error)
+	// Accept lets in whom a code was made for within ttl, once.
+	Accept(ctx context.Context, code string, ttl time.Duration) (Guest, bool, error)
+	Guests(ctx context.Context) ([]Guest, error)
+	Revoke(ctx context.Context, channel, user string) (bool, error)
+}
+
+// Question is something the agent asked the person.
+type Question struct {
+	ID      string
+	Item    int64
+	Chat    channels.Chat
+	Text    string
+	Options []string
+	Expires time.Time // zero: never
+	Answer  *string   // nil until it is answered
+	By      string    // who answered
+}
+
+// Questions are open and answered questions.
+type Questions interface {
+	// Ask stores a question and the letter that carries it. The letter's Claim is ignored.
+	Ask(ctx context.Context, q Question, l Letter) error
+	// Answer records the first answer. It reports false when there is no such open question, or it has expired.
+	Answer(ctx context.Context, id, answer, by string) (bool, error)
+	// OpenQuestion returns the oldest question of a chat that waits for an answer and has not expired.
+	OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (Question, bool, error)
+	Question(ctx context.Context, id string) (Question, bool, error)
+	// CloseQuestions ends the open questions of an item.
+	CloseQuestions(ctx context.Context, item int64) error
+}
+
+// Spool keeps copies of files that wait to be sent, so that an agent that overwrites or deletes them changes nothing.
+type Spool interface {
+	// Keep copies a regular file into the spool (by reflink where the file system can) and returns where the copy is, under the same
+	// base name. The copy goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever
+	// referred to is removed by Prune once it is an hour old.
+	Keep(ctx context.Context, path string) (string, error)
+}

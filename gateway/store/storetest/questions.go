@@ -1,0 +1,105 @@
+package storetest
+
+import (
+	"reflect"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var questionTests = []test{
+	{"a question and its letter are there after a restart, whole", func(b *bench) {
+		q := store.Question{ID: "q", Item: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Expires: b.now().Add(time.Minute)}
+		b.must(b.Ask(ctx, q, store.Letter{Item: 4, Parts: parts(ann, "sure?"), Claim: true}))
+		b.reopen()
+		got, found, err := b.Question(ctx, "q")
+		b.must(err)
+		if !found || !reflect.DeepEqual(got, q) {
+			b.Fatalf("got %+v, want %+v", got, q)
+		}
+		b.equal("what is sent", b.sendAll(ann), "[sure?]")
+	}},
+	{"a question is asked once", func(b *bench) {
+		b.ask("q", ann)
+		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: parts(ann, "again")}) == nil {
+			b.Fatal("it was asked again")
+		}
+		b.equal("what is sent", b.sendAll(ann), "[q]")
+	}},
+	{"the first answer counts", func(b *bench) {
+		b.ask("q", ann)
+		b.equal("answered", b.answer("q", "yes", "7"), true)
+		b.reopen()
+		b.equal("answered again", b.answer("q", "no", "8"), false)
+		q, _, err := b.Question(ctx, "q")
+		b.must(err)
+		b.equal("the answer", []string{*q.Answer, q.By}, "[yes 7]")
+	}},
+	{"an empty answer is an answer", func(b *bench) {
+		b.ask("q", ann)
+		b.equal("answered", b.answer("q", "", "7"), true)
+		q, _, err := b.Question(ctx, "q")
+		b.must(err)
+		b.equal("it is an answer", q.Answer != nil, true)
+		b.equal("the open question", b.openQuestion(ann), "")
+	}},
+	{"an unknown question takes no answer", func(b *bench) {
+		b.equal("answered", b.answer("q", "yes", "7"), false)
+		_, found, err := b.Question(ctx, "q")
+		b.must(err)
+		b.equal("found", found, false)
+	}},
+	{"the open question of a chat is the oldest without an answer", func(b *bench) {
+		b.equal("the open question", b.openQuestion(ann), "")
+		b.ask("z", ann)
+		b.ask("a", ann)
+		b.ask("other", bob)
+		b.equal("the open question", b.openQuestion(ann), "z")
+		b.answer("z", "yes", "7")
+		b.equal("the open question", b.openQuestion(ann), "a")
+	}},
+	{"an expired question is not open and takes no answer", func(b *bench) {
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Letter{}))
+		b.pass(time.Minute - time.Second)
+		b.equal("the open question", b.openQuestion(ann), "q")
+		b.pass(time.Second)
+		b.equal("the open question", b.openQuestion(ann), "")
+		b.equal("answered", b.answer("q", "yes", "7"), false)
+	}},
+	{"closing ends the open questions of an item only", func(b *bench) {
+		for id, item := range map[string]int64{"mine": 1, "answered": 1, "other": 2} {
+			chat := channels.Chat{Channel: "net", ID: id}
+			b.must(b.Ask(ctx, store.Question{ID: id, Item: item, Chat: chat}, store.Letter{}))
+		}
+		b.answer("answered", "yes", "7")
+		b.must(b.CloseQuestions(ctx, 1))
+		b.reopen()
+		b.equal("the closed one is answered", b.answer("mine", "yes", "7"), false)
+		b.equal("the closed one is open", b.openQuestion(channels.Chat{Channel: "net", ID: "mine"}), "")
+		q, _, err := b.Question(ctx, "answered")
+		b.must(err)
+		b.equal("the answer that was given", *q.Answer, "yes")
+		b.equal("the other one is answered", b.answer("other", "yes", "7"), true)
+	}},
+}
+
+func (b *bench) ask(id string, chat channels.Chat) {
+	b.Helper()
+	b.must(b.Ask(ctx, store.Question{ID: id, Chat: chat}, store.Letter{Parts: parts(chat, id)}))
+}
+
+func (b *bench) answer(id, answer, by string) bool {
+	b.Helper()
+	ok, err := b.Answer(ctx, id, answer, by)
+	b.must(err)
+	return ok
+}
+
+func (b *bench) openQuestion(chat channels.Chat) string {
+	b.Helper()
+	q, found, err := b.OpenQuestion(ctx, chat, b.now())
+	b.must(err)
+	b.equal("found", found, q.ID != "")
+	return q.ID
+}

@@ -1,0 +1,148 @@
+package storetest
+
+import (
+	"reflect"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var receiveTests = []test{
+	{"what was received is found again after a restart, whole", func(b *bench) {
+		in := channels.Incoming{
+			Chat: ann, ID: "1", Text: "hé\x00 \U0001F600", User: channels.User{ID: "7", Name: "Ann", Username: "ann7"},
+			Media: []string{"/tmp/a.png"}, ThreadID: "45", ReplyTo: &channels.Quote{ID: "0", Text: "before", Media: []string{"/tmp/b"}},
+		}
+		item, verdict := b.receive(store.Arrival{In: in})
+		b.equal("the verdict", verdict, store.Queued)
+		b.reopen()
+		got := b.item(item.ID)
+		if !reflect.DeepEqual(got.In, in) {
+			b.Fatalf("got %+v, want %+v", got.In, in)
+		}
+		if !reflect.DeepEqual(got, item) {
+			b.Fatalf("Receive returned %+v, the store holds %+v", item, got)
+		}
+		b.equal("its state", got.State, store.Pending)
+		b.equal("its attempt", got.Attempt, 0)
+		b.equal("its time", got.Received, b.now())
+		b.equal("its start and end", []bool{got.Started.IsZero(), got.Ended.IsZero()}, "[true true]")
+	}},
+	{"times are kept to the microsecond and in UTC", func(b *bench) {
+		b.pass(1234567 * time.Nanosecond)
+		item := b.queue(ann, "1")[0]
+		b.reopen()
+		got := b.item(item.ID).Received
+		b.equal("the time", got, b.now().Truncate(time.Microsecond))
+	}},
+	{"the same message again is a duplicate and gives the first item", func(b *bench) {
+		first := b.queue(ann, "1")[0]
+		again, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Claim: true})
+		b.equal("the verdict", verdict, store.Duplicate)
+		b.equal("the item", again.ID, first.ID)
+		b.equal("the items of the chat", b.ids(ann), "[1]")
+	}},
+	{"a duplicate stays one after a restart and after its turn", func(b *bench) {
+		b.done(b.running(ann, "1").ID)
+		b.reopen()
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Settle: true, Answer: parts(ann, "no")})
+		b.equal("the verdict", verdict, store.Duplicate)
+		b.nothingToClaim()
+		b.nothingToSend(ann)
+	}},
+	{"the same id in another chat is another message", func(b *bench) {
+		b.queue(ann, "1")
+		b.queue(bob, "1")
+		b.queue(channels.Chat{Channel: "other", ID: "ann"}, "1")
+	}},
+	{"messages without an id are never duplicates", func(b *bench) {
+		b.queue(ann, "", "")
+		b.equal("how many wait", b.waiting(ann), 2)
+	}},
+	{"a channel without a cursor has an empty one", func(b *bench) {
+		b.equal("the cursor", b.cursor("net"), "")
+	}},
+	{"the cursor moves with the message, of its channel only", func(b *bench) {
+		b.receive(store.Arrival{In: incoming(ann, "1"), Cursor: "41"})
+		b.must(b.SetCursor(ctx, "other", "x"))
+		b.reopen()
+		b.equal("the cursor", b.cursor("net"), "41")
+		b.receive(store.Arrival{In: incoming(ann, "2")})
+		b.equal("the cursor after an arrival without one", b.cursor("net"), "41")
+		b.must(b.SetCursor(ctx, "net", "44"))
+		b.equal("the cursor", b.cursor("net"), "44")
+		b.equal("the other channel's", b.cursor("other"), "x")
+	}},
+	{"a duplicate moves the cursor and nothing else", func(b *bench) {
+		b.receive(store.Arrival{In: incoming(ann, "1"), Cursor: "41"})
+		b.receive(store.Arrival{In: incoming(ann, "1"), Cursor: "42"})
+		b.equal("the cursor", b.cursor("net"), "42")
+		b.equal("how many wait", b.waiting(ann), 1)
+	}},
+	{"a settled arrival is done, and its answer waits to be sent", func(b *bench) {
+		item, verdict := b.receive(store.Arrival{In: incoming(ann, "/help"), Settle: true, Claim: true, Answer: parts(ann, "one", "two")})
+		b.equal("the verdict", verdict, store.Settled)
+		b.reopen()
+		b.equal("its state", b.item(item.ID).State, store.Done)
+		b.equal("its end", b.item(item.ID).Ended, b.now())
+		b.nothingToClaim()
+		p := b.next(ann)
+		b.equal("the parcel's item", p.Item, item.ID)
+		b.settle(p.ID, store.Sent)
+		b.equal("the rest", b.sendAll(ann), "[two]")
+	}},
+	{"a settled arrival passes a chat that is at work", func(b *bench) {
+		b.running(ann, "1")
+		b.queue(ann, "2")
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "/status"), Settle: true})
+		b.equal("the verdict", verdict, store.Settled)
+		b.equal("how many wait", b.waiting(ann), 1)
+	}},
+	{"an unknown item is not found", func(b *bench) {
+		_, found, err := b.Item(ctx, 99)
+		b.must(err)
+		b.equal("found", found, false)
+	}},
+	{"recent items come newest first, only of the chat, at most so many", func(b *bench) {
+		b.queue(ann, "1", "2", "3")
+		b.queue(bob, "4")
+		items, err := b.Recent(ctx, ann, 2)
+		b.must(err)
+		b.equal("the items", []string{items[0].In.ID, items[1].In.ID}, "[3 2]")
+		b.equal("how many", len(items), 2)
+	}},
+	{"the waiting are counted by chat and together", func(b *bench) {
+		b.queue(ann, "1", "2", "3")
+		b.queue(bob, "4")
+		b.claim()
+		b.equal("those of one chat", b.waiting(ann), 2)
+		b.equal("all", b.waiting(channels.Chat{}), 3)
+	}},
+}
+
+func (b *bench) cursor(channel string) string {
+	b.Helper()
+	c, err := b.Cursor(ctx, channel)
+	b.must(err)
+	return c
+}
+
+func (b *bench) waiting(chat channels.Chat) int {
+	b.Helper()
+	n, err := b.Waiting(ctx, chat)
+	b.must(err)
+	return n
+}
+
+// ids are the message ids of a chat, newest first.
+func (b *bench) ids(chat channels.Chat) []string {
+	b.Helper()
+	items, err := b.Recent(ctx, chat, 100)
+	b.must(err)
+	ids := []string{}
+	for _, i := range items {
+		ids = append(ids, i.In.ID)
+	}
+	return ids
+}

@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var rerunTests = []test{
+	{"what an earlier attempt sent at the same place is not sent again", func(b *bench) {
+		item := b.running(ann, "1")
+		say := func() { b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a", "b")}) }
+		say()
+		b.equal("what is sent first", b.sendAll(ann), "[a b]")
+		b.rerun(item.ID)
+		say()
+		b.equal("what is sent again", b.sendAll(ann), "[]")
+	}},
+	{"the part that was not sent yet is sent, once", func(b *bench) {
+		item := b.running(ann, "1")
+		say := func() {
+			b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a", "b", "c"), Claim: true})
+		}
+		say()
+		flying, err := b.InFlight(ctx)
+		b.must(err)
+		b.settle(flying[0].ID, store.Sent)
+		b.rerun(item.ID)
+		say()
+		say()
+		b.equal("what is sent", b.sendAll(ann), "[b c]")
+	}},
+	{"a part in flight or of unknown outcome is not put a second time", func(b *bench) {
+		item := b.running(ann, "1")
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a"), Claim: true}
+		p, _ := b.enqueue(l)
+		b.rerun(item.ID)
+		b.enqueue(l)
+		b.settle(p.ID, store.Unknown)
+		b.rerun(item.ID)
+		b.enqueue(l)
+		b.equal("what is sent", b.sendAll(ann), "[]")
+	}},
+	{"a part that failed for good is tried again", func(b *bench) {
+		item := b.running(ann, "1")
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a", "b")}
+		b.enqueue(l)
+		b.settle(b.next(ann).ID, store.Failed)
+		b.rerun(item.ID)
+		b.enqueue(l)
+		b.equal("what is sent", b.sendAll(ann), "[b a]")
+	}},
+	{"other content at the same place is sent", func(b *bench) {
+		item := b.running(ann, "1")
+		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a")})
+		b.rerun(item.ID)
+		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "A")})
+		b.equal("what is sent", b.sendAll(ann), "[a A]")
+	}},
+	{"the same content at another place, of another item or at no place is sent", func(b *bench) {
+		item, other := b.running(ann, "1"), b.running(bob, "2")
+		for _, l := range []store.Letter{
+			{Item: item.ID, Place: 1},
+			{Item: item.ID, Place: 2},
+			{Item: other.ID, Place: 1},
+			{Item: item.ID},
+			{Item: item.ID},
+		} {
+			l.Parts = parts(ann, "a")
+			b.enqueue(l)
+		}
+		b.equal("what is sent", b.sendAll(ann), "[a a a a a]")
+	}},
+	{"a rerun adds nothing to the transcript that is there", func(b *bench) {
+		item := b.running(ann, "1")
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a"), Entry: &store.Entry{Role: "agent", Text: "a"}}
+		b.enqueue(l)
+		b.rerun(item.ID)
+		b.enqueue(l)
+		b.equal("the transcript", b.said(ann, 9), "[user: 1 agent: a]")
+	}},
+	{"who restarts a done item hears all of it again", func(b *bench) {
+		item := b.running(ann, "1")
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a")}
+		b.enqueue(l)
+		b.sendAll(ann)
+		b.done(item.ID)
+		b.rerun(item.ID)
+		b.enqueue(l)
+		b.equal("what is sent", b.sendAll(ann), "[a]")
+	}},
+	{"the same file at the same place is not sent again, another one is", func(b *bench) {
+		item := b.running(ann, "1")
+		say := func(content string) string {
+			o := channels.Outgoing{Chat: ann, Text: content, Media: []channels.File{{Path: b.keep("x.png", content), Name: "x.png"}}}
+			o.Form = []byte(`{"photo":"` + o.Media[0].Path + `"}`)
+			o.Text = ""
+			b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: []channels.Outgoing{o}})
+			return o.Media[0].Path
+		}
+		first := say("red")
+		b.settle(b.next(ann).ID, store.Sent)
+		b.rerun(item.ID)
+		second := say("red")
+		b.nothingToSend(ann)
+		b.gone(first)
+		b.gone(second)
+		third := say("blue")
+		p := b.next(ann)
+		b.equal("the file", p.Out.Media[0].Path, third)
+		b.holds(third, "blue")
+	}},
+	{"a file that still waits from an earlier attempt stays", func(b *bench) {
+		item := b.running(ann, "1")
+		say := func() string {
+			path := b.keep("x.png", "red")
+			b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: []channels.Outgoing{{Chat: ann, Media: []channels.File{{Path: path}}}}})
+			return path
+		}
+		first := say()
+		b.rerun(item.ID)
+		b.gone(say())
+		b.equal("the file to send", b.next(ann).Out.Media[0].Path, first)
+		b.holds(first, "red")
+	}},
+}
+
+// rerun restarts an item after a crash of the daemon and claims it.
+func (b *bench) rerun(id int64) {
+	b.Helper()
+	b.reopen()
+	b.must(b.Restart(ctx, id))
+	b.equal("the claimed item", b.claim().ID, id)
+}
+
+// keep makes a file and puts a copy into the spool.
+func (b *bench) keep(name, content string) string {
+	b.Helper()
+	path := filepath.Join(b.TempDir(), name)
+	b.must(os.WriteFile(path, []byte(content), 0o600))
+	kept, err := b.Keep(ctx, path)
+	b.must(err)
+	return kept
+}
+
+func (b *bench) holds(path, want string) {
+	b.Helper()
+	got, err := os.ReadFile(path)
+	b.must(err)
+	if !bytes.Equal(got, []byte(want)) {
+		b.Fatalf("%s holds %q, want %q", path, got, want)
+	}
+}
+
+func (b *bench) gone(path string) {
+	b.Helper()
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		b.Fatalf("%s is still there (%v)", path, err)
+	}
+}

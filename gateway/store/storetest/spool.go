@@ -1,0 +1,129 @@
+package storetest
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var spoolTests = []test{
+	{"overwriting or deleting the original changes nothing", func(b *bench) {
+		path := filepath.Join(b.TempDir(), "a b.png")
+		b.must(os.WriteFile(path, []byte("first"), 0o600))
+		kept, err := b.Keep(ctx, path)
+		b.must(err)
+		b.equal("the name", filepath.Base(kept), "a b.png")
+		b.must(os.WriteFile(path, []byte("other"), 0o600))
+		b.holds(kept, "first")
+		b.must(os.Remove(path))
+		b.reopen()
+		b.holds(kept, "first")
+	}},
+	{"files of the same name and content are both kept", func(b *bench) {
+		one, two, three := b.keep("x.png", "1"), b.keep("x.png", "2"), b.keep("x.png", "2")
+		b.holds(one, "1")
+		b.holds(two, "2")
+		if two == three {
+			b.Fatal("two copies are one file")
+		}
+	}},
+	{"a big file is kept whole", func(b *bench) {
+		content := strings.Repeat("0123456789abcdef", 1<<20)
+		b.holds(b.keep("big.bin", content), content)
+	}},
+	{"only the owner can read a copy", func(b *bench) {
+		info, err := os.Stat(b.keep("x.png", "1"))
+		b.must(err)
+		b.equal("the mode", info.Mode().Perm()&0o077, os.FileMode(0))
+	}},
+	{"what is no regular file is refused and leaves nothing behind", func(b *bench) {
+		dir := b.TempDir()
+		file, link, pipe := filepath.Join(dir, "file"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+		b.must(os.WriteFile(file, []byte("x"), 0o600))
+		b.must(os.Symlink(file, link))
+		b.must(syscall.Mkfifo(pipe, 0o600))
+		for _, path := range []string{link, pipe, dir, filepath.Join(dir, "missing"), "/dev/null"} {
+			if kept, err := b.Keep(ctx, path); err == nil {
+				b.Errorf("%s was kept as %s", path, kept)
+			}
+		}
+		b.equal("copies", b.copies(), 0)
+	}},
+	{"a copy that is not wanted any more is not made", func(b *bench) {
+		path := filepath.Join(b.TempDir(), "x")
+		b.must(os.WriteFile(path, []byte("x"), 0o600))
+		ended, end := context.WithCancel(ctx)
+		end()
+		if _, err := b.Keep(ended, path); err == nil {
+			b.Fatal("it was kept")
+		}
+		b.equal("copies", b.copies(), 0)
+	}},
+	{"a copy lives as long as a parcel needs it", func(b *bench) {
+		for _, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
+			kept := b.keep("x.png", "1")
+			b.enqueue(store.Letter{Parts: files(ann, kept)})
+			b.enqueue(store.Letter{Parts: files(ann, kept, kept)})
+			b.settle(b.next(ann).ID, store.Pending)
+			b.pass(100 * time.Hour)
+			b.must(b.Prune(ctx, store.Retention{Age: time.Second, Count: 1}))
+			b.reopen()
+			b.settle(b.next(ann).ID, end)
+			b.holds(kept, "1")
+			b.settle(b.next(ann).ID, end)
+			b.gone(kept)
+		}
+		b.equal("copies", b.copies(), 0)
+	}},
+	{"a question's file goes with its parcel", func(b *bench) {
+		kept := b.keep("x.png", "1")
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: files(ann, kept)}))
+		b.settle(b.next(ann).ID, store.Sent)
+		b.gone(kept)
+	}},
+	{"a file that is not in the spool is never touched", func(b *bench) {
+		path := filepath.Join(b.TempDir(), "mine.png")
+		b.must(os.WriteFile(path, []byte("x"), 0o600))
+		kept := b.keep("x.png", "1")
+		climb := filepath.Dir(kept) + "/../../../mine.png"
+		b.enqueue(store.Letter{Parts: files(ann, path, climb)})
+		b.settle(b.next(ann).ID, store.Sent)
+		b.pass(100 * time.Hour)
+		b.must(b.Prune(ctx, store.Retention{Age: time.Second}))
+		b.holds(path, "x")
+	}},
+	{"a copy that no parcel ever needed goes when it is an hour old", func(b *bench) {
+		kept := b.keep("x.png", "1")
+		b.pass(time.Hour - time.Second)
+		b.must(b.Prune(ctx, store.Retention{}))
+		b.holds(kept, "1")
+		b.pass(2 * time.Second)
+		b.must(b.Prune(ctx, store.Retention{}))
+		b.gone(kept)
+	}},
+}
+
+// files is one network call with files.
+func files(chat channels.Chat, paths ...string) []channels.Outgoing {
+	o := channels.Outgoing{Chat: chat}
+	for _, p := range paths {
+		o.Media = append(o.Media, channels.File{Path: p, Name: filepath.Base(p)})
+	}
+	return []channels.Outgoing{o}
+}
+
+// copies counts what lies in the spool, by the folder that a fresh copy is put into.
+func (b *bench) copies() int {
+	b.Helper()
+	kept := b.keep("probe", "probe")
+	entries, err := os.ReadDir(filepath.Dir(filepath.Dir(kept)))
+	b.must(err)
+	b.must(os.RemoveAll(filepath.Dir(kept)))
+	return len(entries) - 1
+}

@@ -1,0 +1,227 @@
+// Package storetest holds every engine to the store's contract: one suite, run by each engine's own tests.
+// It knows nothing of how an engine keeps things.
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// Open opens an engine on a folder, as a daemon would. It is called again on the same folder after Close, and must then find
+// what was kept.
+type Open func(t *testing.T, dir string, now func() time.Time) store.Store
+
+// Run runs the suite.
+func Run(t *testing.T, open Open) {
+	for _, theme := range []struct {
+		name  string
+		tests []test
+	}{
+		{"receive", receiveTests}, {"claim", claimTests}, {"finish", finishTests}, {"restart", restartTests}, {"cancel", cancelTests},
+		{"notes", noteTests}, {"enqueue", enqueueTests}, {"next parcel", parcelTests}, {"settle", settleTests}, {"rerun", rerunTests},
+		{"transcripts", transcriptTests}, {"access", accessTests}, {"questions", questionTests}, {"spool", spoolTests},
+		{"retention", retentionTests}, {"together", concurrencyTests}, {"lifetime", lifetimeTests},
+	} {
+		t.Run(theme.name, func(t *testing.T) {
+			for _, c := range theme.tests {
+				t.Run(c.name, func(t *testing.T) { c.run(newBench(t, open)) })
+			}
+		})
+	}
+}
+
+// test is one sentence of the contract.
+type test struct {
+	name string
+	run  func(b *bench)
+}
+
+// bench is an engine under test and a clock that stands still unless it is moved.
+type bench struct {
+	*testing.T
+	store.Store
+	dir  string
+	open Open
+
+	mu   sync.Mutex
+	time time.Time
+}
+
+func newBench(t *testing.T, open Open) *bench {
+	b := &bench{T: t, dir: t.TempDir(), open: open, time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	b.Store = open(t, b.dir, b.now)
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return b
+}
+
+func (b *bench) now() time.Time {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.time
+}
+
+func (b *bench) pass(d time.Duration) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.time = b.time.Add(d)
+}
+
+// reopen is a restart of the daemon.
+func (b *bench) reopen() {
+	b.Helper()
+	b.must(b.Close())
+	b.Store = b.open(b.T, b.dir, b.now)
+}
+
+func (b *bench) must(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
+// equal compares what is printed, which is enough for ids, texts and states.
+func (b *bench) equal(what string, got, want any) {
+	b.Helper()
+	if g, w := fmt.Sprint(got), fmt.Sprint(want); g != w {
+		b.Fatalf("%s is %s, want %s", what, g, w)
+	}
+}
+
+var (
+	ctx = context.Background()
+	ann = channels.Chat{Channel: "net", ID: "ann"}
+	bob = channels.Chat{Channel: "net", ID: "bob"}
+	cid = channels.Chat{Channel: "net", ID: "cid"}
+)
+
+// incoming is a message whose text is its id.
+func incoming(chat channels.Chat, id string) channels.Incoming {
+	return channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: "7", Name: "Ann"}}
+}
+
+func (b *bench) receive(a store.Arrival) (store.Item, store.Verdict) {
+	b.Helper()
+	item, verdict, err := b.Receive(ctx, a)
+	b.must(err)
+	return item, verdict
+}
+
+// queue receives messages that wait for their turns.
+func (b *bench) queue(chat channels.Chat, ids ...string) []store.Item {
+	b.Helper()
+	var items []store.Item
+	for _, id := range ids {
+		item, verdict := b.receive(store.Arrival{In: incoming(chat, id)})
+		b.equal("the verdict on "+id, verdict, store.Queued)
+		items = append(items, item)
+	}
+	return items
+}
+
+// running receives a message and claims it at once.
+func (b *bench) running(chat channels.Chat, id string) store.Item {
+	b.Helper()
+	item, verdict := b.receive(store.Arrival{In: incoming(chat, id), Claim: true})
+	b.equal("the verdict on "+id, verdict, store.Claimed)
+	return item
+}
+
+func (b *bench) claim() store.Item {
+	b.Helper()
+	item, found, err := b.Claim(ctx)
+	b.must(err)
+	if !found {
+		b.Fatal("there is nothing to claim")
+	}
+	return item
+}
+
+func (b *bench) nothingToClaim() {
+	b.Helper()
+	item, found, err := b.Claim(ctx)
+	b.must(err)
+	if found {
+		b.Fatalf("claimed %s, which must not run", item.In.ID)
+	}
+}
+
+func (b *bench) done(id int64) {
+	b.Helper()
+	b.must(b.Finish(ctx, id, store.Done, store.Outcome{}))
+}
+
+func (b *bench) item(id int64) store.Item {
+	b.Helper()
+	item, found, err := b.Item(ctx, id)
+	b.must(err)
+	if !found {
+		b.Fatalf("item %d is gone", id)
+	}
+	return item
+}
+
+// parts are network calls to a chat, one a text.
+func parts(chat channels.Chat, texts ...string) []channels.Outgoing {
+	var out []channels.Outgoing
+	for _, text := range texts {
+		out = append(out, channels.Outgoing{Chat: chat, Kind: channels.Answer, Text: text})
+	}
+	return out
+}
+
+func (b *bench) enqueue(l store.Letter) (store.Parcel, bool) {
+	b.Helper()
+	p, sending, err := b.Enqueue(ctx, l)
+	b.must(err)
+	return p, sending
+}
+
+func (b *bench) next(chat channels.Chat) store.Parcel {
+	b.Helper()
+	p, found, err := b.NextParcel(ctx, chat)
+	b.must(err)
+	if !found {
+		b.Fatalf("there is nothing to send to %s", chat)
+	}
+	return p
+}
+
+func (b *bench) nothingToSend(chat channels.Chat) {
+	b.Helper()
+	p, found, err := b.NextParcel(ctx, chat)
+	b.must(err)
+	if found {
+		b.Fatalf("parcel %q must not be sent now", p.Out.Text)
+	}
+}
+
+func (b *bench) settle(id int64, state store.State) {
+	b.Helper()
+	b.must(b.Settle(ctx, id, state, "", "", time.Time{}))
+}
+
+// sendAll sends what is pending of a chat and returns the texts in order.
+func (b *bench) sendAll(chat channels.Chat) []string {
+	b.Helper()
+	texts := []string{}
+	for {
+		p, found, err := b.NextParcel(ctx, chat)
+		b.must(err)
+		if !found {
+			return texts
+		}
+		texts = append(texts, p.Out.Text)
+		b.settle(p.ID, store.Sent)
+	}
+}

@@ -1,0 +1,92 @@
+package storetest
+
+import (
+	"reflect"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var transcriptTests = []test{
+	{"a chat where nothing was said has no history", func(b *bench) {
+		b.equal("the history", b.said(ann, 5), "[]")
+	}},
+	{"users' messages are added when their turns begin", func(b *bench) {
+		b.running(ann, "1")
+		b.queue(ann, "2")
+		b.queue(bob, "3")
+		b.equal("a chat with a turn", b.said(ann, 9), "[user: 1]")
+		b.equal("a chat without", b.said(bob, 9), "[]")
+		b.claim()
+		b.equal("once claimed", b.said(bob, 9), "[user: 3]")
+	}},
+	{"a settled arrival is no part of the conversation", func(b *bench) {
+		b.receive(store.Arrival{In: incoming(ann, "/help"), Settle: true, Answer: parts(ann, "help")})
+		b.equal("the history", b.said(ann, 9), "[]")
+	}},
+	{"entries are kept whole", func(b *bench) {
+		in := incoming(ann, "1")
+		in.Media = []string{"/tmp/a.png"}
+		item, _ := b.receive(store.Arrival{In: in, Claim: true})
+		received := b.now()
+		b.pass(time.Second)
+		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: b.now()}})
+		b.pass(time.Second)
+		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "now"}})
+		b.reopen()
+		got, err := b.History(ctx, ann, 1)
+		b.must(err)
+		want := []store.Entry{
+			{Role: "user", Text: "1", Media: []string{"/tmp/a.png"}, Time: received, Item: item.ID},
+			{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: received.Add(time.Second), Item: item.ID},
+			{Role: "agent", Text: "now", Time: received.Add(2 * time.Second), Item: item.ID},
+		}
+		if !reflect.DeepEqual(got, want) {
+			b.Fatalf("got %+v\nwant %+v", got, want)
+		}
+	}},
+	{"the last turns come oldest first, each with all that was said", func(b *bench) {
+		for _, id := range []string{"1", "2", "3"} {
+			b.talk(ann, id, "a"+id, "b"+id)
+			b.talk(bob, id, "other")
+		}
+		b.equal("two turns", b.said(ann, 2), "[user: 2 agent: a2 agent: b2 user: 3 agent: a3 agent: b3]")
+		b.equal("more turns than there are", len(b.said(ann, 9)), 9)
+		b.equal("no turns", b.said(ann, 0), "[]")
+	}},
+	{"what was said before a fresh start is forgotten, there only", func(b *bench) {
+		b.talk(ann, "1", "a1")
+		b.talk(bob, "2", "a2")
+		b.must(b.StartAfresh(ctx, ann))
+		b.reopen()
+		b.equal("the history", b.said(ann, 9), "[]")
+		b.equal("the other chat's", b.said(bob, 9), "[user: 2 agent: a2]")
+		b.talk(ann, "3", "a3")
+		b.equal("the history", b.said(ann, 9), "[user: 3 agent: a3]")
+		b.must(b.StartAfresh(ctx, ann))
+		b.equal("the history", b.said(ann, 9), "[]")
+	}},
+}
+
+// talk is a whole turn.
+func (b *bench) talk(chat channels.Chat, id string, answers ...string) {
+	b.Helper()
+	item := b.running(chat, id)
+	for _, a := range answers {
+		b.enqueue(store.Letter{Item: item.ID, Parts: parts(chat, a), Entry: &store.Entry{Role: "agent", Text: a}})
+	}
+	b.sendAll(chat)
+	b.done(item.ID)
+}
+
+func (b *bench) said(chat channels.Chat, turns int) []string {
+	b.Helper()
+	entries, err := b.History(ctx, chat, turns)
+	b.must(err)
+	said := []string{}
+	for _, e := range entries {
+		said = append(said, e.Role+": "+e.Text)
+	}
+	return said
+}

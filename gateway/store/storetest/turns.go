@@ -1,0 +1,227 @@
+package storetest
+
+import (
+	"errors"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+var claimTests = []test{
+	{"there is nothing to claim in an empty store", func(b *bench) { b.nothingToClaim() }},
+	{"an arrival that asks for it runs at once if its chat is idle", func(b *bench) {
+		item := b.running(ann, "1")
+		b.reopen()
+		got := b.item(item.ID)
+		b.equal("its state", got.State, store.Running)
+		b.equal("its attempt", got.Attempt, 1)
+		b.equal("its start", got.Started, b.now())
+		b.equal("what was returned", item, got)
+		b.nothingToClaim()
+	}},
+	{"an arrival waits if its chat has something running or pending", func(b *bench) {
+		b.running(ann, "1")
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "2"), Claim: true})
+		b.equal("the verdict beside a running one", verdict, store.Queued)
+		b.queue(bob, "3")
+		_, verdict = b.receive(store.Arrival{In: incoming(bob, "4"), Claim: true})
+		b.equal("the verdict behind a pending one", verdict, store.Queued)
+	}},
+	{"a chat's items run in the order they came", func(b *bench) {
+		b.queue(ann, "1", "2", "3")
+		for _, want := range []string{"1", "2", "3"} {
+			item := b.claim()
+			b.equal("the item", item.In.ID, want)
+			b.equal("what was returned", item, b.item(item.ID))
+			b.done(item.ID)
+		}
+		b.nothingToClaim()
+	}},
+	{"a chat with a running item is passed over", func(b *bench) {
+		b.queue(ann, "1", "2")
+		b.queue(bob, "3")
+		b.equal("the first", b.claim().In.ID, "1")
+		b.equal("the second", b.claim().In.ID, "3")
+		b.nothingToClaim()
+	}},
+	{"chats take turns, however much one of them has waiting", func(b *bench) {
+		b.queue(ann, "a1", "a2", "a3")
+		b.queue(bob, "b1", "b2")
+		b.queue(cid, "c1")
+		var order []string
+		for range 6 {
+			item := b.claim()
+			order = append(order, item.In.ID)
+			b.done(item.ID)
+		}
+		b.equal("the order", order, "[a1 b1 c1 a2 b2 a3]")
+	}},
+	{"the line survives a restart", func(b *bench) {
+		b.queue(ann, "a1", "a2")
+		b.queue(bob, "b1")
+		b.done(b.claim().ID)
+		b.reopen()
+		b.equal("the next", b.claim().In.ID, "b1")
+		b.equal("the one after", b.claim().In.ID, "a2")
+	}},
+}
+
+var finishTests = []test{
+	{"the outcome is kept, the process and the bubble are forgotten", func(b *bench) {
+		for _, state := range []store.State{store.Done, store.Interrupted, store.Dead} {
+			item := b.running(channels.Chat{Channel: "net", ID: string(state)}, "1")
+			b.must(b.SetProcess(ctx, item.ID, store.Process{Pid: 5, Start: "9"}))
+			b.must(b.SetBubble(ctx, item.ID, "b"))
+			b.pass(time.Second)
+			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed"}
+			b.must(b.Finish(ctx, item.ID, state, out))
+			b.reopen()
+			got := b.item(item.ID)
+			b.equal("the state", got.State, state)
+			b.equal("the end", got.Ended, b.now())
+			b.equal("the start", got.Started, item.Started)
+			b.equal("the outcome", got.Outcome, out)
+			b.equal("the process", got.Process, store.Process{})
+			b.equal("the bubble", got.Bubble, "")
+		}
+	}},
+	{"only a running item can end, and only once", func(b *bench) {
+		pending := b.queue(ann, "1")[0]
+		b.refused(b.Finish(ctx, pending.ID, store.Done, store.Outcome{}))
+		b.refused(b.Finish(ctx, 99, store.Done, store.Outcome{}))
+		b.done(b.claim().ID)
+		b.refused(b.Finish(ctx, pending.ID, store.Dead, store.Outcome{}))
+	}},
+	{"an item cannot end as something that is no end", func(b *bench) {
+		item := b.running(ann, "1")
+		for _, s := range []store.State{store.Pending, store.Running, store.Sent, "nonsense"} {
+			b.refused(b.Finish(ctx, item.ID, s, store.Outcome{}))
+		}
+		b.equal("the state", b.item(item.ID).State, store.Running)
+	}},
+	{"what is marked running after a restart is stranded, oldest first", func(b *bench) {
+		b.running(ann, "1")
+		b.running(bob, "2")
+		b.queue(ann, "3")
+		b.done(b.running(cid, "4").ID)
+		b.reopen()
+		items, err := b.Stranded(ctx)
+		b.must(err)
+		b.equal("how many", len(items), 2)
+		b.equal("the stranded", []string{items[0].In.ID, items[1].In.ID}, "[1 2]")
+	}},
+}
+
+var restartTests = []test{
+	{"a running, interrupted or done item runs again, as the next attempt", func(b *bench) {
+		item := b.running(ann, "1")
+		for attempt, end := range []store.State{store.Running, store.Interrupted, store.Done} {
+			if end != store.Running {
+				b.must(b.Finish(ctx, item.ID, end, store.Outcome{Status: "x", ExitCode: 1}))
+			}
+			b.must(b.Restart(ctx, item.ID))
+			b.reopen()
+			got := b.item(item.ID)
+			b.equal("the state", got.State, store.Pending)
+			b.equal("the outcome", got.Outcome, store.Outcome{})
+			b.equal("start and end", []bool{got.Started.IsZero(), got.Ended.IsZero()}, "[true true]")
+			again := b.claim()
+			b.equal("the item", again.ID, item.ID)
+			b.equal("the attempt", again.Attempt, attempt+2)
+		}
+	}},
+	{"it comes ahead of the others of its chat", func(b *bench) {
+		item := b.running(ann, "1")
+		b.queue(ann, "2", "3")
+		b.must(b.Restart(ctx, item.ID))
+		b.equal("the next", b.claim().In.ID, "1")
+		b.nothingToClaim()
+	}},
+	{"it waits while another of its chat is running", func(b *bench) {
+		first := b.running(ann, "1")
+		b.done(first.ID)
+		second := b.running(ann, "2")
+		b.must(b.Restart(ctx, first.ID))
+		b.nothingToClaim()
+		b.done(second.ID)
+		b.equal("the next", b.claim().ID, first.ID)
+	}},
+	{"a pending, dead or unknown item cannot be restarted", func(b *bench) {
+		item := b.queue(ann, "1")[0]
+		b.refused(b.Restart(ctx, item.ID))
+		_, err := b.Cancel(ctx, ann, item.ID)
+		b.must(err)
+		b.refused(b.Restart(ctx, item.ID))
+		b.refused(b.Restart(ctx, 99))
+		b.nothingToClaim()
+	}},
+}
+
+var cancelTests = []test{
+	{"all that is pending of a chat dies, nothing else", func(b *bench) {
+		run := b.running(ann, "1")
+		items := b.queue(ann, "2", "3")
+		other := b.queue(bob, "4")[0]
+		b.equal("how many", b.cancel(ann, 0), 2)
+		b.reopen()
+		b.equal("the running one", b.item(run.ID).State, store.Running)
+		b.equal("a pending one", b.item(items[0].ID).State, store.Dead)
+		b.equal("its end", b.item(items[0].ID).Ended, b.now())
+		b.equal("the next", b.claim().ID, other.ID)
+		b.done(run.ID)
+		b.nothingToClaim()
+	}},
+	{"one item dies, its chat goes on", func(b *bench) {
+		items := b.queue(ann, "1", "2")
+		b.equal("how many", b.cancel(ann, items[0].ID), 1)
+		b.equal("the next", b.claim().In.ID, "2")
+	}},
+	{"an item of another chat, or one that is not pending, is left alone", func(b *bench) {
+		pending := b.queue(ann, "1")[0]
+		run := b.running(bob, "2")
+		b.equal("how many", b.cancel(bob, pending.ID), 0)
+		b.equal("how many", b.cancel(bob, run.ID), 0)
+		b.equal("how many", b.cancel(cid, 0), 0)
+		b.equal("the next", b.claim().In.ID, "1")
+	}},
+	{"a chat whose last pending item died is idle again", func(b *bench) {
+		b.queue(ann, "1")
+		b.cancel(ann, 0)
+		b.nothingToClaim()
+		b.running(ann, "2")
+	}},
+}
+
+var noteTests = []test{
+	{"process and bubble are there after a restart", func(b *bench) {
+		item := b.running(ann, "1")
+		b.must(b.SetProcess(ctx, item.ID, store.Process{Pid: 123, Start: "456"}))
+		b.must(b.SetBubble(ctx, item.ID, "77"))
+		b.reopen()
+		items, err := b.Stranded(ctx)
+		b.must(err)
+		b.equal("the process", items[0].Process, store.Process{Pid: 123, Start: "456"})
+		b.equal("the bubble", items[0].Bubble, "77")
+		b.must(b.SetBubble(ctx, item.ID, ""))
+		b.equal("the bubble", b.item(item.ID).Bubble, "")
+	}},
+	{"an unknown item takes no notes", func(b *bench) {
+		b.refused(b.SetProcess(ctx, 99, store.Process{Pid: 1}))
+		b.refused(b.SetBubble(ctx, 99, "x"))
+	}},
+}
+
+func (b *bench) refused(err error) {
+	b.Helper()
+	if !errors.Is(err, store.ErrState) {
+		b.Fatalf("got %v, want ErrState", err)
+	}
+}
+
+func (b *bench) cancel(chat channels.Chat, id int64) int {
+	b.Helper()
+	n, err := b.Cancel(ctx, chat, id)
+	b.must(err)
+	return n
+}
