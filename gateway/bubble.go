@@ -1,0 +1,141 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+const (
+	// editEvery is the shortest time between two edits of a bubble: about what networks allow a chat.
+	editEvery = 1500 * time.Millisecond
+	// tickEvery is how often the elapsed time of a long turn is renewed.
+	tickEvery = 15 * time.Second
+)
+
+// bubble is the one message that shows a turn's progress: sent at the first word, edited as more come, the newest only, and removed at
+// the end. It is no part of the answer: if we die, it is removed at the next start and not sent again.
+type bubble struct {
+	t      *turn
+	editor channels.Editor // nil: progress is sent as messages
+
+	wake chan struct{}
+	mu   sync.Mutex
+	text string
+	id   string // on the network
+}
+
+func newBubble(t *turn) *bubble {
+	b := &bubble{t: t, wake: make(chan struct{}, 1), id: t.item.Bubble}
+	if t.set.Progress == "edit" {
+		b.editor, _ = t.ch.(channels.Editor)
+	}
+	return b
+}
+
+// show makes text what the bubble says. It reports false when there is no bubble and progress is to be a message.
+func (b *bubble) show(text string) bool {
+	if b.editor == nil {
+		return false
+	}
+	b.mu.Lock()
+	b.text = text
+	b.mu.Unlock()
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+	return true
+}
+
+// run keeps the bubble up to date until the turn ends.
+func (b *bubble) run() {
+	if b.editor == nil {
+		return
+	}
+	tick := time.NewTicker(tickEvery)
+	defer tick.Stop()
+	shown := ""
+	for {
+		select {
+		case <-b.wake:
+		case <-tick.C:
+		case <-b.t.ctx.Done():
+			return
+		}
+		if text := b.render(); text != "" && text != shown {
+			b.put(text)
+			shown = text
+			if !sleep(b.t.ctx, editEvery) {
+				return
+			}
+		}
+	}
+}
+
+// render returns what to show, with the elapsed time on long turns.
+func (b *bubble) render() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.text == "" {
+		return ""
+	}
+	took := time.Since(b.t.began).Truncate(time.Second)
+	if took < tickEvery {
+		return "⏳ " + b.text
+	}
+	return fmt.Sprintf("⏳ %s (%s)", b.text, took)
+}
+
+// put sends or edits the bubble. What goes wrong is not worth a retry: the next word is about to come.
+func (b *bubble) put(text string) {
+	m := channels.Message{
+		Chat: b.t.item.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.item.In.ID,
+		Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
+	}
+	parts, err := b.t.ch.Plan(m)
+	if err != nil || len(parts) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(b.t.ctx, sendTimeout)
+	defer cancel()
+	if b.id != "" {
+		if err := b.editor.Edit(ctx, b.id, parts[0]); err != nil {
+			b.t.log.Debug("progress not edited", zap.Error(err))
+		}
+		return
+	}
+	receipt, err := b.t.ch.Send(ctx, parts[0])
+	if err != nil {
+		b.t.log.Debug("progress not shown", zap.Error(err))
+		return
+	}
+	b.mu.Lock()
+	b.id = receipt.ID
+	b.mu.Unlock()
+	if err := b.t.g.o.Store.SetBubble(context.WithoutCancel(ctx), b.t.item.ID, receipt.ID); err != nil {
+		b.t.log.Warn("progress bubble not noted", zap.Error(err))
+	}
+}
+
+// remove takes the bubble away.
+func (b *bubble) remove(ctx context.Context) {
+	b.mu.Lock()
+	id := b.id
+	b.mu.Unlock()
+	if b.editor == nil || id == "" {
+		return
+	}
+	b.t.g.senders.background(func() {
+		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
+		defer cancel()
+		if err := b.editor.Remove(ctx, b.t.item.In.Chat, id); err != nil {
+			b.t.log.Warn("progress bubble not removed", zap.Error(err))
+		}
+	})
+}

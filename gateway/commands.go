@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// menu is what people are told they can say.
+var menu = []channels.Command{
+	{Name: "stop", Help: "stop what I am doing and forget what waits"},
+	{Name: "status", Help: "what is running, waiting and undelivered"},
+	{Name: "new", Help: "start the conversation afresh"},
+	{Name: "retry", Help: "work on your last message again"},
+	{Name: "whoami", Help: "your id and this chat's"},
+	{Name: "help", Help: "list these commands"},
+}
+
+// Commands lists what a channel's menu shows.
+func Commands() []channels.Command { return slices.Clone(menu) }
+
+// command is something the gateway does itself instead of the agent.
+type command struct {
+	button bool // reached by a button only
+	do     func(c call) (answer string, err error)
+}
+
+// call is one use of a command.
+type call struct {
+	*Gateway
+	ctx  context.Context
+	in   channels.Incoming
+	args string
+}
+
+// commands are all there are; everything else, slash or not, goes to the agent.
+var commands = map[string]command{
+	"/start":  {do: call.start},
+	"/help":   {do: call.help},
+	"/stop":   {do: call.stop},
+	"/status": {do: call.status},
+	"/new":    {do: call.afresh},
+	"/retry":  {do: call.retry},
+	"/whoami": {do: call.whoami},
+	"/cancel": {button: true, do: call.cancelOne},
+	"/again":  {button: true, do: call.again},
+}
+
+// obey carries out a command once. It is noted before it is done, so that a redelivered /stop does not stop the next turn.
+func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
+	_, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true})
+	if err != nil {
+		return fmt.Errorf("store command: %w", err)
+	}
+	if verdict == store.Duplicate {
+		return nil
+	}
+	answer, err := c.do(call{g, ctx, in, args})
+	if err != nil {
+		return err
+	}
+	if answer == "" {
+		return nil
+	}
+	return g.note(ctx, in, answer)
+}
+
+func (c call) start() (string, error) {
+	return "Hello! Send me a message and I will work on it. /help lists what else I understand.", nil
+}
+
+func (c call) help() (string, error) {
+	var b strings.Builder
+	for _, m := range menu {
+		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
+	}
+	return b.String() + "Everything else goes to the agent.", nil
+}
+
+// stop frees the chat: the turn is told to end, and is left behind if it does not.
+func (c call) stop() (string, error) {
+	dropped, err := c.o.Store.Cancel(c.ctx, c.in.Chat, 0)
+	if err != nil {
+		return "", fmt.Errorf("cancel waiting messages: %w", err)
+	}
+	t := c.running(c.in.Chat)
+	if t != nil {
+		t.cancel(errStopped) // the turn says that it was stopped
+	}
+	switch {
+	case dropped > 0:
+		return fmt.Sprintf("%d waiting message(s) dropped.", dropped), nil
+	case t == nil:
+		return "Nothing is running.", nil
+	}
+	return "", nil
+}
+
+func (c call) afresh() (string, error) {
+	if err := c.o.Store.StartAfresh(c.ctx, c.in.Chat); err != nil {
+		return "", fmt.Errorf("start afresh: %w", err)
+	}
+	return "A fresh start: the agent is not told of what was said before.", nil
+}
+
+func (c call) whoami() (string, error) {
+	return fmt.Sprintf("user id: %s\nchat: %s", c.in.User.ID, c.in.Chat), nil
+}
+
+// retry runs the last message again that had a turn.
+func (c call) retry() (string, error) {
+	if c.running(c.in.Chat) != nil {
+		return "I am still working. /stop first.", nil
+	}
+	items, err := c.o.Store.Recent(c.ctx, c.in.Chat, 20)
+	if err != nil {
+		return "", fmt.Errorf("read last messages: %w", err)
+	}
+	for _, item := range items {
+		if !item.Started.IsZero() {
+			return c.restart(item.ID)
+		}
+	}
+	return "There is nothing to try again.", nil
+}
+
+// again is the button under the report of a turn that was cut off.
+func (c call) again() (string, error) {
+	id, err := strconv.ParseInt(c.args, 10, 64)
+	if err != nil {
+		return "", nil //nolint:nilerr // a button that we did not make
+	}
+	item, ok, err := c.o.Store.Item(c.ctx, id)
+	if err != nil {
+		return "", fmt.Errorf("read message: %w", err)
+	}
+	if !ok || item.In.Chat != c.in.Chat || item.State == store.Running || item.State == store.Pending {
+		return "", nil
+	}
+	return c.restart(id)
+}
+
+func (c call) restart(id int64) (string, error) {
+	if err := c.o.Store.Restart(c.ctx, id); err != nil {
+		return "", fmt.Errorf("run message again: %w", err)
+	}
+	c.poke()
+	return "", nil
+}
+
+// cancelOne is the button under the notice of a waiting message.
+func (c call) cancelOne() (string, error) {
+	id, err := strconv.ParseInt(c.args, 10, 64)
+	if err != nil {
+		return "", nil //nolint:nilerr // a button that we did not make
+	}
+	n, err := c.o.Store.Cancel(c.ctx, c.in.Chat, id)
+	if err != nil {
+		return "", fmt.Errorf("cancel message: %w", err)
+	}
+	if n == 0 {
+		return "It is not waiting any more.", nil
+	}
+	return "Cancelled.", nil
+}

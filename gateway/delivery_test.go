@@ -1,0 +1,192 @@
+package gateway_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+func openStore(t *testing.T, dir string) (store.Store, error) {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// once returns a fault for the first send of a text.
+func once(word string, f gatewaytest.Fault) func(gatewaytest.Call) gatewaytest.Fault {
+	var mu sync.Mutex
+	seen := map[string]bool{}
+	return func(c gatewaytest.Call) gatewaytest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		if seen[c.Text] || c.Text != word {
+			return gatewaytest.Fault{}
+		}
+		seen[c.Text] = true
+		return f
+	}
+}
+
+const threeMessages = `for i in 1 2 3; do echo "{\"type\":\"message\",\"text\":\"m$i\"}"; done`
+
+func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
+	for name, f := range map[string]gatewaytest.Fault{
+		"429": {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
+		"500": {Status: http.StatusInternalServerError},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, threeMessages)
+			r.net.Fault = once("m2", f)
+			r.start()
+			r.net.Say("1", "u", "go")
+			r.expect("1", "m1", "m2", "m3")
+		})
+	}
+}
+
+func TestAMessageRefusedForGoodDoesNotHoldUpTheOthers(t *testing.T) {
+	r := newRig(t, threeMessages)
+	r.net.Fault = once("m2", gatewaytest.Fault{Status: http.StatusForbidden})
+	r.start()
+	r.net.Say("1", "u", "go")
+	r.expect("1", "m1", "m3")
+	if r.logs.FilterMessage("message not delivered").Len() != 1 {
+		t.Error("it was dropped in silence")
+	}
+	r.net.Say("1", "u", "/status")
+	r.awaitText("1", "Not delivered:\n- failed")
+}
+
+func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
+	for _, tc := range []struct {
+		name       string
+		idempotent bool
+		atMostOnce bool
+		want       []string
+	}{
+		{"idempotent", true, false, []string{"m1", "m2", "m3"}},
+		{"at least once", false, false, []string{"m1", "m2", "↻m2", "m3"}},
+		{"at most once", false, true, []string{"m1", "m2", "m3"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, threeMessages)
+			r.net.Idempotent = tc.idempotent
+			r.settings.AtMostOnce = tc.atMostOnce
+			r.net.Fault = once("m2", gatewaytest.Fault{Cut: true})
+			r.start()
+			r.net.Say("1", "u", "go")
+			r.awaitText("1", "m3")
+			var got []string
+			for _, c := range r.net.Sent("1") {
+				if c.Repeat {
+					c.Text = "↻" + c.Text
+				}
+				got = append(got, c.Text)
+			}
+			if strings.Join(got, ",") != strings.Join(tc.want, ",") {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestAHungSendDelaysNoOtherChat(t *testing.T) {
+	r := newRig(t, echo)
+	hang := make(chan struct{})
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Chat == "stuck" {
+			return gatewaytest.Fault{Hang: hang}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.start()
+	r.net.Say("stuck", "u", "one")
+	r.net.Say("stuck", "u", "two")
+	for _, chat := range []string{"a", "b", "c"} {
+		r.net.Say(chat, "u", "hello")
+		r.expect(chat, "you said hello")
+	}
+	close(hang)
+	r.awaitText("stuck", "two")
+}
+
+func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
+	r := newRig(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
+		until ls .nanobot/spool/*/b.png; do sleep 0.01; done >/dev/null 2>&1; printf after > a.png; rm b.png; touch changed; `+until("go"))
+	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) { // the network is slower than the agent
+			if _, err := os.Stat(filepath.Join(r.dir, "changed")); err == nil || time.Now().After(deadline) {
+				return gatewaytest.Fault{}
+			}
+		}
+	}
+	r.start()
+	r.net.Say("1", "u", "go")
+	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	if !ok {
+		t.Fatalf("sent %v, logged %v", calls, r.logs.All())
+	}
+	if f := calls[1].Files; f["a.png"] != "before" || f["b.png"] != "keep" {
+		t.Errorf("sent %v", f)
+	}
+	r.touch("go")
+}
+
+func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo finished;; *) echo later;; esac`).start()
+	r.net.Say("1", "u", "first")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "second")
+	r.awaitText("1", "Queued")
+	r.cancel()
+	r.touch("go")
+	r.stop()
+	r.expect("1", "Queued, number 1 in line.", "finished")
+	r.start()
+	r.expect("1", "Queued, number 1 in line.", "finished", "later")
+}
+
+func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
+	r := newRig(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
+	r.settings.DrainTimeout = 50 * time.Millisecond
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitFile("up")
+	r.stop()
+	if got := r.net.Sent("1"); len(got) != 0 {
+		t.Fatalf("a turn that goes on later said %q", texts(got))
+	}
+	r.start()
+	report := r.awaitText("1", "I was restarted while working on this.")
+	r.net.Press("1", "u", report.Buttons[0])
+	r.awaitText("1", "second time")
+}
+
+func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
+	r := newRig(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
+	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitText("1", "same")
+	r.awaitFile("up")
+	r.stop()
+	r.start()
+	r.expect("1", "same", "end") // what was delivered at the same place is not sent again
+	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
+	if !strings.Contains(string(b), `"attempt":2`) {
+		t.Errorf("got %s", b)
+	}
+}

@@ -1,0 +1,184 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// Settings are what may change while the gateway runs.
+type Settings struct {
+	Runner *terminal.Runner
+	// Progress is edit, message or off.
+	Progress string
+	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in it has no access control.
+	AllowFrom     map[string][]string
+	WhileRunning  string // queue, interrupt, reject or inject
+	QueueLimit    int
+	RatePerMinute int
+	PassHistory   int
+	OnCrash       string // report or retry
+	AtMostOnce    bool   // which way to err when the outcome of a send is unknown
+	DrainTimeout  time.Duration
+}
+
+// Options is what a gateway is made of.
+type Options struct {
+	Channels      map[string]channels.Channel
+	Store         store.Store
+	MaxConcurrent int
+	Settings      Settings
+	Log           *zap.Logger
+}
+
+// Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it
+// is acknowledged, what is to be sent is on disk before it is sent.
+type Gateway struct {
+	o        Options
+	settings atomic.Pointer[Settings]
+	senders  *senders
+	answers  answers
+	rates    rates
+	refused  sync.Map // users who were refused and logged once
+
+	slots chan struct{} // one for each agent that may run
+	wake  chan struct{} // there may be something to claim
+
+	mu     sync.Mutex
+	active map[channels.Chat]*turn
+	turns  sync.WaitGroup
+	killed context.Context // ends when turns must not be waited for any longer
+	kill   context.CancelCauseFunc
+}
+
+// errShutdown is the cause by which turns end that outlast the drain.
+var errShutdown = errors.New("the gateway shuts down")
+
+// New returns a gateway. Run does the work.
+func New(o Options) *Gateway {
+	g := &Gateway{
+		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1),
+		active: map[channels.Chat]*turn{},
+	}
+	g.senders = newSenders(g)
+	g.Reload(o.Settings)
+	return g
+}
+
+// Reload changes the settings. Turns that run keep those they began with.
+func (g *Gateway) Reload(s Settings) { g.settings.Store(&s) }
+
+func (g *Gateway) set() *Settings { return g.settings.Load() }
+
+// Run works until ctx ends, then drains: nothing is received any more, turns may end within DrainTimeout, what is left is killed and
+// stays on disk for the next start. ready, if not nil, is called when the past is cleaned up and the channels are about to run.
+func (g *Gateway) Run(ctx context.Context, ready func()) error {
+	g.killed, g.kill = context.WithCancelCause(context.WithoutCancel(ctx))
+	defer g.kill(nil)
+	// Sends outlive the intake: what turns say while they drain is still delivered.
+	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopSending()
+	g.senders.start(sending)
+	if err := g.recover(ctx); ctx.Err() != nil {
+		return nil // told to end before it began
+	} else if err != nil {
+		return fmt.Errorf("clean up after the last run: %w", err)
+	}
+	if ready != nil {
+		ready()
+	}
+	var work errgroup.Group
+	work.Go(func() error { return g.dispatch(ctx) })
+	work.Go(func() error { return g.senders.resume(ctx) })
+	work.Go(func() error { return g.prune(ctx) })
+	for name, ch := range g.o.Channels {
+		work.Go(func() error { return g.listen(ctx, name, ch) })
+	}
+	err := work.Wait()
+	g.drain()
+	stopSending()
+	g.senders.wait()
+	return err
+}
+
+// drain waits for turns, and for what they said to be sent, as long as the settings allow.
+func (g *Gateway) drain() {
+	patience := time.AfterFunc(g.set().DrainTimeout, func() { g.kill(errShutdown) })
+	defer patience.Stop()
+	g.turns.Wait()
+	g.senders.idle(g.killed)
+}
+
+// listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.
+func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
+	if r, ok := ch.(channels.Resumer); ok {
+		cursor, err := g.o.Store.Cursor(ctx, name)
+		if err != nil {
+			return fmt.Errorf("read cursor of %s: %w", name, err)
+		}
+		r.Resume(cursor)
+	}
+	if m, ok := ch.(channels.Menu); ok {
+		m.SetMenu(Commands())
+	}
+	pause := backoff.NewExponentialBackOff()
+	for {
+		began := time.Now()
+		err := g.runChannel(ctx, ch)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // it ended because it was told to
+		}
+		if time.Since(began) > time.Minute {
+			pause.Reset()
+		}
+		wait := pause.NextBackOff()
+		g.o.Log.Error("channel failed, will retry", zap.String("channel", name), zap.Duration("after", wait), zap.Error(err))
+		if !sleep(ctx, wait) {
+			return nil
+		}
+	}
+}
+
+func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return ch.Run(ctx, g.receive)
+}
+
+// retention is how long finished rows are kept: /status and the transcript look back this far.
+var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
+
+func (g *Gateway) prune(ctx context.Context) error {
+	for sleep(ctx, time.Hour) {
+		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
+			g.o.Log.Warn("prune failed", zap.Error(err))
+		}
+	}
+	return nil
+}
+
+// sleep waits and reports whether the time has passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,308 @@
+package gateway_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/gateway/gatewaytest"
+)
+
+func TestAMessageIsAnsweredOnce(t *testing.T) {
+	r := newRig(t, echo).start()
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+}
+
+func TestWithinAChatInOrderAndChatsSideBySide(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *slow*) `+until("go")+`echo slow;; *) echo fast;; esac`).start()
+	r.net.Say("a", "u", "slow")
+	r.net.Say("b", "u", "one")
+	r.net.Say("b", "u", "two")
+	r.awaitText("b", "fast")
+	r.net.Say("a", "u", "behind it")
+	r.awaitText("a", "Queued, number 1 in line.")
+	r.touch("go")
+	r.expect("a", "Queued, number 1 in line.", "slow", "fast")
+}
+
+func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
+	r := newRig(t, echo)
+	r.slots = 2
+	r.start()
+	for i := range 20 {
+		for j := range 3 {
+			r.net.Say(fmt.Sprint("c", i), "u", fmt.Sprint("m", j))
+		}
+	}
+	for i := range 20 {
+		calls, ok := r.net.Await(fmt.Sprint("c", i), patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == 3 })
+		if got := strings.Join(answers(calls), ","); !ok || got != "you said m0,you said m1,you said m2" {
+			t.Fatalf("chat %d: %s", i, got)
+		}
+	}
+}
+
+// answers are the agent's messages, without the gateway's own.
+func answers(calls []gatewaytest.Call) (out []string) {
+	for _, text := range texts(calls) {
+		if !strings.HasPrefix(text, "Queued") {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
+	r := newRig(t, echo)
+	r.net.Say("1", "u", "early")
+	r.start()
+	r.expect("1", "you said early")
+	r.stop()
+	r.net.Say("1", "u", "between")
+	r.start()
+	r.expect("1", "you said early", "you said between")
+}
+
+func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
+	r := newRig(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+until("go")+`echo done`).start()
+	r.net.Say("1", "u", "work")
+	bubble := r.awaitText("1", "⏳ step")
+	if bubble.Kind != "progress" || len(bubble.Buttons) != 1 || bubble.Buttons[0] != "/stop" {
+		t.Errorf("the bubble is %+v", bubble)
+	}
+	r.awaitText("1", "⏳ step 9") // the newest wins
+	if calls := r.net.Sent("1"); len(calls) != 1 {
+		t.Errorf("%d messages for one bubble", len(calls))
+	}
+	if n := r.net.Edits(); n > 2 {
+		t.Errorf("%d edits within moments", n)
+	}
+	r.touch("go")
+	r.expect("1", "done")
+	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+		t.Error("the bubble stayed")
+	}
+	if r.net.Typed() == 0 {
+		t.Error("nobody was seen typing")
+	}
+}
+
+func TestProgressCanBeMessagesOrNothing(t *testing.T) {
+	for mode, want := range map[string]int{"message": 3, "off": 1} {
+		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
+		r.settings.Progress = mode
+		r.start()
+		r.net.Say("1", "u", "work")
+		r.expect("1", "done")
+		if got := len(r.net.Sent("1")); got != want {
+			t.Errorf("%s: %d messages, want %d", mode, got, want)
+		}
+	}
+}
+
+func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
+	r.net.Say("1", "u", "work")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "waits")
+	r.awaitText("1", "Queued")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "Stopped.")
+	r.net.Say("1", "u", "again")
+	r.awaitText("1", "free")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "Nothing is running.")
+}
+
+func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
+	r := newRig(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
+	r.net.Say("1", "u", "work")
+	r.awaitFile("up")
+	r.net.Press("1", "u", "/stop")
+	r.awaitText("1", "Stopped.")
+}
+
+func TestAQueuedMessageCanBeCancelled(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *first*) `+until("go")+`;; esac; echo ran`).start()
+	r.net.Say("1", "u", "first")
+	r.net.Say("1", "u", "second")
+	notice := r.awaitText("1", "Queued")
+	r.net.Press("1", "u", notice.Buttons[0])
+	r.awaitText("1", "Cancelled.")
+	r.touch("go")
+	r.awaitText("1", "ran")
+	r.net.Say("1", "u", "/status")
+	r.awaitText("1", "Waiting: 0")
+	if n := strings.Count(strings.Join(texts(r.net.Sent("1")), "|"), "ran"); n != 1 {
+		t.Errorf("%d turns ran", n)
+	}
+}
+
+func TestWhileRunningReject(t *testing.T) {
+	r := newRig(t, until("go")+"echo done")
+	r.settings.WhileRunning = "reject"
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.net.Say("1", "u", "two")
+	r.awaitText("1", "still working")
+	r.touch("go")
+	r.awaitText("1", "done")
+}
+
+func TestWhileRunningInterrupt(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
+	r.settings.WhileRunning = "interrupt"
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "two")
+	r.expect("1", "Stopped.", "second")
+}
+
+func TestWhileRunningInject(t *testing.T) {
+	r := newRig(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
+	r.settings.WhileRunning = "inject"
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "and this too")
+	r.expect("1", "done")
+	b, _ := os.ReadFile(filepath.Join(r.dir, "more"))
+	if !strings.Contains(string(b), `"type":"inject"`) || !strings.Contains(string(b), `"text":"and this too"`) {
+		t.Errorf("injected %s", b)
+	}
+}
+
+func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
+	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
+	r.settings.WhileRunning = "inject"
+	r.start()
+	r.net.Say("1", "u", "first")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "two")
+	r.net.Say("1", "u", "three")
+	r.net.Say("other", "u", "four") // when this is answered, the others have been received
+	r.awaitText("other", "own turn: four")
+	r.touch("go")
+	r.expect("1", "done", "own turn: two", "own turn: three")
+}
+
+func TestTheQueueHasALimit(t *testing.T) {
+	r := newRig(t, until("go")+"echo done")
+	r.settings.QueueLimit = 2
+	r.start()
+	for range 4 {
+		r.net.Say("1", "u", "x")
+	}
+	r.awaitText("1", "2 messages are waiting already")
+	r.touch("go")
+}
+
+func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	r.start()
+	r.net.Say("1", "7", "hi")
+	r.awaitText("1", "you said hi")
+	r.net.Say("2", "8", "let me in")
+	call := r.awaitText("2", "nanobot pair ")
+	for range 3 {
+		r.net.Say("2", "8", "please")
+	}
+	r.net.Say("1", "7", "still there?") // when this is answered, the others have been heard
+	r.awaitText("1", "still there?")
+	_, code, _ := strings.Cut(call.Text, "nanobot pair ")
+	code, _, _ = strings.Cut(code, "\n")
+	if _, ok, err := r.store.Accept(t.Context(), code, time.Minute); err != nil || !ok {
+		t.Fatalf("accept: %v, %v", ok, err)
+	}
+	r.net.Say("2", "8", "thanks")
+	r.expect("2", call.Text, "you said thanks")
+	if n := r.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
+		t.Errorf("logged %d times", n)
+	}
+}
+
+func TestTheRateIsLimitedPolitely(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.RatePerMinute = 2
+	r.start()
+	for i := range 3 {
+		r.net.Say(fmt.Sprint(i), "u", "x")
+	}
+	r.awaitText("2", "more than 2 messages a minute")
+	r.net.Say("2", "u", "/help") // commands are always heard
+	r.awaitText("2", "/stop")
+}
+
+func TestCommandsAnswer(t *testing.T) {
+	r := newRig(t, echo).start()
+	r.net.Say("1", "u", "hello")
+	r.awaitText("1", "you said hello")
+	for text, want := range map[string]string{
+		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "A fresh start", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
+		"/unknown to us": "you said /unknown to us",
+	} {
+		r.net.Say("1", "u", text)
+		r.awaitText("1", want)
+	}
+	r.net.Say("2", "u", "/retry")
+	r.awaitText("2", "nothing to try again")
+}
+
+func TestRetryRunsTheLastMessageAgain(t *testing.T) {
+	r := newRig(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
+	r.net.Say("1", "u", "hello")
+	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+	r.net.Say("1", "u", "/retry")
+	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
+		t.Fatal("it did not run again")
+	}
+}
+
+func TestHistoryIsHandedToTheAgent(t *testing.T) {
+	r := newRig(t, `read -r line; echo "$line" > env; echo answer`)
+	r.settings.PassHistory = 2
+	r.start()
+	for i := range 4 {
+		r.net.Say("1", "u", fmt.Sprint("q", i))
+		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+	}
+	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
+	if !strings.Contains(string(b), `"history":[{"role":"user","text":"q`) || strings.Contains(string(b), `"text":"q0"`) || !strings.Contains(string(b), `"role":"agent","text":"answer"`) {
+		t.Errorf("got %s", b)
+	}
+}
+
+func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
+	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
+	r.terminal.Interactive = true
+	r.start()
+	for chat, reply := range map[string]func(gatewaytest.Call){
+		"1": func(c gatewaytest.Call) { r.net.Press("1", "u", c.Buttons[1]) },
+		"2": func(gatewaytest.Call) { r.net.Say("2", "u", "2") },
+		"3": func(gatewaytest.Call) { r.net.Say("3", "u", "blue") },
+	} {
+		r.net.Say(chat, "u", "go")
+		call := r.awaitText(chat, "Red or blue?\n1. Red\n2. Blue")
+		reply(call)
+		r.awaitText(chat, "done")
+		b, _ := os.ReadFile(filepath.Join(r.dir, "answer"))
+		if !strings.Contains(string(b), `"text":"Blue"`) {
+			t.Errorf("chat %s: the agent got %s", chat, b)
+		}
+	}
+}
+
+func TestASecondGatewayOnTheSameStateIsRefused(t *testing.T) {
+	r := newRig(t, echo).start()
+	if _, err := openStore(t, r.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
+		t.Errorf("got %v", err)
+	}
+}

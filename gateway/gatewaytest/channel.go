@@ -1,0 +1,165 @@
+package gatewaytest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"nanobot/channels"
+)
+
+// Channel talks to a Network.
+type Channel struct {
+	Name       string
+	URL        string
+	Idempotent bool
+	// Client is http.DefaultClient when nil.
+	Client *http.Client
+	cursor int
+}
+
+var (
+	_ channels.Channel  = (*Channel)(nil)
+	_ channels.Editor   = (*Channel)(nil)
+	_ channels.Repeater = (*Channel)(nil)
+	_ channels.Resumer  = (*Channel)(nil)
+	_ channels.Typer    = (*Channel)(nil)
+)
+
+// Resume goes on behind the update that was stored last.
+func (c *Channel) Resume(cursor string) { c.cursor, _ = strconv.Atoi(cursor) }
+
+// Repeatable says whether the network carries out a key once.
+func (c *Channel) Repeatable() bool { return c.Idempotent }
+
+// Run polls. What receive does not take is offered again.
+func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
+	for ctx.Err() == nil {
+		var ups []Update
+		if err := c.call(ctx, http.MethodGet, "/updates?after="+strconv.Itoa(c.cursor), nil, &ups); err != nil {
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // it ended because it was told to
+			}
+			return fmt.Errorf("poll: %w", err)
+		}
+		for _, u := range ups {
+			err := receive(ctx, channels.Incoming{
+				Chat: channels.Chat{Channel: c.Name, ID: u.Chat}, ID: u.ID, User: channels.User{ID: u.User}, Text: u.Text, Press: u.Press,
+				Cursor: strconv.Itoa(u.Seq),
+			})
+			if err != nil {
+				if ctx.Err() != nil {
+					return nil //nolint:nilerr // likewise
+				}
+				return fmt.Errorf("receive: %w", err)
+			}
+			c.cursor = u.Seq
+		}
+	}
+	return nil
+}
+
+// Plan cuts text into parts of 4,000 characters.
+func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	var out []channels.Outgoing
+	for _, part := range channels.Split(m.Text, 4000, channels.Runes) {
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part, Code: m.Code, ReplyTo: m.ReplyTo})
+	}
+	if len(m.Media) > 0 {
+		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: m.Media, ReplyTo: m.ReplyTo})
+	}
+	if len(out) > 0 {
+		out[len(out)-1].Buttons = m.Buttons
+	}
+	return out, nil
+}
+
+// Send makes one request.
+func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err}
+	}
+	call, err := callOf(o)
+	if err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	var receipt struct{ ID string }
+	err = c.call(ctx, http.MethodPost, "/send", call, &receipt)
+	return channels.Receipt{ID: receipt.ID}, err
+}
+
+func callOf(o channels.Outgoing) (Call, error) {
+	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat}
+	for _, b := range o.Buttons {
+		call.Buttons = append(call.Buttons, b.Data)
+	}
+	for _, f := range o.Media {
+		b, err := os.ReadFile(f.Path)
+		if err != nil {
+			return call, err
+		}
+		if call.Files == nil {
+			call.Files = map[string]string{}
+		}
+		call.Files[f.Name] = string(b)
+	}
+	return call, nil
+}
+
+// Edit replaces a message.
+func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
+	return c.call(ctx, http.MethodPost, "/edit", Call{ID: id, Text: o.Text}, nil)
+}
+
+// Remove deletes a message.
+func (c *Channel) Remove(ctx context.Context, _ channels.Chat, id string) error {
+	return c.call(ctx, http.MethodPost, "/remove", Call{ID: id}, nil)
+}
+
+// Typing shows that somebody types.
+func (c *Channel) Typing(ctx context.Context, _ channels.Chat) error {
+	return c.call(ctx, http.MethodPost, "/typing", Call{}, nil)
+}
+
+func (c *Channel) call(ctx context.Context, method, path string, in, out any) error {
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	client := c.Client
+	if client == nil {
+		client = http.DefaultClient
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return &channels.SendError{Err: err, Unknown: true}
+	}
+	defer resp.Body.Close()
+	switch {
+	case resp.StatusCode == http.StatusTooManyRequests:
+		ms, _ := strconv.Atoi(resp.Header.Get("X-Retry-After-Ms"))
+		return &channels.SendError{Err: fmt.Errorf("network says %s", resp.Status), After: time.Duration(ms) * time.Millisecond}
+	case resp.StatusCode/100 == 4:
+		return &channels.SendError{Err: fmt.Errorf("network says %s", resp.Status), Permanent: true}
+	case resp.StatusCode/100 == 5:
+		return &channels.SendError{Err: fmt.Errorf("network says %s", resp.Status)}
+	}
+	if out == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err
+	}
+	if err := json.NewDecoder(resp.Body).Decode(out); err != nil {
+		return &channels.SendError{Err: err, Unknown: true}
+	}
+	return nil
+}

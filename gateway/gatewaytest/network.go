@@ -1,0 +1,229 @@
+// Package gatewaytest is a chat network on loopback for testing the gateway: a server that keeps score of all it is asked to do and can
+// be told to misbehave, and the channel that talks to it.
+package gatewaytest
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Update is one message from a user, as the network offers it. It is offered again until a later one is asked for.
+type Update struct {
+	Seq   int    `json:"seq"`
+	Chat  string `json:"chat"`
+	ID    string `json:"id"`
+	User  string `json:"user"`
+	Text  string `json:"text"`
+	Press string `json:"press,omitempty"`
+}
+
+// Call is one request to show something: a message, its key, and what the network made of it.
+type Call struct {
+	Chat    string            `json:"chat"`
+	Key     string            `json:"key"`
+	Kind    string            `json:"kind"`
+	Text    string            `json:"text"`
+	Files   map[string]string `json:"files,omitempty"` // content by name
+	Buttons []string          `json:"buttons,omitempty"`
+	Repeat  bool              `json:"repeat,omitempty"`
+	ID      string            `json:"id"`
+}
+
+// Fault is a way in which the network treats a send.
+type Fault struct {
+	Status     int           // answer with this status and do nothing; 0: do it
+	RetryAfter time.Duration // with status 429
+	Cut        bool          // do it, then cut the connection instead of answering
+	Hang       chan struct{} // wait for this before anything else
+}
+
+// Network is the server. Its zero value is not usable: see NewNetwork.
+type Network struct {
+	URL string
+	// Idempotent networks carry out a key once.
+	Idempotent bool
+	// Fault, if not nil, is asked about every send.
+	Fault func(c Call) Fault
+
+	server *httptest.Server
+	mu     sync.Mutex
+	more   *sync.Cond
+	ups    []Update
+	sent   []Call
+	keys   map[string]string
+	gone   map[string]bool
+	edits  int
+	typed  int
+}
+
+// NewNetwork starts a network.
+func NewNetwork() *Network {
+	n := &Network{keys: map[string]string{}, gone: map[string]bool{}}
+	n.more = sync.NewCond(&n.mu)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /updates", n.updates)
+	mux.HandleFunc("POST /send", n.send)
+	mux.HandleFunc("POST /edit", n.edit)
+	mux.HandleFunc("POST /remove", n.remove)
+	mux.HandleFunc("POST /typing", func(http.ResponseWriter, *http.Request) { n.mu.Lock(); n.typed++; n.mu.Unlock() })
+	n.server = httptest.NewServer(mux)
+	n.URL = n.server.URL
+	return n
+}
+
+// Close stops the network.
+func (n *Network) Close() {
+	n.server.CloseClientConnections()
+	n.server.Close()
+}
+
+// Say is a user who writes. It returns the message's id.
+func (n *Network) Say(chat, user, text string) string {
+	return n.add(Update{Chat: chat, User: user, Text: text})
+}
+
+// Press is a user who presses a button.
+func (n *Network) Press(chat, user, data string) string {
+	return n.add(Update{Chat: chat, User: user, Press: data})
+}
+
+func (n *Network) add(u Update) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	u.Seq = len(n.ups) + 1
+	u.ID = "m" + strconv.Itoa(u.Seq)
+	n.ups = append(n.ups, u)
+	n.more.Broadcast()
+	return u.ID
+}
+
+// Sent returns what chats were shown so far, in order; of one chat, or of all for "". Removed messages are left out.
+func (n *Network) Sent(chat string) []Call {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.shown(chat)
+}
+
+func (n *Network) shown(chat string) (out []Call) {
+	for _, c := range n.sent {
+		if (chat == "" || c.Chat == chat) && !n.gone[c.ID] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Await waits until what a chat was shown satisfies a condition, and returns it. It reports false when that takes longer than patience.
+func (n *Network) Await(chat string, patience time.Duration, enough func([]Call) bool) ([]Call, bool) {
+	deadline := time.Now().Add(patience)
+	wakeUp := time.AfterFunc(patience, func() { n.mu.Lock(); n.more.Broadcast(); n.mu.Unlock() })
+	defer wakeUp.Stop()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for {
+		shown := n.shown(chat)
+		if enough(shown) {
+			return shown, true
+		}
+		if time.Now().After(deadline) {
+			return shown, false
+		}
+		n.more.Wait()
+	}
+}
+
+// Edits and Typed count edits of messages and signs of typing.
+func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits }
+
+// Typed counts signs of typing.
+func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typed }
+
+// updates answers a poll: what came after a place, at once if there is something, else after a while.
+func (n *Network) updates(w http.ResponseWriter, r *http.Request) {
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); n.more.Broadcast(); n.mu.Unlock() })
+	defer stop.Stop()
+	deadline := time.Now().Add(200 * time.Millisecond)
+	n.mu.Lock()
+	for len(n.ups) <= after && time.Now().Before(deadline) {
+		n.more.Wait()
+	}
+	var out []Update
+	if after < len(n.ups) {
+		out = append(out, n.ups[after:min(len(n.ups), after+100)]...)
+	}
+	n.mu.Unlock()
+	_ = json.NewEncoder(w).Encode(out)
+}
+
+func (n *Network) send(w http.ResponseWriter, r *http.Request) {
+	var c Call
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil || c.Text == "" && len(c.Files) == 0 {
+		http.Error(w, "empty or broken", http.StatusBadRequest)
+		return
+	}
+	var f Fault
+	if n.Fault != nil {
+		f = n.Fault(c)
+	}
+	if f.Hang != nil {
+		select {
+		case <-f.Hang:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	if f.Status != 0 {
+		w.Header().Set("X-Retry-After-Ms", strconv.Itoa(int(f.RetryAfter.Milliseconds())))
+		http.Error(w, "no", f.Status)
+		return
+	}
+	id := n.show(c)
+	if f.Cut {
+		panic(http.ErrAbortHandler)
+	}
+	_ = json.NewEncoder(w).Encode(map[string]string{"id": id})
+}
+
+func (n *Network) show(c Call) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if id, again := n.keys[c.Key]; again && n.Idempotent && c.Key != "" {
+		return id
+	}
+	c.ID = "s" + strconv.Itoa(len(n.sent)+1)
+	n.keys[c.Key] = c.ID
+	n.sent = append(n.sent, c)
+	n.more.Broadcast()
+	return c.ID
+}
+
+func (n *Network) edit(w http.ResponseWriter, r *http.Request) {
+	var c Call
+	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
+		http.Error(w, "broken", http.StatusBadRequest)
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.edits++
+	for i := range n.sent {
+		if n.sent[i].ID == c.ID {
+			n.sent[i].Text = c.Text
+		}
+	}
+	n.more.Broadcast()
+}
+
+func (n *Network) remove(_ http.ResponseWriter, r *http.Request) {
+	var c Call
+	_ = json.NewDecoder(r.Body).Decode(&c)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.gone[c.ID] = true
+	n.more.Broadcast()
+}

@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// dispatch runs what is pending: in order within a chat, chats side by side, as many as there are slots. Which chat is next is the
+// store's to say, so a chat that waits costs no memory here.
+func (g *Gateway) dispatch(ctx context.Context) error {
+	for {
+		select {
+		case g.slots <- struct{}{}:
+		case <-ctx.Done():
+			return nil
+		}
+		item, ok, err := g.o.Store.Claim(ctx)
+		if ok && err == nil {
+			g.begin(item)
+			continue
+		}
+		<-g.slots
+		if err != nil && ctx.Err() == nil {
+			g.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
+			if !sleep(ctx, time.Second) {
+				return nil
+			}
+			continue
+		}
+		select {
+		case <-g.wake:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// poke tells dispatch that there may be something to run.
+func (g *Gateway) poke() {
+	select {
+	case g.wake <- struct{}{}:
+	default:
+	}
+}
+
+// begin starts a turn in the slot that the caller holds.
+func (g *Gateway) begin(item store.Item) {
+	t := g.newTurn(item)
+	g.mu.Lock()
+	g.active[item.In.Chat] = t
+	g.mu.Unlock()
+	g.turns.Go(func() {
+		t.run()
+		g.mu.Lock()
+		delete(g.active, item.In.Chat)
+		g.mu.Unlock()
+		<-g.slots
+		g.poke()
+	})
+}
+
+// running returns the turn at work in a chat, or nil.
+func (g *Gateway) running(chat channels.Chat) *turn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.active[chat]
+}

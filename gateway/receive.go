@@ -1,0 +1,138 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// receive takes a message from a channel. When it returns nil the message is on disk, and will be worked on once.
+func (g *Gateway) receive(ctx context.Context, in channels.Incoming) error {
+	answer, ok, err := g.admit(ctx, in)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return g.settle(ctx, in, answer)
+	}
+	if c, args, ok := parseCommand(in); ok {
+		return g.obey(ctx, in, c, args)
+	}
+	if answered, err := g.answer(ctx, in); answered || err != nil {
+		return err
+	}
+	if in.Press != "" { // an old button
+		return g.settle(ctx, in, "")
+	}
+	return g.enlist(ctx, in)
+}
+
+// settle stores a message that needs no turn, with what is said to it, if anything.
+func (g *Gateway) settle(ctx context.Context, in channels.Incoming, text string) error {
+	a := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
+	if text != "" {
+		parts, err := g.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
+		if err != nil {
+			return fmt.Errorf("plan answer: %w", err)
+		}
+		a.Answer = parts
+	}
+	_, verdict, err := g.o.Store.Receive(ctx, a)
+	if err != nil {
+		return fmt.Errorf("store message: %w", err)
+	}
+	if verdict == store.Settled && text != "" {
+		g.senders.serve(in.Chat, nil)
+	}
+	return nil
+}
+
+// enlist puts a message in its chat's lane, by the rule for messages that come while a turn runs.
+func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
+	set := g.set()
+	t := g.running(in.Chat)
+	if t != nil {
+		switch set.WhileRunning {
+		case "reject":
+			return g.settle(ctx, in, "I am still working on your last message. Send it again later, or /stop.")
+		case "inject":
+			return g.injectInto(ctx, t, in)
+		}
+	}
+	waiting := 0
+	if t != nil {
+		var err error
+		if waiting, err = g.o.Store.Waiting(ctx, in.Chat); err != nil {
+			return fmt.Errorf("count waiting messages: %w", err)
+		}
+		if set.QueueLimit > 0 && waiting >= set.QueueLimit {
+			return g.settle(ctx, in, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", waiting))
+		}
+	}
+	item, verdict, err := g.accept(ctx, in)
+	if err != nil || verdict != store.Queued || t == nil {
+		return err
+	}
+	if set.WhileRunning == "interrupt" {
+		t.cancel(errInterrupted)
+		return nil
+	}
+	return g.note(ctx, in, fmt.Sprintf("Queued, number %d in line.", waiting+1),
+		channels.Button{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", item.ID)})
+}
+
+// accept stores a message and, if an agent is free and nothing of the chat comes before it, starts its turn: in one step on disk.
+func (g *Gateway) accept(ctx context.Context, in channels.Incoming) (store.Item, store.Verdict, error) {
+	free := false
+	select {
+	case g.slots <- struct{}{}:
+		free = true
+	default:
+	}
+	item, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Claim: free})
+	if err == nil && verdict == store.Claimed {
+		g.begin(item)
+		return item, verdict, nil
+	}
+	if free {
+		<-g.slots
+	}
+	if err != nil {
+		return item, verdict, fmt.Errorf("store message: %w", err)
+	}
+	g.poke()
+	return item, verdict, nil
+}
+
+// injectInto hands a message to the turn that runs, or gives it a turn of its own if that takes no more. It never waits for the agent.
+func (g *Gateway) injectInto(ctx context.Context, t *turn, in channels.Incoming) error {
+	item, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true})
+	if err != nil {
+		return fmt.Errorf("store message: %w", err)
+	}
+	if verdict == store.Duplicate || t.add(item) {
+		return nil
+	}
+	if err := g.o.Store.Restart(ctx, item.ID); err != nil {
+		return fmt.Errorf("queue message: %w", err)
+	}
+	g.poke()
+	return nil
+}
+
+// parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
+func parseCommand(in channels.Incoming) (c command, args string, ok bool) {
+	text := in.Text
+	if in.Press != "" {
+		text = in.Press
+	}
+	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	if name, data, found := strings.Cut(word, ":"); in.Press != "" && found {
+		word, args = "/"+name, data
+	}
+	c, ok = commands[strings.ToLower(word)]
+	return c, strings.TrimSpace(args), ok && (!c.button || in.Press != "")
+}

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// mostAttempts is how often a turn is run in all when it keeps being cut off.
+const mostAttempts = 3
+
+// recover cleans up what a gateway that died has left: its agents are killed, its turns reported or run again, its sends resolved.
+// Everything else that is pending enters the same lanes as what comes in.
+func (g *Gateway) recover(ctx context.Context) error {
+	items, err := g.o.Store.Stranded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		killLeftover(item.Process)
+	}
+	parcels, err := g.o.Store.InFlight(ctx)
+	if err != nil {
+		return err
+	}
+	for _, p := range parcels {
+		if err := g.resolve(ctx, p); err != nil {
+			return fmt.Errorf("resolve parcel %d: %w", p.ID, err)
+		}
+	}
+	for _, item := range items {
+		if err := g.recoverTurn(ctx, item); err != nil {
+			return fmt.Errorf("recover turn %d: %w", item.ID, err)
+		}
+	}
+	return nil
+}
+
+// resolve decides about a send that was in flight. Where repeating is safe it is repeated; otherwise the settings say which way to err.
+func (g *Gateway) resolve(ctx context.Context, p store.Parcel) error {
+	reason := doubt + ": the gateway died while sending"
+	ch := g.o.Channels[p.Out.Chat.Channel]
+	if g.set().AtMostOnce && (ch == nil || !repeatable(ch)) {
+		g.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
+		return g.o.Store.Settle(ctx, p.ID, store.Unknown, "", reason, time.Time{})
+	}
+	return g.o.Store.Settle(ctx, p.ID, store.Pending, "", reason, time.Time{})
+}
+
+// recoverTurn reports a turn that was cut off, or has it run again.
+func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
+	g.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
+	ch, ok := g.o.Channels[item.In.Chat.Channel]
+	if editor, can := ch.(channels.Editor); can && item.Bubble != "" {
+		g.senders.background(func() {
+			ctx, cancel := context.WithTimeout(g.senders.ctx, sendTimeout)
+			defer cancel()
+			if err := editor.Remove(ctx, item.In.Chat, item.Bubble); err != nil {
+				g.o.Log.Warn("progress bubble not removed", zap.Stringer("chat", item.In.Chat), zap.Error(err))
+			}
+		})
+	}
+	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts {
+		return g.o.Store.Restart(ctx, item.ID)
+	}
+	if ok {
+		report := channels.Message{
+			Kind: channels.Failure, Code: "INTERRUPTED",
+			Text:    "I was restarted while working on this. /retry runs it again.",
+			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", item.ID)}},
+		}
+		if err := g.say(ctx, ch, report, letter{item: &item}); err != nil {
+			return err
+		}
+	}
+	if err := g.o.Store.CloseQuestions(ctx, item.ID); err != nil {
+		return err
+	}
+	out := store.Outcome{Status: string(terminal.Stopped)}
+	return g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
+}

@@ -1,0 +1,172 @@
+package gateway_test
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// patience bounds waits for what must happen. It is long because a loaded machine is no failure.
+const patience = 20 * time.Second
+
+// rig is a gateway with a real store, real agents and a network on loopback.
+type rig struct {
+	t        *testing.T
+	net      *gatewaytest.Network
+	dir      string // workspace; the state is in it
+	terminal config.Terminal
+	settings gateway.Settings
+	slots    int
+	logs     *observer.ObservedLogs
+
+	gw     *gateway.Gateway
+	store  store.Store
+	cancel context.CancelFunc
+	ended  chan error
+	client *http.Client
+}
+
+// newRig returns a rig whose agent is a shell script. start begins to run it.
+func newRig(t *testing.T, script string) *rig {
+	t.Helper()
+	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, terminal: config.Default().Terminal}
+	r.terminal.Command, r.terminal.Protocol = script, "rich"
+	r.settings = gateway.Settings{
+		Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
+		AllowFrom: map[string][]string{"net": {"*"}},
+	}
+	t.Cleanup(r.net.Close)
+	return r
+}
+
+func (r *rig) start() *rig {
+	r.t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	r.logs = logs
+	log := zap.New(core)
+	var err error
+	r.settings.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: log})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if r.store, err = sqlite.Open(r.t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{}); err != nil {
+		r.t.Fatal(err)
+	}
+	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	ch := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}
+	r.gw = gateway.New(gateway.Options{
+		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	r.cancel = cancel
+	ended := make(chan error, 1)
+	r.ended = ended
+	go func() { ended <- r.gw.Run(ctx, nil) }()
+	r.t.Cleanup(r.stop)
+	return r
+}
+
+// stop ends the gateway as SIGTERM does, and waits for it.
+func (r *rig) stop() {
+	r.t.Helper()
+	if r.ended == nil {
+		return
+	}
+	r.cancel()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			r.t.Errorf("gateway: %v", err)
+		}
+	case <-time.After(patience):
+		r.t.Fatal("the gateway does not end")
+	}
+	r.ended = nil
+	r.client.CloseIdleConnections()
+	if err := r.store.Close(); err != nil {
+		r.t.Errorf("close store: %v", err)
+	}
+}
+
+// texts are what a chat was shown, progress left out.
+func texts(calls []gatewaytest.Call) []string {
+	var out []string
+	for _, c := range calls {
+		if c.Kind != "progress" {
+			out = append(out, c.Text)
+		}
+	}
+	return out
+}
+
+// expect waits until a chat was shown exactly these messages.
+func (r *rig) expect(chat string, want ...string) {
+	r.t.Helper()
+	calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) >= len(want) })
+	if got := texts(calls); !ok || strings.Join(got, "|") != strings.Join(want, "|") {
+		r.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
+	}
+}
+
+// expectMatch waits for one more message than before that contains a text, and returns it.
+func (r *rig) awaitText(chat, part string) gatewaytest.Call {
+	r.t.Helper()
+	var found gatewaytest.Call
+	calls, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+		for _, c := range calls {
+			if strings.Contains(c.Text, part) {
+				found = c
+				return true
+			}
+		}
+		return false
+	})
+	if !ok {
+		r.t.Fatalf("chat %s was never shown %q, but %q", chat, part, texts(calls))
+	}
+	return found
+}
+
+// awaitFile waits until an agent has made a file in the workspace.
+func (r *rig) awaitFile(name string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s was never made", name)
+		}
+	}
+}
+
+// touch makes a file that an agent waits for.
+func (r *rig) touch(name string) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, name), nil, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// echo is an agent that repeats the text of its envelope.
+const echo = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`
+
+// until is a piece of script that waits for a file.
+func until(name string) string { return "while [ ! -e " + name + " ]; do sleep 0.01; done; " }

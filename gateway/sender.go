@@ -1,0 +1,259 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+const (
+	// sendTimeout ends a send that hangs; what became of it is then unknown.
+	sendTimeout = 2 * time.Minute
+	// giveUp is how long a message is tried. Who has been away for longer will not miss it.
+	giveUp = 24 * time.Hour
+	// firstPause and longestPause bound the wait between tries when the network does not say how long.
+	firstPause, longestPause = time.Second, 5 * time.Minute
+	// backlogAtOnce bounds how many chats are served at once from what an earlier run left, so that a large backlog costs no memory.
+	backlogAtOnce = 64
+)
+
+// doubt leads the reason of a send of which nobody knows whether it happened.
+const doubt = "outcome unknown"
+
+// senders send what is in the outbox: in order within a chat, each chat by itself, so that one that must wait delays no other. A chat
+// has a goroutine only while it has something to send.
+type senders struct {
+	g   *Gateway
+	ctx context.Context // sends end with it
+
+	mu     sync.Mutex
+	chats  map[channels.Chat]*lane // chats with a goroutine
+	work   sync.WaitGroup
+	quiet  *sync.Cond // signalled when a chat is done
+	backup sync.WaitGroup
+}
+
+func newSenders(g *Gateway) *senders {
+	s := &senders{g: g, chats: map[channels.Chat]*lane{}}
+	s.quiet = sync.NewCond(&s.mu)
+	return s
+}
+
+func (s *senders) start(ctx context.Context) { s.ctx = ctx }
+
+// wait returns when no goroutine is left. The senders' context must have ended.
+func (s *senders) wait() {
+	s.work.Wait()
+	s.backup.Wait()
+}
+
+// idle returns when nothing is being sent, or ctx ends.
+func (s *senders) idle(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.quiet.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.chats) > 0 && ctx.Err() == nil {
+		s.quiet.Wait()
+	}
+}
+
+// background does something on the side that wait waits for.
+func (s *senders) background(f func()) { s.backup.Go(f) }
+
+// post stores a letter and sees to it that it is sent.
+func (s *senders) post(ctx context.Context, l store.Letter) error {
+	chat := l.Parts[0].Chat
+	s.mu.Lock()
+	_, busy := s.chats[chat]
+	s.mu.Unlock()
+	l.Claim = !busy
+	first, claimed, err := s.g.o.Store.Enqueue(ctx, l)
+	if err != nil {
+		return err
+	}
+	if claimed {
+		s.serve(chat, &first)
+	} else {
+		s.serve(chat, nil)
+	}
+	return nil
+}
+
+// lane is a chat that is being served.
+type lane struct {
+	first *store.Parcel // claimed already
+	more  bool          // something came meanwhile
+}
+
+// serve sees to it that a goroutine sends what a chat has pending. first is a parcel that is claimed already, or nil.
+func (s *senders) serve(chat channels.Chat, first *store.Parcel) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l, busy := s.chats[chat]
+	if !busy {
+		l = &lane{}
+		s.chats[chat] = l
+		s.work.Go(func() { s.deliver(chat, l) })
+	}
+	l.more = true
+	if first != nil {
+		l.first = first
+	}
+}
+
+// deliver sends a chat's parcels until there are none.
+func (s *senders) deliver(chat channels.Chat, l *lane) {
+	for {
+		s.mu.Lock()
+		if !l.more || s.ctx.Err() != nil {
+			delete(s.chats, chat)
+			s.quiet.Broadcast()
+			s.mu.Unlock()
+			return
+		}
+		first := l.first
+		l.first, l.more = nil, false
+		s.mu.Unlock()
+		for p, ok := s.next(chat, first); ok; p, ok = s.next(chat, nil) {
+			s.send(p)
+		}
+	}
+}
+
+// next returns the parcel to send, once its time has come.
+func (s *senders) next(chat channels.Chat, first *store.Parcel) (store.Parcel, bool) {
+	if first != nil {
+		return *first, true
+	}
+	for {
+		p, ok, err := s.g.o.Store.NextParcel(s.ctx, chat)
+		wait := firstPause
+		switch {
+		case err == nil && (ok || p.NotBefore.IsZero()), s.ctx.Err() != nil:
+			return p, ok && err == nil
+		case err == nil: // its time has not come
+			wait = time.Until(p.NotBefore)
+		default:
+			s.g.o.Log.Error("cannot read the outbox, will retry", zap.Stringer("chat", chat), zap.Error(err))
+		}
+		if !sleep(s.ctx, wait) {
+			return p, false
+		}
+	}
+}
+
+// send makes one try and records what became of it.
+func (s *senders) send(p store.Parcel) {
+	ch, ok := s.g.o.Channels[p.Out.Chat.Channel]
+	if !ok {
+		s.settle(p, store.Failed, "", "the channel is not enabled any more", time.Time{})
+		return
+	}
+	p.Out.Key = strconv.FormatInt(p.ID, 10)
+	p.Out.Repeat = strings.HasPrefix(p.Err, doubt) && !repeatable(ch)
+	ctx, cancel := context.WithTimeout(s.ctx, sendTimeout)
+	receipt, err := ch.Send(ctx, p.Out)
+	cancel()
+	log := s.g.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
+	state, notBefore := s.judge(ch, p, err)
+	switch {
+	case state == store.Sent:
+		s.settle(p, state, receipt.ID, "", time.Time{})
+		return
+	case state == store.Failed:
+		log.Error("message not delivered")
+	case state == store.Unknown:
+		log.Warn("message may not have been delivered")
+	case p.Err != err.Error(): // once an error, not once a try
+		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
+	}
+	s.settle(p, state, "", err.Error(), notBefore)
+}
+
+// judge says what a send's error means for the parcel.
+func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.State, time.Time) {
+	now := time.Now()
+	var se *channels.SendError
+	known := errors.As(err, &se)
+	switch {
+	case err == nil:
+		return store.Sent, time.Time{}
+	case known && se.Permanent, now.Sub(p.Queued) > giveUp:
+		return store.Failed, time.Time{}
+	case known && se.Unknown && !repeatable(ch) && s.g.set().AtMostOnce:
+		return store.Unknown, time.Time{}
+	case known && se.After > 0:
+		return store.Pending, now.Add(se.After)
+	case s.ctx.Err() != nil:
+		return store.Pending, time.Time{}
+	}
+	pause := firstPause << min(p.Tries, 10)
+	return store.Pending, now.Add(min(pause, longestPause))
+}
+
+// settle records a send until the store takes it: to forget a send that happened would repeat it.
+func (s *senders) settle(p store.Parcel, state store.State, receipt, reason string, notBefore time.Time) {
+	ctx := context.WithoutCancel(s.ctx)
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore)
+		if err == nil {
+			return
+		}
+		s.g.o.Log.Error("send not recorded, will retry", zap.Int64("id", p.ID), zap.Error(err))
+		if !sleep(s.ctx, wait) {
+			return
+		}
+	}
+}
+
+func repeatable(ch channels.Channel) bool {
+	r, ok := ch.(channels.Repeater)
+	return ok && r.Repeatable()
+}
+
+// resume serves the chats that an earlier run left something for, a few at a time.
+func (s *senders) resume(ctx context.Context) error {
+	for after := ""; ; {
+		chats, err := s.g.o.Store.ChatsToSend(ctx, after, backlogAtOnce)
+		if err != nil && ctx.Err() == nil {
+			s.g.o.Log.Error("cannot read the outbox, will retry", zap.Error(err))
+			sleep(ctx, time.Second)
+		}
+		if ctx.Err() != nil || err == nil && len(chats) == 0 {
+			return nil //nolint:nilerr // told to end
+		}
+		for _, chat := range chats {
+			s.serve(chat, nil)
+			after = chat.String()
+			s.limit(ctx, backlogAtOnce)
+		}
+	}
+}
+
+// limit waits until fewer than n chats are being served.
+func (s *senders) limit(ctx context.Context, n int) {
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.quiet.Broadcast()
+	})
+	defer stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.chats) >= n && ctx.Err() == nil {
+		s.quiet.Wait()
+	}
+}

@@ -1,0 +1,89 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nanobot/gateway/store"
+)
+
+// shownTurns and shownParcels bound what /status lists.
+const shownTurns, shownParcels = 5, 5
+
+func (c call) status() (string, error) {
+	var b strings.Builder
+	if t := c.running(c.in.Chat); t != nil {
+		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.began), excerpt(t.item.In.Text))
+	} else {
+		b.WriteString("Nothing is running.\n")
+	}
+	waiting, err := c.o.Store.Waiting(c.ctx, c.in.Chat)
+	if err != nil {
+		return "", fmt.Errorf("count waiting messages: %w", err)
+	}
+	fmt.Fprintf(&b, "Waiting: %d\n", waiting)
+	if err := c.lastTurns(&b); err != nil {
+		return "", err
+	}
+	if err := c.undelivered(&b); err != nil {
+		return "", err
+	}
+	return strings.TrimRight(b.String(), "\n"), nil
+}
+
+func (c call) lastTurns(b *strings.Builder) error {
+	items, err := c.o.Store.Recent(c.ctx, c.in.Chat, 4*shownTurns)
+	if err != nil {
+		return fmt.Errorf("read last messages: %w", err)
+	}
+	shown := 0
+	for _, item := range items {
+		if item.Started.IsZero() || item.Ended.IsZero() || shown == shownTurns {
+			continue
+		}
+		if shown++; shown == 1 {
+			b.WriteString("Last turns:\n")
+		}
+		fmt.Fprintf(b, "- %s, %s: %s\n", outcomeWords(item), item.Ended.Sub(item.Started).Round(100*time.Millisecond), excerpt(item.In.Text))
+	}
+	return nil
+}
+
+func outcomeWords(item store.Item) string {
+	switch o := item.Outcome; {
+	case item.State == store.Interrupted:
+		return "cut off"
+	case o.Signal != "":
+		return o.Status + " (" + o.Signal + ")"
+	case o.ExitCode != 0:
+		return fmt.Sprintf("%s (exit code %d)", o.Status, o.ExitCode)
+	default:
+		return o.Status
+	}
+}
+
+func (c call) undelivered(b *strings.Builder) error {
+	parcels, err := c.o.Store.Undelivered(c.ctx, c.in.Chat, shownParcels)
+	if err != nil {
+		return fmt.Errorf("read undelivered messages: %w", err)
+	}
+	for i, p := range parcels {
+		if i == 0 {
+			b.WriteString("Not delivered:\n")
+		}
+		fmt.Fprintf(b, "- %s since %s ago: %s\n", p.State, since(p.Queued), excerpt(p.Out.Text))
+	}
+	return nil
+}
+
+func since(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
+
+// excerpt is the beginning of a text on one line.
+func excerpt(text string) string {
+	runes := []rune(strings.Join(strings.Fields(text), " "))
+	if len(runes) > 40 {
+		return string(runes[:40]) + "…"
+	}
+	return string(runes)
+}

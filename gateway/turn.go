@@ -1,0 +1,213 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strconv"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// The reasons for which a turn is ended early.
+var (
+	errStopped     = errors.New("stopped by the user")
+	errInterrupted = errors.New("interrupted by a new message")
+)
+
+// abandonAfter is how long a turn that was told to stop may take before its chat goes on without it. It is longer than an agent that
+// ignores SIGTERM takes to be killed.
+const abandonAfter = 10 * time.Second
+
+// turn is one item worked on by the agent.
+type turn struct {
+	g     *Gateway
+	set   *Settings
+	item  store.Item
+	ch    channels.Channel
+	log   *zap.Logger
+	began time.Time
+
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	inject injections
+	bubble *bubble
+
+	mu    sync.Mutex
+	place int
+	gone  bool // the chat goes on without this turn: nothing it says is taken any more
+}
+
+func (g *Gateway) newTurn(item store.Item) *turn {
+	t := &turn{
+		g: g, set: g.set(), item: item, ch: g.o.Channels[item.In.Chat.Channel], began: time.Now(),
+		log: g.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
+	}
+	t.ctx, t.cancel = context.WithCancelCause(g.killed)
+	if t.set.WhileRunning == "inject" {
+		t.inject.lines = make(chan terminal.Injection, mostInjected)
+	}
+	t.bubble = newBubble(t)
+	return t
+}
+
+// run works on the item and records how it ended. A turn that was told to stop and does not is left behind.
+func (t *turn) run() {
+	defer t.cancel(nil)
+	if t.ch == nil {
+		t.finish(terminal.Outcome{Status: terminal.Failed}, fmt.Errorf("channel %s is not enabled any more", t.item.In.Chat.Channel))
+		return
+	}
+	type end struct {
+		out terminal.Outcome
+		err error
+	}
+	ended := make(chan end, 1)
+	var watch sync.WaitGroup
+	watch.Go(t.typing)
+	watch.Go(t.bubble.run)
+	go func() {
+		out, err := t.work()
+		ended <- end{out, err}
+	}()
+	var e end
+	select {
+	case e = <-ended:
+	case <-t.abandoned():
+		t.mu.Lock()
+		t.gone = true
+		t.mu.Unlock()
+		t.log.Error("turn does not end, the chat goes on without it")
+		e = end{terminal.Outcome{Status: terminal.Stopped}, nil}
+	}
+	t.cancel(nil)
+	watch.Wait()
+	t.finish(e.out, e.err)
+}
+
+// abandoned is closed when the turn was told to stop and its time for that is up.
+func (t *turn) abandoned() <-chan struct{} {
+	late := make(chan struct{})
+	context.AfterFunc(t.ctx, func() { time.AfterFunc(abandonAfter, func() { close(late) }) })
+	return late
+}
+
+// work runs the agent. A panic is this turn's failure and nobody else's.
+func (t *turn) work() (out terminal.Outcome, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	req := request(t.item.In, strconv.FormatInt(t.item.ID, 10))
+	req.Attempt = t.item.Attempt
+	req.OnLaunch = t.launched
+	req.Ask = t.ask
+	if t.inject.lines != nil {
+		req.Inject = t.inject.lines
+	}
+	if t.set.PassHistory > 0 {
+		if req.History, err = t.history(); err != nil {
+			return out, err
+		}
+	}
+	return t.set.Runner.Turn(t.ctx, req, t.emit)
+}
+
+func (t *turn) history() ([]terminal.HistoryEntry, error) {
+	entries, err := t.g.o.Store.History(t.ctx, t.item.In.Chat, t.set.PassHistory)
+	if err != nil {
+		return nil, fmt.Errorf("read history: %w", err)
+	}
+	var out []terminal.HistoryEntry
+	for _, e := range entries {
+		if e.Item != t.item.ID {
+			out = append(out, terminal.HistoryEntry{Role: e.Role, Text: e.Text, Media: e.Media, Time: e.Time})
+		}
+	}
+	return out, nil
+}
+
+// launched notes the agent's process, so that a later gateway can kill what this one leaves behind. It does not hold up the turn: if
+// we die before it is noted, the kernel kills the process.
+func (t *turn) launched(pid int) {
+	p := store.Process{Pid: pid, Start: startTime(pid)}
+	t.g.senders.background(func() {
+		if err := t.g.o.Store.SetProcess(context.WithoutCancel(t.ctx), t.item.ID, p); err != nil {
+			t.log.Warn("agent's process not noted", zap.Error(err))
+		}
+	})
+}
+
+// emit takes what the agent says. It works after the turn was told to stop, since what was printed is still delivered, but not when the
+// gateway shuts down: then the whole turn is done again or reported.
+func (t *turn) emit(f terminal.Frame) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.gone:
+		return errStopped
+	case t.g.killed.Err() != nil:
+		return errShutdown
+	case f.Kind == terminal.Progress && t.set.Progress == "off":
+		return nil
+	case f.Kind == terminal.Progress && t.bubble.show(f.Text):
+		return nil
+	}
+	t.place++
+	return t.g.say(context.WithoutCancel(t.ctx), t.ch, message(f), letter{item: &t.item, place: t.place})
+}
+
+// finish records the end. When we could not run the agent, the chat is told.
+func (t *turn) finish(out terminal.Outcome, err error) {
+	ctx := context.WithoutCancel(t.ctx)
+	took := zap.Duration("took", time.Since(t.began))
+	if t.g.killed.Err() != nil && (err != nil || out.Status == terminal.Stopped) {
+		t.log.Warn("turn cut off by shutdown", took)
+		return // it stays running on disk, for the next start to find
+	}
+	t.bubble.remove(ctx)
+	t.requeue(ctx, out.Unread)
+	if err != nil {
+		t.log.Error("turn broke", took, zap.Error(err))
+		out.Status = terminal.Failed
+		if t.ch != nil {
+			sorry := channels.Message{Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why."}
+			if serr := t.g.say(ctx, t.ch, sorry, letter{item: &t.item}); serr != nil {
+				t.log.Warn("chat not told", zap.Error(serr))
+			}
+		}
+	} else {
+		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
+	}
+	t.closeQuestions(ctx)
+	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal}
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o)
+		if err == nil {
+			return
+		}
+		t.log.Error("end of turn not recorded, will retry", zap.Error(err))
+		if !sleep(t.g.killed, wait) {
+			return
+		}
+	}
+}
+
+// typing shows that the agent is at work. Networks show it for some five seconds.
+func (t *turn) typing() {
+	typer, ok := t.ch.(channels.Typer)
+	for ok {
+		if err := typer.Typing(t.ctx, t.item.In.Chat); err != nil && t.ctx.Err() == nil {
+			t.log.Debug("typing not shown", zap.Error(err))
+		}
+		ok = sleep(t.ctx, 4*time.Second)
+	}
+}
