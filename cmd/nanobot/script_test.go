@@ -15,6 +15,9 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("NANOBOT_TEST_MAIN") != "" {
 		os.Unsetenv("NANOBOT_TEST_MAIN")
+		if url := os.Getenv("TEST_NETWORK_URL"); url != "" {
+			useTestNetwork(url)
+		}
 		main()
 	}
 	testscript.Main(m, map[string]func(){

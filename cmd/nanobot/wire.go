@@ -1,20 +1,24 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 
+	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
@@ -24,6 +28,60 @@ import (
 var protocols = map[string]terminal.Protocol{
 	"plain": plain.Protocol{},
 	"rich":  rich.Protocol{},
+}
+
+// network makes a channel of a configuration.
+type network struct {
+	enabled   func(*config.Config) bool
+	allowFrom func(*config.Config) []string
+	open      func(*config.Config, *zap.Logger) (channels.Channel, error)
+}
+
+// networks are the chat networks of serve; a new one is a line here.
+var networks = map[string]network{}
+
+// openChannels makes the channels that are enabled, and says who may use them.
+func openChannels(cfg *config.Config, log *zap.Logger) (map[string]channels.Channel, error) {
+	open := map[string]channels.Channel{}
+	for name, n := range networks {
+		if !n.enabled(cfg) {
+			continue
+		}
+		ch, err := n.open(cfg, log)
+		if err != nil {
+			return nil, fmt.Errorf("channels.%s: %w", name, err)
+		}
+		open[name] = ch
+	}
+	if len(open) == 0 {
+		return nil, errNoChannel
+	}
+	return open, nil
+}
+
+var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
+
+// newSettings is what a configuration says about a gateway that may be running already.
+func newSettings(cfg *config.Config, log *zap.Logger) (gateway.Settings, error) {
+	runner, err := newRunner(cfg, log)
+	if err != nil {
+		return gateway.Settings{}, err
+	}
+	s := gateway.Settings{
+		Runner: runner, Progress: cfg.Terminal.Progress, PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
+		WhileRunning: cfg.Gateway.WhileRunning, QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
+		OnCrash: cfg.Gateway.OnCrash, AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
+		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
+	}
+	for name, n := range networks {
+		s.AllowFrom[name] = n.allowFrom(cfg)
+	}
+	return s, nil
+}
+
+// openStore opens the state; shared is for tools that work beside a running daemon.
+func openStore(ctx context.Context, cfg *config.Config, shared bool) (store.Store, error) {
+	return sqlite.Open(ctx, cfg.Gateway.StateDir, sqlite.Options{Shared: shared})
 }
 
 // agentFlags are what run and chat let one say about the agent without a config.
@@ -91,8 +149,16 @@ func configPath(flag string) string {
 	return ""
 }
 
-// newDirect puts the parts together.
+// newDirect puts together what run and chat need.
 func newDirect(cfg *config.Config, log *zap.Logger) (*gateway.Direct, error) {
+	runner, err := newRunner(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
+}
+
+func newRunner(cfg *config.Config, log *zap.Logger) (*terminal.Runner, error) {
 	protocol, ok := protocols[cfg.Terminal.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
@@ -104,7 +170,7 @@ func newDirect(cfg *config.Config, log *zap.Logger) (*gateway.Direct, error) {
 	if err != nil {
 		return nil, statusError{exitConfig, err}
 	}
-	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
+	return runner, nil
 }
 
 // private names what agents must not send: the config, key files, and our own state. The state's folder as a whole is not named, because
@@ -115,15 +181,4 @@ func private(cfg *config.Config) []string {
 		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, name))
 	}
 	return paths
-}
-
-// newLog returns a log for people who run a command by hand: silent unless something is wrong or they ask.
-func newLog(w io.Writer, verbose bool) *zap.Logger {
-	level := zapcore.WarnLevel
-	if verbose {
-		level = zapcore.DebugLevel
-	}
-	enc := zap.NewDevelopmentEncoderConfig()
-	enc.TimeKey, enc.CallerKey = "", ""
-	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level))
 }

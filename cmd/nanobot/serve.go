@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+)
+
+func newServe(std stdio) *cobra.Command {
+	var path string
+	cmd := &cobra.Command{
+		Use:   "serve [flags]",
+		Short: "Run the daemon: every enabled channel",
+		Long: `Serve answers on every enabled channel until it is told to end. SIGTERM lets running turns finish; SIGHUP reads the config
+again (access lists, the terminal section, queues and the log level) and keeps the last good one if there is a mistake in it.`,
+		Example: "  nanobot serve --config /etc/nanobot/mybot/config.json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), configPath(path), std)
+		},
+	}
+	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	_ = cmd.MarkFlagFilename("config", "json")
+	return cmd
+}
+
+func serve(ctx context.Context, path string, std stdio) (err error) {
+	if path == "" {
+		path = "config.json"
+	}
+	cfg, err := config.Load(path, os.Environ())
+	if err != nil {
+		return err
+	}
+	log, level := newDaemonLog(std.err, cfg.Log)
+	for _, w := range cfg.Warnings() {
+		log.Warn(w)
+	}
+	settings, err := newSettings(cfg, log)
+	if err != nil {
+		return err
+	}
+	open, err := openChannels(cfg, log)
+	if err != nil {
+		return statusError{exitConfig, err}
+	}
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends us at once
+	state, err := openStore(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeStore(state)) }()
+	g := gateway.New(gateway.Options{Channels: open, Store: state, MaxConcurrent: cfg.Gateway.MaxConcurrent, Settings: settings, Log: log})
+	defer onHangup(ctx, func() { reload(path, g, level, log) })()
+	log.Info("starting", zap.String("version", version), zap.String("config", cfg.File()), zap.Int("channels", len(open)))
+	err = g.Run(ctx, func() { log.Info("ready") })
+	log.Info("stopped", zap.Error(err))
+	return err
+}
+
+func closeStore(s store.Store) error {
+	if err := s.Close(); err != nil {
+		return fmt.Errorf("close state: %w", err)
+	}
+	return nil
+}
+
+// onHangup calls f at each SIGHUP until the function it returns is called.
+func onHangup(ctx context.Context, f func()) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			select {
+			case <-hangups:
+				f()
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
+		signal.Stop(hangups)
+	}
+}
+
+// reload reads the config again. A mistake in it changes nothing.
+func reload(path string, g *gateway.Gateway, level zap.AtomicLevel, log *zap.Logger) {
+	cfg, err := config.Load(path, os.Environ())
+	if err != nil {
+		log.Error("config not reloaded, the last good one stays", zap.Error(err))
+		return
+	}
+	settings, err := newSettings(cfg, log)
+	if err != nil {
+		log.Error("config not reloaded, the last good one stays", zap.Error(err))
+		return
+	}
+	level.SetLevel(parseLevel(cfg.Log.Level))
+	g.Reload(settings)
+	log.Info("config reloaded")
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway/gatewaytest"
+)
+
+// useTestNetwork gives the program a network on loopback, whose access list is Telegram's.
+func useTestNetwork(url string) {
+	networks["net"] = network{
+		enabled:   func(*config.Config) bool { return true },
+		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
+		open: func(*config.Config, *zap.Logger) (channels.Channel, error) {
+			return &gatewaytest.Channel{Name: "net", URL: url}, nil
+		},
+	}
+}
+
+// bot is the daemon with a network.
+type bot struct {
+	*program
+	net *gatewaytest.Network
+	cfg string
+}
+
+func startBot(t *testing.T, cfg string) *bot {
+	t.Helper()
+	b := &bot{net: gatewaytest.NewNetwork(), cfg: filepath.Join(t.TempDir(), "config.json")}
+	t.Cleanup(b.net.Close)
+	t.Setenv("TEST_NETWORK_URL", b.net.URL)
+	b.configure(t, cfg)
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	return b
+}
+
+func (b *bot) configure(t *testing.T, cfg string) {
+	t.Helper()
+	if err := os.WriteFile(b.cfg, []byte(cfg), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// await waits until a chat was shown a text.
+func (b *bot) await(chat, text string) gatewaytest.Call {
+	b.t.Helper()
+	var found gatewaytest.Call
+	calls, ok := b.net.Await(chat, 30*time.Second, func(calls []gatewaytest.Call) bool {
+		for _, c := range calls {
+			if strings.Contains(c.Text, text) {
+				found = c
+				return true
+			}
+		}
+		return false
+	})
+	if !ok {
+		b.t.Fatalf("chat %s was never shown %q, but %+v", chat, text, calls)
+	}
+	return found
+}
+
+// again runs the binary once more beside the daemon and returns what it printed.
+func (b *bot) again(args ...string) (string, error) {
+	cmd := exec.Command(os.Args[0], append(args, "--config", b.cfg)...)
+	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+const anybody = `, "channels": {"telegram": {"allowFrom": ["*"]}}}`
+
+func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
+	b := startBot(t, `{"terminal": {"command": "echo got {message}; touch up; while [ ! -e go ]; do sleep 0.01; done"}`+anybody)
+	b.net.Say("1", "7", "hello")
+	up := filepath.Join(filepath.Dir(b.cfg), "up")
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(up); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the agent was never started")
+		}
+	}
+	if out, err := b.again("serve"); err == nil || !strings.Contains(out, "another nanobot is running on this state") {
+		t.Errorf("a second daemon says %q, %v", out, err)
+	}
+	b.signal(syscall.SIGTERM)
+	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.status(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	b.await("1", "got hello")
+}
+
+func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
+	b := startBot(t, `{"terminal": {"command": "echo first"}`+anybody)
+	b.net.Say("1", "7", "hello")
+	b.await("1", "first")
+	b.configure(t, `{"terminal": {"comand": "echo broken"}`+anybody)
+	b.signal(syscall.SIGHUP)
+	b.net.Say("2", "7", "hello")
+	b.await("2", "first")
+	b.configure(t, `{"terminal": {"command": "echo second"}`+anybody)
+	b.signal(syscall.SIGHUP)
+	for i := range 200 { // until the reload has been noticed
+		chat := string(rune('a' + i%26))
+		b.net.Say(chat, "7", "hello")
+		if call := b.await(chat, ""); strings.Contains(call.Text, "second") {
+			return
+		}
+	}
+	t.Error("the new config never took effect")
+}
+
+func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
+	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"telegram": {"allowFrom": []}}}`)
+	b.net.Say("1", "7", "let me in")
+	text := b.await("1", "nanobot pair ").Text
+	_, code, _ := strings.Cut(text, "nanobot pair ")
+	code, _, _ = strings.Cut(code, "\n")
+	if out, err := b.again("pair", "--list"); err != nil || !strings.Contains(out, "net:7\twaits, code "+code) {
+		t.Errorf("list: %q, %v", out, err)
+	}
+	if out, err := b.again("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
+		t.Fatalf("pair: %q, %v", out, err)
+	}
+	b.net.Say("1", "7", "thanks")
+	b.await("1", "welcome")
+	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is not known") {
+		t.Errorf("the code worked twice: %q, %v", out, err)
+	}
+	if out, err := b.again("pair", "--revoke", "net:7"); err != nil || !strings.Contains(out, "shut out") {
+		t.Errorf("revoke: %q, %v", out, err)
+	}
+	b.net.Say("1", "7", "hello?")
+	calls, ok := b.net.Await("1", 30*time.Second, func(c []gatewaytest.Call) bool { return len(c) == 3 })
+	if !ok || !strings.Contains(calls[2].Text, "nanobot pair ") {
+		t.Errorf("after being shut out: %+v", calls)
+	}
+}
