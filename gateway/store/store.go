@@ -115,7 +115,8 @@ type Inbox interface {
 	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
 	// chat with a running item is passed over. It reports false when there is nothing to run.
 	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, and forgets its process and bubble; a chat with more pending items goes to the end of the line.
+	// Finish ends a running item as Done, Interrupted or Dead, and forgets its process and bubble; a chat with more pending items
+	// goes to the end of the line.
 	Finish(ctx context.Context, id int64, state State, out Outcome) error
 	// Restart makes a running, interrupted or done item pending again, ahead of the others of its chat. What a done item had sent
 	// does not count as said by an earlier attempt: who asks for a finished turn again wants to hear all of it again.
@@ -205,10 +206,10 @@ type Guest struct {
 // Access is who may talk to the bot beyond the configuration.
 type Access interface {
 	Allowed(ctx context.Context, channel, user string) (bool, error)
-	// Knock stores a fresh code for a user (the guest's own Code, or one made up), unless one younger than ttl is waiting, which is returned instead; fresh says which. When
-	// limit codes of a channel wait already it reports an empty code.
+	// Knock stores a fresh code for a user (the guest's own Code, or one made up), unless one younger than ttl is waiting, which is
+	// returned instead; fresh says which. When limit codes of a channel wait already, or the user is in, it reports an empty code.
 	Knock(ctx context.Context, g Guest, ttl time.Duration, limit int) (code string, fresh bool, err error)
-	// Accept lets in whom a code was made for within ttl, once.
+	// Accept lets in whom a code was made for within ttl, once. Case and space around the code do not matter.
 	Accept(ctx context.Context, code string, ttl time.Duration) (Guest, bool, error)
 	Guests(ctx context.Context) ([]Guest, error)
 	Revoke(ctx context.Context, channel, user string) (bool, error)

@@ -75,11 +75,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 
 // open connects, checks and migrates, and starts the writer.
 func (s *Store) open(ctx context.Context, path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := create(path); err != nil {
 		return err
 	}
 	// The writer's connection comes first: it makes the log that readers need.
@@ -106,6 +102,18 @@ func (s *Store) open(ctx context.Context, path string) error {
 		s.writer.run()
 	}()
 	return nil
+}
+
+// create makes the file, for its owner only, if it is not there, and its name durable with it.
+func create(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), syncFolder(filepath.Dir(path)))
 }
 
 // connector names the file and the settings that a connection begins with.

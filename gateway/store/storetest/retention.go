@@ -1,7 +1,7 @@
 package storetest
 
 import (
-	"fmt"
+	"strconv"
 	"time"
 
 	"nanobot/channels"
@@ -19,7 +19,7 @@ var retentionTests = []test{
 	}},
 	{"at most so many finished items stay, the newest", func(b *bench) {
 		for i := range 5 {
-			b.done(b.running(ann, fmt.Sprint(i)).ID)
+			b.done(b.running(ann, strconv.Itoa(i)).ID)
 		}
 		b.must(b.Prune(ctx, store.Retention{Count: 2}))
 		b.equal("what is left", b.ids(ann), "[4 3]")
@@ -76,6 +76,18 @@ var retentionTests = []test{
 		b.must(err)
 		b.equal("how many are left", len(got), 0)
 	}},
+	{"settled parcels go before the item they answered, if that is done", func(b *bench) {
+		item := b.running(ann, "1")
+		p, _ := b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a"), Claim: true})
+		b.settle(p.ID, store.Failed)
+		b.pass(time.Hour)
+		b.done(item.ID)
+		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))
+		got, err := b.Undelivered(ctx, ann, 9)
+		b.must(err)
+		b.equal("how many are left", len(got), 0)
+		b.equal("the items", b.ids(ann), "[1]")
+	}},
 	{"what an unfinished or interrupted item has sent is kept for its rerun", func(b *bench) {
 		for _, end := range []store.State{store.Running, store.Interrupted} {
 			chat := channels.Chat{Channel: "net", ID: string(end)}
@@ -118,7 +130,7 @@ var retentionTests = []test{
 	{"a long past is pruned whole", func(b *bench) {
 		const n = 1200
 		for i := range n {
-			b.receive(store.Arrival{In: incoming(ann, fmt.Sprint(i)), Settle: true})
+			b.receive(store.Arrival{In: incoming(ann, strconv.Itoa(i)), Settle: true})
 		}
 		b.pass(time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))

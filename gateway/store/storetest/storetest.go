@@ -23,10 +23,23 @@ func Run(t *testing.T, open Open) {
 		name  string
 		tests []test
 	}{
-		{"receive", receiveTests}, {"claim", claimTests}, {"finish", finishTests}, {"restart", restartTests}, {"cancel", cancelTests},
-		{"notes", noteTests}, {"enqueue", enqueueTests}, {"next parcel", parcelTests}, {"settle", settleTests}, {"rerun", rerunTests},
-		{"transcripts", transcriptTests}, {"access", accessTests}, {"questions", questionTests}, {"spool", spoolTests},
-		{"retention", retentionTests}, {"together", concurrencyTests}, {"lifetime", lifetimeTests},
+		{"receive", receiveTests},
+		{"claim", claimTests},
+		{"finish", finishTests},
+		{"restart", restartTests},
+		{"cancel", cancelTests},
+		{"notes", noteTests},
+		{"enqueue", enqueueTests},
+		{"next parcel", parcelTests},
+		{"settle", settleTests},
+		{"rerun", rerunTests},
+		{"transcripts", transcriptTests},
+		{"access", accessTests},
+		{"questions", questionTests},
+		{"spool", spoolTests},
+		{"retention", retentionTests},
+		{"together", concurrencyTests},
+		{"lifetime", lifetimeTests},
 	} {
 		t.Run(theme.name, func(t *testing.T) {
 			for _, c := range theme.tests {

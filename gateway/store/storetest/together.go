@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -32,9 +33,9 @@ var concurrencyTests = []test{
 		const each = 10
 		var fresh atomic.Int64
 		b.together(func(n int) error {
-			chat := channels.Chat{Channel: "net", ID: fmt.Sprint(n / 2)} // two offer the same messages
+			chat := channels.Chat{Channel: "net", ID: strconv.Itoa(n / 2)} // two offer the same messages
 			for i := range each {
-				_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(chat, fmt.Sprint(i)), Cursor: "c"})
+				_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
 				if err != nil {
 					return err
 				}
@@ -51,7 +52,7 @@ var concurrencyTests = []test{
 	{"of many who would run a chat's messages at once only one may", func(b *bench) {
 		var claimed atomic.Int64
 		b.together(func(n int) error {
-			_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(ann, fmt.Sprint(n)), Claim: true})
+			_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(ann, strconv.Itoa(n)), Claim: true})
 			if verdict == store.Claimed {
 				claimed.Add(1)
 			}
@@ -64,7 +65,7 @@ var concurrencyTests = []test{
 		const chats, each = 8, 12
 		for i := range each {
 			for c := range chats {
-				b.queue(channels.Chat{Channel: "net", ID: fmt.Sprint(c)}, fmt.Sprintf("%03d", i))
+				b.queue(channels.Chat{Channel: "net", ID: strconv.Itoa(c)}, fmt.Sprintf("%03d", i))
 			}
 		}
 		var mu sync.Mutex
@@ -85,7 +86,7 @@ var concurrencyTests = []test{
 			mu.Unlock()
 			return b.Finish(ctx, i.ID, store.Done, store.Outcome{})
 		}
-		var left atomic.Int64
+		var left, vain atomic.Int64
 		left.Store(chats * each)
 		b.together(func(int) error {
 			for left.Load() > 0 {
@@ -94,6 +95,9 @@ var concurrencyTests = []test{
 					return err
 				}
 				if !found {
+					if vain.Add(1) > 1_000_000 {
+						return fmt.Errorf("%d items never come up", left.Load())
+					}
 					continue
 				}
 				if err := errors.Join(begin(item), end(item)); err != nil {
@@ -159,7 +163,7 @@ var concurrencyTests = []test{
 				}
 				return nil
 			}
-			_, _, err := b.Receive(ctx, store.Arrival{In: incoming(ann, fmt.Sprint(n))})
+			_, _, err := b.Receive(ctx, store.Arrival{In: incoming(ann, strconv.Itoa(n))})
 			return err
 		})
 		b.equal("how many were refused", wrong.Load(), crowd/2)
@@ -171,7 +175,7 @@ var concurrencyTests = []test{
 			hurried, end := context.WithCancel(ctx)
 			var wg sync.WaitGroup
 			wg.Go(end)
-			_, _, err := b.Receive(hurried, store.Arrival{In: incoming(ann, fmt.Sprint(n))})
+			_, _, err := b.Receive(hurried, store.Arrival{In: incoming(ann, strconv.Itoa(n))})
 			wg.Wait()
 			if err == nil {
 				stored.Add(1)
