@@ -25,9 +25,9 @@ type bubble struct {
 	editor channels.Editor // nil: progress is sent as messages
 
 	wake chan struct{}
+	id   string // on the network
 	mu   sync.Mutex
 	text string
-	id   string // on the network
 }
 
 func newBubble(t *turn) *bubble {
@@ -53,11 +53,13 @@ func (b *bubble) show(text string) bool {
 	return true
 }
 
-// run keeps the bubble up to date until the turn ends.
+// run keeps the bubble up to date until the turn ends, then takes it away. Nobody waits for it: a network that hangs must not hold up
+// the chat.
 func (b *bubble) run() {
 	if b.editor == nil {
 		return
 	}
+	defer b.remove()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
 	shown := ""
@@ -102,7 +104,8 @@ func (b *bubble) put(text string) {
 	if err != nil || len(parts) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.t.ctx, sendTimeout)
+	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
+	ctx, cancel := context.WithTimeout(b.t.g.senders.ctx, sendTimeout)
 	defer cancel()
 	if b.id != "" {
 		if err := b.editor.Edit(ctx, b.id, parts[0]); err != nil {
@@ -115,27 +118,19 @@ func (b *bubble) put(text string) {
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		return
 	}
-	b.mu.Lock()
 	b.id = receipt.ID
-	b.mu.Unlock()
 	if err := b.t.g.o.Store.SetBubble(context.WithoutCancel(ctx), b.t.item.ID, receipt.ID); err != nil {
 		b.t.log.Warn("progress bubble not noted", zap.Error(err))
 	}
 }
 
-// remove takes the bubble away.
-func (b *bubble) remove(ctx context.Context) {
-	b.mu.Lock()
-	id := b.id
-	b.mu.Unlock()
-	if b.editor == nil || id == "" {
+func (b *bubble) remove() {
+	if b.id == "" {
 		return
 	}
-	b.t.g.senders.background(func() {
-		ctx, cancel := context.WithTimeout(ctx, sendTimeout)
-		defer cancel()
-		if err := b.editor.Remove(ctx, b.t.item.In.Chat, id); err != nil {
-			b.t.log.Warn("progress bubble not removed", zap.Error(err))
-		}
-	})
+	ctx, cancel := context.WithTimeout(b.t.g.senders.ctx, sendTimeout)
+	defer cancel()
+	if err := b.editor.Remove(ctx, b.t.item.In.Chat, b.id); err != nil {
+		b.t.log.Warn("progress bubble not removed", zap.Error(err))
+	}
 }

@@ -27,6 +27,7 @@ func Commands() []channels.Command { return slices.Clone(menu) }
 // command is something the gateway does itself instead of the agent.
 type command struct {
 	button bool // reached by a button only
+	stops  bool // ends the turn that runs
 	do     func(c call) (answer string, err error)
 }
 
@@ -42,7 +43,7 @@ type call struct {
 var commands = map[string]command{
 	"/start":  {do: call.start},
 	"/help":   {do: call.help},
-	"/stop":   {do: call.stop},
+	"/stop":   {do: call.stop, stops: true},
 	"/status": {do: call.status},
 	"/new":    {do: call.afresh},
 	"/retry":  {do: call.retry},

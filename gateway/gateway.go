@@ -40,6 +40,9 @@ type Options struct {
 	MaxConcurrent int
 	Settings      Settings
 	Log           *zap.Logger
+	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it. 0 is ten seconds, which is
+	// longer than an agent that ignores SIGTERM takes to be killed.
+	AbandonAfter time.Duration
 }
 
 // Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it
@@ -67,6 +70,9 @@ var errShutdown = errors.New("the gateway shuts down")
 
 // New returns a gateway. Run does the work.
 func New(o Options) *Gateway {
+	if o.AbandonAfter == 0 {
+		o.AbandonAfter = 10 * time.Second
+	}
 	g := &Gateway{
 		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1),
 		active: map[channels.Chat]*turn{},
@@ -164,6 +170,7 @@ var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
 func (g *Gateway) prune(ctx context.Context) error {
 	for sleep(ctx, time.Hour) {
+		g.refused.Clear() // strangers are logged once an hour at most, and remembered no longer
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}

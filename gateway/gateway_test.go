@@ -116,6 +116,7 @@ func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
 	r.awaitText("1", "Stopped.")
 	r.net.Say("1", "u", "again")
 	r.awaitText("1", "free")
+	r.awaitIdle("1")
 	r.net.Say("1", "u", "/stop")
 	r.awaitText("1", "Nothing is running.")
 }
@@ -245,12 +246,14 @@ func TestCommandsAnswer(t *testing.T) {
 	r := newRig(t, echo).start()
 	r.net.Say("1", "u", "hello")
 	r.awaitText("1", "you said hello")
+	r.awaitIdle("1")
 	for text, want := range map[string]string{
 		"/start": "Hello!", "/help": "/status: ", "/whoami": "user id: u\nchat: net:1", "/new": "A fresh start", "/status": "Nothing is running.\nWaiting: 0\nLast turns:\n- done",
 		"/unknown to us": "you said /unknown to us",
 	} {
 		r.net.Say("1", "u", text)
 		r.awaitText("1", want)
+		r.awaitIdle("1")
 	}
 	r.net.Say("2", "u", "/retry")
 	r.awaitText("2", "nothing to try again")
@@ -260,6 +263,7 @@ func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 	r := newRig(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
 	r.net.Say("1", "u", "hello")
 	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+	r.awaitIdle("1")
 	r.net.Say("1", "u", "/retry")
 	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 }); !ok {
 		t.Fatal("it did not run again")
@@ -273,6 +277,7 @@ func TestHistoryIsHandedToTheAgent(t *testing.T) {
 	for i := range 4 {
 		r.net.Say("1", "u", fmt.Sprint("q", i))
 		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		r.awaitIdle("1")
 	}
 	b, _ := os.ReadFile(filepath.Join(r.dir, "env"))
 	if !strings.Contains(string(b), `"history":[{"role":"user","text":"q`) || strings.Contains(string(b), `"text":"q0"`) || !strings.Contains(string(b), `"role":"agent","text":"answer"`) {

@@ -57,7 +57,9 @@ func (g *Gateway) begin(item store.Item) {
 	g.turns.Go(func() {
 		t.run()
 		g.mu.Lock()
-		delete(g.active, item.In.Chat)
+		if g.active[item.In.Chat] == t { // the chat's next turn may have begun already
+			delete(g.active, item.In.Chat)
+		}
 		g.mu.Unlock()
 		<-g.slots
 		g.poke()
@@ -68,5 +70,8 @@ func (g *Gateway) begin(item store.Item) {
 func (g *Gateway) running(chat channels.Chat) *turn {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.active[chat]
+	if t := g.active[chat]; t != nil && !t.over.Load() {
+		return t
+	}
+	return nil
 }

@@ -66,10 +66,14 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 			}
 		})
 	}
-	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts {
+	stopped, err := g.wasStopped(ctx, item)
+	if err != nil {
+		return err
+	}
+	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts && !stopped {
 		return g.o.Store.Restart(ctx, item.ID)
 	}
-	if ok {
+	if ok && !stopped {
 		report := channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
 			Text:    "I was restarted while working on this. /retry runs it again.",
@@ -84,4 +88,18 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 	}
 	out := store.Outcome{Status: string(terminal.Stopped)}
 	return g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
+}
+
+// wasStopped reports whether the user had said /stop to a turn before the gateway died: the command is on disk before it is obeyed.
+func (g *Gateway) wasStopped(ctx context.Context, item store.Item) (bool, error) {
+	later, err := g.o.Store.Recent(ctx, item.In.Chat, 100)
+	if err != nil {
+		return false, err
+	}
+	for _, l := range later {
+		if c, _, ok := parseCommand(l.In); ok && c.stops && l.ID > item.ID && l.Received.After(item.Started) {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,7 +35,11 @@ type rig struct {
 	terminal config.Terminal
 	settings gateway.Settings
 	slots    int
-	logs     *observer.ObservedLogs
+	protocol terminal.Protocol
+	wrap     func(*gatewaytest.Channel) channels.Channel // nil: as it is
+
+	abandonAfter time.Duration
+	logs         *observer.ObservedLogs
 
 	gw     *gateway.Gateway
 	store  store.Store
@@ -46,7 +51,7 @@ type rig struct {
 // newRig returns a rig whose agent is a shell script. start begins to run it.
 func newRig(t *testing.T, script string) *rig {
 	t.Helper()
-	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, terminal: config.Default().Terminal}
+	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
 	r.terminal.Command, r.terminal.Protocol = script, "rich"
 	r.settings = gateway.Settings{
 		Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
@@ -62,7 +67,7 @@ func (r *rig) start() *rig {
 	r.logs = logs
 	log := zap.New(core)
 	var err error
-	r.settings.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: log})
+	r.settings.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: r.protocol, Environ: os.Environ(), Log: log})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -70,9 +75,13 @@ func (r *rig) start() *rig {
 		r.t.Fatal(err)
 	}
 	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
-	ch := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}
+	inner := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}
+	var ch channels.Channel = inner
+	if r.wrap != nil {
+		ch = r.wrap(inner)
+	}
 	r.gw = gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log,
+		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel
@@ -139,7 +148,7 @@ func (r *rig) awaitText(chat, part string) gatewaytest.Call {
 		return false
 	})
 	if !ok {
-		r.t.Fatalf("chat %s was never shown %q, but %q", chat, part, texts(calls))
+		r.t.Fatalf("chat %s was never shown %q, but %q; logged %v", chat, part, texts(calls), r.logs.All())
 	}
 	return found
 }
@@ -153,6 +162,21 @@ func (r *rig) awaitFile(name string) {
 		}
 		if time.Now().After(deadline) {
 			r.t.Fatalf("%s was never made", name)
+		}
+	}
+}
+
+// awaitIdle waits until no turn of a chat is running.
+func (r *rig) awaitIdle(chat string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		items, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
+		busy := slices.ContainsFunc(items, func(i store.Item) bool { return i.State == store.Running })
+		if err == nil && !busy {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("chat %s is still busy: %v", chat, err)
 		}
 	}
 }

@@ -144,6 +144,9 @@ func (s *senders) next(chat channels.Chat, first *store.Parcel) (store.Parcel, b
 		switch {
 		case err == nil && (ok || p.NotBefore.IsZero()), s.ctx.Err() != nil:
 			return p, ok && err == nil
+		case err == nil && time.Until(p.NotBefore) > giveUp: // set by a clock that was wrong
+			s.settle(p, store.Pending, "", p.Err, time.Time{})
+			continue
 		case err == nil: // its time has not come
 			wait = time.Until(p.NotBefore)
 		default:
@@ -209,7 +212,7 @@ func (s *senders) settle(p store.Parcel, state store.State, receipt, reason stri
 	ctx := context.WithoutCancel(s.ctx)
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore)
-		if err == nil {
+		if err == nil || errors.Is(err, store.ErrState) { // settled already
 			return
 		}
 		s.g.o.Log.Error("send not recorded, will retry", zap.Int64("id", p.ID), zap.Error(err))

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -22,10 +23,6 @@ var (
 	errInterrupted = errors.New("interrupted by a new message")
 )
 
-// abandonAfter is how long a turn that was told to stop may take before its chat goes on without it. It is longer than an agent that
-// ignores SIGTERM takes to be killed.
-const abandonAfter = 10 * time.Second
-
 // turn is one item worked on by the agent.
 type turn struct {
 	g     *Gateway
@@ -40,6 +37,7 @@ type turn struct {
 	inject injections
 	bubble *bubble
 
+	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
 	place int
 	gone  bool // the chat goes on without this turn: nothing it says is taken any more
@@ -70,9 +68,8 @@ func (t *turn) run() {
 		err error
 	}
 	ended := make(chan end, 1)
-	var watch sync.WaitGroup
-	watch.Go(t.typing)
-	watch.Go(t.bubble.run)
+	t.g.senders.background(t.typing)
+	t.g.senders.background(t.bubble.run)
 	go func() {
 		out, err := t.work()
 		ended <- end{out, err}
@@ -80,23 +77,25 @@ func (t *turn) run() {
 	var e end
 	select {
 	case e = <-ended:
-	case <-t.abandoned():
-		t.mu.Lock()
-		t.gone = true
-		t.mu.Unlock()
-		t.log.Error("turn does not end, the chat goes on without it")
-		e = end{terminal.Outcome{Status: terminal.Stopped}, nil}
+	case <-t.ctx.Done():
+		select {
+		case e = <-ended:
+		case <-time.After(t.g.o.AbandonAfter):
+			t.abandon()
+			e.out.Status = terminal.Stopped
+		}
 	}
+	t.over.Store(true)
 	t.cancel(nil)
-	watch.Wait()
 	t.finish(e.out, e.err)
 }
 
-// abandoned is closed when the turn was told to stop and its time for that is up.
-func (t *turn) abandoned() <-chan struct{} {
-	late := make(chan struct{})
-	context.AfterFunc(t.ctx, func() { time.AfterFunc(abandonAfter, func() { close(late) }) })
-	return late
+// abandon lets the chat go on without a turn that was told to stop and does not.
+func (t *turn) abandon() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.gone = true
+	t.log.Error("turn does not end, the chat goes on without it")
 }
 
 // work runs the agent. A panic is this turn's failure and nobody else's.
@@ -173,7 +172,6 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 		t.log.Warn("turn cut off by shutdown", took)
 		return // it stays running on disk, for the next start to find
 	}
-	t.bubble.remove(ctx)
 	t.requeue(ctx, out.Unread)
 	if err != nil {
 		t.log.Error("turn broke", took, zap.Error(err))
@@ -191,7 +189,7 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal}
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o)
-		if err == nil {
+		if err == nil || errors.Is(err, store.ErrState) { // ended already
 			return
 		}
 		t.log.Error("end of turn not recorded, will retry", zap.Error(err))

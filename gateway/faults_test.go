@@ -1,0 +1,150 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// protocolFunc is a protocol of one function.
+type protocolFunc func(context.Context, terminal.Turn) (terminal.Outcome, error)
+
+func (f protocolFunc) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	return f(ctx, t)
+}
+
+func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
+	r := newRig(t, "echo free")
+	stuck := make(chan struct{})
+	var first atomic.Bool
+	r.abandonAfter = 50 * time.Millisecond
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		if !first.CompareAndSwap(false, true) {
+			return rich.Protocol{}.Turn(ctx, tn)
+		}
+		<-stuck // deaf to its context
+		return terminal.Outcome{}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
+	})
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.net.Say("1", "u", "waits")
+	r.awaitText("1", "Queued")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "dropped")
+	r.net.Say("1", "u", "again")
+	r.awaitText("1", "free")
+	close(stuck)
+	r.stop()
+	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "too late") {
+		t.Errorf("a turn that was left behind still spoke: %s", got)
+	}
+}
+
+func TestAPanicIsOneTurnsFailure(t *testing.T) {
+	r := newRig(t, echo)
+	var first atomic.Bool
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		if first.CompareAndSwap(false, true) {
+			panic("boom")
+		}
+		return rich.Protocol{}.Turn(ctx, tn)
+	})
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.expect("1", "Sorry, the agent could not be run. The operator can see in the log why.")
+	r.net.Say("1", "u", "two")
+	r.awaitText("1", "you said two")
+}
+
+// shaky is a channel that fails a few times before it runs.
+type shaky struct {
+	*gatewaytest.Channel
+	fails atomic.Int32
+}
+
+func (s *shaky) Run(ctx context.Context, receive channels.Receive) error {
+	if s.fails.Add(-1) >= 0 {
+		if s.fails.Load()%2 == 0 {
+			panic("no network")
+		}
+		return errors.New("no network")
+	}
+	return s.Channel.Run(ctx, receive)
+}
+
+func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
+	r := newRig(t, echo)
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
+		s := &shaky{Channel: c}
+		s.fails.Store(2)
+		return s
+	}
+	r.start()
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+	if n := r.logs.FilterMessage("channel failed, will retry").Len(); n != 2 {
+		t.Errorf("logged %d times", n)
+	}
+}
+
+func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.OnCrash = "retry"
+	s, err := openStore(t, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a gateway leaves that dies right after it took a /stop.
+	chat := channels.Chat{Channel: "net", ID: "1"}
+	item, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.net.Say("1", "u", "first") // m1 and m2 were seen already
+	r.net.Say("1", "u", "second")
+	r.net.Say("1", "u", "third")
+	r.awaitText("1", "you said third")
+	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "work") || strings.Contains(got, "restarted") {
+		t.Errorf("got %s", got)
+	}
+	if after, _, _ := r.store.Item(t.Context(), item.ID); after.State != store.Interrupted {
+		t.Errorf("the item is %s", after.State)
+	}
+}
+
+func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
+	r := newRig(t, echo)
+	s, err := openStore(t, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := channels.Chat{Channel: "net", ID: "1"}
+	p, _, err := s.Enqueue(t.Context(), store.Letter{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Settle(t.Context(), p.ID, store.Pending, "", "429", time.Now().AddDate(10, 0, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.expect("1", "late")
+}
