@@ -101,7 +101,15 @@ type Arrival struct {
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
+	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart and StartAfresh as the
+	// methods of that name do, and Reply is the first answer to a question (of which Answered reports whether it was).
+	Restart     int64
+	StartAfresh bool
+	Reply       *Reply
 }
+
+// Reply is what somebody answers to the question with an id.
+type Reply struct{ Question, Text, By string }
 
 // Inbox is what was received.
 type Inbox interface {

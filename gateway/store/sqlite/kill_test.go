@@ -46,7 +46,7 @@ func turn(s *sqlite.Store, chat, message string) error {
 	if verdict != store.Claimed {
 		return fmt.Errorf("verdict %d on %s", verdict, message)
 	}
-	_, _ = os.Stdout.WriteString(fmt.Sprintln("received", item.ID, chat, message))
+	fmt.Println("received", item.ID, chat, message)
 	p, sending, err := s.Enqueue(ctx, store.Letter{
 		Item: item.ID, Place: 1, Parts: []channels.Outgoing{{Chat: c, Text: message}},
 		Entry: &store.Entry{Role: "agent", Text: message}, Claim: true,
@@ -57,15 +57,15 @@ func turn(s *sqlite.Store, chat, message string) error {
 	if !sending {
 		return fmt.Errorf("letter of %s is not sending", message)
 	}
-	_, _ = os.Stdout.WriteString(fmt.Sprintln("enqueued", item.ID, chat, p.ID))
+	fmt.Println("enqueued", item.ID, chat, p.ID)
 	if err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
 		return err
 	}
-	_, _ = os.Stdout.WriteString(fmt.Sprintln("sent", item.ID, chat, p.ID))
+	fmt.Println("sent", item.ID, chat, p.ID)
 	if err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
 		return err
 	}
-	_, _ = os.Stdout.WriteString(fmt.Sprintln("finished", item.ID, chat, message))
+	fmt.Println("finished", item.ID, chat, message)
 	return nil
 }
 
