@@ -97,19 +97,16 @@ func (g *Gateway) answer(ctx context.Context, in channels.Incoming) (bool, error
 	if !ok {
 		return false, nil
 	}
-	_, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true})
-	if err != nil {
+	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
+	if _, _, err = g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true, Reply: reply}); err != nil {
 		return false, fmt.Errorf("store answer: %w", err)
 	}
-	if verdict == store.Duplicate {
-		return true, nil
+	// Somebody else may have been first.
+	if q, _, err = g.o.Store.Question(ctx, q.ID); err != nil {
+		return true, fmt.Errorf("read answer: %w", err)
 	}
-	first, err := g.o.Store.Answer(ctx, q.ID, text, in.User.ID)
-	if err != nil {
-		return true, fmt.Errorf("store answer: %w", err)
-	}
-	if first {
-		g.answers.tell(q.ID, text)
+	if q.Answer != nil {
+		g.answers.tell(q.ID, *q.Answer)
 	}
 	return true, nil
 }

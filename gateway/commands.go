@@ -37,6 +37,8 @@ type call struct {
 	ctx  context.Context
 	in   channels.Incoming
 	args string
+	// arrival is what will be stored of the command. What it is to change on disk belongs there, so that it happens once, with it.
+	arrival *store.Arrival
 }
 
 // commands are all there are; everything else, slash or not, goes to the agent.
@@ -52,21 +54,27 @@ var commands = map[string]command{
 	"/again":  {button: true, do: call.again},
 }
 
-// obey carries out a command once. It is noted before it is done, so that a redelivered /stop does not stop the next turn.
+// obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
+// repeats it. Only /stop is noted before it is done, so that when it is redelivered it does not stop the next turn.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
-	_, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true})
+	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
+	if !c.stops {
+		answer, err := c.do(call{g, ctx, in, args, &arrival})
+		if err != nil {
+			return err
+		}
+		return g.conclude(ctx, arrival, answer)
+	}
+	_, verdict, err := g.o.Store.Receive(ctx, arrival)
 	if err != nil {
 		return fmt.Errorf("store command: %w", err)
 	}
 	if verdict == store.Duplicate {
 		return nil
 	}
-	answer, err := c.do(call{g, ctx, in, args})
-	if err != nil {
+	answer, err := c.do(call{g, ctx, in, args, &arrival})
+	if err != nil || answer == "" {
 		return err
-	}
-	if answer == "" {
-		return nil
 	}
 	return g.note(ctx, in, answer)
 }
@@ -103,9 +111,7 @@ func (c call) stop() (string, error) {
 }
 
 func (c call) afresh() (string, error) {
-	if err := c.o.Store.StartAfresh(c.ctx, c.in.Chat); err != nil {
-		return "", fmt.Errorf("start afresh: %w", err)
-	}
+	c.arrival.StartAfresh = true
 	return "A fresh start: the agent is not told of what was said before.", nil
 }
 
@@ -124,7 +130,8 @@ func (c call) retry() (string, error) {
 	}
 	for _, item := range items {
 		if !item.Started.IsZero() {
-			return c.restart(item.ID)
+			c.arrival.Restart = item.ID
+			return "", nil
 		}
 	}
 	return "There is nothing to try again.", nil
@@ -143,14 +150,7 @@ func (c call) again() (string, error) {
 	if !ok || item.In.Chat != c.in.Chat || item.State == store.Running || item.State == store.Pending {
 		return "", nil
 	}
-	return c.restart(id)
-}
-
-func (c call) restart(id int64) (string, error) {
-	if err := c.o.Store.Restart(c.ctx, id); err != nil {
-		return "", fmt.Errorf("run message again: %w", err)
-	}
-	c.poke()
+	c.arrival.Restart = id
 	return "", nil
 }
 

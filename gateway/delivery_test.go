@@ -190,3 +190,38 @@ func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 		t.Errorf("got %s", b)
 	}
 }
+
+func TestAQuestionSurvivesARestart(t *testing.T) {
+	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
+	r.terminal.Interactive = true
+	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
+	r.start()
+	r.net.Say("1", "u", "work")
+	question := r.awaitText("1", "Go on?")
+	r.stop()
+	r.net.Press("1", "u", question.Buttons[0]) // while nobody listens
+	r.start()
+	r.expect("1", "Go on?\n1. Yes\n2. No", "done") // asked once, answered once
+	b, _ := os.ReadFile(filepath.Join(r.dir, "answer"))
+	if !strings.Contains(string(b), `"text":"Yes"`) {
+		t.Errorf("the agent got %s", b)
+	}
+	r.net.Press("1", "u", question.Buttons[1]) // too late, and harmless
+	r.net.Say("1", "u", "/status")
+	r.awaitText("1", "Nothing is running.")
+}
+
+func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
+	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; touch asked; exec sleep 300`)
+	r.terminal.Interactive, r.terminal.Timeout = true, 1
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitText("1", "Timed out after 1 s.")
+	r.awaitIdle("1")
+	r.terminal.Timeout = 60
+	r.net.Say("1", "u", "hello?") // is no answer any more, but a message of its own
+	r.awaitText("1", "Anybody?")
+	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Anybody?") == 2 }); !ok {
+		t.Errorf("got %q", texts(r.net.Sent("1")))
+	}
+}

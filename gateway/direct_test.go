@@ -19,7 +19,12 @@ import (
 	"nanobot/terminal/rich"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if spec := os.Getenv(daemonVariable); spec != "" {
+		os.Exit(daemon(spec))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // wall is a network that shows each message as it is sent, cut into pieces of ten runes.
 type wall struct {

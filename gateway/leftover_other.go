@@ -7,4 +7,4 @@ import "nanobot/gateway/store"
 // startTime is not known here, so that no process is ever taken for another.
 func startTime(int) string { return "" }
 
-func killLeftover(store.Process) {}
+func killLeftover(store.Item) {}

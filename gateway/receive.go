@@ -32,7 +32,12 @@ func (g *Gateway) receive(ctx context.Context, in channels.Incoming) error {
 
 // settle stores a message that needs no turn, with what is said to it, if anything.
 func (g *Gateway) settle(ctx context.Context, in channels.Incoming, text string) error {
-	a := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
+	return g.conclude(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true}, text)
+}
+
+// conclude is settle for a message that asks for something to be changed.
+func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) error {
+	in := a.In
 	if text != "" {
 		parts, err := g.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
 		if err != nil {
@@ -46,6 +51,9 @@ func (g *Gateway) settle(ctx context.Context, in channels.Incoming, text string)
 	}
 	if verdict == store.Settled && text != "" {
 		g.senders.serve(in.Chat, nil)
+	}
+	if a.Restart != 0 {
+		g.poke()
 	}
 	return nil
 }

@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -23,7 +25,7 @@ func (g *Gateway) recover(ctx context.Context) error {
 		return err
 	}
 	for _, item := range items {
-		killLeftover(item.Process)
+		killLeftover(item)
 	}
 	parcels, err := g.o.Store.InFlight(ctx)
 	if err != nil {
@@ -40,6 +42,15 @@ func (g *Gateway) recover(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// runVariable leads the name of a turn in the environment of its agent, by which leftovers are known.
+const runVariable = "NANOBOT_RUN="
+
+// runName names an item's turns for ever, also among those of other gateways on this machine.
+func runName(item store.Item) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", item.ID, item.In.Chat, item.In.ID, item.Received.UnixMicro()))
+	return hex.EncodeToString(sum[:16])
 }
 
 // resolve decides about a send that was in flight. Where repeating is safe it is repeated; otherwise the settings say which way to err.
@@ -79,7 +90,7 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 			Text:    "I was restarted while working on this. /retry runs it again.",
 			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", item.ID)}},
 		}
-		if err := g.say(ctx, ch, report, letter{item: &item}); err != nil {
+		if err := g.say(ctx, ch, report, letter{item: &item, place: reportPlace + item.Attempt}); err != nil {
 			return err
 		}
 	}

@@ -17,6 +17,9 @@ type letter struct {
 	place int // among the messages of a turn; 0 for what is no part of the agent's answer
 }
 
+// reportPlace and those behind it are for the gateway's own words about a turn that must not be said twice, one for each attempt.
+const reportPlace = 1 << 30
+
 // say puts a message into the outbox, cut into network calls, its files copied. When it returns nil the message will arrive, whatever
 // happens to us or to the agent's files.
 func (g *Gateway) say(ctx context.Context, ch channels.Channel, m channels.Message, l letter) error {
@@ -37,7 +40,7 @@ func (g *Gateway) say(ctx context.Context, ch channels.Channel, m channels.Messa
 	if l.item != nil {
 		out.Item = l.item.ID
 	}
-	if l.place > 0 && m.Kind != channels.Progress {
+	if l.place > 0 && l.place < reportPlace && m.Kind != channels.Progress {
 		out.Entry = &store.Entry{Role: "agent", Text: m.Text, Item: out.Item}
 		for _, f := range m.Media {
 			out.Entry.Media = append(out.Entry.Media, f.Name)

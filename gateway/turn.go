@@ -107,7 +107,7 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 	}()
 	req := request(t.item.In, strconv.FormatInt(t.item.ID, 10))
 	req.Attempt = t.item.Attempt
-	req.OnLaunch = t.launched
+	req.OnLaunch, req.Env = t.launched, []string{runVariable + runName(t.item)}
 	req.Ask = t.ask
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
@@ -134,15 +134,12 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 	return out, nil
 }
 
-// launched notes the agent's process, so that a later gateway can kill what this one leaves behind. It does not hold up the turn: if
-// we die before it is noted, the kernel kills the process.
+// launched notes the agent's process, so that a later gateway can kill what this one leaves behind. The kernel kills only the agent
+// itself when we die, and not what it started.
 func (t *turn) launched(pid int) {
-	p := store.Process{Pid: pid, Start: startTime(pid)}
-	t.g.senders.background(func() {
-		if err := t.g.o.Store.SetProcess(context.WithoutCancel(t.ctx), t.item.ID, p); err != nil {
-			t.log.Warn("agent's process not noted", zap.Error(err))
-		}
-	})
+	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: startTime(pid)}); err != nil {
+		t.log.Warn("agent's process not noted", zap.Error(err))
+	}
 }
 
 // emit takes what the agent says. It works after the turn was told to stop, since what was printed is still delivered, but not when the

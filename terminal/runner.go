@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +44,8 @@ type Request struct {
 	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
 	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts.
 	Inject <-chan Injection
+	// Env is added to the agent's environment.
+	Env []string
 	// OnLaunch, if not nil, is called once for each process that is started, before anything is read from it.
 	OnLaunch func(pid int)
 }
@@ -83,7 +86,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if !cfg.On() {
 		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: "This bot is switched off at the moment."})
 	}
-	userDir, err := makeUserDir(r.o.Workspace, req.ChatID)
+	userDir, err := UserDir(r.o.Workspace, req.ChatID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -159,7 +162,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 		dir = t.o.Workspace
 	}
 	agent, err := launch(ctx, process.Options{
-		Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: t.env, Input: in.First, KeepInput: in.Keep,
+		Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: slices.Concat(t.env, t.req.Env), Input: in.First, KeepInput: in.Keep,
 	})
 	if err == nil && t.req.OnLaunch != nil {
 		t.req.OnLaunch(agent.Pid())

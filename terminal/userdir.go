@@ -12,8 +12,8 @@ import (
 // maxName keeps a folder's name under the 255 bytes that file systems allow.
 const maxName = 200
 
-// makeUserDir creates {workspace}/users/{chat id} and returns it.
-func makeUserDir(workspace, chatID string) (string, error) {
+// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it.
+func UserDir(workspace, chatID string) (string, error) {
 	dir := filepath.Join(workspace, "users", dirName(chatID))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", fmt.Errorf("make user folder: %w", err)

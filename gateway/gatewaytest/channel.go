@@ -21,6 +21,8 @@ type Channel struct {
 	Idempotent bool
 	// Client is http.DefaultClient when nil.
 	Client *http.Client
+	// Sender numbers the daemon that sends, for a network that outlives it.
+	Sender int
 	cursor int
 }
 
@@ -89,13 +91,14 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
+	call.Sender = c.Sender
 	var receipt struct{ ID string }
 	err = c.call(ctx, http.MethodPost, "/send", call, &receipt)
 	return channels.Receipt{ID: receipt.ID}, err
 }
 
 func callOf(o channels.Outgoing) (Call, error) {
-	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat}
+	call := Call{Chat: o.Chat.ID, Key: o.Key, Kind: string(o.Kind), Text: o.Text, Repeat: o.Repeat, ReplyTo: o.ReplyTo}
 	for _, b := range o.Buttons {
 		call.Buttons = append(call.Buttons, b.Data)
 	}

@@ -30,6 +30,8 @@ type Call struct {
 	Files   map[string]string `json:"files,omitempty"` // content by name
 	Buttons []string          `json:"buttons,omitempty"`
 	Repeat  bool              `json:"repeat,omitempty"`
+	ReplyTo string            `json:"reply_to,omitempty"`
+	Sender  int               `json:"sender,omitempty"` // see Channel.Sender
 	ID      string            `json:"id"`
 }
 
@@ -39,6 +41,8 @@ type Fault struct {
 	RetryAfter time.Duration // with status 429
 	Cut        bool          // do it, then cut the connection instead of answering
 	Hang       chan struct{} // wait for this before anything else
+	Dawdle     time.Duration // take this long before anything else
+	Linger     time.Duration // do it, then take this long to answer
 }
 
 // Network is the server. Its zero value is not usable: see NewNetwork.
@@ -145,11 +149,11 @@ func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typed
 // updates answers a poll: what came after a place, at once if there is something, else after a while.
 func (n *Network) updates(w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
-	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); n.more.Broadcast(); n.mu.Unlock() })
+	over := false
+	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); over = true; n.more.Broadcast(); n.mu.Unlock() })
 	defer stop.Stop()
-	deadline := time.Now().Add(200 * time.Millisecond)
 	n.mu.Lock()
-	for len(n.ups) <= after && time.Now().Before(deadline) {
+	for len(n.ups) <= after && !over {
 		n.more.Wait()
 	}
 	var out []Update
@@ -177,12 +181,25 @@ func (n *Network) send(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	if f.Dawdle > 0 {
+		select {
+		case <-time.After(f.Dawdle):
+		case <-r.Context().Done():
+			return
+		}
+	}
 	if f.Status != 0 {
 		w.Header().Set("X-Retry-After-Ms", strconv.Itoa(int(f.RetryAfter.Milliseconds())))
 		http.Error(w, "no", f.Status)
 		return
 	}
 	id := n.show(c)
+	if f.Linger > 0 {
+		select {
+		case <-time.After(f.Linger):
+		case <-r.Context().Done():
+		}
+	}
 	if f.Cut {
 		panic(http.ErrAbortHandler)
 	}

@@ -101,8 +101,8 @@ type Arrival struct {
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
-	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart and StartAfresh as the
-	// methods of that name do, and Reply is the first answer to a question (of which Answered reports whether it was).
+	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart (of an item) and
+	// StartAfresh (of the chat) as the methods of that name do, Reply as Answer does. What is not possible is left undone.
 	Restart     int64
 	StartAfresh bool
 	Reply       *Reply
@@ -131,8 +131,9 @@ type Inbox interface {
 	Restart(ctx context.Context, id int64) error
 	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	// SetProcess and SetBubble note what must be cleaned up if we die.
-	SetProcess(ctx context.Context, id int64, p Process) error
+	// SetProcess and SetBubble note what must be cleaned up if we die. SetProcess is quick, because it does not wait for the disk: a
+	// process does not outlive the machine. Stranded is the one that returns it.
+	SetProcess(id int64, p Process) error
 	SetBubble(ctx context.Context, id int64, bubble string) error
 	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left.
 	Item(ctx context.Context, id int64) (Item, bool, error)

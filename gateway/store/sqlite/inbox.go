@@ -62,18 +62,22 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 		return fmt.Errorf("%s: %w: that is no end", what, store.ErrState)
 	}
 	now := s.now()
-	return s.change(ctx, what, func(t *tx) error {
+	err := s.change(ctx, what, func(t *tx) error {
 		chat, err := t.inState(id, store.Running)
 		if err != nil {
 			return err
 		}
-		err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, pid = 0, process_start = '', bubble = ''
+		err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, bubble = ''
 			WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
 		if err != nil {
 			return err
 		}
 		return t.rejoin(chat)
 	})
+	if err == nil {
+		s.agents.forget(id)
+	}
+	return err
 }
 
 // inState returns the chat of an item that is in one of the states.
@@ -112,24 +116,30 @@ func (t *tx) rejoin(chat string) error {
 
 // Restart makes an item pending again.
 func (s *Store) Restart(ctx context.Context, id int64) error {
-	return s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error {
-		chat, err := t.inState(id, store.Running, store.Interrupted, store.Done)
-		if err != nil {
-			return err
-		}
-		// What a finished run said was meant for that run: the person asked to hear it anew.
-		err = t.exec(`UPDATE outbox SET place = 0 WHERE item = ?1 AND place > 0
-			AND EXISTS (SELECT 1 FROM inbox WHERE id = ?1 AND state = 'done')`, id)
-		if err != nil {
-			return err
-		}
-		err = t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
-			pid = 0, process_start = '', bubble = '' WHERE id = ?`, id)
-		if err != nil {
-			return err
-		}
-		return t.rejoin(chat)
-	})
+	err := s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error { return t.restart(id) })
+	if err == nil {
+		s.agents.forget(id)
+	}
+	return err
+}
+
+func (t *tx) restart(id int64) error {
+	chat, err := t.inState(id, store.Running, store.Interrupted, store.Done)
+	if err != nil {
+		return err
+	}
+	// What a finished run said was meant for that run: the person asked to hear it anew.
+	err = t.exec(`UPDATE outbox SET place = 0 WHERE item = ?1 AND place > 0
+		AND EXISTS (SELECT 1 FROM inbox WHERE id = ?1 AND state = 'done')`, id)
+	if err != nil {
+		return err
+	}
+	err = t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
+		bubble = '' WHERE id = ?`, id)
+	if err != nil {
+		return err
+	}
+	return t.rejoin(chat)
 }
 
 // Cancel marks pending items dead.
@@ -148,12 +158,6 @@ func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, 
 		return 0, err
 	}
 	return n, nil
-}
-
-// SetProcess notes the process that works on an item.
-func (s *Store) SetProcess(ctx context.Context, id int64, p store.Process) error {
-	return s.note(ctx, fmt.Sprintf("note the process of item %d", id),
-		"UPDATE inbox SET pid = ?, process_start = ? WHERE id = ?", p.Pid, p.Start, id)
 }
 
 // SetBubble notes the progress bubble of an item.
@@ -183,6 +187,9 @@ func (s *Store) Item(ctx context.Context, id int64) (store.Item, bool, error) {
 // Stranded returns the items that are marked running.
 func (s *Store) Stranded(ctx context.Context) ([]store.Item, error) {
 	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
+	if err == nil {
+		err = s.agents.recall(items)
+	}
 	return items, wrap("read running items", err)
 }
 

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -21,11 +22,11 @@ func lock(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		holder, _ := io.ReadAll(io.LimitReader(f, 32))
+	if err := seize(f); err != nil {
+		holder := readHolder(f)
 		_ = f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, fmt.Errorf("lock %s: %w (pid %s)", path, store.ErrLocked, strings.TrimSpace(string(holder)))
+			return nil, fmt.Errorf("lock %s: %w (pid %s)", path, store.ErrLocked, holder)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
@@ -34,6 +35,28 @@ func lock(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// seize takes the lock. A daemon that was killed as it started an agent leaves a process that holds the lock for a moment longer, so
+// a lock whose owner is dead is waited for.
+func seize(f *os.File) error {
+	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if !errors.Is(err, unix.EWOULDBLOCK) || time.Since(began) > deadOwner {
+			return err
+		}
+		if pid, perr := strconv.Atoi(readHolder(f)); perr != nil || !errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+			return err
+		}
+	}
+}
+
+// deadOwner is how long the lock of a dead daemon is waited for.
+const deadOwner = 5 * time.Second
+
+func readHolder(f *os.File) string {
+	text, _ := io.ReadAll(io.NewSectionReader(f, 0, 32))
+	return strings.TrimSpace(string(text))
 }
 
 // note writes who holds the lock, for the message of whoever is refused.

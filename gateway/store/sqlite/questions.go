@@ -36,14 +36,18 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Letter) error
 
 // Answer records the first answer.
 func (s *Store) Answer(ctx context.Context, id, answer, by string) (bool, error) {
-	now := micros(s.now())
+	now := s.now()
 	var n int
 	err := s.change(ctx, "answer question "+id, func(t *tx) (err error) {
-		n, err = t.changed(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
-			WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, answer, by, now, id)
+		n, err = t.reply(store.Reply{Question: id, Text: answer, By: by}, now)
 		return err
 	})
 	return n > 0 && err == nil, err
+}
+
+func (t *tx) reply(r store.Reply, now time.Time) (int, error) {
+	return t.changed(`UPDATE question SET answer = ?1, answered_by = ?2, closed = ?3
+		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question)
 }
 
 const questionColumns = "id, item, chat, text, options, expires, answer, answered_by"

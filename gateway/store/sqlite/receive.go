@@ -2,7 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"nanobot/gateway/store"
 )
@@ -56,12 +58,31 @@ func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store
 				return err
 			}
 		}
-		return nil
+		return t.fulfil(a, now)
 	})
 	if err != nil {
 		return store.Item{}, 0, err
 	}
 	return item, verdict, nil
+}
+
+// fulfil does what an arrival asks for, as far as that is possible.
+func (t *tx) fulfil(a store.Arrival, now time.Time) error {
+	if a.Restart != 0 {
+		if err := t.restart(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
+			return err
+		}
+	}
+	if a.StartAfresh {
+		if err := t.startAfresh(a.In.Chat); err != nil {
+			return err
+		}
+	}
+	if a.Reply == nil {
+		return nil
+	}
+	_, err := t.reply(*a.Reply, now)
+	return err
 }
 
 // seen finds the item that was made of the same message before; it is zero if it was pruned since. A message without an id

@@ -73,14 +73,14 @@ func text(v any) string {
 	return string(b)
 }
 
-const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, pid, process_start, bubble, incoming"
+const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, bubble, incoming"
 
 func scanItem(scan func(...any) error) (store.Item, error) {
 	var i store.Item
 	var received, started, ended int64
 	var incoming []byte
 	err := scan(&i.ID, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
-		&i.Process.Pid, &i.Process.Start, &i.Bubble, &incoming)
+		&i.Bubble, &incoming)
 	if err != nil {
 		return store.Item{}, err
 	}

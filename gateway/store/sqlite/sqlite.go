@@ -34,10 +34,11 @@ type Options struct {
 
 // Store is an open nanobot.db and the spool beside it.
 type Store struct {
-	now   func() time.Time
-	spool spool
-	lock  *os.File // nil when shared
-	read  *sql.DB
+	now    func() time.Time
+	spool  spool
+	agents agents
+	lock   *os.File // nil when shared
+	read   *sql.DB
 
 	writer *writer
 	done   chan struct{} // closed when the writer has ended
@@ -54,12 +55,14 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, done: make(chan struct{})}
+	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, agents: agents{dir: filepath.Join(dir, "agents")}, done: make(chan struct{})}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open state: %w", err)
+	for _, folder := range []string{s.spool.dir, s.agents.dir} {
+		if err := os.MkdirAll(folder, 0o700); err != nil {
+			return nil, fmt.Errorf("open state: %w", err)
+		}
 	}
 	if !o.Shared {
 		if s.lock, err = lock(dir); err != nil {

@@ -70,7 +70,9 @@ func scanEntry(scan func(...any) error) (store.Entry, error) {
 
 // StartAfresh forgets what was said so far.
 func (s *Store) StartAfresh(ctx context.Context, chat channels.Chat) error {
-	return s.change(ctx, "start "+chat.String()+" afresh", func(t *tx) error {
-		return t.exec("DELETE FROM talk WHERE chat = ?", chat.String())
-	})
+	return s.change(ctx, "start "+chat.String()+" afresh", func(t *tx) error { return t.startAfresh(chat) })
+}
+
+func (t *tx) startAfresh(chat channels.Chat) error {
+	return t.exec("DELETE FROM talk WHERE chat = ?", chat.String())
 }

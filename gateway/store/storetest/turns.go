@@ -71,7 +71,7 @@ var finishTests = []test{
 	{"the outcome is kept, the process and the bubble are forgotten", func(b *bench) {
 		for _, state := range []store.State{store.Done, store.Interrupted, store.Dead} {
 			item := b.running(channels.Chat{Channel: "net", ID: string(state)}, "1")
-			b.must(b.SetProcess(ctx, item.ID, store.Process{Pid: 5, Start: "9"}))
+			b.must(b.SetProcess(item.ID, store.Process{Pid: 5, Start: "9"}))
 			b.must(b.SetBubble(ctx, item.ID, "b"))
 			b.pass(time.Second)
 			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed"}
@@ -196,7 +196,7 @@ var cancelTests = []test{
 var noteTests = []test{
 	{"process and bubble are there after a restart", func(b *bench) {
 		item := b.running(ann, "1")
-		b.must(b.SetProcess(ctx, item.ID, store.Process{Pid: 123, Start: "456"}))
+		b.must(b.SetProcess(item.ID, store.Process{Pid: 123, Start: "456"}))
 		b.must(b.SetBubble(ctx, item.ID, "77"))
 		b.reopen()
 		items, err := b.Stranded(ctx)
@@ -206,8 +206,17 @@ var noteTests = []test{
 		b.must(b.SetBubble(ctx, item.ID, ""))
 		b.equal("the bubble", b.item(item.ID).Bubble, "")
 	}},
-	{"an unknown item takes no notes", func(b *bench) {
-		b.refused(b.SetProcess(ctx, 99, store.Process{Pid: 1}))
+	{"a process is forgotten when its item runs again", func(b *bench) {
+		item := b.running(ann, "1")
+		b.must(b.SetProcess(item.ID, store.Process{Pid: 123, Start: "456"}))
+		b.must(b.Restart(ctx, item.ID))
+		b.equal("the item", b.claim().ID, item.ID)
+		b.reopen()
+		items, err := b.Stranded(ctx)
+		b.must(err)
+		b.equal("the process", items[0].Process, store.Process{})
+	}},
+	{"an unknown item takes no bubble", func(b *bench) {
 		b.refused(b.SetBubble(ctx, 99, "x"))
 	}},
 }

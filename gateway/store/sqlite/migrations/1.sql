@@ -17,8 +17,6 @@ CREATE TABLE inbox (
 	status        TEXT NOT NULL DEFAULT '',
 	exit_code     INTEGER NOT NULL DEFAULT 0,
 	signal        TEXT NOT NULL DEFAULT '',
-	pid           INTEGER NOT NULL DEFAULT 0,
-	process_start TEXT NOT NULL DEFAULT '',
 	bubble        TEXT NOT NULL DEFAULT '',
 	incoming      TEXT NOT NULL
 ) STRICT;

@@ -1,0 +1,415 @@
+package gateway_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+)
+
+// crashAgent answers question 17 with a17 and b17, some time apart for odd ones. Questions that end in 5 or 8 are too much for the first
+// attempts: it begins a child that stays, and waits until all is calm.
+const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; try=${line#*\"attempt\":}; try=${try%%[,\}]*}
+	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
+	say a
+	case $n.$try in
+	*5.[12]|*8.[123]) sleep 300 & while [ ! -e calm ]; do sleep 0.05; done;;
+	*[1379].*) sleep 0.0$n;;
+	esac
+	say b`
+
+// long reports whether tests may take minutes: NANOBOT_LONG=1 asks for it.
+func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
+
+// TestKillingTheDaemonAtAnyInstantLosesNothing kills a daemon with SIGKILL again and again, in the midst of its start, its turns and its
+// sends, while people keep writing on two networks that outlive it and keep score. With NANOBOT_LONG=1 there are 200 kills for each
+// way to treat cut off turns, which takes some minutes each.
+func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
+	for _, onCrash := range []string{"retry", "report"} {
+		t.Run(onCrash, func(t *testing.T) {
+			kills := 13
+			if long() {
+				kills = 200
+			}
+			c := newCrash(t, onCrash)
+			c.storm(kills)
+			c.settle()
+			c.score()
+		})
+	}
+}
+
+// crash is a daemon that is killed and restarted, and two networks that live on. On one of them a repeated send has no second effect.
+type crash struct {
+	t      *testing.T
+	random *rand.Rand // of the storm; the people have their own
+	spec   daemonSpec
+	nets   []*gatewaytest.Network
+	chats  []*crashChat
+	mark   string // in the environment of all that a daemon starts
+
+	unready, kills int
+}
+
+// crashChat is a chat and the people in it.
+type crashChat struct {
+	name    string
+	net     *gatewaytest.Network
+	asked   int            // the last question
+	ids     map[string]int // questions by the network's message id
+	pressed map[string]int // questions by the key of the report whose button was pressed
+}
+
+const chatsPerNetwork = 4
+
+func newCrash(t *testing.T, onCrash string) *crash {
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), mark: "CRASH_MARK=" + strconv.FormatUint(seed, 36)}
+	dir := t.TempDir()
+	c.spec = daemonSpec{Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: crashAgent, OnCrash: onCrash}
+	for i, idempotent := range []bool{true, false} {
+		n := gatewaytest.NewNetwork()
+		t.Cleanup(n.Close)
+		n.Idempotent, n.Fault = idempotent, lingering(rand.New(rand.NewPCG(seed, uint64(i+1))))
+		c.nets = append(c.nets, n)
+		c.spec.Networks = append(c.spec.Networks, networkSpec{Name: "net" + strconv.Itoa(i), URL: n.URL, Idempotent: idempotent})
+		for j := range chatsPerNetwork {
+			c.chats = append(c.chats, &crashChat{name: "c" + strconv.Itoa(j), net: n, ids: map[string]int{}, pressed: map[string]int{}})
+		}
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("NANOBOT_SEED=%d", seed)
+			t.Logf("the last daemons logged:\n%s", tail(filepath.Join(dir, "log"), 20))
+		}
+	})
+	return c
+}
+
+// lingering makes a network slow at times, so that a kill finds sends that were not carried out yet, or were and are not confirmed.
+func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
+	var mu sync.Mutex
+	return func(gatewaytest.Call) gatewaytest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		delay := time.Duration(random.IntN(50)) * time.Millisecond
+		switch random.IntN(4) {
+		case 0:
+			return gatewaytest.Fault{Linger: delay}
+		case 1:
+			return gatewaytest.Fault{Dawdle: delay}
+		}
+		return gatewaytest.Fault{}
+	}
+}
+
+// start begins a daemon. Its output is complete when it has ended.
+func (c *crash) start() (*exec.Cmd, *bytes.Buffer) {
+	c.t.Helper()
+	c.spec.Number++
+	spec, err := json.Marshal(c.spec)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	out := &bytes.Buffer{}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec), c.mark)
+	cmd.Stdout, cmd.Stderr = out, out
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		c.t.Fatal(err)
+	}
+	return cmd, out
+}
+
+// storm kills one daemon after the other while people write.
+func (c *crash) storm(kills int) {
+	c.t.Helper()
+	stop := make(chan struct{})
+	var people sync.WaitGroup
+	random := rand.New(rand.NewPCG(c.random.Uint64(), 0))
+	people.Go(func() { c.write(stop, random) })
+	defer people.Wait()
+	defer close(stop)
+	for range kills {
+		cmd, out := c.start()
+		time.Sleep(c.life())
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+			c.t.Fatalf("the daemon ended by itself: %s, %s", cmd.ProcessState, out)
+		}
+		c.kills++
+		if !strings.Contains(out.String(), "ready") {
+			c.unready++
+		}
+	}
+}
+
+// life is how long the next daemon lives: some die as they clean up after the last one, some at work.
+func (c *crash) life() time.Duration {
+	within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second}[c.random.IntN(3)]
+	return time.Duration(c.random.Int64N(int64(within)))
+}
+
+// write is what people do: they ask, not too much at once, and press the button under a report.
+func (c *crash) write(stop chan struct{}, random *rand.Rand) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		chat := c.chats[random.IntN(len(c.chats))]
+		if seen := chat.read(); chat.asked-seen.settled(c.spec.OnCrash) < 5 {
+			chat.ask()
+		}
+		c.press(chat)
+	}
+}
+
+func (ch *crashChat) ask() {
+	ch.asked++
+	ch.ids[ch.net.Say(ch.name, "u", strconv.Itoa(ch.asked))] = ch.asked
+}
+
+// press presses the buttons that no one has pressed yet.
+func (c *crash) press(chat *crashChat) {
+	if c.spec.OnCrash != "report" {
+		return
+	}
+	for _, s := range chat.read().said {
+		if _, done := chat.pressed[s.Key]; s.what == "report" && !done && len(s.Buttons) == 1 {
+			chat.pressed[s.Key] = s.question
+			chat.net.Press(chat.name, "u", s.Buttons[0])
+		}
+	}
+}
+
+// settle lets a last daemon do what is left to do, and ends it.
+func (c *crash) settle() {
+	c.t.Helper()
+	if err := os.WriteFile(filepath.Join(c.spec.Dir, "calm"), nil, 0o600); err != nil {
+		c.t.Fatal(err)
+	}
+	cmd, out := c.start()
+	for deadline := time.Now().Add(2 * patience); ; time.Sleep(10 * time.Millisecond) {
+		open := 0
+		for _, chat := range c.chats {
+			c.press(chat)
+			open += chat.asked - chat.read().settled(c.spec.OnCrash)
+		}
+		if open == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			c.t.Errorf("%d questions were never answered", open)
+			break
+		}
+	}
+	expectNone(c.t, "the daemon has zombies", func() []int { return zombies(cmd.Process.Pid) })
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		c.t.Errorf("the last daemon: %v, %s", err, out)
+	}
+	expectNone(c.t, "processes survived", func() []int { return marked(c.mark) })
+	for _, pid := range marked(c.mark) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+}
+
+// expectNone waits until there are none of the processes that should not be there.
+func expectNone(t *testing.T, what string, find func() []int) {
+	t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		found := find()
+		if len(found) == 0 {
+			return
+		}
+		if time.Now().Before(deadline) {
+			continue
+		}
+		for _, pid := range found {
+			cmdline, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+			t.Errorf("%s: %d %q", what, pid, bytes.ReplaceAll(cmdline, []byte{0}, []byte{' '}))
+		}
+		return
+	}
+}
+
+// score judges what the networks were asked to show.
+func (c *crash) score() {
+	c.t.Helper()
+	asked, doubles := 0, 0
+	for _, chat := range c.chats {
+		seen := chat.read()
+		asked, doubles = asked+chat.asked, doubles+len(seen.doubles)
+		for _, m := range append(seen.mistakes, seen.judge(chat, c.spec.OnCrash)...) {
+			c.t.Errorf("idempotent %v, chat %s: %s", chat.net.Idempotent, chat.name, m)
+		}
+		if c.t.Failed() {
+			c.t.Logf("idempotent %v, chat %s was shown %s", chat.net.Idempotent, chat.name, seen)
+		}
+	}
+	agents, _ := os.ReadFile(filepath.Join(c.spec.Dir, "pids"))
+	c.t.Logf("%d kills (%d before it was ready), %d questions, %d agents, %d sends in flight repeated", c.kills, c.unready, asked, bytes.Count(agents, []byte("\n")), doubles)
+}
+
+// said is one message of a daemon: a, b or report, and the question it is about.
+type said struct {
+	gatewaytest.Call
+	what     string
+	question int
+}
+
+// transcript is what a chat was shown, each message once.
+type transcript struct {
+	said     []said
+	doubles  []said
+	mistakes []string
+}
+
+// read sorts what a chat was shown. A message that was shown again must have been in flight when its daemon was killed: the last of that
+// daemon in the chat, on a network that cannot tell, and marked as a repetition.
+func (ch *crashChat) read() transcript {
+	var tr transcript
+	first, last := map[string]said{}, map[int]string{}
+	for _, call := range ch.net.Sent(ch.name) {
+		last[call.Sender] = call.Key
+	}
+	for _, call := range ch.net.Sent(ch.name) {
+		if strings.HasPrefix(call.Text, "Queued, number ") {
+			continue
+		}
+		s := said{Call: call, question: ch.ids[call.ReplyTo]}
+		switch {
+		case strings.HasPrefix(call.Text, "I was restarted") && call.Kind == "error":
+			s.what = "report"
+		case call.Text == "a"+strconv.Itoa(s.question), call.Text == "b"+strconv.Itoa(s.question):
+			s.what = call.Text[:1]
+		default:
+			tr.mistakes = append(tr.mistakes, fmt.Sprintf("unexpected: %+v", call))
+			continue
+		}
+		before, again := first[call.Key]
+		first[call.Key] = s
+		switch {
+		case !again:
+			tr.said = append(tr.said, s)
+			continue
+		case ch.net.Idempotent, !call.Repeat, before.Sender >= call.Sender, last[before.Sender] != call.Key:
+			tr.mistakes = append(tr.mistakes, fmt.Sprintf("doubled: %+v after %+v", call, before.Call))
+		}
+		tr.doubles = append(tr.doubles, s)
+	}
+	return tr
+}
+
+// settled counts the questions that are answered, or reported where that is all that is promised.
+func (tr transcript) settled(onCrash string) int {
+	done := map[int]bool{}
+	for _, s := range tr.said {
+		if s.what == "b" || s.what == "report" && onCrash == "retry" {
+			done[s.question] = true
+		}
+	}
+	return len(done)
+}
+
+// judge finds what is lost, doubled under another key, or out of order.
+func (tr transcript) judge(chat *crashChat, onCrash string) (mistakes []string) {
+	count, seen, latest := map[string]int{}, map[int]bool{}, 0
+	for _, s := range tr.said {
+		count[s.what+strconv.Itoa(s.question)]++
+		switch {
+		case onCrash == "retry" && s.question < latest, !seen[s.question] && s.question != len(seen)+1:
+			mistakes = append(mistakes, fmt.Sprintf("%s%d came after %d", s.what, s.question, latest))
+		case s.what == "a" && count["b"+strconv.Itoa(s.question)] > 0:
+			mistakes = append(mistakes, fmt.Sprintf("a%d came after b", s.question))
+		}
+		seen[s.question], latest = true, max(latest, s.question)
+	}
+	presses := map[int]int{}
+	for _, q := range chat.pressed {
+		presses[q]++
+	}
+	for q := 1; q <= chat.asked; q++ {
+		n := strconv.Itoa(q)
+		if count["b"+n] == 0 && (onCrash != "retry" || count["report"+n] == 0) {
+			mistakes = append(mistakes, fmt.Sprintf("%d was never answered", q))
+		}
+		if count["a"+n] > 1 || count["b"+n] > 1 || count["report"+n] > presses[q]+1 {
+			mistakes = append(mistakes, fmt.Sprintf("%d was answered with %d×a, %d×b, %d reports, %d presses", q, count["a"+n], count["b"+n], count["report"+n], presses[q]))
+		}
+	}
+	return mistakes
+}
+
+func (tr transcript) String() string {
+	var b strings.Builder
+	for _, s := range tr.said {
+		fmt.Fprintf(&b, "%s%d(by %d) ", s.what, s.question, s.Sender)
+	}
+	return b.String()
+}
+
+// marked returns the processes whose environment has a mark.
+func marked(mark string) (pids []int) {
+	for pid := range processes() {
+		env, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "environ"))
+		if bytes.Contains(env, []byte(mark)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// zombies returns the children of a process that have ended and were not reaped.
+func zombies(parent int) (pids []int) {
+	for pid, stat := range processes() {
+		if stat[0] == "Z" && stat[1] == strconv.Itoa(parent) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// processes returns what /proc/N/stat says behind the name: state, parent, and so on.
+func processes() map[int][]string {
+	all := map[int][]string{}
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		stat, err := os.ReadFile(filepath.Join("/proc", e.Name(), "stat"))
+		if i := bytes.LastIndexByte(stat, ')'); err == nil && i > 0 {
+			all[pid] = strings.Fields(string(stat[i+1:]))
+		}
+	}
+	return all
+}
+
+// tail returns the last lines of a file.
+func tail(path string, n int) string {
+	b, _ := os.ReadFile(path)
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	return strings.Join(lines[max(0, len(lines)-n):], "\n")
+}

@@ -1,0 +1,91 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// daemonVariable makes the test binary a daemon: see TestMain. It holds a daemonSpec.
+const daemonVariable = "NANOBOT_TEST_DAEMON"
+
+// daemonSpec is what a daemon in a process of its own is made of.
+type daemonSpec struct {
+	Dir      string // workspace
+	State    string // folder of the store
+	Command  string
+	OnCrash  string
+	Number   int // how many daemons there were before
+	Networks []networkSpec
+}
+
+type networkSpec struct {
+	Name, URL  string
+	Idempotent bool
+}
+
+// daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its workspace.
+func daemon(spec string) int {
+	var s daemonSpec
+	if err := json.Unmarshal([]byte(spec), &s); err != nil {
+		fmt.Fprintln(os.Stderr, "read spec:", err)
+		return 2
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	defer stop()
+	if err := s.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return 0
+}
+
+func (s daemonSpec) run(ctx context.Context) error {
+	logs := zap.NewProductionConfig()
+	logs.Level = zap.NewAtomicLevelAt(zap.WarnLevel)
+	logs.OutputPaths, logs.Sampling = []string{filepath.Join(s.Dir, "log")}, nil
+	log, err := logs.Build(zap.Fields(zap.Int("daemon", s.Number)))
+	if err != nil {
+		return err
+	}
+	cfg := config.Default().Terminal
+	cfg.Command, cfg.Protocol = s.Command, "rich"
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: log})
+	if err != nil {
+		return err
+	}
+	st, err := sqlite.Open(ctx, s.State, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	chans, allow := map[string]channels.Channel{}, map[string][]string{}
+	for _, n := range s.Networks {
+		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Sender: s.Number}
+		allow[n.Name] = []string{"*"}
+	}
+	gw := gateway.New(gateway.Options{
+		Channels: chans, Store: st, MaxConcurrent: 4, Log: log,
+		Settings: gateway.Settings{
+			Runner: runner, Progress: "edit", WhileRunning: "queue", AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
+		},
+	})
+	if err := gw.Run(ctx, func() { fmt.Println("ready") }); err != nil {
+		return err
+	}
+	return st.Close()
+}
