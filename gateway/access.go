@@ -21,19 +21,35 @@ const (
 	openCodes = 20
 )
 
+// Knows reports whether a user may talk to the bot, so that a channel need not go to any length for others. When that cannot be found
+// out they may not.
+func (g *Gateway) Knows(channel, user string) bool {
+	ok, err := g.knows(context.Background(), channel, user)
+	return ok && err == nil
+}
+
+func (g *Gateway) knows(ctx context.Context, channel, user string) (bool, error) {
+	list, guarded := g.set().AllowFrom[channel]
+	if !guarded || slices.Contains(list, "*") || slices.Contains(list, user) {
+		return true, nil
+	}
+	ok, err := g.o.Store.Allowed(ctx, channel, user)
+	if err != nil {
+		return false, fmt.Errorf("look up access: %w", err)
+	}
+	return ok, nil
+}
+
 // admit reports whether a message is taken. If not, answer is what its sender is told, which may be nothing.
 func (g *Gateway) admit(ctx context.Context, in channels.Incoming) (answer string, ok bool, err error) {
-	set := g.set()
-	list, guarded := set.AllowFrom[in.Chat.Channel]
-	if guarded && !slices.Contains(list, "*") && !slices.Contains(list, in.User.ID) {
-		if ok, err = g.o.Store.Allowed(ctx, in.Chat.Channel, in.User.ID); err != nil {
-			return "", false, fmt.Errorf("look up access: %w", err)
-		}
-		if !ok {
-			answer, err = g.refuse(ctx, in)
-			return answer, false, err
-		}
+	if ok, err = g.knows(ctx, in.Chat.Channel, in.User.ID); err != nil {
+		return "", false, err
 	}
+	if !ok {
+		answer, err = g.refuse(ctx, in)
+		return answer, false, err
+	}
+	set := g.set()
 	if _, _, isCommand := parseCommand(in); !isCommand && !g.rates.take(in.Chat.Channel+":"+in.User.ID, set.RatePerMinute, time.Now()) {
 		return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", set.RatePerMinute), false, nil
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -78,12 +76,6 @@ func (t *turn) putQuestion(ctx context.Context, id string, q terminal.Question) 
 	}
 	t.g.senders.serve(t.item.In.Chat, nil)
 	return nil
-}
-
-func (t *turn) closeQuestions(ctx context.Context) {
-	if err := t.g.o.Store.CloseQuestions(ctx, t.item.ID); err != nil {
-		t.log.Warn("questions not closed", zap.Error(err))
-	}
 }
 
 // answer takes a message as the answer to the question that is open in its chat, if there is one: a press on its button, the number or

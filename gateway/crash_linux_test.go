@@ -413,3 +413,9 @@ func tail(path string, n int) string {
 	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
+
+// noZombies expects that all children of this process were reaped.
+func noZombies(t *testing.T) {
+	t.Helper()
+	expectNone(t, "there are zombies", func() []int { return zombies(os.Getpid()) })
+}

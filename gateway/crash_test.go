@@ -37,6 +37,7 @@ type daemonSpec struct {
 type networkSpec struct {
 	Name, URL  string
 	Idempotent bool
+	Timeout    time.Duration // of a send; 0: the gateway's
 }
 
 // daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its workspace.
@@ -75,7 +76,7 @@ func (s daemonSpec) run(ctx context.Context) error {
 	}
 	chans, allow := map[string]channels.Channel{}, map[string][]string{}
 	for _, n := range s.Networks {
-		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Sender: s.Number}
+		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Timeout: n.Timeout, Sender: s.Number}
 		allow[n.Name] = []string{"*"}
 	}
 	gw := gateway.New(gateway.Options{

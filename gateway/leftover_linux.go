@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -18,12 +19,13 @@ func startTime(pid int) string {
 	if fields == nil {
 		return ""
 	}
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(boot)) + "/" + fields[startField]
+	return bootID() + "/" + fields[startField]
 }
+
+var bootID = sync.OnceValue(func() string {
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b))
+})
 
 // Fields of /proc/N/stat behind the name, which is in parentheses and may hold anything.
 const sessionField, startField = 3, 19
@@ -47,7 +49,7 @@ func killLeftover(item store.Item) {
 	switch p := item.Process; {
 	case p.Pid == 0: // we died before it was noted
 		sessions = orphanedSessions(runVariable + runName(item))
-	case p.Pid == 1 || !sameBoot(p.Start):
+	case p.Pid == 1 || !strings.HasPrefix(p.Start, bootID()+"/"):
 		return
 	default:
 		// A pid is not given out again while a session has its number, so the session is the agent's unless its leader is another.
@@ -79,11 +81,6 @@ func orphanedSessions(variable string) (sessions []string) {
 		}
 	}
 	return sessions
-}
-
-func sameBoot(start string) bool {
-	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	return err == nil && strings.HasPrefix(start, strings.TrimSpace(string(boot))+"/")
 }
 
 // killSession kills the processes of a session and reports whether there were any.

@@ -94,9 +94,6 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 			return err
 		}
 	}
-	if err := g.o.Store.CloseQuestions(ctx, item.ID); err != nil {
-		return err
-	}
 	out := store.Outcome{Status: string(terminal.Stopped)}
 	return g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"syscall"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -46,10 +47,17 @@ func (g *Gateway) say(ctx context.Context, ch channels.Channel, m channels.Messa
 			out.Entry.Media = append(out.Entry.Media, f.Name)
 		}
 	}
-	return g.senders.post(ctx, out)
+	if err := g.senders.post(ctx, out); err != nil {
+		return fmt.Errorf("%w: %w", errNotStored, err)
+	}
+	return nil
 }
 
-// keep copies a message's files into the spool. One that the agent has taken away meanwhile is named instead.
+// errNotStored says that the store could not take something that it may take later.
+var errNotStored = errors.New("store message")
+
+// keep copies a message's files into the spool. One that cannot be read, because the agent has taken it away meanwhile perhaps, is named
+// instead.
 func (g *Gateway) keep(ctx context.Context, m *channels.Message) error {
 	var kept []channels.File
 	for _, f := range m.Media {
@@ -57,8 +65,12 @@ func (g *Gateway) keep(ctx context.Context, m *channels.Message) error {
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: the agent removed it at once.", f.Name), "\n")
+		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", errNotStored, err)
+		case errors.Is(err, store.ErrChanged):
+			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: the agent changed it at once.", f.Name), "\n")
 		case err != nil:
-			return fmt.Errorf("keep file: %w", err)
+			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: it cannot be read any more.", f.Name), "\n")
 		default:
 			f.Path = path
 			kept = append(kept, f)

@@ -19,6 +19,8 @@ const (
 	sendTimeout = 2 * time.Minute
 	// giveUp is how long a message is tried. Who has been away for longer will not miss it.
 	giveUp = 24 * time.Hour
+	// leastTries are made however old a message is: we may have been down all the time, or the clock was wrong when it was stored.
+	leastTries = 20
 	// firstPause and longestPause bound the wait between tries when the network does not say how long.
 	firstPause, longestPause = time.Second, 5 * time.Minute
 	// backlogAtOnce bounds how many chats are served at once from what an earlier run left, so that a large backlog costs no memory.
@@ -85,7 +87,7 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 		return err
 	}
 	if claimed {
-		s.serve(chat, &first)
+		s.serve(chat, &claim{first, len(l.Parts) == 1})
 	} else {
 		s.serve(chat, nil)
 	}
@@ -94,12 +96,18 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 
 // lane is a chat that is being served.
 type lane struct {
-	first *store.Parcel // claimed already
-	more  bool          // something came meanwhile
+	first *claim
+	more  bool // something came meanwhile
+}
+
+// claim is a parcel that is marked sending already, and whether it is all that its chat has.
+type claim struct {
+	store.Parcel
+	alone bool
 }
 
 // serve sees to it that a goroutine sends what a chat has pending. first is a parcel that is claimed already, or nil.
-func (s *senders) serve(chat channels.Chat, first *store.Parcel) {
+func (s *senders) serve(chat channels.Chat, first *claim) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, busy := s.chats[chat]
@@ -127,17 +135,17 @@ func (s *senders) deliver(chat channels.Chat, l *lane) {
 		first := l.first
 		l.first, l.more = nil, false
 		s.mu.Unlock()
-		for p, ok := s.next(chat, first); ok; p, ok = s.next(chat, nil) {
+		if first != nil && s.send(first.Parcel) && first.alone {
+			continue // who puts in more says so
+		}
+		for p, ok := s.next(chat); ok; p, ok = s.next(chat) {
 			s.send(p)
 		}
 	}
 }
 
 // next returns the parcel to send, once its time has come.
-func (s *senders) next(chat channels.Chat, first *store.Parcel) (store.Parcel, bool) {
-	if first != nil {
-		return *first, true
-	}
+func (s *senders) next(chat channels.Chat) (store.Parcel, bool) {
 	for {
 		p, ok, err := s.g.o.Store.NextParcel(s.ctx, chat)
 		wait := firstPause
@@ -159,31 +167,38 @@ func (s *senders) next(chat channels.Chat, first *store.Parcel) (store.Parcel, b
 }
 
 // send makes one try and records what became of it.
-func (s *senders) send(p store.Parcel) {
+func (s *senders) send(p store.Parcel) (done bool) {
 	ch, ok := s.g.o.Channels[p.Out.Chat.Channel]
 	if !ok {
 		s.settle(p, store.Failed, "", "the channel is not enabled any more", time.Time{})
-		return
+		return true
 	}
 	p.Out.Key = strconv.FormatInt(p.ID, 10)
-	p.Out.Repeat = strings.HasPrefix(p.Err, doubt) && !repeatable(ch)
+	doubtful := strings.HasPrefix(p.Err, doubt)
+	p.Out.Repeat = doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, sendTimeout)
 	receipt, err := ch.Send(ctx, p.Out)
 	cancel()
-	log := s.g.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
 	state, notBefore := s.judge(ch, p, err)
-	switch {
-	case state == store.Sent:
+	if state == store.Sent {
 		s.settle(p, state, receipt.ID, "", time.Time{})
-		return
+		return true
+	}
+	reason := err.Error()
+	if doubtful && !strings.HasPrefix(reason, doubt) {
+		reason = doubt + " of an earlier try; then: " + reason // that this one was refused does not undo it
+	}
+	log := s.g.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
+	switch {
 	case state == store.Failed:
 		log.Error("message not delivered")
 	case state == store.Unknown:
 		log.Warn("message may not have been delivered")
-	case p.Err != err.Error(): // once an error, not once a try
+	case p.Err != reason: // once an error, not once a try
 		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
 	}
-	s.settle(p, state, "", err.Error(), notBefore)
+	s.settle(p, state, "", reason, notBefore)
+	return state != store.Pending
 }
 
 // judge says what a send's error means for the parcel.
@@ -194,7 +209,7 @@ func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.S
 	switch {
 	case err == nil:
 		return store.Sent, time.Time{}
-	case known && se.Permanent, now.Sub(p.Queued) > giveUp:
+	case known && se.Permanent, p.Tries >= leastTries && now.Sub(p.Queued) > giveUp:
 		return store.Failed, time.Time{}
 	case known && se.Unknown && !repeatable(ch) && s.g.set().AtMostOnce:
 		return store.Unknown, time.Time{}

@@ -158,7 +158,22 @@ func (t *turn) emit(f terminal.Frame) error {
 		return nil
 	}
 	t.place++
-	return t.g.say(context.WithoutCancel(t.ctx), t.ch, message(f), letter{item: &t.item, place: t.place})
+	return t.say(message(f), t.place)
+}
+
+// say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
+// words would be lost otherwise, and nobody could be told.
+func (t *turn) say(m channels.Message, place int) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := t.g.say(context.WithoutCancel(t.ctx), t.ch, m, letter{item: &t.item, place: place})
+		if !errors.Is(err, errNotStored) {
+			return err
+		}
+		t.log.Error("answer not stored, will retry", zap.Error(err))
+		if !sleep(t.g.killed, wait) {
+			return errShutdown
+		}
+	}
 }
 
 // finish records the end. When we could not run the agent, the chat is told.
@@ -175,14 +190,13 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 		out.Status = terminal.Failed
 		if t.ch != nil {
 			sorry := channels.Message{Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why."}
-			if serr := t.g.say(ctx, t.ch, sorry, letter{item: &t.item}); serr != nil {
+			if serr := t.say(sorry, 0); serr != nil {
 				t.log.Warn("chat not told", zap.Error(serr))
 			}
 		}
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
-	t.closeQuestions(ctx)
 	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal}
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o)

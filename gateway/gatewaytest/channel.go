@@ -21,6 +21,8 @@ type Channel struct {
 	Idempotent bool
 	// Client is http.DefaultClient when nil.
 	Client *http.Client
+	// Timeout, if not 0, bounds a send.
+	Timeout time.Duration
 	// Sender numbers the daemon that sends, for a network that outlives it.
 	Sender int
 	cursor int
@@ -92,6 +94,11 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
 	call.Sender = c.Sender
+	if c.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Timeout)
+		defer cancel()
+	}
 	var receipt struct{ ID string }
 	err = c.call(ctx, http.MethodPost, "/send", call, &receipt)
 	return channels.Receipt{ID: receipt.ID}, err

@@ -62,6 +62,8 @@ type Network struct {
 	gone   map[string]bool
 	edits  int
 	typed  int
+	polls  int
+	polled int
 }
 
 // NewNetwork starts a network.
@@ -143,6 +145,13 @@ func (n *Network) Await(chat string, patience time.Duration, enough func([]Call)
 // Edits and Typed count edits of messages and signs of typing.
 func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits }
 
+// Acknowledged says up to which update the network was told that they are safe, and how often it was asked for more.
+func (n *Network) Acknowledged() (seq, polls int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.polled, n.polls
+}
+
 // Typed counts signs of typing.
 func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typed }
 
@@ -153,6 +162,8 @@ func (n *Network) updates(w http.ResponseWriter, r *http.Request) {
 	stop := time.AfterFunc(200*time.Millisecond, func() { n.mu.Lock(); over = true; n.more.Broadcast(); n.mu.Unlock() })
 	defer stop.Stop()
 	n.mu.Lock()
+	n.polls++
+	n.polled = max(n.polled, after)
 	for len(n.ups) <= after && !over {
 		n.more.Wait()
 	}

@@ -17,6 +17,9 @@ var ErrLocked = errors.New("another nanobot is running on this state")
 // ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
 var ErrState = errors.New("not in a state for that")
 
+// ErrChanged says that a file was changed while it was copied into the spool.
+var ErrChanged = errors.New("it changed while it was copied")
+
 // Store is an engine. Its methods may be called from many goroutines.
 type Store interface {
 	Inbox
@@ -123,7 +126,7 @@ type Inbox interface {
 	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
 	// chat with a running item is passed over. It reports false when there is nothing to run.
 	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, and forgets its process and bubble; a chat with more pending items
+	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process and bubble; a chat with more pending items
 	// goes to the end of the line.
 	Finish(ctx context.Context, id int64, state State, out Outcome) error
 	// Restart makes a running, interrupted or done item pending again, ahead of the others of its chat. What a done item had sent
@@ -245,14 +248,12 @@ type Questions interface {
 	// OpenQuestion returns the oldest question of a chat that waits for an answer and has not expired.
 	OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (Question, bool, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
-	// CloseQuestions ends the open questions of an item.
-	CloseQuestions(ctx context.Context, item int64) error
 }
 
 // Spool keeps copies of files that wait to be sent, so that an agent that overwrites or deletes them changes nothing.
 type Spool interface {
 	// Keep copies a regular file into the spool (by reflink where the file system can) and returns where the copy is, under the same
-	// base name. The copy goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever
+	// base name. A file that is changed meanwhile is ErrChanged. The copy goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever
 	// referred to is removed by Prune once it is an hour old.
 	Keep(ctx context.Context, path string) (string, error)
 }

@@ -1,55 +1,106 @@
 package sqlite
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
-	"path/filepath"
-	"strconv"
+	"sync"
 
 	"nanobot/gateway/store"
 )
 
-// agents is a folder with a file for each item whose agent runs, named by the item. It is beside the database because it must be
-// written before an agent has had time to start anything itself, and need not survive what no process survives.
-type agents struct{ dir string }
+// agents is a file with a line for each item whose agent runs. It is beside the database because it must be written before an agent has
+// had time to start much itself, and need not survive what no process survives: it is written in place and never synced.
+type agents struct {
+	file *os.File
+
+	mu    sync.Mutex
+	lines map[int64]int64 // by item
+	free  []int64         // lines that nobody needs
+	count int64           // of all lines
+}
+
+// width is how long a line is, with room for two numbers and a process's start.
+const width = 128
+
+func openAgents(path string) (*agents, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return &agents{file: f, lines: map[int64]int64{}}, nil
+}
 
 // SetProcess notes the process that works on an item.
 func (s *Store) SetProcess(id int64, p store.Process) error {
-	if err := os.WriteFile(s.agents.path(id), fmt.Appendf(nil, "%d %s\n", p.Pid, p.Start), 0o600); err != nil {
+	if err := s.agents.set(id, p); err != nil {
 		return fmt.Errorf("note the process of item %d: %w", id, err)
 	}
 	return nil
 }
 
-func (a agents) path(id int64) string { return filepath.Join(a.dir, strconv.FormatInt(id, 10)) }
-
-// forget removes the note of an item that has ended. If that fails, recall does it.
-func (a agents) forget(id int64) { _ = os.Remove(a.path(id)) }
-
-// recall fills in the processes of running items, and removes notes of others.
-func (a agents) recall(items []store.Item) error {
-	running := map[string]bool{}
-	for i := range items {
-		running[strconv.FormatInt(items[i].ID, 10)] = true
-		b, err := os.ReadFile(a.path(items[i].ID))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		// A note cut short by a full disk names no process.
-		if _, err := fmt.Sscanf(string(b), "%d %s\n", &items[i].Process.Pid, &items[i].Process.Start); err != nil {
-			items[i].Process = store.Process{}
-		}
+func (a *agents) set(id int64, p store.Process) error {
+	text := fmt.Sprintf("%d %d %s", id, p.Pid, p.Start)
+	if len(text) >= width {
+		return errors.New("its start does not fit")
 	}
-	entries, err := os.ReadDir(a.dir)
-	for _, e := range entries {
-		if !running[e.Name()] {
-			err = errors.Join(err, os.Remove(filepath.Join(a.dir, e.Name())))
-		}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n, known := a.lines[id]
+	switch last := len(a.free) - 1; {
+	case known:
+	case last >= 0:
+		n, a.free = a.free[last], a.free[:last]
+	default:
+		n = a.count
+		a.count++
 	}
+	a.lines[id] = n
+	return a.write(n, text)
+}
+
+func (a *agents) write(n int64, text string) error {
+	_, err := a.file.WriteAt(fmt.Appendf(nil, "%-*s\n", width-1, text), n*width)
 	return err
+}
+
+// forget frees the line of an item that has ended.
+func (a *agents) forget(id int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if n, known := a.lines[id]; known {
+		delete(a.lines, id)
+		a.free = append(a.free, n)
+		_ = a.write(n, "") // an ended item is not asked for
+	}
+}
+
+// recall fills in the processes of running items as they were noted last, by whomever. Other lines are free: a line cut short by a full
+// disk names no process.
+func (a *agents) recall(items []store.Item) error {
+	text, err := io.ReadAll(io.NewSectionReader(a.file, 0, 1<<62))
+	if err != nil {
+		return err
+	}
+	running := map[int64]*store.Process{}
+	for i := range items {
+		running[items[i].ID] = &items[i].Process
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lines, a.free, a.count = map[int64]int64{}, nil, 0
+	for line := range bytes.Lines(text) {
+		var id int64
+		var p store.Process
+		_, err := fmt.Sscanf(string(line), "%d %d %s", &id, &p.Pid, &p.Start)
+		if into := running[id]; err == nil && into != nil {
+			*into, a.lines[id] = p, a.count
+		} else {
+			a.free = append(a.free, a.count)
+		}
+		a.count++
+	}
+	return nil
 }

@@ -72,6 +72,9 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 		if err != nil {
 			return err
 		}
+		if err := t.closeQuestions(id, now); err != nil {
+			return err
+		}
 		return t.rejoin(chat)
 	})
 	if err == nil {

@@ -86,10 +86,7 @@ func scanQuestion(scan func(...any) error) (store.Question, error) {
 	return q, nil
 }
 
-// CloseQuestions ends the open questions of an item.
-func (s *Store) CloseQuestions(ctx context.Context, item int64) error {
-	now := micros(s.now())
-	return s.change(ctx, fmt.Sprintf("close the questions of item %d", item), func(t *tx) error {
-		return t.exec("UPDATE question SET closed = ? WHERE item = ? AND closed = 0", now, item)
-	})
+// closeQuestions ends the open questions of an item.
+func (t *tx) closeQuestions(item int64, now time.Time) error {
+	return t.exec("UPDATE question SET closed = ? WHERE item = ? AND closed = 0", micros(now), item)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
@@ -34,7 +36,8 @@ func (s *Store) Keep(ctx context.Context, path string) (string, error) {
 }
 
 func (s spool) keep(ctx context.Context, path string, now time.Time) (string, error) {
-	src, err := openRegular(path)
+	began := time.Now()
+	src, before, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
@@ -44,8 +47,11 @@ func (s spool) keep(ctx context.Context, path string, now time.Time) (string, er
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", err
 	}
-	name := filepath.Base(path)
-	digest, err := duplicate(ctx, src, filepath.Join(folder, name))
+	base := filepath.Base(path)
+	digest, err := duplicate(ctx, src, filepath.Join(folder, base))
+	if err == nil {
+		err = unchanged(ctx, src, before, began, digest)
+	}
 	if err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder))
 	}
@@ -53,14 +59,14 @@ func (s spool) keep(ctx context.Context, path string, now time.Time) (string, er
 	if err := s.shelve(folder, kept, now); err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(kept))
 	}
-	return filepath.Join(kept, name), nil
+	return filepath.Join(kept, base), nil
 }
 
 // openRegular opens what is a file and nothing else: a link could lead out of the roots that were checked, a pipe would block.
-func openRegular(path string) (*os.File, error) {
+func openRegular(path string) (*os.File, os.FileInfo, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
@@ -68,10 +74,41 @@ func openRegular(path string) (*os.File, error) {
 	}
 	if err != nil {
 		_ = f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
+
+// coarse is more than the grain of the file system's clock: a file that changes again within it has the same time as before.
+const coarse = 20 * time.Millisecond
+
+// unchanged reports store.ErrChanged if a file is not as it was before it was copied. One that had only just been made when that began
+// is read again, because its time would not tell.
+func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time.Time, digest string) error {
+	after, err := src.Stat()
+	if err != nil {
+		return err
+	}
+	if after.Size() != before.Size() || !after.ModTime().Equal(before.ModTime()) {
+		return store.ErrChanged
+	}
+	if began.Sub(before.ModTime()) > coarse {
+		return nil
+	}
+	h := sha256.New()
+	if _, err := src.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := transfer(ctx, h, src); err != nil {
+		return err
+	}
+	if name(h) != digest {
+		return store.ErrChanged
+	}
+	return nil
+}
+
+func name(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
 // duplicate copies a file so that it is on disk, and returns a digest of what the copy holds.
 func duplicate(ctx context.Context, src *os.File, path string) (string, error) {
@@ -80,7 +117,7 @@ func duplicate(ctx context.Context, src *os.File, path string) (string, error) {
 		return "", err
 	}
 	h := sha256.New()
-	if unix.IoctlFileClone(int(dst.Fd()), int(src.Fd())) == nil {
+	if reflink(dst, src) {
 		err = transfer(ctx, h, dst)
 	} else {
 		err = transfer(ctx, io.MultiWriter(dst, h), src)
@@ -88,7 +125,7 @@ func duplicate(ctx context.Context, src *os.File, path string) (string, error) {
 	if err == nil {
 		err = dst.Sync()
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), errors.Join(err, dst.Close())
+	return name(h), errors.Join(err, dst.Close())
 }
 
 // transfer is io.Copy that looks up from time to time whether it is still wanted.

@@ -36,7 +36,7 @@ type Options struct {
 type Store struct {
 	now    func() time.Time
 	spool  spool
-	agents agents
+	agents *agents
 	lock   *os.File // nil when shared
 	read   *sql.DB
 
@@ -55,19 +55,20 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, agents: agents{dir: filepath.Join(dir, "agents")}, done: make(chan struct{})}
+	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, done: make(chan struct{})}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	for _, folder := range []string{s.spool.dir, s.agents.dir} {
-		if err := os.MkdirAll(folder, 0o700); err != nil {
-			return nil, fmt.Errorf("open state: %w", err)
-		}
+	if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open state: %w", err)
 	}
 	if !o.Shared {
 		if s.lock, err = lock(dir); err != nil {
 			return nil, err
 		}
+	}
+	if s.agents, err = openAgents(filepath.Join(dir, "agents.txt")); err != nil {
+		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.release())
 	}
 	path := filepath.Join(dir, "nanobot.db")
 	if err := s.open(ctx, path); err != nil {
@@ -164,6 +165,9 @@ func (s *Store) release() error {
 	}
 	if s.writer != nil {
 		errs = append(errs, s.writer.tx.close())
+	}
+	if s.agents != nil {
+		errs = append(errs, s.agents.file.Close())
 	}
 	if s.lock != nil {
 		errs = append(errs, s.lock.Close())

@@ -67,13 +67,14 @@ var questionTests = []test{
 		b.equal("the open question", b.openQuestion(ann), "")
 		b.equal("answered", b.answer("q", "yes", "7"), false)
 	}},
-	{"closing ends the open questions of an item only", func(b *bench) {
+	{"the end of an item closes its open questions and no others", func(b *bench) {
+		b.equal("the item", b.running(ann, "1").ID, 1)
 		for id, item := range map[string]int64{"mine": 1, "answered": 1, "other": 2} {
 			chat := channels.Chat{Channel: "net", ID: id}
 			b.must(b.Ask(ctx, store.Question{ID: id, Item: item, Chat: chat}, store.Letter{}))
 		}
 		b.answer("answered", "yes", "7")
-		b.must(b.CloseQuestions(ctx, 1))
+		b.done(1)
 		b.reopen()
 		b.equal("the closed one is answered", b.answer("mine", "yes", "7"), false)
 		b.equal("the closed one is open", b.openQuestion(channels.Chat{Channel: "net", ID: "mine"}), "")

@@ -60,6 +60,28 @@ var receiveTests = []test{
 		b.queue(ann, "", "")
 		b.equal("how many wait", b.waiting(ann), 2)
 	}},
+	{"what a message asks for is done with it, once", func(b *bench) {
+		b.done(b.running(ann, "1").ID)
+		b.ask("q", ann)
+		a := store.Arrival{In: incoming(ann, "2"), Settle: true, Restart: 1, StartAfresh: true, Reply: &store.Reply{Question: "q", Text: "yes", By: "7"}}
+		_, verdict := b.receive(a)
+		b.equal("the verdict", verdict, store.Settled)
+		b.reopen()
+		entries, err := b.History(ctx, ann, 9)
+		b.must(err)
+		b.equal("the entries", len(entries), 0)
+		q, _, err := b.Question(ctx, "q")
+		b.must(err)
+		b.equal("the answer", *q.Answer, "yes")
+		b.done(b.claim().ID)
+		b.receive(a)
+		b.nothingToClaim()
+	}},
+	{"a message that asks for what is not possible is stored all the same", func(b *bench) {
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Settle: true, Restart: 99, Reply: &store.Reply{Question: "none"}})
+		b.equal("the verdict", verdict, store.Settled)
+		b.equal("the items of the chat", b.ids(ann), "[1]")
+	}},
 	{"a channel without a cursor has an empty one", func(b *bench) {
 		b.equal("the cursor", b.cursor("net"), "")
 	}},

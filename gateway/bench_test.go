@@ -1,0 +1,329 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// trivial is the smallest rich agent there is. Where the text asks for it, it takes a minute.
+const trivial = `read -r line; case $line in *slow*) exec sleep 60;; esac; echo '{"type":"message","text":"hi"}'`
+
+// loop is a channel without a network: what is said to it is received at once, and whoever waits for an answer is told of it.
+type loop struct {
+	receive channels.Receive
+	up      chan struct{}
+	begun   chan struct{} // gets something when a turn begins, if somebody looks
+	stuck   chan struct{} // sends to the chat stuck wait for this
+	waiting sync.Map      // channels of people who wait for an answer, by chat
+	next    atomic.Int64
+}
+
+func newLoop() *loop {
+	return &loop{up: make(chan struct{}), begun: make(chan struct{}), stuck: make(chan struct{})}
+}
+
+func (l *loop) Run(ctx context.Context, receive channels.Receive) error {
+	l.receive = receive
+	close(l.up)
+	<-ctx.Done()
+	return nil
+}
+
+func (l *loop) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
+}
+
+func (l *loop) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if strings.HasPrefix(o.Chat.ID, "stuck") {
+		select {
+		case <-l.stuck:
+		case <-ctx.Done():
+		}
+		return channels.Receipt{}, ctx.Err()
+	}
+	if answered, ok := l.waiting.Load(o.Chat.ID); ok && o.Text == "hi" {
+		answered.(chan struct{}) <- struct{}{}
+	}
+	return channels.Receipt{ID: "1"}, nil
+}
+
+func (l *loop) Typing(context.Context, channels.Chat) error {
+	select {
+	case l.begun <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// say is a message of a user. It returns when the message is safe.
+func (l *loop) say(chat, text string) error {
+	return l.receive(context.Background(), channels.Incoming{
+		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.FormatInt(l.next.Add(1), 10), User: channels.User{ID: "u"}, Text: text,
+	})
+}
+
+// asker returns what says something in a chat and waits for the answer. It changes between some chats, because when the answer is there
+// the end of the turn is still to be recorded, and a message that comes so soon would have to wait for that.
+func (l *loop) asker(name string) func() error {
+	const chats = 8
+	answered := make(chan struct{})
+	for i := range chats {
+		l.waiting.Store(name+strconv.Itoa(i), answered)
+	}
+	n := 0
+	return func() error {
+		n++
+		if err := l.say(name+strconv.Itoa(n%chats), "hello"); err != nil {
+			return err
+		}
+		<-answered
+		return nil
+	}
+}
+
+// benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it returns is called.
+func benchGateway(b testing.TB, dir, command string, l *loop, ready func()) (stop func()) {
+	b.Helper()
+	cfg := config.Default().Terminal
+	cfg.Command, cfg.Protocol = command, "rich"
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	st, err := sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	gw := gateway.New(gateway.Options{
+		Channels: map[string]channels.Channel{"loop": l}, Store: st, MaxConcurrent: 32, Log: zap.NewNop(),
+		Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "retry"},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- gw.Run(ctx, ready) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
+		if err := st.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	b.Cleanup(stop)
+	<-l.up
+	return stop
+}
+
+// floor runs the trivial agent by os/exec alone.
+func floor(dir string) error {
+	cmd := exec.Command("/bin/sh", "-c", trivial)
+	cmd.Dir, cmd.Stdin, cmd.Stderr = dir, strings.NewReader(`{"text":"hello"}`+"\n"), io.Discard
+	_, err := cmd.Output()
+	return err
+}
+
+func timed(b *testing.B, f func() error) time.Duration {
+	b.Helper()
+	began := time.Now()
+	if err := f(); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+func quantile(d []time.Duration, q float64) float64 {
+	slices.Sort(d)
+	return float64(d[min(len(d)-1, int(q*float64(len(d))))])
+}
+
+// BenchmarkTurnAlone reports the median from a message to its answer as a multiple of bare os/exec, run by turns.
+func BenchmarkTurnAlone(b *testing.B) {
+	dir, l := b.TempDir(), newLoop()
+	benchGateway(b, dir, trivial, l, nil)
+	ask := l.asker("c")
+	var turns, floors []time.Duration
+	for b.Loop() {
+		floors = append(floors, timed(b, func() error { return floor(dir) }))
+		turns = append(turns, timed(b, ask))
+	}
+	b.ReportMetric(quantile(turns, 0.5)/quantile(floors, 0.5), "×floor")
+	b.ReportMetric(quantile(turns, 0.5)/1e3, "p50-µs")
+}
+
+// BenchmarkTurn32 reports the throughput of 32 people side by side as a share of bare os/exec's.
+func BenchmarkTurn32(b *testing.B) {
+	dir, l := b.TempDir(), newLoop()
+	benchGateway(b, dir, trivial, l, nil)
+	const workers, each = 32, 8
+	var asks []func() error
+	for i := range workers {
+		asks = append(asks, l.asker(fmt.Sprintf("w%d-", i)))
+	}
+	batch := func(f func(worker int) error) func() error {
+		return func() error {
+			var g sync.WaitGroup
+			for w := range workers {
+				g.Go(func() {
+					for range each {
+						if err := f(w); err != nil {
+							b.Error(err)
+						}
+					}
+				})
+			}
+			g.Wait()
+			return nil
+		}
+	}
+	var turns, floors []time.Duration
+	for b.Loop() {
+		floors = append(floors, timed(b, batch(func(int) error { return floor(dir) })))
+		turns = append(turns, timed(b, batch(func(w int) error { return asks[w]() })))
+	}
+	b.ReportMetric(quantile(floors, 0.5)/quantile(turns, 0.5), "×floor-throughput")
+	b.ReportMetric(workers*each/(quantile(turns, 0.5)/1e9), "turns/s")
+}
+
+// BenchmarkUndisturbed reports the latency of a chat while another's send hangs, one has an agent that takes a minute and one writes as
+// fast as it is received, as a multiple of what it is without them.
+func BenchmarkUndisturbed(b *testing.B) {
+	quiet, loud := newLoop(), newLoop()
+	benchGateway(b, b.TempDir(), trivial, quiet, nil)
+	benchGateway(b, b.TempDir(), trivial, loud, nil)
+	for _, chat := range []string{"stuck", "slow"} {
+		if err := loud.say(chat, chat); err != nil {
+			b.Fatal(err)
+		}
+	}
+	alone, among := quiet.asker("c"), loud.asker("c")
+	const each = 20
+	var calm, disturbed []time.Duration
+	for b.Loop() {
+		for range each {
+			calm = append(calm, timed(b, alone))
+		}
+		end := make(chan struct{})
+		var flood sync.WaitGroup
+		flood.Go(func() {
+			for {
+				select {
+				case <-end:
+					return
+				default:
+				}
+				if err := loud.say("flood", "more"); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+		for range each {
+			disturbed = append(disturbed, timed(b, among))
+		}
+		close(end)
+		flood.Wait()
+	}
+	b.ReportMetric(quantile(disturbed, 0.5)/quantile(calm, 0.5), "×undisturbed-p50")
+	b.ReportMetric(quantile(disturbed, 0.95)/quantile(calm, 0.95), "×undisturbed-p95")
+	close(loud.stuck)
+}
+
+// BenchmarkStartWithBacklog reports how long a gateway with 100,000 pending messages takes to be ready, and how much memory it has when
+// all its agents are at work.
+func BenchmarkStartWithBacklog(b *testing.B) {
+	const pending = 100_000
+	for name, fill := range map[string]func(i int, s store.Store) error{
+		"empty":             nil,
+		"inbox-many-chats":  func(i int, s store.Store) error { return received(s, strconv.Itoa(i), i) },
+		"inbox-one-chat":    func(i int, s store.Store) error { return received(s, "1", i) },
+		"outbox-many-chats": func(i int, s store.Store) error { return queued(s, "stuck"+strconv.Itoa(i)) },
+		"outbox-one-chat":   func(_ int, s store.Store) error { return queued(s, "stuck") },
+	} {
+		b.Run(name, func(b *testing.B) {
+			dir := b.TempDir()
+			if fill != nil {
+				backlog(b, dir, pending, fill)
+			}
+			var took []time.Duration
+			var heap float64
+			for b.Loop() {
+				l := newLoop()
+				var before, after runtime.MemStats
+				debug.FreeOSMemory()
+				runtime.ReadMemStats(&before)
+				began := time.Now()
+				stop := benchGateway(b, dir, "exec sleep 60", l, func() { took = append(took, time.Since(began)) })
+				if strings.HasPrefix(name, "inbox") {
+					<-l.begun
+				}
+				runtime.GC()
+				runtime.ReadMemStats(&after)
+				heap = max(heap, float64(after.HeapAlloc)-float64(before.HeapAlloc))
+				stop()
+			}
+			b.ReportMetric(quantile(took, 0.5)/1e6, "ms-to-ready")
+			b.ReportMetric(heap/(1<<20), "MiB-heap")
+		})
+	}
+}
+
+func received(s store.Store, chat string, id int) error {
+	_, _, err := s.Receive(context.Background(), store.Arrival{In: channels.Incoming{
+		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.Itoa(id), User: channels.User{ID: "u"}, Text: "hello",
+	}})
+	return err
+}
+
+func queued(s store.Store, chat string) error {
+	_, _, err := s.Enqueue(context.Background(), store.Letter{Parts: []channels.Outgoing{{Chat: channels.Chat{Channel: "loop", ID: chat}, Text: "hello"}}})
+	return err
+}
+
+// backlog fills a store, many at once as its writer likes it.
+func backlog(b *testing.B, dir string, n int, fill func(int, store.Store) error) {
+	b.Helper()
+	s, err := sqlite.Open(b.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var next atomic.Int64
+	var g sync.WaitGroup
+	for range 256 {
+		g.Go(func() {
+			for i := int(next.Add(1)); i <= n; i = int(next.Add(1)) {
+				if err := fill(i, s); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	g.Wait()
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,213 @@
+package gateway_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/gateway/gatewaytest"
+)
+
+// harness is a daemon in a process of its own on one network.
+type harness struct {
+	*crash
+	net *gatewaytest.Network
+	cmd *exec.Cmd
+	out *bytes.Buffer
+}
+
+func newHarness(t *testing.T, command string) *harness {
+	t.Helper()
+	dir := t.TempDir()
+	n := gatewaytest.NewNetwork()
+	n.Idempotent = true
+	t.Cleanup(n.Close)
+	c := &crash{t: t, mark: "CRASH_MARK=" + filepath.Base(dir), spec: daemonSpec{
+		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: command, OnCrash: "retry",
+		Networks: []networkSpec{{Name: "net", URL: n.URL, Idempotent: true}},
+	}}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the daemon logged:\n%s", tail(filepath.Join(dir, "log"), 20))
+		}
+	})
+	return &harness{crash: c, net: n}
+}
+
+func (h *harness) begin() {
+	h.t.Helper()
+	h.cmd, h.out = h.start()
+	h.t.Cleanup(h.kill)
+}
+
+func (h *harness) kill() {
+	if h.cmd != nil {
+		_ = h.cmd.Process.Kill()
+		_ = h.cmd.Wait()
+		h.cmd = nil
+	}
+}
+
+// end ends the daemon as systemd does and expects it to be well.
+func (h *harness) end() {
+	h.t.Helper()
+	_ = h.cmd.Process.Signal(syscall.SIGTERM)
+	if err := h.cmd.Wait(); err != nil {
+		h.t.Errorf("the daemon: %v, %s", err, h.out)
+	}
+	h.cmd = nil
+}
+
+func (h *harness) expect(chat string, want ...string) {
+	h.t.Helper()
+	calls, ok := h.net.Await(chat, 2*patience, func(c []gatewaytest.Call) bool { return len(answers(c)) >= len(want) })
+	if got := answers(calls); !ok || strings.Join(got, "|") != strings.Join(want, "|") {
+		h.t.Fatalf("chat %s was shown %q, want %q", chat, got, want)
+	}
+}
+
+// fill takes all room of a file system, and returns what gives it back.
+func fill(t *testing.T, dir string) (free func()) {
+	t.Helper()
+	path := filepath.Join(dir, "ballast")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for size := 1 << 20; size > 0; {
+		if _, err = f.Write(make([]byte, size)); err != nil {
+			size /= 2
+		}
+	}
+	if !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("filled it until %v", err)
+	}
+	return func() {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAFullDiskIsWaitedOut(t *testing.T) {
+	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in work) touch up; `+until("go")+`;; esac
+		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
+	h.spec.State = filepath.Join(h.spec.Dir, "state")
+	if err := os.Mkdir(h.spec.State, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", h.spec.State, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("a small file system needs root: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(h.spec.State, unix.MNT_DETACH) })
+	h.begin()
+	h.net.Say("before", "u", "hello")
+	h.expect("before", "you said hello")
+	h.net.Say("during", "u", "work")
+	h.await("the agent to begin", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
+
+	free := fill(t, h.spec.State)
+	safe, polls := h.net.Acknowledged()
+	h.net.Say("full", "u", "one")
+	h.net.Say("full", "u", "two")
+	h.await("the daemon to try again", func() bool { _, now := h.net.Acknowledged(); return now > polls+2 })
+	if err := os.WriteFile(filepath.Join(h.spec.Dir, "go"), nil, 0o600); err != nil { // the agent speaks while there is no room
+		t.Fatal(err)
+	}
+	h.await("the daemon to miss room for an answer", func() bool {
+		log, _ := os.ReadFile(filepath.Join(h.spec.Dir, "log"))
+		return bytes.Contains(log, []byte("not stored"))
+	})
+	if now, _ := h.net.Acknowledged(); now > safe+1 { // the last of before may be told only now
+		t.Errorf("%d messages were acknowledged with no room for them", now-safe)
+	}
+	if got := h.net.Sent("full"); len(got) > 0 {
+		t.Errorf("answered %q", texts(got))
+	}
+	free()
+	h.expect("during", "you said work")
+	h.expect("full", "you said one", "you said two")
+	h.end()
+}
+
+// await waits for something that a daemon does.
+func (h *harness) await(what string, done func() bool) {
+	h.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			h.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+func TestATornEndOfTheLogChangesNothing(t *testing.T) {
+	for name, tear := range map[string]func(b []byte) []byte{
+		"garbage behind it":     func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
+		"half a frame again":    func(b []byte) []byte { return append(b, b[32:32+2000]...) },
+		"zeroes behind it":      func(b []byte) []byte { return append(b, make([]byte, 9000)...) },
+		"the last frame is cut": func(b []byte) []byte { return b[:len(b)-1000] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, echo)
+			h.begin()
+			h.net.Say("1", "u", "one")
+			h.expect("1", "you said one")
+			h.kill()
+			path := filepath.Join(h.spec.State, "nanobot.db-wal")
+			log, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, tear(log), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			h.begin()
+			h.net.Say("2", "u", "two")
+			h.expect("2", "you said two")
+			h.end()
+			h.expect("1", "you said one")
+		})
+	}
+}
+
+func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
+	h := newHarness(t, echo)
+	h.begin()
+	h.net.Say("1", "u", "one")
+	h.expect("1", "you said one")
+	h.end()
+	path := filepath.Join(h.spec.State, "nanobot.db")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := bytes.Clone(whole)
+	copy(damaged[len(damaged)-4096:], bytes.Repeat([]byte{0xa5}, 4096))
+	if err := os.WriteFile(path, damaged, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.begin()
+	if err := h.cmd.Wait(); err == nil || !strings.Contains(h.out.String(), "the database is damaged; restore it from a backup") {
+		t.Errorf("got %v, %s", err, h.out)
+	}
+	h.cmd = nil
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, damaged) {
+		t.Errorf("the damaged file was changed: %v", err)
+	}
+	if err := os.WriteFile(path, whole, 0o600); err != nil { // the backup
+		t.Fatal(err)
+	}
+	h.begin()
+	h.net.Say("1", "u", "two")
+	h.expect("1", "you said one", "you said two")
+	h.end()
+}
