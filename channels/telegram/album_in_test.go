@@ -1,0 +1,167 @@
+package telegram_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func photos(n int) []telegramtest.Media {
+	var out []telegramtest.Media
+	for i := range n {
+		out = append(out, telegramtest.Media{Kind: "photo", Content: fmt.Appendf(nil, "photo %d", i)})
+	}
+	return out
+}
+
+// isAlbum fails the test unless a message is an album of n photos in order.
+func isAlbum(t *testing.T, in channels.Incoming, n int, text string) {
+	t.Helper()
+	if in.Text != text || len(in.Media) != n {
+		t.Fatalf("received %+v", in)
+	}
+	for i, path := range in.Media {
+		contains(t, path, fmt.Sprintf("photo %d", i))
+	}
+}
+
+func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
+	for _, captioned := range []int{0, 2} {
+		r := newRig(t)
+		media := photos(4)
+		media[captioned].Caption = "my holiday"
+		m := r.server.Album(telegramtest.Post{Chat: person}, media...)
+		r.run()
+		got := r.wait(1)[0]
+		isAlbum(t, got, 4, "my holiday")
+		if got.ID != strconv.Itoa(m[0].ID) {
+			t.Errorf("its id is %s", got.ID)
+		}
+	}
+}
+
+func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
+	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(10)...)
+	r.run()
+	isAlbum(t, r.wait(1)[0], 10, "ten")
+}
+
+// parts offers an album part by part, as one whose uploads take their time.
+func parts(s *telegramtest.Server, n int) []string {
+	var out []string
+	for i := range n {
+		m := s.Post(telegramtest.Post{Chat: other, Media: &telegramtest.Media{Kind: "photo", Content: fmt.Appendf(nil, "photo %d", i)}})
+		file := m.File().FileID
+		out = append(out, fmt.Sprintf(`{"message":{"message_id":%d,"date":1,"media_group_id":"g1","chat":{"id":42,"type":"private"},
+			"from":{"id":42,"first_name":"Ada"},"photo":[{"file_id":%q,"width":10,"height":10}]}}`, 1000+i, file))
+	}
+	return out
+}
+
+func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
+	r := newRig(t)
+	updates := parts(r.server, 3)
+	before := len(updates)
+	r.run()
+	r.wait(before) // the photos as they were put on the server
+	first := r.server.Inject(updates[0])
+	r.until("getUpdates", func(c []telegramtest.Call) bool { return c[len(c)-1].Int("offset") == int64(first) })
+	r.server.Inject(updates[1])
+	r.server.Say(other, "meanwhile")
+	got := r.wait(before + 1)[before]
+	if cursor, _ := strconv.Atoi(got.Cursor); got.Text != "meanwhile" || cursor != first-1 {
+		t.Fatalf("update %d is open, and received is %+v", first, got)
+	}
+	r.server.Inject(updates[2])
+	album := r.wait(before + 2)[before+1]
+	isAlbum(t, album, 3, "")
+	if cursor, _ := strconv.Atoi(album.Cursor); cursor != first+3 {
+		t.Errorf("after update %d the cursor is %d", first+3, cursor)
+	}
+	r.until("getUpdates", func(c []telegramtest.Call) bool { return c[len(c)-1].Int("offset") == int64(first+4) })
+	if got := len(r.inbox.messages()); got != before+2 {
+		t.Errorf("%d messages were received", got)
+	}
+}
+
+func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
+	r := newRig(t)
+	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
+	r.server.Say(person, "what do you say?")
+	r.run()
+	got := r.wait(2)
+	isAlbum(t, got[0], 2, "look")
+	if got[1].Text != "what do you say?" {
+		t.Errorf("received %+v", got[1])
+	}
+}
+
+func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
+	s := telegramtest.New(t)
+	dir := t.TempDir()
+	first := newRigOn(t, s, dir, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
+	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
+	stop := first.run()
+	s.Say(other, "meanwhile")
+	got := first.wait(1)
+	stop()
+	if len(got) != 1 || got[0].Text != "meanwhile" {
+		t.Fatalf("received %+v", got)
+	}
+	second := newRigOn(t, s, dir)
+	second.Resume(got[0].Cursor)
+	second.run()
+	var album []channels.Incoming
+	for _, in := range second.wait(2) { // what was received before is offered again, under its id
+		if in.Text != "meanwhile" {
+			album = append(album, in)
+		} else if in.ID != got[0].ID {
+			t.Errorf("offered again, message %s is message %s", got[0].ID, in.ID)
+		}
+	}
+	if len(album) != 1 {
+		t.Fatalf("received %+v", album)
+	}
+	isAlbum(t, album[0], 3, "look")
+}
+
+func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
+	s := telegramtest.New(t)
+	dir := t.TempDir()
+	never := make(chan struct{})
+	defer close(never)
+	s.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
+	first := newRigOn(t, s, dir)
+	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
+	stop := first.run()
+	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
+	stop()
+	if got := first.inbox.messages(); len(got) != 0 {
+		t.Fatalf("received %+v", got)
+	}
+	second := newRigOn(t, s, dir)
+	second.run()
+	got := second.wait(1)[0]
+	isAlbum(t, got, 2, "look")
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(got.Media[0]), ".*")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestAnAlbumInAGroupIsTakenIfOnePartSpeaksToTheBot(t *testing.T) {
+	r := newRig(t)
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	r.server.Album(telegramtest.Post{Chat: group, Text: "not for you"}, photos(2)...)
+	media := photos(3)
+	media[1].Caption = "@nano_test_bot sort these"
+	r.server.Album(telegramtest.Post{Chat: group}, media...)
+	isAlbum(t, r.wait(1)[0], 3, "sort these")
+}

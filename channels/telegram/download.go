@@ -1,0 +1,201 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxDownload is what Telegram lets bots download.
+	maxDownload = 20 << 20
+	// downloadTimeout bounds a download with all its tries.
+	downloadTimeout = 2 * time.Minute
+	downloadTries   = 3
+	// maxName keeps names, with what is put before them, below the 255 bytes that file systems allow.
+	maxName = 200
+)
+
+var errTooBig = errors.New("too big")
+
+// download puts a file of a message on disk and returns its path.
+func (c *Channel) download(ctx context.Context, chatID string, message int, f *file) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
+	defer cancel()
+	select {
+	case c.fetch <- struct{}{}:
+		defer func() { <-c.fetch }()
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
+		path, err := c.downloadOnce(ctx, chatID, message, f)
+		var no *refusal
+		final := errors.Is(err, errTooBig) || errors.As(err, &no) && no.final()
+		if err == nil || final || try == downloadTries {
+			return path, err
+		}
+		if no != nil {
+			pause = max(pause, no.wait())
+		}
+		if !sleep(ctx, pause) {
+			return "", err
+		}
+	}
+}
+
+func (c *Channel) downloadOnce(ctx context.Context, chatID string, message int, f *file) (string, error) {
+	var stored struct {
+		Path string `json:"file_path"`
+		Size int64  `json:"file_size"`
+	}
+	err := c.api.call(ctx, "getFile", map[string]any{"file_id": f.ID}, &stored)
+	var no *refusal
+	if errors.As(err, &no) && no.says("too big") {
+		return "", errTooBig
+	}
+	if err != nil {
+		return "", err
+	}
+	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
+		info, err := os.Stat(stored.Path)
+		if err == nil && !info.Mode().IsRegular() {
+			err = errors.New("not a regular file")
+		}
+		return filepath.Clean(stored.Path), err
+	}
+	folder, err := c.o.Folder(chatID)
+	if err != nil {
+		return "", fmt.Errorf("folder of chat: %w", err)
+	}
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	if folder, err = filepath.Abs(folder); err != nil {
+		return "", err
+	}
+	name := strconv.Itoa(message) + "-" + safeName(f.called(stored.Path), f.kind)
+	path := filepath.Join(folder, name)
+	if size, err := sizeOf(path); err == nil && size > 0 && size == stored.Size {
+		return path, nil // downloaded before we died, or before it was quoted
+	}
+	return c.transfer(ctx, stored.Path, folder, name)
+}
+
+// transfer streams a file into a folder. It appears under its name when it is complete.
+func (c *Channel) transfer(ctx context.Context, stored, folder, name string) (string, error) {
+	part, err := os.CreateTemp(folder, ".download-*")
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
+	defer part.Close()
+	if err := c.api.get(ctx, stored, part); err != nil {
+		return "", err
+	}
+	if err := errors.Join(part.Sync(), part.Close()); err != nil {
+		return "", err
+	}
+	return c.publish(part.Name(), folder, name)
+}
+
+// publish gives a complete file its name. If the same file has that name already, as when a message and a reply to it come
+// together, that is the one.
+func (c *Channel) publish(part, folder, name string) (string, error) {
+	c.names.Lock()
+	defer c.names.Unlock()
+	ext := filepath.Ext(name)
+	path := filepath.Join(folder, name)
+	ours, err := sizeOf(part)
+	if err != nil {
+		return "", err
+	}
+	for i := 2; ; i++ {
+		theirs, err := sizeOf(path)
+		switch {
+		case errors.Is(err, os.ErrNotExist):
+			return path, os.Rename(part, path)
+		case err != nil:
+			return "", err
+		case ours == theirs:
+			return path, nil
+		}
+		path = filepath.Join(folder, fmt.Sprintf("%s-%d%s", strings.TrimSuffix(name, ext), i, ext))
+	}
+}
+
+// get streams a stored file.
+func (a *api) get(ctx context.Context, stored string, to io.Writer) error {
+	const method = "download"
+	segments := strings.Split(stored, "/")
+	for i, s := range segments {
+		segments[i] = url.PathEscape(s)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, a.base+"/file/bot"+a.token+"/"+strings.Join(segments, "/"), nil)
+	if err != nil {
+		return a.silent(method, err, false)
+	}
+	resp, written, err := a.open(req)
+	if err != nil {
+		return a.silent(method, err, written)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return &refusal{Method: method, Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
+	}
+	n, err := io.Copy(to, io.LimitReader(resp.Body, maxDownload+1))
+	if err != nil {
+		return a.silent(method, err, true)
+	}
+	if n > maxDownload {
+		return errTooBig
+	}
+	return nil
+}
+
+// sizeOf is how long a regular file is; -1 is something else.
+func sizeOf(path string) (int64, error) {
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return -1, err
+	}
+	return info.Size(), nil
+}
+
+// safeName makes a file name of what a sender calls a file: the last part of a path, without what terminals and shells
+// stumble over, not too long, and with its extension.
+func safeName(name, otherwise string) string {
+	name = name[strings.LastIndexAny(name, `/\`)+1:]
+	name = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*`, r) {
+			return '_'
+		}
+		return r
+	}, name)
+	name = strings.Trim(name, " ")
+	if strings.Trim(name, "._ ") == "" {
+		return strings.ReplaceAll(otherwise, " ", "_")
+	}
+	if len(name) <= maxName {
+		return name
+	}
+	ext := filepath.Ext(name)
+	if len(ext) > 20 {
+		ext = ""
+	}
+	stem := name[:maxName-len(ext)]
+	for !utf8.ValidString(stem) {
+		stem = stem[:len(stem)-1]
+	}
+	return stem + ext
+}

@@ -1,0 +1,78 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/go-telegram/bot/models"
+
+	"nanobot/channels"
+)
+
+// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of o is shown.
+func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
+	message, err := strconv.Atoi(id)
+	if err != nil {
+		return &channels.SendError{Err: fmt.Errorf("%q is no message of Telegram's", id), Permanent: true}
+	}
+	p, err := newPost(o)
+	if err != nil {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	p.as, p.files = asText, nil
+	err = c.insist(ctx, p, func() error {
+		return c.api.call(ctx, "editMessageText", request{
+			Chat: p.to.chat, Message: message, Text: p.words.Text, Entities: p.words.Entities,
+			Preview: &models.LinkPreviewOptions{IsDisabled: new(true)}, Keyboard: keyboard(o.Buttons),
+		}, nil)
+	})
+	if unchanged(err) {
+		return nil
+	}
+	return sendError(err)
+}
+
+// Remove deletes a message.
+func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
+	message, err := strconv.Atoi(id)
+	if err != nil {
+		return &channels.SendError{Err: fmt.Errorf("%q is no message of Telegram's", id), Permanent: true}
+	}
+	p, err := newPost(channels.Outgoing{Chat: chat})
+	if err != nil {
+		return &channels.SendError{Err: err, Permanent: true}
+	}
+	err = c.insist(ctx, p, func() error {
+		return c.api.call(ctx, "deleteMessage", request{Chat: p.to.chat, Message: message}, nil)
+	})
+	if gone(err) {
+		return nil
+	}
+	return sendError(err)
+}
+
+// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be left alone.
+func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
+	to, err := parsePlace(chat.ID)
+	if err != nil {
+		return err
+	}
+	to.chat = c.current(to.chat)
+	if c.pace.held(to.chat) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	params := map[string]any{"chat_id": to.chat, "action": "typing"}
+	if to.thread != 0 {
+		params["message_thread_id"] = to.thread
+	}
+	err = c.api.call(ctx, "sendChatAction", params, nil)
+	var no *refusal
+	if errors.As(err, &no) {
+		c.pace.hold(to.chat, no.wait())
+	}
+	return err
+}

@@ -1,0 +1,95 @@
+package telegram
+
+import (
+	"errors"
+	"io/fs"
+	"net/http"
+	"time"
+
+	"nanobot/channels"
+)
+
+// sendError says what a failed call means for the gateway.
+func sendError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var known *channels.SendError
+	if errors.As(err, &known) {
+		return known
+	}
+	var no *refusal
+	var none *silence
+	switch {
+	case errors.As(err, &no):
+		return &channels.SendError{Err: err, Permanent: no.final(), After: no.wait()}
+	case errors.As(err, &none):
+		return &channels.SendError{Err: err, Unknown: none.Written}
+	}
+	return &channels.SendError{Err: err}
+}
+
+// final tells whether the same call would be refused again. A wrong token is not final: the operator mends it, and
+// what waits is sent.
+func (e *refusal) final() bool {
+	switch e.Code {
+	case http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return false
+	}
+	return e.Code >= 400 && e.Code < 500
+}
+
+// wait is how long Telegram asks us to wait.
+func (e *refusal) wait() time.Duration {
+	if e.Code != http.StatusTooManyRequests {
+		return 0
+	}
+	return max(e.RetryAfter, time.Second)
+}
+
+// refusedFormat tells whether it is the entities that Telegram does not like.
+func refusedFormat(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says("entit", "can't parse")
+}
+
+// refusedAs tells whether a file may go as a document what was refused as a photo, a video or a voice message.
+func refusedAs(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says(
+		"PHOTO_", "IMAGE_PROCESS_FAILED", "VOICE_MESSAGES_FORBIDDEN", "WEBPAGE_MEDIA_EMPTY", "MEDIA_INVALID",
+		"VIDEO_CONTENT_TYPE_INVALID", "too big for a photo", "wrong type of the web page content", "not enough rights to send photos",
+		"wrong file type", "type of file mismatch", "photo has unacceptable",
+	)
+}
+
+// refusedFile tells whether it may be a file that Telegram does not take, or that we cannot read.
+func refusedFile(err error) bool {
+	var no *refusal
+	if errors.As(err, &no) {
+		return no.Code == http.StatusBadRequest || no.Code == http.StatusRequestEntityTooLarge
+	}
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+}
+
+// migratedTo returns the new id of a group that became a supergroup, or 0.
+func migratedTo(err error) int64 {
+	var no *refusal
+	if errors.As(err, &no) {
+		return no.MigrateTo
+	}
+	return 0
+}
+
+// gone tells whether a message that should be deleted or edited does not exist.
+func gone(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest &&
+		no.says("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
+}
+
+// unchanged tells whether an edit was refused only because it changes nothing.
+func unchanged(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says("message is not modified")
+}

@@ -1,0 +1,194 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func asSendError(err error, se **channels.SendError) bool { return errors.As(err, se) }
+
+func TestWhatARefusalMeansForTheGateway(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault                         telegramtest.Fault
+		permanent, unknown, delivered bool
+		after                         time.Duration
+	}{
+		"too many":       {fault: telegramtest.TooMany(3), after: 3 * time.Second},
+		"blocked":        {fault: telegramtest.Refuse(403, "Forbidden: bot was blocked by the user"), permanent: true},
+		"kicked":         {fault: telegramtest.Refuse(403, "Forbidden: bot was kicked from the group chat"), permanent: true},
+		"deactivated":    {fault: telegramtest.Refuse(403, "Forbidden: user is deactivated"), permanent: true},
+		"not found":      {fault: telegramtest.Refuse(400, "Bad Request: chat not found"), permanent: true},
+		"too large":      {fault: telegramtest.Refuse(413, "Request Entity Too Large"), permanent: true},
+		"server error":   {fault: telegramtest.Refuse(500, "Internal Server Error")},
+		"bad gateway":    {fault: telegramtest.BadGateway()},
+		"wrong token":    {fault: telegramtest.Refuse(401, "Unauthorized")},
+		"cut before":     {fault: telegramtest.Fault{CutBefore: true}, unknown: true},
+		"cut after":      {fault: telegramtest.Fault{CutAfter: true}, unknown: true, delivered: true},
+		"garbage":        {fault: telegramtest.Garbage(), unknown: true, delivered: true},
+		"another server": {fault: telegramtest.Fault{Status: 404, Body: "<html>nothing here</html>"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.server.FailNext("sendMessage", c.fault)
+			o := r.hello("hello")
+			se := r.sendError(t.Context(), o)
+			if se.Permanent != c.permanent || se.Unknown != c.unknown || se.After != c.after {
+				t.Errorf("got %+v", se)
+			}
+			if shown := r.server.Shown(person); (len(shown) == 1) != c.delivered {
+				t.Errorf("shown are %+v", shown)
+			}
+		})
+	}
+}
+
+func TestBlockedAndForgottenChatsAreFinal(t *testing.T) {
+	r := newRig(t)
+	r.server.Block(person)
+	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+	r.server.Forget(person)
+	if se := r.sendError(t.Context(), r.hello("hello")); !se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+func TestATimeoutAfterTheRequestWasWrittenIsUnknown(t *testing.T) {
+	r := newRig(t)
+	never := make(chan struct{})
+	defer close(never)
+	r.server.FailNext("sendMessage", telegramtest.Fault{Hang: never})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		r.server.AwaitCalls("sendMessage", patience, func(c []telegramtest.Call) bool { return len(c) == 1 })
+		cancel()
+	}()
+	if se := r.sendError(ctx, r.hello("hello")); !se.Unknown || se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+func TestAServerThatIsNotThereMayBeTriedAgain(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	r := newRig(t, func(o *telegram.Options) { o.APIBase = "http://" + l.Addr().String() })
+	if se := r.sendError(t.Context(), r.hello("hello")); se.Unknown || se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+func TestAContextThatHasEndedSendsNothing(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if se := r.sendError(ctx, r.hello("hello")); se.Unknown || se.Permanent || !errors.Is(se, context.Canceled) {
+		t.Errorf("got %+v", se)
+	}
+	if calls := r.server.Calls(""); len(calls) != 0 {
+		t.Errorf("the calls are %+v", calls)
+	}
+}
+
+func TestWhenTheFormattingIsRefusedTheTextIsSentPlain(t *testing.T) {
+	r := newRig(t)
+	refused := telegramtest.Refuse(400, "Bad Request: can't parse entities: ENTITY_BOUNDS_INVALID")
+	r.server.FailNext("sendMessage", refused)
+	r.server.FailNext("sendPhoto", refused)
+	r.server.FailNext("sendMediaGroup", refused)
+	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r.tell(channels.Message{Text: "**bold** words"})
+	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture}})
+	r.tell(channels.Message{Text: "**bold** words", Media: []channels.File{picture, picture}})
+	shown := r.server.Shown(person)
+	if len(shown) != 4 {
+		t.Fatalf("shown are %+v", shown)
+	}
+	for _, m := range shown[:3] {
+		if m.Words() != "bold words" || len(m.Entities)+len(m.CaptionEntities) != 0 {
+			t.Errorf("shown is %+v", m)
+		}
+	}
+	r.server.FailNext("sendMessage", refused)
+	if se := r.sendError(t.Context(), r.hello("plain already")); !se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+func TestAfterAFloodTheChatIsLeftAloneAndOthersAreNot(t *testing.T) {
+	r := newRig(t)
+	r.server.AddUser(telegramtest.User{ID: other})
+	r.server.FailNext("sendMessage", telegramtest.TooMany(3600))
+	r.sendError(t.Context(), r.hello("hello"))
+	if se := r.sendError(t.Context(), r.hello("hello")); se.After < 59*time.Minute || se.Permanent || se.Unknown {
+		t.Errorf("got %+v", se)
+	}
+	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
+		t.Error(err)
+	}
+	if calls := r.server.Calls(""); len(calls) != 1 {
+		t.Errorf("%d calls were made", len(calls))
+	}
+	r.tell(channels.Message{Chat: chatOf("43"), Text: "hello"})
+}
+
+func TestAFileThatIsGoneIsNamed(t *testing.T) {
+	for _, name := range []string{"a.png", "a.ogg", "a.pdf"} {
+		r := newRig(t)
+		f := r.file(name, []byte("x"))
+		if err := os.Remove(f.Path); err != nil {
+			t.Fatal(err)
+		}
+		r.tell(channels.Message{Text: "**here** it is", Media: []channels.File{f}})
+		m := r.server.Wait(t, person, 1)[0]
+		if !strings.HasPrefix(m.Text, "here it is\n") || !strings.Contains(m.Text, name) || len(m.Entities) != 1 {
+			t.Errorf("shown is %+v", m)
+		}
+	}
+}
+
+func TestAFileThatTelegramDoesNotTakeIsNamedAndItsCaptionArrives(t *testing.T) {
+	r := newRig(t)
+	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r.tell(channels.Message{Text: "nothing in it", Media: []channels.File{r.file("empty.pdf", nil)}})
+	r.server.FailNext("sendMediaGroup", telegramtest.Refuse(413, "Request Entity Too Large"))
+	r.tell(channels.Message{Text: "two of them", Media: []channels.File{picture, picture}, Buttons: nil})
+	shown := r.server.Shown(person)
+	if shape(shown) != "text text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") ||
+		strings.Count(shown[1].Text, "a.png") != 2 {
+		t.Errorf("shown are %+v", shown)
+	}
+	r.server.Block(person)
+	o := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{picture}})[0]
+	if se := r.sendError(t.Context(), o); !se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+func TestARedirectionDoesNotTakeTheTokenElsewhere(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			if req.URL.Host == "evil.example" {
+				t.Error("the redirection was followed")
+			}
+			return respond(req, 302, `moved`, "Location", "http://evil.example/"+req.URL.Path), nil
+		})
+	})
+	if se := r.sendError(t.Context(), r.hello("hello")); strings.Contains(se.Error(), r.server.Token) {
+		t.Errorf("got %v", se)
+	}
+}

@@ -1,0 +1,160 @@
+package telegram_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestInGroupsTheBotHearsWhatTheSettingSays(t *testing.T) {
+	type heard map[string]string // by setting, what is received; nothing if it is not there
+	for _, c := range []struct {
+		said string
+		want heard
+	}{
+		{"hello all", heard{"all": "hello all"}},
+		{"@nano_test_bot hello", heard{"all": "hello", "mention": "hello"}},
+		{"hello @Nano_Test_Bot, you", heard{"all": "hello , you", "mention": "hello , you"}},
+		{"👨‍👩‍👧‍👦 hey @nano_test_bot do it", heard{"all": "👨‍👩‍👧‍👦 hey do it", "mention": "👨‍👩‍👧‍👦 hey do it"}},
+		{"@other_bot hello", heard{"all": "@other_bot hello"}},
+		{"/stop@nano_test_bot", heard{"all": "/stop", "mention": "/stop"}},
+		{"/ask@nano_test_bot what is it", heard{"all": "/ask what is it", "mention": "/ask what is it"}},
+		{"/stop@other_bot", heard{}},
+		{"/stop", heard{"all": "/stop", "mention": "/stop"}},
+		{"/roll", heard{"all": "/roll"}},
+		{"mail me@nano_test_bot.org", heard{"all": "mail me@nano_test_bot.org"}},
+	} {
+		for _, setting := range []string{"all", "mention", "off"} {
+			t.Run(setting+" "+c.said, func(t *testing.T) {
+				r := newRig(t, func(o *telegram.Options) { o.Groups = setting })
+				r.SetMenu([]channels.Command{{Name: "stop", Help: "stop"}})
+				r.server.AddChat(telegramtest.Chat{ID: group})
+				r.server.Say(group, c.said)
+				r.run()
+				want, ok := c.want[setting]
+				if !ok {
+					r.none()
+					return
+				}
+				if got := r.only(); got.Text != want || got.Chat != chatOf("-77") || got.User.ID == "" {
+					t.Errorf("received %+v, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
+func TestAReplyToTheBotIsHeardAndAReplyToOthersIsNot(t *testing.T) {
+	r := newRig(t)
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	r.tell(channels.Message{Chat: chatOf("-77"), Text: "I am here"})
+	mine := r.server.Wait(t, group, 1)[0]
+	theirs := r.server.Say(group, "so am I")
+	r.server.Post(telegramtest.Post{Chat: group, Text: "to you", ReplyTo: theirs.ID})
+	r.server.Post(telegramtest.Post{Chat: group, Text: "to the bot", ReplyTo: mine.ID})
+	got := r.only()
+	if got.Text != "to the bot" || got.ReplyTo == nil || got.ReplyTo.Text != "I am here" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestACommandInAPrivateChatMayNameTheBot(t *testing.T) {
+	r := newRig(t)
+	r.server.Say(person, "/stop@nano_test_bot now")
+	r.run()
+	if got := r.only(); got.Text != "/stop now" {
+		t.Errorf("received %q", got.Text)
+	}
+}
+
+func TestOtherBotsAreNotHeard(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
+	r.server.AddUser(telegramtest.User{ID: 99, IsBot: true, FirstName: "Bot"})
+	r.server.Post(telegramtest.Post{Chat: group, From: 99, Text: "@nano_test_bot let us talk for ever"})
+	r.run()
+	r.none()
+}
+
+func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
+	r.run()
+	one := r.server.AddTopic(forum, "one")
+	two := r.server.AddTopic(forum, "two")
+	a := r.server.Post(telegramtest.Post{Chat: forum, Topic: one, Text: "in one"})
+	r.server.Post(telegramtest.Post{Chat: forum, Topic: two, Text: "in two"})
+	r.server.Post(telegramtest.Post{Chat: forum, Text: "in general"})
+	got := r.wait(3)
+	for i, want := range []string{fmt.Sprintf("%d_%d", forum, one), fmt.Sprintf("%d_%d", forum, two), strconv.FormatInt(forum, 10)} {
+		if got[i].Chat != chatOf(want) || got[i].ReplyTo != nil {
+			t.Errorf("%q is from %s, want %s", got[i].Text, got[i].Chat, want)
+		}
+	}
+	if got[0].ThreadID != strconv.Itoa(one) || got[2].ThreadID != "" {
+		t.Errorf("the threads are %q and %q", got[0].ThreadID, got[2].ThreadID)
+	}
+	r.tell(channels.Message{Chat: got[0].Chat, Text: "an answer", ReplyTo: got[0].ID})
+	m := r.server.Wait(t, forum, 1)[0]
+	if m.Thread != one || m.ReplyTo == nil || m.ReplyTo.ID != a.ID {
+		t.Errorf("the answer is %+v", m)
+	}
+}
+
+func TestAThreadOfRepliesIsNoTopic(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.Groups = "all" })
+	const super = -1001234567890
+	r.server.AddChat(telegramtest.Chat{ID: super})
+	m := r.server.Say(super, "first")
+	r.server.Post(telegramtest.Post{Chat: super, Text: "second", ReplyTo: m.ID})
+	r.run()
+	for _, in := range r.wait(2) {
+		if in.Chat != chatOf(strconv.Itoa(super)) {
+			t.Errorf("received %+v", in)
+		}
+	}
+}
+
+func TestAPressInATopicBelongsToTheTopic(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	topic := r.server.AddTopic(forum, "one")
+	chat := chatOf(fmt.Sprintf("%d_%d", forum, topic))
+	r.tell(channels.Message{Chat: chat, Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	r.server.Press(forum, person, r.server.Wait(t, forum, 1)[0].ID, "y")
+	if got := r.wait(1)[0]; got.Chat != chat || got.Press != "y" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAGroupThatBecameASupergroupIsWrittenToThere(t *testing.T) {
+	const super = int64(-1001234567890)
+	for _, running := range []bool{false, true} {
+		r := newRig(t)
+		r.server.AddChat(telegramtest.Chat{ID: group})
+		if running { // it is told, and need not find out
+			r.run()
+			r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+		}
+		r.server.Migrate(group, super)
+		if running {
+			r.server.Say(person, "now")
+			r.wait(1)
+		}
+		r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+		r.tell(channels.Message{Chat: chatOf("-77"), Text: "again"})
+		if shown := r.server.Shown(super); len(shown) != 2 || shown[0].Text != "hello" {
+			t.Errorf("the supergroup shows %+v", shown)
+		}
+		want := 3
+		if running {
+			want = 2
+		}
+		if calls := r.server.Calls("sendMessage"); len(calls) != want {
+			t.Errorf("%d calls were made, want %d", len(calls), want)
+		}
+	}
+}

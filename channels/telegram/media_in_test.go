@@ -1,0 +1,197 @@
+package telegram_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// contains fails the test unless a file has this content.
+func contains(t *testing.T, path, content string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != content || !filepath.IsAbs(path) {
+		t.Errorf("%s contains %.40q, want %.40q (%v)", path, got, content, err)
+	}
+}
+
+func TestEveryKindOfFileIsDownloaded(t *testing.T) {
+	for kind, ext := range map[string]string{
+		"photo": ".jpg", "video": ".mp4", "animation": ".mp4", "audio": ".mp3", "voice": ".ogg", "video_note": ".mp4",
+		"document": ".bin", "sticker": ".webp",
+	} {
+		t.Run(kind, func(t *testing.T) {
+			r := newRig(t)
+			media := &telegramtest.Media{Kind: kind, Content: []byte("what is in the " + kind), Emoji: "😀"}
+			if kind == "document" {
+				media.Name = "data.bin"
+			}
+			r.server.Post(telegramtest.Post{Chat: person, Text: "look", Media: media})
+			r.run()
+			got := r.only()
+			if len(got.Media) != 1 || filepath.Ext(got.Media[0]) != ext || !strings.HasPrefix(got.Text, "look") {
+				t.Fatalf("received %+v", got)
+			}
+			contains(t, got.Media[0], "what is in the "+kind)
+			if dir := filepath.Join(r.dir, "42", "media"); filepath.Dir(got.Media[0]) != dir {
+				t.Errorf("%s is not in %s", got.Media[0], dir)
+			}
+		})
+	}
+}
+
+func TestAPhotoIsTakenInItsLargestSize(t *testing.T) {
+	r := newRig(t)
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "photo", Content: []byte("large"), Width: 4000, Height: 3000}})
+	r.run()
+	contains(t, r.only().Media[0], "large")
+}
+
+func TestFileNamesAreSafeAndUniqueAndKeepWhatTheyCan(t *testing.T) {
+	long := strings.Repeat("ü", 300)
+	names := []struct{ sent, kept string }{
+		{"report.pdf", "report.pdf"},
+		{"report.pdf", "report.pdf"},
+		{"../../etc/passwd", "passwd"},
+		{`..\..\boot.ini`, "boot.ini"},
+		{"/absolute.txt", "absolute.txt"},
+		{"no extension", "no extension"},
+		{"große Übersicht 日本.csv", "große Übersicht 日本.csv"},
+		{"line\nbreak\x00.txt", "line_break_.txt"},
+		{"..", "document"},
+		{".bashrc", ".bashrc"},
+		{long + ".tar.gz", strings.Repeat("ü", 98) + ".gz"},
+		{"a<b>:|?*.md", "a_b_____.md"},
+	}
+	r := newRig(t)
+	for i, n := range names {
+		r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: n.sent, Content: fmt.Appendf(nil, "content %d", i)}})
+	}
+	r.run()
+	seen := map[string]bool{}
+	for i, in := range r.wait(len(names)) {
+		if len(in.Media) != 1 {
+			t.Fatalf("%q: %+v", names[i].sent, in)
+		}
+		path := in.Media[0]
+		contains(t, path, fmt.Sprintf("content %d", i))
+		if want := in.ID + "-" + names[i].kept; filepath.Base(path) != want || filepath.Dir(path) != filepath.Join(r.dir, "42", "media") || seen[path] {
+			t.Errorf("%.40q is %q, want the name %q", names[i].sent, path, want)
+		}
+		seen[path] = true
+	}
+}
+
+func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
+	r := newRig(t)
+	m := r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("theirs")}})
+	dir := filepath.Join(r.dir, "42", "media")
+	ours := filepath.Join(dir, fmt.Sprintf("%d-a.txt", m.ID))
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(ours, []byte("the agent's own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	got := r.only()
+	contains(t, ours, "the agent's own")
+	contains(t, got.Media[0], "theirs")
+}
+
+func TestAFileThatIsTooBigIsNamedAndTheRestIsReceived(t *testing.T) {
+	r := newRig(t)
+	r.server.Post(telegramtest.Post{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "film.mp4", Content: []byte("x"), Size: 31_500_000}})
+	r.run()
+	got := r.only()
+	if len(got.Media) != 0 || !strings.HasPrefix(got.Text, "watch this\n") || !strings.Contains(got.Text, `"film.mp4" (31.5 MB) was not received`) || !strings.Contains(got.Text, "20 MB") {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAFileThatIsBiggerThanItSaysIsNotTaken(t *testing.T) {
+	r := newRig(t)
+	r.server.SetLimits(telegramtest.Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 100 << 20})
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.bin", Content: bytes.Repeat([]byte("x"), 20<<20+1), Unsized: true}})
+	r.run()
+	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "20 MB") {
+		t.Errorf("received %+v", got)
+	}
+	if left, err := os.ReadDir(filepath.Join(r.dir, "42", "media")); err != nil || len(left) != 0 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestADownloadIsTriedAgain(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
+	r.run()
+	got := r.only()
+	contains(t, got.Media[0], "all of it")
+	if left, err := os.ReadDir(filepath.Dir(got.Media[0])); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestADownloadThatFailsIsNamedAndTheRestIsReceived(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext("getFile", telegramtest.Refuse(400, "Bad Request: wrong file_id or the file is temporarily unavailable"))
+	r.server.Post(telegramtest.Post{Chat: person, Text: "read this", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.run()
+	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "read this") || !strings.Contains(got.Text, `"a.txt" was not received`) {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
+	r := newRig(t)
+	slow := make(chan struct{})
+	r.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: slow})
+	r.server.Post(telegramtest.Post{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.server.Say(person, "behind it")
+	r.run()
+	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.server.Say(other, "hello")
+	first := r.wait(1)[0]
+	if first.Text != "hello" {
+		t.Fatalf("received %+v", first)
+	}
+	close(slow)
+	got := r.wait(3)
+	if got[1].Text != "slow" || got[2].Text != "behind it" {
+		t.Errorf("received %+v", got)
+	}
+	if !slices.IsSortedFunc(got, func(a, b channels.Incoming) int { return strings.Compare(a.Cursor, b.Cursor) }) || first.Cursor >= got[1].Cursor {
+		t.Errorf("the cursors are %s, %s, %s", got[0].Cursor, got[1].Cursor, got[2].Cursor)
+	}
+}
+
+func TestFilesOfALocalServerAreUsedInPlace(t *testing.T) {
+	r := newRig(t)
+	local := t.TempDir()
+	r.server.SetLocal(local)
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
+	r.run()
+	got := r.only()
+	if len(got.Media) != 1 || !strings.HasPrefix(got.Media[0], local) || len(r.server.Calls(telegramtest.Download)) != 0 {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.Known = func(string) bool { return false } })
+	r.server.Post(telegramtest.Post{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.run()
+	if got := r.only(); got.Text != "hello" || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
+		t.Errorf("received %+v", got)
+	}
+}

@@ -1,0 +1,285 @@
+package telegram_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// shape is what a chat shows, in short: the kinds in order, those of an album in brackets.
+func shape(shown []telegramtest.Message) string {
+	var b strings.Builder
+	last := ""
+	for _, m := range shown {
+		if m.MediaGroupID != last && last != "" {
+			b.WriteString("] ")
+		}
+		if m.MediaGroupID != last && m.MediaGroupID != "" {
+			b.WriteString("[")
+		}
+		b.WriteString(m.Kind() + " ")
+		last = m.MediaGroupID
+	}
+	if last != "" {
+		b.WriteString("]")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func TestFilesGoOutInTheWayTelegramShowsThem(t *testing.T) {
+	opus := append([]byte("OggS\x00\x02xxxxxxxxxxxxxxxxxxxxxx\x01\x13OpusHead"), make([]byte, 100)...)
+	vorbis := append([]byte("OggS\x00\x02xxxxxxxxxxxxxxxxxxxxxx\x01\x1e\x01vorbis"), make([]byte, 100)...)
+	small := telegramtest.PNG(10, 10)
+	for _, c := range []struct {
+		name    string
+		content []byte
+		want    string
+	}{
+		{"a.png", small, "photo"},
+		{"a.JPG", small, "photo"},
+		{"wide.png", telegramtest.PNG(2100, 100), "document"},
+		{"large.png", telegramtest.PNG(6000, 4001), "document"},
+		{"no picture.png", []byte("text"), "document"},
+		{"heavy.png", append(telegramtest.PNG(10, 10), make([]byte, 10<<20)...), "document"},
+		{"moving.gif", []byte("GIF89a"), "animation"},
+		{"a.mp4", []byte("x"), "video"},
+		{"a.mov", []byte("x"), "video"},
+		{"a.mkv", []byte("x"), "document"},
+		{"a.mp3", []byte("x"), "audio"},
+		{"a.m4a", []byte("x"), "audio"},
+		{"a.flac", []byte("x"), "document"},
+		{"opus.ogg", opus, "voice"},
+		{"vorbis.ogg", vorbis, "document"},
+		{"short.ogg", []byte("x"), "document"},
+		{"a.pdf", []byte("x"), "document"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t)
+			r.tell(channels.Message{Text: "*here*", Media: []channels.File{r.file(c.name, c.content)}})
+			shown := r.server.Shown(person)
+			if shape(shown) != c.want || shown[0].Caption != "here" || len(shown[0].CaptionEntities) != 1 {
+				t.Fatalf("shown is %s: %+v", shape(shown), shown)
+			}
+			if f, _ := r.server.File(shown[0].File().FileID); f.Name != c.name || !bytes.Equal(f.Content, c.content) {
+				t.Errorf("the file is %q of %d bytes", f.Name, len(f.Content))
+			}
+		})
+	}
+}
+
+func TestAnAlbumIsOneCallWithTheCaptionOnOneItem(t *testing.T) {
+	r := newRig(t)
+	var files []channels.File
+	for i := range 3 {
+		files = append(files, r.file("same name.png", telegramtest.PNG(10+i, 10)))
+	}
+	files = append(files, r.file("clip.mp4", []byte("a film")))
+	receipts := r.tell(channels.Message{Text: "**four** of them", Media: files})
+	calls := r.server.Calls("")
+	if len(calls) != 1 || calls[0].Method != "sendMediaGroup" || len(receipts) != 1 {
+		t.Fatalf("the calls are %+v", calls)
+	}
+	shown := r.server.Shown(person)
+	if shape(shown) != "[photo photo photo video ]" || receipts[0].ID != fmt.Sprint(shown[0].ID) {
+		t.Errorf("shown is %s, receipt %+v", shape(shown), receipts)
+	}
+	captions := 0
+	for i, m := range shown {
+		if m.Caption != "" {
+			captions++
+		}
+		if f, _ := r.server.File(m.File().FileID); f.Name != files[i].Name {
+			t.Errorf("file %d is called %q", i, f.Name)
+		}
+	}
+	if captions != 1 || shown[0].Caption != "four of them" || len(shown[0].CaptionEntities) != 1 {
+		t.Errorf("%d captions: %+v", captions, shown)
+	}
+}
+
+func TestAlbumsOfAllSortsAreSorted(t *testing.T) {
+	r := newRig(t)
+	names := []string{"1.png", "song.mp3", "2.png", "moving.gif", "3.mp4", "paper.pdf", "4.mkv"}
+	var files []channels.File
+	for _, n := range names {
+		content := []byte("x")
+		if strings.HasSuffix(n, ".png") {
+			content = telegramtest.PNG(10, 10)
+		}
+		files = append(files, r.file(n, content))
+	}
+	r.tell(channels.Message{Text: "all", Media: files})
+	shown := r.server.Shown(person)
+	if got := shape(shown); got != "[photo photo video ] audio animation document document" || shown[0].Caption != "all" {
+		t.Errorf("shown is %s", got)
+	}
+	for _, n := range []int{11, 21} {
+		r := newRig(t)
+		var many []channels.File
+		for range n {
+			many = append(many, files[0])
+		}
+		r.tell(channels.Message{Media: many})
+		if calls := r.server.Calls(""); len(calls) != (n+9)/10 {
+			t.Errorf("%d pictures are %d calls", n, len(calls))
+		}
+	}
+}
+
+func TestATextThatIsNoCaptionComesBeforeTheAlbum(t *testing.T) {
+	r := newRig(t)
+	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	r.tell(channels.Message{Text: strings.Repeat("😀", 512), Media: []channels.File{picture, picture}})
+	r.tell(channels.Message{Text: strings.Repeat("😀", 500), Media: []channels.File{picture, picture}})
+	if got := shape(r.server.Shown(person)); got != "text [photo photo ] [photo photo ]" {
+		t.Errorf("shown is %s", got)
+	}
+}
+
+func TestAnAlbumWithAPictureThatIsNoPhotoGoesOutAsDocuments(t *testing.T) {
+	for name, content := range map[string][]byte{"impossible": telegramtest.PNG(2100, 100), "broken": []byte("text")} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.tell(channels.Message{Text: "look", Media: []channels.File{
+				r.file("a.png", telegramtest.PNG(10, 10)), r.file("b.png", content), r.file("c.mp4", []byte("x")),
+			}})
+			if got := shape(r.server.Shown(person)); got != "[document document document ]" {
+				t.Errorf("shown is %s", got)
+			}
+		})
+	}
+}
+
+// sparse is a file of some size that takes no room.
+func (r *rig) sparse(name string, size int64) channels.File {
+	f := r.file(name, telegramtest.PNG(10, 10))
+	if err := os.Truncate(f.Path, size); err != nil {
+		r.t.Fatal(err)
+	}
+	f.Size = size
+	return f
+}
+
+func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
+	r := newRig(t)
+	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
+	r.tell(channels.Message{Text: "here", Media: []channels.File{big, r.file("a.pdf", []byte("x"))}})
+	r.tell(channels.Message{Media: []channels.File{big}})
+	shown := r.server.Shown(person)
+	if shape(shown) != "document text" {
+		t.Fatalf("shown is %s", shape(shown))
+	}
+	for _, m := range shown {
+		if !strings.Contains(m.Words(), `"film_of_*my*_life.mkv" (61.2 MB) was not sent`) {
+			t.Errorf("it says %q", m.Words())
+		}
+	}
+}
+
+func TestAlbumsThatAreTooBigForOneRequestAreCut(t *testing.T) {
+	r := newRig(t)
+	var files []channels.File
+	for i := range 7 {
+		files = append(files, channels.File{Path: "/nowhere", Name: fmt.Sprintf("%d.mp4", i), Kind: channels.Video, Size: 20 << 20})
+	}
+	var sizes []int
+	for _, o := range r.plan(channels.Message{Chat: chatOf("42"), Media: files}) {
+		sizes = append(sizes, len(o.Media))
+	}
+	if fmt.Sprint(sizes) != "[2 2 2 1]" {
+		t.Errorf("the parts have %v files", sizes)
+	}
+}
+
+func TestFilesAreOpenedAnewOnEachTry(t *testing.T) {
+	r := newRig(t)
+	f := r.file("a.pdf", []byte("first"))
+	o := r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{f}})[0]
+	r.server.FailNext("sendDocument", telegramtest.BadGateway())
+	r.sendError(t.Context(), o)
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	m := r.server.Shown(person)[0]
+	if got, _ := r.server.File(m.File().FileID); string(got.Content) != "first" {
+		t.Errorf("it arrived as %q", got.Content)
+	}
+}
+
+func TestNoMoreThanTwoUploadsRunAtOnce(t *testing.T) {
+	r := newRig(t)
+	var mu sync.Mutex
+	running, most := 0, 0
+	hold := make(chan struct{})
+	r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if c.Method != "sendDocument" {
+			return telegramtest.Fault{}
+		}
+		mu.Lock()
+		running++
+		most = max(most, running)
+		mu.Unlock()
+		<-hold
+		mu.Lock()
+		running--
+		mu.Unlock()
+		return telegramtest.Fault{}
+	})
+	var work errgroup.Group
+	for range 6 {
+		o := r.plan(channels.Message{Chat: chatOf("42"), Kind: channels.Answer, Media: []channels.File{r.file("a.pdf", []byte("x"))}})[0]
+		work.Go(func() error {
+			_, err := r.Send(context.Background(), o)
+			return err
+		})
+	}
+	r.until("sendDocument", func(c []telegramtest.Call) bool { return len(c) == 2 })
+	r.tell(channels.Message{Text: "text does not wait"})
+	close(hold)
+	if err := work.Wait(); err != nil || most != 2 {
+		t.Errorf("%d uploads ran at once (%v)", most, err)
+	}
+}
+
+func TestALargeUploadCostsNoMemory(t *testing.T) {
+	var length, got int64
+	r := newRig(t, func(o *telegram.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			length = req.ContentLength
+			got, _ = io.Copy(io.Discard, req.Body)
+			return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), req.Body.Close()
+		})
+	})
+	o := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{r.sparse("big.bin", 45<<20)}})[0]
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if cost := after.TotalAlloc - before.TotalAlloc; cost > 1<<20 || got < 45<<20 || got != length {
+		t.Errorf("%d bytes of %d cost %d", got, length, cost)
+	}
+}
+
+func TestSoundThatMayNotBeAVoiceMessageIsADocument(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext("sendVoice", telegramtest.Refuse(400, "Bad Request: VOICE_MESSAGES_FORBIDDEN"))
+	r.tell(channels.Message{Media: []channels.File{r.file("a.ogg", []byte("OggS OpusHead and more"))}})
+	if got := shape(r.server.Shown(person)); got != "document" {
+		t.Errorf("shown is %s", got)
+	}
+}

@@ -1,0 +1,233 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram/entities"
+)
+
+const (
+	// mark leads what may have been sent before. There is room for it in every part, so that a repetition fits as well.
+	mark      = "↻ "
+	markUnits = 2
+	// Telegram counts UTF-16 units after the formatting was taken out: 4096 of a text, 1024 of a caption.
+	textLimit    = 4096 - markUnits
+	captionLimit = 1024 - markUnits
+	// bubbles is how many messages a text may fill before it becomes a document.
+	bubbles = 4
+	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo.
+	maxUpload = 50 << 20
+	maxPhoto  = 10 << 20
+	// maxData is what a button carries, in bytes.
+	maxData = 64
+)
+
+// The ways in which a part goes out. A file's way is the name of its parameter, but for sound, which Send looks into.
+const (
+	asText      = "text"
+	asAlbum     = "album"
+	asPhoto     = "photo"
+	asVideo     = "video"
+	asAnimation = "animation"
+	asAudio     = "audio"
+	asVoice     = "voice"
+	asDocument  = "document"
+	asOgg       = "ogg"
+)
+
+// form is what Plan leaves for Send beside the text and the files.
+type form struct {
+	As       string            `json:"as"`
+	Entities []entities.Entity `json:"entities,omitempty"`
+}
+
+// part is one call in the making.
+type part struct {
+	as    string
+	words entities.Text
+	files []channels.File
+}
+
+// Plan renders a message and cuts it into calls: bubbles of text, or a document with the beginning as its caption where
+// that would be too many, then albums and single files. What Telegram would not take is named instead.
+func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	to, err := parsePlace(m.Chat.ID)
+	if err != nil {
+		return nil, err
+	}
+	for _, b := range m.Buttons {
+		if len(b.Data) > maxData {
+			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(b.Data), maxData)
+		}
+	}
+	parts := cut(m)
+	var out []channels.Outgoing
+	for i, p := range parts {
+		f, err := json.Marshal(form{As: p.as, Entities: p.words.Entities})
+		if err != nil {
+			return nil, fmt.Errorf("store the form: %w", err)
+		}
+		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.words.Text, Media: p.files, Form: f}
+		if i == 0 && (to.group() || to.thread != 0) { // between two people it is clear what answers what
+			if _, err := strconv.Atoi(m.ReplyTo); err == nil {
+				o.ReplyTo = m.ReplyTo
+			}
+		}
+		if i == len(parts)-1 {
+			o.Buttons = m.Buttons
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// cut makes the parts of a message: the text, or the document that stands for it, then the files. A text that fits is
+// the caption of the first of them.
+func cut(m channels.Message) []part {
+	files, refused := sendable(m.Media)
+	words, doc := render(m.Text)
+	rest := albums(files)
+	if doc != nil {
+		parts := append([]part{{asDocument, words, []channels.File{*doc}}}, rest...)
+		return below(parts, entities.Text{Text: refused}, m.Buttons)
+	}
+	words.Text = strings.TrimPrefix(words.Text+"\n"+refused, "\n")
+	words.Text = strings.TrimSuffix(words.Text, "\n")
+	fits := len(rest) > 0 && channels.UTF16(words.Text) <= captionLimit
+	if caption := words.Split(captionLimit); len(caption) == 1 {
+		words = caption[0] // with no more entities than Telegram takes
+	}
+	switch {
+	case fits && len(m.Buttons) > 0 && rest[len(rest)-1].as == asAlbum:
+		return below(rest, words, m.Buttons)
+	case fits:
+		rest[0].words = words
+		return rest
+	}
+	var parts []part
+	for _, t := range words.Split(textLimit) {
+		parts = append(parts, part{as: asText, words: t})
+	}
+	return below(append(parts, rest...), entities.Text{}, m.Buttons)
+}
+
+// below puts a text behind the parts, and sees to it that buttons have a message to be under, which an album is not.
+func below(parts []part, words entities.Text, buttons []channels.Button) []part {
+	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
+		words.Text = "👇"
+	}
+	if words.Text != "" {
+		parts = append(parts, part{as: asText, words: words})
+	}
+	return parts
+}
+
+// render makes text of Markdown. A text too long for a few bubbles comes back as a document, with its beginning.
+func render(markdown string) (entities.Text, *channels.File) {
+	// A text is not rendered when it is out of the question that it fits.
+	if len(markdown) <= 16*bubbles*textLimit {
+		words := entities.Render(markdown)
+		if channels.UTF16(words.Text) <= bubbles*textLimit && len(words.Split(textLimit)) <= bubbles {
+			return words, nil
+		}
+	}
+	parts, doc := channels.Parts(markdown, 4*captionLimit, channels.UTF16, 0)
+	if doc == nil {
+		return entities.Text{}, nil
+	}
+	words := entities.Render(parts[0])
+	if channels.UTF16(words.Text) > captionLimit {
+		words = words.Split(captionLimit)[0]
+	}
+	return words, doc
+}
+
+// sendable returns the files that Telegram takes, and what to say of those that it does not.
+func sendable(files []channels.File) (good []channels.File, refused string) {
+	var lines []string
+	for _, f := range files {
+		if f.Size > maxUpload {
+			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: Telegram takes files up to 50 MB.", f.Name, channels.HumanSize(f.Size)))
+			continue
+		}
+		good = append(good, f)
+	}
+	return good, strings.Join(lines, "\n")
+}
+
+// albums groups files. What cannot be in an album with photos and videos goes alone, behind them.
+func albums(files []channels.File) []part {
+	gathered := slices.Clone(files)
+	for i, f := range gathered {
+		if as := single(f); as != asPhoto && as != asVideo {
+			gathered[i].Kind = channels.Document
+		}
+	}
+	original := map[channels.File]channels.File{}
+	for i, f := range gathered {
+		original[f] = files[i]
+	}
+	_, groups := channels.Albums{Limit: albumLimit, Caption: captionLimit, Measure: channels.UTF16}.Plan("", gathered)
+	var out []part
+	for _, g := range groups {
+		for _, fit := range bySize(g.Files) {
+			for i, f := range fit {
+				fit[i] = original[f]
+			}
+			p := part{as: asAlbum, files: fit}
+			if len(fit) == 1 {
+				p.as = single(fit[0])
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// bySize cuts a group so that each piece fits into a request.
+func bySize(files []channels.File) (pieces [][]channels.File) {
+	var piece []channels.File
+	var size int64
+	for _, f := range files {
+		if len(piece) > 0 && size+f.Size > maxUpload {
+			pieces = append(pieces, piece)
+			piece, size = nil, 0
+		}
+		piece = append(piece, f)
+		size += f.Size
+	}
+	return append(pieces, piece)
+}
+
+// single is the way in which a file goes out alone, by what Telegram shows in which way.
+func single(f channels.File) string {
+	ext := strings.ToLower(filepath.Ext(f.Name))
+	switch f.Kind {
+	case channels.Image:
+		switch {
+		case ext == ".gif":
+			return asAnimation
+		case slices.Contains([]string{".jpg", ".jpeg", ".png", ".webp"}, ext) && f.Size <= maxPhoto:
+			return asPhoto
+		}
+	case channels.Video:
+		if ext == ".mp4" || ext == ".mov" {
+			return asVideo
+		}
+	case channels.Audio:
+		switch ext {
+		case ".mp3", ".m4a":
+			return asAudio
+		case ".ogg":
+			return asOgg
+		}
+	case channels.Document:
+	}
+	return asDocument
+}

@@ -1,0 +1,52 @@
+package telegram
+
+import (
+	"context"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+// pressed makes a message of a press. Its id is the press's own: a button may be pressed again.
+func pressed(p *press) channels.Incoming {
+	at := p.Message.place()
+	in := channels.Incoming{
+		Chat:  channels.Chat{Channel: Name, ID: at.String()},
+		ID:    "press-" + p.ID,
+		User:  p.From.user(),
+		Press: p.Data,
+	}
+	if at.thread != 0 {
+		in.ThreadID = strconv.Itoa(at.thread)
+	}
+	return in
+}
+
+// acknowledge ends the waiting sign on a button. It is too late when the press is old, which does not matter.
+func (c *Channel) acknowledge(ctx context.Context, p *press) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if err := c.api.call(ctx, "answerCallbackQuery", map[string]any{"callback_query_id": p.ID}, nil); err != nil {
+		c.log.Debug("press not acknowledged", zap.Error(err))
+	}
+}
+
+// removeButtons takes the buttons away that were pressed, so that they are not pressed again.
+func (c *Channel) removeButtons(ctx context.Context, p *press) {
+	if c.o.Known != nil && !c.o.Known(p.From.user().ID) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	chat := p.Message.Chat.ID
+	err := c.pace.wait(ctx, chat, 1)
+	if err == nil {
+		params := map[string]any{"chat_id": chat, "message_id": p.Message.ID}
+		err = c.api.call(ctx, "editMessageReplyMarkup", params, nil)
+	}
+	if err != nil && !unchanged(err) {
+		c.log.Debug("buttons not removed", zap.Error(err))
+	}
+}

@@ -1,0 +1,240 @@
+package telegram_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	m := r.server.Say(person, "hello")
+	got := r.only()
+	want := channels.Incoming{
+		Chat: chatOf("42"), ID: strconv.Itoa(m.ID), Text: "hello",
+		User: channels.User{ID: "42", Name: "Ada L", Username: "ada"}, Cursor: got.Cursor,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) || got.Cursor == "" {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
+	r := newRig(t)
+	r.inbox.refuse = func(channels.Incoming) error {
+		if r.inbox.refused == 2 {
+			return nil
+		}
+		if r.server.Pending() != 1 || len(r.server.Calls("getUpdates")) != 1 {
+			t.Error("the update was confirmed before it was received")
+		}
+		return errors.New("the disk is full")
+	}
+	r.server.Say(person, "one")
+	r.run()
+	cursor, err := strconv.ParseInt(r.wait(1)[0].Cursor, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	calls := r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) >= 2 })
+	if offset := calls[1].Int("offset"); offset != cursor+1 {
+		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
+	}
+	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+		t.Errorf("the same error is logged %d times", n)
+	}
+}
+
+func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
+	s := telegramtest.New(t)
+	dir := t.TempDir()
+	var said []string
+	for i := range 250 { // more than Telegram hands out at once
+		said = append(said, fmt.Sprintf("message %d", i))
+		s.Say(person, said[i])
+	}
+	first := newRigOn(t, s, dir)
+	enough := make(chan struct{})
+	first.inbox.refuse = func(in channels.Incoming) error {
+		if in.Text == said[150] {
+			select {
+			case <-enough:
+			default:
+				close(enough)
+			}
+			return errors.New("enough for now")
+		}
+		return nil
+	}
+	stop := first.run()
+	<-enough
+	stop()
+	got := first.inbox.messages()
+	second := newRigOn(t, s, dir)
+	second.Resume(got[len(got)-1].Cursor)
+	second.run()
+	got = append(got, second.wait(len(said)-len(got))...)
+	var texts []string
+	for _, in := range got {
+		texts = append(texts, in.Text)
+	}
+	if !slices.Equal(texts, said) {
+		t.Errorf("%d messages were said, %d received: %q", len(said), len(texts), texts)
+	}
+}
+
+func TestTheCursorOfAnotherBotDoesNotHideMessages(t *testing.T) {
+	for _, cursor := range []string{"", "nonsense", "1", "999999999999"} {
+		t.Run(cursor, func(t *testing.T) {
+			r := newRig(t)
+			r.server.Say(person, "hello")
+			r.Resume(cursor)
+			r.run()
+			if got := r.wait(1)[0].Text; got != "hello" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
+	r := newRig(t)
+	r.server.Say(person, "before")
+	id := r.server.InjectBroken()
+	r.server.Say(person, "after")
+	r.run()
+	got := r.wait(2)
+	if got[0].Text != "before" || got[1].Text != "after" {
+		t.Errorf("got %+v", got)
+	}
+	if log := logged(t, r.logs); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
+		t.Errorf("the log does not tell: %s", log)
+	}
+}
+
+func TestWhatTheLibraryDoesNotKnowCostsNoMessage(t *testing.T) {
+	r := newRig(t)
+	r.server.Inject(`{"message":{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
+		"text":"hello","forward_origin":{"type":"telepathy"},"effect":{"x":[1]}}}`)
+	r.run()
+	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestEditedMessagesAndChannelPostsAreIgnored(t *testing.T) {
+	r := newRig(t)
+	r.server.AddChat(telegramtest.Chat{ID: -1005, Type: "channel"})
+	r.server.Post(telegramtest.Post{Chat: -1005, Text: "news"})
+	m := r.server.Say(other, "first")
+	r.server.EditPost(other, m.ID, "second")
+	r.server.Inject(`{"message":{"message_id":9,"date":1,"chat":{"id":-1006,"type":"supergroup"},"is_automatic_forward":true,
+		"from":{"id":777000,"first_name":"Telegram"},"sender_chat":{"id":-1005,"type":"channel"},"text":"@nano_test_bot news"}}`)
+	r.run()
+	if got := r.only(); got.Text != "first" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
+	r := newRig(t)
+	asked := r.server.Say(person, "what is this?")
+	photo := r.server.Post(telegramtest.Post{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "photo", Content: []byte("a picture")}})
+	r.server.Post(telegramtest.Post{Chat: person, Text: "an answer", ReplyTo: asked.ID})
+	r.server.Post(telegramtest.Post{Chat: person, Text: "nice", ReplyTo: photo.ID})
+	r.run()
+	got := r.wait(4)
+	if q := got[2].ReplyTo; q == nil || q.ID != strconv.Itoa(asked.ID) || q.Text != "what is this?" {
+		t.Errorf("the text is quoted as %+v", q)
+	}
+	q := got[3].ReplyTo
+	if q == nil || q.Text != "look" || len(q.Media) != 1 {
+		t.Fatalf("the photo is quoted as %+v", q)
+	}
+	contains(t, q.Media[0], "a picture")
+	if q.Media[0] != got[1].Media[0] {
+		t.Errorf("the photo was downloaded twice: %s and %s", got[1].Media[0], q.Media[0])
+	}
+}
+
+func TestContactsAndLocationsAreText(t *testing.T) {
+	r := newRig(t)
+	r.server.Post(telegramtest.Post{Chat: person, Contact: &telegramtest.Contact{PhoneNumber: "+4912345", FirstName: "Bob", LastName: "B"}})
+	r.server.Post(telegramtest.Post{Chat: person, Location: &telegramtest.Location{Latitude: 52.5, Longitude: 13.25}})
+	r.run()
+	got := r.wait(2)
+	if got[0].Text != "Contact: Bob B, +4912345" || got[1].Text != "Location: 52.5, 13.25" {
+		t.Errorf("got %q and %q", got[0].Text, got[1].Text)
+	}
+}
+
+func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
+	m := r.server.Wait(t, person, 1)[0]
+	if b := m.Buttons(); len(b) != 2 || b[0].Text != "Yes" || b[1].Data != "answer:2" {
+		t.Fatalf("the buttons are %+v", b)
+	}
+	query := r.server.Press(person, 0, m.ID, "answer:2")
+	again := r.server.Press(person, 0, m.ID, "answer:2")
+	got := r.wait(2)
+	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != "42" || got[0].Chat != chatOf("42") || got[0].ID == got[1].ID {
+		t.Errorf("received %+v", got)
+	}
+	if shown, ok := r.server.Await(person, patience, func(m []telegramtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok {
+		t.Errorf("the buttons are still there: %+v", shown)
+	}
+	r.until("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 2 && c[0].Done && c[1].Done })
+	for _, q := range []string{query, again} {
+		if a, ok := r.server.Answered(q); !ok || a.Times != 1 {
+			t.Errorf("press %s was answered %d times", q, a.Times)
+		}
+	}
+}
+
+func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) {
+		o.Groups = "all"
+		o.Known = func(user string) bool { return user == "42" }
+	})
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	r.tell(channels.Message{Chat: chatOf("-77"), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	m := r.server.Wait(t, group, 1)[0]
+	r.server.Press(group, other, m.ID, "y")
+	r.wait(1)
+	r.server.Press(group, person, m.ID, "y")
+	r.wait(2)
+	calls := r.until("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	if len(calls) != 1 {
+		t.Errorf("the buttons were taken away %d times", len(calls))
+	}
+}
+
+func TestTheMenuIsSetWhenItStarts(t *testing.T) {
+	r := newRig(t)
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	r.run()
+	r.until("setMyCommands", func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	if got := r.server.Commands("default"); len(got) != 1 || got[0].Command != "stop" || got[0].Description != "stop it" {
+		t.Errorf("the menu is %+v", got)
+	}
+}
+
+func TestAMenuThatIsRefusedIsOnlyLogged(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext("setMyCommands", telegramtest.Refuse(400, "Bad Request: no"))
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	r.run()
+	r.server.Say(person, "hello")
+	r.wait(1)
+}

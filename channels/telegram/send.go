@@ -1,0 +1,264 @@
+package telegram
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram/entities"
+)
+
+// request is the parameters of all the calls that send or edit. A call has those that it takes.
+type request struct {
+	Chat            int64                        `json:"chat_id"`
+	Thread          int                          `json:"message_thread_id,omitempty"`
+	Message         int                          `json:"message_id,omitempty"`
+	Text            string                       `json:"text,omitempty"`
+	Entities        []entities.Entity            `json:"entities,omitempty"`
+	Caption         string                       `json:"caption,omitempty"`
+	CaptionEntities []entities.Entity            `json:"caption_entities,omitempty"`
+	Media           []media                      `json:"media,omitempty"`
+	Streaming       bool                         `json:"supports_streaming,omitempty"`
+	NoDetection     bool                         `json:"disable_content_type_detection,omitempty"`
+	Silent          bool                         `json:"disable_notification,omitempty"`
+	Preview         *models.LinkPreviewOptions   `json:"link_preview_options,omitempty"`
+	Reply           *models.ReplyParameters      `json:"reply_parameters,omitempty"`
+	Keyboard        *models.InlineKeyboardMarkup `json:"reply_markup,omitempty"`
+}
+
+// media is one item of an album.
+type media struct {
+	Type            string            `json:"type"`
+	Media           string            `json:"media"`
+	Caption         string            `json:"caption,omitempty"`
+	CaptionEntities []entities.Entity `json:"caption_entities,omitempty"`
+	Streaming       bool              `json:"supports_streaming,omitempty"`
+	NoDetection     bool              `json:"disable_content_type_detection,omitempty"`
+}
+
+// post is one part on its way: what Plan decided, and what Telegram's answers have changed of it.
+type post struct {
+	o     channels.Outgoing
+	to    place
+	as    string
+	words entities.Text
+	files []channels.File
+}
+
+// Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or has moved the chat, the
+// call is made again in a way that it takes: nothing was sent before. A file that it does not take at all is named instead.
+func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	p, err := newPost(o)
+	if err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	var id int
+	err = c.insist(ctx, p, func() error {
+		if err := p.fit(); err != nil {
+			return fmt.Errorf("look at file: %w", err)
+		}
+		var err error
+		id, err = c.post(ctx, p)
+		return err
+	})
+	if err != nil {
+		return channels.Receipt{}, sendError(err)
+	}
+	return channels.Receipt{ID: strconv.Itoa(id)}, nil
+}
+
+func newPost(o channels.Outgoing) (*post, error) {
+	to, err := parsePlace(o.Chat.ID)
+	if err != nil {
+		return nil, err
+	}
+	f := form{As: asText}
+	if len(o.Form) > 0 {
+		if err := json.Unmarshal(o.Form, &f); err != nil {
+			return nil, fmt.Errorf("read the stored form: %w", err)
+		}
+	}
+	p := &post{o: o, to: to, as: f.As, words: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
+	if o.Repeat {
+		p.words = marked(p.words)
+	}
+	return p, nil
+}
+
+// marked leads a text with the mark of a repetition.
+func marked(t entities.Text) entities.Text {
+	if t.Text == "" {
+		return entities.Text{Text: strings.TrimSpace(mark)}
+	}
+	out := entities.Text{Text: mark + t.Text}
+	for _, e := range t.Entities {
+		e.Offset += markUnits
+		out.Entities = append(out.Entities, e)
+	}
+	return out
+}
+
+// mostTries is more than there are ways to mend a call.
+const mostTries = 5
+
+// insist makes a call until it is taken or refused for a reason that we can do nothing about.
+func (c *Channel) insist(ctx context.Context, p *post, call func() error) error {
+	for tries := 1; ; tries++ {
+		p.to.chat = c.current(p.to.chat)
+		if err := c.pace.wait(ctx, p.to.chat, max(len(p.files), 1)); err != nil {
+			return err
+		}
+		err := call()
+		switch to := migratedTo(err); {
+		case err == nil || tries == mostTries:
+			return err
+		case to != 0 && to != p.to.chat:
+			c.migrated(p.to.chat, to)
+		case refusedFormat(err) && len(p.words.Entities) > 0:
+			p.words = p.words.Plain()
+		case refusedAs(err) && p.asDocuments():
+		case refusedFile(err) && p.inWords():
+			c.log.Warn("file not sent", zap.Stringer("chat", p.o.Chat), zap.Error(err))
+		default:
+			var no *refusal
+			if errors.As(err, &no) {
+				c.pace.hold(p.to.chat, no.wait())
+			}
+			return err
+		}
+	}
+}
+
+// asDocuments turns photos, videos and sound into documents, and reports whether that is a change.
+func (p *post) asDocuments() bool {
+	switch p.as {
+	case asText, asDocument, asDocuments:
+		return false
+	case asAlbum:
+		p.as = asDocuments
+	default:
+		p.as = asDocument
+	}
+	return true
+}
+
+// inWords gives up on files: the text goes out without them and names them. It reports whether that is a change.
+func (p *post) inWords() bool {
+	if len(p.files) == 0 {
+		return false
+	}
+	for _, f := range p.files {
+		p.words.Text = strings.TrimLeft(p.words.Text+fmt.Sprintf("\n⚠ %q was not sent: Telegram does not take it.", fileName(f)), "\n")
+	}
+	p.words = p.words.Split(textLimit)[0]
+	p.as, p.files = asText, nil
+	return true
+}
+
+// post makes the call and returns the id of what was sent, of an album that of the first.
+func (c *Channel) post(ctx context.Context, p *post) (int, error) {
+	r := p.request()
+	type sent struct {
+		ID int `json:"message_id"`
+	}
+	var one sent
+	if p.as == asText {
+		r.Text, r.Entities = p.words.Text, p.words.Entities
+		r.Preview = &models.LinkPreviewOptions{IsDisabled: new(true)}
+		err := c.api.call(ctx, "sendMessage", r, &one)
+		return one.ID, err
+	}
+	select {
+	case c.upload <- struct{}{}:
+		defer func() { <-c.upload }()
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	if p.as != asAlbum && p.as != asDocuments {
+		r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
+		r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
+		err := c.api.upload(ctx, methodOf[p.as], r, []upload{{field: p.as, file: p.files[0]}}, &one)
+		return one.ID, err
+	}
+	var all []sent
+	files := p.album(&r)
+	if err := c.api.upload(ctx, "sendMediaGroup", r, files, &all); err != nil || len(all) == 0 {
+		return 0, err
+	}
+	return all[0].ID, nil
+}
+
+var methodOf = map[string]string{
+	asPhoto: "sendPhoto", asVideo: "sendVideo", asAnimation: "sendAnimation", asAudio: "sendAudio",
+	asVoice: "sendVoice", asDocument: "sendDocument",
+}
+
+// album puts the items of an album into a request and returns their files. One caption alone is shown below the album.
+func (p *post) album(r *request) []upload {
+	var files []upload
+	for i, f := range p.files {
+		field := "file" + strconv.Itoa(i)
+		item := media{Type: single(f), Media: "attach://" + field}
+		if p.as == asDocuments {
+			item.Type, item.NoDetection = asDocument, true
+		}
+		item.Streaming = item.Type == asVideo
+		if i == 0 {
+			item.Caption, item.CaptionEntities = p.words.Text, p.words.Entities
+		}
+		r.Media = append(r.Media, item)
+		files = append(files, upload{field: field, file: f})
+	}
+	return files
+}
+
+// request is what all calls have in common.
+func (p *post) request() request {
+	r := request{
+		Chat: p.to.chat, Thread: p.to.thread,
+		Silent: p.o.Kind == channels.Progress, Keyboard: keyboard(p.o.Buttons),
+	}
+	if id, err := strconv.Atoi(p.o.ReplyTo); err == nil {
+		r.Reply = &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
+	}
+	return r
+}
+
+const (
+	// rowWidth is about how many letters fit beside each other on a phone, gaps included.
+	rowWidth = 28
+	// maxLabel is where a label is cut; the text below which the buttons are says it all.
+	maxLabel   = 60
+	maxButtons = 100
+)
+
+// keyboard lays out buttons in rows.
+func keyboard(buttons []channels.Button) *models.InlineKeyboardMarkup {
+	if len(buttons) == 0 {
+		return nil
+	}
+	k := &models.InlineKeyboardMarkup{}
+	width := rowWidth
+	for _, b := range buttons[:min(len(buttons), maxButtons)] {
+		label := []rune(b.Label)
+		if len(label) == 0 {
+			label = []rune(b.Data)
+		}
+		if len(label) > maxLabel {
+			label = append(label[:maxLabel:maxLabel], '…')
+		}
+		if width += len(label) + 4; width > rowWidth {
+			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), len(label)+4
+		}
+		row := &k.InlineKeyboard[len(k.InlineKeyboard)-1]
+		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: b.Data})
+	}
+	return k
+}

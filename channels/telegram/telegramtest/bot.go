@@ -1,0 +1,155 @@
+package telegramtest
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+)
+
+func (s *Server) getMe(*Call) (any, error) {
+	return struct {
+		User
+		CanJoinGroups bool `json:"can_join_groups"`
+		ReadsAll      bool `json:"can_read_all_group_messages"`
+		Inline        bool `json:"supports_inline_queries"`
+		Business      bool `json:"can_connect_to_business"`
+		WebApp        bool `json:"has_main_web_app"`
+	}{User: s.Bot, CanJoinGroups: true, ReadsAll: !s.set.privacy}, nil
+}
+
+func (s *Server) getChat(c *Call) (any, error) {
+	to := s.lookup(c.Params["chat_id"])
+	switch {
+	case to == nil:
+		return nil, refuse("chat not found")
+	case to.banned != "" && to.Type != "private":
+		return nil, &refusal{status: http.StatusForbidden, text: to.banned}
+	}
+	gifts := map[string]bool{
+		"unlimited_gifts": true, "limited_gifts": true, "unique_gifts": true, "premium_subscription": true,
+		"gifts_from_channels": true,
+	}
+	return struct {
+		Chat
+		Accent    int             `json:"accent_color_id"`
+		Reactions int             `json:"max_reaction_count"`
+		Gifts     map[string]bool `json:"accepted_gift_types"`
+	}{to.Chat, 1, 11, gifts}, nil
+}
+
+// answerCallbackQuery answers a press. Telegram knows a query for some minutes; here it does not grow old.
+func (s *Server) answerCallbackQuery(c *Call) (any, error) {
+	a := s.queries[c.Params["callback_query_id"]]
+	if a == nil {
+		return nil, refuse("query is too old and response timeout expired or query ID is invalid")
+	}
+	if units(c.Params["text"]) > 200 {
+		return nil, forbid("MESSAGE_TOO_LONG")
+	}
+	a.Text, a.Alert = c.Params["text"], c.flag("show_alert")
+	a.Times++
+	return true, nil
+}
+
+var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+func (s *Server) setMyCommands(c *Call) (any, error) {
+	var all []Command
+	if err := strict("BotCommand", c.Params["commands"], &all); err != nil {
+		return nil, err
+	}
+	if len(all) > 100 {
+		return nil, forbid("BOT_COMMANDS_TOO_MUCH")
+	}
+	for _, one := range all {
+		if !commandForm.MatchString(strings.TrimPrefix(one.Command, "/")) {
+			return nil, forbid("BOT_COMMAND_INVALID: %q", one.Command)
+		}
+		if n := units(one.Description); n < 1 || n > 256 {
+			return nil, forbid("BOT_COMMAND_DESCRIPTION_INVALID: %q", one.Command)
+		}
+	}
+	key, err := menuKey(c)
+	if err == nil {
+		s.menus[key] = all
+	}
+	return err == nil, err
+}
+
+func (s *Server) getMyCommands(c *Call) (any, error) {
+	key, err := menuKey(c)
+	return append([]Command{}, s.menus[key]...), err
+}
+
+func (s *Server) deleteMyCommands(c *Call) (any, error) {
+	key, err := menuKey(c)
+	delete(s.menus, key)
+	return err == nil, err
+}
+
+// menuKey is the scope's type, the chat and user it is about, and the language.
+func menuKey(c *Call) (string, error) {
+	scope := struct {
+		Type   string `json:"type"`
+		ChatID int64  `json:"chat_id"`
+		UserID int64  `json:"user_id"`
+	}{Type: "default"}
+	if c.has("scope") {
+		if err := strict("BotCommandScope", c.Params["scope"], &scope); err != nil {
+			return "", err
+		}
+	}
+	key := scope.Type
+	for _, id := range []int64{scope.ChatID, scope.UserID} {
+		if id != 0 {
+			key += ":" + itoa(id)
+		}
+	}
+	return key + "/" + c.Params["language_code"], nil
+}
+
+func (s *Server) getFile(c *Call) (any, error) {
+	f := s.files[c.Params["file_id"]]
+	if f == nil {
+		return nil, refuse("invalid file_id")
+	}
+	if f.Size > s.set.limits.Download {
+		return nil, refuse("file is too big")
+	}
+	i := f.info()
+	return map[string]any{
+		"file_id": i.FileID, "file_unique_id": i.FileUniqueID, "file_size": i.FileSize, "file_path": f.Path,
+	}, nil
+}
+
+// download serves a file's content. A local server has nothing to serve: its files are on the disk.
+func (s *Server) download(w http.ResponseWriter, r *http.Request, path string) {
+	c := &Call{Method: Download, Params: map[string]string{"path": path}}
+	s.record(c)
+	fault := s.nextFault(c)
+	s.before(r.Context(), fault, c)
+	if fault.Status != 0 {
+		s.finish(c, fault.Status, fault.Description)
+		fault.write(w)
+		return
+	}
+	s.mu.Lock()
+	f, local := s.paths[path], s.set.local != ""
+	s.mu.Unlock()
+	if f == nil || local {
+		s.finish(c, http.StatusNotFound, "Not Found")
+		answer(w, nil, &refusal{status: http.StatusNotFound, text: "Not Found"})
+		return
+	}
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", itoa(int64(len(f.Content))))
+	half := len(f.Content) / 2
+	_, _ = w.Write(f.Content[:half])
+	_ = http.NewResponseController(w).Flush()
+	s.linger(r.Context(), fault)
+	if fault.CutAfter {
+		s.abort(c)
+	}
+	s.finish(c, http.StatusOK, "")
+	_, _ = w.Write(f.Content[half:])
+}

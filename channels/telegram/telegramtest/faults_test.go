@@ -1,0 +1,138 @@
+package telegramtest_test
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+var hello = params{"chat_id": person, "text": "hello"}
+
+// raw sends a message and returns what came back, however broken.
+func raw(t *testing.T, s *telegramtest.Server) (int, string, error) {
+	t.Helper()
+	status, body, err := post(t, s, "sendMessage", "application/json", strings.NewReader(`{"chat_id":42,"text":"hello"}`))
+	return status, string(body), err
+}
+
+func TestFaultsHappenOnceAndInOrder(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault  telegramtest.Fault
+		status int // 0: the connection is cut
+		body   string
+		shown  int
+	}{
+		"429":        {telegramtest.TooMany(7), 429, `"retry_after":7`, 0},
+		"502":        {telegramtest.BadGateway(), 502, "<html>", 0},
+		"refusal":    {telegramtest.Refuse(400, "Bad Request: can't parse entities"), 400, "can't parse entities", 0},
+		"garbage":    {telegramtest.Garbage(), 200, `{"ok":true,"result":{"message_id":`, 1},
+		"cut before": {telegramtest.Fault{CutBefore: true}, 0, "", 0},
+		"cut after":  {telegramtest.Fault{CutAfter: true}, 0, "", 1},
+		"slow":       {telegramtest.Fault{Linger: 10 * time.Millisecond}, 200, `"ok":true`, 1},
+		"none":       {telegramtest.Fault{}, 200, `"ok":true`, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := telegramtest.New(t)
+			s.AddUser(telegramtest.User{ID: person})
+			s.FailNext("getMe", telegramtest.BadGateway())
+			s.FailNext("sendMessage", c.fault)
+			status, body, err := raw(t, s)
+			if (err != nil) != (c.status == 0) || status != c.status || !strings.Contains(body, c.body) {
+				t.Errorf("got %d %q %v", status, body, err)
+			}
+			if n := len(s.Shown(person)); n != c.shown {
+				t.Errorf("%d messages are shown", n)
+			}
+			must(t, s, "sendMessage", hello)
+			if calls := s.Calls("sendMessage"); len(calls) != 2 || calls[0].Status != c.status || calls[1].Status != 200 {
+				t.Errorf("calls %+v", calls)
+			}
+		})
+	}
+}
+
+func TestAHungCallWaitsUntilItIsReleased(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	release := make(chan struct{})
+	s.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if c.Params["text"] == "hello" {
+			return telegramtest.Fault{Hang: release}
+		}
+		return telegramtest.Fault{}
+	})
+	hung := async(func() reply { return call(t, s, "sendMessage", hello) })
+	s.AwaitCalls("sendMessage", telegramtest.Patience, func(all []telegramtest.Call) bool { return len(all) == 1 })
+	must(t, s, "sendMessage", params{"chat_id": person, "text": "overtakes"})
+	if shown := s.Shown(person); len(shown) != 1 || shown[0].Text != "overtakes" {
+		t.Errorf("shown %+v", shown)
+	}
+	close(release)
+	if r := <-hung; !r.OK || len(s.Shown(person)) != 2 {
+		t.Errorf("after the release: %+v", r)
+	}
+}
+
+func TestADownloadCanBreakOffHalfway(t *testing.T) {
+	s := telegramtest.New(t)
+	m := s.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "voice", Content: []byte("0123456789")}})
+	f, _ := s.File(m.Voice.FileID)
+	s.FailNext(telegramtest.Download, telegramtest.Fault{CutAfter: true}, telegramtest.BadGateway())
+	for i, want := range []string{"01234", "<html>", "0123456789"} {
+		resp, err := client(t).Get(s.URL + "/file/bot" + s.Token + "/" + f.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if !strings.HasPrefix(string(body), want) || (err != nil) != (i == 0) {
+			t.Errorf("download %d: %q %v", i, body, err)
+		}
+	}
+}
+
+func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	s.AddUser(telegramtest.User{ID: 43})
+	s.AddChat(telegramtest.Chat{ID: group})
+	for range 50 {
+		must(t, s, "sendMessage", hello)
+	}
+	s.SetFlood(telegramtest.Flood{Every: time.Minute, Burst: 2})
+	sent := must(t, s, "sendMessage", hello).message(t)
+	must(t, s, "sendMessage", hello)
+	r := call(t, s, "sendMessage", hello)
+	refused(t, r, 429, "Too Many Requests: retry after 60")
+	if r.Parameters.RetryAfter != 60 {
+		t.Errorf("retry_after is %d", r.Parameters.RetryAfter)
+	}
+	refused(t, call(t, s, "editMessageText", params{"chat_id": person, "message_id": sent.ID, "text": "x"}), 429, "retry after")
+	must(t, s, "sendChatAction", params{"chat_id": person, "action": "typing"})
+	must(t, s, "sendMessage", params{"chat_id": 43, "text": "another chat"})
+
+	s.SetFlood(telegramtest.Flood{Minute: 20})
+	for range 20 {
+		must(t, s, "sendMessage", params{"chat_id": group, "text": "hello"})
+	}
+	refused(t, call(t, s, "sendMessage", params{"chat_id": group, "text": "hello"}), 429, "retry after 60")
+	must(t, s, "sendMessage", hello)
+
+	s.SetFlood(telegramtest.Flood{AllSecond: 1})
+	must(t, s, "sendMessage", hello)
+	refused(t, call(t, s, "sendMessage", params{"chat_id": 43, "text": "hello"}), 429, "retry after 1")
+}
+
+func TestTheWaitIsLongEnough(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	s.SetFlood(telegramtest.Flood{Every: 50 * time.Millisecond, Burst: 1})
+	must(t, s, "sendMessage", hello)
+	r := call(t, s, "sendMessage", hello)
+	refused(t, r, 429, "retry after 1")
+	time.Sleep(50 * time.Millisecond) // the bucket runs on the real clock
+	must(t, s, "sendMessage", hello)
+}

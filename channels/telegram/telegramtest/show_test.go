@@ -1,0 +1,167 @@
+package telegramtest_test
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestAChatShowsWhatItShowsNow(t *testing.T) {
+	s := telegramtest.New(t)
+	asked := s.Say(person, "question")
+	thinking := params{"chat_id": person, "text": "thinking", "disable_notification": true}
+	thinking["reply_markup"] = button("stop")["reply_markup"]
+	a := must(t, s, "sendMessage", thinking).message(t)
+	b := must(t, s, "sendMessage", params{
+		"chat_id": person, "text": "answer", "reply_parameters": params{"message_id": asked.ID},
+		"link_preview_options": params{"is_disabled": true},
+	}).message(t)
+	if shown := s.Wait(t, person, 2); !shown[0].Silent || shown[0].Buttons()[0].Data != "stop" || !shown[1].NoPreview ||
+		shown[1].ReplyTo.Text != "question" {
+		t.Errorf("shown %+v", shown)
+	}
+	must(t, s, "editMessageText", params{"chat_id": person, "message_id": a.ID, "text": "still thinking"})
+	if m := s.WaitFor(t, person, "still thinking"); m.Edits != 1 || len(m.Buttons()) != 0 {
+		t.Errorf("an edit without buttons takes them away: %+v", m)
+	}
+	must(t, s, "deleteMessage", params{"chat_id": person, "message_id": a.ID})
+	if shown := s.Shown(person); len(shown) != 1 || shown[0].ID != b.ID || len(s.History(person)) != 2 || len(s.Shown(0)) != 1 {
+		t.Errorf("shown %+v", shown)
+	}
+	refused(t, call(t, s, "editMessageText", params{"chat_id": person, "message_id": a.ID, "text": "x"}), 400, "not found")
+}
+
+func TestAwaitGivesUp(t *testing.T) {
+	s := telegramtest.New(t)
+	if shown, ok := s.Await(person, 10*time.Millisecond, func([]telegramtest.Message) bool { return false }); ok || shown != nil {
+		t.Errorf("got %+v", shown)
+	}
+}
+
+func TestButtonsArePressedAndAnswered(t *testing.T) {
+	s := telegramtest.New(t)
+	p := button("yes")
+	p["chat_id"] = group
+	s.AddChat(telegramtest.Chat{ID: group})
+	m := must(t, s, "sendMessage", p).message(t)
+	id := s.Press(group, 7, m.ID, "yes")
+	c := updates(t, s, nil)[0].Callback
+	if c.ID != id || c.Data != "yes" || c.From.ID != 7 || c.Message.ID != m.ID {
+		t.Errorf("query %+v", c)
+	}
+	if _, ok := s.Answered(id); ok {
+		t.Error("answered before it was")
+	}
+	must(t, s, "answerCallbackQuery", params{"callback_query_id": id, "text": "noted"})
+	if a, ok := s.Answered(id); !ok || a.Text != "noted" || a.Times != 1 {
+		t.Errorf("answer %+v", a)
+	}
+	must(t, s, "editMessageReplyMarkup", params{"chat_id": group, "message_id": m.ID})
+	if shown := s.Shown(group); len(shown[0].Buttons()) != 0 {
+		t.Errorf("buttons %+v", shown[0].Buttons())
+	}
+}
+
+func TestTextIsTrimmedAndItsEntitiesMoveAlong(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	for _, c := range []struct {
+		params params
+		want   string
+	}{
+		{params{"text": "  a bold \n", "entities": []params{entity("bold", 4, 6)}}, `"a bold" [{bold 2 4}]`},
+		{params{"text": "  code ", "entities": []params{entity("pre", 0, 7)}}, `"  code" [{pre 0 6}]`},
+		{params{"text": "<b>a</b> &lt; <a href=\"https://x.org\">b</a>", "parse_mode": "HTML"}, `"a < b" [{bold 0 1} {text_link 4 1}]`},
+		{params{"text": "<pre><code class=\"language-go\">x</code></pre>", "parse_mode": "HTML"}, `"x" [{pre 0 1}]`},
+		{params{"text": "in code", "entities": []params{entity("code", 0, 7), entity("bold", 3, 4)}}, `"in code" [{code 0 7}]`},
+	} {
+		m := must(t, s, "sendMessage", with(c.params, "chat_id", person)).message(t)
+		var all []string
+		for _, e := range m.Entities {
+			all = append(all, fmt.Sprintf("{%s %d %d}", e.Type, e.Offset, e.Length))
+		}
+		if got := fmt.Sprintf("%q [%s]", m.Text, strings.Join(all, " ")); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+func with(p params, name string, value any) params {
+	p[name] = value
+	return p
+}
+
+func TestCallsKeepParametersAndUploads(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	form(t, s, "sendDocument", params{"chat_id": person, "caption": "c", "caption_entities": []params{entity("bold", 0, 1)}},
+		upload{"document", "a.txt", []byte("content")})
+	c := s.Calls("sendDocument")[0]
+	var e []telegramtest.Entity
+	if err := c.Into("caption_entities", &e); err != nil || len(e) != 1 || c.Int("chat_id") != person || c.Params["caption"] != "c" {
+		t.Errorf("call %+v: %v", c, err)
+	}
+	if u := c.Uploads[0]; u.Name != "a.txt" || string(u.Content) != "content" || len(c.Messages) != 1 || !c.Done {
+		t.Errorf("call %+v", c)
+	}
+}
+
+func TestCommandMenus(t *testing.T) {
+	s := telegramtest.New(t)
+	must(t, s, "setMyCommands", commands(2))
+	must(t, s, "setMyCommands", with(commands(1), "scope", params{"type": "all_group_chats"}))
+	if len(s.Commands("default")) != 2 || len(s.Commands("all_group_chats")) != 1 || s.Commands("all_private_chats") != nil {
+		t.Errorf("menus %+v", s.Commands("default"))
+	}
+	if got := into[[]telegramtest.Command](t, must(t, s, "getMyCommands", nil).Result); len(got) != 2 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// listener is a bot's webhook that takes an update only at the second try.
+type listener struct {
+	mu      sync.Mutex
+	offered []string
+	secrets map[string]bool
+}
+
+func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.secrets[r.Header.Get("X-Telegram-Bot-Api-Secret-Token")] = true
+	l.offered = append(l.offered, string(body))
+	if len(l.offered)%2 == 1 {
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+}
+
+func TestAWebhookGetsEachUpdateUntilItTakesIt(t *testing.T) {
+	s := telegramtest.New(t)
+	s.SetWebhookRetry(time.Millisecond)
+	l := &listener{secrets: map[string]bool{}}
+	bot := httptest.NewServer(l)
+	t.Cleanup(bot.Close)
+	s.Say(person, "waits already")
+	must(t, s, "setWebhook", params{"url": bot.URL + "/hook", "secret_token": "s3cret", "max_connections": 1})
+	s.Say(person, "comes later, and is longer")
+	if !s.AwaitPending(0, telegramtest.Patience) {
+		t.Fatalf("%d updates are left", s.Pending())
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o := l.offered; len(o) != 4 || o[0] != o[1] || o[2] != o[3] || o[0] == o[2] || !l.secrets["s3cret"] || len(l.secrets) != 1 {
+		t.Errorf("offered %q with %v", o, l.secrets)
+	}
+	info := string(must(t, s, "getWebhookInfo", nil).Result)
+	if !strings.Contains(info, bot.URL) || !strings.Contains(info, "500") {
+		t.Errorf("info %s", info)
+	}
+}

@@ -1,0 +1,85 @@
+package telegramtest
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// Patience is how long Wait waits.
+const Patience = 15 * time.Second
+
+// Shown returns what the bot has sent to a chat, or to all chats for 0, in order and as it is now: edited, and without
+// what was deleted.
+func (s *Server) Shown(chat int64) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown(chat, true)
+}
+
+// History returns all that a chat shows now, from the bot and from others.
+func (s *Server) History(chat int64) []Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown(chat, false)
+}
+
+func (s *Server) shown(id int64, ours bool) []Message {
+	var out []Message
+	for _, c := range s.chats {
+		if id != 0 && c.ID != id {
+			continue
+		}
+		for _, m := range c.messages {
+			if !m.deleted && (!ours || m.Call > 0) {
+				out = append(out, *m)
+			}
+		}
+	}
+	if id == 0 {
+		slices.SortStableFunc(out, func(a, b Message) int { return a.Call - b.Call })
+	}
+	return out
+}
+
+// Await waits until what the bot shows a chat satisfies a condition, and returns it. It reports false when that takes
+// longer than patience.
+func (s *Server) Await(chat int64, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
+	ok = s.awaitFor(patience, func() bool { shown = s.shown(chat, true); return enough(shown) })
+	return shown, ok
+}
+
+// Wait waits until the bot shows a chat n messages, and fails the test if it does not.
+func (s *Server) Wait(t testing.TB, chat int64, n int) []Message {
+	t.Helper()
+	shown, ok := s.Await(chat, Patience, func(m []Message) bool { return len(m) >= n })
+	if !ok {
+		t.Fatalf("chat %d shows %d messages after %s and should show %d: %s", chat, len(shown), Patience, n, words(shown))
+	}
+	return shown
+}
+
+// WaitFor waits until the bot shows a chat a message that says exactly this, and fails the test if it does not.
+func (s *Server) WaitFor(t testing.TB, chat int64, text string) Message {
+	t.Helper()
+	var found Message
+	shown, ok := s.Await(chat, Patience, func(all []Message) bool {
+		i := slices.IndexFunc(all, func(m Message) bool { return m.Words() == text })
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	if !ok {
+		t.Fatalf("chat %d does not show %q after %s, but %q", chat, text, Patience, words(shown))
+	}
+	return found
+}
+
+func words(shown []Message) []string {
+	out := []string{}
+	for _, m := range shown {
+		out = append(out, m.Kind()+": "+m.Words())
+	}
+	return out
+}

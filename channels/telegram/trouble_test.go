@@ -1,0 +1,180 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestAWrongTokenIsOneClearError(t *testing.T) {
+	for _, token := range []string{"123:wrong-token-that-nobody-must-see", telegramtest.DefaultToken + "x"} {
+		r := newRig(t, func(o *telegram.Options) { o.Token = token })
+		err := r.Run(t.Context(), r.inbox.receive)
+		if err == nil || !strings.Contains(err.Error(), "channels.telegram.token") || strings.Contains(err.Error(), token) {
+			t.Errorf("Run returned %v", err)
+		}
+		if n := len(r.server.Calls("getUpdates")); n != 0 {
+			t.Errorf("it polled %d times", n)
+		}
+		if strings.Contains(logged(t, r.logs), token) {
+			t.Error("the token is in the log")
+		}
+	}
+}
+
+func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext("getUpdates", telegramtest.Refuse(401, "Unauthorized"))
+	if err := r.Run(t.Context(), r.inbox.receive); err == nil || !strings.Contains(err.Error(), "401") {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	good := telegram.Options{Token: "1:abc", Folder: func(string) (string, error) { return "", nil }}
+	for name, change := range map[string]func(*telegram.Options){
+		"token":   func(o *telegram.Options) { o.Token = " " },
+		"like":    func(o *telegram.Options) { o.Token = "1:a/../b" },
+		"apiBase": func(o *telegram.Options) { o.APIBase = "api.telegram.org" },
+		"webhook": func(o *telegram.Options) { o.Mode = "webhook" },
+		"mode":    func(o *telegram.Options) { o.Mode = "push" },
+		"groups":  func(o *telegram.Options) { o.Groups = "sometimes" },
+		"folder":  func(o *telegram.Options) { o.Folder = nil },
+	} {
+		o := good
+		change(&o)
+		if _, err := telegram.New(o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: New returned %v", name, err)
+		}
+	}
+	if _, err := telegram.New(good); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTroubleOfTheNetworkIsSurvived(t *testing.T) {
+	for name, fault := range map[string]telegramtest.Fault{
+		"a bad gateway": telegramtest.BadGateway(),
+		"a cut":         {CutBefore: true},
+		"garbage":       {Status: 200, Body: "{"},
+		"an error":      telegramtest.Refuse(500, "Internal Server Error"),
+		"too many":      telegramtest.TooMany(1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			r.server.FailNext("getMe", fault)
+			r.server.FailNext("getUpdates", fault, fault)
+			r.server.Say(person, "hello")
+			r.run()
+			if got := r.only(); got.Text != "hello" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+func TestAConflictIsExplained(t *testing.T) {
+	for description, want := range map[string]string{
+		"Conflict: terminated by other getUpdates request; make sure that only one bot instance is running": "somebody else polls",
+		"Conflict: can't use getUpdates method while webhook is active":                                     "a webhook is set",
+	} {
+		r := newRig(t)
+		r.server.FailNext("getUpdates", telegramtest.Refuse(409, description))
+		r.server.Say(person, "hello")
+		r.run()
+		r.wait(1)
+		if log := logged(t, r.logs); !strings.Contains(log, want) {
+			t.Errorf("the log does not say that %s: %s", want, log)
+		}
+	}
+}
+
+func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) {
+		o.Timing.Poll, o.Timing.Margin = time.Second, 100*time.Millisecond
+	})
+	never := make(chan struct{})
+	defer close(never)
+	r.server.FailNext("getUpdates", telegramtest.Fault{Hang: never})
+	r.server.Say(person, "hello")
+	r.run()
+	r.wait(1)
+	if log := logged(t, r.logs); !strings.Contains(log, "no answer in time") {
+		t.Errorf("the log does not tell: %s", log)
+	}
+}
+
+func TestRunEndsWhileThePollIsOpen(t *testing.T) {
+	r := newRig(t)
+	stop := r.run()
+	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	stop()
+}
+
+func TestRunMayBeCalledAgain(t *testing.T) {
+	r := newRig(t)
+	stop := r.run()
+	r.server.Say(person, "one")
+	r.wait(1)
+	stop()
+	r.server.Say(person, "two")
+	r.run()
+	if got := r.wait(2); len(got) != 2 || got[1].Text != "two" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// Only the context's end makes Run return, whatever receive says.
+func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r.server.Say(person, "hello")
+	tries := 0
+	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
+		if tries++; tries == 2 {
+			cancel()
+		}
+		return errors.New("no")
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("Run returned %v after %d tries", err, tries)
+	}
+	if r.server.Pending() != 1 {
+		t.Error("the update was confirmed")
+	}
+}
+
+func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
+	seen := make(chan struct{}, 100)
+	r := newRig(t, func(o *telegram.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			seen <- struct{}{}
+			return nil, errors.New("cannot reach " + req.URL.String())
+		})
+	})
+	r.sendError(t.Context(), r.hello("hello"))
+	for _, err := range []error{
+		r.Edit(t.Context(), "1", r.hello("hello")), r.Remove(t.Context(), chatOf("42"), "1"), r.Typing(t.Context(), chatOf("42")),
+	} {
+		if err == nil || strings.Contains(err.Error(), r.server.Token) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	for len(seen) > 0 {
+		<-seen
+	}
+	r.run()
+	<-seen
+	<-seen // the first was logged
+	if log := logged(t, r.logs); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
+		t.Errorf("the log is %s", log)
+	}
+}

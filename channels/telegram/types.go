@@ -1,0 +1,214 @@
+package telegram
+
+import (
+	"encoding/json"
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/go-telegram/bot/models"
+)
+
+// update is one thing that happened. These types hold what is read of an update and nothing else: what a later Bot API
+// adds, or the library cannot decode, must not cost a message.
+type update struct {
+	ID      int64    `json:"update_id"`
+	Message *message `json:"message"`
+	Press   *press   `json:"callback_query"`
+}
+
+// press is a callback query: somebody pressed a button.
+type press struct {
+	ID      string   `json:"id"`
+	From    user     `json:"from"`
+	Message *message `json:"message"`
+	Data    string   `json:"data"`
+}
+
+type user struct {
+	ID        int64  `json:"id"`
+	IsBot     bool   `json:"is_bot"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Username  string `json:"username"`
+}
+
+type chat struct {
+	ID    int64           `json:"id"`
+	Type  models.ChatType `json:"type"`
+	Title string          `json:"title"`
+}
+
+type message struct {
+	ID            int                    `json:"message_id"`
+	Thread        int                    `json:"message_thread_id"`
+	IsTopic       bool                   `json:"is_topic_message"`
+	IsAutoForward bool                   `json:"is_automatic_forward"`
+	From          *user                  `json:"from"`
+	SenderChat    *chat                  `json:"sender_chat"`
+	Chat          chat                   `json:"chat"`
+	ReplyTo       *message               `json:"reply_to_message"`
+	Quote         *quote                 `json:"quote"`
+	Group         string                 `json:"media_group_id"`
+	Text          string                 `json:"text"`
+	Entities      []models.MessageEntity `json:"entities"`
+	Caption       string                 `json:"caption"`
+	CaptionMarks  []models.MessageEntity `json:"caption_entities"`
+
+	Photo     []file `json:"photo"`
+	Video     *file  `json:"video"`
+	Animation *file  `json:"animation"`
+	Audio     *file  `json:"audio"`
+	Voice     *file  `json:"voice"`
+	VideoNote *file  `json:"video_note"`
+	Document  *file  `json:"document"`
+	Sticker   *file  `json:"sticker"`
+
+	Contact  *models.Contact  `json:"contact"`
+	Location *models.Location `json:"location"`
+	Venue    *models.Venue    `json:"venue"`
+	Dice     *models.Dice     `json:"dice"`
+	Poll     *poll            `json:"poll"`
+
+	MigrateTo    int64           `json:"migrate_to_chat_id"`
+	TopicCreated json.RawMessage `json:"forum_topic_created"`
+}
+
+// quote is the part of a message that a reply points at.
+type quote struct {
+	Text string `json:"text"`
+}
+
+type poll struct {
+	Question string `json:"question"`
+	Options  []struct {
+		Text string `json:"text"`
+	} `json:"options"`
+}
+
+// file is what all kinds of media have in common.
+type file struct {
+	ID         string `json:"file_id"`
+	Name       string `json:"file_name"`
+	Size       int64  `json:"file_size"`
+	Width      int    `json:"width"`
+	Height     int    `json:"height"`
+	Emoji      string `json:"emoji"`
+	IsAnimated bool   `json:"is_animated"`
+	IsVideo    bool   `json:"is_video"`
+
+	kind string // what it is called if it has no name
+	ext  string // what kind of file it is if nothing else says so
+}
+
+func (m *message) place() place {
+	p := place{chat: m.Chat.ID}
+	if m.IsTopic { // a thread of replies in a group without topics is no chat of its own
+		p.thread = m.Thread
+	}
+	return p
+}
+
+// isGroup tells whether a message is from a group of any sort.
+func (m *message) isGroup() bool {
+	return m.Chat.Type == models.ChatTypeGroup || m.Chat.Type == models.ChatTypeSupergroup
+}
+
+// reply returns the message that this one replies to, or nil. In a topic what replies to nothing seems to reply to the
+// message that made the topic.
+func (m *message) reply() *message {
+	if m.ReplyTo == nil || m.ReplyTo.TopicCreated != nil || m.IsTopic && m.ReplyTo.ID == m.Thread {
+		return nil
+	}
+	return m.ReplyTo
+}
+
+// media returns the message's file, or nil.
+func (m *message) media() *file {
+	if len(m.Photo) > 0 {
+		largest := m.Photo[0]
+		for _, p := range m.Photo[1:] {
+			if p.Width*p.Height >= largest.Width*largest.Height {
+				largest = p
+			}
+		}
+		largest.kind, largest.ext = "photo", ".jpg"
+		return &largest
+	}
+	for _, one := range []struct {
+		file      *file
+		kind, ext string
+	}{
+		{m.Video, "video", ".mp4"},
+		{m.Animation, "animation", ".mp4"}, // before document: an animation is both
+		{m.Audio, "audio", ".mp3"},
+		{m.Voice, "voice", ".ogg"},
+		{m.VideoNote, "video note", ".mp4"},
+		{m.Document, "document", ""},
+		{m.Sticker, "sticker", stickerExt(m.Sticker)},
+	} {
+		if one.file != nil {
+			f := *one.file
+			f.kind, f.ext = one.kind, one.ext
+			return &f
+		}
+	}
+	return nil
+}
+
+func stickerExt(f *file) string {
+	switch {
+	case f == nil:
+		return ""
+	case f.IsAnimated:
+		return ".tgs"
+	case f.IsVideo:
+		return ".webm"
+	}
+	return ".webp"
+}
+
+// called returns the name of a file: the sender's, or one by its kind with the extension of where Telegram keeps it.
+func (f *file) called(stored string) string {
+	if f.Name != "" {
+		return f.Name
+	}
+	ext := path.Ext(stored)
+	if ext == "" || ext == ".oga" { // Telegram's word for a voice message, which few programs know
+		ext = f.ext
+	}
+	return f.kind + ext
+}
+
+// words returns what a message says, as it was written.
+func (m *message) words() (string, []models.MessageEntity) {
+	if m.Text != "" {
+		return m.Text, m.Entities
+	}
+	return m.Caption, m.CaptionMarks
+}
+
+// inWords puts into text what is neither text nor a file.
+func (m *message) inWords() string {
+	switch {
+	case m.Contact != nil:
+		c := m.Contact
+		return fmt.Sprintf("Contact: %s, %s", strings.TrimSpace(c.FirstName+" "+c.LastName), c.PhoneNumber)
+	case m.Venue != nil: // before location: a venue is both
+		v := m.Venue
+		return fmt.Sprintf("Place: %s, %s (%v, %v)", v.Title, v.Address, v.Location.Latitude, v.Location.Longitude)
+	case m.Location != nil:
+		return fmt.Sprintf("Location: %v, %v", m.Location.Latitude, m.Location.Longitude)
+	case m.Dice != nil:
+		return fmt.Sprintf("%s %d", m.Dice.Emoji, m.Dice.Value)
+	case m.Poll != nil:
+		lines := []string{"Poll: " + m.Poll.Question}
+		for _, o := range m.Poll.Options {
+			lines = append(lines, "- "+o.Text)
+		}
+		return strings.Join(lines, "\n")
+	case m.Sticker != nil:
+		return m.Sticker.Emoji
+	}
+	return ""
+}
