@@ -51,7 +51,8 @@ func serve(ctx context.Context, path string, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	open, err := openChannels(cfg, log)
+	var g *gateway.Gateway
+	open, err := openChannels(cfg, func(channel, user string) bool { return g.Knows(channel, user) }, log)
 	if err != nil {
 		return statusError{exitConfig, err}
 	}
@@ -63,7 +64,7 @@ func serve(ctx context.Context, path string, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(state)) }()
-	g := gateway.New(gateway.Options{Channels: open, Store: state, MaxConcurrent: cfg.Gateway.MaxConcurrent, Settings: settings, Log: log})
+	g = gateway.New(gateway.Options{Channels: open, Store: state, MaxConcurrent: cfg.Gateway.MaxConcurrent, Settings: settings, Log: log})
 	defer onHangup(ctx, func() { reload(path, g, level, log) })()
 	log.Info("starting", zap.String("version", version), zap.String("config", cfg.File()), zap.Int("channels", len(open)))
 	err = g.Run(ctx, func() { log.Info("ready") })

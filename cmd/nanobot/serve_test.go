@@ -21,7 +21,7 @@ func useTestNetwork(url string) {
 	networks["net"] = network{
 		enabled:   func(*config.Config) bool { return true },
 		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
-		open: func(*config.Config, *zap.Logger) (channels.Channel, error) {
+		open: func(*config.Config, func(string) bool, *zap.Logger) (channels.Channel, error) {
 			return &gatewaytest.Channel{Name: "net", URL: url}, nil
 		},
 	}

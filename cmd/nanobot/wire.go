@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
@@ -34,20 +35,39 @@ var protocols = map[string]terminal.Protocol{
 type network struct {
 	enabled   func(*config.Config) bool
 	allowFrom func(*config.Config) []string
-	open      func(*config.Config, *zap.Logger) (channels.Channel, error)
+	// open makes the channel; known tells whether a user may talk to the bot, once the gateway runs.
+	open func(cfg *config.Config, known func(user string) bool, log *zap.Logger) (channels.Channel, error)
 }
 
 // networks are the chat networks of serve; a new one is a line here.
-var networks = map[string]network{}
+var networks = map[string]network{
+	telegram.Name: {
+		enabled:   func(c *config.Config) bool { return c.Channels.Telegram.Enabled },
+		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
+		open:      openTelegram,
+	},
+}
 
-// openChannels makes the channels that are enabled, and says who may use them.
-func openChannels(cfg *config.Config, log *zap.Logger) (map[string]channels.Channel, error) {
+func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
+	t := cfg.Channels.Telegram
+	token, err := t.Token.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	return telegram.New(telegram.Options{
+		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, Known: known, Log: log,
+		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+	})
+}
+
+// openChannels makes the channels that are enabled.
+func openChannels(cfg *config.Config, knows func(channel, user string) bool, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	for name, n := range networks {
 		if !n.enabled(cfg) {
 			continue
 		}
-		ch, err := n.open(cfg, log)
+		ch, err := n.open(cfg, func(user string) bool { return knows(name, user) }, log)
 		if err != nil {
 			return nil, fmt.Errorf("channels.%s: %w", name, err)
 		}
