@@ -66,8 +66,10 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 	random := seeded(t)
 	dir := t.TempDir()
-	spec := daemonSpec{Dir: dir, State: filepath.Join(dir, ".nanobot"), OnCrash: "retry",
-		Command: `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; for i in a b; do echo "{\"type\":\"message\",\"text\":\"$n$i\"}"; done`}
+	spec := daemonSpec{
+		Dir: dir, State: filepath.Join(dir, ".nanobot"), OnCrash: "retry",
+		Command: `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; for i in a b; do echo "{\"type\":\"message\",\"text\":\"$n$i\"}"; done`,
+	}
 	var nets []*gatewaytest.Network
 	var troubles []*trouble
 	for i, idempotent := range []bool{true, false} {

@@ -48,6 +48,7 @@ func (c *Channel) addressed(m *message) bool {
 			if c.known(slice(text, e)) && e.Offset == 0 {
 				return true
 			}
+		default: // formatting and links speak to nobody
 		}
 	}
 	return false

@@ -30,7 +30,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		err = in.run(ctx)
 	}
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // told to end
+		return nil // told to end
 	}
 	return err
 }

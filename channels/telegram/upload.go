@@ -216,7 +216,7 @@ func isPhoto(f channels.File) (bool, error) {
 	}
 	size, _, err := image.DecodeConfig(from)
 	if err != nil {
-		return true, nil //nolint:nilerr // see above
+		return true, nil // see above
 	}
 	w, h := size.Width, size.Height
 	return w+h <= 10000 && w <= 20*h && h <= 20*w, nil

@@ -35,7 +35,8 @@ func (s *Server) setWebhook(c *Call) (any, error) {
 		return nil, forbid("bad webhook: invalid webhook URL specified")
 	}
 	ip := net.ParseIP(u.Hostname())
-	if u.Scheme != "https" && !(u.Scheme == "http" && (u.Hostname() == "localhost" || ip.IsLoopback())) {
+	local := u.Hostname() == "localhost" || ip.IsLoopback()
+	if u.Scheme != "https" && (u.Scheme != "http" || !local) {
 		return nil, forbid("bad webhook: An HTTPS URL must be provided for webhook")
 	}
 	if c.has("secret_token") && !secretForm.MatchString(c.Params["secret_token"]) {
