@@ -91,7 +91,6 @@ func TestAChatThatIsIdleCostsNothing(t *testing.T) {
 	benchGateway(t, t.TempDir(), trivial, l, nil)
 	var next sync.Mutex
 	chat := 0
-	answered := make(chan struct{})
 	var asks []func() error
 	for range 32 {
 		asks = append(asks, func() error {
@@ -99,6 +98,7 @@ func TestAChatThatIsIdleCostsNothing(t *testing.T) {
 			chat++
 			name := "c" + strconv.Itoa(chat)
 			next.Unlock()
+			answered := make(chan struct{})
 			l.waiting.Store(name, answered)
 			defer l.waiting.Delete(name)
 			if err := l.say(name, "hello"); err != nil {

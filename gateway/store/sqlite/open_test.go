@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -156,4 +158,20 @@ func TestAnUnusableFolderIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	refused(t, file, "open state", "not a directory")
+}
+
+func closed(tb testing.TB, s *sqlite.Store) {
+	tb.Helper()
+	if err := s.Close(); err != nil {
+		tb.Error(err)
+	}
+}
+
+// side runs n of the same side by side.
+func side(n int, do func(i int) error) error {
+	var g errgroup.Group
+	for i := range n {
+		g.Go(func() error { return do(i) })
+	}
+	return g.Wait()
 }

@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
@@ -90,15 +89,6 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	b.ReportMetric(median(many)/median(one), "32-writers/one")
 	b.ReportMetric(median(many), "enqueues/s")
 	b.ReportMetric(median(many)*median(plain).Seconds(), "enqueues/fdatasync")
-}
-
-// side runs n of the same side by side.
-func side(n int, do func(i int) error) error {
-	var g errgroup.Group
-	for i := range n {
-		g.Go(func() error { return do(i) })
-	}
-	return g.Wait()
 }
 
 // deliver settles everything of a chat.
@@ -210,11 +200,4 @@ func heap() int64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
-}
-
-func closed(tb testing.TB, s *sqlite.Store) {
-	tb.Helper()
-	if err := s.Close(); err != nil {
-		tb.Error(err)
-	}
 }
