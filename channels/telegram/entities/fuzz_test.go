@@ -12,7 +12,7 @@ var seeds = []string{
 	"***a** b* ~~c~~ ||d|| [e *f*](https://g.org) ![h](i) <https://j.org> <b>k</b> &amp; \\*l",
 	"[a][1] [1]\n\n[1]: https://b.org \"t\"\n", "    code\n\n\tcode\n", "这是**“粗体”。**文字 👩‍👩‍👧‍👦 e\u0301 🇩🇪🇫🇷",
 	"a\r\nb\u202ec\x00\xff\u2028d", "**a** *b***c**_d_***e***", "- - - a\n- > - b\n\n  c\n", "*a `b` ||c `d` [e](f.g)||*",
-	"a\n=\nb\n-\n<div>\nc\n</div>\n<!-- d -->", "**a***b*", "~~a *b~~ c*", "_0_***0* 0**", "* 0\n\n\t  0", "* **a**\n  **b**\n* \n",
+	"a\n=\nb\n-\n<div>\nc\n</div>\n<!-- d -->", "**a***b*", "~~a *b~~ c*", "000\u0600 0", "_0_***0* 0**", "* 0\n\n\t  0", "* **a**\n  **b**\n* \n",
 }
 
 func FuzzRender(f *testing.F) {
