@@ -64,6 +64,7 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 }
 
 func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
+	t.Parallel()
 	random := seeded(t)
 	dir := t.TempDir()
 	spec := daemonSpec{
@@ -82,7 +83,7 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- spec.run(ctx) }()
+	go func() { ended <- spec.run(ctx, nil) }()
 	const chats, questions = 6, 5
 	var want []string
 	for q := range questions {

@@ -49,14 +49,14 @@ func daemon(spec string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
-	if err := s.run(ctx); err != nil {
+	if err := s.run(ctx, func() { fmt.Println("ready") }); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return 0
 }
 
-func (s daemonSpec) run(ctx context.Context) error {
+func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	logs := zap.NewProductionConfig()
 	logs.Level = zap.NewAtomicLevelAt(zap.WarnLevel)
 	logs.OutputPaths, logs.Sampling = []string{filepath.Join(s.Dir, "log")}, nil
@@ -85,7 +85,7 @@ func (s daemonSpec) run(ctx context.Context) error {
 			Runner: runner, Progress: "edit", WhileRunning: "queue", AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
 		},
 	})
-	if err := gw.Run(ctx, func() { fmt.Println("ready") }); err != nil {
+	if err := gw.Run(ctx, ready); err != nil {
 		return err
 	}
 	return st.Close()

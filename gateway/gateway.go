@@ -129,11 +129,17 @@ func (g *Gateway) drain() {
 // listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.
 func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
 	if r, ok := ch.(channels.Resumer); ok {
-		cursor, err := g.o.Store.Cursor(ctx, name)
-		if err != nil {
-			return fmt.Errorf("read cursor of %s: %w", name, err)
+		for {
+			cursor, err := g.o.Store.Cursor(ctx, name)
+			if err == nil {
+				r.Resume(cursor)
+				break
+			}
+			g.o.Log.Error("cannot read the cursor, will retry", zap.String("channel", name), zap.Error(err))
+			if !sleep(ctx, time.Second) {
+				return nil
+			}
 		}
-		r.Resume(cursor)
 	}
 	if m, ok := ch.(channels.Menu); ok {
 		m.SetMenu(Commands())

@@ -218,7 +218,7 @@ func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.S
 	case s.ctx.Err() != nil:
 		return store.Pending, time.Time{}
 	}
-	pause := firstPause << min(p.Tries, 10)
+	pause := firstPause << min(max(p.Tries-1, 0), 10)
 	return store.Pending, now.Add(min(pause, longestPause))
 }
 
