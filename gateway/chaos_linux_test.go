@@ -151,10 +151,9 @@ func (h *harness) await(what string, done func() bool) {
 
 func TestATornEndOfTheLogChangesNothing(t *testing.T) {
 	for name, tear := range map[string]func(b []byte) []byte{
-		"garbage behind it":     func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
-		"half a frame again":    func(b []byte) []byte { return append(b, b[32:32+2000]...) },
-		"zeroes behind it":      func(b []byte) []byte { return append(b, make([]byte, 9000)...) },
-		"the last frame is cut": func(b []byte) []byte { return b[:len(b)-1000] },
+		"garbage behind it":  func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
+		"half a frame again": func(b []byte) []byte { return append(b, b[32:32+2000]...) },
+		"zeroes behind it":   func(b []byte) []byte { return append(b, make([]byte, 9000)...) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, echo)
