@@ -19,6 +19,9 @@ type input struct {
 	unread int
 }
 
+// pipeHolds is what an empty pipe takes at the least, one page, also for a user who has too many pipes open.
+const pipeHolds = 4096
+
 func newInput(file *os.File, keep bool) *input {
 	in := &input{file: file, keep: keep, fed: make(chan struct{}), done: make(chan struct{})}
 	in.end = sync.OnceFunc(func() { close(in.done) })

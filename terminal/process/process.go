@@ -94,7 +94,11 @@ func Start(o Options) (*Child, error) {
 	c.err = &output{file: p.errRead, exited: c.exited, grace: o.Grace}
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.finish)
-	c.work.Go(func() { c.in.feed(o.Input, c.exited) })
+	if o.KeepInput || len(o.Input) > pipeHolds {
+		c.work.Go(func() { c.in.feed(o.Input, c.exited) })
+	} else {
+		c.in.feed(o.Input, c.exited) // it cannot block, and a goroutine would cost more
+	}
 	c.work.Go(c.drain)
 	c.work.Go(c.watch)
 	return c, nil
