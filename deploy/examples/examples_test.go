@@ -1,3 +1,4 @@
+// Package examples_test runs every example agent through the real program.
 package examples_test
 
 import (
