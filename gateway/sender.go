@@ -173,7 +173,7 @@ func (s *senders) send(p store.Parcel) (done bool) {
 		s.settle(p, store.Failed, "", "the channel is not enabled any more", time.Time{})
 		return true
 	}
-	p.Out.Key = strconv.FormatInt(p.ID, 10)
+	p.Out.Key = key(p)
 	doubtful := strings.HasPrefix(p.Err, doubt)
 	p.Out.Repeat = doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, sendTimeout)
@@ -199,6 +199,12 @@ func (s *senders) send(p store.Parcel) (done bool) {
 	}
 	s.settle(p, state, "", reason, notBefore)
 	return state != store.Pending
+}
+
+// key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had confirmed, the next parcel gets an
+// id that the network has seen. It is short enough for Discord's nonce.
+func key(p store.Parcel) string {
+	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
 }
 
 // judge says what a send's error means for the parcel.
