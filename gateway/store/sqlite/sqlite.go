@@ -41,7 +41,6 @@ type Store struct {
 	read   *sql.DB
 
 	writer *writer
-	done   chan struct{} // closed when the writer has ended
 	once   sync.Once
 	closed error
 }
@@ -55,7 +54,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}, done: make(chan struct{})}
+	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -77,7 +76,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// open connects, checks and migrates, and starts the writer.
+// open connects, checks and migrates.
 func (s *Store) open(ctx context.Context, path string) error {
 	if err := create(path); err != nil {
 		return err
@@ -101,10 +100,6 @@ func (s *Store) open(ctx context.Context, path string) error {
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	s.writer = newWriter(t)
-	go func() {
-		defer close(s.done)
-		s.writer.run()
-	}()
 	return nil
 }
 
@@ -157,7 +152,6 @@ func (s *Store) release() error {
 	var errs []error
 	if s.writer != nil {
 		s.writer.close()
-		<-s.done
 	}
 	// The writer's connection goes last, so that it folds the log into the database.
 	if s.read != nil {

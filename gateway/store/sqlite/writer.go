@@ -4,111 +4,119 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 )
 
 // batch is how many callers share one transaction at most, which bounds how long the first of them waits.
 const batch = 256
 
-// job is one caller's change, and where its answer goes. It may be done twice, of which the first time is undone.
+// job is one caller's change. It may be done twice, of which the first time is undone.
 type job struct {
-	do  func(*tx) error
-	err chan error
+	do   func(*tx) error
+	err  error
+	turn chan bool // true: it is done; false: its caller is to lead
 }
 
-// writer carries out changes one after the other on its own connection. While the disk confirms one transaction the next
-// jobs gather, and go together.
+// writer carries out changes one after the other on its own connection, in the goroutine of one of the callers: nobody has to be woken
+// when there is only one. While the disk confirms a transaction the next jobs gather, and go together.
 type writer struct {
 	tx *tx
 
-	mu     sync.RWMutex // held for reading while a job is handed over
-	closed bool
-	jobs   chan *job
+	mu      sync.Mutex
+	waiting []*job
+	leading bool // one of the callers is at work
+	closed  bool
+	idle    sync.Cond // signalled when nobody leads any more
 }
 
-func newWriter(t *tx) *writer { return &writer{tx: t, jobs: make(chan *job, batch)} }
+func newWriter(t *tx) *writer {
+	w := &writer{tx: t}
+	w.idle.L = &w.mu
+	return w
+}
 
-// submit hands a change over and waits until it is on disk. Once it is handed over, the answer is what really happened, even
-// if ctx has ended.
+// submit returns when a change is on disk. Once it is begun, the answer is what really happened, even if ctx has ended.
 func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	j := &job{do: do, err: make(chan error, 1)}
-	if err := w.hand(ctx, j); err != nil {
+	j := &job{do: do}
+	lead, err := w.join(j)
+	if err != nil {
 		return err
 	}
-	return <-j.err
+	if lead || !<-j.turn {
+		w.lead()
+	}
+	return j.err
 }
 
-func (w *writer) hand(ctx context.Context, j *job) error {
-	w.mu.RLock()
-	defer w.mu.RUnlock()
+// join puts a job in line and says whether its caller is to lead.
+func (w *writer) join(j *job) (lead bool, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if w.closed {
-		return ErrClosed
+		return false, ErrClosed
 	}
-	select {
-	case w.jobs <- j:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	w.waiting = append(w.waiting, j)
+	if !w.leading {
+		w.leading = true
+		return true, nil
+	}
+	j.turn = make(chan bool, 1)
+	return false, nil
+}
+
+// lead does what waits, its own job first, and lets one of those lead who came meanwhile.
+func (w *writer) lead() {
+	jobs := w.gather()
+	w.commit(jobs)
+	for _, j := range jobs[1:] {
+		j.turn <- true
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.waiting) > 0 {
+		w.waiting[0].turn <- false
+		return
+	}
+	w.leading = false
+	w.idle.Broadcast()
+}
+
+// gather takes what waits. Callers who were just answered often come right back, so it lets them run before it looks.
+func (w *writer) gather() []*job {
+	for before := 0; ; {
+		runtime.Gosched()
+		w.mu.Lock()
+		n := len(w.waiting)
+		if n > before && n < batch && n > 1 {
+			before = n
+			w.mu.Unlock()
+			continue
+		}
+		n = min(n, batch)
+		jobs := slices.Clone(w.waiting[:n])
+		w.waiting = slices.Delete(w.waiting, 0, n)
+		w.mu.Unlock()
+		return jobs
 	}
 }
 
-// close lets run return once it has done what was handed over.
+// close returns when what was handed over is done. What comes later is refused.
 func (w *writer) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if !w.closed {
-		w.closed = true
-		close(w.jobs)
+	w.closed = true
+	for w.leading {
+		w.idle.Wait()
 	}
-}
-
-func (w *writer) run() {
-	waiting := make([]*job, 0, batch)
-	for j := range w.jobs {
-		waiting = w.gather(append(waiting[:0], j))
-		answers := w.commit(waiting)
-		for i, j := range waiting {
-			j.err <- answers[i]
-		}
-		clear(waiting)
-	}
-}
-
-// gather takes what waits. Callers who were just answered often come right back, so it lets them run before it looks again.
-func (w *writer) gather(waiting []*job) []*job {
-	for len(waiting) < batch {
-		runtime.Gosched()
-		before := len(waiting)
-		waiting = w.drain(waiting)
-		if len(waiting) == before {
-			break
-		}
-	}
-	return waiting
-}
-
-func (w *writer) drain(waiting []*job) []*job {
-	for len(waiting) < batch {
-		select {
-		case j, ok := <-w.jobs:
-			if !ok {
-				return waiting
-			}
-			waiting = append(waiting, j)
-		default:
-			return waiting
-		}
-	}
-	return waiting
 }
 
 // commit carries out jobs in one transaction. A job that fails by itself leaves the others alone; when the transaction fails,
 // none of them happened.
-func (w *writer) commit(jobs []*job) []error {
-	answers := make([]error, len(jobs))
+func (w *writer) commit(jobs []*job) {
 	err := w.transact(func() error {
 		for _, j := range jobs {
 			if err := j.do(w.tx); err != nil {
@@ -118,28 +126,27 @@ func (w *writer) commit(jobs []*job) []error {
 		return nil
 	})
 	if err != nil && len(jobs) > 1 {
-		err = w.apart(jobs, answers)
+		err = w.apart(jobs)
 	}
-	for i := range answers {
-		if answers[i] == nil {
-			answers[i] = err
+	for _, j := range jobs {
+		if j.err == nil {
+			j.err = err
 		}
 	}
-	return answers
 }
 
 // apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not done for a mistake that
 // hardly ever happens.
-func (w *writer) apart(jobs []*job, answers []error) error {
+func (w *writer) apart(jobs []*job) error {
 	return w.transact(func() error {
-		for i, j := range jobs {
+		for _, j := range jobs {
 			if err := w.tx.exec("SAVEPOINT job"); err != nil {
 				return err
 			}
-			if answers[i] = j.do(w.tx); answers[i] != nil {
+			if j.err = j.do(w.tx); j.err != nil {
 				// A full disk ends the whole transaction, and the savepoint with it.
 				if err := w.tx.exec("ROLLBACK TO job"); err != nil {
-					return answers[i]
+					return j.err
 				}
 			}
 			if err := w.tx.exec("RELEASE job"); err != nil {
@@ -150,7 +157,13 @@ func (w *writer) apart(jobs []*job, answers []error) error {
 	})
 }
 
-func (w *writer) transact(do func() error) error {
+// transact does something in a transaction. A panic in it is a failure like others: whose goroutine this is has nothing to do with it.
+func (w *writer) transact(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = w.rollback(fmt.Errorf("panic: %v", p))
+		}
+	}()
 	if err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
