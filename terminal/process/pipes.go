@@ -9,11 +9,16 @@ type pipes struct {
 }
 
 func openPipes() (p pipes, err error) {
-	for _, ends := range [][2]**os.File{{&p.inRead, &p.inWrite}, {&p.outRead, &p.outWrite}, {&p.errRead, &p.errWrite}} {
-		if *ends[0], *ends[1], err = os.Pipe(); err != nil {
-			p.closeAll()
-			return pipes{}, err
-		}
+	p.inRead, p.inWrite, err = pipe(true)
+	if err == nil {
+		p.outRead, p.outWrite, err = pipe(false)
+	}
+	if err == nil {
+		p.errRead, p.errWrite, err = pipe(false)
+	}
+	if err != nil {
+		p.closeAll()
+		return pipes{}, err
 	}
 	return p, nil
 }
