@@ -24,14 +24,15 @@ type bubble struct {
 	t      *turn
 	editor channels.Editor // nil: progress is sent as messages
 
-	wake chan struct{}
-	id   string // on the network
-	mu   sync.Mutex
-	text string
+	begun sync.Once
+	wake  chan struct{}
+	id    string // on the network
+	mu    sync.Mutex
+	text  string
 }
 
 func newBubble(t *turn) *bubble {
-	b := &bubble{t: t, wake: make(chan struct{}, 1), id: t.item.Bubble}
+	b := &bubble{t: t, wake: make(chan struct{}, 1)}
 	if t.set.Progress == "edit" {
 		b.editor, _ = t.ch.(channels.Editor)
 	}
@@ -43,6 +44,7 @@ func (b *bubble) show(text string) bool {
 	if b.editor == nil {
 		return false
 	}
+	b.begun.Do(func() { b.t.g.senders.background(b.run) })
 	b.mu.Lock()
 	b.text = text
 	b.mu.Unlock()
@@ -56,9 +58,6 @@ func (b *bubble) show(text string) bool {
 // run keeps the bubble up to date until the turn ends, then takes it away. Nobody waits for it: a network that hangs must not hold up
 // the chat.
 func (b *bubble) run() {
-	if b.editor == nil {
-		return
-	}
 	defer b.remove()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()

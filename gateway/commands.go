@@ -55,28 +55,18 @@ var commands = map[string]command{
 }
 
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
-// repeats it. Only /stop is noted before it is done, so that when it is redelivered it does not stop the next turn.
+// repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
-	if !c.stops {
-		answer, err := c.do(call{g, ctx, in, args, &arrival})
-		if err != nil {
-			return err
-		}
-		return g.conclude(ctx, arrival, answer)
-	}
-	_, verdict, err := g.o.Store.Receive(ctx, arrival)
-	if err != nil {
-		return fmt.Errorf("store command: %w", err)
-	}
-	if verdict == store.Duplicate {
-		return nil
-	}
 	answer, err := c.do(call{g, ctx, in, args, &arrival})
-	if err != nil || answer == "" {
+	if err != nil {
 		return err
 	}
-	return g.note(ctx, in, answer)
+	first, err := g.conclude(ctx, arrival, answer)
+	if t := g.running(in.Chat); first && c.stops && t != nil {
+		t.cancel(errStopped) // the turn says that it was stopped
+	}
+	return err
 }
 
 func (c call) start() (string, error) {
@@ -91,23 +81,32 @@ func (c call) help() (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop frees the chat: the turn is told to end, and is left behind if it does not.
+// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not.
 func (c call) stop() (string, error) {
-	dropped, err := c.o.Store.Cancel(c.ctx, c.in.Chat, 0)
+	waiting, err := c.waiting()
 	if err != nil {
-		return "", fmt.Errorf("cancel waiting messages: %w", err)
+		return "", err
 	}
-	t := c.running(c.in.Chat)
-	if t != nil {
-		t.cancel(errStopped) // the turn says that it was stopped
-	}
+	c.arrival.Cancel = true
 	switch {
-	case dropped > 0:
-		return fmt.Sprintf("%d waiting message(s) dropped.", dropped), nil
-	case t == nil:
+	case waiting > 0:
+		return fmt.Sprintf("%d waiting message(s) dropped.", waiting), nil
+	case c.running(c.in.Chat) == nil:
 		return "Nothing is running.", nil
 	}
 	return "", nil
+}
+
+// waiting counts the chat's messages that no agent has been handed.
+func (c call) waiting() (int, error) {
+	n, err := c.o.Store.Waiting(c.ctx, c.in.Chat)
+	if err != nil {
+		return 0, fmt.Errorf("count waiting messages: %w", err)
+	}
+	if t := c.running(c.in.Chat); t != nil {
+		n -= t.handed()
+	}
+	return max(n, 0), nil
 }
 
 func (c call) afresh() (string, error) {

@@ -1,10 +1,7 @@
 package gateway
 
 import (
-	"context"
-	"slices"
-
-	"go.uber.org/zap"
+	"sync"
 
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -16,36 +13,40 @@ const mostInjected = 16
 // injections are the messages that were handed to a turn while it ran.
 type injections struct {
 	lines  chan terminal.Injection // nil: none are taken
+	mu     sync.Mutex
 	items  []int64
 	closed bool
 }
 
-// add hands a message to the turn and reports whether it is taken.
-func (t *turn) add(item store.Item) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.inject.lines == nil || t.inject.closed || t.ctx.Err() != nil {
-		return false
+// add hands a message to the turn, if that takes it. It never waits for the agent.
+func (t *turn) add(item store.Item) {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
+	// Once one was not taken, a later one must not pass it.
+	if t.inject.closed || t.ctx.Err() != nil {
+		return
 	}
 	select {
 	case t.inject.lines <- terminal.Injection{Text: item.In.Text, Media: item.In.Media}:
 		t.inject.items = append(t.inject.items, item.ID)
-		return true
-	default:
-		return false
+	default: // also when it takes none at all
+		t.inject.closed = true
 	}
 }
 
-// requeue gives turns of their own to the messages that the agent was handed and did not read.
-func (t *turn) requeue(ctx context.Context, unread int) {
-	t.mu.Lock()
+// handed counts the messages that were handed to the turn.
+func (t *turn) handed() int {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
+	return len(t.inject.items)
+}
+
+// injected returns the messages that the agent was handed and has read, and takes no more. The others wait in the inbox all along, and
+// get turns of their own.
+func (t *turn) injected(unread int) []int64 {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
 	t.inject.closed = true
 	unread = min(unread+len(t.inject.lines), len(t.inject.items))
-	left := t.inject.items[len(t.inject.items)-unread:]
-	t.mu.Unlock()
-	for _, id := range slices.Backward(left) { // each goes ahead of the others
-		if err := t.g.o.Store.Restart(ctx, id); err != nil {
-			t.log.Error("message neither injected nor queued", zap.Int64("id", id), zap.Error(err))
-		}
-	}
+	return t.inject.items[:len(t.inject.items)-unread]
 }

@@ -62,7 +62,6 @@ func (g *Gateway) begin(item store.Item) {
 		}
 		g.mu.Unlock()
 		<-g.slots
-		g.poke()
 	})
 }
 

@@ -2,25 +2,30 @@ package gateway
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/store"
 )
 
-// startTime returns when a process began, in the kernel's ticks since boot, with the boot's id: together with the pid it names one process
-// for ever. It is "" for a process that is gone.
-func startTime(pid int) string {
-	fields := stat(strconv.Itoa(pid))
-	if fields == nil {
+// thisMoment names a moment: the boot, and the kernel's ticks since. Of all processes that ever have a pid, the one that has it now is
+// the last that began before now; so pid and moment together name it, and its own start need not be asked for, which takes longer.
+func thisMoment() string {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return ""
 	}
-	return bootID() + "/" + fields[startField]
+	return fmt.Sprintf("%s/%d", bootID(), t.Nano()/int64(time.Second/ticks))
 }
+
+// ticks is how many the kernel counts a second in what it tells of processes, whatever it counts itself.
+const ticks = 100
 
 var bootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -51,16 +56,25 @@ func killLeftover(item store.Item) {
 		sessions = orphanedSessions(runVariable + runName(item))
 	case p.Pid == 1 || !strings.HasPrefix(p.Start, bootID()+"/"):
 		return
-	default:
-		// A pid is not given out again while a session has its number, so the session is the agent's unless its leader is another.
-		if start := startTime(p.Pid); start != "" && start != p.Start {
-			return
-		}
+	case beganAfter(p):
+		return // a pid is not given out again while a session has its number, so this is another's session
 	}
 	for _, session := range sessions {
 		for round := 0; round < 10 && killSession(session); round++ { // what forks meanwhile is found the next time
 		}
 	}
+}
+
+// beganAfter reports whether the process that has a pid now began after it was noted.
+func beganAfter(p store.Process) bool {
+	fields := stat(strconv.Itoa(p.Pid))
+	if fields == nil {
+		return false
+	}
+	_, noted, _ := strings.Cut(p.Start, "/")
+	then, err := strconv.ParseInt(noted, 10, 64)
+	began, err2 := strconv.ParseInt(fields[startField], 10, 64)
+	return err != nil || err2 != nil || began > then
 }
 
 // orphanedSessions returns the sessions of processes with this variable whose leader is dead. A leader that lives is no agent of a

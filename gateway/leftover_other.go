@@ -4,7 +4,7 @@ package gateway
 
 import "nanobot/gateway/store"
 
-// startTime is not known here, so that no process is ever taken for another.
-func startTime(int) string { return "" }
+// thisMoment is not known here, so that no process is ever taken for another.
+func thisMoment() string { return "" }
 
 func killLeftover(store.Item) {}

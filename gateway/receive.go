@@ -32,22 +32,23 @@ func (g *Gateway) receive(ctx context.Context, in channels.Incoming) error {
 
 // settle stores a message that needs no turn, with what is said to it, if anything.
 func (g *Gateway) settle(ctx context.Context, in channels.Incoming, text string) error {
-	return g.conclude(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true}, text)
+	_, err := g.conclude(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true}, text)
+	return err
 }
 
-// conclude is settle for a message that asks for something to be changed.
-func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) error {
+// conclude is settle for a message that asks for something to be changed. It reports false for one that was concluded before.
+func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) (bool, error) {
 	in := a.In
 	if text != "" {
 		parts, err := g.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
 		if err != nil {
-			return fmt.Errorf("plan answer: %w", err)
+			return false, fmt.Errorf("plan answer: %w", err)
 		}
 		a.Answer = parts
 	}
 	_, verdict, err := g.o.Store.Receive(ctx, a)
 	if err != nil {
-		return fmt.Errorf("store message: %w", err)
+		return false, fmt.Errorf("store message: %w", err)
 	}
 	if verdict == store.Settled && text != "" {
 		g.senders.serve(in.Chat, nil)
@@ -55,7 +56,7 @@ func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) er
 	if a.Restart != 0 {
 		g.poke()
 	}
-	return nil
+	return verdict == store.Settled, nil
 }
 
 // enlist puts a message in its chat's lane, by the rule for messages that come while a turn runs.
@@ -115,20 +116,14 @@ func (g *Gateway) accept(ctx context.Context, in channels.Incoming) (store.Item,
 	return item, verdict, nil
 }
 
-// injectInto hands a message to the turn that runs, or gives it a turn of its own if that takes no more. It never waits for the agent.
+// injectInto hands a message to the turn that runs. It stays pending until that turn has ended, so that it gets a turn of its own if this
+// one takes no more, does not read it, or is cut off.
 func (g *Gateway) injectInto(ctx context.Context, t *turn, in channels.Incoming) error {
-	item, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true})
-	if err != nil {
-		return fmt.Errorf("store message: %w", err)
+	item, verdict, err := g.accept(ctx, in)
+	if err == nil && verdict == store.Queued {
+		t.add(item)
 	}
-	if verdict == store.Duplicate || t.add(item) {
-		return nil
-	}
-	if err := g.o.Store.Restart(ctx, item.ID); err != nil {
-		return fmt.Errorf("queue message: %w", err)
-	}
-	g.poke()
-	return nil
+	return err
 }
 
 // parseCommand recognises the gateway's own commands. A press on a button of ours is one too.

@@ -95,7 +95,8 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 		}
 	}
 	out := store.Outcome{Status: string(terminal.Stopped)}
-	return g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
+	_, err = g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
+	return err
 }
 
 // wasStopped reports whether the user had said /stop to a turn before the gateway died: the command is on disk before it is obeyed.

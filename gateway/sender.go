@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,6 +24,8 @@ const (
 	leastTries = 20
 	// firstPause and longestPause bound the wait between tries when the network does not say how long.
 	firstPause, longestPause = time.Second, 5 * time.Minute
+	// longestWait bounds it in any case: a time further off was set by a clock that was wrong.
+	longestWait = time.Hour
 	// backlogAtOnce bounds how many chats are served at once from what an earlier run left, so that a large backlog costs no memory.
 	backlogAtOnce = 64
 )
@@ -91,6 +94,7 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 	} else {
 		s.serve(chat, nil)
 	}
+	runtime.Gosched() // to those who send: the agent's next word can wait
 	return nil
 }
 
@@ -152,7 +156,7 @@ func (s *senders) next(chat channels.Chat) (store.Parcel, bool) {
 		switch {
 		case err == nil && (ok || p.NotBefore.IsZero()), s.ctx.Err() != nil:
 			return p, ok && err == nil
-		case err == nil && time.Until(p.NotBefore) > giveUp: // set by a clock that was wrong
+		case err == nil && time.Until(p.NotBefore) > longestWait:
 			s.settle(p, store.Pending, "", p.Err, time.Time{})
 			continue
 		case err == nil: // its time has not come
@@ -220,7 +224,7 @@ func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.S
 	case known && se.Unknown && !repeatable(ch) && s.g.set().AtMostOnce:
 		return store.Unknown, time.Time{}
 	case known && se.After > 0:
-		return store.Pending, now.Add(se.After)
+		return store.Pending, now.Add(min(se.After, longestWait))
 	case s.ctx.Err() != nil:
 		return store.Pending, time.Time{}
 	}

@@ -18,9 +18,9 @@ func (c call) status() (string, error) {
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
-	waiting, err := c.o.Store.Waiting(c.ctx, c.in.Chat)
+	waiting, err := c.waiting()
 	if err != nil {
-		return "", fmt.Errorf("count waiting messages: %w", err)
+		return "", err
 	}
 	fmt.Fprintf(&b, "Waiting: %d\n", waiting)
 	if err := c.lastTurns(&b); err != nil {

@@ -68,8 +68,9 @@ func (t *turn) run() {
 		err error
 	}
 	ended := make(chan end, 1)
-	t.g.senders.background(t.typing)
-	t.g.senders.background(t.bubble.run)
+	if typer, ok := t.ch.(channels.Typer); ok {
+		t.g.senders.background(func() { t.typing(typer) })
+	}
 	go func() {
 		out, err := t.work()
 		ended <- end{out, err}
@@ -137,7 +138,7 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 // launched notes the agent's process, so that a later gateway can kill what this one leaves behind. The kernel kills only the agent
 // itself when we die, and not what it started.
 func (t *turn) launched(pid int) {
-	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: startTime(pid)}); err != nil {
+	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: thisMoment()}); err != nil {
 		t.log.Warn("agent's process not noted", zap.Error(err))
 	}
 }
@@ -184,7 +185,7 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 		t.log.Warn("turn cut off by shutdown", took)
 		return // it stays running on disk, for the next start to find
 	}
-	t.requeue(ctx, out.Unread)
+	read := t.injected(out.Unread)
 	if err != nil {
 		t.log.Error("turn broke", took, zap.Error(err))
 		out.Status = terminal.Failed
@@ -199,7 +200,10 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	}
 	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal}
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o)
+		next, err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o, read...)
+		if next {
+			t.g.poke()
+		}
 		if err == nil || errors.Is(err, store.ErrState) { // ended already
 			return
 		}
@@ -211,12 +215,10 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 }
 
 // typing shows that the agent is at work. Networks show it for some five seconds.
-func (t *turn) typing() {
-	typer, ok := t.ch.(channels.Typer)
-	for ok {
+func (t *turn) typing(typer channels.Typer) {
+	for ok := true; ok; ok = sleep(t.ctx, 4*time.Second) {
 		if err := typer.Typing(t.ctx, t.item.In.Chat); err != nil && t.ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}
-		ok = sleep(t.ctx, 4*time.Second)
 	}
 }

@@ -80,7 +80,7 @@ type Outcome struct {
 // Process names an agent's process so that a later gateway can tell whether it still is the same.
 type Process struct {
 	Pid   int
-	Start string // the kernel's start time; "" when there is no process
+	Start string // a moment by the kernel's clock at which Pid was this process; "" when there is none
 }
 
 // Verdict says what became of an arrival.
@@ -104,9 +104,10 @@ type Arrival struct {
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
-	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart (of an item) and
-	// StartAfresh (of the chat) as the methods of that name do, Reply as Answer does. What is not possible is left undone.
+	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart (of an item), Cancel
+	// and StartAfresh (of the chat) as the methods of that name do, Reply as Answer does. What is not possible is left undone.
 	Restart     int64
+	Cancel      bool
 	StartAfresh bool
 	Reply       *Reply
 }
@@ -126,9 +127,9 @@ type Inbox interface {
 	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
 	// chat with a running item is passed over. It reports false when there is nothing to run.
 	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process and bubble; a chat with more pending items
-	// goes to the end of the line.
-	Finish(ctx context.Context, id int64, state State, out Outcome) error
+	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process and bubble. Pending items of
+	// the chat that were worked on with it end with it. A chat with more pending items goes to the end of the line; next says so.
+	Finish(ctx context.Context, id int64, state State, out Outcome, with ...int64) (next bool, err error)
 	// Restart makes a running, interrupted or done item pending again, ahead of the others of its chat. What a done item had sent
 	// does not count as said by an earlier attempt: who asks for a finished turn again wants to hear all of it again.
 	Restart(ctx context.Context, id int64) error
@@ -199,7 +200,7 @@ type Entry struct {
 	Item  int64     `json:"-"`
 }
 
-// Transcripts are the conversations of chats, without progress. Users' messages are added by Claim and Receive when a turn begins.
+// Transcripts are the conversations of chats, without progress. A user's message is part of it once its turn has begun.
 type Transcripts interface {
 	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first.
 	History(ctx context.Context, chat channels.Chat, turns int) ([]Entry, error)

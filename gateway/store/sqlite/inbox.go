@@ -42,45 +42,56 @@ func (t *tx) claim(now time.Time) (store.Item, bool, error) {
 		return store.Item{}, false, fmt.Errorf("chat %s is in line with nothing pending", chat)
 	}
 	item.State, item.Started, item.Attempt = store.Running, moment(micros(now)), item.Attempt+1
-	err = t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
-	if err != nil {
-		return store.Item{}, false, err
-	}
-	// A rerun was heard already.
-	if item.Attempt > 1 {
-		return item, true, nil
-	}
-	return item, true, t.heard(item)
+	return item, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
 }
 
 // Finish ends a running item.
-func (s *Store) Finish(ctx context.Context, id int64, state store.State, out store.Outcome) error {
+func (s *Store) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error) {
 	what := fmt.Sprintf("mark item %d %s", id, state)
 	switch state {
 	case store.Done, store.Interrupted, store.Dead:
 	default:
-		return fmt.Errorf("%s: %w: that is no end", what, store.ErrState)
+		return false, fmt.Errorf("%s: %w: that is no end", what, store.ErrState)
 	}
 	now := s.now()
-	err := s.change(ctx, what, func(t *tx) error {
-		chat, err := t.inState(id, store.Running)
-		if err != nil {
-			return err
-		}
-		err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, bubble = ''
-			WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
-		if err != nil {
-			return err
-		}
-		if err := t.closeQuestions(id, now); err != nil {
-			return err
-		}
-		return t.rejoin(chat)
+	err = s.change(ctx, what, func(t *tx) error {
+		next, err = t.finish(id, state, out, with, now)
+		return err
 	})
-	if err == nil {
-		s.agents.forget(id)
+	if err != nil {
+		return false, err
 	}
-	return err
+	s.agents.forget(id)
+	return next, nil
+}
+
+func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64, now time.Time) (next bool, err error) {
+	chat, err := t.inState(id, store.Running)
+	if err != nil {
+		return false, err
+	}
+	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, bubble = ''
+		WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
+	if err != nil {
+		return false, err
+	}
+	for _, w := range with {
+		err := t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = ?3, attempt = 1,
+			started = (SELECT started FROM inbox WHERE id = ?4) WHERE id = ?5 AND chat = ?6 AND state = 'pending'`,
+			state, micros(now), out.Status, id, w, chat)
+		if err != nil {
+			return false, err
+		}
+	}
+	if err := t.closeQuestions(id, now); err != nil {
+		return false, err
+	}
+	// A chat with a running item is not in the line.
+	pending, _, err := t.open(chat)
+	if err != nil || !pending {
+		return false, err
+	}
+	return true, t.stand(chat)
 }
 
 // inState returns the chat of an item that is in one of the states.
@@ -150,17 +161,22 @@ func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, 
 	now, key := s.now(), chat.String()
 	var n int
 	err := s.change(ctx, "cancel what is pending of "+key, func(t *tx) (err error) {
-		n, err = t.changed(`UPDATE inbox SET state = 'dead', ended = ?1
-			WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), key, id)
-		if err != nil {
-			return err
-		}
-		return t.rejoin(key)
+		n, err = t.cancel(key, id, now)
+		return err
 	})
 	if err != nil {
 		return 0, err
 	}
 	return n, nil
+}
+
+func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
+	n, err := t.changed(`UPDATE inbox SET state = 'dead', ended = ?1
+		WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), chat, id)
+	if err != nil {
+		return 0, err
+	}
+	return n, t.rejoin(chat)
 }
 
 // SetBubble notes the progress bubble of an item.

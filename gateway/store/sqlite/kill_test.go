@@ -62,7 +62,7 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return err
 	}
 	fmt.Println("sent", item.ID, chat, p.ID)
-	if err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
+	if _, err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
 		return err
 	}
 	fmt.Println("finished", item.ID, chat, message)
@@ -194,7 +194,7 @@ func tidy(t *testing.T, s *sqlite.Store) {
 		t.Errorf("%d items are running", len(items))
 	}
 	for _, i := range items {
-		if err := s.Finish(ctx, i.ID, store.Interrupted, store.Outcome{}); err != nil {
+		if _, err := s.Finish(ctx, i.ID, store.Interrupted, store.Outcome{}); err != nil {
 			t.Error(err)
 		}
 	}

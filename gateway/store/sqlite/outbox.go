@@ -115,23 +115,21 @@ func (s *Store) Settle(ctx context.Context, id int64, state store.State, receipt
 }
 
 func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefore, now time.Time) ([]string, error) {
-	var was store.State
-	found, err := t.row("SELECT state FROM outbox WHERE id = ?", []any{id}, &was)
+	settled := micros(now)
+	if state == store.Pending {
+		settled = 0
+	} else {
+		notBefore = time.Time{}
+	}
+	n, err := t.changed(`UPDATE outbox SET state = ?, receipt = ?, reason = ?, not_before = ?, settled = ?
+		WHERE id = ? AND state IN ('sending', 'pending')`, state, receipt, reason, micros(notBefore), settled, id)
 	switch {
 	case err != nil:
 		return nil, err
-	case !found:
-		return nil, fmt.Errorf("%w: there is no such parcel", store.ErrState)
-	case was != store.Sending && was != store.Pending:
-		return nil, fmt.Errorf("%w: it is %s", store.ErrState, was)
-	}
-	if state == store.Pending {
-		return nil, t.exec("UPDATE outbox SET state = 'pending', reason = ?, not_before = ? WHERE id = ?", reason, micros(notBefore), id)
-	}
-	err = t.exec("UPDATE outbox SET state = ?, receipt = ?, reason = ?, not_before = 0, settled = ? WHERE id = ?",
-		state, receipt, reason, micros(now), id)
-	if err != nil {
-		return nil, err
+	case n == 0:
+		return nil, fmt.Errorf("%w: it is settled already, or there is no such parcel", store.ErrState)
+	case state == store.Pending:
+		return nil, nil
 	}
 	return t.release(id)
 }

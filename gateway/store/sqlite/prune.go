@@ -45,8 +45,8 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 			return fmt.Errorf("prune %s: %w", f.table, err)
 		}
 	}
-	if err := s.pruneEntries(ctx, keep, now); err != nil {
-		return fmt.Errorf("prune transcripts: %w", err)
+	if err := s.forgetAfresh(ctx); err != nil {
+		return fmt.Errorf("prune fresh starts: %w", err)
 	}
 	if err := s.forgetSeen(ctx, now.Add(-max(remembered, keep.Age))); err != nil {
 		return fmt.Errorf("prune what was seen: %w", err)
@@ -111,27 +111,10 @@ func (s *Store) limit(ctx context.Context, f finished, keep store.Retention, now
 	return ended, id, err
 }
 
-// pruneEntries deletes the oldest entries, up to the first that is young and few enough, so that what is left of a chat hangs
-// together.
-func (s *Store) pruneEntries(ctx context.Context, keep store.Retention, now time.Time) error {
-	var last, many int64
-	if keep.Age > 0 {
-		_, err := s.lookup(ctx, `SELECT coalesce((SELECT id - 1 FROM transcript WHERE at > ? ORDER BY id LIMIT 1),
-			(SELECT max(id) FROM transcript), 0)`, []any{micros(now.Add(-keep.Age))}, &last)
-		if err != nil {
-			return err
-		}
-	}
-	if keep.Count > 0 {
-		if _, err := s.lookup(ctx, "SELECT id FROM transcript ORDER BY id DESC LIMIT 1 OFFSET ?", []any{keep.Count}, &many); err != nil {
-			return err
-		}
-	}
-	last = max(last, many)
-	if err := s.sweep(ctx, "SELECT id FROM transcript WHERE id <= ? LIMIT ?", "DELETE FROM transcript WHERE id = ?", last); err != nil {
-		return err
-	}
-	return s.sweep(ctx, "SELECT chat FROM talk WHERE entry <= ? LIMIT ?", "DELETE FROM talk WHERE chat = ?", last)
+// forgetAfresh deletes marks of chats of which nothing older is left.
+func (s *Store) forgetAfresh(ctx context.Context) error {
+	return s.sweep(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.item)
+		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
 }
 
 // forgetSeen deletes what was received long ago.

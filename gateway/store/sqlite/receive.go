@@ -73,6 +73,11 @@ func (t *tx) fulfil(a store.Arrival, now time.Time) error {
 			return err
 		}
 	}
+	if a.Cancel {
+		if _, err := t.cancel(a.In.Chat.String(), 0, now); err != nil {
+			return err
+		}
+	}
 	if a.StartAfresh {
 		if err := t.startAfresh(a.In.Chat); err != nil {
 			return err
@@ -128,10 +133,7 @@ func (t *tx) admit(item *store.Item, a store.Arrival, incoming string) (store.Ve
 			return 0, err
 		}
 	}
-	switch {
-	case verdict == store.Claimed:
-		return verdict, t.heard(*item)
-	case verdict == store.Queued && !running:
+	if verdict == store.Queued && !running {
 		return verdict, t.stand(chat)
 	}
 	return verdict, nil

@@ -4,61 +4,51 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
 )
 
-// heard adds what the user said to the transcript, when its turn begins for the first time.
-func (t *tx) heard(i store.Item) error {
-	return t.say(i.In.Chat.String(), store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Item: i.ID})
-}
-
-// write adds a letter's entry to the transcript of its chat.
+// write adds a letter's entry to what the agent said of its item.
 func (t *tx) write(l letter, now time.Time) error {
-	e, chat := *l.Entry, l.chat
-	if e.Time.IsZero() {
-		e.Time = now
+	at := l.Entry.Time
+	if at.IsZero() {
+		at = now
 	}
-	if chat == "" { // a letter without parts
-		var err error
-		if chat, _, err = t.whereIs(l.Item); err != nil {
-			return err
-		}
-	}
-	e.Item = l.Item
-	return t.say(chat, e)
+	return t.exec(`INSERT INTO transcript (item, n, text, media, at)
+		VALUES (?1, (SELECT coalesce(max(n), 0) + 1 FROM transcript WHERE item = ?1), ?2, ?3, ?4)`,
+		l.Item, l.Entry.Text, text(l.Entry.Media), micros(at))
 }
 
-func (t *tx) say(chat string, e store.Entry) error {
-	id, err := t.insert(`INSERT INTO transcript (before, item, role, text, media, at)
-		VALUES (coalesce((SELECT entry FROM talk WHERE chat = ?), 0), ?, ?, ?, ?, ?)`,
-		chat, e.Item, e.Role, e.Text, text(e.Media), micros(e.Time))
-	if err != nil {
-		return err
-	}
-	return t.exec("INSERT INTO talk (chat, entry) VALUES (?, ?) ON CONFLICT DO UPDATE SET entry = excluded.entry", chat, id)
-}
-
-// History returns the entries of the last turns of a chat. A turn begins with what the user said.
+// History returns the last turns of a chat: the messages that were begun on, each with what the agent said to it.
 func (s *Store) History(ctx context.Context, chat channels.Chat, turns int) ([]store.Entry, error) {
 	if turns <= 0 {
 		return nil, nil
 	}
-	entries, err := all(ctx, s, scanEntry, `WITH RECURSIVE back (id, turns) AS (
-			SELECT entry, 0 FROM talk WHERE chat = ?1
-			UNION ALL
-			SELECT t.before, turns + (t.role = 'user') FROM back JOIN transcript t USING (id) WHERE turns + (t.role = 'user') < ?2)
-		SELECT item, role, text, media, at FROM back JOIN transcript USING (id) ORDER BY id`, chat.String(), turns)
-	return entries, wrap("read the history of %s", err, chat)
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0
+		AND id > coalesce((SELECT item FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), turns)
+	if err != nil {
+		return nil, wrap("read the history of %s", err, chat)
+	}
+	var entries []store.Entry
+	for _, i := range slices.Backward(items) {
+		said, err := all(ctx, s, scanEntry, "SELECT item, text, media, at FROM transcript WHERE item = ? ORDER BY n", i.ID)
+		if err != nil {
+			return nil, wrap("read the history of %s", err, chat)
+		}
+		entries = append(entries, store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Item: i.ID})
+		entries = append(entries, said...)
+	}
+	return entries, nil
 }
 
 func scanEntry(scan func(...any) error) (store.Entry, error) {
-	var e store.Entry
+	e := store.Entry{Role: "agent"}
 	var media []byte
 	var at int64
-	if err := scan(&e.Item, &e.Role, &e.Text, &media, &at); err != nil {
+	if err := scan(&e.Item, &e.Text, &media, &at); err != nil {
 		return store.Entry{}, err
 	}
 	e.Time = moment(at)
@@ -74,5 +64,6 @@ func (s *Store) StartAfresh(ctx context.Context, chat channels.Chat) error {
 }
 
 func (t *tx) startAfresh(chat channels.Chat) error {
-	return t.exec("DELETE FROM talk WHERE chat = ?", chat.String())
+	return t.exec(`INSERT INTO afresh (chat, item) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1
+		ON CONFLICT DO UPDATE SET item = excluded.item`, chat.String())
 }

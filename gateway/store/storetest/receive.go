@@ -77,6 +77,21 @@ var receiveTests = []test{
 		b.receive(a)
 		b.nothingToClaim()
 	}},
+	{"a message may cancel what its chat has pending, once", func(b *bench) {
+		running := b.running(ann, "1")
+		waiting := b.queue(ann, "2")[0]
+		other := b.queue(bob, "3")[0]
+		b.receive(store.Arrival{In: incoming(ann, "/stop"), Settle: true, Cancel: true})
+		b.reopen()
+		b.equal("what waited", b.item(waiting.ID).State, store.Dead)
+		b.equal("what runs", b.item(running.ID).State, store.Running)
+		b.equal("another chat's", b.item(other.ID).State, store.Pending)
+		b.queue(ann, "4")
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "/stop"), Settle: true, Cancel: true})
+		b.equal("the verdict on the second", verdict, store.Duplicate)
+		b.done(running.ID)
+		b.equal("who is left", []string{b.claim().In.ID, b.claim().In.ID}, "[3 4]")
+	}},
 	{"a message that asks for what is not possible is stored all the same", func(b *bench) {
 		_, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Settle: true, Restart: 99, Reply: &store.Reply{Question: "none"}})
 		b.equal("the verdict", verdict, store.Settled)

@@ -97,7 +97,7 @@ var retentionTests = []test{
 			b.sendAll(chat)
 			b.pass(time.Hour)
 			if end == store.Interrupted {
-				b.must(b.Finish(ctx, item.ID, end, store.Outcome{}))
+				b.must(b.finish(item.ID, end, store.Outcome{}))
 			}
 			b.must(b.Prune(ctx, store.Retention{Age: time.Minute, Count: 1}))
 			b.rerun(item.ID)

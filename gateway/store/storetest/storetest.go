@@ -171,7 +171,12 @@ func (b *bench) nothingToClaim() {
 
 func (b *bench) done(id int64) {
 	b.Helper()
-	b.must(b.Finish(ctx, id, store.Done, store.Outcome{}))
+	b.must(b.finish(id, store.Done, store.Outcome{}))
+}
+
+func (b *bench) finish(id int64, state store.State, out store.Outcome) error {
+	_, err := b.Finish(ctx, id, state, out)
+	return err
 }
 
 func (b *bench) item(id int64) store.Item {

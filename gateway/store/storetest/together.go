@@ -84,7 +84,7 @@ var concurrencyTests = []test{
 			mu.Lock()
 			busy[i.In.Chat] = false
 			mu.Unlock()
-			return b.Finish(ctx, i.ID, store.Done, store.Outcome{})
+			return b.finish(i.ID, store.Done, store.Outcome{})
 		}
 		var left, vain atomic.Int64
 		left.Store(chats * each)
@@ -158,7 +158,7 @@ var concurrencyTests = []test{
 		var wrong atomic.Int64
 		b.together(func(n int) error {
 			if n%2 == 0 {
-				if err := b.Finish(ctx, 999, store.Done, store.Outcome{}); errors.Is(err, store.ErrState) {
+				if err := b.finish(999, store.Done, store.Outcome{}); errors.Is(err, store.ErrState) {
 					wrong.Add(1)
 				}
 				return nil

@@ -67,6 +67,14 @@ var transcriptTests = []test{
 		b.must(b.StartAfresh(ctx, ann))
 		b.equal("the history", b.said(ann, 9), "[]")
 	}},
+	{"what an old turn says after a fresh start belongs to the past", func(b *bench) {
+		item := b.running(ann, "1")
+		b.must(b.StartAfresh(ctx, ann))
+		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "late"), Entry: &store.Entry{Role: "agent", Text: "late"}})
+		b.done(item.ID)
+		b.talk(ann, "2", "a2")
+		b.equal("the history", b.said(ann, 9), "[user: 2 agent: a2]")
+	}},
 }
 
 // talk is a whole turn.

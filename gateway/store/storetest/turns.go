@@ -75,7 +75,7 @@ var finishTests = []test{
 			b.must(b.SetBubble(ctx, item.ID, "b"))
 			b.pass(time.Second)
 			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed"}
-			b.must(b.Finish(ctx, item.ID, state, out))
+			b.must(b.finish(item.ID, state, out))
 			b.reopen()
 			got := b.item(item.ID)
 			b.equal("the state", got.State, state)
@@ -86,17 +86,44 @@ var finishTests = []test{
 			b.equal("the bubble", got.Bubble, "")
 		}
 	}},
+	{"it is said whether the chat has more to do", func(b *bench) {
+		first := b.running(ann, "1")
+		b.queue(ann, "2")
+		next, err := b.Finish(ctx, first.ID, store.Done, store.Outcome{})
+		b.must(err)
+		b.equal("more after the first", next, true)
+		next, err = b.Finish(ctx, b.claim().ID, store.Done, store.Outcome{})
+		b.must(err)
+		b.equal("more after the last", next, false)
+		b.nothingToClaim()
+	}},
+	{"items that were worked on with it end with it, and are part of the conversation", func(b *bench) {
+		item := b.running(ann, "1")
+		more := b.queue(ann, "2", "3")
+		other := b.queue(bob, "4")[0]
+		next, err := b.Finish(ctx, item.ID, store.Done, store.Outcome{Status: "done"}, more[0].ID, other.ID, 99)
+		b.must(err)
+		b.equal("more to do", next, true)
+		b.reopen()
+		with := b.item(more[0].ID)
+		b.equal("the state", with.State, store.Done)
+		b.equal("the end", with.Ended, b.now())
+		b.equal("the outcome", with.Outcome.Status, "done")
+		b.equal("another chat's", b.item(other.ID).State, store.Pending)
+		b.equal("the history", b.said(ann, 9), "[user: 1 user: 2]")
+		b.equal("the next", []string{b.claim().In.ID, b.claim().In.ID}, "[4 3]")
+	}},
 	{"only a running item can end, and only once", func(b *bench) {
 		pending := b.queue(ann, "1")[0]
-		b.refused(b.Finish(ctx, pending.ID, store.Done, store.Outcome{}))
-		b.refused(b.Finish(ctx, 99, store.Done, store.Outcome{}))
+		b.refused(b.finish(pending.ID, store.Done, store.Outcome{}))
+		b.refused(b.finish(99, store.Done, store.Outcome{}))
 		b.done(b.claim().ID)
-		b.refused(b.Finish(ctx, pending.ID, store.Dead, store.Outcome{}))
+		b.refused(b.finish(pending.ID, store.Dead, store.Outcome{}))
 	}},
 	{"an item cannot end as something that is no end", func(b *bench) {
 		item := b.running(ann, "1")
 		for _, s := range []store.State{store.Pending, store.Running, store.Sent, "nonsense"} {
-			b.refused(b.Finish(ctx, item.ID, s, store.Outcome{}))
+			b.refused(b.finish(item.ID, s, store.Outcome{}))
 		}
 		b.equal("the state", b.item(item.ID).State, store.Running)
 	}},
@@ -118,7 +145,7 @@ var restartTests = []test{
 		item := b.running(ann, "1")
 		for attempt, end := range []store.State{store.Running, store.Interrupted, store.Done} {
 			if end != store.Running {
-				b.must(b.Finish(ctx, item.ID, end, store.Outcome{Status: "x", ExitCode: 1}))
+				b.must(b.finish(item.ID, end, store.Outcome{Status: "x", ExitCode: 1}))
 			}
 			b.must(b.Restart(ctx, item.ID))
 			b.reopen()
