@@ -149,6 +149,23 @@ func (h *harness) await(what string, done func() bool) {
 	}
 }
 
+func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
+	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in one) read -r more; touch up; `+until("go")+`;; esac
+		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
+	h.spec.Inject, h.spec.OnCrash = true, "report"
+	h.begin()
+	h.net.Say("1", "u", "one")
+	h.net.Say("1", "u", "two")
+	h.await("the agent to read both", func() bool { _, err := os.Stat(filepath.Join(h.spec.Dir, "up")); return err == nil })
+	h.kill()
+	h.begin()
+	calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) >= 2 })
+	if got := texts(calls); !ok || !strings.Contains(got[0], "I was restarted") || got[1] != "you said two" {
+		t.Errorf("was shown %q", got)
+	}
+	h.end()
+}
+
 // A disk that lies has lost what it confirmed last, here that an answer is on its way: then at worst it comes twice, and all others come.
 func TestALostLastWriteStopsNothing(t *testing.T) {
 	h := newHarness(t, echo+"; "+until("go"))

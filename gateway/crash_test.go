@@ -30,6 +30,7 @@ type daemonSpec struct {
 	State    string // folder of the store
 	Command  string
 	OnCrash  string
+	Inject   bool
 	Number   int // how many daemons there were before
 	Networks []networkSpec
 }
@@ -79,10 +80,14 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Timeout: n.Timeout, Sender: s.Number}
 		allow[n.Name] = []string{"*"}
 	}
+	whileRunning := "queue"
+	if s.Inject {
+		whileRunning = "inject"
+	}
 	gw := gateway.New(gateway.Options{
 		Channels: chans, Store: st, MaxConcurrent: 4, Log: log,
 		Settings: gateway.Settings{
-			Runner: runner, Progress: "edit", WhileRunning: "queue", AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
+			Runner: runner, Progress: "edit", WhileRunning: whileRunning, AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

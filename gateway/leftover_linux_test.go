@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/gateway/store"
+)
+
+func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
+	for name, c := range map[string]struct {
+		moment func(ticks int64) string
+		dies   bool
+	}{
+		"noted after it began":  {func(now int64) string { return fmt.Sprintf("%s/%d", bootID(), now) }, true},
+		"noted before it began": {func(now int64) string { return fmt.Sprintf("%s/%d", bootID(), now-1000) }, false},
+		"noted before a reboot": {func(now int64) string { return fmt.Sprintf("another-boot/%d", now) }, false},
+		"noted as nonsense":     {func(int64) string { return bootID() + "/x" }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := exec.Command("sleep", "60")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			_, ticks, _ := strings.Cut(thisMoment(), "/")
+			var now int64
+			if _, err := fmt.Sscan(ticks, &now); err != nil {
+				t.Fatal(err)
+			}
+			killLeftover(store.Item{Process: store.Process{Pid: cmd.Process.Pid, Start: c.moment(now)}})
+			fields := stat(fmt.Sprint(cmd.Process.Pid))
+			if dead := fields == nil || fields[0] == "Z"; dead && !c.dies {
+				t.Error("it was killed")
+			}
+			_ = cmd.Process.Signal(syscall.SIGTERM) // how it ends says whether it was killed before
+			_ = cmd.Wait()
+			if sig := cmd.ProcessState.Sys().(syscall.WaitStatus).Signal(); (sig == syscall.SIGKILL) != c.dies {
+				t.Errorf("it ended by %v", sig)
+			}
+		})
+	}
+}
