@@ -28,6 +28,7 @@ type Store interface {
 	Access
 	Questions
 	Spool
+	Views
 	// Prune removes finished rows beyond the retention, and files that nothing refers to any more.
 	Prune(ctx context.Context, keep Retention) error
 	Close() error
@@ -75,6 +76,8 @@ type Outcome struct {
 	Status   string
 	ExitCode int
 	Signal   string
+	// Trace, if not "", is kept for Views.Trace. It is no part of an Item.
+	Trace string
 }
 
 // Process names an agent's process so that a later gateway can tell whether it still is the same.
@@ -187,7 +190,7 @@ type Outbox interface {
 	InFlight(ctx context.Context) ([]Parcel, error)
 	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys, after the given key.
 	ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error)
-	// Undelivered returns the newest parcels of a chat that are not sent (pending, failed or unknown).
+	// Undelivered returns the newest parcels that are not sent (pending, failed or unknown), of a chat, or of all for the zero Chat.
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Parcel, error)
 }
 
@@ -249,6 +252,26 @@ type Questions interface {
 	// OpenQuestion returns the oldest question of a chat that waits for an answer and has not expired.
 	OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (Question, bool, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
+}
+
+// TurnFilter says which turns are looked for.
+type TurnFilter struct {
+	Chat    channels.Chat // zero: of all chats
+	Outcome string        // the state of a turn that is not done, the status of one that is; "": any
+	Before  int64         // only those with a lower id; 0: all
+	Limit   int
+}
+
+// Views are for those who look at the whole.
+type Views interface {
+	// Turns returns the items that are, were or wait to be turns, newest first.
+	Turns(ctx context.Context, f TurnFilter) ([]Item, error)
+	// Parcels returns what the agent said in a turn, in order.
+	Parcels(ctx context.Context, item int64) ([]Parcel, error)
+	// Trace returns what Finish was given to keep of a turn, or "".
+	Trace(ctx context.Context, item int64) (string, error)
+	// Oldest returns when the pending item came in that waits longest; zero when there is none.
+	Oldest(ctx context.Context) (time.Time, error)
 }
 
 // Spool keeps copies of files that wait to be sent, so that an agent that overwrites or deletes them changes nothing.

@@ -86,6 +86,11 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	if err := t.closeQuestions(id, now); err != nil {
 		return false, err
 	}
+	if out.Trace != "" {
+		if err := t.exec("INSERT OR REPLACE INTO trace (item, text) VALUES (?, ?)", id, out.Trace); err != nil {
+			return false, err
+		}
+	}
 	// A chat with a running item is not in the line.
 	pending, _, err := t.open(chat)
 	if err != nil || !pending {

@@ -144,7 +144,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	}
 	edit("PRAGMA user_version = 99")
 	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit("PRAGMA user_version = 2")
+	edit("PRAGMA user_version = 3")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
 	if n := waiting(t, s); n != 1 {

@@ -165,12 +165,16 @@ func chatOf(key string) channels.Chat {
 
 // Undelivered returns the newest parcels of a chat that were not sent.
 func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Parcel, error) {
+	key, which := chat.String(), "AND chat = ?1"
+	if chat == (channels.Chat{}) {
+		which = "AND ?1 IS NOT NULL"
+	}
 	var states []string
 	for _, state := range []string{"pending", "failed", "unknown"} {
 		states = append(states, "SELECT * FROM (SELECT "+parcelColumns+" FROM outbox WHERE state = '"+state+
-			"' AND chat = ?1 AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
+			"' "+which+" AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
 	}
 	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
-	parcels, err := all(ctx, s, scanParcel, query, chat.String(), max(n, 0))
+	parcels, err := all(ctx, s, scanParcel, query, key, max(n, 0))
 	return parcels, wrap("read undelivered parcels of %s", err, chat)
 }

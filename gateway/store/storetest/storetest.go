@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		{"settle", settleTests},
 		{"rerun", rerunTests},
 		{"transcripts", transcriptTests},
+		{"views", viewTests},
 		{"access", accessTests},
 		{"questions", questionTests},
 		{"spool", spoolTests},
