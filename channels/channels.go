@@ -6,6 +6,7 @@ package channels
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"time"
 )
 
@@ -140,6 +141,19 @@ type Repeater interface {
 // Resumer is a channel with a place to go on from. Resume is called once, before Run, with the Cursor that was stored last, or "".
 type Resumer interface {
 	Resume(cursor string)
+}
+
+// Mounter is a channel that its network speaks to over HTTP. Mount is called once, before Run.
+type Mounter interface {
+	// Mount returns what the HTTP server hands to h: a pattern of http.ServeMux, or "" if the channel does without. The
+	// handler is called from many goroutines, also before and after Run.
+	Mount() (pattern string, h http.Handler)
+}
+
+// Healthy is a channel that can tell while it runs that its network cannot be reached.
+type Healthy interface {
+	// Health says why nothing can be received just now; nil when all is well.
+	Health() error
 }
 
 // Command is one of the gateway's commands, for a channel's menu.

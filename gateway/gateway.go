@@ -43,6 +43,8 @@ type Options struct {
 	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it. 0 is ten seconds, which is
 	// longer than an agent that ignores SIGTERM takes to be killed.
 	AbandonAfter time.Duration
+	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
+	Watch func(Event)
 }
 
 // Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it
@@ -60,6 +62,7 @@ type Gateway struct {
 
 	mu     sync.Mutex
 	active map[channels.Chat]*turn
+	health map[string]ChannelHealth
 	turns  sync.WaitGroup
 	killed context.Context // ends when turns must not be waited for any longer
 	kill   context.CancelCauseFunc
@@ -75,7 +78,7 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{
 		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1),
-		active: map[channels.Chat]*turn{},
+		active: map[channels.Chat]*turn{}, health: map[string]ChannelHealth{},
 	}
 	g.senders = newSenders(g)
 	g.Reload(o.Settings)
@@ -147,6 +150,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 	pause := backoff.NewExponentialBackOff()
 	for {
 		began := time.Now()
+		g.channelIs(name, nil)
 		err := g.runChannel(ctx, ch)
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // it ended because it was told to
@@ -155,6 +159,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 			pause.Reset()
 		}
 		wait := pause.NextBackOff()
+		g.channelIs(name, err)
 		g.o.Log.Error("channel failed, will retry", zap.String("channel", name), zap.Duration("after", wait), zap.Error(err))
 		if !sleep(ctx, wait) {
 			return nil

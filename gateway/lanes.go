@@ -54,6 +54,7 @@ func (g *Gateway) begin(item store.Item) {
 	g.mu.Lock()
 	g.active[item.In.Chat] = t
 	g.mu.Unlock()
+	g.tell(Event{What: Started, Chat: item.In.Chat, Item: item.ID})
 	g.turns.Go(func() {
 		t.run()
 		g.mu.Lock()

@@ -112,6 +112,9 @@ func (g *Gateway) accept(ctx context.Context, in channels.Incoming) (store.Item,
 	if err != nil {
 		return item, verdict, fmt.Errorf("store message: %w", err)
 	}
+	if verdict == store.Queued {
+		g.tell(Event{What: Queued, Chat: in.Chat, Item: item.ID})
+	}
 	g.poke()
 	return item, verdict, nil
 }

@@ -39,6 +39,7 @@ type rig struct {
 	wrap     func(*gatewaytest.Channel) channels.Channel // nil: as it is
 
 	abandonAfter time.Duration
+	watch        func(gateway.Event)
 	logs         *observer.ObservedLogs
 
 	gw     *gateway.Gateway
@@ -81,7 +82,7 @@ func (r *rig) start() *rig {
 		ch = r.wrap(inner)
 	}
 	r.gw = gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter,
+		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, Watch: r.watch,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

@@ -184,6 +184,7 @@ func (s *senders) send(p store.Parcel) (done bool) {
 	receipt, err := ch.Send(ctx, p.Out)
 	cancel()
 	state, notBefore := s.judge(ch, p, err)
+	defer s.g.tell(Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
 	if state == store.Sent {
 		s.settle(p, state, receipt.ID, "", time.Time{})
 		return true
@@ -204,6 +205,9 @@ func (s *senders) send(p store.Parcel) (done bool) {
 	s.settle(p, state, "", reason, notBefore)
 	return state != store.Pending
 }
+
+// became says in the watchers' words what a send came to.
+var became = map[store.State]What{store.Sent: Sent, store.Pending: Retrying, store.Failed: Failed, store.Unknown: Unknown}
 
 // key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had confirmed, the next parcel gets an
 // id that the network has seen. It is short enough for Discord's nonce.

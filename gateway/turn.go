@@ -36,6 +36,8 @@ type turn struct {
 	cancel context.CancelCauseFunc
 	inject injections
 	bubble *bubble
+	tracer *tracer
+	pid    atomic.Int64
 
 	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
@@ -51,6 +53,9 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 	t.ctx, t.cancel = context.WithCancelCause(g.killed)
 	if t.set.WhileRunning == "inject" {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
+	}
+	if g.o.Watch != nil {
+		t.tracer = &tracer{}
 	}
 	t.bubble = newBubble(t)
 	return t
@@ -110,6 +115,9 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 	req.Attempt = t.item.Attempt
 	req.OnLaunch, req.Env = t.launched, []string{runVariable + runName(t.item)}
 	req.Ask = t.ask
+	if t.tracer != nil {
+		req.OnLog = t.seen
+	}
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}
@@ -138,6 +146,7 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 // launched notes the agent's process, so that a later gateway can kill what this one leaves behind. The kernel kills only the agent
 // itself when we die, and not what it started.
 func (t *turn) launched(pid int) {
+	t.pid.Store(int64(pid))
 	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: thisMoment()}); err != nil {
 		t.log.Warn("agent's process not noted", zap.Error(err))
 	}
@@ -148,6 +157,7 @@ func (t *turn) launched(pid int) {
 func (t *turn) emit(f terminal.Frame) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.seen(f)
 	switch {
 	case t.gone:
 		return errStopped
@@ -160,6 +170,12 @@ func (t *turn) emit(f terminal.Frame) error {
 	}
 	t.place++
 	return t.say(message(f), t.place)
+}
+
+// seen keeps a frame for those who watch.
+func (t *turn) seen(f terminal.Frame) {
+	t.tracer.add(f)
+	t.g.tell(Event{What: Said, Chat: t.item.In.Chat, Item: t.item.ID})
 }
 
 // say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
@@ -180,7 +196,8 @@ func (t *turn) say(m channels.Message, place int) error {
 // finish records the end. When we could not run the agent, the chat is told.
 func (t *turn) finish(out terminal.Outcome, err error) {
 	ctx := context.WithoutCancel(t.ctx)
-	took := zap.Duration("took", time.Since(t.began))
+	lasted := time.Since(t.began)
+	took := zap.Duration("took", lasted)
 	if t.g.killed.Err() != nil && (err != nil || out.Status == terminal.Stopped) {
 		t.log.Warn("turn cut off by shutdown", took)
 		return // it stays running on disk, for the next start to find
@@ -198,7 +215,8 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
-	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal}
+	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Trace: t.tracer.text(out.Stderr)}
+	defer t.g.tell(Event{What: Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: lasted})
 	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
 		next, err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o, read...)
 		if next {

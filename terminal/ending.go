@@ -108,7 +108,7 @@ func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 }
 
 func (e *Ending) outcome(end Ended) Outcome {
-	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal}
+	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal, Stderr: Clean(end.Stderr.String())}
 	switch {
 	case end.Forced && errors.Is(end.Cause, ErrTimeout):
 		out.Status = TimedOut

@@ -46,6 +46,8 @@ type Request struct {
 	Inject <-chan Injection
 	// Env is added to the agent's environment.
 	Env []string
+	// OnLog, if not nil, is called with each log frame, beside the log.
+	OnLog func(Frame)
 	// OnLaunch, if not nil, is called once for each process that is started, before anything is read from it.
 	OnLaunch func(pid int)
 }
@@ -180,6 +182,9 @@ func (t *turn) take(f Frame) error {
 	f.Text = Clean(f.Text)
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))
+		if t.req.OnLog != nil {
+			t.req.OnLog(f)
+		}
 		return nil
 	}
 	if len(f.Media) > 0 {

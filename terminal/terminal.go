@@ -96,6 +96,7 @@ type Outcome struct {
 	Status   Status
 	ExitCode int
 	Signal   string
+	Stderr   string // its end
 	// Unread is how many of the injections that were taken, counted from the last, the agent had not read when it ended.
 	Unread int
 }

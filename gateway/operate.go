@@ -1,0 +1,147 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// ErrNotNow says that a turn is not in a state for what is asked.
+var ErrNotNow = errors.New("the turn is not in a state for that")
+
+// Stop is an operator's /stop: what waits in a chat is dropped and the turn that runs is told to end.
+func (g *Gateway) Stop(ctx context.Context, chat channels.Chat) error {
+	if _, err := g.o.Store.Cancel(ctx, chat, 0); err != nil {
+		return fmt.Errorf("stop %s: %w", chat, err)
+	}
+	if t := g.running(chat); t != nil {
+		t.cancel(errStopped)
+	}
+	return nil
+}
+
+// Retry runs a turn again that has ended.
+func (g *Gateway) Retry(ctx context.Context, item int64) error {
+	i, found, err := g.o.Store.Item(ctx, item)
+	if err != nil {
+		return fmt.Errorf("retry turn %d: %w", item, err)
+	}
+	if !found || i.Ended.IsZero() || i.Started.IsZero() {
+		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
+	}
+	err = g.o.Store.Restart(ctx, item)
+	if errors.Is(err, store.ErrState) {
+		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
+	}
+	if err != nil {
+		return fmt.Errorf("retry turn %d: %w", item, err)
+	}
+	g.tell(Event{What: Queued, Chat: i.In.Chat, Item: item})
+	g.poke()
+	return nil
+}
+
+// Trace returns what was seen of a turn, also while it runs.
+func (g *Gateway) Trace(ctx context.Context, item int64) (Trace, error) {
+	for _, t := range g.turnsNow() {
+		if t.item.ID == item {
+			return t.tracer.snapshot(), nil
+		}
+	}
+	var trace Trace
+	text, err := g.o.Store.Trace(ctx, item)
+	if err == nil && text != "" {
+		err = json.Unmarshal([]byte(text), &trace)
+	}
+	if err != nil {
+		return Trace{}, fmt.Errorf("read trace of turn %d: %w", item, err)
+	}
+	return trace, nil
+}
+
+// Agents returns the process ids of the agents at work.
+func (g *Gateway) Agents() []int {
+	var pids []int
+	for _, t := range g.turnsNow() {
+		if pid := int(t.pid.Load()); pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func (g *Gateway) turnsNow() []*turn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var now []*turn
+	for t := range maps.Values(g.active) {
+		now = append(now, t)
+	}
+	return now
+}
+
+// ChannelHealth is how a channel is.
+type ChannelHealth struct {
+	OK    bool      `json:"ok"`
+	Error string    `json:"error,omitempty"`
+	Since time.Time `json:"since"`
+}
+
+// Health is how the gateway is.
+type Health struct {
+	OK       bool                     `json:"ok"`
+	Channels map[string]ChannelHealth `json:"channels"`
+	Store    string                   `json:"store,omitempty"` // why it cannot be written to; "" when it can
+	Running  int                      `json:"running"`
+	Waiting  int                      `json:"waiting"`
+	Oldest   time.Time                `json:"oldest,omitzero"` // when the one came in that waits longest
+}
+
+// probe is the name under which the store is written to, to see whether it can be. It is no channel.
+const probe = "health check"
+
+// Health looks whether all is well: every channel runs, and the store takes what is written to it.
+func (g *Gateway) Health(ctx context.Context) Health {
+	h := Health{OK: true, Channels: map[string]ChannelHealth{}, Running: len(g.turnsNow())}
+	g.mu.Lock()
+	maps.Copy(h.Channels, g.health)
+	g.mu.Unlock()
+	for name, ch := range g.o.Channels {
+		c := h.Channels[name]
+		if healthy, ok := ch.(channels.Healthy); ok && c.OK {
+			if err := healthy.Health(); err != nil {
+				c.OK, c.Error = false, err.Error()
+			}
+		}
+		h.Channels[name] = c
+		h.OK = h.OK && c.OK
+	}
+	if err := g.o.Store.SetCursor(ctx, probe, time.Now().UTC().Format(time.RFC3339)); err != nil {
+		h.OK, h.Store = false, err.Error()
+	}
+	var err error
+	if h.Waiting, err = g.o.Store.Waiting(ctx, channels.Chat{}); err == nil {
+		h.Oldest, err = g.o.Store.Oldest(ctx)
+	}
+	if err != nil {
+		h.OK, h.Store = false, err.Error()
+	}
+	return h
+}
+
+// channelIs notes how a channel is.
+func (g *Gateway) channelIs(name string, err error) {
+	h := ChannelHealth{OK: err == nil, Since: time.Now().UTC()}
+	if err != nil {
+		h.Error = err.Error()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.health[name] = h
+}

@@ -1,0 +1,138 @@
+package gateway_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+)
+
+// watcher gathers what it is told.
+type watcher struct {
+	mu     sync.Mutex
+	events []gateway.Event
+}
+
+func (w *watcher) watch(e gateway.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.events = append(w.events, e)
+}
+
+// await waits until what was told of a turn is this, in order.
+func (w *watcher) await(t *testing.T, item int64, want string) {
+	t.Helper()
+	var got []string
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		got = nil
+		w.mu.Lock()
+		for _, e := range w.events {
+			if e.Item == item {
+				got = append(got, strings.TrimSpace(string(e.What)+" "+e.Status))
+			}
+		}
+		w.mu.Unlock()
+		if slices.Sort(got); fmt.Sprint(got) == want { // a send and the end of its turn come in any order
+			return
+		}
+	}
+	t.Fatalf("was told %v of turn %d, want %s", got, item, want)
+}
+
+func TestWhoWatchesIsToldOfATurn(t *testing.T) {
+	w := &watcher{}
+	r := newRig(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
+	r.watch = w.watch
+	r.start()
+	failures := 1
+	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
+		if failures--; failures >= 0 {
+			return gatewaytest.Fault{Status: 500}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "hi", "STDERR: oops\nExit code: 3")
+	w.await(t, 1, "[ended failed retrying said said said sent sent started]")
+	trace, err := r.gw.Trace(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, l := range trace.Lines {
+		lines = append(lines, l.Kind+l.Level+": "+l.Text)
+	}
+	if got := strings.Join(lines, "|"); got != "logwarning: hm|message: hi|message: STDERR: oops\nExit code: 3" || trace.Stderr != "oops\n" {
+		t.Errorf("traced %q, stderr %q", got, trace.Stderr)
+	}
+}
+
+func TestATraceIsBounded(t *testing.T) {
+	r := newRig(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
+	r.watch = func(gateway.Event) {}
+	r.start()
+	r.net.Say("1", "u", "hello")
+	r.awaitIdle("1")
+	r.awaitText("1", "(no output)")
+	trace, err := r.gw.Trace(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 0
+	for _, l := range trace.Lines {
+		size += len(l.Text)
+	}
+	if size > 32<<10 || len(trace.Lines)+trace.Missed != 301 || trace.Lines[len(trace.Lines)-1].Text != "(no output)" {
+		t.Errorf("kept %d lines of %d bytes, missed %d", len(trace.Lines), size, trace.Missed)
+	}
+}
+
+func TestAnOperatorStopsAndRetries(t *testing.T) {
+	r := newRig(t, `touch up; `+until("go")+`echo '{"type":"message","text":"done"}'`)
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitFile("up")
+	if got := len(r.gw.Agents()); got != 1 {
+		t.Errorf("%d agents at work", got)
+	}
+	if err := r.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {
+		t.Errorf("retried a running turn: %v", err)
+	}
+	if err := r.gw.Stop(t.Context(), channels.Chat{Channel: "net", ID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitText("1", "Stopped.")
+	r.awaitIdle("1")
+	r.touch("go")
+	if err := r.gw.Retry(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitText("1", "done")
+	if err := r.gw.Retry(t.Context(), 99); !errors.Is(err, gateway.ErrNotNow) {
+		t.Errorf("retried what there is not: %v", err)
+	}
+}
+
+func TestHealthSaysWhatIsWrong(t *testing.T) {
+	r := newRig(t, until("go"))
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.net.Say("1", "u", "two")
+	r.awaitText("1", "Queued, number 1 in line.")
+	h := r.gw.Health(t.Context())
+	if !h.OK || !h.Channels["net"].OK || h.Store != "" || h.Running != 1 || h.Waiting != 1 || h.Oldest.IsZero() {
+		t.Errorf("got %+v", h)
+	}
+	r.touch("go")
+	r.stop() // and the store is closed
+	if h := r.gw.Health(t.Context()); h.OK || h.Store == "" {
+		t.Errorf("with a store that cannot be written: %+v", h)
+	}
+}
