@@ -1,0 +1,189 @@
+// Package console is the operator's view of a gateway over HTTP: its turns as a list and one by one, what was not delivered, how it is,
+// and stopping and retrying. Who may look is decided by whoever serves it.
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+)
+
+const (
+	// mostTurns bounds one answer.
+	mostTurns, usualTurns = 500, 50
+	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how many turns.
+	liveEvery = 100 * time.Millisecond
+	mostDirty = 1000
+)
+
+// Console looks at a gateway and its store.
+type Console struct {
+	store store.Store
+	log   *zap.Logger
+
+	mu    sync.Mutex
+	dirty map[int64]bool // turns that changed since they were last told of
+}
+
+// New returns a console on a store. Its Watch is for the gateway's options.
+func New(s store.Store, log *zap.Logger) *Console {
+	return &Console{store: s, log: log, dirty: map[int64]bool{}}
+}
+
+// Watch notes that something happened.
+func (c *Console) Watch(e gateway.Event) {
+	if e.Item == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.dirty) < mostDirty {
+		c.dirty[e.Item] = true
+	}
+}
+
+// Run publishes turns that have changed, each as the event "turn", until ctx ends.
+func (c *Console) Run(ctx context.Context, publish func(event string, data any)) {
+	tick := time.NewTicker(liveEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		for _, id := range c.changed() {
+			item, found, err := c.store.Item(ctx, id)
+			if err != nil || !found {
+				continue // the next look at the list will show it
+			}
+			if t, err := c.turn(ctx, item); err == nil {
+				publish("turn", t)
+			}
+		}
+	}
+}
+
+func (c *Console) changed() (ids []int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id := range c.dirty {
+		ids = append(ids, id)
+	}
+	clear(c.dirty)
+	return ids
+}
+
+// Handler serves the API of a gateway.
+func (c *Console) Handler(g *gateway.Gateway) http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, f func(r *http.Request) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { c.answer(w, r, f) })
+	}
+	handle("GET /api/turns", c.turns)
+	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.detail(r, g) })
+	handle("POST /api/turns/{id}/stop", func(r *http.Request) (any, error) {
+		item, err := c.item(r)
+		if err != nil {
+			return nil, err
+		}
+		if item.State != store.Running && item.State != store.Pending {
+			return nil, gateway.ErrNotNow
+		}
+		return accepted, g.Stop(r.Context(), item.In.Chat)
+	})
+	handle("POST /api/turns/{id}/retry", func(r *http.Request) (any, error) {
+		item, err := c.item(r)
+		if err != nil {
+			return nil, err
+		}
+		return accepted, g.Retry(r.Context(), item.ID)
+	})
+	handle("GET /api/undelivered", c.undelivered)
+	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
+	return mux
+}
+
+// accepted is the answer to what will be done.
+var accepted = struct {
+	OK bool `json:"ok"`
+}{true}
+
+var errNotFound = errors.New("there is no such turn")
+
+// badRequest is the asker's mistake.
+type badRequest struct{ error }
+
+func (c *Console) answer(w http.ResponseWriter, r *http.Request, f func(*http.Request) (any, error)) {
+	v, err := f(r)
+	status := http.StatusOK
+	var bad badRequest
+	switch {
+	case errors.As(err, &bad):
+		status = http.StatusBadRequest
+	case errors.Is(err, errNotFound):
+		status = http.StatusNotFound
+	case errors.Is(err, gateway.ErrNotNow):
+		status = http.StatusConflict
+	case err != nil:
+		status = http.StatusServiceUnavailable
+		c.log.Warn("console request failed", zap.String("path", r.URL.Path), zap.Error(err))
+	case r.Method == http.MethodPost:
+		status = http.StatusAccepted
+	}
+	if err != nil {
+		v = map[string]string{"error": err.Error()}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+}
+
+func (c *Console) item(r *http.Request) (store.Item, error) {
+	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
+	if err != nil {
+		return store.Item{}, badRequest{fmt.Errorf("turn %q is no number", r.PathValue("id"))}
+	}
+	item, found, err := c.store.Item(r.Context(), id)
+	if err == nil && !found {
+		err = errNotFound
+	}
+	return item, err
+}
+
+// filter reads which turns are asked for.
+func filter(r *http.Request) (store.TurnFilter, error) {
+	q := r.URL.Query()
+	f := store.TurnFilter{Outcome: q.Get("outcome"), Limit: usualTurns}
+	if channel, id, ok := strings.Cut(q.Get("chat"), ":"); ok {
+		f.Chat = channels.Chat{Channel: channel, ID: id}
+	} else if channel != "" {
+		return f, badRequest{errors.New("chat: must be channel:id")}
+	}
+	for name, into := range map[string]func(int64){
+		"before": func(n int64) { f.Before = n },
+		"limit":  func(n int64) { f.Limit = int(min(max(n, 1), mostTurns)) },
+	} {
+		if v := q.Get(name); v != "" {
+			n, err := strconv.ParseInt(v, 10, 64)
+			if err != nil {
+				return f, badRequest{fmt.Errorf("%s: must be a number", name)}
+			}
+			into(n)
+		}
+	}
+	return f, nil
+}

@@ -1,0 +1,243 @@
+package console_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/console"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 20 * time.Second
+
+// rig is a gateway on a network on loopback, and its console on another.
+type rig struct {
+	t   *testing.T
+	net *gatewaytest.Network
+	dir string
+	url string
+
+	mu     sync.Mutex
+	events []console.Turn
+}
+
+func newRig(t *testing.T, script string) *rig {
+	t.Helper()
+	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir()}
+	t.Cleanup(r.net.Close)
+	cfg := config.Default().Terminal
+	cfg.Command, cfg.Protocol = script, "rich"
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	st, err := sqlite.Open(t.Context(), filepath.Join(r.dir, "state"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := console.New(st, zap.NewNop())
+	client := &http.Client{Transport: &http.Transport{}}
+	g := gateway.New(gateway.Options{
+		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL, Client: client}},
+		Store:    st, MaxConcurrent: 2, Log: zap.NewNop(), Watch: c.Watch,
+		Settings: gateway.Settings{Runner: runner, WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { _ = g.Run(ctx, nil) })
+	work.Go(func() { c.Run(ctx, r.publish) })
+	server := httptest.NewServer(c.Handler(g))
+	r.url = server.URL
+	t.Cleanup(func() {
+		cancel()
+		work.Wait()
+		server.Close()
+		client.CloseIdleConnections()
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+func (r *rig) publish(event string, data any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if event == "turn" {
+		r.events = append(r.events, data.(console.Turn))
+	}
+}
+
+// ask makes a request and decodes the answer.
+func (r *rig) ask(method, path string, into any) int {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.url+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(res.Body); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := json.Unmarshal(b.Bytes(), into); err != nil {
+		r.t.Fatalf("%s %s: %v in %s", method, path, err, b.Bytes())
+	}
+	return res.StatusCode
+}
+
+func (r *rig) await(what string, done func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// turn is what is listed of a turn.
+func (r *rig) turn(id int) (d console.Detail) {
+	r.t.Helper()
+	if status := r.ask("GET", fmt.Sprint("/api/turns/", id), &d); status != http.StatusOK {
+		r.t.Fatalf("turn %d: status %d", id, status)
+	}
+	return d
+}
+
+const agent = `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; *fail*) echo no >&2; exit 4;; esac
+	echo '{"type":"progress","text":"thinking"}'; echo '{"type":"log","level":"error","text":"hm"}'; echo '{"type":"message","text":"hi"}'`
+
+func TestTurnsAreListedAndShown(t *testing.T) {
+	r := newRig(t, agent)
+	r.net.Say("1", "u", "hello")
+	r.net.Say("2", "u", "fail")
+	r.await("both turns", func() bool { return r.turnsAre("", "failed 2|done 1") })
+	for query, want := range map[string]string{
+		"?outcome=failed": "failed 2", "?chat=net:1": "done 1", "?limit=1": "failed 2", "?before=2": "done 1", "?outcome=timeout": "",
+	} {
+		if !r.turnsAre(query, want) {
+			t.Errorf("%s is not %q", query, want)
+		}
+	}
+	for _, id := range []int{1, 2} {
+		d := r.turn(id)
+		var frames []string
+		for _, f := range d.Frames {
+			frames = append(frames, f.Kind+" "+f.Text)
+		}
+		switch got := strings.Join(frames, "|"); d.Text {
+		case "hello":
+			if d.User.ID != "u" || got != "progress thinking|log hm|message hi" || d.Sends["sent"] != 2 || len(d.Sent) != 2 || d.Sent[1].Text != "hi" {
+				t.Errorf("hello: %s, %+v", got, d)
+			}
+		case "fail":
+			if d.Stderr != "no\n" || d.ExitCode != 4 || d.Status != "failed" {
+				t.Errorf("fail: %s, %+v", got, d)
+			}
+		default:
+			t.Errorf("turn %d is %+v", id, d)
+		}
+	}
+	r.await("the end of both to be published", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		ended := map[int64]bool{}
+		for _, e := range r.events {
+			ended[e.ID] = ended[e.ID] || e.State == "done"
+		}
+		return ended[1] && ended[2]
+	})
+}
+
+// turnsAre reports whether the turns asked for are these, with how they ended.
+func (r *rig) turnsAre(query, want string) bool {
+	r.t.Helper()
+	var turns []console.Turn
+	r.ask("GET", "/api/turns"+query, &turns)
+	var got []string
+	for _, turn := range turns {
+		got = append(got, fmt.Sprint(turn.Status, " ", turn.ID))
+	}
+	return strings.Join(got, "|") == want
+}
+
+func TestAnOperatorStopsATurnAndRunsItAgain(t *testing.T) {
+	r := newRig(t, agent)
+	r.net.Say("1", "u", "wait")
+	var answer struct{ Error string }
+	r.await("the turn to run", func() bool { return r.ask("GET", "/api/turns/1", &answer) == http.StatusOK })
+	if status := r.ask("POST", "/api/turns/1/retry", &answer); status != http.StatusConflict {
+		t.Errorf("a running turn was retried: %d", status)
+	}
+	if status := r.ask("POST", "/api/turns/1/stop", &answer); status != http.StatusAccepted {
+		t.Fatalf("stop: %d %s", status, answer.Error)
+	}
+	r.await("the turn to end", func() bool { return r.turnsAre("", "stopped 1") })
+	if status := r.ask("POST", "/api/turns/1/stop", &answer); status != http.StatusConflict {
+		t.Errorf("an ended turn was stopped: %d", status)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if status := r.ask("POST", "/api/turns/1/retry", &answer); status != http.StatusAccepted {
+		t.Fatalf("retry: %d %s", status, answer.Error)
+	}
+	r.await("the turn to end well", func() bool { return r.turnsAre("", "done 1") })
+}
+
+func TestWhatWasNotDeliveredIsShownWithWhy(t *testing.T) {
+	r := newRig(t, agent)
+	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: http.StatusForbidden} }
+	r.net.Say("1", "u", "hello")
+	var sends []console.Send
+	r.await("a send to fail", func() bool {
+		r.ask("GET", "/api/undelivered", &sends)
+		return len(sends) == 2 && sends[0].State == "failed"
+	})
+	if s := sends[0]; s.Chat != "net:1" || s.Error == "" || s.Text != "hi" {
+		t.Errorf("got %+v", s)
+	}
+	var h gateway.Health
+	if status := r.ask("GET", "/api/health", &h); status != http.StatusOK || !h.OK || !h.Channels["net"].OK {
+		t.Errorf("health: %d %+v", status, h)
+	}
+}
+
+func TestMistakesAreAnswered(t *testing.T) {
+	r := newRig(t, agent)
+	for path, want := range map[string]int{
+		"GET /api/turns/7": 404, "GET /api/turns/x": 400, "POST /api/turns/7/stop": 404, "GET /api/turns?limit=x": 400, "GET /api/turns?chat=x": 400,
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		var answer struct{ Error string }
+		if got := r.ask(method, path, &answer); got != want || answer.Error == "" {
+			t.Errorf("%s %s: %d %q, want %d", method, path, got, answer.Error, want)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package console
+
+import (
+	"context"
+	"net/http"
+	"time"
+	"unicode/utf8"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+)
+
+// mostUndelivered bounds one answer; excerpted is how much of a text is shown in a list.
+const mostUndelivered, excerpted = 200, 300
+
+// Turn is a turn as it is listed.
+type Turn struct {
+	ID       int64          `json:"id"`
+	Chat     string         `json:"chat"`
+	User     channels.User  `json:"user"`
+	Text     string         `json:"text"`
+	Media    int            `json:"media,omitempty"` // how many files came with it
+	State    store.State    `json:"state"`
+	Status   string         `json:"status,omitempty"`
+	ExitCode int            `json:"exit_code,omitempty"`
+	Signal   string         `json:"signal,omitempty"`
+	Attempt  int            `json:"attempt"`
+	Received time.Time      `json:"received"`
+	Started  time.Time      `json:"started,omitzero"`
+	Ended    time.Time      `json:"ended,omitzero"`
+	Sends    map[string]int `json:"sends"` // by state
+}
+
+// Send is one network call of an answer.
+type Send struct {
+	ID        int64       `json:"id"`
+	Chat      string      `json:"chat"`
+	Item      int64       `json:"turn,omitempty"`
+	State     store.State `json:"state"`
+	Tries     int         `json:"tries"`
+	Error     string      `json:"error,omitempty"`
+	Queued    time.Time   `json:"queued"`
+	NotBefore time.Time   `json:"not_before,omitzero"`
+	Text      string      `json:"text"`
+	Media     []string    `json:"media,omitempty"`
+}
+
+// Detail is a turn with all that is known of it.
+type Detail struct {
+	Turn
+	Frames []gateway.TraceLine `json:"frames"` // log frames are among them
+	Missed int                 `json:"missed,omitempty"`
+	Stderr string              `json:"stderr,omitempty"`
+	Sent   []Send              `json:"parts"`
+}
+
+func (c *Console) turns(r *http.Request) (any, error) {
+	f, err := filter(r)
+	if err != nil {
+		return nil, err
+	}
+	items, err := c.store.Turns(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	turns := []Turn{}
+	for _, item := range items {
+		t, err := c.turn(r.Context(), item)
+		if err != nil {
+			return nil, err
+		}
+		turns = append(turns, t)
+	}
+	return turns, nil
+}
+
+func (c *Console) turn(ctx context.Context, i store.Item) (Turn, error) {
+	parcels, err := c.store.Parcels(ctx, i.ID)
+	if err != nil {
+		return Turn{}, err
+	}
+	t := Turn{
+		ID: i.ID, Chat: i.In.Chat.String(), User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
+		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Attempt: i.Attempt,
+		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
+	}
+	for _, p := range parcels {
+		t.Sends[string(p.State)]++
+	}
+	return t, nil
+}
+
+func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
+	item, err := c.item(r)
+	if err != nil {
+		return nil, err
+	}
+	t, err := c.turn(r.Context(), item)
+	if err != nil {
+		return nil, err
+	}
+	t.Text = item.In.Text
+	trace, err := g.Trace(r.Context(), item.ID)
+	if err != nil {
+		return nil, err
+	}
+	parcels, err := c.store.Parcels(r.Context(), item.ID)
+	if err != nil {
+		return nil, err
+	}
+	d := Detail{Turn: t, Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(parcels)}
+	if d.Frames == nil {
+		d.Frames = []gateway.TraceLine{}
+	}
+	return d, nil
+}
+
+func (c *Console) undelivered(r *http.Request) (any, error) {
+	parcels, err := c.store.Undelivered(r.Context(), channels.Chat{}, mostUndelivered)
+	if err != nil {
+		return nil, err
+	}
+	return sends(parcels), nil
+}
+
+func sends(parcels []store.Parcel) []Send {
+	out := []Send{}
+	for _, p := range parcels {
+		s := Send{
+			ID: p.ID, Chat: p.Out.Chat.String(), Item: p.Item, State: p.State, Tries: p.Tries, Error: p.Err, Queued: p.Queued,
+			NotBefore: p.NotBefore, Text: excerpt(p.Out.Text),
+		}
+		for _, f := range p.Out.Media {
+			s.Media = append(s.Media, f.Name)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// excerpt is the beginning of a text.
+func excerpt(text string) string {
+	if len(text) <= excerpted {
+		return text
+	}
+	cut := excerpted
+	for !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + "…"
+}
