@@ -253,3 +253,33 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 	h.expect("1", "you said one", "you said two")
 	h.end()
 }
+
+func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
+	r := newRig(t, echo)
+	state := filepath.Join(r.dir, ".nanobot")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=4m"); err != nil {
+		t.Skipf("a small file system needs root: %v", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(state, unix.MNT_DETACH) })
+	r.start()
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+	if h := r.gw.Health(t.Context()); !h.OK {
+		t.Fatalf("at first: %+v", h)
+	}
+	free := fill(t, state)
+	h := r.gw.Health(t.Context())
+	for n := 0; h.OK && n < 100; n++ { // the last page that is there already may hold a few writes
+		h = r.gw.Health(t.Context())
+	}
+	if h.OK || !strings.Contains(h.Store, "full") {
+		t.Errorf("with a full disk: %+v", h)
+	}
+	free()
+	if h := r.gw.Health(t.Context()); !h.OK {
+		t.Errorf("with room again: %+v", h)
+	}
+}
