@@ -82,7 +82,7 @@ type Outcome struct {
 
 // Process names an agent's process so that a later gateway can tell whether it still is the same.
 type Process struct {
-	Pid   int
+	Pid   int    // -1 when it was about to be started
 	Start string // a moment by the kernel's clock at which Pid was this process; "" when there is none
 }
 
@@ -107,12 +107,13 @@ type Arrival struct {
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
+	// Reply, if it is the first to an open question, settles the message. Otherwise that is as any other.
+	Reply *Reply
 	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart (of an item), Cancel
-	// and StartAfresh (of the chat) as the methods of that name do, Reply as Answer does. What is not possible is left undone.
+	// (of all that is pending) and StartAfresh (of the chat) as the methods of that name do. What is not possible is left undone.
 	Restart     int64
 	Cancel      bool
 	StartAfresh bool
-	Reply       *Reply
 }
 
 // Reply is what somebody answers to the question with an id.
@@ -130,21 +131,26 @@ type Inbox interface {
 	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
 	// chat with a running item is passed over. It reports false when there is nothing to run.
 	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process and bubble. Pending items of
+	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process. Pending items of
 	// the chat that were worked on with it end with it. A chat with more pending items goes to the end of the line; next says so.
 	Finish(ctx context.Context, id int64, state State, out Outcome, with ...int64) (next bool, err error)
-	// Restart makes a running, interrupted or done item pending again, ahead of the others of its chat. What a done item had sent
-	// does not count as said by an earlier attempt: who asks for a finished turn again wants to hear all of it again.
+	// Restart makes an interrupted or done item pending again, ahead of the others of its chat. What a done item had asked and sent
+	// does not count as said by an earlier attempt: who wants a finished turn again wants to hear all of it again.
 	Restart(ctx context.Context, id int64) error
-	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many.
+	// Requeue is Restart for an item that a dead gateway left running. What was sent counts. With unbegun its attempt does not.
+	Requeue(ctx context.Context, id int64, unbegun bool) error
+	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many. When it is all of them,
+	// the status of the running one becomes stopped until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
 	// SetProcess and SetBubble note what must be cleaned up if we die. SetProcess is quick, because it does not wait for the disk: a
-	// process does not outlive the machine. Stranded is the one that returns it.
+	// process does not outlive the machine. Item 0 is the gateway itself.
 	SetProcess(id int64, p Process) error
 	SetBubble(ctx context.Context, id int64, bubble string) error
-	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left.
+	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left, with
+	// their processes: for one without, with the Start of the gateway that left it. Bubbles returns the items with a bubble.
 	Item(ctx context.Context, id int64) (Item, bool, error)
 	Stranded(ctx context.Context) ([]Item, error)
+	Bubbles(ctx context.Context) ([]Item, error)
 	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a chat, or of all for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Item, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
@@ -184,8 +190,9 @@ type Outbox interface {
 	// the chat is sending already; and when it is too early, with that parcel, still pending, so that the caller can wait until its
 	// NotBefore (were it marked already, a gateway that dies while it waits could not tell whether it was sent).
 	NextParcel(ctx context.Context, chat channels.Chat) (Parcel, bool, error)
-	// Settle records how the send of a pending or sending parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to try again not before a time.
-	Settle(ctx context.Context, id int64, state State, receipt string, reason string, notBefore time.Time) error
+	// Settle records how the send of a pending or sending parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to
+	// try again not before a time. It reports whether the chat has pending parcels now.
+	Settle(ctx context.Context, id int64, state State, receipt string, reason string, notBefore time.Time) (more bool, err error)
 	// InFlight returns the parcels that are marked sending, which after a start is what a dead gateway left.
 	InFlight(ctx context.Context) ([]Parcel, error)
 	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys, after the given key.
@@ -205,8 +212,8 @@ type Entry struct {
 
 // Transcripts are the conversations of chats, without progress. A user's message is part of it once its turn has begun.
 type Transcripts interface {
-	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first.
-	History(ctx context.Context, chat channels.Chat, turns int) ([]Entry, error)
+	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first; without those of one item.
+	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
 	// StartAfresh forgets what was said so far, for History.
 	StartAfresh(ctx context.Context, chat channels.Chat) error
 }

@@ -11,7 +11,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// agents is a file with a line for each item whose agent runs. It is beside the database because it must be written before an agent has
+// agents is a file with a line for each item whose agent runs, and one for the gateway. It is beside the database because it must be written before an agent has
 // had time to start much itself, and need not survive what no process survives: it is written in place and never synced.
 type agents struct {
 	file *os.File
@@ -77,7 +77,7 @@ func (a *agents) forget(id int64) {
 	}
 }
 
-// recall fills in the processes of running items as they were noted last, by whomever. Other lines are free: a line cut short by a full
+// recall fills in the processes of running items as they were noted last, by whomever. Other lines are freed: a line cut short by a full
 // disk names no process.
 func (a *agents) recall(items []store.Item) error {
 	text, err := io.ReadAll(io.NewSectionReader(a.file, 0, 1<<62))
@@ -88,6 +88,8 @@ func (a *agents) recall(items []store.Item) error {
 	for i := range items {
 		running[items[i].ID] = &items[i].Process
 	}
+	var gateway store.Process
+	running[0] = &gateway
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.lines, a.free, a.count = map[int64]int64{}, nil, 0
@@ -99,8 +101,16 @@ func (a *agents) recall(items []store.Item) error {
 			*into, a.lines[id] = p, a.count
 		} else {
 			a.free = append(a.free, a.count)
+			if err := a.write(a.count, ""); err != nil { // or it would be read for the item's next run
+				return err
+			}
 		}
 		a.count++
+	}
+	for i := range items {
+		if p := &items[i].Process; p.Pid == 0 {
+			p.Start = gateway.Start
+		}
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,24 +26,44 @@ func (s *Store) Claim(ctx context.Context) (store.Item, bool, error) {
 }
 
 func (t *tx) claim(now time.Time) (store.Item, bool, error) {
-	var seq int64
-	var chat string
-	found, err := t.row("SELECT seq, chat FROM line ORDER BY seq LIMIT 1", nil, &seq, &chat)
+	item, found, err := t.head()
 	if err != nil || !found {
 		return store.Item{}, false, err
 	}
-	if err := t.exec("DELETE FROM line WHERE seq = ?", seq); err != nil {
-		return store.Item{}, false, err
-	}
-	item, found, err := t.item("SELECT "+itemColumns+" FROM inbox WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT 1", chat)
-	if err != nil {
-		return store.Item{}, false, err
-	}
-	if !found {
-		return store.Item{}, false, fmt.Errorf("chat %s is in line with nothing pending", chat)
-	}
 	item.State, item.Started, item.Attempt = store.Running, moment(micros(now)), item.Attempt+1
 	return item, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
+}
+
+// head takes the first chat out of the line and returns its first item. A row that cannot be read stands in nobody's way.
+func (t *tx) head() (store.Item, bool, error) {
+	for {
+		var seq, id int64
+		var chat string
+		found, err := t.row("SELECT seq, chat FROM line ORDER BY seq LIMIT 1", nil, &seq, &chat)
+		if err != nil || !found {
+			return store.Item{}, false, err
+		}
+		if err := t.exec("DELETE FROM line WHERE seq = ?", seq); err != nil {
+			return store.Item{}, false, err
+		}
+		found, err = t.row("SELECT id FROM inbox WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT 1", []any{chat}, &id)
+		if err != nil {
+			return store.Item{}, false, err
+		}
+		if !found {
+			continue
+		}
+		item, _, err := t.item("SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
+		if !errors.Is(err, errUnreadable) {
+			return item, err == nil, err
+		}
+		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", id); err != nil {
+			return store.Item{}, false, err
+		}
+		if err := t.rejoin(chat); err != nil {
+			return store.Item{}, false, err
+		}
+	}
 }
 
 // Finish ends a running item.
@@ -70,7 +91,7 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	if err != nil {
 		return false, err
 	}
-	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, bubble = ''
+	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?
 		WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
 	if err != nil {
 		return false, err
@@ -133,28 +154,54 @@ func (t *tx) rejoin(chat string) error {
 	return t.exec("DELETE FROM line WHERE chat = ?", chat)
 }
 
-// Restart makes an item pending again.
+// Restart makes an ended item pending again.
 func (s *Store) Restart(ctx context.Context, id int64) error {
-	err := s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error { return t.restart(id) })
+	return s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error { return t.restart(id) })
+}
+
+func (t *tx) restart(id int64) error {
+	chat, state, err := t.whereIs(id)
+	switch {
+	case err != nil:
+		return err
+	case state == store.Done: // the person wants to hear it anew, and be asked anew
+		err = t.exec("UPDATE outbox SET place = 0 WHERE item = ? AND place > 0", id)
+		if err == nil {
+			err = t.exec("DELETE FROM question WHERE item = ?", id)
+		}
+	case state == store.Interrupted: // what was answered counts
+		err = t.exec("DELETE FROM question WHERE item = ? AND answer IS NULL", id)
+	default:
+		err = fmt.Errorf("%w: it is %s", store.ErrState, state)
+	}
+	if err != nil {
+		return err
+	}
+	return t.again(id, chat, 0)
+}
+
+// Requeue makes an item pending again that a dead gateway left running.
+func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
+	err := s.change(ctx, fmt.Sprintf("requeue item %d", id), func(t *tx) error {
+		chat, err := t.inState(id, store.Running)
+		if err != nil {
+			return err
+		}
+		uncounted := 0
+		if unbegun {
+			uncounted = 1
+		}
+		return t.again(id, chat, uncounted)
+	})
 	if err == nil {
 		s.agents.forget(id)
 	}
 	return err
 }
 
-func (t *tx) restart(id int64) error {
-	chat, err := t.inState(id, store.Running, store.Interrupted, store.Done)
-	if err != nil {
-		return err
-	}
-	// What a finished run said was meant for that run: the person asked to hear it anew.
-	err = t.exec(`UPDATE outbox SET place = 0 WHERE item = ?1 AND place > 0
-		AND EXISTS (SELECT 1 FROM inbox WHERE id = ?1 AND state = 'done')`, id)
-	if err != nil {
-		return err
-	}
-	err = t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
-		bubble = '' WHERE id = ?`, id)
+func (t *tx) again(id int64, chat string, uncounted int) error {
+	err := t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
+		attempt = attempt - ? WHERE id = ?`, uncounted, id)
 	if err != nil {
 		return err
 	}
@@ -180,6 +227,11 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 		WHERE state = 'pending' AND chat = ?2 AND ended = 0 AND (?3 = 0 OR id = ?3)`, micros(now), chat, id)
 	if err != nil {
 		return 0, err
+	}
+	if id == 0 {
+		if err := t.exec("UPDATE inbox SET status = 'stopped' WHERE state = 'running' AND chat = ? AND ended = 0", chat); err != nil {
+			return 0, err
+		}
 	}
 	return n, t.rejoin(chat)
 }
@@ -215,6 +267,12 @@ func (s *Store) Stranded(ctx context.Context) ([]store.Item, error) {
 		err = s.agents.recall(items)
 	}
 	return items, wrap("read running items", err)
+}
+
+// Bubbles returns the items with a bubble.
+func (s *Store) Bubbles(ctx context.Context) ([]store.Item, error) {
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE bubble <> '' ORDER BY id")
+	return items, wrap("read items with bubbles", err)
 }
 
 // Recent returns the last items of a chat.

@@ -58,7 +58,7 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return fmt.Errorf("letter of %s is not sending", message)
 	}
 	fmt.Println("enqueued", item.ID, chat, p.ID)
-	if err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+	if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
 		return err
 	}
 	fmt.Println("sent", item.ID, chat, p.ID)
@@ -141,7 +141,7 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 			t.Errorf("%v: got %+v", ack, item)
 		}
 	case "enqueued":
-		history, err := s.History(ctx, chat, 1<<30)
+		history, err := s.History(ctx, chat, 1<<30, 0)
 		if err != nil || !said(history, id) {
 			t.Errorf("%v: letter is lost (%v)", ack, err)
 		}
@@ -182,7 +182,7 @@ func flying(t *testing.T, s *sqlite.Store) []store.Parcel {
 func tidy(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	for _, p := range flying(t, s) {
-		if err := s.Settle(ctx, p.ID, store.Unknown, "", "", time.Time{}); err != nil {
+		if _, err := s.Settle(ctx, p.ID, store.Unknown, "", "", time.Time{}); err != nil {
 			t.Error(err)
 		}
 	}

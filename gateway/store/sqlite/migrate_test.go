@@ -11,49 +11,108 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// TestAnOldStateIsBroughtForward opens what the first schema left: a chat with two turns, and one that was started afresh.
-func TestAnOldStateIsBroughtForward(t *testing.T) {
+// firstSchema makes a state as the first nanobot left it.
+func firstSchema(t *testing.T, rows string) string {
+	t.Helper()
 	dir := t.TempDir()
 	schema, err := os.ReadFile("migrations/1.sql")
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+	edit(t, dir, string(schema), "PRAGMA user_version = 1", rows)
+	return dir
+}
+
+// edit changes a database that nobody has open.
+func edit(t *testing.T, dir string, scripts ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, script := range []string{string(schema), "PRAGMA user_version = 1", `
-		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES
-			(1, 'net:a', 'done', 1, 10, 10, 20, '{"text":"one"}'), (2, 'net:a', 'done', 1, 30, 30, 40, '{"text":"two"}'),
-			(3, 'net:b', 'done', 1, 30, 30, 40, '{"text":"past"}');
-		INSERT INTO transcript (id, before, item, role, text, media, at) VALUES
-			(1, 0, 1, 'user', 'one', '[]', 10), (2, 1, 1, 'agent', 'first', '["a.png"]', 20), (3, 2, 2, 'user', 'two', '[]', 30),
-			(4, 3, 2, 'agent', 'second', 'null', 40), (5, 4, 2, 'agent', 'third', 'null', 41);
-		INSERT INTO talk VALUES ('net:a', 5)`} {
-		if _, err := old.Exec(script); err != nil {
+	for _, script := range scripts {
+		if _, err := db.Exec(script); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := old.Close(); err != nil {
+	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// history is what was said in a chat.
+func history(t *testing.T, s *sqlite.Store, chat string) string {
+	t.Helper()
+	entries, err := s.History(ctx, channels.Chat{Channel: "net", ID: chat}, 9, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []string{}
+	for _, e := range entries {
+		line := e.Role + ": " + e.Text
+		if len(e.Media) > 0 {
+			line += fmt.Sprint(e.Media)
+		}
+		said = append(said, line)
+	}
+	return fmt.Sprint(said)
+}
+
+func TestAnOldStateIsBroughtForward(t *testing.T) {
+	dir := firstSchema(t, `
+		INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES
+			(1, 'net:talks', 'done', 1, 10, 10, 20, '{"text":"one"}'), (2, 'net:talks', 'done', 1, 30, 30, 40, '{"text":"two"}'),
+			(3, 'net:forgot', 'done', 1, 30, 30, 40, '{"text":"past"}'),
+			(4, 'net:began', 'done', 1, 30, 30, 40, '{"text":"past"}'), (5, 'net:began', 'done', 0, 50, 0, 50, '{"text":"/new"}'),
+			(6, 'net:began', 'done', 1, 60, 60, 70, '{"text":"now"}'),
+			(7, 'net:waits', 'pending', 0, 60, 0, 0, '{"text":"soon"}');
+		INSERT INTO line (chat) VALUES ('net:waits');
+		INSERT INTO transcript (id, before, item, role, text, media, at) VALUES
+			(1, 0, 1, 'user', 'one', '[]', 10), (2, 1, 1, 'agent', 'first', '["a.png"]', 20), (3, 2, 2, 'user', 'two', '[]', 30),
+			(4, 3, 2, 'agent', 'second', 'null', 40), (5, 4, 2, 'agent', 'third', 'null', 41),
+			(6, 0, 4, 'user', 'past', 'null', 30), (7, 6, 4, 'agent', 'old', 'null', 40),
+			(8, 0, 6, 'user', 'now', 'null', 60), (9, 8, 6, 'agent', 'new', 'null', 70);
+		INSERT INTO talk VALUES ('net:talks', 5), ('net:began', 9)`)
 	s := open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	for chat, want := range map[string]string{"a": "[user: one agent: first[a.png] user: two agent: second agent: third]", "b": "[]"} {
-		entries, err := s.History(ctx, channels.Chat{Channel: "net", ID: chat}, 9)
-		if err != nil {
-			t.Fatal(err)
+	if _, ok, err := s.Claim(ctx); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	for chat, want := range map[string]string{
+		"talks":  "[user: one agent: first[a.png] user: two agent: second agent: third]",
+		"forgot": "[]",
+		"began":  "[user: now agent: new]",
+		"waits":  "[user: soon]",
+	} {
+		if got := history(t, s, chat); got != want {
+			t.Errorf("%s: got %s, want %s", chat, got, want)
 		}
-		said := []string{}
-		for _, e := range entries {
-			line := e.Role + ": " + e.Text
-			if len(e.Media) > 0 {
-				line += fmt.Sprint(e.Media)
-			}
-			said = append(said, line)
-		}
-		if got := fmt.Sprint(said); got != want {
-			t.Errorf("chat %s: got %s, want %s", chat, got, want)
-		}
+	}
+}
+
+func TestAToolDoesNotMigrateUnderARunningDaemon(t *testing.T) {
+	dir := firstSchema(t, "SELECT 1")
+	s := open(t, dir, sqlite.Options{Shared: true}) // nobody else is there
+	closed(t, s)
+	daemon := open(t, dir, sqlite.Options{})
+	defer closed(t, daemon)
+	edit(t, dir, "PRAGMA user_version = 1")
+	if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); err == nil {
+		closed(t, s)
+		t.Error("it was migrated")
+	}
+}
+
+func TestARowThatCannotBeReadStopsNobodyElse(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, sqlite.Options{})
+	receive(t, s, 2)
+	closed(t, s)
+	edit(t, dir, "UPDATE inbox SET incoming = 'nonsense' WHERE id = 1; INSERT INTO line (chat) VALUES ('net:nothing pending')",
+		"UPDATE line SET seq = -1 WHERE chat = 'net:nothing pending'")
+	s = open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	if item, ok, err := s.Claim(ctx); !ok || err != nil || item.ID != 2 {
+		t.Errorf("claimed %d: %v, %v", item.ID, ok, err)
 	}
 }

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -62,7 +61,7 @@ func TestTheStateIsTheOwnersOnly(t *testing.T) {
 	defer closed(t, s)
 	receive(t, s, 1)
 	for name, want := range map[string]os.FileMode{
-		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600,
+		".": 0o700, "spool": 0o700, "nanobot.db": 0o600, "nanobot.db-wal": 0o600, "nanobot.db-shm": 0o600, "daemon.lock": 0o600, "agents.txt": 0o600,
 	} {
 		info, err := os.Stat(filepath.Join(dir, name))
 		if err != nil {
@@ -130,21 +129,9 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	s := open(t, dir, sqlite.Options{})
 	receive(t, s, 1)
 	closed(t, s)
-	edit := func(statement string) {
-		db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := db.Exec(statement); err != nil {
-			t.Fatal(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	edit("PRAGMA user_version = 99")
+	edit(t, dir, "PRAGMA user_version = 99")
 	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit("PRAGMA user_version = 3")
+	edit(t, dir, "PRAGMA user_version = 3")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
 	if n := waiting(t, s); n != 1 {

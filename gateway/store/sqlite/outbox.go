@@ -95,23 +95,30 @@ func (t *tx) next(chat string, now time.Time) (store.Parcel, bool, error) {
 }
 
 // Settle records how a send ended.
-func (s *Store) Settle(ctx context.Context, id int64, state store.State, receipt, reason string, notBefore time.Time) error {
+func (s *Store) Settle(
+	ctx context.Context, id int64, state store.State, receipt, reason string, notBefore time.Time,
+) (more bool, err error) {
 	what := fmt.Sprintf("mark parcel %d %s", id, state)
 	switch state {
 	case store.Pending, store.Sent, store.Failed, store.Unknown:
 	default:
-		return fmt.Errorf("%s: %w: that is no way for a send to end", what, store.ErrState)
+		return false, fmt.Errorf("%s: %w: that is no way for a send to end", what, store.ErrState)
 	}
 	now := s.now()
 	var unused []string
-	err := s.change(ctx, what, func(t *tx) (err error) {
-		unused, err = t.settle(id, state, receipt, reason, notBefore, now)
+	err = s.change(ctx, what, func(t *tx) (err error) {
+		if unused, err = t.settle(id, state, receipt, reason, notBefore, now); err != nil {
+			return err
+		}
+		_, err = t.row(`SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent'
+			AND chat = (SELECT chat FROM outbox WHERE id = ?))`, []any{id}, &more)
 		return err
 	})
-	if err == nil {
-		s.spool.remove(unused)
+	if err != nil {
+		return false, err
 	}
-	return err
+	s.spool.remove(unused)
+	return more, nil
 }
 
 func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefore, now time.Time) ([]string, error) {

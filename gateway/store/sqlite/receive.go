@@ -48,6 +48,13 @@ func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store
 			item, verdict = before, store.Duplicate
 			return err
 		}
+		if a.Reply != nil {
+			n, err := t.reply(*a.Reply, now)
+			if err != nil {
+				return err
+			}
+			a.Settle = a.Settle || n > 0
+		}
 		item = store.Item{In: a.In, Received: moment(micros(now)), State: store.Pending}
 		if verdict, err = t.admit(&item, a, incoming); err != nil {
 			return err
@@ -79,15 +86,9 @@ func (t *tx) fulfil(a store.Arrival, now time.Time) error {
 		}
 	}
 	if a.StartAfresh {
-		if err := t.startAfresh(a.In.Chat); err != nil {
-			return err
-		}
+		return t.startAfresh(a.In.Chat)
 	}
-	if a.Reply == nil {
-		return nil
-	}
-	_, err := t.reply(*a.Reply, now)
-	return err
+	return nil
 }
 
 // seen finds the item that was made of the same message before; it is zero if it was pruned since. A message without an id

@@ -73,6 +73,9 @@ func text(v any) string {
 	return string(b)
 }
 
+// errUnreadable says that a row does not hold what we once stored there.
+var errUnreadable = errors.New("unreadable")
+
 const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, bubble, incoming"
 
 func scanItem(scan func(...any) error) (store.Item, error) {
@@ -86,7 +89,7 @@ func scanItem(scan func(...any) error) (store.Item, error) {
 	}
 	i.Received, i.Started, i.Ended = moment(received), moment(started), moment(ended)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
-		return store.Item{}, fmt.Errorf("item %d: %w", i.ID, err)
+		return store.Item{}, fmt.Errorf("item %d: %w: %w", i.ID, errUnreadable, err)
 	}
 	return i, nil
 }

@@ -90,7 +90,7 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.ready(path); err != nil {
+	if err := t.ready(path, s.lock != nil); err != nil {
 		return errors.Join(err, t.close())
 	}
 	if c, err = connector(path, "query_only(1)", "cache_size(-512)"); err != nil {
@@ -125,9 +125,17 @@ func connector(path string, pragmas ...string) (driver.Connector, error) {
 }
 
 // ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is sound.
-func (t *tx) ready(path string) error {
-	if _, err := t.version(); err != nil {
+func (t *tx) ready(path string, ours bool) error {
+	have, err := t.version()
+	if err != nil {
 		return err
+	}
+	if have < version && !ours { // a daemon that runs knows only its own tables
+		f, err := lock(filepath.Dir(path))
+		if err != nil {
+			return fmt.Errorf("it is of an older schema: restart the daemon first: %w", err)
+		}
+		defer f.Close()
 	}
 	var mode string
 	if _, err := t.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {

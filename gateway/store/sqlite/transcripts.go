@@ -23,12 +23,12 @@ func (t *tx) write(l letter, now time.Time) error {
 }
 
 // History returns the last turns of a chat: the messages that were begun on, each with what the agent said to it.
-func (s *Store) History(ctx context.Context, chat channels.Chat, turns int) ([]store.Entry, error) {
+func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error) {
 	if turns <= 0 {
 		return nil, nil
 	}
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0
-		AND id > coalesce((SELECT item FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), turns)
+	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id <> ?3
+		AND id > coalesce((SELECT item FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), turns, without)
 	if err != nil {
 		return nil, wrap("read the history of %s", err, chat)
 	}

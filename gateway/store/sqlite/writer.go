@@ -18,6 +18,16 @@ type job struct {
 	turn chan bool // true: it is done; false: its caller is to lead
 }
 
+// try does the job. A panic is its failure alone: whoever leads has nothing to do with it.
+func (j *job) try(t *tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+		}
+	}()
+	return j.do(t)
+}
+
 // writer carries out changes one after the other on its own connection, in the goroutine of one of the callers: nobody has to be woken
 // when there is only one. While the disk confirms a transaction the next jobs gather, and go together.
 type writer struct {
@@ -119,7 +129,7 @@ func (w *writer) close() {
 func (w *writer) commit(jobs []*job) {
 	err := w.transact(func() error {
 		for _, j := range jobs {
-			if err := j.do(w.tx); err != nil {
+			if err := j.try(w.tx); err != nil {
 				return err
 			}
 		}
@@ -143,7 +153,7 @@ func (w *writer) apart(jobs []*job) error {
 			if err := w.tx.exec("SAVEPOINT job"); err != nil {
 				return err
 			}
-			if j.err = j.do(w.tx); j.err != nil {
+			if j.err = j.try(w.tx); j.err != nil {
 				// A full disk ends the whole transaction, and the savepoint with it.
 				if err := w.tx.exec("ROLLBACK TO job"); err != nil {
 					return j.err
@@ -157,13 +167,8 @@ func (w *writer) apart(jobs []*job) error {
 	})
 }
 
-// transact does something in a transaction. A panic in it is a failure like others: whose goroutine this is has nothing to do with it.
-func (w *writer) transact(do func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = w.rollback(fmt.Errorf("panic: %v", p))
-		}
-	}()
+// transact does something in a transaction.
+func (w *writer) transact(do func() error) error {
 	if err := w.tx.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}

@@ -92,7 +92,7 @@ var parcelTests = []test{
 	{"a parcel put off is not taken too early, and says when", func(b *bench) {
 		b.enqueue(store.Letter{Parts: parts(ann, "1", "2")})
 		at := b.now().Add(time.Minute)
-		b.must(b.Settle(ctx, b.next(ann).ID, store.Pending, "", "429", at))
+		b.must(b.settled(b.next(ann).ID, store.Pending, "", "429", at))
 		b.reopen()
 		p, found, err := b.NextParcel(ctx, ann)
 		b.must(err)
@@ -127,7 +127,7 @@ var parcelTests = []test{
 		b.enqueue(store.Letter{Parts: parts(ann, "sent", "failed", "unknown", "sending", "pending")})
 		b.enqueue(store.Letter{Parts: parts(bob, "other")})
 		b.settle(b.next(ann).ID, store.Sent)
-		b.must(b.Settle(ctx, b.next(ann).ID, store.Failed, "", "blocked", time.Time{}))
+		b.must(b.settled(b.next(ann).ID, store.Failed, "", "blocked", time.Time{}))
 		b.settle(b.next(ann).ID, store.Unknown)
 		b.next(ann)
 		got, err := b.Undelivered(ctx, ann, 10)
@@ -142,10 +142,22 @@ var parcelTests = []test{
 }
 
 var settleTests = []test{
+	{"it is said whether the chat has more to send", func(b *bench) {
+		b.enqueue(store.Letter{Parts: parts(ann, "a", "b")})
+		b.enqueue(store.Letter{Parts: parts(bob, "x")})
+		for _, want := range []bool{true, false} {
+			more, err := b.Settle(ctx, b.next(ann).ID, store.Sent, "", "", time.Time{})
+			b.must(err)
+			b.equal("more", more, want)
+		}
+		more, err := b.Settle(ctx, b.next(bob).ID, store.Pending, "", "", b.now().Add(time.Hour))
+		b.must(err)
+		b.equal("more, when it is to be tried again", more, true)
+	}},
 	{"what was sent, failed or is unknown is not sent again", func(b *bench) {
 		for _, state := range []store.State{store.Sent, store.Failed, store.Unknown} {
 			p, _ := b.enqueue(store.Letter{Parts: parts(ann, "x"), Claim: true})
-			b.must(b.Settle(ctx, p.ID, state, "r9", "why", time.Time{}))
+			b.must(b.settled(p.ID, state, "r9", "why", time.Time{}))
 			b.reopen()
 			b.nothingToSend(ann)
 			flying, err := b.InFlight(ctx)
@@ -161,7 +173,7 @@ var settleTests = []test{
 	}},
 	{"the receipt and the reason are kept", func(b *bench) {
 		p, _ := b.enqueue(store.Letter{Parts: parts(ann, "x"), Claim: true})
-		b.must(b.Settle(ctx, p.ID, store.Unknown, "r9", "cut off", time.Time{}))
+		b.must(b.settled(p.ID, store.Unknown, "r9", "cut off", time.Time{}))
 		got, err := b.Undelivered(ctx, ann, 1)
 		b.must(err)
 		b.equal("receipt and reason", []string{got[0].Receipt, got[0].Err}, "[r9 cut off]")
@@ -178,15 +190,15 @@ var settleTests = []test{
 			p, _ := b.enqueue(store.Letter{Parts: parts(ann, "x"), Claim: true})
 			b.settle(p.ID, state)
 			for _, then := range []store.State{store.Pending, store.Sent, store.Failed, store.Unknown} {
-				b.refused(b.Settle(ctx, p.ID, then, "", "", time.Time{}))
+				b.refused(b.settled(p.ID, then, "", "", time.Time{}))
 			}
 		}
 	}},
 	{"a send cannot end as something that is no end", func(b *bench) {
 		p, _ := b.enqueue(store.Letter{Parts: parts(ann, "x"), Claim: true})
 		for _, state := range []store.State{store.Sending, store.Done, "nonsense"} {
-			b.refused(b.Settle(ctx, p.ID, state, "", "", time.Time{}))
+			b.refused(b.settled(p.ID, state, "", "", time.Time{}))
 		}
-		b.refused(b.Settle(ctx, 99, store.Sent, "", "", time.Time{}))
+		b.refused(b.settled(99, store.Sent, "", "", time.Time{}))
 	}},
 }

@@ -67,7 +67,7 @@ var receiveTests = []test{
 		_, verdict := b.receive(a)
 		b.equal("the verdict", verdict, store.Settled)
 		b.reopen()
-		entries, err := b.History(ctx, ann, 9)
+		entries, err := b.History(ctx, ann, 9, 0)
 		b.must(err)
 		b.equal("the entries", len(entries), 0)
 		q, _, err := b.Question(ctx, "q")
@@ -85,12 +85,23 @@ var receiveTests = []test{
 		b.reopen()
 		b.equal("what waited", b.item(waiting.ID).State, store.Dead)
 		b.equal("what runs", b.item(running.ID).State, store.Running)
+		b.equal("that it was told to stop", b.item(running.ID).Outcome.Status, "stopped")
 		b.equal("another chat's", b.item(other.ID).State, store.Pending)
 		b.queue(ann, "4")
 		_, verdict := b.receive(store.Arrival{In: incoming(ann, "/stop"), Settle: true, Cancel: true})
 		b.equal("the verdict on the second", verdict, store.Duplicate)
 		b.done(running.ID)
 		b.equal("who is left", []string{b.claim().In.ID, b.claim().In.ID}, "[3 4]")
+	}},
+	{"an answer that comes too late is a message like others", func(b *bench) {
+		b.ask("q", ann)
+		reply := func(id string) *store.Reply { return &store.Reply{Question: "q", Text: id, By: "7"} }
+		_, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Claim: true, Reply: reply("1")})
+		b.equal("the verdict on the first", verdict, store.Settled)
+		_, verdict = b.receive(store.Arrival{In: incoming(ann, "2"), Claim: true, Reply: reply("2")})
+		b.equal("the verdict on the second", verdict, store.Claimed)
+		_, verdict = b.receive(store.Arrival{In: incoming(ann, "3"), Reply: reply("3")})
+		b.equal("the verdict on the third", verdict, store.Queued)
 	}},
 	{"a message that asks for what is not possible is stored all the same", func(b *bench) {
 		_, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Settle: true, Restart: 99, Reply: &store.Reply{Question: "none"}})

@@ -82,6 +82,27 @@ var rerunTests = []test{
 		b.enqueue(l)
 		b.equal("the transcript", b.said(ann, 9), "[user: 1 agent: a]")
 	}},
+	{"what a turn asked is asked again when it is run again, unless it was answered and the turn cut off", func(b *bench) {
+		for end, want := range map[store.State]string{store.Done: "[false false]", store.Interrupted: "[true false]", store.Running: "[true true]"} {
+			chat := channels.Chat{Channel: "net", ID: string(end)}
+			item := b.running(chat, "1")
+			answered, open := "answered "+chat.ID, "open "+chat.ID
+			for _, id := range []string{answered, open} {
+				b.must(b.Ask(ctx, store.Question{ID: id, Item: item.ID, Chat: chat}, store.Letter{}))
+			}
+			b.answer(answered, "yes", "7")
+			if end != store.Running {
+				b.must(b.finish(item.ID, end, store.Outcome{}))
+			}
+			b.rerun(item.ID)
+			_, kept, err := b.Question(ctx, answered)
+			b.must(err)
+			q, stays, err := b.Question(ctx, open)
+			b.must(err)
+			b.equal(string(end), []bool{kept, stays && q.Answer == nil}, want)
+			b.done(item.ID)
+		}
+	}},
 	{"who restarts a done item hears all of it again", func(b *bench) {
 		item := b.running(ann, "1")
 		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a")}
@@ -128,11 +149,15 @@ var rerunTests = []test{
 	}},
 }
 
-// rerun restarts an item after a crash of the daemon and claims it.
+// rerun has an item run again after a crash of the daemon, and claims it.
 func (b *bench) rerun(id int64) {
 	b.Helper()
 	b.reopen()
-	b.must(b.Restart(ctx, id))
+	if b.item(id).State == store.Running {
+		b.must(b.Requeue(ctx, id, false))
+	} else {
+		b.must(b.Restart(ctx, id))
+	}
 	b.equal("the claimed item", b.claim().ID, id)
 }
 

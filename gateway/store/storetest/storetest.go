@@ -227,7 +227,12 @@ func (b *bench) nothingToSend(chat channels.Chat) {
 
 func (b *bench) settle(id int64, state store.State) {
 	b.Helper()
-	b.must(b.Settle(ctx, id, state, "", "", time.Time{}))
+	b.must(b.settled(id, state, "", "", time.Time{}))
+}
+
+func (b *bench) settled(id int64, state store.State, receipt, reason string, notBefore time.Time) error {
+	_, err := b.Settle(ctx, id, state, receipt, reason, notBefore)
+	return err
 }
 
 // sendAll sends what is pending of a chat and returns the texts in order.

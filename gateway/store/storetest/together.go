@@ -141,7 +141,7 @@ var concurrencyTests = []test{
 				all := len(sent) == crowd*each
 				mu.Unlock()
 				if found {
-					err = b.Settle(ctx, p.ID, store.Sent, "", "", time.Time{})
+					err = b.settled(p.ID, store.Sent, "", "", time.Time{})
 				}
 				if all || err != nil {
 					return err

@@ -35,7 +35,7 @@ var transcriptTests = []test{
 		b.pass(time.Second)
 		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "now"}})
 		b.reopen()
-		got, err := b.History(ctx, ann, 1)
+		got, err := b.History(ctx, ann, 1, 0)
 		b.must(err)
 		want := []store.Entry{
 			{Role: "user", Text: "1", Media: []string{"/tmp/a.png"}, Time: received, Item: item.ID},
@@ -54,6 +54,9 @@ var transcriptTests = []test{
 		b.equal("two turns", b.said(ann, 2), "[user: 2 agent: a2 agent: b2 user: 3 agent: a3 agent: b3]")
 		b.equal("more turns than there are", len(b.said(ann, 9)), 9)
 		b.equal("no turns", b.said(ann, 0), "[]")
+		entries, err := b.History(ctx, ann, 1, b.turn(ann, "3"))
+		b.must(err)
+		b.equal("the last turn but one", entries[0].Text, "2")
 	}},
 	{"what was said before a fresh start is forgotten, there only", func(b *bench) {
 		b.talk(ann, "1", "a1")
@@ -77,6 +80,20 @@ var transcriptTests = []test{
 	}},
 }
 
+// turn returns the item of a message.
+func (b *bench) turn(chat channels.Chat, id string) int64 {
+	b.Helper()
+	items, err := b.Recent(ctx, chat, 100)
+	b.must(err)
+	for _, i := range items {
+		if i.In.ID == id {
+			return i.ID
+		}
+	}
+	b.Fatalf("no item %s", id)
+	return 0
+}
+
 // talk is a whole turn.
 func (b *bench) talk(chat channels.Chat, id string, answers ...string) {
 	b.Helper()
@@ -90,7 +107,7 @@ func (b *bench) talk(chat channels.Chat, id string, answers ...string) {
 
 func (b *bench) said(chat channels.Chat, turns int) []string {
 	b.Helper()
-	entries, err := b.History(ctx, chat, turns)
+	entries, err := b.History(ctx, chat, turns, 0)
 	b.must(err)
 	said := []string{}
 	for _, e := range entries {

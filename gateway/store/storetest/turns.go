@@ -68,11 +68,10 @@ var claimTests = []test{
 }
 
 var finishTests = []test{
-	{"the outcome is kept, the process and the bubble are forgotten", func(b *bench) {
+	{"the outcome is kept, the process is forgotten", func(b *bench) {
 		for _, state := range []store.State{store.Done, store.Interrupted, store.Dead} {
 			item := b.running(channels.Chat{Channel: "net", ID: string(state)}, "1")
 			b.must(b.SetProcess(item.ID, store.Process{Pid: 5, Start: "9"}))
-			b.must(b.SetBubble(ctx, item.ID, "b"))
 			b.pass(time.Second)
 			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed"}
 			b.must(b.finish(item.ID, state, out))
@@ -83,7 +82,6 @@ var finishTests = []test{
 			b.equal("the start", got.Started, item.Started)
 			b.equal("the outcome", got.Outcome, out)
 			b.equal("the process", got.Process, store.Process{})
-			b.equal("the bubble", got.Bubble, "")
 		}
 	}},
 	{"it is said whether the chat has more to do", func(b *bench) {
@@ -141,13 +139,15 @@ var finishTests = []test{
 }
 
 var restartTests = []test{
-	{"a running, interrupted or done item runs again, as the next attempt", func(b *bench) {
+	{"an item that is running, interrupted or done runs again, as the next attempt", func(b *bench) {
 		item := b.running(ann, "1")
 		for attempt, end := range []store.State{store.Running, store.Interrupted, store.Done} {
-			if end != store.Running {
+			if end == store.Running {
+				b.must(b.Requeue(ctx, item.ID, false))
+			} else {
 				b.must(b.finish(item.ID, end, store.Outcome{Status: "x", ExitCode: 1}))
+				b.must(b.Restart(ctx, item.ID))
 			}
-			b.must(b.Restart(ctx, item.ID))
 			b.reopen()
 			got := b.item(item.ID)
 			b.equal("the state", got.State, store.Pending)
@@ -158,10 +158,16 @@ var restartTests = []test{
 			b.equal("the attempt", again.Attempt, attempt+2)
 		}
 	}},
+	{"an attempt that had not begun does not count", func(b *bench) {
+		item := b.running(ann, "1")
+		b.must(b.Requeue(ctx, item.ID, true))
+		again := b.claim()
+		b.equal("the item and the attempt", []int64{again.ID - item.ID, int64(again.Attempt)}, "[0 1]")
+	}},
 	{"it comes ahead of the others of its chat", func(b *bench) {
 		item := b.running(ann, "1")
 		b.queue(ann, "2", "3")
-		b.must(b.Restart(ctx, item.ID))
+		b.must(b.Requeue(ctx, item.ID, false))
 		b.equal("the next", b.claim().In.ID, "1")
 		b.nothingToClaim()
 	}},
@@ -174,7 +180,11 @@ var restartTests = []test{
 		b.done(second.ID)
 		b.equal("the next", b.claim().ID, first.ID)
 	}},
-	{"a pending, dead or unknown item cannot be restarted", func(b *bench) {
+	{"only an ended item can be restarted, only a running one requeued", func(b *bench) {
+		running := b.running(bob, "0")
+		b.refused(b.Restart(ctx, running.ID))
+		b.done(running.ID)
+		b.refused(b.Requeue(ctx, running.ID, false))
 		item := b.queue(ann, "1")[0]
 		b.refused(b.Restart(ctx, item.ID))
 		_, err := b.Cancel(ctx, ann, item.ID)
@@ -230,13 +240,49 @@ var noteTests = []test{
 		b.must(err)
 		b.equal("the process", items[0].Process, store.Process{Pid: 123, Start: "456"})
 		b.equal("the bubble", items[0].Bubble, "77")
+		b.done(item.ID)
+		items, err = b.Bubbles(ctx)
+		b.must(err)
+		b.equal("the bubble of an ended item", items[0].Bubble, "77")
 		b.must(b.SetBubble(ctx, item.ID, ""))
 		b.equal("the bubble", b.item(item.ID).Bubble, "")
+		items, err = b.Bubbles(ctx)
+		b.must(err)
+		b.equal("how many bubbles are left", len(items), 0)
+	}},
+	{"an item without a process has the start of the gateway that left it", func(b *bench) {
+		b.must(b.SetProcess(0, store.Process{Pid: 7, Start: "then"}))
+		with, without := b.running(ann, "1"), b.running(bob, "2")
+		b.must(b.SetProcess(with.ID, store.Process{Pid: 123, Start: "456"}))
+		b.reopen()
+		items, err := b.Stranded(ctx)
+		b.must(err)
+		b.equal("the one with", items[0].Process, store.Process{Pid: 123, Start: "456"})
+		b.equal("the one without", items[1].Process, store.Process{Start: "then"})
+		b.equal("which is", items[1].ID, without.ID)
+	}},
+	{"the process of an earlier crash is not taken for that of a later one", func(b *bench) {
+		item := b.running(ann, "1")
+		b.must(b.SetProcess(item.ID, store.Process{Pid: 123, Start: "456"}))
+		b.must(b.SetProcess(99, store.Process{Pid: 124, Start: "457"})) // of one that is not running any more
+		b.reopen()
+		_, err := b.Stranded(ctx)
+		b.must(err)
+		b.must(b.finish(item.ID, store.Interrupted, store.Outcome{}))
+		b.reopen()
+		_, err = b.Stranded(ctx)
+		b.must(err)
+		b.must(b.Restart(ctx, item.ID))
+		b.claim()
+		b.reopen()
+		items, err := b.Stranded(ctx)
+		b.must(err)
+		b.equal("the process", items[0].Process, store.Process{})
 	}},
 	{"a process is forgotten when its item runs again", func(b *bench) {
 		item := b.running(ann, "1")
 		b.must(b.SetProcess(item.ID, store.Process{Pid: 123, Start: "456"}))
-		b.must(b.Restart(ctx, item.ID))
+		b.must(b.Requeue(ctx, item.ID, false))
 		b.equal("the item", b.claim().ID, item.ID)
 		b.reopen()
 		items, err := b.Stranded(ctx)

@@ -8,3 +8,5 @@ CREATE TRIGGER forget AFTER DELETE ON inbox BEGIN
 	DELETE FROM transcript WHERE item = OLD.id;
 	DELETE FROM trace WHERE item = OLD.id;
 END;
+
+CREATE INDEX inbox_bubble ON inbox (id) WHERE bubble <> '';

@@ -1,0 +1,32 @@
+package sqlite
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestAJobThatPanicsFailsAlone(t *testing.T) {
+	ctx := context.Background()
+	s, err := Open(ctx, t.TempDir(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var work sync.WaitGroup
+	for i := range 200 {
+		work.Go(func() {
+			err := s.change(ctx, "try", func(t *tx) error {
+				if i%10 == 0 {
+					panic("no")
+				}
+				return t.setCursor("net", "x")
+			})
+			if i%10 == 0 && (err == nil || !strings.Contains(err.Error(), "panic: no")) || i%10 != 0 && err != nil {
+				t.Errorf("job %d: %v", i, err)
+			}
+		})
+	}
+	work.Wait()
+}
