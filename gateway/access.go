@@ -50,7 +50,7 @@ func (g *Gateway) admit(ctx context.Context, in channels.Incoming) (answer strin
 		return answer, false, err
 	}
 	set := g.set()
-	if _, _, isCommand := parseCommand(in); !isCommand && !g.rates.take(in.Chat.Channel+":"+in.User.ID, set.RatePerMinute, time.Now()) {
+	if _, _, isCommand := parseCommand(in); !isCommand && !g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, set.RatePerMinute, time.Now()) {
 		return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", set.RatePerMinute), false, nil
 	}
 	return "", true, nil
@@ -78,19 +78,29 @@ func (g *Gateway) refuse(ctx context.Context, in channels.Incoming) (string, err
 type rates struct {
 	mu    sync.Mutex
 	since time.Time
-	count map[string]int
+	count map[string]count
 }
 
-// take reports whether one more is within the limit.
-func (r *rates) take(user string, limit int, now time.Time) bool {
+// count is how many messages a user has sent, and which was the last.
+type count struct {
+	n    int
+	last string
+}
+
+// take reports whether one more is within the limit. The same one again, because it could not be stored, does not count again.
+func (r *rates) take(user, message string, limit int, now time.Time) bool {
 	if limit <= 0 {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= time.Minute || r.count == nil {
-		r.since, r.count = now, map[string]int{}
+		r.since, r.count = now, map[string]count{}
 	}
-	r.count[user]++
-	return r.count[user] <= limit
+	c := r.count[user]
+	if c.last != message {
+		c.n, c.last = c.n+1, message
+		r.count[user] = c
+	}
+	return c.n <= limit
 }

@@ -90,8 +90,10 @@ func (g *Gateway) answer(ctx context.Context, in channels.Incoming) (bool, error
 		return false, nil
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
-	if _, _, err = g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true, Reply: reply}); err != nil {
-		return false, fmt.Errorf("store answer: %w", err)
+	// When the question was closed meanwhile, text is a message like others. A button is only a button.
+	_, verdict, err := g.accept(ctx, store.Arrival{In: in, Settle: in.Press != "", Reply: reply})
+	if err != nil || verdict == store.Queued || verdict == store.Claimed {
+		return true, err
 	}
 	// Somebody else may have been first.
 	if q, _, err = g.o.Store.Question(ctx, q.ID); err != nil {

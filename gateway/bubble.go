@@ -127,9 +127,7 @@ func (b *bubble) remove() {
 	if b.id == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(b.t.g.senders.ctx, sendTimeout)
-	defer cancel()
-	if err := b.editor.Remove(ctx, b.t.item.In.Chat, b.id); err != nil {
-		b.t.log.Warn("progress bubble not removed", zap.Error(err))
-	}
+	item := b.t.item
+	item.Bubble = b.id
+	b.t.g.removeBubble(item)
 }

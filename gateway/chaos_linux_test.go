@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite"
 )
 
 // harness is a daemon in a process of its own on one network.
@@ -272,7 +273,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	}
 	free := fill(t, state)
 	h := r.gw.Health(t.Context())
-	for n := 0; h.OK && n < 100; n++ { // the last page that is there already may hold a few writes
+	for n := 0; h.OK && n < 2000; n++ { // what is in the log already is written over before more room is asked for
 		h = r.gw.Health(t.Context())
 	}
 	if h.OK || !strings.Contains(h.Store, "full") {
@@ -282,4 +283,38 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	if h := r.gw.Health(t.Context()); !h.OK {
 		t.Errorf("with room again: %+v", h)
 	}
+}
+
+func TestABubbleIsRemovedAfterAKill(t *testing.T) {
+	h := newHarness(t, `echo '{"type":"progress","text":"step"}'; `+until("go"))
+	h.spec.OnCrash = "report"
+	h.begin()
+	h.net.Say("1", "u", "one")
+	shown := func(kind string) func(c []gatewaytest.Call) bool {
+		return func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Kind == kind }
+	}
+	if calls, ok := h.net.Await("1", 2*patience, shown("progress")); !ok {
+		t.Fatalf("was shown %+v", calls)
+	}
+	h.awaitBubble()
+	h.kill()
+	h.begin()
+	if calls, ok := h.net.Await("1", 2*patience, shown("error")); !ok { // only the report is left
+		t.Fatalf("was shown %+v", calls)
+	}
+	h.end()
+}
+
+// awaitBubble waits until the daemon has noted a bubble.
+func (h *harness) awaitBubble() {
+	h.t.Helper()
+	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer s.Close()
+	h.await("a bubble to be noted", func() bool {
+		items, err := s.Bubbles(h.t.Context())
+		return err == nil && len(items) > 0
+	})
 }

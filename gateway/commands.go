@@ -57,6 +57,10 @@ var commands = map[string]command{
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
+	if c.stops { // also what is just about to begin
+		g.starting.Lock()
+		defer g.starting.Unlock()
+	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
 	answer, err := c.do(call{g, ctx, in, args, &arrival})
 	if err != nil {
@@ -128,10 +132,14 @@ func (c call) retry() (string, error) {
 		return "", fmt.Errorf("read last messages: %w", err)
 	}
 	for _, item := range items {
-		if !item.Started.IsZero() {
-			c.arrival.Restart = item.ID
-			return "", nil
+		switch {
+		case item.Started.IsZero():
+			continue
+		case item.Ended.IsZero(): // its end is being recorded
+			return "I am still working. /stop first.", nil
 		}
+		c.arrival.Restart = item.ID
+		return "", nil
 	}
 	return "There is nothing to try again.", nil
 }

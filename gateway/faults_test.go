@@ -109,7 +109,7 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true}); err != nil {
+	if _, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -139,7 +139,7 @@ func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Settle(t.Context(), p.ID, store.Pending, "", "429", time.Now().AddDate(10, 0, 0)); err != nil {
+	if _, err := s.Settle(t.Context(), p.ID, store.Pending, "", "429", time.Now().AddDate(10, 0, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

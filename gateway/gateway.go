@@ -57,8 +57,10 @@ type Gateway struct {
 	rates    rates
 	refused  sync.Map // users who were refused and logged once
 
-	slots chan struct{} // one for each agent that may run
-	wake  chan struct{} // there may be something to claim
+	// starting is held for reading from the marking of an item as running until its turn can be stopped, and for writing by who stops.
+	starting sync.RWMutex
+	slots    chan struct{} // one for each agent that may run
+	wake     chan struct{} // there may be something to claim
 
 	mu     sync.Mutex
 	active map[channels.Chat]*turn
@@ -97,12 +99,16 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer g.kill(nil)
 	// Sends outlive the intake: what turns say while they drain is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
+	defer g.senders.wait()
 	defer stopSending()
 	g.senders.start(sending)
-	if err := g.recover(ctx); ctx.Err() != nil {
-		return nil // told to end before it began
-	} else if err != nil {
-		return fmt.Errorf("clean up after the last run: %w", err)
+	err := persist(ctx, func() error { return g.recover(ctx) }, func(err error) {
+		if ctx.Err() == nil {
+			g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
+		}
+	})
+	if err != nil {
+		return nil //nolint:nilerr // told to end before it began
 	}
 	if ready != nil {
 		ready()
@@ -114,10 +120,8 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
 	}
-	err := work.Wait()
+	err = work.Wait()
 	g.drain()
-	stopSending()
-	g.senders.wait()
 	return err
 }
 
@@ -187,6 +191,20 @@ func (g *Gateway) prune(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// persist tries something until it succeeds or ctx ends, which is then the error. Each failure is said.
+func persist(ctx context.Context, try func() error, failed func(error)) error {
+	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		failed(err)
+		if !sleep(ctx, wait) {
+			return context.Cause(ctx)
+		}
+	}
 }
 
 // sleep waits and reports whether the time has passed before ctx ended.

@@ -19,9 +19,8 @@ func (g *Gateway) dispatch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		}
-		item, ok, err := g.o.Store.Claim(ctx)
+		ok, err := g.claim(ctx)
 		if ok && err == nil {
-			g.begin(item)
 			continue
 		}
 		<-g.slots
@@ -38,6 +37,17 @@ func (g *Gateway) dispatch(ctx context.Context) error {
 			return nil
 		}
 	}
+}
+
+// claim begins the next turn, if there is one.
+func (g *Gateway) claim(ctx context.Context) (bool, error) {
+	g.starting.RLock()
+	defer g.starting.RUnlock()
+	item, ok, err := g.o.Store.Claim(ctx)
+	if ok && err == nil {
+		g.begin(item)
+	}
+	return ok, err
 }
 
 // poke tells dispatch that there may be something to run.

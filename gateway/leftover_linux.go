@@ -48,16 +48,16 @@ func stat(pid string) []string {
 }
 
 // killLeftover kills what is left of an agent. The kernel killed the agent itself when its gateway died, but not its children: those
-// are found by their session, which is the agent's own.
+// are found by their session, which is the agent's own: that of a process with the turn's name in its environment, or of the agent itself.
+// Its pid alone would not do, which may be another's by now.
 func killLeftover(item store.Item) {
-	sessions := []string{strconv.Itoa(item.Process.Pid)}
-	switch p := item.Process; {
-	case p.Pid == 0: // we died before it was noted
-		sessions = orphanedSessions(runVariable + runName(item))
-	case p.Pid == 1 || !strings.HasPrefix(p.Start, bootID()+"/"):
+	p := item.Process
+	if p.Pid != 0 && !sameBoot(p.Start) {
 		return
-	case beganAfter(p):
-		return // a pid is not given out again while a session has its number, so this is another's session
+	}
+	sessions := orphanedSessions(runVariable + runName(item))
+	if lives(p) { // the kernel could not kill it, for it runs as another user perhaps
+		sessions = append(sessions, strconv.Itoa(p.Pid))
 	}
 	for _, session := range sessions {
 		for round := 0; round < 10 && killSession(session); round++ { // what forks meanwhile is found the next time
@@ -65,16 +65,22 @@ func killLeftover(item store.Item) {
 	}
 }
 
-// beganAfter reports whether the process that has a pid now began after it was noted.
-func beganAfter(p store.Process) bool {
+// sameBoot reports whether a moment was in this boot.
+func sameBoot(moment string) bool { return strings.HasPrefix(moment, bootID()+"/") }
+
+// lives reports whether a process that was noted is still there.
+func lives(p store.Process) bool {
 	fields := stat(strconv.Itoa(p.Pid))
-	if fields == nil {
+	if p.Pid <= 1 || fields == nil {
 		return false
 	}
 	_, noted, _ := strings.Cut(p.Start, "/")
 	then, err := strconv.ParseInt(noted, 10, 64)
-	began, err2 := strconv.ParseInt(fields[startField], 10, 64)
-	return err != nil || err2 != nil || began > then
+	if err != nil {
+		return false
+	}
+	began, err := strconv.ParseInt(fields[startField], 10, 64)
+	return err == nil && began <= then
 }
 
 // orphanedSessions returns the sessions of processes with this variable whose leader is dead. A leader that lives is no agent of a

@@ -15,15 +15,28 @@ import (
 // ErrNotNow says that a turn is not in a state for what is asked.
 var ErrNotNow = errors.New("the turn is not in a state for that")
 
-// Stop is an operator's /stop: what waits in a chat is dropped and the turn that runs is told to end.
-func (g *Gateway) Stop(ctx context.Context, chat channels.Chat) error {
-	if _, err := g.o.Store.Cancel(ctx, chat, 0); err != nil {
-		return fmt.Errorf("stop %s: %w", chat, err)
+// Stop ends a turn that runs, or drops one that waits.
+func (g *Gateway) Stop(ctx context.Context, item int64) error {
+	i, found, err := g.o.Store.Item(ctx, item)
+	if err != nil {
+		return fmt.Errorf("stop turn %d: %w", item, err)
 	}
-	if t := g.running(chat); t != nil {
-		t.cancel(errStopped)
+	if found && i.State == store.Pending {
+		n, err := g.o.Store.Cancel(ctx, i.In.Chat, item)
+		if err != nil {
+			return fmt.Errorf("stop turn %d: %w", item, err)
+		}
+		if n > 0 {
+			return nil
+		}
 	}
-	return nil
+	for _, t := range g.turnsNow() { // it may have begun just now
+		if t.item.ID == item && !t.over.Load() {
+			t.cancel(errStopped)
+			return nil
+		}
+	}
+	return fmt.Errorf("stop turn %d: %w", item, ErrNotNow)
 }
 
 // Retry runs a turn again that has ended.

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 )
@@ -99,13 +98,15 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	r.start()
 	r.net.Say("1", "u", "one")
 	r.awaitFile("up")
-	if got := len(r.gw.Agents()); got != 1 {
-		t.Errorf("%d agents at work", got)
+	for deadline := time.Now().Add(patience); len(r.gw.Agents()) != 1; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d agents at work", len(r.gw.Agents()))
+		}
 	}
 	if err := r.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("retried a running turn: %v", err)
 	}
-	if err := r.gw.Stop(t.Context(), channels.Chat{Channel: "net", ID: "1"}); err != nil {
+	if err := r.gw.Stop(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}
 	r.awaitText("1", "Stopped.")

@@ -72,7 +72,7 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 		}
 	}
 	waiting := 0
-	if t != nil {
+	if t != nil || len(g.slots) == cap(g.slots) {
 		var err error
 		if waiting, err = g.o.Store.Waiting(ctx, in.Chat); err != nil {
 			return fmt.Errorf("count waiting messages: %w", err)
@@ -81,12 +81,15 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 			return g.settle(ctx, in, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", waiting))
 		}
 	}
-	item, verdict, err := g.accept(ctx, in)
-	if err != nil || verdict != store.Queued || t == nil {
+	item, verdict, err := g.accept(ctx, store.Arrival{In: in})
+	// Who only waits for an agent to be free, as they often do for a moment, is not told.
+	if err != nil || verdict != store.Queued || t == nil && waiting == 0 {
 		return err
 	}
 	if set.WhileRunning == "interrupt" {
-		t.cancel(errInterrupted)
+		if t != nil {
+			t.cancel(errInterrupted)
+		}
 		return nil
 	}
 	return g.note(ctx, in, fmt.Sprintf("Queued, number %d in line.", waiting+1),
@@ -94,19 +97,21 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 }
 
 // accept stores a message and, if an agent is free and nothing of the chat comes before it, starts its turn: in one step on disk.
-func (g *Gateway) accept(ctx context.Context, in channels.Incoming) (store.Item, store.Verdict, error) {
-	free := false
+func (g *Gateway) accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	in := a.In
+	a.Cursor = in.Cursor
 	select {
 	case g.slots <- struct{}{}:
-		free = true
+		a.Claim = true
 	default:
 	}
-	item, verdict, err := g.o.Store.Receive(ctx, store.Arrival{In: in, Cursor: in.Cursor, Claim: free})
+	g.starting.RLock()
+	item, verdict, err := g.o.Store.Receive(ctx, a)
 	if err == nil && verdict == store.Claimed {
 		g.begin(item)
-		return item, verdict, nil
 	}
-	if free {
+	g.starting.RUnlock()
+	if a.Claim && (err != nil || verdict != store.Claimed) {
 		<-g.slots
 	}
 	if err != nil {
@@ -114,19 +119,23 @@ func (g *Gateway) accept(ctx context.Context, in channels.Incoming) (store.Item,
 	}
 	if verdict == store.Queued {
 		g.tell(Event{What: Queued, Chat: in.Chat, Item: item.ID})
+		g.poke()
 	}
-	g.poke()
 	return item, verdict, nil
 }
 
 // injectInto hands a message to the turn that runs. It stays pending until that turn has ended, so that it gets a turn of its own if this
-// one takes no more, does not read it, or is cut off.
+// one takes no more, does not read it, or is cut off. It passes none that waits.
 func (g *Gateway) injectInto(ctx context.Context, t *turn, in channels.Incoming) error {
-	item, verdict, err := g.accept(ctx, in)
-	if err == nil && verdict == store.Queued {
+	item, verdict, err := g.accept(ctx, store.Arrival{In: in})
+	if err != nil || verdict != store.Queued {
+		return err
+	}
+	waiting, err := g.o.Store.Waiting(ctx, in.Chat)
+	if err == nil && waiting == t.handed()+1 {
 		t.add(item)
 	}
-	return err
+	return nil //nolint:nilerr // it is safe, and gets a turn of its own
 }
 
 // parseCommand recognises the gateway's own commands. A press on a button of ours is one too.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"time"
 
 	"go.uber.org/zap"
@@ -27,6 +28,13 @@ func (g *Gateway) recover(ctx context.Context) error {
 	for _, item := range items {
 		killLeftover(item)
 	}
+	bubbles, err := g.o.Store.Bubbles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range bubbles {
+		g.removeBubble(item)
+	}
 	parcels, err := g.o.Store.InFlight(ctx)
 	if err != nil {
 		return err
@@ -40,6 +48,9 @@ func (g *Gateway) recover(ctx context.Context) error {
 		if err := g.recoverTurn(ctx, item); err != nil {
 			return fmt.Errorf("recover turn %d: %w", item.ID, err)
 		}
+	}
+	if err := g.o.Store.SetProcess(0, store.Process{Pid: os.Getpid(), Start: thisMoment()}); err != nil {
+		g.o.Log.Warn("own process not noted", zap.Error(err))
 	}
 	return nil
 }
@@ -59,32 +70,45 @@ func (g *Gateway) resolve(ctx context.Context, p store.Parcel) error {
 	ch := g.o.Channels[p.Out.Chat.Channel]
 	if g.set().AtMostOnce && (ch == nil || !repeatable(ch)) {
 		g.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
-		return g.o.Store.Settle(ctx, p.ID, store.Unknown, "", reason, time.Time{})
-	}
-	return g.o.Store.Settle(ctx, p.ID, store.Pending, "", reason, time.Time{})
-}
-
-// recoverTurn reports a turn that was cut off, or has it run again.
-func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
-	g.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
-	ch, ok := g.o.Channels[item.In.Chat.Channel]
-	if editor, can := ch.(channels.Editor); can && item.Bubble != "" {
-		g.senders.background(func() {
-			ctx, cancel := context.WithTimeout(g.senders.ctx, sendTimeout)
-			defer cancel()
-			if err := editor.Remove(ctx, item.In.Chat, item.Bubble); err != nil {
-				g.o.Log.Warn("progress bubble not removed", zap.Stringer("chat", item.In.Chat), zap.Error(err))
-			}
-		})
-	}
-	stopped, err := g.wasStopped(ctx, item)
-	if err != nil {
+		_, err := g.o.Store.Settle(ctx, p.ID, store.Unknown, "", reason, time.Time{})
 		return err
 	}
-	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts && !stopped {
-		return g.o.Store.Restart(ctx, item.ID)
+	_, err := g.o.Store.Settle(ctx, p.ID, store.Pending, "", reason, time.Time{})
+	return err
+}
+
+// removeBubble takes away what is left of a turn's progress.
+func (g *Gateway) removeBubble(item store.Item) {
+	editor, ok := g.o.Channels[item.In.Chat.Channel].(channels.Editor)
+	if !ok {
+		return
 	}
-	if ok && !stopped {
+	g.senders.background(func() {
+		ctx, cancel := context.WithTimeout(g.senders.ctx, sendTimeout)
+		defer cancel()
+		if err := editor.Remove(ctx, item.In.Chat, item.Bubble); err != nil {
+			g.o.Log.Warn("progress bubble not removed", zap.Stringer("chat", item.In.Chat), zap.Error(err))
+		}
+		if g.senders.ctx.Err() != nil {
+			return // the next start tries again
+		}
+		if err := g.o.Store.SetBubble(ctx, item.ID, ""); err != nil {
+			g.o.Log.Warn("progress bubble not forgotten", zap.Stringer("chat", item.In.Chat), zap.Error(err))
+		}
+	})
+}
+
+// recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always runs.
+func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
+	stopped := item.Outcome.Status == string(terminal.Stopped) // the user had said so, and it was on disk before it was obeyed
+	if !stopped && item.Process.Pid == 0 && sameBoot(item.Process.Start) {
+		return g.o.Store.Requeue(ctx, item.ID, true)
+	}
+	g.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
+	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts && !stopped {
+		return g.o.Store.Requeue(ctx, item.ID, false)
+	}
+	if ch, ok := g.o.Channels[item.In.Chat.Channel]; ok && !stopped {
 		report := channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
 			Text:    "I was restarted while working on this. /retry runs it again.",
@@ -94,21 +118,6 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 			return err
 		}
 	}
-	out := store.Outcome{Status: string(terminal.Stopped)}
-	_, err = g.o.Store.Finish(ctx, item.ID, store.Interrupted, out)
+	_, err := g.o.Store.Finish(ctx, item.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	return err
-}
-
-// wasStopped reports whether the user had said /stop to a turn before the gateway died: the command is on disk before it is obeyed.
-func (g *Gateway) wasStopped(ctx context.Context, item store.Item) (bool, error) {
-	later, err := g.o.Store.Recent(ctx, item.In.Chat, 100)
-	if err != nil {
-		return false, err
-	}
-	for _, l := range later {
-		if c, _, ok := parseCommand(l.In); ok && c.stops && l.ID > item.ID && l.Received.After(item.Started) {
-			return true, nil
-		}
-	}
-	return false, nil
 }

@@ -40,6 +40,7 @@ type rig struct {
 
 	abandonAfter time.Duration
 	watch        func(gateway.Event)
+	hook         func(store.Store) store.Store // nil: the store as it is
 	logs         *observer.ObservedLogs
 
 	gw     *gateway.Gateway
@@ -74,6 +75,9 @@ func (r *rig) start() *rig {
 	}
 	if r.store, err = sqlite.Open(r.t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{}); err != nil {
 		r.t.Fatal(err)
+	}
+	if r.hook != nil {
+		r.store = r.hook(r.store)
 	}
 	r.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}
 	inner := &gatewaytest.Channel{Name: "net", URL: r.net.URL, Idempotent: r.net.Idempotent, Client: r.client}

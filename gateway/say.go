@@ -24,30 +24,53 @@ const reportPlace = 1 << 30
 // say puts a message into the outbox, cut into network calls, its files copied. When it returns nil the message will arrive, whatever
 // happens to us or to the agent's files.
 func (g *Gateway) say(ctx context.Context, ch channels.Channel, m channels.Message, l letter) error {
+	return g.newDraft(ch, m, l).post(ctx)
+}
+
+// draft is a message on its way to the outbox. What was done stays done when the rest has to be tried again.
+type draft struct {
+	g       *Gateway
+	ch      channels.Channel
+	message channels.Message
+	letter  letter
+	kept    []channels.File // files that are in the spool; those left in the message are not
+	parts   []channels.Outgoing
+}
+
+func (g *Gateway) newDraft(ch channels.Channel, m channels.Message, l letter) *draft {
 	if l.item != nil {
 		m.Chat, m.ReplyTo = l.item.In.Chat, l.item.In.ID
 	}
-	if err := g.keep(ctx, &m); err != nil {
-		return err
+	return &draft{g: g, ch: ch, message: m, letter: l}
+}
+
+// post does what is left to be done.
+func (d *draft) post(ctx context.Context) error {
+	if d.parts == nil {
+		if err := d.keep(ctx); err != nil {
+			return err
+		}
+		d.message.Media = d.kept
+		var err error
+		if d.parts, err = d.ch.Plan(d.message); err != nil {
+			return fmt.Errorf("plan message: %w", err)
+		}
+		if len(d.parts) == 0 {
+			return nil
+		}
 	}
-	parts, err := ch.Plan(m)
-	if err != nil {
-		return fmt.Errorf("plan message: %w", err)
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	out := store.Letter{Parts: parts, Place: l.place}
+	l := d.letter
+	out := store.Letter{Parts: d.parts, Place: l.place}
 	if l.item != nil {
 		out.Item = l.item.ID
 	}
-	if l.place > 0 && l.place < reportPlace && m.Kind != channels.Progress {
-		out.Entry = &store.Entry{Role: "agent", Text: m.Text, Item: out.Item}
-		for _, f := range m.Media {
+	if l.place > 0 && l.place < reportPlace && d.message.Kind != channels.Progress {
+		out.Entry = &store.Entry{Role: "agent", Text: d.message.Text, Item: out.Item}
+		for _, f := range d.kept {
 			out.Entry.Media = append(out.Entry.Media, f.Name)
 		}
 	}
-	if err := g.senders.post(ctx, out); err != nil {
+	if err := d.g.senders.post(ctx, out); err != nil {
 		return fmt.Errorf("%w: %w", errNotStored, err)
 	}
 	return nil
@@ -58,25 +81,29 @@ var errNotStored = errors.New("store message")
 
 // keep copies a message's files into the spool. One that cannot be read, because the agent has taken it away meanwhile perhaps, is named
 // instead.
-func (g *Gateway) keep(ctx context.Context, m *channels.Message) error {
-	var kept []channels.File
-	for _, f := range m.Media {
-		path, err := g.o.Store.Keep(ctx, f.Path)
+func (d *draft) keep(ctx context.Context) error {
+	for len(d.message.Media) > 0 {
+		f := d.message.Media[0]
+		path, err := d.g.o.Store.Keep(ctx, f.Path)
+		why := ""
 		switch {
+		case err == nil:
+			f.Path = path
+			d.kept = append(d.kept, f)
 		case errors.Is(err, fs.ErrNotExist):
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: the agent removed it at once.", f.Name), "\n")
+			why = "the agent removed it at once"
 		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", errNotStored, err)
 		case errors.Is(err, store.ErrChanged):
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: the agent changed it at once.", f.Name), "\n")
-		case err != nil:
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q was not sent: it cannot be read any more.", f.Name), "\n")
+			why = "the agent changed it at once"
 		default:
-			f.Path = path
-			kept = append(kept, f)
+			why = "it cannot be read any more"
 		}
+		if why != "" {
+			d.message.Text = strings.TrimLeft(d.message.Text+fmt.Sprintf("\n⚠ %q was not sent: %s.", f.Name, why), "\n")
+		}
+		d.message.Media = d.message.Media[1:]
 	}
-	m.Media = kept
 	return nil
 }
 

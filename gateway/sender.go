@@ -26,8 +26,9 @@ const (
 	firstPause, longestPause = time.Second, 5 * time.Minute
 	// longestWait bounds it in any case: a time further off was set by a clock that was wrong.
 	longestWait = time.Hour
-	// backlogAtOnce bounds how many chats are served at once from what an earlier run left, so that a large backlog costs no memory.
-	backlogAtOnce = 64
+	// sendingAtOnce and mostResting bound how many chats of a backlog are served and wait for their time at once, so that a large one costs
+	// no memory. sweepEvery is how often the rest of them are looked for.
+	sendingAtOnce, mostResting, sweepEvery = 256, 1024, 10 * time.Second
 )
 
 // doubt leads the reason of a send of which nobody knows whether it happened.
@@ -39,11 +40,13 @@ type senders struct {
 	g   *Gateway
 	ctx context.Context // sends end with it
 
-	mu     sync.Mutex
-	chats  map[channels.Chat]*lane // chats with a goroutine
-	work   sync.WaitGroup
-	quiet  *sync.Cond // signalled when a chat is done
-	backup sync.WaitGroup
+	work    sync.WaitGroup
+	mu      sync.Mutex
+	quiet   *sync.Cond              // signalled when one of these gets less
+	chats   map[channels.Chat]*lane // chats with a goroutine
+	resting int                     // how many of them wait for their time
+	aside   int                     // what else is done, such as removing a bubble
+	left    bool                    // there were too many to wait for; they are on disk
 }
 
 func newSenders(g *Gateway) *senders {
@@ -55,13 +58,15 @@ func newSenders(g *Gateway) *senders {
 func (s *senders) start(ctx context.Context) { s.ctx = ctx }
 
 // wait returns when no goroutine is left. The senders' context must have ended.
-func (s *senders) wait() {
-	s.work.Wait()
-	s.backup.Wait()
+func (s *senders) wait() { s.work.Wait() }
+
+// idle returns when nothing is being sent or done aside but what waits for its time, or when ctx ends.
+func (s *senders) idle(ctx context.Context) {
+	s.until(ctx, func() bool { return len(s.chats) == s.resting && s.aside == 0 })
 }
 
-// idle returns when nothing is being sent, or ctx ends.
-func (s *senders) idle(ctx context.Context) {
+// until waits for a condition, which is asked under the lock, or for the end of ctx.
+func (s *senders) until(ctx context.Context, done func() bool) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -70,13 +75,26 @@ func (s *senders) idle(ctx context.Context) {
 	defer stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.chats) > 0 && ctx.Err() == nil {
+	for !done() && ctx.Err() == nil {
 		s.quiet.Wait()
 	}
 }
 
-// background does something on the side that wait waits for.
-func (s *senders) background(f func()) { s.backup.Go(f) }
+// background does something on the side that idle and wait wait for.
+func (s *senders) background(f func()) {
+	s.count(&s.aside, 1)
+	s.work.Go(func() {
+		defer s.count(&s.aside, -1)
+		f()
+	})
+}
+
+func (s *senders) count(what *int, by int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*what += by
+	s.quiet.Broadcast()
+}
 
 // post stores a letter and sees to it that it is sent.
 func (s *senders) post(ctx context.Context, l store.Letter) error {
@@ -90,7 +108,7 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 		return err
 	}
 	if claimed {
-		s.serve(chat, &claim{first, len(l.Parts) == 1})
+		s.serve(chat, &first)
 	} else {
 		s.serve(chat, nil)
 	}
@@ -100,18 +118,12 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 
 // lane is a chat that is being served.
 type lane struct {
-	first *claim
-	more  bool // something came meanwhile
+	first *store.Parcel // marked sending already, or nil
+	more  bool          // something came meanwhile
 }
 
-// claim is a parcel that is marked sending already, and whether it is all that its chat has.
-type claim struct {
-	store.Parcel
-	alone bool
-}
-
-// serve sees to it that a goroutine sends what a chat has pending. first is a parcel that is claimed already, or nil.
-func (s *senders) serve(chat channels.Chat, first *claim) {
+// serve sees to it that a goroutine sends what a chat has pending. first is a parcel that is marked sending already, or nil.
+func (s *senders) serve(chat channels.Chat, first *store.Parcel) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l, busy := s.chats[chat]
@@ -129,23 +141,33 @@ func (s *senders) serve(chat channels.Chat, first *claim) {
 // deliver sends a chat's parcels until there are none.
 func (s *senders) deliver(chat channels.Chat, l *lane) {
 	for {
-		s.mu.Lock()
-		if !l.more || s.ctx.Err() != nil {
-			delete(s.chats, chat)
-			s.quiet.Broadcast()
-			s.mu.Unlock()
+		first, ok := s.take(chat, l)
+		if !ok {
 			return
 		}
-		first := l.first
-		l.first, l.more = nil, false
-		s.mu.Unlock()
-		if first != nil && s.send(first.Parcel) && first.alone {
-			continue // who puts in more says so
+		if first != nil && !s.send(*first) {
+			continue // what came behind the last look has said so
 		}
-		for p, ok := s.next(chat); ok; p, ok = s.next(chat) {
-			s.send(p)
+		for p, ok := s.next(chat); ok && s.send(p); p, ok = s.next(chat) {
 		}
 	}
+}
+
+// take returns what a lane is to begin with. It reports false, and the lane is no more, when there is nothing to do.
+func (s *senders) take(chat channels.Chat, l *lane) (first *store.Parcel, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, l.first = l.first, nil
+	if l.more && s.ctx.Err() == nil {
+		l.more = false
+		return first, true
+	}
+	delete(s.chats, chat)
+	s.quiet.Broadcast()
+	if first != nil { // it was not sent
+		s.work.Go(func() { s.settle(*first, store.Pending, "", "", time.Time{}) })
+	}
+	return nil, false
 }
 
 // next returns the parcel to send, once its time has come.
@@ -164,18 +186,36 @@ func (s *senders) next(chat channels.Chat) (store.Parcel, bool) {
 		default:
 			s.g.o.Log.Error("cannot read the outbox, will retry", zap.Stringer("chat", chat), zap.Error(err))
 		}
-		if !sleep(s.ctx, wait) {
+		if !s.rest(wait) {
 			return p, false
 		}
 	}
 }
 
-// send makes one try and records what became of it.
-func (s *senders) send(p store.Parcel) (done bool) {
+// rest waits for a parcel's time. It reports false when there is no use in that: we end, or so many wait that this one is better left on
+// disk until they are fewer.
+func (s *senders) rest(wait time.Duration) bool {
+	s.mu.Lock()
+	if s.resting >= mostResting {
+		s.left = true
+		s.quiet.Broadcast()
+		s.mu.Unlock()
+		return false
+	}
+	s.resting++
+	s.quiet.Broadcast()
+	s.mu.Unlock()
+	defer s.count(&s.resting, -1)
+	return sleep(s.ctx, wait)
+}
+
+// send makes one try and records what became of it. It reports whether the chat has more to send.
+func (s *senders) send(p store.Parcel) (more bool) {
 	ch, ok := s.g.o.Channels[p.Out.Chat.Channel]
 	if !ok {
-		s.settle(p, store.Failed, "", "the channel is not enabled any more", time.Time{})
-		return true
+		const reason = "the channel is not enabled any more"
+		s.g.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
+		return s.settle(p, store.Failed, "", reason, time.Time{})
 	}
 	p.Out.Key = key(p)
 	doubtful := strings.HasPrefix(p.Err, doubt)
@@ -186,8 +226,7 @@ func (s *senders) send(p store.Parcel) (done bool) {
 	state, notBefore := s.judge(ch, p, err)
 	defer s.g.tell(Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
 	if state == store.Sent {
-		s.settle(p, state, receipt.ID, "", time.Time{})
-		return true
+		return s.settle(p, state, receipt.ID, "", time.Time{})
 	}
 	reason := err.Error()
 	if doubtful && !strings.HasPrefix(reason, doubt) {
@@ -202,8 +241,7 @@ func (s *senders) send(p store.Parcel) (done bool) {
 	case p.Err != reason: // once an error, not once a try
 		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
 	}
-	s.settle(p, state, "", reason, notBefore)
-	return state != store.Pending
+	return s.settle(p, state, "", reason, notBefore)
 }
 
 // became says in the watchers' words what a send came to.
@@ -236,19 +274,18 @@ func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.S
 	return store.Pending, now.Add(min(pause, longestPause))
 }
 
-// settle records a send until the store takes it: to forget a send that happened would repeat it.
-func (s *senders) settle(p store.Parcel, state store.State, receipt, reason string, notBefore time.Time) {
+// settle records a send until the store takes it: to forget a send that happened would repeat it. It reports whether the chat has more.
+func (s *senders) settle(p store.Parcel, state store.State, receipt, reason string, notBefore time.Time) (more bool) {
 	ctx := context.WithoutCancel(s.ctx)
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		err := s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore)
-		if err == nil || errors.Is(err, store.ErrState) { // settled already
-			return
+	_ = persist(s.ctx, func() (err error) {
+		if more, err = s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore); errors.Is(err, store.ErrState) {
+			more, err = true, nil // settled already; better look
 		}
+		return err
+	}, func(err error) {
 		s.g.o.Log.Error("send not recorded, will retry", zap.Int64("id", p.ID), zap.Error(err))
-		if !sleep(s.ctx, wait) {
-			return
-		}
-	}
+	})
+	return more
 }
 
 func repeatable(ch channels.Channel) bool {
@@ -256,36 +293,37 @@ func repeatable(ch channels.Channel) bool {
 	return ok && r.Repeatable()
 }
 
-// resume serves the chats that an earlier run left something for, a few at a time.
+// resume serves the chats that an earlier run left something for, and those that there were too many of to wait for.
 func (s *senders) resume(ctx context.Context) error {
-	for after := ""; ; {
-		chats, err := s.g.o.Store.ChatsToSend(ctx, after, backlogAtOnce)
-		if err != nil && ctx.Err() == nil {
+	for {
+		if err := s.sweep(ctx); err != nil {
 			s.g.o.Log.Error("cannot read the outbox, will retry", zap.Error(err))
-			sleep(ctx, time.Second)
+		} else {
+			s.until(ctx, func() bool { return s.left })
 		}
+		if !sleep(ctx, sweepEvery) {
+			return nil
+		}
+		s.mu.Lock()
+		s.left = false
+		s.mu.Unlock()
+	}
+}
+
+// sweep serves all chats with something to send, a few at a time.
+func (s *senders) sweep(ctx context.Context) error {
+	for after := ""; ; {
+		chats, err := s.g.o.Store.ChatsToSend(ctx, after, sendingAtOnce)
 		if ctx.Err() != nil || err == nil && len(chats) == 0 {
 			return nil //nolint:nilerr // told to end
+		}
+		if err != nil {
+			return err
 		}
 		for _, chat := range chats {
 			s.serve(chat, nil)
 			after = chat.String()
-			s.limit(ctx, backlogAtOnce)
+			s.until(ctx, func() bool { return len(s.chats)-s.resting < sendingAtOnce })
 		}
-	}
-}
-
-// limit waits until fewer than n chats are being served.
-func (s *senders) limit(ctx context.Context, n int) {
-	stop := context.AfterFunc(ctx, func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.quiet.Broadcast()
-	})
-	defer stop()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for len(s.chats) >= n && ctx.Err() == nil {
-		s.quiet.Wait()
 	}
 }

@@ -39,10 +39,13 @@ type turn struct {
 	tracer *tracer
 	pid    atomic.Int64
 
+	// listening ends when nothing that the turn says is taken any more: we shut down, or the chat goes on without it.
+	listening context.Context
+	leave     context.CancelCauseFunc
+
 	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
 	place int
-	gone  bool // the chat goes on without this turn: nothing it says is taken any more
 }
 
 func (g *Gateway) newTurn(item store.Item) *turn {
@@ -51,6 +54,7 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 		log: g.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
 	}
 	t.ctx, t.cancel = context.WithCancelCause(g.killed)
+	t.listening, t.leave = context.WithCancelCause(g.killed)
 	if t.set.WhileRunning == "inject" {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
 	}
@@ -64,6 +68,7 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 // run works on the item and records how it ended. A turn that was told to stop and does not is left behind.
 func (t *turn) run() {
 	defer t.cancel(nil)
+	defer t.leave(nil)
 	if t.ch == nil {
 		t.finish(terminal.Outcome{Status: terminal.Failed}, fmt.Errorf("channel %s is not enabled any more", t.item.In.Chat.Channel))
 		return
@@ -98,10 +103,13 @@ func (t *turn) run() {
 
 // abandon lets the chat go on without a turn that was told to stop and does not.
 func (t *turn) abandon() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.gone = true
+	t.leave(errStopped)
 	t.log.Error("turn does not end, the chat goes on without it")
+	t.g.senders.background(func() {
+		if err := t.g.note(t.g.killed, t.item.In, "Stopped. It did not end by itself, so I went on without it."); err != nil {
+			t.log.Warn("chat not told", zap.Error(err))
+		}
+	})
 }
 
 // work runs the agent. A panic is this turn's failure and nobody else's.
@@ -111,6 +119,7 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	t.note(-1)
 	req := request(t.item.In, strconv.FormatInt(t.item.ID, 10))
 	req.Attempt = t.item.Attempt
 	req.OnLaunch, req.Env = t.launched, []string{runVariable + runName(t.item)}
@@ -130,23 +139,26 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 }
 
 func (t *turn) history() ([]terminal.HistoryEntry, error) {
-	entries, err := t.g.o.Store.History(t.ctx, t.item.In.Chat, t.set.PassHistory)
+	entries, err := t.g.o.Store.History(t.ctx, t.item.In.Chat, t.set.PassHistory, t.item.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
 	var out []terminal.HistoryEntry
 	for _, e := range entries {
-		if e.Item != t.item.ID {
-			out = append(out, terminal.HistoryEntry{Role: e.Role, Text: e.Text, Media: e.Media, Time: e.Time})
-		}
+		out = append(out, terminal.HistoryEntry{Role: e.Role, Text: e.Text, Media: e.Media, Time: e.Time})
 	}
 	return out, nil
 }
 
-// launched notes the agent's process, so that a later gateway can kill what this one leaves behind. The kernel kills only the agent
-// itself when we die, and not what it started.
+// launched notes the agent's process.
 func (t *turn) launched(pid int) {
 	t.pid.Store(int64(pid))
+	t.note(pid)
+}
+
+// note notes the agent's process, so that a later gateway can kill what this one leaves behind: the kernel kills only the agent itself when
+// we die, and not what it started. It is noted too when there is about to be one: a turn without any had not begun.
+func (t *turn) note(pid int) {
 	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: thisMoment()}); err != nil {
 		t.log.Warn("agent's process not noted", zap.Error(err))
 	}
@@ -159,10 +171,8 @@ func (t *turn) emit(f terminal.Frame) error {
 	defer t.mu.Unlock()
 	t.seen(f)
 	switch {
-	case t.gone:
-		return errStopped
-	case t.g.killed.Err() != nil:
-		return errShutdown
+	case t.listening.Err() != nil:
+		return context.Cause(t.listening)
 	case f.Kind == terminal.Progress && t.set.Progress == "off":
 		return nil
 	case f.Kind == terminal.Progress && t.bubble.show(f.Text):
@@ -181,16 +191,19 @@ func (t *turn) seen(f terminal.Frame) {
 // say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
 // words would be lost otherwise, and nobody could be told.
 func (t *turn) say(m channels.Message, place int) error {
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		err := t.g.say(context.WithoutCancel(t.ctx), t.ch, m, letter{item: &t.item, place: place})
-		if !errors.Is(err, errNotStored) {
-			return err
+	d := t.g.newDraft(t.ch, m, letter{item: &t.item, place: place})
+	var refused error // for good
+	err := persist(t.listening, func() error {
+		err := d.post(t.listening)
+		if err != nil && !errors.Is(err, errNotStored) {
+			refused, err = err, nil
 		}
-		t.log.Error("answer not stored, will retry", zap.Error(err))
-		if !sleep(t.g.killed, wait) {
-			return errShutdown
-		}
+		return err
+	}, func(err error) { t.log.Error("answer not stored, will retry", zap.Error(err)) })
+	if err != nil {
+		return err
 	}
+	return refused
 }
 
 // finish records the end. When we could not run the agent, the chat is told.
@@ -217,19 +230,16 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	}
 	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Trace: t.tracer.text(out.Stderr)}
 	defer t.g.tell(Event{What: Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: lasted})
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
+	_ = persist(t.g.killed, func() error { // else it stays running on disk, for the next start to find
 		next, err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o, read...)
 		if next {
 			t.g.poke()
 		}
-		if err == nil || errors.Is(err, store.ErrState) { // ended already
-			return
+		if errors.Is(err, store.ErrState) {
+			return nil // ended already
 		}
-		t.log.Error("end of turn not recorded, will retry", zap.Error(err))
-		if !sleep(t.g.killed, wait) {
-			return
-		}
-	}
+		return err
+	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
 }
 
 // typing shows that the agent is at work. Networks show it for some five seconds.

@@ -99,10 +99,7 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 		if err != nil {
 			return nil, err
 		}
-		if item.State != store.Running && item.State != store.Pending {
-			return nil, gateway.ErrNotNow
-		}
-		return accepted, g.Stop(r.Context(), item.In.Chat)
+		return accepted, g.Stop(r.Context(), item.ID)
 	})
 	handle("POST /api/turns/{id}/retry", func(r *http.Request) (any, error) {
 		item, err := c.item(r)

@@ -1,0 +1,304 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
+	r := newRig(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
+		case $text in one) touch up1; `+until("go")+`;; two) touch up2; `+until("go2")+`;; esac`)
+	r.settings.WhileRunning = "inject"
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitFile("up1")
+	r.net.Say("1", "u", "two")
+	r.net.Say("1", "u", "three")
+	r.net.Say("x", "u", "sync")
+	r.awaitText("x", "turn sync")
+	r.touch("go")
+	r.awaitFile("up2")
+	r.net.Say("1", "u", "four")
+	r.net.Say("x", "u", "again")
+	r.awaitText("x", "turn again")
+	r.touch("go2")
+	r.expect("1", "turn one", "turn two", "turn three", "turn four")
+}
+
+func TestATurnThatHadNotBegunRuns(t *testing.T) {
+	r := newRig(t, echo)
+	r.start()
+	r.net.Say("0", "u", "before")
+	r.awaitText("0", "you said before")
+	r.stop()
+	s, err := openStore(t, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
+	if _, _, err := s.Receive(t.Context(), store.Arrival{In: in, Claim: true}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	r.expect("1", "you said early")
+}
+
+func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
+	asks := func(r *rig, times int) {
+		r.t.Helper()
+		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
+		if !ok {
+			r.t.Fatalf("was shown %q", texts(calls))
+		}
+	}
+	begin := func(t *testing.T) *rig {
+		r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+		r.terminal.Interactive = true
+		r.settings.DrainTimeout = 0
+		r.start()
+		r.net.Say("1", "u", "work")
+		asks(r, 1)
+		return r
+	}
+	t.Run("after a crash, by the button", func(t *testing.T) {
+		r := begin(t)
+		r.stop()
+		r.start()
+		report := r.awaitText("1", "I was restarted")
+		r.net.Press("1", "u", report.Buttons[0])
+		asks(r, 2)
+		r.net.Say("1", "u", "1")
+		r.awaitText("1", `got`)
+	})
+	t.Run("after an answer, by /retry", func(t *testing.T) {
+		r := begin(t)
+		r.net.Say("1", "u", "1")
+		r.awaitText("1", "Yes")
+		r.awaitIdle("1")
+		r.net.Say("1", "u", "/retry")
+		asks(r, 2)
+		r.net.Say("1", "u", "2")
+		r.awaitText("1", `No`)
+	})
+}
+
+func TestPassHistoryCountsEarlierTurns(t *testing.T) {
+	r := newRig(t, `read -r line; echo "$line" > envelope; echo answer`)
+	r.settings.PassHistory = 1
+	r.start()
+	for i, text := range []string{"first", "second", "third"} {
+		r.net.Say("1", "u", text)
+		r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(answers(c)) == i+1 })
+		r.awaitIdle("1")
+	}
+	b, err := os.ReadFile(filepath.Join(r.dir, "envelope"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(b); !strings.Contains(got, `"text":"second"`) || strings.Contains(got, `"text":"first"`) || strings.Count(got, `"text":"third"`) != 1 {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
+	r := newRig(t, `read -r line; touch up; `+until("go")+`echo done`)
+	r.slots, r.settings.QueueLimit = 1, 2
+	r.start()
+	r.net.Say("a", "u", "x")
+	r.awaitFile("up")
+	for range 4 {
+		r.net.Say("b", "u", "x")
+	}
+	r.awaitText("b", "2 messages are waiting already")
+	r.touch("go")
+}
+
+func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.DrainTimeout = 0
+	s, err := openStore(t, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 101 {
+		to := channels.Chat{Channel: "net", ID: fmt.Sprintf("c%03d", i)}
+		if _, _, err := s.Enqueue(t.Context(), store.Letter{Parts: []channels.Outgoing{{Chat: to, Kind: channels.Answer, Text: "x"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	hang := make(chan struct{})
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Chat == "c100" {
+			return gatewaytest.Fault{}
+		}
+		return gatewaytest.Fault{Hang: hang}
+	}
+	r.start()
+	r.expect("c100", "x")
+	close(hang)
+}
+
+func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
+	r := newRig(t, "")
+	r.slots = 32
+	r.settings.Progress = "off"
+	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
+	})
+	r.terminal.Command = "true"
+	l := &countLoop{up: make(chan struct{})}
+	r.wrap = func(*gatewaytest.Channel) channels.Channel { return l }
+	r.start()
+	<-l.up
+	const chats = 2000
+	var work sync.WaitGroup
+	var next atomic.Int64
+	for range 64 {
+		work.Go(func() {
+			for n := next.Add(1); n <= chats; n = next.Add(1) {
+				for i, text := range []string{"hello", "/whoami"} { // whose answers meet
+					in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: fmt.Sprint(n)}, ID: fmt.Sprint(i), User: channels.User{ID: "u"}, Text: text}
+					if err := l.receive(t.Context(), in); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	work.Wait()
+	for deadline := time.Now().Add(patience); l.sent.Load() < 2*chats; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d were sent", l.sent.Load(), 2*chats)
+		}
+	}
+}
+
+// countLoop is a channel that only counts.
+type countLoop struct {
+	receive channels.Receive
+	up      chan struct{}
+	sent    atomic.Int64
+}
+
+func (l *countLoop) Run(ctx context.Context, receive channels.Receive) error {
+	l.receive = receive
+	close(l.up)
+	<-ctx.Done()
+	return nil
+}
+
+func (l *countLoop) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
+}
+
+func (l *countLoop) Send(context.Context, channels.Outgoing) (channels.Receipt, error) {
+	l.sent.Add(1)
+	return channels.Receipt{ID: "1"}, nil
+}
+
+// slowNetwork is a channel that takes a moment for everything.
+type slowNetwork struct {
+	*gatewaytest.Channel
+	sending atomic.Int32
+	began   chan struct{}
+	once    sync.Once
+}
+
+const slowness = 100 * time.Millisecond
+
+func (s *slowNetwork) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	s.sending.Add(1)
+	defer s.sending.Add(-1)
+	if s.began != nil {
+		s.once.Do(func() { close(s.began) })
+		time.Sleep(slowness)
+	}
+	return s.Channel.Send(context.WithoutCancel(ctx), o)
+}
+
+func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) error {
+	select {
+	case <-time.After(slowness):
+		return s.Channel.Remove(ctx, c, id)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func TestABubbleIsRemovedBeforeTheGatewayEnds(t *testing.T) {
+	r := newRig(t, `echo '{"type":"progress","text":"step"}'; `+until("go")+`echo done`)
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitText("1", "step")
+	r.cancel()
+	r.touch("go")
+	r.stop()
+	for _, c := range r.net.Sent("1") {
+		if c.Kind == "progress" {
+			t.Error("it stayed")
+		}
+	}
+}
+
+func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
+	r := newRig(t, echo)
+	s, err := openStore(t, r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"1", "2"} { // two turns that were cut off, and will be reported
+		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
+		if _, _, err := s.Receive(t.Context(), store.Arrival{In: in, Claim: true}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	slow := &slowNetwork{began: make(chan struct{})}
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	r.startHooked(func(h *hooked) {
+		h.finish = func() error { // the first was reported, the second is not looked at
+			<-slow.began
+			r.cancel()
+			return context.Canceled
+		}
+	})
+	r.stop()
+	if n := slow.sending.Load(); n > 0 {
+		t.Errorf("it ended with %d sends under way", n)
+	}
+}
+
+func TestAWaitForANetworkDoesNotHoldUpTheEnd(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.DrainTimeout = time.Hour
+	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }
+	r.start()
+	r.net.Say("1", "u", "hello")
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage("send failed, will retry").Len() == 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it was not refused")
+		}
+	}
+	r.stop() // which has less patience than an hour
+}

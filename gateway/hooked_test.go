@@ -1,0 +1,229 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+)
+
+// hooked is a store with which something happens between one step and the next.
+type hooked struct {
+	store.Store
+	receive      func(store.Arrival) error // before it
+	enqueue      func(l store.Letter) error
+	enqueued     func(l store.Letter, claimed bool) // after it
+	finish       func() error
+	claimed      func(store.Item)
+	openQuestion func()
+}
+
+func (h *hooked) Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	if h.receive != nil {
+		if err := h.receive(a); err != nil {
+			return store.Item{}, 0, err
+		}
+	}
+	return h.Store.Receive(ctx, a)
+}
+
+func (h *hooked) Enqueue(ctx context.Context, l store.Letter) (store.Parcel, bool, error) {
+	if h.enqueue != nil {
+		if err := h.enqueue(l); err != nil {
+			return store.Parcel{}, false, err
+		}
+	}
+	p, claimed, err := h.Store.Enqueue(ctx, l)
+	if h.enqueued != nil {
+		h.enqueued(l, claimed)
+	}
+	return p, claimed, err
+}
+
+func (h *hooked) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (bool, error) {
+	if h.finish != nil {
+		if err := h.finish(); err != nil {
+			return false, err
+		}
+	}
+	return h.Store.Finish(ctx, id, s, o, with...)
+}
+
+func (h *hooked) Claim(ctx context.Context) (store.Item, bool, error) {
+	item, ok, err := h.Store.Claim(ctx)
+	if ok && h.claimed != nil {
+		h.claimed(item)
+	}
+	return item, ok, err
+}
+
+func (h *hooked) OpenQuestion(ctx context.Context, c channels.Chat, now time.Time) (store.Question, bool, error) {
+	q, ok, err := h.Store.OpenQuestion(ctx, c, now)
+	if ok && h.openQuestion != nil {
+		h.openQuestion()
+	}
+	return q, ok, err
+}
+
+// startHooked is start with a changed store.
+func (r *rig) startHooked(change func(*hooked)) *rig {
+	r.t.Helper()
+	r.hook = func(s store.Store) store.Store {
+		h := &hooked{Store: s}
+		change(h)
+		return h
+	}
+	return r.start()
+}
+
+func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
+	r := newRig(t, `echo '{"type":"message","text":"m1"}'; `+until("go"))
+	stored, release := make(chan struct{}), make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.enqueued = func(l store.Letter, claimed bool) {
+			if claimed && l.Parts[0].Text == "m1" {
+				close(stored)
+				<-release
+			}
+		}
+	})
+	r.net.Say("1", "u", "work")
+	<-stored
+	r.net.Say("1", "u", "/whoami")
+	r.net.Say("2", "u", "/whoami") // when this is answered, the other is in the outbox
+	r.awaitText("2", "user id")
+	close(release)
+	r.expect("1", "m1", "user id: u\nchat: net:1")
+	r.touch("go")
+}
+
+func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
+	r := newRig(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
+	release := make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.finish = func() error { <-release; return nil }
+	})
+	r.net.Say("1", "u", "work")
+	r.awaitText("1", "run 1")
+	r.net.Say("1", "u", "/retry")
+	r.awaitText("1", "I am still working")
+	close(release)
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "/retry")
+	r.awaitText("1", "run 2")
+}
+
+func TestAPictureOutlivesAFullDisk(t *testing.T) {
+	r := newRig(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+until("copied")+`rm a.png; touch changed; `+until("go"))
+	var full atomic.Bool
+	full.Store(true)
+	r.startHooked(func(h *hooked) {
+		h.enqueue = func(l store.Letter) error {
+			if !full.CompareAndSwap(true, false) {
+				return nil
+			}
+			r.touch("copied")
+			r.awaitFile("changed")
+			return syscall.ENOSPC
+		}
+	})
+	r.net.Say("1", "u", "go")
+	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+	if !ok || calls[1].Files["a.png"] != "before" {
+		t.Errorf("sent %+v", calls)
+	}
+	r.touch("go")
+}
+
+func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
+	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
+	claimed, stopping := make(chan struct{}), make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.claimed = func(i store.Item) {
+			if i.In.Text == "second" {
+				close(claimed)
+				<-stopping
+			}
+		}
+	})
+	r.net.Say("1", "u", "first")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "second")
+	r.awaitText("1", "Queued")
+	r.touch("go")
+	<-claimed
+	r.net.Say("1", "u", "/stop")
+	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that /stop comes first, if it can
+	r.awaitText("1", "Stopped.")
+	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "Nothing is running") {
+		t.Errorf("was shown %s", got)
+	}
+}
+
+func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
+	r := newRig(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+until("go")+`echo end;; *) echo turn;; esac`)
+	r.terminal.Interactive = true
+	r.startHooked(func(h *hooked) {
+		h.openQuestion = func() {
+			r.touch("go")
+			r.awaitIdle("1")
+		}
+	})
+	r.net.Say("1", "u", "begin")
+	r.awaitText("1", "Anybody?")
+	r.net.Say("1", "u", "hello?")
+	r.expect("1", "Anybody?", "end", "turn")
+}
+
+func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
+	r := newRig(t, echo)
+	r.settings.RatePerMinute = 2
+	var fails atomic.Int32
+	fails.Store(3)
+	r.startHooked(func(h *hooked) {
+		h.receive = func(store.Arrival) error {
+			if fails.Add(-1) >= 0 {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+	})
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+}
+
+// slowPlan is a channel that takes its time to render.
+type slowPlan struct {
+	*gatewaytest.Channel
+	began, release chan struct{}
+}
+
+func (s *slowPlan) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if m.Text == "hang" {
+		close(s.began)
+		<-s.release
+	}
+	return s.Channel.Plan(m)
+}
+
+func TestStopFreesAChatWhoseAnswerIsStillBeingTaken(t *testing.T) {
+	r := newRig(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+until("never")+`;; esac`)
+	slow := &slowPlan{began: make(chan struct{}), release: make(chan struct{})}
+	r.abandonAfter = 100 * time.Millisecond
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { slow.Channel = c; return slow }
+	r.start()
+	r.net.Say("1", "u", "work")
+	<-slow.began
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "I went on without it")
+	r.net.Say("1", "u", "again")
+	r.awaitText("1", "free")
+	close(slow.release)
+}
