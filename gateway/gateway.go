@@ -108,7 +108,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		}
 	})
 	if err != nil {
-		return nil //nolint:nilerr // told to end before it began
+		return nil // told to end before it began
 	}
 	if ready != nil {
 		ready()

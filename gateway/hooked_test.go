@@ -125,7 +125,7 @@ func TestAPictureOutlivesAFullDisk(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	r.startHooked(func(h *hooked) {
-		h.enqueue = func(l store.Letter) error {
+		h.enqueue = func(store.Letter) error {
 			if !full.CompareAndSwap(true, false) {
 				return nil
 			}

@@ -135,7 +135,7 @@ func (g *Gateway) injectInto(ctx context.Context, t *turn, in channels.Incoming)
 	if err == nil && waiting == t.handed()+1 {
 		t.add(item)
 	}
-	return nil //nolint:nilerr // it is safe, and gets a turn of its own
+	return nil // it is safe, and gets a turn of its own
 }
 
 // parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
