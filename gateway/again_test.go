@@ -168,7 +168,7 @@ func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
 	r.wrap = func(*gatewaytest.Channel) channels.Channel { return l }
 	r.start()
 	<-l.up
-	const chats = 2000
+	const chats = 500
 	var work sync.WaitGroup
 	var next atomic.Int64
 	for range 64 {
@@ -191,11 +191,27 @@ func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
 	}
 }
 
-// countLoop is a channel that only counts.
+// countLoop is a channel without a network: it counts what it is to send, and says what if it has somebody to say it to.
 type countLoop struct {
 	receive channels.Receive
 	up      chan struct{}
 	sent    atomic.Int64
+	texts   chan string
+}
+
+// say is a message of a user.
+func (l *countLoop) say(t *testing.T, text string) {
+	t.Helper()
+	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: text, User: channels.User{ID: "u"}, Text: text}
+	if err := l.receive(context.Background(), in); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *countLoop) tell(text string) {
+	if l.texts != nil {
+		l.texts <- text
+	}
 }
 
 func (l *countLoop) Run(ctx context.Context, receive channels.Receive) error {
@@ -209,8 +225,19 @@ func (l *countLoop) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
 }
 
-func (l *countLoop) Send(context.Context, channels.Outgoing) (channels.Receipt, error) {
+func (l *countLoop) Edit(_ context.Context, _ string, o channels.Outgoing) error {
+	l.tell(o.Text)
+	return nil
+}
+
+func (l *countLoop) Remove(context.Context, channels.Chat, string) error {
+	l.tell("removed")
+	return nil
+}
+
+func (l *countLoop) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	l.sent.Add(1)
+	l.tell(o.Text)
 	return channels.Receipt{ID: "1"}, nil
 }
 

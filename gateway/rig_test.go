@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -40,6 +41,7 @@ type rig struct {
 
 	abandonAfter time.Duration
 	watch        func(gateway.Event)
+	also         map[string]channels.Channel // beside net
 	hook         func(store.Store) store.Store // nil: the store as it is
 	logs         *observer.ObservedLogs
 
@@ -85,8 +87,10 @@ func (r *rig) start() *rig {
 	if r.wrap != nil {
 		ch = r.wrap(inner)
 	}
+	all := map[string]channels.Channel{"net": ch}
+	maps.Copy(all, r.also)
 	r.gw = gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": ch}, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, Watch: r.watch,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, Watch: r.watch,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

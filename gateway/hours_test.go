@@ -1,0 +1,174 @@
+package gateway_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+)
+
+// asleep runs a gateway in a bubble in which hours pass at once when everybody waits: without processes and networks, but with a real store.
+func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f func(l *countLoop)) {
+	t.Helper()
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		cfg := config.Default().Terminal
+		cfg.Command, cfg.Timeout = "true", config.MaxTimeout
+		runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := &countLoop{up: make(chan struct{}), texts: make(chan string, 100)}
+		g := gateway.New(gateway.Options{
+			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(),
+			Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- g.Run(ctx, nil) }()
+		<-l.up
+		f(l)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+		if err := opened.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func asItIs(s store.Store) store.Store { return s }
+
+func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
+	ask := func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		_, err := tn.Ask(ctx, terminal.Question{ID: "q", Text: "Anybody?"})
+		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "answer: " + err.Error()})
+	}
+	asleep(t, ask, asItIs, func(l *countLoop) {
+		began := time.Now()
+		l.say(t, "hello")
+		if got := <-l.texts; got != "Anybody?" {
+			t.Errorf("was shown %q", got)
+		}
+		if got := <-l.texts; got != "answer: timeout" {
+			t.Errorf("was shown %q", got)
+		}
+		if took := time.Since(began); took < time.Hour || took > time.Hour+time.Minute {
+			t.Errorf("it took %s", took)
+		}
+	})
+}
+
+func TestALongTurnShowsHowLongItTakes(t *testing.T) {
+	work := func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		err := tn.Emit(terminal.Frame{Kind: terminal.Progress, Text: "thinking"})
+		time.Sleep(70 * time.Second)
+		return terminal.Outcome{Status: terminal.Done}, err
+	}
+	asleep(t, work, asItIs, func(l *countLoop) {
+		l.say(t, "hello")
+		for _, want := range []string{"⏳ thinking", "⏳ thinking (15s)", "⏳ thinking (30s)", "⏳ thinking (45s)", "⏳ thinking (1m0s)", "removed"} {
+			if got := <-l.texts; got != want {
+				t.Errorf("was shown %q, want %q", got, want)
+			}
+		}
+	})
+}
+
+// pruned is a store that counts how often it is pruned.
+type pruned struct {
+	store.Store
+	n *atomic.Int32
+}
+
+func (p pruned) Prune(ctx context.Context, keep store.Retention) error {
+	p.n.Add(1)
+	return p.Store.Prune(ctx, keep)
+}
+
+func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
+	var n atomic.Int32
+	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) { return terminal.Outcome{Status: terminal.Done}, nil }
+	asleep(t, idle, func(s store.Store) store.Store { return pruned{s, &n} }, func(l *countLoop) {
+		l.say(t, "hello")
+		time.Sleep(3*time.Hour + time.Minute)
+	})
+	if n.Load() != 3 {
+		t.Errorf("pruned %d times in three hours", n.Load())
+	}
+}
+
+func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
+	r := newRig(t, echo)
+	bad := &shaky{Channel: &gatewaytest.Channel{Name: "bad"}}
+	bad.fails.Store(1 << 30)
+	r.also = map[string]channels.Channel{"bad": bad}
+	r.start()
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+	unwell := func(h gateway.Health) bool {
+		return !h.OK && !h.Channels["bad"].OK && h.Channels["bad"].Error != "" && h.Channels["net"].OK
+	}
+	again := func() bool { return r.logs.FilterMessage("channel failed, will retry").Len() >= 2 }
+	for deadline := time.Now().Add(patience); !again() || !unwell(r.gw.Health(t.Context())); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("tried again: %v; health is %+v", again(), r.gw.Health(t.Context()))
+		}
+	}
+	r.net.Say("1", "u", "again")
+	r.expect("1", "you said hello", "you said again")
+}
+
+func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
+	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
+	r.terminal.Interactive = true
+	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	r.start()
+	r.net.Say("1", "7", "hello")
+	question := r.awaitText("1", "Go on?")
+	r.net.Press("1", "8", question.Buttons[0])
+	r.net.Say("1", "8", "1")
+	r.awaitText("1", "nanobot pair")
+	r.net.Press("1", "7", question.Buttons[1])
+	r.awaitText("1", "No")
+	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "Yes\"") {
+		t.Errorf("a stranger answered: %s", got)
+	}
+}
+
+func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
+	r := newRig(t, `touch up; `+until("go")+`exit 3`)
+	r.start()
+	r.net.Say("1", "u", "the first")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "the second")
+	r.net.Say("1", "u", "/status")
+	if got := r.awaitText("1", "Waiting: ").Text; !strings.Contains(got, "Running for ") || !strings.Contains(got, "the first") || !strings.Contains(got, "Waiting: 1") {
+		t.Errorf("while it runs: %s", got)
+	}
+	r.touch("go")
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "/status")
+	if got := r.awaitText("1", "Last turns:").Text; !strings.Contains(got, "failed (exit code 3)") || !strings.Contains(got, "the first") {
+		t.Errorf("afterwards: %s", got)
+	}
+}
