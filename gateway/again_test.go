@@ -88,12 +88,12 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 	t.Run("after an answer, by /retry", func(t *testing.T) {
 		r := begin(t)
 		r.net.Say("1", "u", "1")
-		r.awaitText("1", "Yes")
+		r.awaitText("1", `:"Yes"`)
 		r.awaitIdle("1")
 		r.net.Say("1", "u", "/retry")
 		asks(r, 2)
 		r.net.Say("1", "u", "2")
-		r.awaitText("1", `No`)
+		r.awaitText("1", `:"No"`)
 	})
 }
 
