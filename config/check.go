@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"net"
 	"net/url"
 	"reflect"
 	"regexp"
@@ -14,7 +13,7 @@ import (
 
 // combinations finds what has the right shape and still cannot work.
 func combinations(c *Config) []fault {
-	return slices.Concat(checkTerminal(c), checkChannels(c), checkHTTP(c), checkProviders(c), checkSecrets(c))
+	return slices.Concat(checkTerminal(c), checkChannels(c), checkWebhook(c.Channels.Telegram), checkHTTP(c), checkProviders(c), checkSecrets(c))
 }
 
 // key splits a dotted key of ours.
@@ -115,31 +114,6 @@ func checkID(id string) (hint string, ok bool) {
 		return "that is a group's id; list the people", false
 	}
 	return "user names are not identities", false
-}
-
-func checkHTTP(c *Config) []fault {
-	listen := key("http.listen")
-	if c.HTTP.Listen != "" {
-		_, port, err := net.SplitHostPort(c.HTTP.Listen)
-		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
-			return []fault{{path: listen, want: `must be an address such as "127.0.0.1:8080"`}}
-		}
-		return nil
-	}
-	var all []fault
-	if c.Channels.Telegram.Enabled && c.Channels.Telegram.Mode == "webhook" {
-		all = append(all, fault{
-			path: listen, because: key("channels.telegram.mode"),
-			want: `must be set, because channels.telegram.mode is "webhook"`,
-		})
-	}
-	if c.Channels.Web.Enabled {
-		all = append(all, fault{
-			path: listen, because: key("channels.web.enabled"),
-			want: "must be set, because channels.web.enabled is true",
-		})
-	}
-	return all
 }
 
 const notURL = `must be a URL that begins with "https://" or "http://"`

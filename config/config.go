@@ -76,7 +76,12 @@ type Telegram struct {
 	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
 	APIBase   string   `json:"apiBase" jsonschema_description:"Where the Bot API lives."`
 	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups."`
-	Mode      string   `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs http.listen."`
+	// MaxDownload is in bytes.
+	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"The most bytes that a file may have which is sent to the bot. 0: what the server hands out, 20 MB on Telegram's own."`
+	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs webhookUrl and http.listen."`
+	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
+	WebhookURL    string `json:"webhookUrl" jsonschema_description:"Where Telegram reaches this program from the internet, such as https://bot.example.com/telegram; for mode webhook."`
+	WebhookSecret Secret `json:"webhookSecret" jsonschema_description:"What Telegram says to prove itself to the webhook: letters, digits, _ and -. Default: made of the token. Also file:/path, env:NAME or cred:NAME."`
 }
 
 // Discord configures the Discord channel.
@@ -84,18 +89,22 @@ type Discord struct {
 	Enabled   bool     `json:"enabled" jsonschema_description:"Run this channel."`
 	Token     Secret   `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
 	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
-	APIBase   string   `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own."`
+	APIBase   string   `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own; it says where the gateway is."`
 	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in servers."`
+	Thread    bool     `json:"thread" jsonschema_description:"Open a thread for each conversation that begins in a channel of a server."`
 }
 
 // Web configures the chat page.
 type Web struct {
-	Enabled bool `json:"enabled" jsonschema_description:"Run this channel; it needs http.listen."`
+	Enabled   bool `json:"enabled" jsonschema_description:"Run this channel; it needs http.listen."`
+	MaxUpload int  `json:"maxUpload" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many MiB the files of one message may have."`
 }
 
 // HTTP configures the one HTTP server.
 type HTTP struct {
-	Listen string `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
+	Listen string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
+	Hosts  []string `json:"hosts" jsonschema_description:"Names by which browsers may ask for the page, beside localhost, such as bot.example.com."`
+	Token  Secret   `json:"token" jsonschema_description:"What scripts prove themselves with to the API, as an operator. Needed for the page on an address that others can reach. Also file:/path, env:NAME or cred:NAME."`
 }
 
 // Gateway configures queues, delivery and state.
@@ -127,7 +136,9 @@ func Default() Config {
 		Channels: Channels{
 			Telegram: Telegram{AllowFrom: []string{}, APIBase: "https://api.telegram.org", Groups: "mention", Mode: "poll"},
 			Discord:  Discord{AllowFrom: []string{}, Groups: "mention"},
+			Web:      Web{MaxUpload: 50},
 		},
+		HTTP: HTTP{Hosts: []string{}},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30,

@@ -103,7 +103,7 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"snake case":          {`{}`, []string{"NANOBOT_TERMINAL__PASS_MEDIA=x"}, `NANOBOT_TERMINAL__PASS_MEDIA: unknown setting (did you mean NANOBOT_TERMINAL__PASSMEDIA?)`},
 		"one underscore":      {`{}`, []string{"NANOBOT_CHANNELS_TELEGRAM_TOKEN=x"}, `NANOBOT_CHANNELS_TELEGRAM_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
 		"section left out":    {`{}`, []string{"NANOBOT_TELEGRAM_TOKEN=x"}, `NANOBOT_TELEGRAM_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN?)`},
-		"ambiguous":           {`{}`, []string{"NANOBOT_TOKEN=x"}, `NANOBOT_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN or NANOBOT_CHANNELS__DISCORD__TOKEN?)`},
+		"ambiguous":           {`{}`, []string{"NANOBOT_TOKEN=x"}, `NANOBOT_TOKEN: unknown setting (did you mean NANOBOT_CHANNELS__TELEGRAM__TOKEN or NANOBOT_CHANNELS__DISCORD__TOKEN or NANOBOT_HTTP__TOKEN?)`},
 		"too deep":            {`{}`, []string{"NANOBOT_LOG__LEVEL__X=x"}, `NANOBOT_LOG__LEVEL__X: unknown setting (did you mean NANOBOT_LOG__LEVEL?)`},
 		"nothing like it":     {`{}`, []string{"NANOBOT_XYZZY=x"}, `NANOBOT_XYZZY: unknown setting`},
 		"no name at all":      {`{}`, []string{"NANOBOT_=x"}, `NANOBOT_: unknown setting`},

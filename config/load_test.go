@@ -42,8 +42,8 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"passHistory":0},` +
 		`"channels":{"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
-		`"groups":"mention","mode":"poll"},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
-		`"groups":"mention"},"web":{"enabled":false}},"http":{"listen":""},` +
+		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
+		`"groups":"mention","thread":false},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"}}`
@@ -107,13 +107,14 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Telegram: config.Telegram{
 				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
 				APIBase: "https://api.telegram.org", Groups: "all", Mode: "webhook",
+				MaxDownload: 5000000, WebhookURL: "https://bot.example.com:8443/telegram", WebhookSecret: "A-z_0",
 			},
 			Discord: config.Discord{
-				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off",
+				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off", Thread: true,
 			},
-			Web: config.Web{Enabled: true},
+			Web: config.Web{Enabled: true, MaxUpload: 7},
 		},
-		HTTP: config.HTTP{Listen: "[::1]:8080"},
+		HTTP: config.HTTP{Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Token: "cred:http"},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
 			RatePerMinute: 6, StateDir: filepath.Join(folder, "state"),

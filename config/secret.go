@@ -65,15 +65,17 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// ChannelSecrets returns the secrets of all channels that are set, so that they can be kept from agents
+// OwnSecrets returns the secrets of the channels and of the HTTP server that are set, so that they can be kept from agents
 // and scrubbed from output.
-func (c *Config) ChannelSecrets() []Secret {
+func (c *Config) OwnSecrets() []Secret {
 	var all []Secret
-	secrets(reflect.ValueOf(&c.Channels).Elem(), nil, func(_ []string, v reflect.Value) {
-		if s := v.Interface().(Secret); s != "" {
-			all = append(all, s)
-		}
-	})
+	for _, section := range []any{&c.Channels, &c.HTTP} {
+		secrets(reflect.ValueOf(section).Elem(), nil, func(_ []string, v reflect.Value) {
+			if s := v.Interface().(Secret); s != "" {
+				all = append(all, s)
+			}
+		})
+	}
 	return all
 }
 

@@ -104,14 +104,14 @@ func TestOnlyAnEnvReferenceNamesAVariable(t *testing.T) {
 	}
 }
 
-func TestChannelSecretsAreThoseThatAreSet(t *testing.T) {
+func TestOwnSecretsAreThoseThatAreSet(t *testing.T) {
 	c := config.Default()
-	if got := c.ChannelSecrets(); len(got) != 0 {
+	if got := c.OwnSecrets(); len(got) != 0 {
 		t.Errorf("%d by default", len(got))
 	}
 	c.Terminal.Providers["a"] = config.Provider{APIKeys: []config.Secret{"provider"}}
-	c.Channels.Telegram.Token, c.Channels.Discord.Token = "one", "env:TWO"
-	if got := c.ChannelSecrets(); !reflect.DeepEqual(got, []config.Secret{"one", "env:TWO"}) {
+	c.Channels.Telegram.Token, c.Channels.Discord.Token, c.HTTP.Token = "one", "env:TWO", "three"
+	if got := c.OwnSecrets(); !reflect.DeepEqual(got, []config.Secret{"one", "env:TWO", "three"}) {
 		t.Errorf("%#q", got)
 	}
 }

@@ -24,6 +24,12 @@ func (c *Config) Warnings() []string {
 	}
 	all = append(all, warnAccess("telegram", c.Channels.Telegram.Enabled, c.Channels.Telegram.AllowFrom)...)
 	all = append(all, warnAccess("discord", c.Channels.Discord.Enabled, c.Channels.Discord.AllowFrom)...)
+	if t := c.Channels.Telegram; t.Enabled && t.WebhookURL != "" && t.Mode != "webhook" {
+		all = append(all, `channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`)
+	}
+	if c.HTTP.Listen != "" && !c.HTTP.Local() && c.Channels.Web.Enabled {
+		all = append(all, "http.listen can be reached by others: put TLS in front of it, or what is said in the chat can be read on the way")
+	}
 	if c.literals {
 		if info, err := os.Stat(c.file); err == nil && info.Mode().Perm()&0o004 != 0 {
 			all = append(all, fmt.Sprintf("%s holds secrets and everybody on this machine can read it: chmod o-r %[1]s", c.file))

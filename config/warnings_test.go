@@ -22,6 +22,13 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		},
 		`{` + quiet + `,"channels":{"telegram":{"allowFrom":["*"]},"discord":{"allowFrom":[]}}}`:     nil,
 		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"]}}}`: nil,
+		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"],"webhookUrl":"https://x.example"}}}`: {
+			`channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`,
+		},
+		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`: nil,
+		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {
+			"http.listen can be reached by others: put TLS in front of it, or what is said in the chat can be read on the way",
+		},
 	} {
 		if got := load(t, text).Warnings(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)

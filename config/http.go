@@ -1,0 +1,67 @@
+package config
+
+import (
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+)
+
+// leastToken is how many characters a token must have that anybody may try to guess.
+const leastToken = 16
+
+// hostName is a name without scheme, port and path.
+var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+
+func checkHTTP(c *Config) []fault {
+	all := checkListen(c)
+	for i, host := range c.HTTP.Hosts {
+		if _, err := netip.ParseAddr(host); err != nil && !hostName.MatchString(host) {
+			all = append(all, fault{
+				path: join(key("http.hosts"), strconv.Itoa(i)), want: `must be a name such as "bot.example.com", without https:// and port`, hide: looksSecret(host),
+			})
+		}
+	}
+	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < leastToken {
+		all = append(all, fault{path: key("http.token"), want: "must have at least 16 characters, or others could guess it"})
+	}
+	return all
+}
+
+func checkListen(c *Config) []fault {
+	listen := key("http.listen")
+	if c.HTTP.Listen != "" {
+		_, port, err := net.SplitHostPort(c.HTTP.Listen)
+		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+			return []fault{{path: listen, want: `must be an address such as "127.0.0.1:8080"`}}
+		}
+		if c.Channels.Web.Enabled && !c.HTTP.Local() && c.HTTP.Token == "" {
+			return []fault{{path: key("http.token"), because: listen, want: "must be set, because others can reach http.listen and channels.web.enabled is true"}}
+		}
+		return nil
+	}
+	var all []fault
+	if c.Channels.Telegram.Enabled && c.Channels.Telegram.Mode == "webhook" {
+		all = append(all, fault{
+			path: listen, because: key("channels.telegram.mode"),
+			want: `must be set, because channels.telegram.mode is "webhook"`,
+		})
+	}
+	if c.Channels.Web.Enabled {
+		all = append(all, fault{
+			path: listen, because: key("channels.web.enabled"),
+			want: "must be set, because channels.web.enabled is true",
+		})
+	}
+	return all
+}
+
+// Local reports whether only this machine can reach the server.
+func (h HTTP) Local() bool {
+	host, _, err := net.SplitHostPort(h.Listen)
+	if err != nil {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
+}
