@@ -1,8 +1,11 @@
 package telegramtest_test
 
 import (
+	"context"
 	"io"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -126,13 +129,52 @@ func TestFloodControlAnswersWithTheTimeToWait(t *testing.T) {
 	refused(t, call(t, s, "sendMessage", params{"chat_id": 43, "text": "hello"}), 429, "retry after 1")
 }
 
-func TestTheWaitIsLongEnough(t *testing.T) {
+func TestTheWaitIsAsLongAsItSays(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})
-	s.SetFlood(telegramtest.Flood{Every: 50 * time.Millisecond, Burst: 1})
+	began := time.Now()
+	var passed atomic.Int64
+	s.SetClock(func() time.Time { return began.Add(time.Duration(passed.Load())) })
+	s.SetFlood(telegramtest.Flood{Every: 3 * time.Second, Burst: 1})
 	must(t, s, "sendMessage", hello)
-	r := call(t, s, "sendMessage", hello)
-	refused(t, r, 429, "retry after 1")
-	time.Sleep(50 * time.Millisecond) // the bucket runs on the real clock
+	refused(t, call(t, s, "sendMessage", hello), 429, "retry after 3")
+	passed.Store(int64(3*time.Second - 1))
+	refused(t, call(t, s, "sendMessage", hello), 429, "retry after 1")
+	passed.Store(int64(3 * time.Second))
 	must(t, s, "sendMessage", hello)
+}
+
+func TestWhatADeadBotAskedForIsOverWhenItsConnectionsAreGone(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	s.FailNext("sendMessage", telegramtest.Fault{Linger: time.Hour})
+	ctx, die := context.WithCancel(t.Context())
+	bot := client(t)
+	asked := async(func() error {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+"/bot"+s.Token+"/sendMessage", strings.NewReader(`{"chat_id":42,"text":"hello"}`))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := bot.Do(req)
+		if err == nil {
+			err = resp.Body.Close()
+		}
+		return err
+	})
+	s.Wait(t, person, 1)
+	if s.AwaitDisconnected(time.Millisecond) {
+		t.Error("the bot is connected and counts as gone")
+	}
+	die()
+	if err := <-asked; err == nil {
+		t.Error("the call was answered")
+	}
+	bot.CloseIdleConnections()
+	if !s.AwaitDisconnected(telegramtest.Patience) {
+		t.Error("the bot is gone and counts as connected")
+	}
+	if calls := s.Calls("sendMessage"); len(calls) != 1 || !calls[0].Done {
+		t.Errorf("calls %+v", calls)
+	}
 }

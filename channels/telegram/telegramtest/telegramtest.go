@@ -46,6 +46,7 @@ type Server struct {
 	menus   map[string][]Command
 	nextID  int // of messages in private chats and basic groups, which share one sequence
 
+	open       int // connections
 	calls      []*Call
 	violations []string
 	fault      func(Call) Fault
@@ -58,7 +59,8 @@ type settings struct {
 	privacy bool
 	local   string
 	limits  Limits
-	retry   time.Duration // of the webhook
+	retry   time.Duration    // of the webhook
+	clock   func() time.Time // of flood control
 	// anyPhoto takes what is no picture as a photo.
 	anyPhoto bool
 }
@@ -94,7 +96,7 @@ func New(t testing.TB) *Server {
 func Start() *Server {
 	s := &Server{
 		Token: DefaultToken, Bot: User{ID: DefaultBotID, IsBot: true, FirstName: "Nano", Username: DefaultUsername},
-		set:     settings{limits: DefaultLimits, retry: 50 * time.Millisecond},
+		set:     settings{limits: DefaultLimits, retry: 50 * time.Millisecond, clock: time.Now},
 		chats:   map[int64]*chat{},
 		users:   map[int64]User{},
 		files:   map[string]*file{},
@@ -106,7 +108,9 @@ func Start() *Server {
 		closed:  make(chan struct{}),
 	}
 	s.more = sync.NewCond(&s.mu)
-	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	s.server.Config.ConnState = s.connected
+	s.server.Start()
 	s.URL = s.server.URL
 	return s
 }

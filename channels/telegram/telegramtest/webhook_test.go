@@ -1,0 +1,123 @@
+package telegramtest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// hooked is a bot whose webhook holds every delivery until it is told what to answer.
+func hooked(t *testing.T, s *telegramtest.Server, connections int) <-chan delivery {
+	t.Helper()
+	offered := make(chan delivery)
+	ended := make(chan struct{})
+	bot := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var u update
+		if err := json.NewDecoder(r.Body).Decode(&u); err != nil {
+			t.Error(err)
+		}
+		one := delivery{text: u.Message.Text, answer: make(chan int)}
+		select {
+		case offered <- one:
+		case <-ended:
+			return
+		}
+		w.WriteHeader(<-one.answer)
+	}))
+	t.Cleanup(func() { close(ended); bot.Close() })
+	t.Cleanup(s.Close)
+	must(t, s, "setWebhook", params{"url": bot.URL, "max_connections": connections})
+	return offered
+}
+
+type delivery struct {
+	text   string
+	answer chan int
+}
+
+func TestAWebhookGetsChatsSideBySideAndEachInOrder(t *testing.T) {
+	s := telegramtest.New(t)
+	for _, text := range []string{"one", "two"} {
+		s.Say(person, text)
+		s.Say(person+1, text)
+	}
+	offered := hooked(t, s, 40)
+	first, second := <-offered, <-offered
+	if first.text != "one" || second.text != "one" {
+		t.Fatalf("offered are %s and %s", first.text, second.text)
+	}
+	first.answer <- http.StatusInternalServerError // comes again, before what follows it
+	again := <-offered
+	if again.text != "one" {
+		t.Fatalf("after an error %s is offered", again.text)
+	}
+	again.answer <- http.StatusOK
+	next := <-offered
+	if next.text != "two" || s.Pending() != 3 {
+		t.Fatalf("offered is %s, and %d wait", next.text, s.Pending())
+	}
+	next.answer <- http.StatusOK
+	second.answer <- http.StatusOK
+	(<-offered).answer <- http.StatusOK
+	if !s.AwaitPending(0, telegramtest.Patience) {
+		t.Errorf("%d are left", s.Pending())
+	}
+	var statuses []int
+	for _, d := range s.Deliveries() {
+		statuses = append(statuses, d.Status)
+	}
+	slices.Sort(statuses)
+	if fmt.Sprint(statuses) != "[200 200 200 200 500]" {
+		t.Errorf("the answers were %v", statuses)
+	}
+}
+
+func TestAWebhookIsNotOfferedMoreAtOnceThanItWants(t *testing.T) {
+	s := telegramtest.New(t)
+	var mu sync.Mutex
+	now, most := 0, 0
+	all := make(chan struct{}, 20)
+	bot := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		all <- struct{}{}
+		mu.Lock()
+		now--
+		mu.Unlock()
+	}))
+	t.Cleanup(bot.Close)
+	t.Cleanup(s.Close)
+	for i := range 20 {
+		s.Say(person+int64(i), "hello")
+	}
+	must(t, s, "setWebhook", params{"url": bot.URL, "max_connections": 3})
+	if !s.AwaitPending(0, telegramtest.Patience) || len(all) != 20 {
+		t.Errorf("%d are left", s.Pending())
+	}
+	if most > 3 {
+		t.Errorf("%d were offered at once", most)
+	}
+}
+
+func TestWebhooksAreCheckedAsTheRealOneDoes(t *testing.T) {
+	for url, want := range map[string]string{
+		"http://example.com/":       "HTTPS",
+		"https://example.com:8080/": "ports",
+		"nonsense":                  "invalid",
+	} {
+		s := telegramtest.New(t)
+		refused(t, call(t, s, "setWebhook", params{"url": url}), 400, want)
+		if v := s.TakeViolations(); len(v) != 1 || !strings.Contains(v[0], want) {
+			t.Errorf("%s: violations %q", url, v)
+		}
+	}
+}
