@@ -9,15 +9,16 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"nanobot/channels"
 )
 
 const (
-	// maxDownload is what Telegram lets bots download.
+	// maxDownload is what Telegram lets bots download; a Bot API server on this machine hands out more.
 	maxDownload = 20 << 20
 	// downloadTimeout bounds a download with all its tries.
 	downloadTimeout = 2 * time.Minute
@@ -26,10 +27,32 @@ const (
 	maxName = 200
 )
 
-var errTooBig = errors.New("too big")
+// tooBig is a file that is bigger than it may be.
+type tooBig struct{ most int64 }
+
+func (e *tooBig) Error() string { return fmt.Sprintf("more than %d bytes", e.most) }
+
+// rule says it to the sender.
+func (e *tooBig) rule() string {
+	if e.most == maxDownload {
+		return "bots may download up to 20 MB"
+	}
+	return "files may have up to " + channels.HumanSize(e.most)
+}
+
+// within returns an error for what is bigger than the operator allows.
+func (c *Channel) within(size int64) error {
+	if most := c.o.MaxDownload; most > 0 && size > most {
+		return &tooBig{most}
+	}
+	return nil
+}
 
 // download puts a file of a message on disk and returns its path.
-func (c *Channel) download(ctx context.Context, chatID string, message int, f *file) (string, error) {
+func (c *Channel) download(ctx context.Context, chatID, message string, f *file) (string, error) {
+	if err := c.within(f.Size); err != nil {
+		return "", err
+	}
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
 	defer cancel()
 	select {
@@ -41,7 +64,8 @@ func (c *Channel) download(ctx context.Context, chatID string, message int, f *f
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
 		path, err := c.downloadOnce(ctx, chatID, message, f)
 		var no *refusal
-		final := errors.Is(err, errTooBig) || errors.As(err, &no) && no.final()
+		var big *tooBig
+		final := errors.As(err, &big) || errors.As(err, &no) && no.final()
 		if err == nil || final || try == downloadTries {
 			return path, err
 		}
@@ -54,7 +78,7 @@ func (c *Channel) download(ctx context.Context, chatID string, message int, f *f
 	}
 }
 
-func (c *Channel) downloadOnce(ctx context.Context, chatID string, message int, f *file) (string, error) {
+func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *file) (string, error) {
 	var stored struct {
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`
@@ -62,17 +86,16 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID string, message int, 
 	err := c.api.call(ctx, "getFile", map[string]any{"file_id": f.ID}, &stored)
 	var no *refusal
 	if errors.As(err, &no) && no.says("too big") {
-		return "", errTooBig
+		return "", &tooBig{maxDownload}
+	}
+	if err == nil {
+		err = c.within(stored.Size)
 	}
 	if err != nil {
 		return "", err
 	}
 	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
-		info, err := os.Stat(stored.Path)
-		if err == nil && !info.Mode().IsRegular() {
-			err = errors.New("not a regular file")
-		}
-		return filepath.Clean(stored.Path), err
+		return c.inPlace(stored.Path)
 	}
 	folder, err := c.o.Folder(chatID)
 	if err != nil {
@@ -84,12 +107,24 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID string, message int, 
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", err
 	}
-	name := strconv.Itoa(message) + "-" + safeName(f.called(stored.Path), f.kind)
+	name := strings.ReplaceAll(message, "/", "_") + "-" + safeName(f.called(stored.Path), f.kind)
 	path := filepath.Join(folder, name)
 	if size, err := sizeOf(path); err == nil && size > 0 && size == stored.Size {
 		return path, nil // downloaded before we died, or before it was quoted
 	}
 	return c.transfer(ctx, stored.Path, folder, name)
+}
+
+// inPlace takes a file that is on this disk already.
+func (c *Channel) inPlace(path string) (string, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return "", err
+	case !info.Mode().IsRegular():
+		return "", fmt.Errorf("%s is not a regular file", path)
+	}
+	return filepath.Clean(path), c.within(info.Size())
 }
 
 // transfer streams a file into a folder. It appears under its name when it is complete.
@@ -100,7 +135,11 @@ func (c *Channel) transfer(ctx context.Context, stored, folder, name string) (st
 	}
 	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
 	defer part.Close()
-	if err := c.api.get(ctx, stored, part); err != nil {
+	most := int64(maxDownload)
+	if c.o.MaxDownload > 0 {
+		most = min(most, c.o.MaxDownload)
+	}
+	if err := c.api.get(ctx, stored, part, most); err != nil {
 		return "", err
 	}
 	if err := errors.Join(part.Sync(), part.Close()); err != nil {
@@ -134,8 +173,8 @@ func (c *Channel) publish(part, folder, name string) (string, error) {
 	}
 }
 
-// get streams a stored file.
-func (a *api) get(ctx context.Context, stored string, to io.Writer) error {
+// get streams a stored file, unless it is bigger than it may be.
+func (a *api) get(ctx context.Context, stored string, to io.Writer, most int64) error {
 	const method = "download"
 	segments := strings.Split(stored, "/")
 	for i, s := range segments {
@@ -153,12 +192,12 @@ func (a *api) get(ctx context.Context, stored string, to io.Writer) error {
 	if resp.StatusCode != http.StatusOK {
 		return &refusal{Method: method, Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
 	}
-	n, err := io.Copy(to, io.LimitReader(resp.Body, maxDownload+1))
+	n, err := io.Copy(to, io.LimitReader(resp.Body, most+1))
 	if err != nil {
 		return a.silent(method, err, true)
 	}
-	if n > maxDownload {
-		return errTooBig
+	if n > most {
+		return &tooBig{most}
 	}
 	return nil
 }

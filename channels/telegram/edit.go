@@ -3,8 +3,6 @@ package telegram
 import (
 	"context"
 	"errors"
-	"fmt"
-	"strconv"
 
 	"github.com/go-telegram/bot/models"
 
@@ -13,11 +11,7 @@ import (
 
 // Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of o is shown.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	message, err := strconv.Atoi(id)
-	if err != nil {
-		return &channels.SendError{Err: fmt.Errorf("%q is no message of Telegram's", id), Permanent: true}
-	}
-	p, err := newPost(o)
+	p, message, err := about(o, id)
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
@@ -36,11 +30,7 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 
 // Remove deletes a message.
 func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	message, err := strconv.Atoi(id)
-	if err != nil {
-		return &channels.SendError{Err: fmt.Errorf("%q is no message of Telegram's", id), Permanent: true}
-	}
-	p, err := newPost(channels.Outgoing{Chat: chat})
+	p, message, err := about(channels.Outgoing{Chat: chat}, id)
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
@@ -53,13 +43,23 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 	return sendError(err)
 }
 
+// about is a call about a message that was sent.
+func about(o channels.Outgoing, id string) (p *post, message int, err error) {
+	if p, err = newPost(o); err != nil {
+		return nil, 0, err
+	}
+	p.to.chat, message, err = parseMessageID(p.home, id)
+	p.pinned = true
+	return p, message, err
+}
+
 // Typing shows for some five seconds that somebody is typing. It is left out while the chat must be left alone.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	to, err := parsePlace(chat.ID)
 	if err != nil {
 		return err
 	}
-	to.chat = c.current(to.chat)
+	to.chat = c.moves.current(to.chat)
 	if c.pace.held(to.chat) {
 		return nil
 	}

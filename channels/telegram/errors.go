@@ -21,6 +21,8 @@ func sendError(err error) error {
 	var no *refusal
 	var none *silence
 	switch {
+	case errors.Is(err, errMoved):
+		return &channels.SendError{Err: err, Permanent: true}
 	case errors.As(err, &no):
 		return &channels.SendError{Err: err, Permanent: no.final(), After: no.wait()}
 	case errors.As(err, &none):
@@ -81,10 +83,10 @@ func migratedTo(err error) int64 {
 	return 0
 }
 
-// gone tells whether a message that should be deleted or edited does not exist.
+// gone tells whether a message that should be deleted or edited does not exist, or not where we could.
 func gone(err error) bool {
 	var no *refusal
-	return errors.As(err, &no) && no.Code == http.StatusBadRequest &&
+	return errors.Is(err, errMoved) || errors.As(err, &no) && no.Code == http.StatusBadRequest &&
 		no.says("message to delete not found", "message to edit not found", "MESSAGE_ID_INVALID")
 }
 

@@ -27,7 +27,7 @@ func (c *Channel) incoming(ctx context.Context, parts []*message) channels.Incom
 	at := first.place()
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
-		ID:   strconv.Itoa(first.ID),
+		ID:   first.name(),
 		User: sender(first),
 	}
 	if at.thread != 0 {
@@ -58,7 +58,7 @@ func joined(lines []string) string {
 
 // quote is the message that another replies to: the part that was pointed at, or all of it.
 func (c *Channel) quote(ctx context.Context, in channels.Incoming, m, r *message) *channels.Quote {
-	q := &channels.Quote{ID: strconv.Itoa(r.ID)}
+	q := &channels.Quote{ID: r.name()}
 	text, _ := r.words()
 	if m.Quote != nil && m.Quote.Text != "" {
 		text = m.Quote.Text
@@ -97,19 +97,31 @@ func (c *Channel) save(ctx context.Context, in channels.Incoming, m *message) (p
 	if c.o.Known != nil && !c.o.Known(in.User.ID) {
 		return "", ""
 	}
-	path, err := c.download(ctx, in.Chat.ID, m.ID, f)
+	path, err := c.download(ctx, in.Chat.ID, m.name(), f)
+	var big *tooBig
 	switch {
 	case err == nil:
 		return path, ""
-	case errors.Is(err, errTooBig):
+	case errors.As(err, &big):
 		size := ""
 		if f.Size > 0 {
 			size = " (" + channels.HumanSize(f.Size) + ")"
 		}
-		return "", fmt.Sprintf("⚠ %q%s was not received: bots may download up to 20 MB.", f.called(""), size)
+		problem = fmt.Sprintf("⚠ %q%s was not received: %s.", f.called(""), size, big.rule())
+	default:
+		problem = fmt.Sprintf("⚠ %q was not received: its download failed.", f.called(""))
 	}
 	if ctx.Err() == nil {
 		c.log.Error("file not downloaded", zap.Stringer("chat", in.Chat), zap.String("id", in.ID), zap.Error(err))
+		c.tell(ctx, in, problem)
 	}
-	return "", fmt.Sprintf("⚠ %q was not received: its download failed.", f.called(""))
+	return "", problem
+}
+
+// tell says something to who sent a message. It is not tried again: the agent is told as well.
+func (c *Channel) tell(ctx context.Context, in channels.Incoming, text string) {
+	_, err := c.Send(ctx, channels.Outgoing{Chat: in.Chat, Kind: channels.Failure, Text: text, ReplyTo: in.ID})
+	if err != nil {
+		c.log.Warn("sender not told that a file was not received", zap.Stringer("chat", in.Chat), zap.Error(err))
+	}
 }

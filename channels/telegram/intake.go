@@ -2,13 +2,10 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
 
-	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
@@ -17,28 +14,37 @@ import (
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine.
 //
 // An entry is handed on when it is complete: an album when no part has come for a while, a file when it is downloaded.
-// Those of a chat are handed on in order; other chats do not wait. What Telegram is told, and what is stored as cursor,
-// never passes an update that was not handed on, so that a crash at any point costs nothing: it comes again.
+// Those of a chat are handed on in order; other chats do not wait. Until then a crash at any point costs nothing: what was
+// polled is not confirmed and comes again, what a webhook brought is on the shelf.
 type intake struct {
 	c       *Channel
 	receive channels.Receive
-	queue   []*entry       // in the order of their first updates
+	queue   []*entry       // in the order in which they came
+	side    errgroup.Group // what is done meanwhile
+	woken   chan struct{}  // an entry became complete
+
+	// What only a webhook needs.
+	shelf   *shelf
+	refused string // why the last delivery was not taken
+
+	// What only polling needs.
 	seen    map[int64]bool // updates from offset on that were taken in
 	top     int64          // the last update that was taken in
 	resumed bool           // an update was taken in that no earlier run has received
-	side    errgroup.Group // what is done meanwhile
-	woken   chan struct{}  // an entry became complete
+	albums  []span         // that were handed on before an update that came between their parts
 }
 
 // entry is one message, album or press on its way.
 type entry struct {
-	updates  []int64
+	updates  []int64 // that Telegram has until we confirm them by polling
+	slip     *slip   // what of it is on the shelf; nil: nothing
 	chat     string
 	messages []*message // several of an album
 	press    *press
 	touched  time.Time     // when its last update came
-	started  bool          // it is being made ready
-	ready    chan struct{} // closed when it is
+	awaits   bool          // its other parts may have been held up by a restart
+	sealed   bool          // it has all its parts, and is made ready
+	ready    chan struct{} // closed when it can be handed on
 	in       channels.Incoming
 	ignored  bool
 }
@@ -47,132 +53,54 @@ type entry struct {
 const albumLimit = 10
 
 func newIntake(c *Channel, receive channels.Receive) *intake {
-	return &intake{c: c, receive: receive, seen: map[int64]bool{}, woken: make(chan struct{}, 1)}
-}
-
-// offset is the first update that was not handed on.
-func (in *intake) offset() int64 {
-	if first, ok := in.first(nil); ok {
-		return first
-	}
-	if in.top == 0 {
-		return 0 // whatever Telegram has for us
-	}
-	return in.top + 1
-}
-
-// first returns the first update in the queue, without those of one entry.
-func (in *intake) first(without *entry) (id int64, ok bool) {
-	for _, e := range in.queue {
-		if e != without && (!ok || e.updates[0] < id) {
-			id, ok = e.updates[0], true
-		}
-	}
-	return id, ok
-}
-
-// cursorAfter is the cursor to store with an entry: the last update below which everything was handed on.
-func (in *intake) cursorAfter(e *entry) int64 {
-	if first, ok := in.first(e); ok {
-		return first - 1
-	}
-	return in.top
-}
-
-// take puts a batch into the queue. Each update is decoded by itself: one that cannot be is skipped.
-func (in *intake) take(ctx context.Context, batch []json.RawMessage) error {
-	numbered := len(batch) == 0
-	for _, raw := range batch {
-		var id struct {
-			ID int64 `json:"update_id"`
-		}
-		if err := json.Unmarshal(raw, &id); err != nil || id.ID == 0 {
-			in.c.log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
-			continue
-		}
-		numbered = true
-		if in.seen[id.ID] {
-			continue
-		}
-		in.seen[id.ID] = true
-		in.top = id.ID
-		if in.isOld(id.ID) {
-			continue
-		}
-		var u update
-		if err := json.Unmarshal(raw, &u); err != nil {
-			in.c.log.Error("undecodable update skipped", zap.Int64("id", id.ID), zap.Error(err))
-			continue
-		}
-		in.add(ctx, u)
-	}
-	in.forget()
-	if !numbered && in.top > 0 {
-		in.top++ // step over it, or it would come for ever
-	}
-	if !numbered {
-		return errUnnumbered
-	}
-	return nil
-}
-
-var errUnnumbered = errors.New("getUpdates: no update has an update_id")
-
-// resumeWindow is how far below the cursor an update is one that was received before. Telegram numbers updates anew when
-// there were none for a week, and the cursor may be another bot's: what is further away is new.
-const resumeWindow = 1000
-
-// isOld tells whether an earlier run has received an update.
-func (in *intake) isOld(id int64) bool {
-	if !in.resumed && id <= in.c.cursor && id > in.c.cursor-resumeWindow {
-		return true
-	}
-	in.resumed = true
-	return false
-}
-
-// forget drops the numbers of updates that will not come again.
-func (in *intake) forget() {
-	offset := in.offset()
-	for id := range in.seen {
-		if id < offset {
-			delete(in.seen, id)
-		}
+	return &intake{
+		c: c, receive: receive, seen: map[int64]bool{}, woken: make(chan struct{}, 1), shelf: newShelf(c.o.State, c.log),
 	}
 }
 
-// add puts one update into the queue.
-func (in *intake) add(ctx context.Context, u update) {
-	e := &entry{updates: []int64{u.ID}, touched: time.Now(), ready: make(chan struct{})}
+// place finds the entry that an update belongs to: an album that waits in the queue, a new one, or nil if there is
+// nothing to hand on.
+func (in *intake) place(ctx context.Context, u update) (e *entry, part bool) {
+	if u.Press == nil && u.Message != nil {
+		if album := in.album(u.Message); album != nil {
+			return album, true
+		}
+	}
+	return in.entry(ctx, u), false
+}
+
+// entry makes an entry of an update, or nil.
+func (in *intake) entry(ctx context.Context, u update) *entry {
+	e := &entry{touched: time.Now(), ready: make(chan struct{})}
 	switch {
 	case u.Press != nil:
 		in.side.Go(func() error { in.c.acknowledge(ctx, u.Press); return nil })
 		if u.Press.Message == nil || u.Press.Data == "" {
-			return // the button of a message that is not ours
+			return nil // the button of a message that is not ours
 		}
 		e.press, e.chat = u.Press, u.Press.Message.place().String()
 	case u.Message == nil:
-		return
-	case u.Message.MigrateTo != 0:
-		in.c.migrated(u.Message.Chat.ID, u.Message.MigrateTo)
-		return
+		return nil
 	default:
-		if album := in.album(u.Message); album != nil {
-			album.updates = append(album.updates, u.ID)
-			album.messages = append(album.messages, u.Message)
-			album.touched = time.Now()
-			return
-		}
 		e.messages, e.chat = []*message{u.Message}, u.Message.place().String()
 	}
-	in.queue = append(in.queue, e)
+	return e
+}
+
+// enqueue puts a new entry into the queue, or a part into its album.
+func (in *intake) enqueue(e *entry, part bool, u update) {
+	if !part {
+		in.queue = append(in.queue, e)
+		return
+	}
+	e.messages = append(e.messages, u.Message)
+	e.touched, e.awaits = time.Now(), false
 }
 
 // album returns the entry that a message belongs to, or nil.
 func (in *intake) album(m *message) *entry {
 	i := slices.IndexFunc(in.queue, func(e *entry) bool {
-		return m.Group != "" && !e.started && len(e.messages) > 0 &&
-			e.messages[0].Group == m.Group && e.messages[0].Chat.ID == m.Chat.ID
+		return m.Group != "" && !e.isClosed() && e.isAlbum() && e.messages[0].Group == m.Group && e.messages[0].Chat.ID == m.Chat.ID
 	})
 	if i < 0 {
 		return nil
@@ -180,17 +108,52 @@ func (in *intake) album(m *message) *entry {
 	return in.queue[i]
 }
 
-// due is when an entry has all its updates.
-func (in *intake) due(e *entry) time.Time {
-	if e.press != nil || e.messages[0].Group == "" || len(e.messages) >= albumLimit {
-		return e.touched
+func (e *entry) isAlbum() bool { return e.press == nil && e.messages[0].Group != "" }
+
+// isClosed tells whether an entry takes no more parts. It stays so after a restart: a part that comes later must not join
+// a message that was received already.
+func (e *entry) isClosed() bool { return e.sealed || e.slip != nil && e.slip.sealed }
+
+// isDue tells whether an entry has all its parts, or else when it is thought to.
+func (in *intake) isDue(e *entry) (now bool, after time.Duration) {
+	if e.isClosed() || !e.isAlbum() || len(e.messages) >= albumLimit {
+		return true, 0
 	}
-	return e.touched.Add(in.c.o.Timing.Quiet)
+	if e.awaits {
+		return false, longTime
+	}
+	after = time.Until(e.touched.Add(in.c.o.Timing.Quiet))
+	return after <= 0, after
+}
+
+const longTime = time.Hour
+
+// untilDue is how long it takes until another album is complete, if one is not.
+func (in *intake) untilDue() (wait time.Duration, ok bool) {
+	for _, e := range in.queue {
+		if now, after := in.isDue(e); !now && (!ok || after < wait) {
+			wait, ok = after, true
+		}
+	}
+	return wait, ok
+}
+
+// release ends the waiting for parts that were held up by a restart.
+func (in *intake) release() {
+	for _, e := range in.queue {
+		if e.awaits {
+			e.awaits, e.touched = false, time.Now()
+		}
+	}
 }
 
 // deliver hands on what is complete, until one is not taken.
 func (in *intake) deliver(ctx context.Context) error {
-	in.prepare(ctx)
+	for _, e := range in.queue {
+		if err := in.seal(ctx, e); err != nil {
+			return err
+		}
+	}
 	busy := map[string]bool{}
 	for i := 0; i < len(in.queue); {
 		e := in.queue[i]
@@ -199,18 +162,11 @@ func (in *intake) deliver(ctx context.Context) error {
 			i++
 			continue
 		}
-		if !e.ignored {
-			cursor := in.cursorAfter(e)
-			e.in.Cursor = strconv.FormatInt(cursor, 10)
-			if err := in.receive(ctx, e.in); err != nil {
-				return err
-			}
-			in.c.cursor = cursor
-			if e.press != nil {
-				in.side.Go(func() error { in.c.removeButtons(ctx, e.press); return nil })
-			}
+		if err := in.handOn(ctx, e); err != nil {
+			return err
 		}
 		in.queue = slices.Delete(in.queue, i, i+1)
+		in.shelf.drop(e.slip, e.isAlbum())
 	}
 	return nil
 }
@@ -224,61 +180,63 @@ func (e *entry) isReady() bool {
 	}
 }
 
-// prepare makes messages of the entries that have all their updates; those with files do so at the side.
-func (in *intake) prepare(ctx context.Context) {
-	now := time.Now()
-	for _, e := range in.queue {
-		if e.started || now.Before(in.due(e)) {
-			continue
-		}
-		e.started = true
-		switch {
-		case e.press != nil:
-			e.in = pressed(e.press)
-			close(e.ready)
-		case !slices.ContainsFunc(e.messages, in.c.forUs):
-			e.ignored = true
-			close(e.ready)
-		case !e.hasFiles():
-			e.in = in.c.incoming(ctx, e.messages)
-			close(e.ready)
-		default:
-			in.side.Go(func() error {
-				e.in = in.c.incoming(ctx, e.messages)
-				if ctx.Err() == nil { // otherwise a file may be missing only because we are told to end
-					close(e.ready)
-					in.wake()
-				}
-				return nil
-			})
-		}
+// handOn has an entry received.
+func (in *intake) handOn(ctx context.Context, e *entry) error {
+	if e.ignored {
+		return in.c.moves.keep(e.messages)
 	}
+	var cursor int64
+	if len(e.updates) > 0 {
+		cursor = in.cursorAfter(e)
+		e.in.Cursor = strconv.FormatInt(cursor, 10)
+	}
+	if err := in.receive(ctx, e.in); err != nil {
+		return err
+	}
+	if len(e.updates) > 0 {
+		in.c.cursor = cursor
+	}
+	if e.press != nil {
+		in.side.Go(func() error { in.c.removeButtons(ctx, e.press); return nil })
+	}
+	return nil
+}
+
+// seal closes an entry that has all its parts and makes a message of it; one with files is made at the side.
+func (in *intake) seal(ctx context.Context, e *entry) error {
+	if now, _ := in.isDue(e); e.sealed || !now {
+		return nil
+	}
+	if err := in.shelf.seal(e.slip); err != nil {
+		return err
+	}
+	e.sealed = true
+	switch {
+	case e.press != nil:
+		e.in = pressed(e.press)
+		close(e.ready)
+	case !slices.ContainsFunc(e.messages, in.c.forUs):
+		e.ignored = true
+		close(e.ready)
+	case !e.hasFiles():
+		e.in = in.c.incoming(ctx, e.messages)
+		close(e.ready)
+	default:
+		in.side.Go(func() error {
+			e.in = in.c.incoming(ctx, e.messages)
+			if ctx.Err() == nil { // otherwise a file may be missing only because we are told to end
+				close(e.ready)
+				in.wake()
+			}
+			return nil
+		})
+	}
+	return nil
 }
 
 func (in *intake) wake() {
 	select {
 	case in.woken <- struct{}{}:
 	default:
-	}
-}
-
-// longestRest is how much later others may be heard while an entry is not complete.
-const longestRest = 250 * time.Millisecond
-
-// rest waits until an entry may have become complete, but not so long that other chats notice.
-func (in *intake) rest(ctx context.Context) {
-	wait := min(in.c.o.Timing.Quiet/4, longestRest)
-	now := time.Now()
-	for _, e := range in.queue {
-		if d := in.due(e).Sub(now); !e.started && d > 0 {
-			wait = min(wait, d)
-		}
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-in.woken:
-	case <-ctx.Done():
 	}
 }

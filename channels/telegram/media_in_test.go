@@ -107,13 +107,53 @@ func TestANameThatIsTakenBySomethingElseIsLeftAlone(t *testing.T) {
 	contains(t, got.Media[0], "theirs")
 }
 
-func TestAFileThatIsTooBigIsNamedAndTheRestIsReceived(t *testing.T) {
+func TestAFileThatIsTooBigIsNamedToBothAndTheRestIsReceived(t *testing.T) {
 	r := newRig(t)
-	r.server.Post(telegramtest.Post{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "film.mp4", Content: []byte("x"), Size: 31_500_000}})
+	sent := r.server.Post(telegramtest.Post{Chat: person, Text: "watch this", Media: &telegramtest.Media{Kind: "video", Name: "my_film_1.mp4", Content: []byte("x"), Size: 31_500_000}})
 	r.run()
 	got := r.only()
-	if len(got.Media) != 0 || !strings.HasPrefix(got.Text, "watch this\n") || !strings.Contains(got.Text, `"film.mp4" (31.5 MB) was not received`) || !strings.Contains(got.Text, "20 MB") {
-		t.Errorf("received %+v", got)
+	if len(got.Media) != 0 || !strings.HasPrefix(got.Text, "watch this\n") || !strings.Contains(got.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || !strings.Contains(got.Text, "20 MB") {
+		t.Errorf("the agent receives %+v", got)
+	}
+	told := r.server.Wait(t, person, 1)[0]
+	if !strings.Contains(told.Text, `"my_film_1.mp4" (31.5 MB) was not received`) || told.ReplyTo == nil || told.ReplyTo.ID != sent.ID {
+		t.Errorf("the sender is told %+v", told)
+	}
+}
+
+func TestTheOperatorMayLimitWhatIsReceived(t *testing.T) {
+	for name, c := range map[string]struct {
+		size, claims int64
+		unsized      bool
+		local, taken bool
+	}{
+		"below it":                    {size: 999, taken: true},
+		"beyond it":                   {size: 1001},
+		"beyond it and says less":     {size: 1001, claims: 999},
+		"beyond it and does not say":  {size: 1001, unsized: true},
+		"on a local server":           {size: 999, local: true, taken: true},
+		"on a local server beyond it": {size: 1001, claims: 999, local: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, func(o *telegram.Options) { o.MaxDownload = 1000 })
+			if c.local {
+				r.server.SetLocal(t.TempDir())
+			}
+			r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{
+				Kind: "document", Name: "a.bin", Content: make([]byte, c.size), Size: c.claims, Unsized: c.unsized,
+			}})
+			r.run()
+			got := r.only()
+			if c.taken {
+				if len(got.Media) != 1 || got.Text != "" {
+					t.Errorf("received %+v", got)
+				}
+				return
+			}
+			if told := r.server.Wait(t, person, 1)[0].Text; len(got.Media) != 0 || !strings.Contains(told, "up to 1.0 kB") || !strings.Contains(got.Text, told) {
+				t.Errorf("received %+v, told %q", got, told)
+			}
+		})
 	}
 }
 
@@ -150,6 +190,7 @@ func TestADownloadThatFailsIsNamedAndTheRestIsReceived(t *testing.T) {
 	if got := r.only(); len(got.Media) != 0 || !strings.Contains(got.Text, "read this") || !strings.Contains(got.Text, `"a.txt" was not received`) {
 		t.Errorf("received %+v", got)
 	}
+	r.server.WaitFor(t, person, `⚠ "a.txt" was not received: its download failed.`)
 }
 
 func TestASlowDownloadDelaysNobodyElse(t *testing.T) {

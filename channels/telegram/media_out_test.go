@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"runtime"
 	"strings"
@@ -173,8 +174,42 @@ func (r *rig) sparse(name string, size int64) channels.File {
 	return f
 }
 
-func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
+// official has a channel think that the server is Telegram's own.
+func official(o *telegram.Options) {
+	base, err := url.Parse(o.APIBase)
+	if err != nil {
+		panic(err)
+	}
+	next := o.Client.Transport
+	o.APIBase = ""
+	o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+		req = req.Clone(req.Context())
+		req.URL.Scheme, req.URL.Host = base.Scheme, base.Host
+		return next.RoundTrip(req)
+	})
+}
+
+func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
 	r := newRig(t)
+	large := r.sparse("large.bin", 60_000_000)
+	r.tell(channels.Message{Text: "first try", Media: []channels.File{large}})
+	if m := r.server.Wait(t, person, 1)[0]; m.Text != "first try\n⚠ \"large.bin\" was not sent: Telegram does not take it." {
+		t.Errorf("a server that is not local shows %+v", m)
+	}
+	r.server.SetLocal(t.TempDir())
+	r.tell(channels.Message{Text: "second try", Media: []channels.File{large, r.file("a.pdf", []byte("x"))}})
+	shown := r.server.Wait(t, person, 3)[1:]
+	if shape(shown) != "document document" || shown[0].Document.FileSize != large.Size || shown[0].Caption != "second try" {
+		t.Errorf("a local server shows %s: %+v", shape(shown), shown)
+	}
+	plan := r.plan(channels.Message{Chat: chatOf("42"), Media: []channels.File{{Path: "/nowhere", Name: "b.bin", Size: 2001 << 20}}})
+	if len(plan) != 1 || !strings.Contains(plan[0].Text, "up to 2000 MB") {
+		t.Errorf("the plan is %+v", plan)
+	}
+}
+
+func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
+	r := newRig(t, official)
 	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
 	r.tell(channels.Message{Text: "here", Media: []channels.File{big, r.file("a.pdf", []byte("x"))}})
 	r.tell(channels.Message{Media: []channels.File{big}})

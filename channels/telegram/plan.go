@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"nanobot/channels"
@@ -21,9 +20,11 @@ const (
 	captionLimit = 1024 - markUnits
 	// bubbles is how many messages a text may fill before it becomes a document.
 	bubbles = 4
-	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo.
-	maxUpload = 50 << 20
-	maxPhoto  = 10 << 20
+	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo, localUpload what a Bot API server
+	// of one's own takes.
+	maxUpload   = 50 << 20
+	maxPhoto    = 10 << 20
+	localUpload = 2000 << 20
 	// maxData is what a button carries, in bytes.
 	maxData = 64
 )
@@ -66,7 +67,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(b.Data), maxData)
 		}
 	}
-	parts := cut(m)
+	parts := cut(m, c.maxUpload())
 	var out []channels.Outgoing
 	for i, p := range parts {
 		f, err := json.Marshal(form{As: p.as, Entities: p.words.Entities})
@@ -75,7 +76,7 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		}
 		o := channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: p.words.Text, Media: p.files, Form: f}
 		if i == 0 && (to.group() || to.thread != 0) { // between two people it is clear what answers what
-			if _, err := strconv.Atoi(m.ReplyTo); err == nil {
+			if _, _, err := parseMessageID(to.chat, m.ReplyTo); err == nil {
 				o.ReplyTo = m.ReplyTo
 			}
 		}
@@ -87,10 +88,18 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return out, nil
 }
 
+// maxUpload is what a file may weigh. Whether another server than Telegram's takes more we see when it does not.
+func (c *Channel) maxUpload() int64 {
+	if c.o.APIBase == DefaultAPI {
+		return maxUpload
+	}
+	return localUpload
+}
+
 // cut makes the parts of a message: the text, or the document that stands for it, then the files. A text that fits is
 // the caption of the first of them.
-func cut(m channels.Message) []part {
-	files, refused := sendable(m.Media)
+func cut(m channels.Message, most int64) []part {
+	files, refused := sendable(m.Media, most)
 	words, doc := render(m.Text)
 	rest := albums(files)
 	if doc != nil {
@@ -149,11 +158,11 @@ func render(markdown string) (entities.Text, *channels.File) {
 }
 
 // sendable returns the files that Telegram takes, and what to say of those that it does not.
-func sendable(files []channels.File) (good []channels.File, refused string) {
+func sendable(files []channels.File, most int64) (good []channels.File, refused string) {
 	var lines []string
 	for _, f := range files {
-		if f.Size > maxUpload {
-			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: Telegram takes files up to 50 MB.", f.Name, channels.HumanSize(f.Size)))
+		if f.Size > most {
+			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: Telegram takes files up to %d MB.", f.Name, channels.HumanSize(f.Size), most>>20))
 			continue
 		}
 		good = append(good, f)
@@ -190,7 +199,7 @@ func albums(files []channels.File) []part {
 	return out
 }
 
-// bySize cuts a group so that each piece fits into a request.
+// bySize cuts a group so that each piece fits into a request to Telegram itself. What is heavier than that goes alone.
 func bySize(files []channels.File) (pieces [][]channels.File) {
 	var piece []channels.File
 	var size int64

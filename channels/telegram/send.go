@@ -45,11 +45,13 @@ type media struct {
 
 // post is one part on its way: what Plan decided, and what Telegram's answers have changed of it.
 type post struct {
-	o     channels.Outgoing
-	to    place
-	as    string
-	words entities.Text
-	files []channels.File
+	o      channels.Outgoing
+	home   int64 // the chat as the gateway knows it
+	to     place
+	pinned bool // the call is about a message, which is in that chat and no other
+	as     string
+	words  entities.Text
+	files  []channels.File
 }
 
 // Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or has moved the chat, the
@@ -71,7 +73,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, sendError(err)
 	}
-	return channels.Receipt{ID: strconv.Itoa(id)}, nil
+	return channels.Receipt{ID: messageID(p.home, p.to.chat, id)}, nil
 }
 
 func newPost(o channels.Outgoing) (*post, error) {
@@ -85,7 +87,7 @@ func newPost(o channels.Outgoing) (*post, error) {
 			return nil, fmt.Errorf("read the stored form: %w", err)
 		}
 	}
-	p := &post{o: o, to: to, as: f.As, words: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
+	p := &post{o: o, home: to.chat, to: to, as: f.As, words: entities.Text{Text: o.Text, Entities: f.Entities}, files: o.Media}
 	if o.Repeat {
 		p.words = marked(p.words)
 	}
@@ -111,7 +113,11 @@ const mostTries = 5
 // insist makes a call until it is taken or refused for a reason that we can do nothing about.
 func (c *Channel) insist(ctx context.Context, p *post, call func() error) error {
 	for tries := 1; ; tries++ {
-		p.to.chat = c.current(p.to.chat)
+		now := c.moves.current(p.to.chat)
+		if p.pinned && now != p.to.chat {
+			return errMoved
+		}
+		p.to.chat = now
 		if err := c.pace.wait(ctx, p.to.chat, max(len(p.files), 1)); err != nil {
 			return err
 		}
@@ -120,7 +126,7 @@ func (c *Channel) insist(ctx context.Context, p *post, call func() error) error 
 		case err == nil || tries == mostTries:
 			return err
 		case to != 0 && to != p.to.chat:
-			c.migrated(p.to.chat, to)
+			c.moves.redirect(p.to.chat, to)
 		case refusedFormat(err) && len(p.words.Entities) > 0:
 			p.words = p.words.Plain()
 		case refusedAs(err) && p.asDocuments():
@@ -225,7 +231,7 @@ func (p *post) request() request {
 		Chat: p.to.chat, Thread: p.to.thread,
 		Silent: p.o.Kind == channels.Progress, Keyboard: keyboard(p.o.Buttons),
 	}
-	if id, err := strconv.Atoi(p.o.ReplyTo); err == nil {
+	if chat, id, err := parseMessageID(p.home, p.o.ReplyTo); err == nil && chat == p.to.chat {
 		r.Reply = &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
 	}
 	return r

@@ -1,6 +1,6 @@
-// Package telegram is the channel to Telegram, through the Bot API. It polls for updates itself and confirms one only
-// when it was received, gathers albums, and sends text, files and albums within the limits of the network.
-// It knows nothing of agents, queues or storage.
+// Package telegram is the channel to Telegram, through the Bot API. It polls for updates or has them delivered to a
+// webhook, confirms one only when it is safe, gathers albums, and sends text, files and albums within the limits of the
+// network. It knows nothing of agents or of how what it receives is stored.
 package telegram
 
 import (
@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -31,10 +32,18 @@ const DefaultAPI = "https://api.telegram.org"
 type Options struct {
 	Token   string
 	APIBase string // "" is DefaultAPI
-	Mode    string // "" or poll
+	Mode    string // "" or poll, webhook
 	Groups  string // when group messages are taken: "" or mention, all, off
+	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to prove itself. "" is one that
+	// is made of the token.
+	WebhookURL, WebhookSecret string
+	// State is a folder for what a webhook brings until it is received, and for which groups have moved. Without one there
+	// is no webhook mode, and moves are forgotten at the end.
+	State string
 	// Folder returns where the files of a chat go. It is created if it does not exist.
 	Folder func(chatID string) (string, error)
+	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the server hands out.
+	MaxDownload int64
 	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are downloaded, and their presses
 	// leave the buttons in place; what they say is received all the same.
 	Known  func(userID string) bool
@@ -50,6 +59,8 @@ type Timing struct {
 	Poll   time.Duration // how long Telegram holds a poll open: 50 s, the most it takes
 	Margin time.Duration // how much longer a poll may take before it counts as stalled: 10 s
 	Quiet  time.Duration // after which an album counts as complete: 1 s
+	Resend time.Duration // within which Telegram delivers again what a webhook did not take: 130 s, since it waits up to 120 s
+	Watch  time.Duration // how often Telegram is asked about the webhook: 1 min
 }
 
 // Channel is a bot on Telegram. See New.
@@ -60,14 +71,15 @@ type Channel struct {
 	pace   *pacer
 	upload chan struct{} // one for each upload that may run
 	fetch  chan struct{} // one for each download that may run
+	moves  *moves
+	hook   *hook // nil: we poll
+	desk   atomic.Pointer[desk]
 
 	menu   []channels.Command
 	cursor int64 // the last update that was received; only Run touches it once it runs
 	me     user  // the bot itself; only Run touches it
 
 	names sync.Mutex // held while a file gets its name
-	mu    sync.Mutex
-	moved map[int64]int64 // groups that became supergroups
 }
 
 var (
@@ -76,6 +88,7 @@ var (
 	_ channels.Typer   = (*Channel)(nil)
 	_ channels.Resumer = (*Channel)(nil)
 	_ channels.Menu    = (*Channel)(nil)
+	_ channels.Mounter = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.
@@ -91,6 +104,8 @@ func New(o Options) (*Channel, error) {
 	o.Timing.Poll = cmp.Or(o.Timing.Poll, 50*time.Second)
 	o.Timing.Margin = cmp.Or(o.Timing.Margin, 10*time.Second)
 	o.Timing.Quiet = cmp.Or(o.Timing.Quiet, time.Second)
+	o.Timing.Resend = cmp.Or(o.Timing.Resend, 130*time.Second)
+	o.Timing.Watch = cmp.Or(o.Timing.Watch, time.Minute)
 	base, err := url.Parse(o.APIBase)
 	switch {
 	case o.Token == "":
@@ -99,23 +114,31 @@ func New(o Options) (*Channel, error) {
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
 		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, hidden))
-	case o.Mode == "webhook":
-		return nil, errors.New("mode: webhook is not part of this version; use poll")
-	case o.Mode != "" && o.Mode != "poll":
-		return nil, fmt.Errorf("mode: must be poll (got %q)", o.Mode)
+	case !slices.Contains([]string{"", "poll", "webhook"}, o.Mode):
+		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
 	case o.Folder == nil:
 		return nil, errors.New("no folder for files")
 	}
+	var h *hook
+	if o.Mode == "webhook" {
+		if h, err = newHook(o); err != nil {
+			return nil, err
+		}
+	}
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
+	moved, err := openMoves(o.State, o.Log)
+	if err != nil {
+		return nil, err
+	}
 	return &Channel{
-		o: o, log: o.Log.With(zap.String("channel", Name)),
+		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
 		api:  newAPI(o.APIBase, o.Token, o.Client),
 		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moved: map[int64]int64{},
+		moves: moved,
 	}, nil
 }
 
@@ -158,20 +181,3 @@ func (p place) String() string {
 
 // group tells whether it is more than one person's. Telegram gives negative ids to groups of all sorts.
 func (p place) group() bool { return p.chat < 0 }
-
-// migrated notes that a group became a supergroup, which has another id.
-func (c *Channel) migrated(from, to int64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moved[from] = to
-}
-
-// current returns the id by which a chat is known now.
-func (c *Channel) current(chat int64) int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if to, ok := c.moved[chat]; ok {
-		return to
-	}
-	return chat
-}

@@ -1,6 +1,7 @@
 package telegram
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -71,7 +72,10 @@ type message struct {
 	Poll     *poll            `json:"poll"`
 
 	MigrateTo    int64           `json:"migrate_to_chat_id"`
+	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
+
+	home int64 // the id by which its chat is known, if that is another one
 }
 
 // quote is the part of a message that a reply points at.
@@ -102,12 +106,15 @@ type file struct {
 }
 
 func (m *message) place() place {
-	p := place{chat: m.Chat.ID}
+	p := place{chat: cmp.Or(m.home, m.Chat.ID)}
 	if m.IsTopic { // a thread of replies in a group without topics is no chat of its own
 		p.thread = m.Thread
 	}
 	return p
 }
+
+// name is the message's id for the gateway.
+func (m *message) name() string { return messageID(m.place().chat, m.Chat.ID, m.ID) }
 
 // isGroup tells whether a message is from a group of any sort.
 func (m *message) isGroup() bool {

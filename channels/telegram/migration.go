@@ -1,0 +1,146 @@
+package telegram
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+)
+
+// moves are the groups that became supergroups. Telegram gives such a group another id, numbers its messages anew and
+// refuses what is sent to the old id. To the people in it, it is the same chat. So it stays the same for the gateway: it
+// keeps its old id, and with it its history, its folder and what waits in it, and only calls go to the new one.
+type moves struct {
+	shelf *shelf
+	mu    sync.Mutex
+	to    map[int64]int64 // where calls go instead
+	from  map[int64]int64 // by which id a supergroup is known to the gateway; this is what is kept
+}
+
+// movesFile is in the folder of the channel's state.
+const movesFile = "moved.json"
+
+// openMoves reads what an earlier run has kept. Without a folder nothing is.
+func openMoves(dir string, log *zap.Logger) (*moves, error) {
+	v := &moves{shelf: newShelf(dir, log), to: map[int64]int64{}, from: map[int64]int64{}}
+	if dir == "" {
+		return v, nil
+	}
+	b, err := os.ReadFile(filepath.Join(dir, movesFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return v, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &v.from)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read which groups have moved, in %s: %w", filepath.Join(dir, movesFile), err)
+	}
+	for to, from := range v.from {
+		v.to[from] = to
+	}
+	return v, nil
+}
+
+// moved returns what a service message says of a move. Both the group and the supergroup get one.
+func (m *message) moved() (from, to int64, ok bool) {
+	switch {
+	case m.MigrateTo != 0:
+		return m.Chat.ID, m.MigrateTo, true
+	case m.MigrateFrom != 0:
+		return m.MigrateFrom, m.Chat.ID, true
+	}
+	return 0, 0, false
+}
+
+// locate learns from an update what it says of a move, and notes in its messages by which id their chat is known. It is
+// called for one update after the other, in their order.
+func (v *moves) locate(u update) {
+	m := u.Message
+	if u.Press != nil {
+		m = u.Press.Message
+	}
+	if m == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if from, to, ok := m.moved(); ok {
+		v.to[from], v.from[to] = to, from
+	}
+	for ; m != nil; m = m.ReplyTo {
+		m.home = v.from[m.Chat.ID]
+	}
+}
+
+// keep puts on disk what messages say of a move. When it returns nil they may be confirmed.
+func (v *moves) keep(messages []*message) error {
+	for _, m := range messages {
+		if _, _, ok := m.moved(); !ok || v.shelf.dir == "" {
+			continue
+		}
+		v.mu.Lock()
+		b, err := json.Marshal(v.from)
+		v.mu.Unlock()
+		if err == nil {
+			err = v.shelf.write(movesFile, b)
+		}
+		if err != nil {
+			return fmt.Errorf("keep which groups have moved: %w", err)
+		}
+	}
+	return nil
+}
+
+// redirect notes what a refused call says of a move. For what comes from the supergroup it is too late: it may have been
+// received under its own id already.
+func (v *moves) redirect(from, to int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.to[from] = to
+}
+
+// current returns where calls to a chat go.
+func (v *moves) current(chat int64) int64 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if to, ok := v.to[chat]; ok {
+		return to
+	}
+	return chat
+}
+
+// errMoved says that a message cannot be changed any more.
+var errMoved = errors.New("the message stayed behind in a group that became a supergroup")
+
+// messageID names a message for the gateway, which knows its chat as home: by its number, with the chat before it if that
+// is another one. A number alone would mean a message from before the move.
+func messageID(home, chat int64, number int) string {
+	if chat == home {
+		return strconv.Itoa(number)
+	}
+	return fmt.Sprintf("%d/%d", chat, number)
+}
+
+// parseMessageID returns the chat in which a message is, and its number.
+func parseMessageID(home int64, id string) (chat int64, number int, err error) {
+	chat = home
+	if before, after, found := strings.Cut(id, "/"); found {
+		chat, err = strconv.ParseInt(before, 10, 64)
+		id = after
+	}
+	if err == nil {
+		number, err = strconv.Atoi(id)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("%q is no message of Telegram's", id)
+	}
+	return chat, number, nil
+}

@@ -1,0 +1,183 @@
+package telegram_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+const super = int64(-1001234567890)
+
+// withState gives a channel a folder for its state.
+func withState(dir string) func(*telegram.Options) {
+	return func(o *telegram.Options) { o.State, o.Groups = dir, "all" }
+}
+
+func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
+	r := newRig(t, withState(t.TempDir()))
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	r.server.Say(group, "before")
+	r.server.Migrate(group, super)
+	asked := r.server.Say(super, "after")
+	r.server.Post(telegramtest.Post{Chat: super, Text: "and a reply", ReplyTo: asked.ID})
+	got := r.settled()
+	if len(got) != 3 || got[0].Chat != chatOf("-77") || got[1].Chat != chatOf("-77") || got[1].Text != "after" {
+		t.Fatalf("received %+v", got)
+	}
+	if got[2].ReplyTo == nil || got[2].ReplyTo.ID != got[1].ID {
+		t.Errorf("the reply is to %+v, not to %s", got[2].ReplyTo, got[1].ID)
+	}
+	r.tell(channels.Message{Chat: chatOf("-77"), Text: "an answer", ReplyTo: got[1].ID})
+	if m := r.server.Wait(t, super, 1)[0]; m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
+		t.Errorf("the answer replies to %+v", m.ReplyTo)
+	}
+}
+
+// A supergroup counts its messages anew, so that a message has the number of another one from before the move.
+func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
+	r := newRig(t, withState(t.TempDir()))
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	file := func(content string) *telegramtest.Media {
+		return &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte(content)}
+	}
+	r.server.Say(group, "first")
+	before := r.server.Post(telegramtest.Post{Chat: group, Media: file("one")})
+	for range 2 {
+		r.server.Say(group, "more")
+	}
+	r.server.Migrate(group, super)
+	r.server.Say(super, "first")
+	var after telegramtest.Message
+	for after.ID < before.ID {
+		after = r.server.Post(telegramtest.Post{Chat: super, Media: file("two")})
+	}
+	seen, same := map[string]bool{}, 0
+	for _, in := range r.settled() {
+		if seen[in.ID] || in.Chat != chatOf("-77") {
+			t.Errorf("%s in %s was received before", in.ID, in.Chat)
+		}
+		seen[in.ID] = true
+		for _, path := range in.Media {
+			same++
+			want := "two"
+			if in.ID == itoa(before.ID) {
+				want = "one"
+			}
+			contains(t, path, want)
+		}
+	}
+	if same < 2 {
+		t.Errorf("%d files were received", same)
+	}
+}
+
+func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
+	for _, told := range []bool{true, false} { // by a service message, or by the first call that is refused
+		r := newRig(t, withState(t.TempDir()))
+		r.server.AddChat(telegramtest.Chat{ID: group})
+		for range 3 {
+			r.server.Say(group, "so that the bubble's number is high enough")
+		}
+		bubble := r.tell(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working"})[0]
+		r.server.Migrate(group, super)
+		if told {
+			r.run()
+			r.settled()
+		}
+		for range 3 { // one of them has the bubble's number
+			r.tell(channels.Message{Chat: chatOf("-77"), Text: "an answer"})
+		}
+		o := channels.Outgoing{Chat: chatOf("-77"), Text: "changed"}
+		var se *channels.SendError
+		if err := r.Edit(t.Context(), bubble.ID, o); !asSendError(err, &se) || !se.Permanent {
+			t.Errorf("the edit returned %v", err)
+		}
+		if err := r.Remove(t.Context(), o.Chat, bubble.ID); err != nil {
+			t.Error(err)
+		}
+		for _, m := range r.server.Wait(t, super, 3) {
+			if m.Text != "an answer" {
+				t.Errorf("shown is %+v", m)
+			}
+		}
+		last := r.tell(channels.Message{Chat: chatOf("-77"), Kind: channels.Progress, Text: "working again"})[0]
+		if err := r.Edit(t.Context(), last.ID, o); err != nil {
+			t.Error(err)
+		}
+		if shown := r.server.Shown(super); shown[3].Text != "changed" {
+			t.Errorf("shown is %+v", shown[3])
+		}
+		if err := r.Remove(t.Context(), o.Chat, last.ID); err != nil || len(r.server.Shown(super)) != 3 {
+			t.Errorf("%v, shown are %d", err, len(r.server.Shown(super)))
+		}
+	}
+}
+
+func TestAnAnswerToWhatStayedBehindRepliesToNothingElse(t *testing.T) {
+	r := newRig(t)
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.server.Say(group, "hello")
+	asked := r.server.Say(group, "a question")
+	r.server.Migrate(group, super)
+	for range asked.ID + 1 {
+		r.server.Say(super, "others talk on")
+	}
+	r.tell(channels.Message{Chat: chatOf("-77"), Text: "the answer", ReplyTo: itoa(asked.ID)})
+	if shown := r.server.Shown(super); len(shown) != 1 || shown[0].ReplyTo != nil {
+		t.Errorf("shown are %+v", shown)
+	}
+}
+
+func TestAMoveIsRememberedAfterARestart(t *testing.T) {
+	s, state := telegramtest.New(t), t.TempDir()
+	s.AddChat(telegramtest.Chat{ID: group})
+	r := newRigOn(t, s, t.TempDir(), withState(state))
+	stop := r.run()
+	s.Migrate(group, super)
+	r.settled()
+	stop()
+	r = newRigOn(t, s, t.TempDir(), withState(state))
+	r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
+	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.Shown(super)) != 1 {
+		t.Errorf("the calls are %+v", calls)
+	}
+	s.Say(super, "are you there?")
+	r.run()
+	if got := r.only(); got.Chat != chatOf("-77") {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "state")
+	r := newRig(t, withState(state))
+	r.server.AddChat(telegramtest.Chat{ID: group})
+	r.run()
+	r.server.AwaitPoll(t)
+	if err := os.WriteFile(state, nil, 0o600); err != nil { // where a folder should be
+		t.Fatal(err)
+	}
+	r.server.Migrate(group, super)
+	r.server.Say(super, "after")
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage("message not received, will retry").Len() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing went wrong: %s", logged(t, r.logs))
+		}
+	}
+	if r.server.Pending() == 0 || len(r.inbox.messages()) != 0 {
+		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.messages()))
+	}
+	if err := os.Remove(state); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.only(); got.Chat != chatOf("-77") {
+		t.Errorf("received %+v", got)
+	}
+}

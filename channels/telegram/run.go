@@ -1,0 +1,140 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+// Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does not know the token, or
+// if what an earlier run has kept on disk cannot be read.
+func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	defer c.api.http.CloseIdleConnections()
+	ctx, cancel := context.WithCancel(ctx)
+	in := newIntake(c, receive)
+	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	defer cancel()
+	err := c.identify(ctx)
+	if err == nil {
+		err = in.restore(ctx)
+	}
+	if err == nil {
+		in.side.Go(func() error { c.showMenu(ctx); return nil })
+		if c.hook != nil {
+			err = in.listen(ctx)
+		} else {
+			err = in.run(ctx)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil // told to end
+	}
+	return err
+}
+
+// identify asks who we are. Without its name a bot cannot tell when it is spoken to.
+func (c *Channel) identify(ctx context.Context) error {
+	trouble := c.newTrouble("cannot reach Telegram, will retry")
+	for {
+		err := c.ask(ctx, "getMe", struct{}{}, &c.me)
+		if err == nil {
+			c.log.Info("connected", zap.String("bot", "@"+c.me.Username))
+			return nil
+		}
+		if wrong := wrongToken(err); wrong != nil {
+			return wrong
+		}
+		if !trouble.wait(ctx, err) {
+			return ctx.Err()
+		}
+	}
+}
+
+// callTimeout is how long a call may take that moves no file.
+const callTimeout = 30 * time.Second
+
+// ask makes a call that is answered at once.
+func (c *Channel) ask(ctx context.Context, method string, params, into any) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return c.api.call(ctx, method, params, into)
+}
+
+// wrongToken returns what to tell the operator if Telegram does not know the token.
+func wrongToken(err error) error {
+	var no *refusal
+	if errors.As(err, &no) && (no.Code == http.StatusUnauthorized || no.Code == http.StatusNotFound) {
+		return fmt.Errorf("the server does not know this bot: check channels.telegram.token and apiBase: %w", no)
+	}
+	return nil
+}
+
+// showMenu tells Telegram our commands. Without them the bot works as well.
+func (c *Channel) showMenu(ctx context.Context) {
+	type command struct {
+		Command     string `json:"command"`
+		Description string `json:"description"`
+	}
+	var menu []command
+	for _, m := range c.menu {
+		menu = append(menu, command{m.Name, m.Help})
+	}
+	if len(menu) == 0 {
+		return
+	}
+	err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
+	if err != nil && ctx.Err() == nil {
+		c.log.Warn("command menu not set", zap.Error(err))
+	}
+}
+
+// allowedUpdates are the kinds of update that we want, whichever way they come.
+var allowedUpdates = []string{"message", "callback_query"}
+
+// trouble waits between tries, longer each time, and logs when the error changes.
+type trouble struct {
+	log   *zap.Logger
+	what  string
+	last  string
+	pause *backoff.ExponentialBackOff
+}
+
+func (c *Channel) newTrouble(what string) *trouble {
+	pause := backoff.NewExponentialBackOff()
+	pause.MaxInterval = 30 * time.Second
+	return &trouble{log: c.log, what: what, pause: pause}
+}
+
+// wait reports whether to try again.
+func (t *trouble) wait(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && sleep(ctx, t.note(err))
+}
+
+// note returns how long to wait before the next try.
+func (t *trouble) note(err error) time.Duration {
+	d := t.pause.NextBackOff()
+	var no *refusal
+	if errors.As(err, &no) {
+		d = max(d, no.wait())
+	}
+	if err.Error() != t.last {
+		t.last = err.Error()
+		t.log.Warn(t.what, zap.Duration("after", d), zap.Error(err))
+	}
+	return d
+}
+
+func (t *trouble) over() {
+	t.last = ""
+	t.pause.Reset()
+}

@@ -1,0 +1,215 @@
+package telegram_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// Telegram delivers the second part when the first was answered, so each is answered before the album is complete.
+func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	r.run()
+	media := photos(4)
+	media[2].Caption = "my holiday"
+	m := r.server.Album(telegramtest.Post{Chat: person}, media...)
+	r.server.Say(person, "what do you say?")
+	got := r.wait(2)
+	isAlbum(t, got[0], 4, "my holiday")
+	if got[0].ID != strconv.Itoa(m[0].ID) || got[0].Cursor != "" || got[1].Text != "what do you say?" {
+		t.Errorf("received %+v", got)
+	}
+	r.taken()
+	for _, d := range r.server.Deliveries() {
+		if d.Status != 200 {
+			t.Errorf("the deliveries are %+v", r.server.Deliveries())
+		}
+	}
+}
+
+func TestAFullAlbumByWebhookIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
+	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(10)...)
+	r.run()
+	isAlbum(t, r.wait(1)[0], 10, "ten")
+}
+
+func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
+	t.Parallel()
+	for name, early := range map[string]int{"after its first part": 1, "after all its parts": 3} {
+		t.Run(name, func(t *testing.T) {
+			endless := func(o *telegram.Options) { o.Timing.Quiet, o.Timing.Resend = time.Hour, time.Hour }
+			first := newHookRig(t, endless)
+			first.front.admit(early)
+			first.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
+			stop := first.run()
+			if !first.server.AwaitPending(3-early, patience) {
+				t.Fatalf("%d are left", first.server.Pending())
+			}
+			stop()
+			if got := first.inbox.messages(); len(got) != 0 {
+				t.Fatalf("received %+v", got)
+			}
+			// Nothing but the other parts, or that there are none, ends the waiting.
+			second := first.again(func(o *telegram.Options) { o.Timing.Resend = 30 * time.Hour })
+			second.run()
+			first.front.admit(-1)
+			isAlbum(t, second.wait(1)[0], 3, "look")
+			if got := second.taken(); len(got) != 1 {
+				t.Errorf("received %+v", got)
+			}
+		})
+	}
+}
+
+// A part whose answer was lost comes again when the album was received, at once or to the next run.
+func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	updates := parts(r.server, 3)
+	stop := r.run()
+	r.wait(3) // the photos as they were put on the server
+	for i, u := range updates {
+		updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
+		r.bring("s", updates[i])
+		r.bring("s", updates[i]) // also while the album is not complete
+	}
+	isAlbum(t, r.wait(4)[3], 3, "")
+	again := func(r *hookRig, want int) {
+		t.Helper()
+		r.bring("s", updates[1])
+		r.server.Say(person, "after") // comes behind it
+		if got := r.wait(want); got[want-1].Text != "after" {
+			t.Errorf("received %+v", got)
+		}
+	}
+	again(r, 5)
+	stop()
+	second := r.again(func(o *telegram.Options) { o.WebhookSecret = "s" })
+	second.run()
+	again(second, 1)
+}
+
+// Had it joined, it would be lost: the store has seen the album already.
+func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	updates := parts(r.server, 3)
+	stop := r.run()
+	r.wait(3)
+	tried := make(chan struct{}, 100)
+	r.inbox.mu.Lock()
+	r.inbox.refuse = func(channels.Incoming) error {
+		tried <- struct{}{}
+		return errors.New("killed right after it was stored")
+	}
+	r.inbox.mu.Unlock()
+	deliver := func(r *hookRig, i int) {
+		t.Helper()
+		r.bring("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
+	}
+	deliver(r, 0)
+	deliver(r, 1)
+	<-tried
+	stop()
+	second := r.again(func(o *telegram.Options) { o.WebhookSecret = "s" })
+	second.inbox.refuse = func(channels.Incoming) error {
+		if len(second.server.Calls(telegramtest.Download)) < 6 { // as long as the late part is not there
+			return errors.New("not yet")
+		}
+		return nil
+	}
+	second.run()
+	deliver(second, 2)
+	got := second.wait(2)
+	isAlbum(t, got[0], 2, "")
+	if len(got[1].Media) != 1 || got[1].ID != "1002" {
+		t.Errorf("the late part is %+v", got[1])
+	}
+}
+
+func TestAFileThatTakesLongHoldsUpOnlyItsChatAndSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	first := newHookRig(t)
+	never := make(chan struct{})
+	defer close(never)
+	first.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
+	stop := first.run()
+	first.server.Post(telegramtest.Post{Chat: person, Text: "a file", Media: &photos(1)[0]})
+	first.server.Say(person, "and a word")
+	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+	first.server.Say(other, "meanwhile")
+	if got := first.taken(); len(got) != 1 || got[0].Text != "meanwhile" {
+		t.Fatalf("received %+v", got)
+	}
+	stop()
+	second := first.again()
+	second.run()
+	got := second.wait(2)
+	if len(got[0].Media) != 1 || got[0].Text != "a file" || got[1].Text != "and a word" {
+		t.Errorf("received %+v", got)
+	}
+	contains(t, got[0].Media[0], "photo 0")
+	second.server.Say(person, "done")
+	second.wait(3)
+	if left, err := os.ReadDir(filepath.Join(second.dir, "state")); err != nil || len(left) != 0 {
+		t.Errorf("on the shelf are %v (%v)", left, err)
+	}
+}
+
+func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	r.run()
+	r.registered()
+	state := filepath.Join(r.dir, "state")
+	if err := os.WriteFile(state, nil, 0o600); err != nil { // so that no folder can be there
+		t.Fatal(err)
+	}
+	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
+	for _, d := range r.delivered(2)[:2] {
+		if d.Status != 503 {
+			t.Errorf("answered %d", d.Status)
+		}
+	}
+	if r.server.Pending() != 2 {
+		t.Errorf("%d are left", r.server.Pending())
+	}
+	if err := os.Remove(state); err != nil {
+		t.Fatal(err)
+	}
+	isAlbum(t, r.wait(1)[0], 2, "look")
+}
+
+func TestABrokenFileOnTheShelfStopsNobody(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	state := filepath.Join(r.dir, "state")
+	if err := os.MkdirAll(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"5.open": "[", "6.sealed": "[]", "7.done": `["x"]`, "8.open": `[{"update_id":8}]`, "notes": ""} {
+		if err := os.WriteFile(filepath.Join(state, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.server.Say(person, "hello")
+	r.run()
+	if got := r.wait(1); got[0].Text != "hello" {
+		t.Errorf("received %+v", got)
+	}
+	if n := strings.Count(logged(t, r.logs), "cannot be read and stays there"); n != 3 {
+		t.Errorf("%d are logged: %s", n, logged(t, r.logs))
+	}
+}

@@ -1,0 +1,162 @@
+package telegram
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+)
+
+// shelfLimit bounds what waits to be handed on; beyond it Telegram keeps the rest.
+const shelfLimit = 250
+
+// listen takes what Telegram delivers until ctx ends, and looks after the webhook. At the end the webhook stays, so that
+// Telegram keeps for us what comes meanwhile.
+func (in *intake) listen(ctx context.Context) error {
+	c := in.c
+	d := &desk{arrivals: make(chan arrival), closed: make(chan struct{})}
+	c.desk.Store(d)
+	defer close(d.closed)
+	defer c.desk.Store(nil)
+	var complete chan struct{} // closed when Telegram has nothing more for albums that a restart cut off
+	work, ctx := errgroup.WithContext(ctx)
+	if in.anyAwaits() {
+		complete = make(chan struct{})
+	}
+	work.Go(func() error { return c.keepHook(ctx, complete) })
+	work.Go(func() error { in.serve(ctx, d.arrivals, complete); return nil })
+	return work.Wait()
+}
+
+// serve is listen's loop.
+func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <-chan struct{}) {
+	disk := in.c.newTrouble("message not received, will retry")
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var resume time.Time // not before this is anything tried again
+	for ctx.Err() == nil {
+		if !time.Now().Before(resume) {
+			if err := in.deliver(ctx); err != nil && ctx.Err() == nil {
+				resume = time.Now().Add(disk.note(err))
+			} else {
+				disk.over()
+			}
+		}
+		wait, _ := in.untilDue()
+		if paused := time.Until(resume); paused > 0 {
+			wait = paused
+		} else if wait == 0 {
+			wait = longTime
+		}
+		timer.Reset(wait)
+		select {
+		case a := <-arrivals:
+			a.outcome <- in.admit(ctx, a.body)
+		case <-in.woken:
+		case <-timer.C:
+		case <-complete:
+			in.release()
+			complete = nil
+		case <-ctx.Done():
+		}
+	}
+}
+
+// admit is accept for a delivery that is waited for. Why one was not taken is said once.
+func (in *intake) admit(ctx context.Context, body []byte) error {
+	err := in.accept(ctx, body)
+	switch {
+	case err == nil:
+		in.refused = ""
+	case ctx.Err() == nil && err.Error() != in.refused:
+		in.refused = err.Error()
+		in.c.log.Warn("message not received, Telegram will deliver it again", zap.Error(err))
+	}
+	return err
+}
+
+var errCrowded = fmt.Errorf("%d updates wait already", shelfLimit)
+
+// accept takes one delivery in. When it returns nil, Telegram may forget the update.
+func (in *intake) accept(ctx context.Context, body []byte) error {
+	id := in.number(body)
+	if id == 0 || in.has(id) {
+		return nil
+	}
+	u, ok := in.decode(id, body)
+	if !ok {
+		return nil
+	}
+	e, part := in.place(ctx, u)
+	switch {
+	case e == nil:
+		return nil
+	case !part && in.isFree(e):
+		if err := in.seal(ctx, e); err != nil {
+			return err
+		}
+		return in.handOn(ctx, e)
+	case len(in.queue) >= shelfLimit && !part:
+		return errCrowded
+	}
+	slip, err := in.shelf.put(e.slip, id, body, e.isAlbum())
+	if err != nil {
+		return err
+	}
+	e.slip = slip
+	in.enqueue(e, part, u)
+	return nil
+}
+
+// isFree tells whether a new entry can be handed on at once: it is complete, needs no download, and nothing of its chat
+// comes before it.
+func (in *intake) isFree(e *entry) bool {
+	for _, before := range in.queue {
+		if before.chat == e.chat {
+			return false
+		}
+	}
+	return e.press != nil || !e.isAlbum() && !e.hasFiles()
+}
+
+// restore puts into the queue what an earlier run has left on the shelf.
+func (in *intake) restore(ctx context.Context) error {
+	slips, err := in.shelf.load()
+	if err != nil {
+		return err
+	}
+	for _, p := range slips {
+		var e *entry
+		for i, raw := range p.raw {
+			u, ok := in.decode(p.updates[i], raw)
+			switch {
+			case !ok:
+			case e == nil:
+				e = in.entry(ctx, u)
+			default:
+				in.enqueue(e, true, u)
+			}
+		}
+		if e == nil {
+			continue // written by a version that took it for more
+		}
+		e.slip, e.awaits = p, !p.sealed
+		in.enqueue(e, false, update{})
+	}
+	if len(slips) > 0 {
+		in.c.log.Info("going on with what an earlier run has left", zap.Int("updates", len(slips)))
+	}
+	return nil
+}
+
+// anyAwaits tells whether an album may have lost its other parts to a restart.
+func (in *intake) anyAwaits() bool {
+	for _, e := range in.queue {
+		if e.awaits {
+			return true
+		}
+	}
+	return false
+}

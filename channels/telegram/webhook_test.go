@@ -1,0 +1,297 @@
+package telegram_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
+	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
+		r := newHookRig(t)
+		return channelstest.Subject{
+			Channel:    r.Channel,
+			Chat:       chatOf("42"),
+			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
+			Say:        func(text string) { r.server.Say(person, text) },
+			Redelivers: true,
+			Normal:     channelstest.Letters,
+			CloseIdle: func() { // Telegram goes on delivering, and its connections are not the channel's
+				r.server.Close()
+				r.front.Close()
+			},
+		}
+	})
+}
+
+func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	stop := r.run()
+	call := r.registered()
+	r.server.Say(person, "hello")
+	m := r.wait(1)[0]
+	if m.Text != "hello" || m.Cursor != "" {
+		t.Errorf("received %+v", m)
+	}
+	var allowed []string
+	if err := call.Into("allowed_updates", &allowed); err != nil || fmt.Sprint(allowed) != "[message callback_query]" {
+		t.Errorf("allowed are %v (%v)", allowed, err)
+	}
+	secret := call.Params["secret_token"]
+	if call.Params["url"] != r.front.URL+"/hook" || call.Int("max_connections") < 2 || len(secret) < 32 ||
+		strings.Contains(secret, strings.Split(r.server.Token, ":")[1]) {
+		t.Errorf("set with %v", call.Params)
+	}
+	stop()
+	if n := len(r.server.Calls("getUpdates")) + len(r.server.Calls("deleteWebhook")); n != 0 {
+		t.Errorf("%d calls poll or remove the webhook", n)
+	}
+	if log := logged(t, r.logs); strings.Contains(log, secret) {
+		t.Error("the secret is in the log")
+	}
+	if status, _ := r.post(secret, "{}"); status != http.StatusServiceUnavailable {
+		t.Errorf("when it has ended it answers %d", status)
+	}
+}
+
+func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s3cret_-" })
+	r.run()
+	if got := r.registered().Params["secret_token"]; got != "s3cret_-" {
+		t.Fatalf("the secret is %q", got)
+	}
+	update := `{"update_id":1,"message":{"message_id":1,"text":"x","chat":{"id":42,"type":"private"},"from":{"id":42}}}`
+	for _, secret := range []string{"", "s3cret", "S3cret_-", "s3cret_-x"} {
+		if status, _ := r.post(secret, update); status != http.StatusUnauthorized {
+			t.Errorf("with the secret %q it answers %d", secret, status)
+		}
+	}
+	if got := r.inbox.messages(); len(got) != 0 {
+		t.Errorf("received %+v", got)
+	}
+	conn, err := net.Dial("tcp", strings.TrimPrefix(r.front.URL, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	_, _ = io.WriteString(conn, "POST /hook HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n") // and never the body
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || resp.StatusCode != http.StatusUnauthorized || !resp.Close {
+		t.Errorf("without a body: %+v, %v", resp, err)
+	}
+	if status, _ := r.post("s3cret_-", update); status != http.StatusOK || len(r.inbox.messages()) != 1 {
+		t.Errorf("with the right secret it answers %d", status)
+	}
+}
+
+func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	began, let := make(chan struct{}), make(chan struct{})
+	r.inbox.refuse = func(channels.Incoming) error {
+		close(began)
+		<-let
+		return nil
+	}
+	r.server.Say(person, "hello")
+	r.run()
+	<-began
+	if d := r.server.Deliveries(); len(d) != 1 || d[0].Done || r.server.Pending() != 1 {
+		t.Errorf("before it was received: %+v", d)
+	}
+	close(let)
+	if got := r.taken(); len(got) != 1 || len(r.server.Deliveries()) != 1 {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	r.inbox.refuse = func(channels.Incoming) error {
+		if r.inbox.refused < 3 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	r.server.Say(person, "one")
+	r.server.Say(person, "two")
+	r.run()
+	got := r.wait(2)
+	r.taken()
+	if got[0].Text != "one" || got[1].Text != "two" {
+		t.Errorf("received %+v", got)
+	}
+	var statuses []int
+	for _, d := range r.server.Deliveries() {
+		statuses = append(statuses, d.Status)
+	}
+	if fmt.Sprint(statuses) != "[503 503 503 200 200]" {
+		t.Errorf("the answers are %v", statuses)
+	}
+	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+		t.Errorf("the same error is logged %d times", n)
+	}
+}
+
+func TestWhatCannotBeReadIsSkippedByWebhook(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	broken := r.server.InjectBroken()
+	r.server.Say(person, "after")
+	r.run()
+	r.wait(1)
+	r.taken()
+	for body, want := range map[string]int{
+		"no JSON": 200, "{}": 200, `{"update_id":5}`: 200, strings.Repeat(" ", 5<<20): http.StatusRequestEntityTooLarge,
+	} {
+		if status, _ := r.post("s", body); status != want {
+			t.Errorf("%.20q is answered %d", body, status)
+		}
+	}
+	log := logged(t, r.logs)
+	for _, want := range []string{"undecodable update skipped", strconv.Itoa(broken), "update without an id skipped", "too big"} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log does not say %q: %s", want, log)
+		}
+	}
+	if got := r.inbox.messages(); len(got) != 1 {
+		t.Errorf("received %+v", got)
+	}
+}
+
+func TestPressesComeByWebhook(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	r.run()
+	m := r.server.Say(person, "hello")
+	query := r.server.Press(person, 0, m.ID, "stop")
+	for _, in := range r.wait(2) {
+		if in.Press == "" && in.Text != "hello" || in.Press != "" && in.Press != "stop" {
+			t.Errorf("received %+v", in)
+		}
+	}
+	r.until("answerCallbackQuery", func(c []telegramtest.Call) bool { return len(c) == 1 && c[0].Params["callback_query_id"] == query })
+	r.until("editMessageReplyMarkup", func(c []telegramtest.Call) bool { return len(c) == 1 })
+	r.taken()
+}
+
+func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
+	t.Parallel()
+	good := telegram.Options{
+		Token: "1:abc", Folder: func(string) (string, error) { return "", nil }, Mode: "webhook", State: "state",
+		WebhookURL: "https://example.com/hook", WebhookSecret: "a-secret",
+	}
+	for name, change := range map[string]func(*telegram.Options){
+		"webhookUrl: must be set":     func(o *telegram.Options) { o.WebhookURL = "" },
+		"webhookUrl: must be an addr": func(o *telegram.Options) { o.WebhookURL = "example.com/hook" },
+		"webhookUrl: must be an":      func(o *telegram.Options) { o.WebhookURL = "https://user:pass@example.com/hook" },
+		"webhookUrl: its":             func(o *telegram.Options) { o.WebhookURL = "https://example.com/{x}" },
+		"webhookUrl: its path":        func(o *telegram.Options) { o.WebhookURL = "https://example.com/a/../b" },
+		"webhookUrl: its path may":    func(o *telegram.Options) { o.WebhookURL = "https://example.com/?a=b" },
+		"webhookSecret":               func(o *telegram.Options) { o.WebhookSecret = "a secret" },
+		"no folder":                   func(o *telegram.Options) { o.State = "" },
+	} {
+		o := good
+		change(&o)
+		if _, err := telegram.New(o); err == nil || !strings.Contains(err.Error(), name) || strings.Contains(err.Error(), "pass") ||
+			strings.Contains(err.Error(), "a secret") {
+			t.Errorf("%s: New returned %v", name, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"": "POST /{$}", "/": "POST /{$}", "/a/b.c": "POST /a/b.c", "/a/": "POST /a/{$}",
+	} {
+		o := good
+		o.WebhookURL = "https://example.com" + path
+		ch, err := telegram.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pattern, h := ch.Mount()
+		http.NewServeMux().Handle(pattern, h)
+		if pattern != want {
+			t.Errorf("%s is mounted at %q", path, pattern)
+		}
+	}
+	good.Mode = "poll"
+	if ch, err := telegram.New(good); err != nil {
+		t.Error(err)
+	} else if pattern, _ := ch.Mount(); pattern != "" {
+		t.Errorf("who polls is mounted at %q", pattern)
+	}
+}
+
+func TestDeliveriesThatWaitAreAnsweredAtTheEnd(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	began := make(chan struct{}, 10)
+	done := make(chan error, 1)
+	go func() {
+		done <- r.Run(ctx, func(ctx context.Context, _ channels.Incoming) error {
+			began <- struct{}{}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+	}()
+	r.server.Say(person, "is being received")
+	<-began
+	r.server.Say(other, "waits for that")
+	<-r.front.read
+	<-r.front.read // both
+	cancel()
+	if err := <-done; err != nil {
+		t.Errorf("Run returned %v", err)
+	}
+	for _, d := range r.delivered(2)[:2] {
+		if d.Status != http.StatusServiceUnavailable {
+			t.Errorf("answered %d", d.Status)
+		}
+	}
+}
+
+func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
+	never := make(chan struct{})
+	defer close(never)
+	r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if c.Method == "getFile" {
+			return telegramtest.Fault{Hang: never}
+		}
+		return telegramtest.Fault{}
+	})
+	r.run()
+	r.registered()
+	send := func(chat int, what string) int {
+		status, _ := r.post("s", fmt.Sprintf(`{"update_id":%d,"message":{"message_id":1,"chat":{"id":%[1]d,"type":"private"},"from":{"id":%[1]d},%s}}`, chat, what))
+		return status
+	}
+	taken := 0
+	for taken < 1000 && send(1000+taken, `"photo":[{"file_id":"f"}]`) == http.StatusOK {
+		taken++
+	}
+	if taken < 100 || taken == 1000 {
+		t.Errorf("%d are taken", taken)
+	}
+	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.inbox.messages()) != 1 {
+		t.Errorf("what need not wait is answered %d", status)
+	}
+}

@@ -1,0 +1,103 @@
+package telegram
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// hookInfo is what Telegram says of a webhook.
+type hookInfo struct {
+	URL       string `json:"url"`
+	Pending   int    `json:"pending_update_count"`
+	ErrorDate int64  `json:"last_error_date"`
+	Error     string `json:"last_error_message"`
+}
+
+// keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is closed once the parts of
+// albums that a restart cut off have come, or will not. It returns an error only if Telegram does not know the token.
+func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error {
+	began := time.Now().Unix()
+	c.hurry(ctx)
+	if err := c.register(ctx); err != nil {
+		return err
+	}
+	if complete != nil {
+		c.awaitRest(ctx)
+		close(complete)
+	}
+	for sleep(ctx, c.o.Timing.Watch) {
+		var info hookInfo
+		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil {
+			if wrong := wrongToken(err); wrong != nil {
+				return wrong
+			}
+			continue // what cannot be asked now is asked next time
+		}
+		if info.ErrorDate > began {
+			began = info.ErrorDate
+			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.hook.url),
+				zap.String("reason", info.Error), zap.Int("waiting", info.Pending))
+		}
+		if info.URL != c.hook.url {
+			c.log.Warn("somebody has changed this bot's webhook; setting it again. A token serves one program only",
+				zap.Bool("removed", info.URL == ""))
+			if err := c.register(ctx); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// hurry has Telegram deliver at once what it could not while we were away. It waits up to two minutes before it tries
+// again, and setting the same webhook once more does not change that: only a new one does. Nothing is dropped.
+func (c *Channel) hurry(ctx context.Context) {
+	var info hookInfo
+	if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil || info.URL != c.hook.url || info.Pending == 0 {
+		return // what is wrong, if anything, comes to light when the webhook is set
+	}
+	if err := c.ask(ctx, "deleteWebhook", map[string]any{"drop_pending_updates": false}, nil); err != nil && ctx.Err() == nil {
+		c.log.Debug("webhook not renewed", zap.Error(err))
+	}
+}
+
+// maxConnections is how many chats Telegram may speak for at once. Updates of one chat come one after the other.
+const maxConnections = 40
+
+// register tells Telegram where to deliver, until it agrees.
+func (c *Channel) register(ctx context.Context) error {
+	trouble := c.newTrouble("webhook not registered, will retry")
+	params := map[string]any{
+		"url": c.hook.url, "secret_token": c.hook.secret, "max_connections": maxConnections, "allowed_updates": allowedUpdates,
+	}
+	for {
+		err := c.ask(ctx, "setWebhook", params, nil)
+		if err == nil {
+			c.log.Info("webhook registered", zap.String("url", c.hook.url))
+			return nil
+		}
+		if wrong := wrongToken(err); wrong != nil {
+			return wrong
+		}
+		if !trouble.wait(ctx, err) {
+			return ctx.Err()
+		}
+	}
+}
+
+// awaitRest waits until Telegram has nothing more for us, or has had the time to try everything again.
+func (c *Channel) awaitRest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
+	defer cancel()
+	for {
+		var info hookInfo
+		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err == nil && info.Pending == 0 {
+			return
+		}
+		if !sleep(ctx, c.o.Timing.Resend/30) {
+			return
+		}
+	}
+}
