@@ -32,7 +32,7 @@ const (
 
 var (
 	plainPath  = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
-	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
+	secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 )
 
 // newHook checks what the operator says about the webhook.
@@ -45,7 +45,7 @@ func newHook(o Options) (*hook, error) {
 		return nil, errors.New("webhookUrl: must be an address such as https://bot.example.com/telegram")
 	case u.RawQuery != "" || u.Fragment != "" || !plainPath.MatchString(u.EscapedPath()):
 		return nil, errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, and nothing may follow it")
-	case o.WebhookSecret != "" && !secretForm.MatchString(o.WebhookSecret):
+	case o.WebhookSecret != "" && (len(o.WebhookSecret) > 256 || !secretForm.MatchString(o.WebhookSecret)):
 		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
 	case o.State == "":
 		return nil, errors.New("no folder for what the webhook brings")

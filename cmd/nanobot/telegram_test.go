@@ -1,14 +1,49 @@
 package main
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
 )
+
+// setup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a comma.
+type setup struct {
+	agent                      string // a shell script
+	command                    string // in its stead
+	terminal, channel, gateway string
+	allow                      string // whom it lets in; "" is user 7
+}
+
+// write puts the config and the agent into a folder of their own, with three pictures beside them, and returns the config's path.
+func (s setup) write(t testing.TB, api *telegramtest.Server) string {
+	t.Helper()
+	dir := t.TempDir()
+	files := map[string][]byte{
+		"agent.sh": []byte(s.agent), "token": []byte(api.Token),
+		"config.json": []byte(`{
+			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "rich"` + s.terminal + `},
+			"channels": {"telegram": {"enabled": true, "token": "file:token", "apiBase": "` + api.URL + `",
+				"allowFrom": ["` + cmp.Or(s.allow, "7") + `"]` + s.channel + `}},
+			"gateway": {"maxConcurrent": 8` + s.gateway + `},
+		}`),
+	}
+	for i, size := range []int{40, 50, 60} {
+		files[string(rune('a'+i))+".png"] = telegramtest.PNG(size, size)
+	}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "config.json")
+}
 
 // telegramBot is the real daemon against a strict Bot API on loopback.
 type telegramBot struct {
@@ -17,37 +52,44 @@ type telegramBot struct {
 	cfg string
 }
 
-func startTelegramBot(t *testing.T, agent, more string) *telegramBot {
+func startTelegramBot(t *testing.T, s setup) *telegramBot {
 	t.Helper()
-	dir := t.TempDir()
-	b := &telegramBot{api: telegramtest.New(t), cfg: filepath.Join(dir, "config.json")}
-	for name, content := range map[string]string{
-		"agent.sh": agent, "token": b.api.Token,
-		"config.json": `{
-			"terminal": {"command": "sh agent.sh", "protocol": "rich"` + more + `},
-			"channels": {"telegram": {"enabled": true, "token": "file:token", "apiBase": "` + b.api.URL + `", "allowFrom": ["7"]}},
-		}`,
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i, size := range []int{40, 50, 60} {
-		name := string(rune('a'+i)) + ".png"
-		if err := os.WriteFile(filepath.Join(dir, name), telegramtest.PNG(size, size), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
+	b := &telegramBot{api: telegramtest.New(t)}
+	b.cfg = s.write(t, b.api)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	return b
 }
 
+// plainEnviron is the environment without settings of the tests, which the daemon would take for misspelt settings of its own.
+func plainEnviron() []string {
+	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NANOBOT_") })
+}
+
+// restart ends the daemon with a signal and starts another one.
+func (b *telegramBot) restart(s syscall.Signal, meanwhile func()) {
+	b.t.Helper()
+	b.signal(s)
+	b.status()
+	meanwhile()
+	b.program = startProgram(b.t, "serve", "--config", b.cfg)
+}
+
+// texts are what a chat shows.
+func (b *telegramBot) texts(chat int64) (all []string) {
+	for _, m := range b.api.Shown(chat) {
+		all = append(all, m.Words())
+	}
+	return all
+}
+
+// echo is an agent that says what it was told.
+const echo = `read -r line; text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`
+
 func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
-	b := startTelegramBot(t, `read -r line
+	b := startTelegramBot(t, setup{agent: `read -r line
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.png"]}';;
-		*) echo '{"type":"message","text":"Hello *there*"}';; esac
-	`, "")
+		*) echo '{"type":"message","text":"Hello *there*"}';; esac`})
 	b.api.Say(7, "hi")
 	b.api.WaitFor(t, 7, "Hello there")
 	b.api.Say(7, "album please")
@@ -69,31 +111,27 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 }
 
 func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
-	b := startTelegramBot(t, `read -r line; text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`, "")
+	b := startTelegramBot(t, setup{agent: echo})
 	b.api.Say(7, "one")
 	b.api.WaitFor(t, 7, "you said one")
+	b.restart(syscall.SIGTERM, func() { b.api.Say(7, "two") })
+	b.api.WaitFor(t, 7, "you said two")
 	b.signal(syscall.SIGTERM)
 	b.status()
-	b.api.Say(7, "two")
-	again := startProgram(t, "serve", "--config", b.cfg)
-	b.api.WaitFor(t, 7, "you said two")
-	again.signal(syscall.SIGTERM)
-	again.status()
-	var texts []string
-	for _, m := range b.api.Shown(7) {
-		texts = append(texts, m.Words())
-	}
-	if got := strings.Join(texts, "|"); got != "you said one|you said two" {
+	if got := strings.Join(b.texts(7), "|"); got != "you said one|you said two" {
 		t.Errorf("the chat shows %s", got)
 	}
 }
 
 func TestTelegramStopButtonAndStrangers(t *testing.T) {
-	b := startTelegramBot(t, `echo '{"type":"progress","text":"working"}'; exec sleep 300`, "")
+	b := startTelegramBot(t, setup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.Say(7, "work")
 	bubble := b.api.WaitFor(t, 7, "⏳ working")
-	b.api.Press(7, 7, bubble.ID, "/stop")
+	b.acknowledged(b.api.Press(7, 7, bubble.ID, "/stop"))
 	b.api.WaitFor(t, 7, "Stopped.")
+	if shown, gone := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool { return len(all) == 1 }); !gone {
+		t.Errorf("the progress stays: %+v", shown)
+	}
 	b.api.Say(8, "let me in")
 	shown := b.api.Wait(t, 8, 1)
 	if !strings.Contains(shown[0].Words(), "nanobot pair ") {

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// answers are what a chat shows but for progress and notices about the queue, which depend on what was quicker.
+func (b *telegramBot) answers(chat int64) []string {
+	return slices.DeleteFunc(b.texts(chat), func(text string) bool {
+		return strings.HasPrefix(text, "Queued, number ") || strings.HasPrefix(text, "⏳")
+	})
+}
+
+// awaitAnswers waits until chats were given as many answers as they were promised. At the pace that Telegram allows, a thousand take half a
+// minute.
+func (b *telegramBot) awaitAnswers(want map[int64]int) {
+	b.t.Helper()
+	for deadline := time.Now().Add(3 * time.Minute); ; {
+		sent, missing := len(b.api.Calls("sendMessage")), 0
+		for chat, n := range want {
+			missing += max(0, n-len(b.answers(chat)))
+		}
+		if missing == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("%d answers are missing", missing)
+		}
+		b.api.AwaitCalls("sendMessage", time.Second, func(calls []telegramtest.Call) bool { return len(calls) > sent })
+	}
+}
+
+// ended ends the daemon, which must be well.
+func (b *telegramBot) ended() {
+	b.t.Helper()
+	b.signal(syscall.SIGTERM)
+	if got := b.status(); got != 0 {
+		b.t.Errorf("status %d", got)
+	}
+}
+
+func TestTelegramThousandUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
+	t.Parallel()
+	const chats, each = 200, 5
+	b := startTelegramBot(t, setup{agent: echo, allow: "*"})
+	b.api.Say(7, "hello")
+	b.api.WaitFor(t, 7, "you said hello")
+	want := map[int64]int{}
+	b.restart(syscall.SIGKILL, func() {
+		for n := range each {
+			for i := range int64(chats) {
+				b.api.Say(1000+i, fmt.Sprintf("%d of %d", n+1, i))
+				want[1000+i]++
+			}
+		}
+		if got := b.api.Pending(); got < chats*each {
+			t.Fatalf("%d updates wait", got)
+		}
+	})
+	b.awaitAnswers(want)
+	b.ended()
+	if got := b.api.Pending(); got != 0 {
+		t.Errorf("%d updates were not confirmed", got)
+	}
+	for i := range int64(chats) {
+		var right []string
+		for n := range each {
+			right = append(right, fmt.Sprintf("you said %d of %d", n+1, i))
+		}
+		if got := b.answers(1000 + i); !slices.Equal(got, right) {
+			t.Errorf("chat %d shows %q", 1000+i, got)
+		}
+	}
+}
+
+// In a storm some chats are refused whatever is sent to them. Their answers wait, those of the others do not, and when the storm is over
+// everything arrives in order.
+func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
+	t.Parallel()
+	const each = 3
+	stormy, calm := []int64{2001, 2002, 2003}, []int64{3001, 3002, 3003, 3004, 3005, 3006}
+	b := startTelegramBot(t, setup{allow: "*", agent: `read -r line; text=${line#*'"text":"'}
+		echo '{"type":"progress","text":"working"}'
+		echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`})
+	var over atomic.Bool
+	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if !over.Load() && slices.Contains(stormy, c.Int("chat_id")) {
+			return telegramtest.TooMany(1)
+		}
+		return telegramtest.Fault{}
+	})
+	want := map[int64]int{}
+	for n := range each {
+		for _, chat := range slices.Concat(stormy, calm) {
+			b.api.Say(chat, fmt.Sprintf("%d of %d", n+1, chat))
+			want[chat]++
+		}
+	}
+	refused := func(calls []telegramtest.Call) bool {
+		n := map[int64]int{}
+		for _, c := range calls {
+			if c.Status == 429 {
+				n[c.Int("chat_id")]++
+			}
+		}
+		return n[stormy[0]] > 3 && n[stormy[1]] > 3 && n[stormy[2]] > 3
+	}
+	if calls, ok := b.api.AwaitCalls("sendMessage", telegramtest.Patience, refused); !ok {
+		t.Fatalf("the storm did not come: %+v", calls)
+	}
+	early := map[int64]int{}
+	for _, chat := range calm {
+		early[chat] = each
+	}
+	b.awaitAnswers(early)
+	for _, chat := range stormy {
+		if got := b.texts(chat); len(got) > 0 {
+			t.Errorf("chat %d shows %q in the storm", chat, got)
+		}
+	}
+	over.Store(true)
+	b.awaitAnswers(want)
+	b.ended()
+	for chat, n := range want {
+		var right []string
+		for i := range n {
+			right = append(right, fmt.Sprintf("you said %d of %d", i+1, chat))
+		}
+		if got := b.answers(chat); !slices.Equal(got, right) {
+			t.Errorf("chat %d shows %q", chat, got)
+		}
+	}
+}

@@ -1,0 +1,318 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/config"
+	"nanobot/gateway/store"
+)
+
+// killAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
+const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
+	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
+	case $n in *[13579]) say a; sleep 0.0$n;; esac
+	say b`
+
+// TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
+// turns and its sends, while people write in twenty chats of a Telegram that outlives it. With NANOBOT_LONG=1 there are ten times as
+// many kills.
+func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
+	for _, onCrash := range []string{"retry", "report"} {
+		t.Run(onCrash, func(t *testing.T) {
+			t.Parallel()
+			kills := 30
+			if os.Getenv("NANOBOT_LONG") == "1" {
+				kills *= 10
+			}
+			s := newKillStorm(t, onCrash)
+			s.rage(kills)
+			s.settle()
+			s.score()
+		})
+	}
+}
+
+// killStorm is a daemon that is killed and restarted, and people who write on.
+type killStorm struct {
+	t       *testing.T
+	api     *telegramtest.Server
+	cfg     string
+	random  *rand.Rand // of the kills; the people and the network have their own
+	asked   map[int64]int
+	ends    []int // the last call of each daemon that was killed
+	unready int
+	state   store.Store // opened beside the last daemon
+}
+
+const (
+	killChats = 20
+	firstChat = int64(5001)
+)
+
+func newKillStorm(t *testing.T, onCrash string) *killStorm {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}}
+	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
+	s.cfg = setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + onCrash + `"`}.write(t, s.api)
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(s.cfg + ".log")
+			t.Logf("NANOBOT_SEED=%d, the last daemons logged:\n%s", seed, log[max(0, len(log)-8000):])
+		}
+	})
+	return s
+}
+
+// slowAtTimes has the network take its time now and then, so that a kill finds sends that were not carried out yet, or were and are
+// not confirmed.
+func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
+	var mu sync.Mutex
+	return func(c telegramtest.Call) telegramtest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		delay := time.Duration(random.IntN(80)) * time.Millisecond
+		switch {
+		case c.Method != "sendMessage":
+		case random.IntN(3) == 0:
+			return telegramtest.Fault{Linger: delay}
+		case random.IntN(3) == 0:
+			hang := make(chan struct{})
+			time.AfterFunc(delay, func() { close(hang) })
+			return telegramtest.Fault{Hang: hang}
+		}
+		return telegramtest.Fault{}
+	}
+}
+
+// start begins a daemon, whose log goes to a file.
+func (s *killStorm) start() (cmd *exec.Cmd, ready func() bool) {
+	s.t.Helper()
+	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	before, _ := log.Seek(0, 2)
+	cmd = exec.Command(os.Args[0], "serve", "--config", s.cfg)
+	cmd.Dir = filepath.Dir(s.cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return cmd, func() bool {
+		all, _ := os.ReadFile(s.cfg + ".log")
+		return strings.Contains(string(all[min(int(before), len(all)):]), `"ready"`)
+	}
+}
+
+// rage kills one daemon after the other while people write.
+func (s *killStorm) rage(kills int) {
+	s.t.Helper()
+	stop := make(chan struct{})
+	var people sync.WaitGroup
+	random := rand.New(rand.NewPCG(s.random.Uint64(), 0))
+	people.Go(func() { s.write(stop, random) })
+	defer people.Wait()
+	defer close(stop)
+	for range kills {
+		cmd, ready := s.start()
+		within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 1200 * time.Millisecond}[s.random.IntN(3)]
+		time.Sleep(time.Duration(s.random.Int64N(int64(within))))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+			s.t.Fatalf("the daemon ended by itself: %s", cmd.ProcessState)
+		}
+		if !s.api.AwaitDisconnected(telegramtest.Patience) {
+			s.t.Fatal("the daemon is dead and its connections are not")
+		}
+		s.ends = append(s.ends, len(s.api.Calls("")))
+		if !ready() {
+			s.unready++
+		}
+	}
+}
+
+// write is what people do: they ask, not too much at once.
+func (s *killStorm) write(stop chan struct{}, random *rand.Rand) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		chat := firstChat + random.Int64N(killChats)
+		settled := map[string]bool{}
+		for _, h := range s.heard(chat) {
+			if h.what != "a" {
+				settled[h.key] = true
+			}
+		}
+		if s.asked[chat]-len(settled) < 2 {
+			s.asked[chat]++
+			s.api.Say(chat, strconv.Itoa(s.asked[chat]))
+		}
+	}
+}
+
+// settle lets a last daemon do what is left to do, and ends it.
+func (s *killStorm) settle() {
+	s.t.Helper()
+	cmd, _ := s.start()
+	cfg, err := config.Load(s.cfg, plainEnviron())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.state, err = openStore(s.t.Context(), cfg, true); err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = s.state.Close() })
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		open := 0
+		for chat, asked := range s.asked {
+			settled := map[int]bool{}
+			for _, h := range s.heard(chat) {
+				if h.what != "a" {
+					settled[s.question(h)] = true
+				}
+			}
+			open += asked - len(settled)
+		}
+		if open == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("%d questions were never answered", open)
+			break
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		s.t.Errorf("the last daemon: %v", err)
+	}
+}
+
+// heard is one message of a daemon: a or b with its question, or the report of a turn that was cut off, with its item.
+type heard struct {
+	what     string
+	question int    // of a and b
+	item     int64  // of a report
+	key      string // the same for the same send
+	marked   bool   // as a repetition
+	call     int
+}
+
+// heard returns what a chat was shown, without the notices about the queue.
+func (s *killStorm) heard(chat int64) (all []heard) {
+	for _, m := range s.api.Shown(chat) {
+		text, marked := strings.CutPrefix(m.Words(), "↻ ")
+		h := heard{key: text, marked: marked, call: m.Call}
+		if len(m.Buttons()) > 0 {
+			h.key = m.Buttons()[0].Data
+		}
+		switch {
+		case strings.HasPrefix(h.key, "cancel:"):
+			continue
+		case strings.HasPrefix(h.key, "again:"):
+			h.what = "report"
+			h.item, _ = strconv.ParseInt(strings.TrimPrefix(h.key, "again:"), 10, 64)
+		case text != "":
+			h.what = text[:1]
+			h.question, _ = strconv.Atoi(text[1:])
+		}
+		all = append(all, h)
+	}
+	return all
+}
+
+// question returns what a message is about; of a report the state knows.
+func (s *killStorm) question(h heard) int {
+	if h.item == 0 {
+		return h.question
+	}
+	item, _, err := s.state.Item(s.t.Context(), h.item)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(item.In.Text)
+	return n
+}
+
+// score judges what the chats show.
+func (s *killStorm) score() {
+	s.t.Helper()
+	asked, doubles, last := 0, 0, s.lastCalls()
+	for chat, n := range s.asked {
+		asked += n
+		first, count, latest := map[string]heard{}, map[string]int{}, 0
+		for _, h := range s.heard(chat) {
+			q := s.question(h)
+			before, again := first[h.key]
+			switch {
+			case h.what != "a" && h.what != "b" && h.what != "report" || q < 1 || q > n:
+				s.t.Errorf("chat %d shows what nobody said: %+v", chat, h)
+			case again && !h.marked:
+				s.t.Errorf("chat %d shows %s twice, the second time without a mark", chat, h.key)
+			case again && last[sender{chat, s.daemon(before.call)}] != before.call:
+				s.t.Errorf("chat %d shows %s twice, though it was not in flight when its daemon was killed", chat, h.key)
+			case again:
+				doubles++
+			case q < latest:
+				s.t.Errorf("chat %d shows %s behind what is about %d", chat, h.key, latest)
+			case h.what == "a" && count["b"+strconv.Itoa(q)] > 0:
+				s.t.Errorf("chat %d shows %s behind b", chat, h.key)
+			}
+			if !again {
+				first[h.key] = h
+				count[h.what+strconv.Itoa(q)]++
+				latest = max(latest, q)
+			}
+		}
+		for q := 1; q <= n; q++ {
+			if count["b"+strconv.Itoa(q)]+count["report"+strconv.Itoa(q)] == 0 {
+				s.t.Errorf("chat %d: %d was never answered", chat, q)
+			}
+		}
+	}
+	s.t.Logf("%d kills (%d before it was ready), %d questions, %d sends, %d in flight repeated", len(s.ends), s.unready, asked, len(s.api.Calls("sendMessage")), doubles)
+}
+
+// sender is a daemon in a chat.
+type sender struct {
+	chat   int64
+	daemon int
+}
+
+// daemon tells which daemon made a call.
+func (s *killStorm) daemon(call int) int {
+	n, _ := slices.BinarySearch(s.ends, call)
+	return n
+}
+
+// lastCalls are the last sends of each daemon in each chat, the only ones that a kill can have cut off: a chat's sends wait for each other.
+func (s *killStorm) lastCalls() map[sender]int {
+	last := map[sender]int{}
+	for _, c := range s.api.Calls("sendMessage") {
+		last[sender{c.Int("chat_id"), s.daemon(c.ID)}] = c.ID
+	}
+	return last
+}

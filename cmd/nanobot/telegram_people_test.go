@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// tells is an agent that says what its envelope has under a name.
+func tells(name string) string {
+	return `read -r line; value=${line#*'"` + name + `":"'}; echo "{\"type\":\"message\",\"text\":\"${value%%'"'*}\"}"`
+}
+
+func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
+	const forum = int64(-1009876543210)
+	b := startTelegramBot(t, setup{agent: tells("chat_id")})
+	for _, name := range []string{"one", "two"} {
+		topic := b.api.AddTopic(forum, name)
+		asked := b.api.Post(telegramtest.Post{Chat: forum, From: 7, Topic: topic, Text: "@nano_test_bot where are we?"})
+		id := fmt.Sprintf("%d_%d", forum, topic)
+		m := b.api.WaitFor(t, forum, id)
+		if m.Thread != topic || m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
+			t.Errorf("topic %d: the answer is %+v", topic, m)
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "users", id)); err != nil {
+			t.Error(err)
+		}
+	}
+	asked := b.api.Post(telegramtest.Post{Chat: forum, From: 7, Text: "@nano_test_bot and here?"})
+	m := b.api.WaitFor(t, forum, fmt.Sprint(forum))
+	if m.Thread == asked.ID && m.IsTopicMessage || m.ReplyTo == nil || m.ReplyTo.ID != asked.ID {
+		t.Errorf("outside of topics the answer is %+v", m)
+	}
+}
+
+func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
+	const group = int64(-77)
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.AddChat(telegramtest.Chat{ID: group})
+	say := func(text string, replyTo int) telegramtest.Message {
+		return b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: text, ReplyTo: replyTo})
+	}
+	say("good morning all", 0)
+	asked := say("@nano_test_bot are you there?", 0)
+	first := b.api.WaitFor(t, group, "you said are you there?")
+	if first.ReplyTo == nil || first.ReplyTo.ID != asked.ID {
+		t.Errorf("the answer is %+v", first)
+	}
+	say("/whoami@other_bot", 0)
+	say("so am I", asked.ID)
+	say("/whoami@nano_test_bot", 0)
+	b.api.WaitFor(t, group, "user id: 7\nchat: telegram:-77")
+	say("tell me more", first.ID)
+	b.api.WaitFor(t, group, "you said tell me more")
+	if got := b.texts(group); len(got) != 3 {
+		t.Errorf("the group shows %q", got)
+	}
+}
+
+// pair lets somebody in, as the operator does beside the running daemon.
+func (b *telegramBot) pair(code string) string {
+	b.t.Helper()
+	cmd := exec.Command(os.Args[0], "pair", code, "--config", b.cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		b.t.Errorf("pair: %v, %s", err, out)
+	}
+	return string(out)
+}
+
+func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
+	b.api.Say(8, "let me in")
+	text := b.api.Wait(t, 8, 1)[0].Words()
+	_, code, _ := strings.Cut(text, "nanobot pair ")
+	code, _, _ = strings.Cut(code, "\n")
+	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
+		t.Errorf("the operator is told %q", out)
+	}
+	b.api.Say(8, "thanks")
+	b.api.WaitFor(t, 8, "you said thanks")
+	if got := b.texts(8); len(got) != 2 {
+		t.Errorf("the chat shows %q", got)
+	}
+}
+
+func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
+	const group = int64(-77)
+	b := startTelegramBot(t, setup{terminal: `, "interactive": true`, agent: `read -r line
+		echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
+		read -r answer; text=${answer#*'"text":"'}
+		echo "{\"type\":\"message\",\"text\":\"painting it ${text%%'"'*}\"}"`})
+	b.api.AddChat(telegramtest.Chat{ID: group})
+	b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: "@nano_test_bot paint"})
+	question := b.api.WaitFor(t, group, "Which one?\n1. Red\n2. Blue")
+	buttons := question.Buttons()
+	if len(buttons) != 2 || buttons[0].Text != "Red" || buttons[1].Text != "Blue" {
+		t.Fatalf("the buttons are %+v", buttons)
+	}
+	stranger := b.api.Press(group, 8, question.ID, buttons[0].Data)
+	b.acknowledged(stranger)
+	if !b.api.AwaitPending(0, telegramtest.Patience) {
+		t.Fatal("the stranger's press was not received")
+	}
+	allowed := b.api.Press(group, 7, question.ID, buttons[1].Data)
+	b.acknowledged(allowed)
+	b.api.WaitFor(t, group, "painting it Blue")
+	_, gone := b.api.Await(group, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return m.ID == question.ID })
+		return len(all[i].Buttons()) == 0
+	})
+	if !gone {
+		t.Error("the buttons are still there")
+	}
+	if edits := b.api.Calls("editMessageReplyMarkup"); len(edits) != 1 {
+		t.Errorf("the buttons were taken away %d times", len(edits))
+	}
+}
+
+// acknowledged waits until a press was answered, which ends the waiting sign on the button.
+func (b *telegramBot) acknowledged(query string) {
+	b.t.Helper()
+	b.api.AwaitCalls("answerCallbackQuery", telegramtest.Patience, func(calls []telegramtest.Call) bool {
+		return slices.ContainsFunc(calls, func(c telegramtest.Call) bool { return c.Done && c.Params["callback_query_id"] == query })
+	})
+	if a, ok := b.api.Answered(query); !ok || a.Times != 1 {
+		b.t.Errorf("the press was answered %d times", a.Times)
+	}
+}
+
+func TestTelegramTurnThatAKillCutOffRunsAgainByItsButton(t *testing.T) {
+	b := startTelegramBot(t, setup{agent: `read -r line; if [ -e tried ]; then echo '{"type":"message","text":"done"}'; exit; fi
+		touch tried; echo '{"type":"message","text":"beginning"}'; exec sleep 300`})
+	b.api.Say(7, "work")
+	b.api.WaitFor(t, 7, "beginning")
+	b.restart(syscall.SIGKILL, func() {})
+	var report telegramtest.Message
+	shown, ok := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		report = all[len(all)-1] // before it, "beginning" may have been repeated
+		return len(report.Buttons()) == 1
+	})
+	if !ok || !strings.HasPrefix(report.Words(), "I was restarted") {
+		t.Fatalf("the chat shows %+v", shown)
+	}
+	b.api.Press(7, 7, report.ID, report.Buttons()[0].Data)
+	b.api.WaitFor(t, 7, "done")
+}
