@@ -83,13 +83,11 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 	}
 	item, verdict, err := g.accept(ctx, store.Arrival{In: in})
 	// Who only waits for an agent to be free, as they often do for a moment, is not told.
-	if err != nil || verdict != store.Queued || t == nil && waiting == 0 {
+	if err != nil || verdict != store.Queued || t == nil {
 		return err
 	}
 	if set.WhileRunning == "interrupt" {
-		if t != nil {
-			t.cancel(errInterrupted)
-		}
+		t.cancel(errInterrupted)
 		return nil
 	}
 	return g.note(ctx, in, fmt.Sprintf("Queued, number %d in line.", waiting+1),

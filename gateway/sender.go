@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// sendTimeout ends a send that hangs; what became of it is then unknown.
-	sendTimeout = 2 * time.Minute
+	// sendTimeout ends a send that hangs; what became of it is then unknown. Files get as much longer as a slow line needs for them.
+	sendTimeout, slowLine = 2 * time.Minute, 64 << 10 // bytes a second
 	// giveUp is how long a message is tried. Who has been away for longer will not miss it.
 	giveUp = 24 * time.Hour
 	// leastTries are made however old a message is: we may have been down all the time, or the clock was wrong when it was stored.
@@ -220,7 +220,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	p.Out.Key = key(p)
 	doubtful := strings.HasPrefix(p.Err, doubt)
 	p.Out.Repeat = doubtful && !repeatable(ch)
-	ctx, cancel := context.WithTimeout(s.ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(s.ctx, patience(p.Out))
 	receipt, err := ch.Send(ctx, p.Out)
 	cancel()
 	state, notBefore := s.judge(ch, p, err)
@@ -242,6 +242,15 @@ func (s *senders) send(p store.Parcel) (more bool) {
 		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
 	}
 	return s.settle(p, state, "", reason, notBefore)
+}
+
+// patience is how long a send may take.
+func patience(o channels.Outgoing) time.Duration {
+	var size int64
+	for _, f := range o.Media {
+		size += f.Size
+	}
+	return sendTimeout + time.Duration(size/slowLine)*time.Second
 }
 
 // became says in the watchers' words what a send came to.

@@ -242,9 +242,9 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
 }
 
-// typing shows that the agent is at work. Networks show it for some five seconds.
+// typing shows that the agent is at work, if that takes more than a moment. Networks show it for some five seconds.
 func (t *turn) typing(typer channels.Typer) {
-	for ok := true; ok; ok = sleep(t.ctx, 4*time.Second) {
+	for wait := 300 * time.Millisecond; sleep(t.ctx, wait); wait = 4 * time.Second {
 		if err := typer.Typing(t.ctx, t.item.In.Chat); err != nil && t.ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}

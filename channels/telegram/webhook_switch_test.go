@@ -46,6 +46,7 @@ func TestAWebhookThatSomebodySetsWhileWePollIsTheirs(t *testing.T) {
 	r.wait(1)
 	r.server.FailNext("getUpdates", telegramtest.Refuse(409, "Conflict: can't use getUpdates method while webhook is active"))
 	r.server.Say(person, "two")
+	r.wait(2) // by the poll that was open; the next one is refused
 	r.server.Say(person, "three")
 	r.wait(3)
 	if n := len(r.server.Calls("deleteWebhook")); n != 0 {
