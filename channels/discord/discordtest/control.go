@@ -1,0 +1,143 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+)
+
+// Handshake is how a connection to the gateway goes. The zero Handshake is a right one.
+type Handshake struct {
+	Refuse  int  // the HTTP status in place of a connection
+	NoHello bool // it is accepted, and never anything is sent
+	// In place of READY or RESUMED:
+	Silent    bool // nothing, ever
+	Reconnect bool // op 7
+	Invalid   bool // op 9, not resumable
+	Close     int  // a close code
+	Cut       bool // the connection is cut
+	// OnlyResume keeps it for the next RESUME; connections that identify go right.
+	OnlyResume bool
+}
+
+// StartLimit is how many sessions a bot may start.
+type StartLimit struct {
+	Total, Remaining int
+	MaxConcurrency   int           // IDENTIFYs in a Window; more are answered with op 9
+	Window           time.Duration // 5 seconds at Discord's
+}
+
+// Stats counts what happened at the gateway.
+type Stats struct {
+	Connects   int
+	Identifies int
+	Readies    int
+	Resumes    int // that were asked for
+	Resumed    int // that worked
+	Heartbeats int
+	Connected  int   // sessions that somebody listens to now
+	Closes     []int // the codes that the bot hung up with
+}
+
+// Stats returns the counts so far.
+func (s *Server) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stats()
+}
+
+func (s *Server) stats() Stats {
+	out := s.gateway.stats
+	out.Closes = slices.Clone(out.Closes)
+	for _, n := range s.gateway.sessions {
+		if n.conn != nil && !n.conn.mute {
+			out.Connected++
+		}
+	}
+	return out
+}
+
+// AwaitStats waits until the counts satisfy a condition, and fails the test if they do not.
+func (s *Server) AwaitStats(t testing.TB, enough func(Stats) bool) (now Stats) {
+	t.Helper()
+	if !s.await(Patience, func() bool { now = s.stats(); return enough(now) }) {
+		t.Fatalf("the gateway has not got there after %s: %+v", Patience, now)
+	}
+	return now
+}
+
+// AwaitReady waits until the bot is connected and has been told READY or RESUMED.
+func (s *Server) AwaitReady(t testing.TB) {
+	t.Helper()
+	s.AwaitStats(t, func(now Stats) bool { return now.Connected > 0 })
+}
+
+// SetPortal says which privileged intents are switched on in the developer portal. At first all are.
+func (s *Server) SetPortal(intents int) { s.update(func() { s.portal = intents & privileged }) }
+
+// SetHeartbeat sets the heartbeat interval of the connections to come. Who is silent for twice as long is closed with 4009.
+func (s *Server) SetHeartbeat(d time.Duration) { s.update(func() { s.gateway.beat = d }) }
+
+// SetACK says whether heartbeats are acknowledged.
+func (s *Server) SetACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
+
+// SetSilence has the gateway accept and read, and send nothing at all. What is not sent can still be resumed.
+func (s *Server) SetSilence(on bool) { s.update(func() { s.gateway.mute = on }) }
+
+// SetStartLimit replaces how many sessions the bot may start, which is 1000 at once at first.
+func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.start = l }) }
+
+// SetDelivery has each event asked about, and delivered so often: 0 drops it for good, 2 doubles it. Nil is once. The
+// function must not call the server.
+func (s *Server) SetDelivery(f func(event string, data json.RawMessage) int) {
+	s.update(func() { s.gateway.deliver = f })
+}
+
+// NextConnect queues how the next connections go.
+func (s *Server) NextConnect(h ...Handshake) {
+	s.update(func() { s.gateway.next = append(s.gateway.next, h...) })
+}
+
+// RequestHeartbeat asks all connections for a heartbeat, op 1.
+func (s *Server) RequestHeartbeat() { s.each(func(c *conn) { s.send(c, frame{Op: opHeartbeat}) }) }
+
+// Reconnect asks all connections to reconnect and resume, op 7.
+func (s *Server) Reconnect() { s.each(func(c *conn) { s.send(c, frame{Op: opReconnect}) }) }
+
+// InvalidSession takes the session from all connections, op 9.
+func (s *Server) InvalidSession(resumable bool) {
+	s.each(func(c *conn) {
+		s.send(c, frame{Op: opInvalid, Data: encode(resumable)})
+		if !resumable {
+			s.expire(c.session)
+		}
+		s.leave(c)
+	})
+}
+
+// CloseWith closes all connections with a code.
+func (s *Server) CloseWith(code int) { s.each(func(c *conn) { s.hangUp(c, code) }) }
+
+// Cut cuts all connections.
+func (s *Server) Cut() { s.each(s.cut) }
+
+// ExpireSessions makes it impossible to resume: what happens meanwhile is lost to the gateway.
+func (s *Server) ExpireSessions() {
+	s.update(func() {
+		for _, n := range s.gateway.sessions {
+			if n.conn != nil {
+				s.leave(n.conn)
+			}
+		}
+		clear(s.gateway.sessions)
+	})
+}
+
+func (s *Server) each(do func(*conn)) {
+	s.update(func() {
+		for c := range s.gateway.conns {
+			do(c)
+		}
+	})
+}

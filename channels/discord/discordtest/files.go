@@ -1,0 +1,162 @@
+package discordtest
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// File is a file that a user sends.
+type File struct {
+	Name    string
+	Type    string // guessed from the name if it is ""
+	Content []byte
+	Size    int64 // if it is more than Content has, zeros follow
+}
+
+// stored is a file on the CDN.
+type stored struct {
+	Attachment
+	channel string
+}
+
+// maxAttachments is how many files a message may have.
+const maxAttachments = 10
+
+var entityTooLarge = refuse(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
+
+// attach gives a message the files that come with a request and leaves it those that the request names, or all.
+func (s *Server) attach(c *Call, ch *channel, d draft, m *Message) error {
+	uploads := map[string]Upload{}
+	for _, f := range c.Files {
+		if int64(len(f.Content)) > s.uploadLimit(ch.GuildID) {
+			return entityTooLarge
+		}
+		uploads[strings.TrimSuffix(strings.TrimPrefix(f.Field, "files["), "]")] = f
+	}
+	var out []Attachment
+	if d.Attachments == nil {
+		out = slices.Clone(m.Attachments)
+		for _, f := range c.Files {
+			out = append(out, s.store(ch.ID, File{Name: f.Name, Type: f.Type, Content: f.Content}, ""))
+		}
+	}
+	for i, a := range d.Attachments {
+		at := fmt.Sprintf("attachments.%d.id", i)
+		kept := slices.IndexFunc(m.Attachments, func(old Attachment) bool { return old.ID == a.id() })
+		f, isNew := uploads[a.id()]
+		switch {
+		case kept >= 0:
+			out = append(out, m.Attachments[kept])
+		case isNew:
+			delete(uploads, a.id())
+			file := File{Name: cmp.Or(a.Filename, f.Name), Type: f.Type, Content: f.Content}
+			out = append(out, s.store(ch.ID, file, a.Description))
+		default:
+			return malformed(at, "ATTACHMENT_NOT_FOUND", "neither the number of a file that is sent nor the id of one that is there")
+		}
+	}
+	if d.Attachments != nil && len(uploads) > 0 {
+		return malformed("attachments", "ATTACHMENT_NOT_NAMED", "a file is sent that attachments does not name")
+	}
+	if len(out) > maxAttachments {
+		return malformed("attachments", "BASE_TYPE_MAX_LENGTH", "Must be 10 or fewer in length.")
+	}
+	m.Attachments = out
+	return nil
+}
+
+// store puts a file on the CDN.
+func (s *Server) store(channel string, f File, description string) Attachment {
+	if f.Type == "" || f.Type == "application/octet-stream" {
+		f.Type = mime.TypeByExtension(path.Ext(f.Name))
+	}
+	a := Attachment{
+		ID: s.id(), Filename: f.Name, ContentType: f.Type, Description: description,
+		Size: max(f.Size, int64(len(f.Content))), Content: f.Content,
+	}
+	s.files[a.ID] = &stored{a, channel}
+	return a
+}
+
+// urlLife is how long the address of a file is good for.
+const urlLife = 24 * time.Hour
+
+// sign gives a file an address that is good from now on.
+func (s *Server) sign(channel string, a Attachment) Attachment {
+	issued, expires := s.now().Unix(), s.now().Add(urlLife).Unix()
+	a.URL = fmt.Sprintf("%s/attachments/%s/%s/%s?ex=%x&is=%x&hm=%s", s.URL, channel, a.ID,
+		url.PathEscape(a.Filename), expires, issued, s.signature(a.ID, expires))
+	a.ProxyURL = a.URL
+	return a
+}
+
+func (s *Server) signature(id string, expires int64) string {
+	mac := hmac.New(sha256.New, []byte(s.Token))
+	_, _ = fmt.Fprint(mac, id, expires)
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// serveFile is the CDN. It needs no token, and has no limits.
+func (s *Server) serveFile(w http.ResponseWriter, r *http.Request) {
+	c := &Call{Route: CDN, Query: r.URL.Query(), At: time.Now(), Args: map[string]string{
+		"channel_id": r.PathValue("channel_id"), "attachment_id": r.PathValue("attachment_id"), "filename": r.PathValue("filename"),
+	}}
+	s.update(func() {
+		s.calls = append(s.calls, c)
+		c.ID = len(s.calls)
+		if r.Header.Get("Authorization") != "" {
+			s.violate("%s: the CDN gets to see the token", CDN)
+		}
+	})
+	f := s.nextFault(c)
+	s.before(r, f, c)
+	file, status := s.fetch(c)
+	if f.Status != 0 {
+		status = f.Status
+	}
+	s.update(func() { c.Done, c.Status = true, status })
+	if status != http.StatusOK {
+		http.Error(w, cmp.Or(f.Body, "This content is no longer available."), status)
+		return
+	}
+	w.Header().Set("Content-Type", cmp.Or(file.ContentType, "application/octet-stream"))
+	w.Header().Set("Content-Length", strconv.FormatInt(file.Size, 10))
+	if f.CutAfter {
+		_, _ = w.Write(file.Content[:len(file.Content)/2])
+		_ = http.NewResponseController(w).Flush()
+	}
+	s.after(r, f, c)
+	if _, err := w.Write(file.Content); err != nil {
+		return
+	}
+	zeros := make([]byte, 32<<10)
+	for left := file.Size - int64(len(file.Content)); left > 0; left -= int64(len(zeros)) {
+		if _, err := w.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return
+		}
+	}
+}
+
+// fetch returns the file that an address names, if that is right and has not expired.
+func (s *Server) fetch(c *Call) (Attachment, int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f := s.files[c.Args["attachment_id"]]
+	expires, err := strconv.ParseInt(c.Query.Get("ex"), 16, 64)
+	if f == nil || err != nil || f.channel != c.Args["channel_id"] || f.Filename != c.Args["filename"] ||
+		s.signature(f.ID, expires) != c.Query.Get("hm") || s.now().Unix() >= expires {
+		return Attachment{}, http.StatusNotFound
+	}
+	return f.Attachment, http.StatusOK
+}

@@ -1,0 +1,85 @@
+package discordtest
+
+import (
+	"net/http"
+	"strings"
+)
+
+func (s *Server) gatewayURL() string { return "ws" + strings.TrimPrefix(s.URL, "http") + "/gateway/" }
+
+func (s *Server) getGateway(*Call) (any, error) { return map[string]string{"url": s.gatewayURL()}, nil }
+
+func (s *Server) getGatewayBot(*Call) (any, error) {
+	l := s.gateway.start
+	return map[string]any{
+		"url": s.gatewayURL(), "shards": 1, "session_start_limit": map[string]any{
+			"total": l.Total, "remaining": max(l.Remaining, 0), "reset_after": 14_400_000,
+			"max_concurrency": l.MaxConcurrency,
+		},
+	}, nil
+}
+
+func (s *Server) getMe(*Call) (any, error) { return s.Bot, nil }
+
+// The flags by which an application says that it is small and has its privileged intents switched on.
+const (
+	appGatewayMembers = 1 << 15
+	appGatewayContent = 1 << 19
+)
+
+func (s *Server) getApp(*Call) (any, error) {
+	flags := 0
+	if s.portal&intentContent != 0 {
+		flags |= appGatewayContent
+	}
+	if s.portal&intentMembers != 0 {
+		flags |= appGatewayMembers
+	}
+	return map[string]any{
+		"id": s.ApplicationID, "name": s.Bot.Username, "description": "", "bot": s.Bot, "flags": flags,
+		"bot_public": true, "bot_require_code_grant": false,
+	}, nil
+}
+
+func (s *Server) openDM(c *Call) (any, error) {
+	in, err := decode[struct {
+		Recipient string            `json:"recipient_id"`
+		Tokens    []string          `json:"access_tokens"`
+		Nicks     map[string]string `json:"nicks"`
+	}](s, c.Route, c.Body)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := s.users[in.Recipient]; !ok || in.Recipient == s.Bot.ID {
+		return nil, refuse(http.StatusBadRequest, 50033, "Invalid Recipient(s)")
+	}
+	return s.dm(in.Recipient).Channel, nil
+}
+
+func (s *Server) guild(c *Call) (*guild, error) {
+	g := s.guilds[c.Args["guild_id"]]
+	if g == nil {
+		return nil, unknownGuild
+	}
+	if s.denied[g.ID] {
+		return nil, missingAccess
+	}
+	return g, nil
+}
+
+func (s *Server) getChannel(c *Call) (any, error) {
+	ch, err := s.reach(c.Args["channel_id"])
+	if err != nil {
+		return nil, err
+	}
+	return ch.Channel, nil
+}
+
+func (s *Server) startTyping(c *Call) (any, error) {
+	ch, err := s.speak(c.Args["channel_id"])
+	if err != nil {
+		return nil, err
+	}
+	ch.typing++
+	return nil, nil
+}

@@ -1,0 +1,135 @@
+package discordtest
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// User is a Discord user.
+type User struct {
+	ID            string `json:"id"`
+	Username      string `json:"username"`
+	Discriminator string `json:"discriminator"`
+	GlobalName    string `json:"global_name,omitempty"`
+	Bot           bool   `json:"bot,omitempty"`
+}
+
+// Guild is a Discord server that the bot is a member of.
+type Guild struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	OwnerID     string `json:"owner_id"`
+	PremiumTier int    `json:"premium_tier"`
+	BotRole     string `json:"-"` // the role that is the bot's own; who writes <@&role> means the bot
+}
+
+// The kinds of channel that the server knows.
+const (
+	TextChannel   = 0
+	DMChannel     = 1
+	PublicThread  = 11
+	PrivateThread = 12
+	ForumChannel  = 15
+)
+
+// Channel is a Discord channel: a text channel, a DM, a forum or a thread.
+type Channel struct {
+	ID         string          `json:"id"`
+	Type       int             `json:"type"`
+	GuildID    string          `json:"guild_id,omitempty"`
+	Name       string          `json:"name,omitempty"`
+	ParentID   string          `json:"parent_id,omitempty"`
+	OwnerID    string          `json:"owner_id,omitempty"` // of a thread
+	Recipients []User          `json:"recipients,omitempty"`
+	LastID     string          `json:"last_message_id,omitempty"`
+	Thread     *ThreadMetadata `json:"thread_metadata,omitempty"`
+}
+
+// ThreadMetadata is what only threads have.
+type ThreadMetadata struct {
+	Archived            bool      `json:"archived"`
+	AutoArchiveDuration int       `json:"auto_archive_duration"`
+	ArchiveTimestamp    time.Time `json:"archive_timestamp"`
+	Locked              bool      `json:"locked"`
+}
+
+// The types and flags of messages that the server makes.
+const (
+	TypeDefault       = 0
+	TypeThreadCreated = 18
+	TypeReply         = 19
+	TypeSlash         = 20
+	TypeThreadStarter = 21
+
+	FlagHasThread = 1 << 5
+	FlagEphemeral = 1 << 6
+	FlagLoading   = 1 << 7
+)
+
+// Message is a Discord message, as it is now.
+type Message struct {
+	ID              string       `json:"id"`
+	ChannelID       string       `json:"channel_id"`
+	GuildID         string       `json:"guild_id,omitempty"` // only in events
+	Author          User         `json:"author"`
+	Content         string       `json:"content"`
+	Timestamp       time.Time    `json:"timestamp"`
+	Edited          *time.Time   `json:"edited_timestamp"`
+	TTS             bool         `json:"tts"`
+	Pinned          bool         `json:"pinned"`
+	MentionEveryone bool         `json:"mention_everyone"`
+	Mentions        []User       `json:"mentions"`
+	MentionRoles    []string     `json:"mention_roles"`
+	Attachments     []Attachment `json:"attachments"`
+	Embeds          []Embed      `json:"embeds"`
+	Components      []Component  `json:"components"`
+	Stickers        []Sticker    `json:"sticker_items,omitempty"`
+	Type            int          `json:"type"`
+	Flags           int          `json:"flags"`
+	Nonce           string       `json:"nonce,omitempty"` // only in the answer to the create, and in the event
+	Reference       *Reference   `json:"message_reference,omitempty"`
+	Referenced      *Message     `json:"referenced_message,omitempty"`
+	Thread          *Channel     `json:"thread,omitempty"`
+	ApplicationID   string       `json:"application_id,omitempty"`
+	WebhookID       string       `json:"webhook_id,omitempty"`
+	// Poll and Snapshots (of a forwarded message) are only in what Post says, as Discord's JSON.
+	Poll      json.RawMessage `json:"poll,omitempty"`
+	Snapshots json.RawMessage `json:"message_snapshots,omitempty"`
+
+	Edits   int  `json:"-"` // how often it was edited
+	Call    int  `json:"-"` // the number of the call that sent it; 0: a user did
+	Pinged  bool `json:"-"` // its mentions of @everyone, roles or users were let through
+	Deleted bool `json:"-"`
+}
+
+// Attachment is a file of a message. Its URL is signed and expires.
+type Attachment struct {
+	ID          string `json:"id"`
+	Filename    string `json:"filename"`
+	Description string `json:"description,omitempty"`
+	ContentType string `json:"content_type,omitempty"`
+	Size        int64  `json:"size"`
+	URL         string `json:"url"`
+	ProxyURL    string `json:"proxy_url"`
+	Width       int    `json:"width,omitempty"`
+	Height      int    `json:"height,omitempty"`
+
+	Content []byte `json:"-"`
+}
+
+// Sticker is a sticker of a message.
+type Sticker struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Format int    `json:"format_type"`
+}
+
+// Reference is the message that another one answers or forwards.
+type Reference struct {
+	Type      int    `json:"type,omitempty"`
+	MessageID string `json:"message_id,omitempty"`
+	ChannelID string `json:"channel_id,omitempty"`
+	GuildID   string `json:"guild_id,omitempty"`
+	// FailIfNotExists is only in requests. Absent, it is true.
+	FailIfNotExists *bool `json:"fail_if_not_exists,omitempty"`
+}
