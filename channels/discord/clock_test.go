@@ -1,0 +1,48 @@
+package discord_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// Ids tell the time by Discord's clock; ours may be wrong, as on a small computer that has just been switched on.
+func TestAWrongClockLosesNothing(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ours is late": 48 * time.Hour, "ours is early": -48 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			s := discordtest.New(t)
+			s.Advance(ahead)
+			clock := func(o *discord.Options) {
+				inner := o.Client.Transport
+				o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+					resp, err := inner.RoundTrip(req)
+					if err == nil {
+						resp.Header.Set("Date", time.Now().Add(ahead+time.Minute).UTC().Format(http.TimeFormat))
+					}
+					return resp, err
+				})
+			}
+			r := newRigOn(t, s, t.TempDir(), all, clock)
+			g := s.AddGuild("home")
+			ch := s.AddChannel(g.ID, "general").ID
+			s.Say(ch, ada, "just talk")
+			s.Say(r.dm, ada, "hello")
+			s.Advance(time.Minute)
+			stop := r.run()
+			if got := texts(r.wait(1)); !slices.Equal(got, []string{"hello"}) {
+				t.Errorf("got %q", got)
+			}
+			stop()
+			s.Say(r.dm, ada, "meanwhile")
+			next := r.restarted(all, clock)
+			next.run()
+			if got := next.waitNew(r, 1); got[0].Text != "meanwhile" {
+				t.Errorf("got %q", texts(got))
+			}
+		})
+	}
+}

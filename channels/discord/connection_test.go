@@ -1,0 +1,227 @@
+package discord_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestWhatWasMissedIsToldWhenASessionIsResumed(t *testing.T) {
+	for name, drop := range map[string]func(*discordtest.Server){
+		"cut":             (*discordtest.Server).Cut,
+		"reconnect":       (*discordtest.Server).Reconnect,
+		"invalid":         func(s *discordtest.Server) { s.InvalidSession(true) },
+		"an unknown code": func(s *discordtest.Server) { s.CloseWith(4000) },
+		"a restart":       func(s *discordtest.Server) { s.CloseWith(1001) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.connected()
+			r.server.Say(r.dm, ada, "one")
+			r.wait(1)
+			history := len(r.server.Calls(discordtest.GetMessages))
+			drop(r.server)
+			r.server.Say(r.dm, ada, "two")
+			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+				t.Errorf("got %q", got)
+			}
+			s := r.server.Stats()
+			if s.Readies != 1 || s.Resumed == 0 {
+				t.Errorf("the session was not resumed: %+v", s)
+			}
+			if n := len(r.server.Calls(discordtest.GetMessages)); n != history {
+				t.Error("the history was asked for without need")
+			}
+		})
+	}
+}
+
+func TestASessionThatIsOverIsBegunAnew(t *testing.T) {
+	for name, drop := range map[string]func(*discordtest.Server){
+		"invalid":        func(s *discordtest.Server) { s.InvalidSession(false) },
+		"wrong sequence": func(s *discordtest.Server) { s.CloseWith(4007) },
+		"timed out":      func(s *discordtest.Server) { s.CloseWith(4009) },
+		"forgotten":      func(s *discordtest.Server) { s.ExpireSessions(); s.Cut() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			r.connected()
+			r.server.Say(r.dm, ada, "one")
+			r.wait(1)
+			drop(r.server)
+			r.server.Say(r.dm, ada, "two")
+			r.sessions(2)
+			r.server.Say(r.dm, ada, "three")
+			if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func quick(o *discord.Options) { o.Timing.Handshake = 300 * time.Millisecond }
+
+func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
+	for name, h := range map[string]discordtest.Handshake{
+		"refused": {Refuse: 503}, "no greeting": {NoHello: true}, "silence": {Silent: true}, "a request to reconnect": {Reconnect: true},
+		"an invalid session": {Invalid: true}, "closed": {Close: 4000}, "cut": {Cut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, quick)
+			r.server.NextConnect(h, h)
+			r.connected()
+			r.server.Say(r.dm, ada, "one")
+			r.wait(1)
+			h.OnlyResume = h.Refuse == 0 && !h.NoHello
+			r.server.NextConnect(h, h)
+			r.server.Cut()
+			r.server.Say(r.dm, ada, "two")
+			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+// A connection over which nothing comes any more looks well to the operating system.
+func TestAConnectionThatDiedSilentlyIsNoticed(t *testing.T) {
+	for name, die := range map[string]func(s *discordtest.Server, dead bool){
+		"no answers to heartbeats": func(s *discordtest.Server, dead bool) { s.SetACK(!dead) },
+		"silence":                  (*discordtest.Server).SetSilence,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, quick)
+			r.server.SetHeartbeat(100 * time.Millisecond)
+			r.connected()
+			r.server.Say(r.dm, ada, "one")
+			r.wait(1)
+			connects := r.server.Stats().Connects
+			die(r.server, true)
+			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects })
+			die(r.server, false)
+			r.server.Say(r.dm, ada, "two")
+			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+				t.Errorf("got %q", got)
+			}
+			if s := r.server.Stats(); !slices.Contains(s.Closes, 4000) {
+				t.Errorf("it was not closed so that it can be resumed: %+v", s)
+			}
+		})
+	}
+}
+
+func TestAHeartbeatIsSentWhenTheGatewayAsks(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.server.RequestHeartbeat()
+	r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Heartbeats > 0 })
+}
+
+func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
+	for code, want := range map[int]string{
+		4004: "channels.discord.token", 4010: "newer nanobot", 4011: "more servers", 4012: "newer nanobot", 4013: "newer nanobot",
+		4014: "Message Content Intent",
+	} {
+		t.Run(strconv.Itoa(code), func(t *testing.T) {
+			r := newRig(t)
+			r.server.NextConnect(discordtest.Handshake{Close: code})
+			err := r.Run(t.Context(), r.inbox.receive)
+			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("Run returned %v", err)
+			}
+			if n := r.server.Stats().Identifies; n != 1 {
+				t.Errorf("it was tried %d times", n)
+			}
+		})
+	}
+}
+
+func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
+	r := newRig(t)
+	r.server.SetPortal(0)
+	if err := r.Run(t.Context(), r.inbox.receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
+		t.Errorf("Run returned %v", err)
+	}
+}
+
+func TestAWrongTokenIsOneClearError(t *testing.T) {
+	const token = "MTE0.wrong.token-that-nobody-must-see"
+	r := newRig(t, func(o *discord.Options) { o.Token = token })
+	err := r.Run(t.Context(), r.inbox.receive)
+	if err == nil || !strings.Contains(err.Error(), "channels.discord.token") || strings.Contains(err.Error(), token) {
+		t.Errorf("Run returned %v", err)
+	}
+	if n := r.server.Stats().Identifies; n != 0 {
+		t.Errorf("%d sessions were begun", n)
+	}
+	if strings.Contains(logged(t, r.logs), token) {
+		t.Error("the token is in the log")
+	}
+}
+
+// Sessions are counted; who is refused for good must not begin one after the other.
+func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
+	r.server.NextConnect(discordtest.Handshake{Close: 4014})
+	if err := r.Run(t.Context(), r.inbox.receive); err == nil {
+		t.Fatal("Run returned nil")
+	}
+	began := time.Now()
+	r.connected()
+	if took := time.Since(began); took < 200*time.Millisecond {
+		t.Errorf("the next session was begun after %s", took)
+	}
+}
+
+func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Timing.Identify = 150 * time.Millisecond })
+	r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 140 * time.Millisecond})
+	r.connected()
+	for i := range 4 {
+		r.server.ExpireSessions()
+		r.server.Cut()
+		r.sessions(i + 2)
+	}
+	if s := r.server.Stats(); s.Identifies != s.Readies {
+		t.Errorf("%d of %d sessions were asked for too early", s.Identifies-s.Readies, s.Identifies)
+	}
+}
+
+func TestWhenNoSessionIsLeftItIsWaitedFor(t *testing.T) {
+	r := newRig(t)
+	r.server.SetStartLimit(discordtest.StartLimit{Total: 1, Remaining: 0, MaxConcurrency: 1, Window: 200 * time.Millisecond})
+	r.run()
+	r.until("GET /gateway/bot", func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done })
+	if n := r.server.Stats().Identifies; n != 0 {
+		t.Errorf("%d sessions were begun", n)
+	}
+}
+
+func TestTheBotLeavesWhenRunEnds(t *testing.T) {
+	r := newRig(t)
+	stop := r.connected()
+	stop()
+	s := r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connected == 0 })
+	if !slices.Contains(s.Closes, 1000) {
+		t.Errorf("the connection was closed with %v", s.Closes)
+	}
+}
+
+func TestRunMayBeCalledAgain(t *testing.T) {
+	r := newRig(t)
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "one")
+	r.wait(1)
+	stop()
+	r.server.Say(r.dm, ada, "two")
+	r.run()
+	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("got %q", got)
+	}
+}

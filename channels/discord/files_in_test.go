@@ -1,0 +1,147 @@
+package discord_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// contains fails the test if a file does not hold exactly this.
+func contains(t *testing.T, path, want string) {
+	t.Helper()
+	got, err := os.ReadFile(path)
+	if err != nil || string(got) != want {
+		t.Errorf("%s holds %.40q, %v", path, got, err)
+	}
+}
+
+func TestFilesOfEveryKindAreDownloadedAtOnce(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	names := []string{"photo.png", "clip.mp4", "song.mp3", "voice-message.ogg", "paper.pdf", "photo.png", "../../etc/passwd", "große Übersicht.csv"}
+	var files []discordtest.File
+	for _, n := range names {
+		files = append(files, discordtest.File{Name: n, Content: []byte("what is in " + n)})
+	}
+	r.server.Say(r.dm, ada, "look", files...)
+	got := r.only()
+	if got.Text != "look" || len(got.Media) != len(names) {
+		t.Fatalf("got %+v", got)
+	}
+	folder := filepath.Join(r.dir, r.dm, "media")
+	seen := map[string]bool{}
+	for i, path := range got.Media {
+		contains(t, path, "what is in "+names[i])
+		if !filepath.IsAbs(path) || filepath.Dir(path) != folder || seen[path] || filepath.Ext(path) != filepath.Ext(names[i]) {
+			t.Errorf("%s is at %s", names[i], path)
+		}
+		seen[path] = true
+	}
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) != len(names) {
+		t.Errorf("the folder holds %v, %v", left, err)
+	}
+}
+
+func TestAFileThatIsTooBigIsNamedToAgentAndSender(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	m := r.server.Say(r.dm, ada, "look", discordtest.File{Name: "film.mkv", Size: 60_000_000}, discordtest.File{Name: "a.txt", Content: []byte("a")})
+	got := r.only()
+	const want = `⚠ "film.mkv" (60.0 MB) was not received: it is larger than 50.0 MB.`
+	if got.Text != "look\n"+want || len(got.Media) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	shown := r.server.WaitFor(t, r.dm, want)
+	if shown.Reference == nil || shown.Reference.MessageID != m.ID {
+		t.Errorf("the notice refers to %+v", shown.Reference)
+	}
+	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {
+		t.Errorf("%d files were downloaded", n)
+	}
+}
+
+func TestADownloadIsTriedAgain(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext(discordtest.CDN, discordtest.BadGateway(), discordtest.Fault{CutBefore: true})
+	r.connected()
+	r.server.Say(r.dm, ada, "", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	got := r.wait(1)[0]
+	if len(got.Media) != 1 || got.Text != "" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestADownloadThatFailsIsSaid(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext(discordtest.CDN, discordtest.Refuse(404, 0, "gone"))
+	r.connected()
+	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	got := r.only()
+	if got.Text != "look\n⚠ \"a.txt\" was not received: its download failed." || len(got.Media) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	r.server.WaitFor(t, r.dm, "⚠ \"a.txt\" was not received: its download failed.")
+}
+
+func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Known = func(user string) bool { return user == ada } })
+	r.connected()
+	dm := r.server.DM(bob).ID
+	r.server.Say(dm, bob, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	if got := r.wait(1)[0]; got.Text != "look" || len(got.Media) != 0 {
+		t.Errorf("got %+v", got)
+	}
+	if n := len(r.server.Calls(discordtest.CDN)); n != 0 {
+		t.Errorf("%d files were downloaded", n)
+	}
+}
+
+func TestTheTokenIsNotSentToWhereFilesAre(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.wait(1)
+	for _, v := range r.server.Violations() {
+		t.Errorf("violation: %s", v)
+	}
+}
+
+// A download takes its time; what is said after it in the same chat waits, and other chats do not.
+func TestASlowDownloadHoldsUpItsChatOnly(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	hang := make(chan struct{})
+	r.server.FailNext(discordtest.CDN, discordtest.Fault{Hang: hang})
+	r.server.Say(r.dm, ada, "with a file", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	r.server.Say(r.dm, ada, "after it")
+	r.server.Say(r.server.DM(bob).ID, bob, "elsewhere")
+	if got := texts(r.wait(1)); got[0] != "elsewhere" {
+		t.Errorf("got %q", got)
+	}
+	close(hang)
+	if got := strings.Join(texts(r.wait(3)), ", "); got != "elsewhere, with a file, after it" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
+	r := newRig(t)
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	first := r.wait(1)[0]
+	stop()
+	again := newRigOn(t, r.server, r.dir)
+	again.Resume(first.Cursor)
+	again.run()
+	if got := again.wait(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {
+		t.Errorf("got %+v, then %+v", first, got)
+	}
+	if n := len(r.server.Calls(discordtest.CDN)); n != 1 {
+		t.Errorf("it was downloaded %d times", n)
+	}
+}

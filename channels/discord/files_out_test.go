@@ -1,0 +1,104 @@
+package discord_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/discord/discordtest"
+)
+
+func (r *rig) files(n, size int) []channels.File {
+	r.t.Helper()
+	var out []channels.File
+	for i := range n {
+		out = append(out, r.file(fmt.Sprintf("f%02d.bin", i), bytes.Repeat([]byte{byte(i)}, size)))
+	}
+	return out
+}
+
+// perMessage is how many files each message has that was shown.
+func perMessage(shown []discordtest.Message) []int {
+	var out []int
+	for _, m := range shown {
+		out = append(out, len(m.Attachments))
+	}
+	return out
+}
+
+func TestFilesGoOutTenAtATimeWithTheText(t *testing.T) {
+	r := newRig(t)
+	r.tell(channels.Message{Text: "look", Media: r.files(23, 100)})
+	shown := r.server.Shown(r.dm)
+	if got := perMessage(shown); !slices.Equal(got, []int{10, 10, 3}) || shown[0].Content != "look" || shown[1].Content != "" {
+		t.Errorf("they went out as %v", got)
+	}
+}
+
+func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
+	r := newRig(t)
+	g := r.server.AddGuild("boosted")
+	r.server.SetUploadLimit(g.ID, 50<<20)
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.connected()
+	r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> hello")
+	r.wait(1)
+	files := append(r.files(4, 4<<20), r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x")))
+	r.tell(channels.Message{Chat: chatOf(ch), Text: "look", Media: files})
+	if got := perMessage(r.server.Shown(ch)); !slices.Equal(got, []int{2, 2, 1, 1}) {
+		t.Errorf("they went out as %v", got)
+	}
+}
+
+func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
+	r := newRig(t)
+	r.tell(channels.Message{Text: "look", Media: []channels.File{r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x"))}})
+	shown := r.server.Shown(r.dm)
+	if len(shown) != 2 || shown[0].Content != "look\n⚠ \"big.bin\" (12.6 MB) was not sent: Discord takes files up to 10 MB here." || len(shown[1].Attachments) != 1 {
+		t.Errorf("shown is %+v", shown)
+	}
+	if n := len(r.creates()); n != 2 {
+		t.Errorf("%d calls were made", n)
+	}
+}
+
+func TestAFileThatIsLargerThanAnyServerTakesIsNotPlanned(t *testing.T) {
+	r := newRig(t)
+	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Media: []channels.File{{Path: "/x", Name: "film.mkv", Size: 200 << 20}}})
+	if len(plan) != 1 || len(plan[0].Media) != 0 || !strings.Contains(plan[0].Text, `"film.mkv" (209.7 MB) was not sent`) {
+		t.Errorf("the plan is %+v", plan)
+	}
+}
+
+// The limit may be lower than we know, or the file be larger than it was.
+func TestARefusalForTheSizeIsToldTheUser(t *testing.T) {
+	r := newRig(t)
+	r.server.SetUploadLimit("", 1<<20)
+	r.tell(channels.Message{Text: "look", Media: r.files(1, 2<<20), Buttons: []channels.Button{{Label: "x", Data: "x"}}})
+	shown := r.server.Shown(r.dm)
+	if len(shown) != 1 || shown[0].Content != "look\n⚠ \"f00.bin\" (2.1 MB) was not sent: it is more than Discord takes here." || len(shown[0].Buttons()) != 1 {
+		t.Errorf("shown is %+v", shown)
+	}
+	r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Status: 413, Body: "<html>too large</html>"})
+	r.tell(channels.Message{Text: strings.Repeat("x", 2000), Media: r.files(1, 100)})
+	if last := r.server.Shown(r.dm)[1]; len(last.Content) > 2010 || !strings.Contains(last.Content, "was not sent") {
+		t.Errorf("shown is %+v", last)
+	}
+}
+
+func TestAFileThatIsGoneIsNamed(t *testing.T) {
+	r := newRig(t)
+	f := r.file("a.txt", []byte("a"))
+	o := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{f}})[0]
+	if err := os.Remove(f.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it cannot be read any more.")
+}

@@ -1,0 +1,216 @@
+package discord
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/channels"
+)
+
+// intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is done at the side
+// comes back through done.
+//
+// What is said in a chat is handed on in order; other chats do not wait. The mark that is stored as cursor never passes a
+// message that was not handed on, nor a chat whose past was not looked through, so that a crash at any point costs
+// nothing: it is looked for again.
+type intake struct {
+	c       *Channel
+	m       *memory
+	receive channels.Receive
+	events  <-chan event
+	done    chan func()
+	side    errgroup.Group
+
+	lines   map[flake]*line // chats with something to do
+	from    flake           // what was said after it may have been missed before this session
+	caught  map[flake]bool  // chats whose past was or is being looked through in this session
+	awaited map[flake]flake // servers that are not there yet, and from where on we have missed what is said there
+	began   time.Time       // when the Run began
+	since   time.Time       // when the session began
+	asking  int             // how many calls are made at the side to look for the past
+	opening int             // how many direct conversations are looked up
+	disk    *trouble
+	kept    flake // the mark that was stored last
+	greeted bool  // what is done once a Run was done
+}
+
+// line is what waits in one chat, in order.
+type line struct {
+	queue []*entry
+	retry time.Time // when to hand on again what was not taken
+	past  *past     // nil: nothing is to be looked for
+	held  []*entry  // what was said meanwhile, which belongs behind it
+}
+
+// entry is one message, command or press on its way.
+type entry struct {
+	message *message
+	room    room
+	use     *use          // of a command or a button
+	ready   chan struct{} // closed when in is complete
+	in      channels.Incoming
+}
+
+func newIntake(c *Channel, receive channels.Receive, events <-chan event) *intake {
+	return &intake{
+		c: c, m: &c.memory, receive: receive, events: events, done: make(chan func()),
+		lines: map[flake]*line{}, caught: map[flake]bool{}, awaited: map[flake]flake{},
+		began: time.Now(), disk: c.newTrouble("message not received, will retry"),
+	}
+}
+
+// run takes in what happens and hands it on, until ctx ends.
+func (in *intake) run(ctx context.Context) {
+	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	tick := time.NewTimer(0)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		in.deliver(ctx)
+		in.search(ctx)
+		in.note(ctx)
+		tick.Reset(in.rest())
+		select {
+		case e := <-in.events:
+			in.happen(ctx, e)
+		case f := <-in.done:
+			f()
+		case <-tick.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// rest is how long nothing needs to be done by itself.
+func (in *intake) rest() time.Duration {
+	wait := time.Minute
+	for _, l := range in.lines {
+		if !l.retry.IsZero() {
+			wait = min(wait, time.Until(l.retry))
+		}
+		if l.past != nil && !l.past.busy && !l.past.retry.IsZero() {
+			wait = min(wait, time.Until(l.past.retry))
+		}
+	}
+	return max(wait, 0)
+}
+
+// aside does something at the side. What it returns is done here afterwards, unless it is nil.
+func (in *intake) aside(ctx context.Context, do func() func()) {
+	in.side.Go(func() error {
+		if after := do(); after != nil {
+			select {
+			case in.done <- after:
+			case <-ctx.Done():
+			}
+		}
+		return nil
+	})
+}
+
+func (in *intake) line(id flake) *line {
+	l := in.lines[id]
+	if l == nil {
+		l = &line{}
+		in.lines[id] = l
+	}
+	return l
+}
+
+// deliver hands on what is complete. A chat of which something is not taken waits; others go on.
+func (in *intake) deliver(ctx context.Context) {
+	now := time.Now()
+	var failed error
+	troubled := false
+	for id, l := range in.lines {
+		if now.Before(l.retry) {
+			troubled = true
+			continue
+		}
+		l.retry = time.Time{}
+		for len(l.queue) > 0 && l.queue[0].isReady() {
+			if err := in.hand(ctx, l.queue[0]); err != nil {
+				failed, l.retry = err, now
+				break
+			}
+			l.queue = slices.Delete(l.queue, 0, 1)
+		}
+		if len(l.queue) == 0 && len(l.held) == 0 && l.past == nil {
+			delete(in.lines, id)
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if failed == nil {
+		if !troubled {
+			in.disk.over()
+		}
+		return
+	}
+	again := now.Add(in.disk.next(failed))
+	for _, l := range in.lines {
+		if l.retry.Equal(now) {
+			l.retry = again
+		}
+	}
+}
+
+// hand hands on one message with the mark that holds once it was taken.
+func (in *intake) hand(ctx context.Context, e *entry) error {
+	mark := in.mark(e)
+	e.in.Cursor = in.m.cursor(mark)
+	if err := in.receive(ctx, e.in); err != nil {
+		return err
+	}
+	in.m.mark, in.kept = mark, mark
+	if e.use != nil {
+		in.side.Go(func() error { in.c.settle(ctx, e.use); return nil })
+	}
+	return nil
+}
+
+func (e *entry) isReady() bool {
+	select {
+	case <-e.ready:
+		return true
+	default:
+		return false
+	}
+}
+
+// mark is up to where everything was handed on, or will be with one entry. It never goes back.
+func (in *intake) mark(with *entry) flake {
+	mark := max(in.m.newest.back(margin), in.m.came) // of before we came it was decided what counts
+	for _, l := range in.lines {
+		mark = min(mark, lowest(l.queue, with), lowest(l.held, with))
+		if l.past != nil {
+			mark = min(mark, l.past.from())
+		}
+	}
+	if in.opening > 0 || in.incomplete() {
+		mark = min(mark, in.from)
+	}
+	return max(mark, in.m.mark)
+}
+
+// lowest is up to where nothing is among some entries, without one of them.
+func lowest(entries []*entry, without *entry) flake {
+	low := flake(math.MaxUint64)
+	for _, e := range entries {
+		if e != without && e.message != nil {
+			low = min(low, e.message.ID-1)
+		}
+	}
+	return low
+}
+
+// longestWait is how long the mark stays for a server that does not come. Nobody can write on it meanwhile.
+const longestWait = 10 * time.Minute
+
+func (in *intake) incomplete() bool {
+	return len(in.awaited) > 0 && time.Since(in.since) < longestWait
+}

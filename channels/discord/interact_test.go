@@ -1,0 +1,277 @@
+package discord_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// menu is what the gateway has.
+var menu = []channels.Command{{Name: "stop", Help: "stop it"}, {Name: "status", Help: strings.Repeat("what is going on ", 10)}, {Name: "Not a name!", Help: "x"}}
+
+// withCommands is a rig that is connected and has registered its commands.
+func withCommands(t *testing.T, change ...func(*discord.Options)) *rig {
+	t.Helper()
+	r := newRig(t, change...)
+	r.SetMenu(menu)
+	r.connected()
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	return r
+}
+
+func (r *rig) slash(channel, user, command string, options map[string]any) discordtest.Interaction {
+	r.t.Helper()
+	i, err := r.server.Slash(channel, user, command, options)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return i
+}
+
+func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
+	r := withCommands(t)
+	var names []string
+	for _, c := range r.server.Commands("") {
+		names = append(names, c.Name)
+	}
+	slices.Sort(names)
+	if !slices.Equal(names, []string{"ask", "status", "stop"}) {
+		t.Errorf("registered are %q", names)
+	}
+	again := newRigOn(t, r.server, r.dir)
+	again.SetMenu(menu)
+	again.run()
+	r.until(discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	again.settled()
+	if n := len(r.server.Calls(discordtest.PutCommands)); n != 1 {
+		t.Errorf("the same commands were registered %d times", n)
+	}
+	third := newRigOn(t, r.server, r.dir)
+	third.SetMenu(menu[:1])
+	third.run()
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	if n := len(r.server.Commands("")); n != 2 {
+		t.Errorf("%d commands are registered", n)
+	}
+}
+
+func TestCommandsThatAreRefusedAreOnlyLogged(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext(discordtest.PutCommands, discordtest.Refuse(403, 50001, "Missing Access"))
+	r.connected()
+	r.server.Say(r.dm, ada, "hello")
+	r.wait(1)
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+}
+
+func TestFreeTextReachesTheAgentByACommand(t *testing.T) {
+	r := withCommands(t)
+	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "what is\nthis?", "file": discordtest.File{Name: "a.txt", Content: []byte("a")}})
+	got := r.wait(1)[0]
+	if got.Text != "what is\nthis?" || got.Chat.ID != r.dm || got.User.ID != ada || got.Press != "" || len(got.Media) != 1 {
+		t.Fatalf("got %+v", got)
+	}
+	contains(t, got.Media[0], "a")
+	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.AnswerLater || now.After > 3*time.Second {
+		t.Errorf("it was answered with %d after %s", now.Type, now.After)
+	}
+	asked := r.server.WaitFor(t, r.dm, "> what is\n> this?\n> 📎 a.txt")
+	r.tell(channels.Message{Text: "an answer", ReplyTo: got.ID})
+	shown := r.server.WaitFor(t, r.dm, "an answer")
+	if shown.Reference == nil || shown.Reference.MessageID != asked.ID {
+		t.Errorf("the answer refers to %+v and not to %s", shown.Reference, asked.ID)
+	}
+}
+
+func TestTheGatewaysCommandsAreReceivedAsTheyWouldBeTyped(t *testing.T) {
+	r := withCommands(t)
+	r.slash(r.dm, ada, "stop", nil)
+	if got := r.wait(1)[0]; got.Text != "/stop" {
+		t.Errorf("got %+v", got)
+	}
+	r.server.WaitFor(t, r.dm, "> /stop")
+}
+
+// A turn may take longer than the token of the command that began it lives, and so may a restart.
+func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
+	r := withCommands(t)
+	r.slash(r.dm, ada, "ask", map[string]any{"text": "think hard"})
+	in := r.wait(1)[0]
+	r.server.WaitFor(t, r.dm, "> think hard")
+	r.server.Advance(20 * time.Minute)
+	r.tell(channels.Message{Text: "42", ReplyTo: in.ID})
+	later := newRigOn(t, r.server, r.dir)
+	later.tell(channels.Message{Text: "still 42", ReplyTo: in.ID})
+	if shown := r.server.WaitFor(t, r.dm, "still 42"); shown.Reference != nil {
+		t.Errorf("it refers to %+v", shown.Reference)
+	}
+}
+
+// Discord is told at once that a command was heard, even if it cannot be received yet; what was asked is shown when it is.
+func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
+	r := newRig(t)
+	release := make(chan struct{})
+	r.inbox.refuse = func(channels.Incoming) error {
+		select {
+		case <-release:
+			return nil
+		default:
+			return errors.New("the disk is full")
+		}
+	}
+	r.connected()
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.server.AwaitInteraction(t, i.ID)
+	if n := len(r.server.Calls(discordtest.EditOriginal)); n != 0 {
+		t.Error("it is shown before it was received")
+	}
+	close(release)
+	r.server.WaitFor(t, r.dm, "> hello")
+}
+
+func TestACommandWhoseAnswerIsLostIsAnsweredAgain(t *testing.T) {
+	for name, fault := range map[string]discordtest.Fault{
+		"before": {CutBefore: true}, "after": {CutAfter: true}, "an error": discordtest.Refuse(500, 0, "oops"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := withCommands(t)
+			r.server.FailNext(discordtest.Callback, fault)
+			r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+			r.wait(1)
+			r.server.WaitFor(t, r.dm, "> hello")
+		})
+	}
+}
+
+func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
+	r := withCommands(t, func(o *discord.Options) { o.Groups = "off" })
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	i := r.slash(ch, ada, "ask", map[string]any{"text": "hello"})
+	if now := r.server.AwaitInteraction(t, i.ID); now.Type != discordtest.AnswerMessage {
+		t.Errorf("it was answered with %d", now.Type)
+	}
+	shown := r.server.Wait(t, ch, 1)[0]
+	if shown.Flags&discordtest.FlagEphemeral == 0 || !strings.Contains(shown.Content, "direct messages") {
+		t.Errorf("shown is %+v", shown)
+	}
+	for _, c := range r.server.Commands("") {
+		if !slices.Equal(c.Contexts, []int{1}) {
+			t.Errorf("%s is offered in %v", c.Name, c.Contexts)
+		}
+	}
+	if got := r.settled(); len(got) != 0 {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
+	m := r.server.Wait(t, r.dm, 1)[0]
+	if b := m.Buttons(); len(b) != 2 || b[0].Label != "Yes" || b[1].CustomID != "answer:2" {
+		t.Fatalf("the buttons are %+v", b)
+	}
+	first, err := r.server.Press(ada, m.ID, "answer:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.server.Press(ada, m.ID, "answer:2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := r.wait(2)
+	if got[0].Press != "answer:2" || got[0].Text != "" || got[0].User.ID != ada || got[0].Chat.ID != r.dm || got[0].ID == got[1].ID {
+		t.Errorf("received %+v", got)
+	}
+	for _, i := range []string{first.ID, again.ID} {
+		if now := r.server.AwaitInteraction(t, i); now.Type != discordtest.UpdateLater {
+			t.Errorf("press %s was answered with %d", i, now.Type)
+		}
+	}
+	if shown, ok := r.server.Await(r.dm, patience, func(m []discordtest.Message) bool { return len(m[0].Buttons()) == 0 }); !ok || shown[0].Content != "which?" {
+		t.Errorf("shown is %+v", shown)
+	}
+}
+
+func TestAPressOfAStrangerLeavesTheButtons(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Known = func(user string) bool { return user == ada } })
+	r.connected()
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.tell(channels.Message{Chat: chatOf(ch), Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "y"}}})
+	m := r.server.Wait(t, ch, 1)[0]
+	for _, user := range []string{bob, ada} {
+		i, err := r.server.Press(user, m.ID, "y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.server.AwaitInteraction(t, i.ID)
+	}
+	if got := r.wait(2); got[0].User.ID != bob || got[1].User.ID != ada {
+		t.Errorf("got %+v", got)
+	}
+	if calls := r.until(discordtest.EditMessage, func(c []discordtest.Call) bool { return len(c) > 0 && c[0].Done }); len(calls) != 1 {
+		t.Errorf("the buttons were taken away %d times", len(calls))
+	}
+}
+
+func TestManyOrLongChoicesAreAList(t *testing.T) {
+	for _, n := range []int{2, 11, 30, 200} {
+		r := newRig(t)
+		r.connected()
+		var buttons []channels.Button
+		for i := range n {
+			buttons = append(buttons, channels.Button{Label: fmt.Sprintf("choice %d %s", i, strings.Repeat("x", 100)), Data: fmt.Sprintf("answer:%d", i)})
+		}
+		buttons = append(buttons, buttons[0]) // which Discord would refuse
+		r.tell(channels.Message{Text: "which?", Buttons: buttons})
+		m := r.server.Wait(t, r.dm, 1)[0]
+		lists := m.Buttons()
+		if want := min((n+24)/25, 5); len(lists) != want || lists[0].Type != discordtest.StringSelect {
+			t.Fatalf("of %d choices there are %d lists: %+v", n, len(lists), lists)
+		}
+		last := lists[len(lists)-1]
+		if _, err := r.server.Press(ada, m.ID, last.CustomID, last.Options[len(last.Options)-1].Value); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.wait(1)[0]; got.Press != fmt.Sprintf("answer:%d", min(n, 125)-1) {
+			t.Errorf("got %+v", got)
+		}
+	}
+}
+
+func TestInteractionsAreReceivedInOrderWithMessages(t *testing.T) {
+	r := withCommands(t)
+	hang := make(chan struct{})
+	r.server.FailNext(discordtest.CDN, discordtest.Fault{Hang: hang})
+	r.server.Say(r.dm, ada, "one", discordtest.File{Name: "a.txt", Content: []byte("a")})
+	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "two"})
+	r.server.Say(r.dm, ada, "three")
+	r.server.AwaitInteraction(t, i.ID) // which does not wait
+	close(hang)
+	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
+	r := withCommands(t)
+	r.server.FailNext(discordtest.Callback, discordtest.Fault{CutBefore: true}, discordtest.Refuse(404, 10062, "Unknown interaction"))
+	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.wait(1)
+	r.until(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
+	r.untilLogged("interaction not acknowledged")
+	if log := logged(t, r.logs); strings.Contains(log, i.Token) {
+		t.Errorf("the log is %s", log)
+	}
+}

@@ -1,0 +1,220 @@
+package discord_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// to is a text to a chat.
+func (r *rig) to(chat, text string) channels.Outgoing {
+	r.t.Helper()
+	return r.plan(channels.Message{Chat: chatOf(chat), Kind: channels.Answer, Text: text})[0]
+}
+
+// dms are some conversations.
+func (r *rig) dms(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, r.server.DM(strconv.Itoa(6_000_000_000_000_000+i)).ID)
+	}
+	return out
+}
+
+func TestWhatABucketHoldsIsKeptTo(t *testing.T) {
+	r := newRig(t)
+	r.server.SetLimit(discordtest.CreateMessage, 3, 200*time.Millisecond)
+	var work errgroup.Group
+	for i, chat := range r.dms(4) {
+		for j := range 3 {
+			work.Go(func() error {
+				for k := range 3 {
+					if _, err := r.Send(t.Context(), r.to(chat, fmt.Sprint(i, j, k))); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+	}
+	if err := work.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.server.InvalidRequests(); n != 0 {
+		t.Errorf("%d calls came too early", n)
+	}
+	if n := len(r.server.Shown("")); n != 36 {
+		t.Errorf("%d messages are shown", n)
+	}
+}
+
+func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
+	r := newRig(t)
+	chats := r.dms(2)
+	r.server.FailNext(discordtest.CreateMessage, discordtest.RateLimited(time.Second))
+	if got := r.sendError(t.Context(), r.to(chats[0], "one")); got.After < 900*time.Millisecond || got.Permanent {
+		t.Errorf("it means %+v", got)
+	}
+	first := make(chan time.Time, 1)
+	began := time.Now()
+	go func() {
+		_, err := r.Send(context.Background(), r.to(chats[0], "again"))
+		if err != nil {
+			t.Error(err)
+		}
+		first <- time.Now()
+	}()
+	for i := range 10 {
+		if _, err := r.Send(t.Context(), r.to(chats[1], fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	others := time.Now()
+	if at := <-first; at.Sub(began) < 800*time.Millisecond || at.Before(others) {
+		t.Errorf("the chat that had to wait was served after %s, the others after %s", at.Sub(began), others.Sub(began))
+	}
+	if n := r.server.InvalidRequests(); n != 1 {
+		t.Errorf("%d calls were refused", n)
+	}
+}
+
+func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	chats := r.dms(2)
+	r.server.FailNext(discordtest.CreateMessage, discordtest.GlobalLimit(30*time.Second))
+	r.sendError(t.Context(), r.to(chats[0], "one"))
+	if got := r.sendError(t.Context(), r.to(chats[1], "two")); got.After < 25*time.Second {
+		t.Errorf("it means %+v", got)
+	}
+	if err := r.Typing(t.Context(), chatOf(chats[1])); err != nil {
+		t.Error(err)
+	}
+	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+	r.server.AwaitInteraction(t, i.ID)
+	if n := len(r.creates()); n != 1 || r.server.Typing(chats[1]) != 0 {
+		t.Errorf("%d messages were tried", n)
+	}
+}
+
+func TestASendThatWaitsCanBeCalledOff(t *testing.T) {
+	r := newRig(t)
+	r.server.SetLimit(discordtest.CreateMessage, 1, 3*time.Second)
+	if _, err := r.Send(t.Context(), r.hello("one")); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	began := time.Now()
+	if got := r.sendError(ctx, r.hello("two")); got.Unknown || got.Permanent {
+		t.Errorf("it means %+v", got)
+	}
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("it took %s", took)
+	}
+	if n := len(r.creates()); n != 1 {
+		t.Errorf("%d calls were made", n)
+	}
+}
+
+func TestWhoWouldHaveToWaitForLongIsToldSo(t *testing.T) {
+	r := newRig(t)
+	r.server.SetLimit(discordtest.CreateMessage, 1, time.Minute)
+	if _, err := r.Send(t.Context(), r.hello("one")); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.sendError(t.Context(), r.hello("two")); got.After < 50*time.Second || got.Unknown {
+		t.Errorf("it means %+v", got)
+	}
+}
+
+func TestInAllThereAreNoMoreCallsThanDiscordAllows(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Unpaced = false })
+	r.server.SetGlobalLimit(50, time.Second)
+	var work errgroup.Group
+	for _, chat := range r.dms(10) {
+		work.Go(func() error {
+			for i := range 11 {
+				if _, err := r.Send(t.Context(), r.to(chat, fmt.Sprint(i))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := work.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if n := r.server.InvalidRequests(); n != 0 {
+		t.Errorf("%d calls came too early", n)
+	}
+}
+
+// An address from which too many calls are refused is barred.
+func TestRefusedCallsAreBudgeted(t *testing.T) {
+	asked := 0
+	r := newRig(t, func(o *discord.Options) {
+		o.Client.Transport = roundTrip(func(*http.Request) (*http.Response, error) {
+			asked++
+			no := `{"message": "Missing Permissions", "code": 50013}`
+			return &http.Response{StatusCode: http.StatusForbidden, Body: io.NopCloser(strings.NewReader(no))}, nil
+		})
+	})
+	o := r.hello("hello")
+	for asked < 6000 {
+		got := r.sendError(t.Context(), o)
+		if got.Permanent {
+			continue
+		}
+		if got.After == 0 || !strings.Contains(got.Error(), "refused lately") {
+			t.Errorf("it means %+v", got)
+		}
+		break
+	}
+	if asked != 5000 {
+		t.Errorf("%d calls were refused before it was noticed", asked)
+	}
+}
+
+func TestATokenThatStopsWorkingIsNotTriedOverAndOver(t *testing.T) {
+	r := newRig(t)
+	r.server.FailNext("", discordtest.Refuse(401, 0, "401: Unauthorized"))
+	for range 5 {
+		if got := r.sendError(t.Context(), r.hello("hello")); got.Permanent || got.Unknown {
+			t.Errorf("it means %+v", got)
+		}
+	}
+	if n := len(r.creates()); n != 1 {
+		t.Errorf("it was asked %d times", n)
+	}
+}
+
+func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			return nil, fmt.Errorf("cannot reach %s with %s", req.URL, req.Header.Get("Authorization"))
+		})
+	})
+	r.sendError(t.Context(), r.hello("hello"))
+	for _, err := range []error{
+		r.Edit(t.Context(), "1", r.hello("hello")), r.Remove(t.Context(), chatOf(r.dm), "1"), r.Typing(t.Context(), chatOf(r.dm)),
+	} {
+		if err == nil || strings.Contains(err.Error(), r.server.Token) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	r.run()
+	r.untilLogged("no connection, will retry") // the rig looks for the token in the log
+}

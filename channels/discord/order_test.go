@@ -1,0 +1,92 @@
+package discord_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
+	r := newRig(t)
+	r.inbox.refuse = func(in channels.Incoming) error {
+		if in.Text == "one" && r.inbox.refused < 2 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	r.connected()
+	for _, text := range []string{"one", "two", "three"} {
+		r.server.Say(r.dm, ada, text)
+	}
+	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
+		t.Errorf("got %q", got)
+	}
+	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+		t.Errorf("the same error is logged %d times", n)
+	}
+}
+
+func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
+	r := newRig(t)
+	release := make(chan struct{})
+	r.inbox.refuse = func(in channels.Incoming) error {
+		select {
+		case <-release:
+			return nil
+		default:
+		}
+		if in.Chat.ID == r.dm {
+			return errors.New("not this one")
+		}
+		return nil
+	}
+	r.connected()
+	r.server.Say(r.dm, ada, "one")
+	r.server.Say(r.dm, ada, "two")
+	other := r.server.DM(bob).ID
+	for i := range 20 {
+		r.server.Say(other, bob, fmt.Sprint(i))
+	}
+	if got := r.wait(20); got[19].Text != "19" || got[0].Chat.ID != other {
+		t.Errorf("got %q", texts(got))
+	}
+	close(release)
+	if got := texts(r.wait(22)[20:]); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Only the context's end makes Run return, whatever receive says.
+func TestReceiveIsTriedUntilTheContextEnds(t *testing.T) {
+	r := newRig(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	r.server.Say(r.dm, ada, "hello")
+	tries := 0
+	err := r.Run(ctx, func(context.Context, channels.Incoming) error {
+		if tries++; tries == 2 {
+			cancel()
+		}
+		return errors.New("no")
+	})
+	if err != nil || tries != 2 {
+		t.Errorf("Run returned %v after %d tries", err, tries)
+	}
+}
+
+func TestAnEventThatIsToldTwiceIsReceivedOnce(t *testing.T) {
+	r := newRig(t)
+	r.server.SetDelivery(func(string, json.RawMessage) int { return 2 })
+	r.connected()
+	for i := range 10 {
+		r.server.Say(r.dm, ada, fmt.Sprint(i))
+	}
+	if got := r.settled(); len(got) != 10 {
+		t.Errorf("got %q", texts(got))
+	}
+}

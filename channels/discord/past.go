@@ -1,0 +1,227 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+const (
+	// pageSize is how many messages Discord hands out at once.
+	pageSize = 100
+	// asksAtOnce is how many chats are looked through at once.
+	asksAtOnce = 4
+	// mostHeld is how many messages of a chat are held while its past is looked through. More are found there.
+	mostHeld = 200
+)
+
+// past is the search through what was said in a chat while we may not have heard it.
+type past struct {
+	after  flake // what is newer is yet to be looked for
+	thread bool
+	busy   bool // a call is under way
+	again  bool // there is more at the end: look once more
+	retry  time.Time
+	pause  *trouble
+	// found is what was said to us before we came and does not seem to be answered.
+	found []*message
+}
+
+// from is up to where everything was taken in.
+func (p *past) from() flake {
+	if len(p.found) > 0 {
+		return min(p.after, p.found[0].ID-1)
+	}
+	return p.after
+}
+
+// recall has the past of a chat looked through, once a session.
+func (in *intake) recall(id flake, thread bool, from flake) {
+	if in.caught[id] {
+		return
+	}
+	in.caught[id] = true
+	if r, ok := in.c.world.room(id); ok && r.closed {
+		return
+	}
+	if l := in.line(id); l.past == nil {
+		l.past = &past{after: from, thread: thread, pause: in.c.newTrouble("history not fetched, will retry")}
+	}
+}
+
+// search asks for the next messages of the chats whose past is to be looked through and of which nothing waits.
+func (in *intake) search(ctx context.Context) {
+	now := time.Now()
+	for id, l := range in.lines {
+		p := l.past
+		if p == nil || p.busy || len(l.queue) > 0 || now.Before(p.retry) {
+			continue
+		}
+		if in.asking == asksAtOnce {
+			return
+		}
+		in.asking++
+		p.busy = true
+		in.aside(ctx, func() func() {
+			page, err := in.c.history(ctx, id, p.after, p.thread)
+			return func() {
+				in.asking--
+				p.busy = false
+				in.found(ctx, id, page, err)
+			}
+		})
+	}
+}
+
+// history returns what was said in a chat after some message, oldest first. A thread that Discord has not told of is
+// looked up first.
+func (c *Channel) history(ctx context.Context, id, after flake, thread bool) ([]*message, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	if _, ok := c.world.room(id); !ok && thread {
+		var p place
+		if err := c.api.call(ctx, request{method: "GET", route: "/channels/{channel_id}", args: []string{id.String()}}, &p); err != nil {
+			return nil, err
+		}
+		c.world.add(p)
+	}
+	var page []*message
+	err := c.api.call(ctx, request{
+		method: "GET", route: "/channels/{channel_id}/messages", args: []string{id.String()},
+		query: url.Values{"after": {after.String()}, "limit": {strconv.Itoa(pageSize)}},
+	}, &page)
+	slices.SortFunc(page, func(a, b *message) int { return cmp.Compare(a.ID, b.ID) })
+	return page, err
+}
+
+// found takes in a page of the past of a chat, or why there is none.
+func (in *intake) found(ctx context.Context, id flake, page []*message, err error) {
+	l := in.line(id)
+	p := l.past
+	var no *refusal
+	switch {
+	case ctx.Err() != nil:
+		return
+	case errors.As(err, &no) && no.final():
+		in.c.log.Debug("history refused", zap.Stringer("chat", id), zap.Error(err))
+		if no.Status == http.StatusForbidden {
+			in.c.world.close(id)
+		} else {
+			in.m.gone(id)
+		}
+		in.present(ctx, l)
+		return
+	case err != nil:
+		p.retry = time.Now().Add(p.pause.next(err))
+		return
+	}
+	p.retry = time.Time{}
+	end, met := l.firstHeld(), false
+	for _, m := range page {
+		if met = m.ID >= end; met { // from here on we have heard it all
+			break
+		}
+		in.m.newest = max(in.m.newest, m.ID)
+		p.after = max(p.after, m.ID)
+		if m.ID <= in.m.came {
+			in.weigh(p, m)
+			continue
+		}
+		in.answerable(ctx, p)
+		l.release(m.ID)
+		in.take(ctx, m)
+	}
+	switch {
+	case met:
+		in.present(ctx, l)
+	case len(page) >= pageSize:
+	case p.again:
+		p.again = false
+	default:
+		in.present(ctx, l)
+	}
+}
+
+// weigh looks at what was said before we came. What was said to us since we last spoke is kept; the rest counts as taken
+// in, so that no later search brings it up.
+func (in *intake) weigh(p *past, m *message) {
+	r, _ := in.c.world.room(m.Channel)
+	switch {
+	case m.Author.ID == in.c.world.self():
+		for _, f := range p.found {
+			in.m.see(f.ID)
+		}
+		p.found = nil
+	case in.m.seen[m.ID] || !in.c.forUs(m, r):
+	case r.guild == 0 || in.c.addressed(m, r):
+		p.found = append(p.found, m)
+	default:
+		in.m.see(m.ID)
+	}
+}
+
+// answerable takes in what was found of the time before we came.
+func (in *intake) answerable(ctx context.Context, p *past) {
+	for _, m := range p.found {
+		in.take(ctx, m)
+	}
+	p.found = nil
+}
+
+// present ends the search in a chat: what was said meanwhile follows.
+func (in *intake) present(ctx context.Context, l *line) {
+	held := l.held
+	in.answerable(ctx, l.past)
+	l.past, l.held = nil, nil
+	for _, e := range held {
+		if e.use != nil {
+			l.queue = append(l.queue, e)
+		} else {
+			in.take(ctx, e.message)
+		}
+	}
+}
+
+// hold keeps what is said in a chat while its past is looked through.
+func (l *line) hold(e *entry) {
+	if len(l.held) >= mostHeld && e.use == nil {
+		l.unhold()
+		return
+	}
+	l.held = append(l.held, e)
+}
+
+// unhold leaves the messages that are held to the search.
+func (l *line) unhold() {
+	l.held = slices.DeleteFunc(l.held, func(e *entry) bool { return e.use == nil })
+	l.past.again = true
+}
+
+// firstHeld is the first message that is held.
+func (l *line) firstHeld() flake {
+	for _, e := range l.held {
+		if e.message != nil {
+			return e.message.ID
+		}
+	}
+	return math.MaxUint64
+}
+
+// release puts uses of commands and buttons in their place, before a message that was found.
+func (l *line) release(before flake) {
+	l.held = slices.DeleteFunc(l.held, func(e *entry) bool {
+		if e.use == nil || e.use.ID >= before {
+			return false
+		}
+		l.queue = append(l.queue, e)
+		return true
+	})
+}

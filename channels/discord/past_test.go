@@ -1,0 +1,492 @@
+package discord_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// restarted is another channel on the same server, as after a restart, with what the first has stored.
+func (r *rig) restarted(change ...func(*discord.Options)) *rig {
+	r.t.Helper()
+	all := r.inbox.messages()
+	next := newRigOn(r.t, r.server, r.dir, change...)
+	if len(all) > 0 {
+		next.Resume(all[len(all)-1].Cursor)
+	}
+	return next
+}
+
+// fresh are the messages that were not received by an earlier channel, as the store would see it.
+func fresh(before, after []channels.Incoming) []channels.Incoming {
+	return slices.DeleteFunc(slices.Clone(after), func(in channels.Incoming) bool {
+		return slices.ContainsFunc(before, func(b channels.Incoming) bool { return b.Chat == in.Chat && b.ID == in.ID })
+	})
+}
+
+// waitNew waits for n messages that an earlier channel has not received.
+func (r *rig) waitNew(before *rig, n int) []channels.Incoming {
+	r.t.Helper()
+	old := before.inbox.messages()
+	for deadline := time.After(patience); ; {
+		if got := fresh(old, r.inbox.messages()); len(got) >= n {
+			return got
+		}
+		select {
+		case <-r.inbox.more:
+		case <-deadline:
+			r.t.Fatalf("%d new messages should be received and are %q\n%s", n, texts(fresh(old, r.inbox.messages())), logged(r.t, r.logs))
+		}
+	}
+}
+
+func all(o *discord.Options) { o.Groups = "all" }
+
+// nobodyInAdvance is for tests of what is known without being told who may write.
+func nobodyInAdvance(o *discord.Options) { o.People = nil }
+
+func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	quiet := r.server.AddChannel(g.ID, "quiet").ID
+	thread := r.server.AddThread(ch, "a thread").ID
+	stop := r.connected()
+	chats := []string{r.dm, ch, thread}
+	for _, c := range chats {
+		r.server.Say(c, ada, "before")
+	}
+	r.wait(3)
+	stop()
+	want := map[string][]string{}
+	for i := range 230 { // more than two pages
+		for _, c := range chats {
+			text := fmt.Sprintf("message %d", i)
+			r.server.Say(c, ada, text)
+			want[c] = append(want[c], text)
+		}
+	}
+	late := r.server.AddThread(quiet, "a new thread").ID
+	r.server.Say(late, ada, "in a thread that was made meanwhile")
+	want[late] = []string{"in a thread that was made meanwhile"}
+	next := r.restarted(all, nobodyInAdvance)
+	next.run()
+	got := map[string][]string{}
+	for _, in := range next.waitNew(r, 3*230+1) {
+		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
+	}
+	for c, texts := range want {
+		if !slices.Equal(got[c], texts) {
+			t.Errorf("in %s were said %d messages, received %d: %.300q", c, len(texts), len(got[c]), got[c])
+		}
+	}
+	for _, c := range next.server.Calls(discordtest.GetMessages) {
+		if c.Args["channel_id"] == quiet {
+			t.Error("a channel was looked through in which nothing was said")
+		}
+	}
+}
+
+func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	g := r.server.AddGuild("home")
+	thread := r.server.AddThread(r.server.AddChannel(g.ID, "general").ID, "a thread").ID
+	stop := r.connected()
+	r.server.Say(thread, ada, "before")
+	r.wait(1)
+	stop()
+	r.server.Say(thread, ada, "meanwhile")
+	r.server.SetDelivery(func(event string, _ json.RawMessage) int { // as if it were not in the list of threads any more
+		if event == "GUILD_CREATE" {
+			return 0
+		}
+		return 1
+	})
+	next := r.restarted(all, nobodyInAdvance)
+	next.run()
+	if got := next.waitNew(r, 1); got[0].Text != "meanwhile" || got[0].ThreadID != thread {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// The gateway may forget a session at any time; what was said between two of them is found, and comes before what is said then.
+func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
+	r := newRig(t, all)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.connected()
+	r.server.Say(r.dm, ada, "0")
+	r.server.Say(ch, ada, "0")
+	r.wait(2)
+	for i := range 10 {
+		r.server.NextConnect(discordtest.Handshake{Refuse: 503})
+		r.server.ExpireSessions()
+		r.server.Cut()
+		for _, c := range []string{r.dm, ch} {
+			r.server.Say(c, ada, strconv.Itoa(3*i+1))
+			r.server.Say(c, ada, strconv.Itoa(3*i+2))
+		}
+		r.sessions(i + 2)
+		for _, c := range []string{r.dm, ch} {
+			r.server.Say(c, ada, strconv.Itoa(3*i+3))
+		}
+	}
+	got := map[string][]string{}
+	for _, in := range r.wait(62) {
+		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
+	}
+	for _, c := range []string{r.dm, ch} {
+		if len(got[c]) != 31 || !slices.IsSortedFunc(got[c], func(a, b string) int { return number(a) - number(b) }) {
+			t.Errorf("in %s was received %q", c, got[c])
+		}
+	}
+	if n := len(r.inbox.messages()); n != 62 {
+		t.Errorf("%d messages were received", n)
+	}
+}
+
+func number(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+// While the past of one chat is looked through, messages flow in others; the cursor that they carry must not pass it.
+func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	stop := r.connected()
+	other := r.server.DM(bob).ID
+	r.server.Say(r.dm, ada, "before")
+	r.server.Say(other, bob, "before")
+	r.wait(2)
+	stop()
+	r.server.Say(r.dm, ada, "meanwhile")
+	hang := make(chan struct{})
+	defer close(hang)
+	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
+		if c.Route == discordtest.GetMessages && c.Args["channel_id"] == r.dm {
+			return discordtest.Fault{Hang: hang}
+		}
+		return discordtest.Fault{}
+	})
+	second := r.restarted(all, nobodyInAdvance)
+	stop = second.connected()
+	r.server.Advance(time.Hour) // far beyond what the cursor stays behind anyway
+	for i := range 5 {
+		r.server.Say(other, bob, fmt.Sprint(i))
+	}
+	second.waitNew(r, 5)
+	stop()
+	r.server.SetFault(nil)
+	third := second.restarted(all, nobodyInAdvance)
+	third.run()
+	for n := 1; ; n++ {
+		if got := third.wait(n); got[n-1].Chat.ID == r.dm && got[n-1].Text == "meanwhile" {
+			break
+		}
+	}
+}
+
+func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	refused := make(chan struct{}, 1000)
+	r.inbox.refuse = func(in channels.Incoming) error {
+		if in.Chat.ID == r.dm {
+			refused <- struct{}{}
+			return errors.New("not this one")
+		}
+		return nil
+	}
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "not taken")
+	<-refused
+	r.server.Advance(time.Hour)
+	r.during(func() {})
+	stop()
+	next := r.restarted(all, nobodyInAdvance)
+	next.run()
+	if got := next.waitNew(r, 1); got[0].Text != "not taken" {
+		t.Errorf("got %q", texts(got))
+	}
+}
+
+// Discord may tell of a message later than of one that was said after it elsewhere, and we may die in between.
+func TestAMessageThatWasNotToldInTimeIsFoundAfterARestart(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "hello")
+	r.wait(1)
+	r.server.SetDelivery(func(event string, data json.RawMessage) int {
+		if event == "MESSAGE_CREATE" && strings.Contains(string(data), "told late") {
+			return 0
+		}
+		return 1
+	})
+	r.server.Advance(time.Hour)
+	r.server.Say(ch, ada, "told late")
+	r.server.Say(r.dm, ada, "said after it")
+	r.wait(2)
+	stop()
+	next := r.restarted(all, nobodyInAdvance)
+	next.run()
+	if got := next.waitNew(r, 1); got[0].Text != "told late" {
+		t.Errorf("got %q", texts(got))
+	}
+}
+
+// The first message ever may be lost by a crash, before there is any cursor.
+func TestWithoutACursorWhatWasNotAnsweredIsReceived(t *testing.T) {
+	r := newRig(t, all)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	me := "<@" + r.server.Bot.ID + "> "
+	r.server.Say(r.dm, ada, "answered before")
+	r.tell(channels.Message{Text: "an answer"})
+	r.server.Say(r.dm, ada, "not answered")
+	r.server.Say(ch, ada, "just talk")
+	r.server.Say(ch, ada, me+"not answered either")
+	time.Sleep(2 * time.Millisecond) // ids tell only milliseconds apart
+	r.run()
+	got := texts(r.wait(2))
+	slices.Sort(got)
+	if !slices.Equal(got, []string{"not answered", "not answered either"}) {
+		t.Errorf("got %q", got)
+	}
+	if got := r.settled(); len(got) != 2 {
+		t.Errorf("got %q", texts(got))
+	}
+}
+
+func TestWhatAStrangerSaidBeforeIsFoundWhenHeWritesAgain(t *testing.T) {
+	r := newRig(t, nobodyInAdvance)
+	r.server.Say(r.dm, ada, "does it hear me?")
+	r.connected()
+	r.server.Say(r.dm, ada, "hello?")
+	if got := texts(r.wait(2)); !slices.Equal(got, []string{"does it hear me?", "hello?"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestTheCursorOfAnotherBotDoesNoHarm(t *testing.T) {
+	for _, cursor := range []string{"", "nonsense", "1", "18446744073709551615", "1 2 3 t4", "99999999999999999999999"} {
+		t.Run(cursor, func(t *testing.T) {
+			r := newRig(t)
+			r.Resume(cursor)
+			r.connected()
+			r.server.Say(r.dm, ada, "hello")
+			if got := r.wait(1)[0].Text; got != "hello" {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
+	r := newRig(t, all)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "secret").ID
+	stop := r.connected()
+	r.server.Say(ch, ada, "before")
+	r.wait(1)
+	stop()
+	r.server.Say(ch, ada, "meanwhile")
+	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
+		if c.Args["channel_id"] == ch {
+			return discordtest.Refuse(403, 50001, "Missing Access")
+		}
+		return discordtest.Fault{}
+	})
+	next := r.restarted(all)
+	next.run()
+	for i := range 3 {
+		r.sessions(i + 2)
+		next.settled()
+		r.server.ExpireSessions()
+		r.server.Cut()
+	}
+	asked := 0
+	for _, c := range r.server.Calls(discordtest.GetMessages) {
+		if c.Args["channel_id"] == ch {
+			asked++
+		}
+	}
+	if asked != 1 {
+		t.Errorf("it was asked %d times", asked)
+	}
+}
+
+func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
+	for name, fault := range map[string]discordtest.Fault{
+		"a bad gateway": discordtest.BadGateway(),
+		"a cut":         {CutBefore: true},
+		"garbage":       discordtest.Garbage(),
+		"too many":      discordtest.RateLimited(50 * time.Millisecond),
+		"all too many":  discordtest.GlobalLimit(50 * time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for _, route := range []string{"GET /gateway/bot", "POST /users/@me/channels", discordtest.GetMessages, "GET /applications/{application_id}/commands"} {
+				r.server.FailNext(route, fault)
+			}
+			r.server.Say(r.dm, ada, "hello")
+			r.run()
+			if got := r.wait(1); got[0].Text != "hello" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What is said while the past is looked through belongs behind it.
+func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
+	r := newRig(t, all)
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "before")
+	r.wait(1)
+	stop()
+	var want []string
+	for i := range 350 {
+		want = append(want, fmt.Sprint(i))
+	}
+	for _, text := range want[:50] {
+		r.server.Say(r.dm, ada, text)
+	}
+	r.server.FailNext(discordtest.GetMessages, discordtest.Fault{Linger: 300 * time.Millisecond}) // what it says is old when it comes
+	asked := len(r.server.Calls(discordtest.GetMessages))
+	next := r.restarted(all)
+	next.connected()
+	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
+	for _, text := range want[50:] { // more than are held
+		r.server.Say(r.dm, ada, text)
+	}
+	if got := texts(next.waitNew(r, len(want))); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// searching is a rig that was restarted, and looks through the past of Ada's conversation, in which she has said "one", until it is let go on.
+func searching(t *testing.T) (r *rig, goOn func()) {
+	t.Helper()
+	first := newRig(t)
+	stop := first.connected()
+	first.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	first.server.Say(first.dm, ada, "zero")
+	first.wait(1)
+	stop()
+	first.server.Say(first.dm, ada, "one")
+	hang := make(chan struct{})
+	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{Hang: hang})
+	r = first.restarted()
+	r.connected()
+	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
+	return r, func() { close(hang) }
+}
+
+// during has the gateway handle what was said so far: it tells all events in order.
+func (r *rig) during(say func()) {
+	r.t.Helper()
+	say()
+	user := "4400000000000000044"
+	r.received(r.server.Say(r.server.DM(user).ID, user, "told").ID)
+}
+
+func TestASessionThatEndsDuringTheSearchChangesNoOrder(t *testing.T) {
+	r, goOn := searching(t)
+	r.during(func() { r.server.Say(r.dm, ada, "two") })
+	sessions := r.server.Stats().Readies
+	r.server.NextConnect(discordtest.Handshake{Refuse: 503})
+	r.server.ExpireSessions()
+	r.server.Cut()
+	r.server.Say(r.dm, ada, "three")
+	r.sessions(sessions + 1)
+	r.during(func() { r.server.Say(r.dm, ada, "four") })
+	goOn()
+	r.ordered("zero", "one", "two", "three", "four")
+}
+
+func TestACommandDuringTheSearchKeepsItsPlace(t *testing.T) {
+	r, goOn := searching(t)
+	r.server.SetDelivery(func(_ string, data json.RawMessage) int { // as if this were told later
+		if strings.Contains(string(data), "three") {
+			return 0
+		}
+		return 1
+	})
+	r.during(func() { r.slash(r.dm, ada, "ask", map[string]any{"text": "two"}) })
+	r.server.Say(r.dm, ada, "three")
+	goOn()
+	r.ordered("zero", "one", "two", "three")
+}
+
+// ordered waits for exactly these messages in Ada's conversation.
+func (r *rig) ordered(want ...string) {
+	r.t.Helper()
+	var got []string
+	for n := 1; len(got) < len(want); n++ {
+		if in := r.wait(n)[n-1]; in.Chat.ID == r.dm {
+			got = append(got, in.Text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTheCursorStaysSmall(t *testing.T) {
+	r := newRig(t, nobodyInAdvance)
+	r.connected()
+	for i := range 600 {
+		user := strconv.Itoa(5_000_000_000_000_000 + i)
+		r.server.Say(r.server.DM(user).ID, user, "hello")
+	}
+	got := r.wait(600)
+	last := got[len(got)-1]
+	if n := len(strings.Fields(last.Cursor)); n < 501 || n > 502 { // with the mark, and perhaps when we came
+		t.Errorf("the cursor holds %d words", n)
+	}
+	if !strings.Contains(last.Cursor, last.Chat.ID) {
+		t.Error("the chat is not in the cursor")
+	}
+}
+
+func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
+	r := newRig(t)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	kept := make(chan string, 1000)
+	r.KeepCursor(func(_ context.Context, cursor string) error {
+		kept <- cursor
+		return nil
+	})
+	r.connected()
+	r.server.Say(r.dm, ada, "hello")
+	first := r.wait(1)[0]
+	r.server.Advance(time.Hour)
+	said := r.server.Say(ch, ada, "not to you")
+	for {
+		select {
+		case cursor := <-kept:
+			mark := number(strings.Fields(cursor)[0])
+			if mark >= number(said.ID) {
+				t.Errorf("the cursor %s passes message %s", cursor, said.ID)
+			}
+			if mark > number(first.ID) && strings.Contains(cursor, r.dm) {
+				return
+			}
+		case <-time.After(patience):
+			t.Fatal("no cursor is kept")
+		}
+	}
+}

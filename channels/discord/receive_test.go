@@ -1,0 +1,156 @@
+package discord_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestAMessageSaysWhoSaidItAndWhere(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	m := r.server.Say(r.dm, ada, "hello")
+	got := r.only()
+	want := channels.Incoming{
+		Chat: chatOf(r.dm), ID: m.ID, Text: "hello",
+		User: channels.User{ID: ada, Name: "Ada L", Username: "ada"}, Cursor: got.Cursor,
+	}
+	if fmt.Sprint(got) != fmt.Sprint(want) || got.Cursor == "" {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestAReplyQuotesWhatItRepliesTo(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	asked := r.server.Say(r.dm, ada, "look", discordtest.File{Name: "photo.png", Content: []byte("a picture")})
+	r.server.Reply(r.dm, ada, asked.ID, "nice?")
+	got := r.wait(2)
+	q := got[1].ReplyTo
+	if q == nil || q.ID != asked.ID || q.Text != "look" || len(q.Media) != 1 || q.Media[0] != got[0].Media[0] {
+		t.Fatalf("it is quoted as %+v", q)
+	}
+	contains(t, q.Media[0], "a picture")
+}
+
+func TestAReplyToADeletedMessageQuotesNothing(t *testing.T) {
+	r := newRig(t)
+	asked := r.server.Say(r.dm, ada, "look")
+	r.server.Delete(r.dm, asked.ID)
+	r.server.Reply(r.dm, ada, asked.ID, "nice?")
+	r.run()
+	if got := r.only(); got.Text != "nice?" || got.ReplyTo != nil {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestStickersEmbedsPollsAndForwardsAreText(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.server.Post(r.dm, ada, discordtest.Message{Stickers: []discordtest.Sticker{{ID: "1", Name: "Wumpus waves", Format: 1}}})
+	r.server.Post(r.dm, ada, discordtest.Message{
+		Content: "see https://example.org/x", Embeds: []discordtest.Embed{{Title: "A page", Description: "about things", URL: "https://example.org/x"}},
+	})
+	r.server.Post(r.dm, ada, discordtest.Message{Poll: json.RawMessage(
+		`{"question":{"text":"Tea?"},"answers":[{"answer_id":1,"poll_media":{"text":"yes"}},{"answer_id":2,"poll_media":{"text":"no"}}]}`)})
+	r.server.Post(r.dm, ada, discordtest.Message{
+		Reference: &discordtest.Reference{Type: 1, MessageID: "77", ChannelID: "78"},
+		Snapshots: json.RawMessage(`[{"message":{"content":"somebody else's words","embeds":[],"attachments":[]}}]`),
+	})
+	want := []string{
+		"Sticker: Wumpus waves", "see https://example.org/x\nA page\nabout things", "Poll: Tea?\n- yes\n- no", "somebody else's words",
+	}
+	if got := texts(r.wait(4)); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatNobodySaidIsNotReceived(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Groups = "all" })
+	r.connected()
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	robot := r.server.AddUser(discordtest.User{Username: "robot", Bot: true}).ID
+	r.server.Say(ch, robot, "I am a bot")
+	r.server.Post(ch, ada, discordtest.Message{Type: 7})                          // somebody came
+	r.server.Post(ch, ada, discordtest.Message{Type: 6})                          // something was pinned
+	r.server.Post(ch, ada, discordtest.Message{Content: "hook", WebhookID: "99"}) // a webhook
+	said := r.server.Say(ch, ada, "first")
+	r.server.Edit(ch, said.ID, "second")
+	r.server.AddThread(ch, "a thread")
+	r.tell(channels.Message{Chat: chatOf(ch), Text: "what the bot says itself"})
+	if got := r.only(); got.Text != "first" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+func TestOnServersTheBotHearsWhatIsSaidToIt(t *testing.T) {
+	me := "<@" + discordtest.New(t).Bot.ID + ">"
+	for groups, want := range map[string][]string{
+		"mention": {"one", "two", "three", "four @bob", "five"},
+		"all":     {"zero", "one", "two", "three", "four @bob", "hi <@&123> :wave:", "five"},
+		"off":     nil,
+	} {
+		t.Run(groups, func(t *testing.T) {
+			r := newRig(t, func(o *discord.Options) { o.Groups = groups })
+			r.connected()
+			r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
+			g := r.server.AddGuild("home")
+			ch := r.server.AddChannel(g.ID, "general").ID
+			r.server.Say(ch, ada, "zero")
+			r.server.Say(ch, ada, me+" one")
+			r.server.Say(ch, ada, "two "+strings.Replace(me, "@", "@!", 1))
+			r.server.Say(ch, ada, "<@&"+g.BotRole+"> three")
+			r.server.Say(ch, ada, me+" four <@"+bob+">")
+			r.server.Say(ch, ada, "hi <@&123> <:wave:456>")
+			ours := r.tell(channels.Message{Chat: chatOf(ch), Text: "our words"})[0].ID
+			r.server.Reply(ch, ada, ours, "five")
+			if got := texts(r.settled()); !slices.Equal(got, want) {
+				t.Errorf("got %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+func TestThreadsAndForumPostsAreChatsOfTheirOwn(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) { o.Groups = "all" })
+	r.connected()
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	forum := r.server.AddForum(g.ID, "help").ID
+	thread := r.server.AddThread(ch, "a thread").ID
+	r.server.Say(thread, ada, "in a thread")
+	post, m := r.server.AddPost(forum, ada, "a question", "in a post")
+	r.server.Say(post.ID, ada, "below")
+	r.server.Say(ch, ada, "in the channel")
+	got := r.wait(4)
+	for i, want := range []struct{ chat, thread, text string }{
+		{thread, thread, "in a thread"}, {post.ID, post.ID, "in a post"}, {post.ID, post.ID, "below"}, {ch, "", "in the channel"},
+	} {
+		if got[i].Chat.ID != want.chat || got[i].ThreadID != want.thread || got[i].Text != want.text {
+			t.Errorf("got %+v, want %+v", got[i], want)
+		}
+	}
+	if got[1].ID != m.ID {
+		t.Errorf("the post is message %s and received as %s", m.ID, got[1].ID)
+	}
+	r.tell(channels.Message{Chat: chatOf(post.ID), Text: "an answer", ReplyTo: m.ID})
+	r.server.WaitFor(t, post.ID, "an answer")
+}
+
+func TestWhoHasNoDisplayNameIsShownByTheUserName(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.server.AddUser(discordtest.User{ID: bob, Username: "bob"})
+	dm := r.server.DM(bob).ID
+	r.server.Say(dm, bob, "hello")
+	if got := r.wait(1)[0]; got.User.Name != "bob" || got.User.ID != bob {
+		t.Errorf("got %+v", got.User)
+	}
+}

@@ -1,0 +1,34 @@
+package discord
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/gorilla/websocket"
+)
+
+const wrongToken = "Discord does not take the token: check channels.discord.token and apiBase; a new token is made in the Developer Portal → your application → Bot → Reset Token"
+
+// remedies say what to do when the gateway refuses us for good, by the code with which it closes the connection.
+var remedies = map[int]string{
+	4004: wrongToken,
+	4010: "Discord does not take what this version asks for (shard); use a newer nanobot",
+	4011: "the bot is on more servers than one connection may serve, and nanobot makes only one; remove it from some",
+	4012: "Discord does not serve the version of its API that this version speaks; use a newer nanobot",
+	4013: "Discord does not know the intents that this version asks for; use a newer nanobot",
+	4014: "Discord does not let the bot read messages: switch on Developer Portal → your application → Bot → Privileged Gateway Intents → Message Content Intent",
+}
+
+// refusedForGood returns what to tell the operator if trying again cannot help, or nil.
+func refusedForGood(err error) error {
+	var c *websocket.CloseError
+	if errors.As(err, &c) && remedies[c.Code] != "" {
+		return fmt.Errorf("%s: the gateway closed the connection with %d %s", remedies[c.Code], c.Code, c.Text)
+	}
+	var no *refusal
+	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
+		return fmt.Errorf("%s: %w", wrongToken, no)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package discord
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/bwmarrin/discordgo"
+)
+
+// api makes calls of the REST API. What an answer says is decoded by ourselves and not by the library because of a message
+// that was sent only the id matters: were an answer too new for the library's types, a message would count as not sent.
+type api struct {
+	base, token string
+	http        *http.Client
+	limits      *limits
+	skew        atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
+}
+
+const (
+	// hidden stands for the token, which must be in no error.
+	hidden = "***"
+	// maxAnswer bounds what is read of an answer. A hundred messages are some hundred kilobytes.
+	maxAnswer = 32 << 20
+	// callTimeout is how long a call may take that moves no file.
+	callTimeout = 30 * time.Second
+	// agent is how Discord wants programs to name themselves: what they are made with, and its version.
+	agent = "DiscordBot (https://github.com/bwmarrin/discordgo, v" + discordgo.VERSION + ") nanobot"
+)
+
+func newAPI(base, token string, client *http.Client, l *limits) *api {
+	own := http.Client{}
+	if client != nil {
+		own = *client
+	} else {
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConnsPerHost = 8
+		// A connection that died without a word is noticed by pings instead of by each of its requests.
+		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
+		own.Transport = t
+	}
+	// The token must not follow a redirection to somebody else.
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return &api{base: base, token: token, http: &own, limits: l}
+}
+
+// request is one call. Its route is as Discord writes it, with the arguments in braces, and is what errors and logs show:
+// an argument may be a secret.
+type request struct {
+	method, route string
+	args          []string
+	query         url.Values
+	body          any      // JSON, or nil
+	files         []upload // sent along with the body
+}
+
+func (r request) name() string { return r.method + " " + r.route }
+
+// path puts the arguments in place of the braces.
+func (r request) path() string {
+	out := r.route
+	for _, a := range r.args {
+		from, to := strings.IndexByte(out, '{'), strings.IndexByte(out, '}')
+		out = out[:from] + url.PathEscape(a) + out[to+1:]
+	}
+	if len(r.query) > 0 {
+		out += "?" + r.query.Encode()
+	}
+	return out
+}
+
+// major is what a route's limit is counted by: the channel, or the id and token of a webhook or interaction.
+func (r request) major() string {
+	n := min(len(r.args), 1)
+	if strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/") {
+		n = min(len(r.args), 2)
+	}
+	return strings.Join(r.args[:n], "/")
+}
+
+// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot may do in all.
+func (r request) isInteraction() bool {
+	return strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/")
+}
+
+// refusal is an answer that says no.
+type refusal struct {
+	Name    string // of the request
+	Status  int
+	Code    int // Discord's; 0 when the answer is not Discord's
+	Message string
+	Details string // what is wrong with which field, as JSON
+	After   time.Duration
+	Shared  bool // somebody else has used up what we share
+	Global  bool // it holds for all calls
+	Foreign bool // the answer is not Discord's but of something in front of it, such as a proxy
+}
+
+func (e *refusal) Error() string {
+	text := fmt.Sprintf("%s: %d %s", e.Name, e.Status, e.Message)
+	if e.Code != 0 {
+		text += fmt.Sprintf(" (%d)", e.Code)
+	}
+	if e.Details != "" {
+		text += " " + e.Details
+	}
+	return text
+}
+
+// silence is a call without an answer.
+type silence struct {
+	Name    string
+	Err     error
+	Written bool // the whole request was on its way: it may have been carried out
+}
+
+func (e *silence) Error() string { return e.Name + ": " + e.Err.Error() }
+
+func (e *silence) Unwrap() error { return e.Err }
+
+// call makes a call when its turn has come, and decodes the answer. Into may be nil.
+func (a *api) call(ctx context.Context, r request, into any) error {
+	turn, err := a.limits.take(ctx, r)
+	if err != nil {
+		return err
+	}
+	header, err := a.make(ctx, r, into)
+	a.limits.give(turn, header, err)
+	return err
+}
+
+// make makes a call and returns the headers of its answer, if there was one.
+func (a *api) make(ctx context.Context, r request, into any) (http.Header, error) {
+	body, err := newBody(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", r.name(), err)
+	}
+	defer body.close()
+	req, err := http.NewRequestWithContext(ctx, r.method, a.base+r.path(), body.reader())
+	if err != nil {
+		return nil, a.silent(r, err, false)
+	}
+	req.Header.Set("Authorization", "Bot "+a.token)
+	req.Header.Set("User-Agent", agent)
+	if body.size > 0 {
+		req.ContentLength = body.size
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.reader()), nil }
+		req.Header.Set("Content-Type", body.contentType)
+	}
+	resp, written, err := a.open(req)
+	if err != nil {
+		return nil, a.silent(r, err, written)
+	}
+	defer resp.Body.Close()
+	a.compare(resp.Header.Get("Date"), time.Now())
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	if err != nil {
+		return resp.Header, a.silent(r, err, true)
+	}
+	if resp.StatusCode >= 300 {
+		return resp.Header, a.refused(r, resp, answer)
+	}
+	if into == nil {
+		return resp.Header, nil
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		return resp.Header, a.silent(r, errors.New("the answer is not Discord's"), true)
+	}
+	return resp.Header, nil
+}
+
+// compare compares clocks. Headers tell only seconds, so less than a minute is no difference.
+func (a *api) compare(date string, now time.Time) {
+	theirs, err := http.ParseTime(date)
+	if err != nil {
+		return
+	}
+	skew := theirs.Sub(now)
+	if skew.Abs() < time.Minute {
+		skew = 0
+	}
+	a.skew.Store(int64(skew))
+}
+
+// theirs is a time of ours by Discord's clock, by which ids are made.
+func (a *api) theirs(t time.Time) time.Time { return t.Add(time.Duration(a.skew.Load())) }
+
+// open makes a request and says, when there is no answer, whether the request was written.
+func (a *api) open(req *http.Request) (resp *http.Response, written bool, err error) {
+	var wrote atomic.Bool
+	trace := &httptrace.ClientTrace{
+		WroteRequest: func(i httptrace.WroteRequestInfo) {
+			if i.Err == nil {
+				wrote.Store(true)
+			}
+		},
+	}
+	resp, err = a.http.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
+	return resp, wrote.Load(), err
+}
+
+// refused makes an error of an answer that says no. One that is not JSON is a proxy's.
+func (a *api) refused(r request, resp *http.Response, body []byte) error {
+	var no struct {
+		Code       int             `json:"code"`
+		Message    string          `json:"message"`
+		Errors     json.RawMessage `json:"errors"`
+		RetryAfter float64         `json:"retry_after"`
+		Global     bool            `json:"global"`
+	}
+	e := &refusal{Name: r.name(), Status: resp.StatusCode, Foreign: true, Shared: resp.Header.Get("X-RateLimit-Scope") == "shared"}
+	if json.Unmarshal(body, &no) == nil {
+		e.Foreign, e.Global = false, no.Global
+		e.Code, e.Message = no.Code, a.clean(no.Message)
+		e.Details = a.clean(excerpt(no.Errors, 300))
+		e.After = seconds(no.RetryAfter)
+	}
+	if e.Message == "" {
+		e.Message = http.StatusText(resp.StatusCode)
+	}
+	if after, err := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64); err == nil {
+		e.After = max(e.After, seconds(after))
+	}
+	if e.Status == http.StatusTooManyRequests {
+		e.After = max(e.After, 100*time.Millisecond)
+	}
+	return e
+}
+
+// seconds is a time as Discord writes it. What is longer than a day is a mistake.
+func seconds(s float64) time.Duration {
+	return time.Duration(min(max(s, 0), 86400) * float64(time.Second))
+}
+
+// excerpt is the beginning of some JSON, on one line.
+func excerpt(b json.RawMessage, most int) string {
+	var line bytes.Buffer
+	if json.Compact(&line, b) != nil {
+		return ""
+	}
+	text := line.String()
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}
+
+// silent makes an error of a call that was not answered. The URL is left out, since it may contain a secret.
+func (a *api) silent(r request, err error, written bool) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	if text := err.Error(); strings.Contains(text, a.token) || strings.Contains(text, a.base) {
+		err = errors.New(a.clean(strings.ReplaceAll(text, a.base+r.path(), a.base+r.route)))
+	}
+	return &silence{Name: r.name(), Err: err, Written: written}
+}
+
+func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, hidden) }

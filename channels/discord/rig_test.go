@@ -1,0 +1,299 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The people of the tests.
+const (
+	ada = "4200000000000000042"
+	bob = "4300000000000000043"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 15 * time.Second
+
+// rig is a channel on a fake Discord.
+type rig struct {
+	*discord.Channel
+	t      *testing.T
+	server *discordtest.Server
+	dm     string // Ada's conversation with the bot
+	dir    string
+	logs   *observer.ObservedLogs
+	inbox  *inbox
+}
+
+func newRig(t *testing.T, change ...func(*discord.Options)) *rig {
+	t.Helper()
+	s := discordtest.New(t)
+	s.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada L"})
+	return newRigOn(t, s, t.TempDir(), change...)
+}
+
+// newRigOn is a channel on a server that may have served another.
+func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*discord.Options)) *rig {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	transport := &http.Transport{}
+	o := discord.Options{
+		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
+		Folder: func(chat string) (string, error) { return filepath.Join(dir, chat, "media"), nil },
+		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	ch, err := discord.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		if strings.Contains(logged(t, logs), s.Token) {
+			t.Error("the token is in the log")
+		}
+	})
+	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: &inbox{more: make(chan struct{}, 1)}}
+}
+
+// logged is the log as text.
+func logged(t *testing.T, logs *observer.ObservedLogs) string {
+	t.Helper()
+	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
+	var b strings.Builder
+	for _, e := range logs.All() {
+		line, err := encoder.EncodeEntry(e.Entry, e.Context)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(line.String())
+	}
+	return b.String()
+}
+
+// run starts the channel. It stops, and must do so without an error, when stop is called or the test ends.
+func (r *rig) run() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx, r.inbox.receive) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		select {
+		case err := <-done:
+			if err != nil {
+				r.t.Errorf("Run returned %v", err)
+			}
+		case <-time.After(patience):
+			r.t.Error("Run does not end")
+		}
+	})
+	r.t.Cleanup(stop)
+	return stop
+}
+
+// connected is run, once the gateway has let us in.
+func (r *rig) connected() (stop func()) {
+	r.t.Helper()
+	stop = r.run()
+	r.server.AwaitReady(r.t)
+	return stop
+}
+
+// sessions waits until the gateway has begun n sessions.
+func (r *rig) sessions(n int) {
+	r.t.Helper()
+	r.server.AwaitStats(r.t, func(s discordtest.Stats) bool { return s.Readies >= n })
+}
+
+// inbox is what was received.
+type inbox struct {
+	mu      sync.Mutex
+	all     []channels.Incoming
+	refuse  func(channels.Incoming) error
+	refused int
+	more    chan struct{}
+}
+
+func (b *inbox) receive(_ context.Context, in channels.Incoming) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.refuse != nil {
+		if err := b.refuse(in); err != nil {
+			b.refused++
+			return err
+		}
+	}
+	b.all = append(b.all, in)
+	select {
+	case b.more <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (b *inbox) messages() []channels.Incoming {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Clone(b.all)
+}
+
+// wait returns what was received once there are n messages, and fails the test if there are not.
+func (r *rig) wait(n int) []channels.Incoming {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for {
+		if got := r.inbox.messages(); len(got) >= n {
+			return got
+		}
+		select {
+		case <-r.inbox.more:
+		case <-deadline:
+			r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(r.inbox.messages()), n, r.inbox.messages(), logged(r.t, r.logs))
+		}
+	}
+}
+
+// settled returns what was received once all that was said so far was handled, and in Ada's conversation also received. The first mark is
+// found by nobody before it is told, behind all other events.
+func (r *rig) settled() []channels.Incoming {
+	r.t.Helper()
+	const marker = "4900000000000000049"
+	first := r.server.Say(r.server.DM(marker).ID, marker, "that is all").ID
+	r.received(first)
+	last := r.server.Say(r.dm, ada, "that is all").ID
+	r.received(last)
+	return slices.DeleteFunc(r.inbox.messages(), func(in channels.Incoming) bool { return in.ID == first || in.ID == last })
+}
+
+// received waits until a message was received.
+func (r *rig) received(id string) {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for !slices.ContainsFunc(r.inbox.messages(), func(in channels.Incoming) bool { return in.ID == id }) {
+		select {
+		case <-r.inbox.more:
+		case <-deadline:
+			r.t.Fatalf("the last message was not received: %+v\n%s", r.inbox.messages(), logged(r.t, r.logs))
+		}
+	}
+}
+
+// only returns the one message that was received of all that was said so far.
+func (r *rig) only() channels.Incoming {
+	r.t.Helper()
+	all := r.settled()
+	if len(all) != 1 {
+		r.t.Fatalf("one message should be received and are %+v", all)
+	}
+	return all[0]
+}
+
+func texts(all []channels.Incoming) []string {
+	var out []string
+	for _, in := range all {
+		out = append(out, in.Text)
+	}
+	return out
+}
+
+func chatOf(id string) channels.Chat { return channels.Chat{Channel: discord.Name, ID: id} }
+
+// tell plans and sends an answer to Ada, and returns the receipts.
+func (r *rig) tell(m channels.Message) []channels.Receipt {
+	r.t.Helper()
+	if m.Chat.ID == "" {
+		m.Chat = chatOf(r.dm)
+	}
+	if m.Kind == "" {
+		m.Kind = channels.Answer
+	}
+	var receipts []channels.Receipt
+	for _, o := range r.plan(m) {
+		receipt, err := r.Send(context.Background(), o)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		receipts = append(receipts, receipt)
+	}
+	return receipts
+}
+
+func (r *rig) plan(m channels.Message) []channels.Outgoing {
+	r.t.Helper()
+	plan, err := r.Plan(m)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return plan
+}
+
+// hello is a planned text to Ada.
+func (r *rig) hello(text string) channels.Outgoing {
+	r.t.Helper()
+	return r.plan(channels.Message{Chat: chatOf(r.dm), Kind: channels.Answer, Text: text})[0]
+}
+
+// file writes a file and names it as an agent would.
+func (r *rig) file(name string, content []byte) channels.File {
+	r.t.Helper()
+	path := filepath.Join(r.t.TempDir(), "spooled")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	return channels.File{Path: path, Name: name, Kind: channels.KindOf(name), Size: int64(len(content))}
+}
+
+// sendError is the error of a send that must fail. The token must not be in it.
+func (r *rig) sendError(ctx context.Context, o channels.Outgoing) *channels.SendError {
+	r.t.Helper()
+	_, err := r.Send(ctx, o)
+	var se *channels.SendError
+	if !errors.As(err, &se) {
+		r.t.Fatalf("Send returned %v", err)
+	}
+	if strings.Contains(err.Error(), r.server.Token) {
+		r.t.Errorf("the token is in the error %v", err)
+	}
+	return se
+}
+
+// until waits for the calls of a route to satisfy a condition.
+func (r *rig) until(route string, enough func([]discordtest.Call) bool) []discordtest.Call {
+	r.t.Helper()
+	calls, ok := r.server.AwaitCalls(route, patience, enough)
+	if !ok {
+		r.t.Fatalf("the calls of %s are %+v\n%s", route, calls, logged(r.t, r.logs))
+	}
+	return calls
+}
+
+// untilLogged waits until the log says something.
+func (r *rig) untilLogged(what string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage(what).Len() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the log does not say %q: %s", what, logged(r.t, r.logs))
+		}
+	}
+}

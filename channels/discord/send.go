@@ -1,0 +1,176 @@
+package discord
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/bwmarrin/discordgo"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+// content is what a message is made of, to be sent or to replace another.
+type content struct {
+	Text       string                            `json:"content"`
+	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
+	Components []discordgo.MessageComponent      `json:"components"`
+}
+
+// creation is a new message.
+type creation struct {
+	content
+	Nonce   string                      `json:"nonce"`
+	Enforce bool                        `json:"enforce_nonce"`
+	Reply   *discordgo.MessageReference `json:"message_reference,omitempty"`
+	Flags   discordgo.MessageFlags      `json:"flags,omitempty"`
+	Files   []fileNote                  `json:"attachments,omitempty"`
+}
+
+// fileNote tells about a file that is sent along.
+type fileNote struct {
+	ID   string `json:"id"`
+	Name string `json:"filename"`
+}
+
+// nobody is pinged by what an agent says, whoever it names.
+var nobody = &discordgo.MessageAllowedMentions{Parse: []discordgo.AllowedMentionType{}}
+
+// post is one part on its way: what Plan decided, and what Discord's answers have changed of it.
+type post struct {
+	o       channels.Outgoing
+	to      flake
+	text    string
+	files   []channels.File
+	buttons []channels.Button
+	reply   flake
+	nonce   string
+}
+
+// Send makes one call. Where Discord refuses only a file, the reference or the buttons, the call is made again without: nothing
+// was sent before. All tries carry the same nonce.
+func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err}
+	}
+	to := parseFlake(o.Chat.ID)
+	if to == 0 {
+		return channels.Receipt{}, &channels.SendError{Err: fmt.Errorf("%q is no chat of Discord's", o.Chat.ID), Permanent: true}
+	}
+	p := &post{o: o, to: to, text: o.Text, files: o.Media, buttons: o.Buttons, nonce: nonce(o)}
+	if o.ReplyTo != "" {
+		p.reply = c.slash.find(ctx, o.ReplyTo)
+	}
+	p.fit(c.world.uploadLimit(to))
+	for {
+		id, err := c.post(ctx, p)
+		if err == nil {
+			return channels.Receipt{ID: id}, nil
+		}
+		if !p.mend(err) {
+			return channels.Receipt{}, sendError(err)
+		}
+		c.log.Warn("not sent as planned", zap.Stringer("chat", o.Chat), zap.Error(err))
+	}
+}
+
+// nonce makes one send of all that have the same Key and content. The content is part of it because keys begin anew with a
+// new state. Without a Key each send is one by itself.
+func nonce(o channels.Outgoing) string {
+	h := sha256.New()
+	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", cmp.Or(o.Key, rand.Text()), o.Chat.ID, o.Text)
+	for _, f := range o.Media {
+		fmt.Fprintf(h, "%s\x00%d\x00", f.Name, f.Size)
+	}
+	return strings.ToLower(base32.StdEncoding.EncodeToString(h.Sum(nil)[:15])) // 24 letters, of 25 that Discord takes
+}
+
+// fit leaves out files that are larger than the chat takes.
+func (p *post) fit(limit int64) {
+	var good []channels.File
+	for _, f := range p.files {
+		if f.Size > limit {
+			p.tell(tooBig(f, limit))
+		} else {
+			good = append(good, f)
+		}
+	}
+	p.files = good
+}
+
+// tell adds a line to the text, and cuts the text for it if it must.
+func (p *post) tell(line string) {
+	room := textLimit - channels.Runes(line) - 1
+	if text := []rune(p.text); len(text) > room {
+		p.text = string(text[:max(room-1, 0)]) + "…"
+	}
+	p.text = strings.TrimLeft(p.text+"\n"+line, "\n")
+}
+
+// mend changes a post so that Discord may take it after an error, and reports whether it could.
+func (p *post) mend(err error) bool {
+	var no *refusal
+	switch {
+	case len(p.files) > 0 && (tooLarge(err) || isFileError(err)):
+		for _, f := range p.files {
+			if tooLarge(err) {
+				p.tell(fmt.Sprintf("⚠ %q (%s) was not sent: it is more than Discord takes here.", f.Name, channels.HumanSize(f.Size)))
+			} else {
+				p.tell(fmt.Sprintf("⚠ %q was not sent: it cannot be read any more.", f.Name))
+			}
+		}
+		p.files = nil
+	case !errors.As(err, &no):
+		return false
+	case p.reply != 0 && no.about("message_reference", cannotReply):
+		p.reply = 0
+	case len(p.buttons) > 0 && no.about("components", 0):
+		p.buttons = nil
+	default:
+		return false
+	}
+	return true
+}
+
+// post makes the call and returns the id of what was sent.
+func (c *Channel) post(ctx context.Context, p *post) (string, error) {
+	m := creation{
+		content: content{Text: p.text, Mentions: nobody, Components: components(p.buttons)},
+		Nonce:   p.nonce, Enforce: true,
+	}
+	if p.o.Kind == channels.Progress {
+		m.Flags = discordgo.MessageFlagsSuppressNotifications
+	}
+	if p.reply != 0 {
+		m.Reply = &discordgo.MessageReference{MessageID: p.reply.String(), FailIfNotExists: new(false)}
+	}
+	r := request{method: "POST", route: "/channels/{channel_id}/messages", args: []string{p.to.String()}}
+	for i, f := range p.files {
+		name := safeName(strings.ToValidUTF8(f.Name, "_"), "file")
+		m.Files = append(m.Files, fileNote{strconv.Itoa(i), name})
+		r.files = append(r.files, upload{name, f})
+	}
+	if len(r.files) > 0 {
+		select {
+		case c.upload <- struct{}{}:
+			defer func() { <-c.upload }()
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	r.body = m
+	var sent struct {
+		ID flake `json:"id"`
+	}
+	if err := c.api.call(ctx, r, &sent); err != nil {
+		return "", err
+	}
+	return sent.ID.String(), nil
+}

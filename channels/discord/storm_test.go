@@ -1,0 +1,122 @@
+package discord_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// drops are all the ways in which a connection can end.
+var drops = []func(s *discordtest.Server){
+	(*discordtest.Server).Cut,
+	(*discordtest.Server).Reconnect,
+	func(s *discordtest.Server) { s.InvalidSession(true) },
+	func(s *discordtest.Server) { s.InvalidSession(false) },
+	func(s *discordtest.Server) { s.ExpireSessions(); s.Cut() },
+	closing(1000), closing(1001), closing(4000), closing(4001), closing(4002), closing(4003), closing(4005), closing(4007),
+	closing(4008), closing(4009),
+	cutBefore(discordtest.Handshake{Refuse: 503}),
+	cutBefore(discordtest.Handshake{NoHello: true}),
+	cutBefore(discordtest.Handshake{Silent: true}),
+	cutBefore(discordtest.Handshake{Reconnect: true}),
+	cutBefore(discordtest.Handshake{Invalid: true}),
+	cutBefore(discordtest.Handshake{Close: 4000}),
+	cutBefore(discordtest.Handshake{Cut: true}),
+	func(s *discordtest.Server) {
+		s.SetACK(false)
+		time.AfterFunc(100*time.Millisecond, func() { s.SetACK(true) })
+	},
+	func(s *discordtest.Server) {
+		s.SetSilence(true)
+		time.AfterFunc(100*time.Millisecond, func() { s.SetSilence(false) })
+	},
+	func(s *discordtest.Server) { // events are told twice
+		s.SetDelivery(func(string, json.RawMessage) int { return 2 })
+		time.AfterFunc(50*time.Millisecond, func() { s.SetDelivery(nil) })
+		s.Reconnect()
+	},
+}
+
+func closing(code int) func(*discordtest.Server) {
+	return func(s *discordtest.Server) { s.CloseWith(code) }
+}
+
+func cutBefore(h discordtest.Handshake) func(*discordtest.Server) {
+	return func(s *discordtest.Server) {
+		s.NextConnect(h)
+		s.Cut()
+	}
+}
+
+// A hundred connections are dropped in every way while people keep writing in all kinds of chats.
+func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
+	const storm = 100
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	r := newRig(t, all, func(o *discord.Options) { o.Timing.Handshake = 200 * time.Millisecond })
+	r.server.SetHeartbeat(50 * time.Millisecond)
+	r.connected()
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	thread := r.server.AddThread(ch, "a thread").ID
+	post, _ := r.server.AddPost(r.server.AddForum(g.ID, "help").ID, ada, "a question", "0")
+	chats := []string{r.dm, r.server.DM(bob).ID, ch, thread, post.ID}
+	stop := make(chan struct{})
+	var people sync.WaitGroup
+	said := map[string]int{post.ID: 1}
+	people.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				c := chats[i%len(chats)]
+				user := ada
+				if i%len(chats) == 1 {
+					user = bob
+				}
+				r.server.Say(c, user, strconv.Itoa(said[c]))
+				said[c]++
+			}
+		}
+	})
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range storm {
+		drops[i%len(drops)](r.server)
+		time.Sleep(time.Duration(random.IntN(30)) * time.Millisecond)
+		r.server.AwaitReady(t)
+	}
+	close(stop)
+	people.Wait()
+	total := 0
+	for _, n := range said {
+		total += n
+	}
+	got := map[string][]string{}
+	for _, in := range r.wait(total) {
+		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
+	}
+	for _, c := range chats {
+		var want []string
+		for i := range said[c] {
+			want = append(want, fmt.Sprint(i))
+		}
+		if !slices.Equal(got[c], want) {
+			t.Errorf("in %s were said %d messages, received %d: %.500q", c, len(want), len(got[c]), got[c])
+		}
+	}
+	s := r.server.Stats()
+	t.Logf("%d messages, %d connections, %d sessions, %d resumed", total, s.Connects, s.Readies, s.Resumed)
+}
