@@ -1,0 +1,118 @@
+package httpd
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Role is what somebody may do.
+type Role string
+
+// The roles. An operator may do what a chatter may.
+const (
+	Chat     Role = "chat"
+	Operator Role = "operator"
+)
+
+// Valid tells whether there is such a role.
+func (r Role) Valid() bool { return r == Chat || r == Operator }
+
+// may tells whether a role is enough for what asks for another one.
+func (r Role) may(asked Role) bool { return r.Valid() && (r == Operator || r == asked) }
+
+// Identity is who makes a request.
+type Identity struct {
+	User string
+	Role Role
+	// Expires is when it ends by itself; zero: never.
+	Expires time.Time
+}
+
+// Options is what access is made of.
+type Options struct {
+	// State is a folder in which the key of the cookies and open links are kept.
+	State string
+	// Token is what scripts prove themselves with; "" lets none in.
+	Token string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Access lets in who has a cookie, got by a one-time link, or the token.
+type Access struct {
+	token   [sha256.Size]byte
+	scripts bool // there is a token
+	cookies cookies
+	links   Links
+	now     func() time.Time
+}
+
+// NewAccess returns access for what is kept in a folder. It makes the key of the cookies if there is none.
+func NewAccess(o Options) (*Access, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	key, err := loadKey(filepath.Join(o.State, KeyFile))
+	if err != nil {
+		return nil, err
+	}
+	return &Access{
+		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
+		cookies: newCookies(key), links: Links{State: o.State, Now: o.Now}, now: o.Now,
+	}, nil
+}
+
+type identityKey struct{}
+
+// Who returns who makes a request that Require has let through.
+func Who(ctx context.Context) Identity {
+	id, _ := ctx.Value(identityKey{}).(Identity)
+	return id
+}
+
+// Require lets only those through who have a role. A request by cookie that changes something must say which page it comes from, as
+// browsers do; Guard has looked at what it says.
+func (a *Access) Require(role Role, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		id, byToken, ok := a.identify(r)
+		switch {
+		case !ok:
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			refuse(w, r, http.StatusUnauthorized, "You need a link to get in. Who runs this bot makes one with: nanobot link")
+		case !id.Role.may(role):
+			refuse(w, r, http.StatusForbidden, "This is for the operator.")
+		case !byToken && !safe(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
+			refuse(w, r, http.StatusForbidden, "Without an Origin header this needs the token.")
+		default:
+			ctx := context.WithValue(r.Context(), identityKey{}, id)
+			if !id.Expires.IsZero() { // a stream must not outlive what it was let in by
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithDeadline(ctx, id.Expires)
+				defer cancel()
+			}
+			next.ServeHTTP(w, r.WithContext(ctx))
+		}
+	})
+}
+
+// identify finds out who makes a request. A wrong token is not made up for by a cookie.
+func (a *Access) identify(r *http.Request) (id Identity, byToken, ok bool) {
+	if auth := r.Header.Get("Authorization"); auth != "" {
+		scheme, token, _ := strings.Cut(auth, " ")
+		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+		good := a.scripts && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
+		return Identity{User: string(Operator), Role: Operator}, true, good
+	}
+	id, ok = a.cookies.read(r, a.now())
+	return id, false, ok
+}
+
+func safe(method string) bool {
+	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
+}

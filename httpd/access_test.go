@@ -1,0 +1,254 @@
+package httpd_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/httpd"
+)
+
+func TestALinkLetsOnePersonInOnce(t *testing.T) {
+	r := newRig(t)
+	link := r.link("ann", httpd.Chat)
+	ann, bob := newBrowser(t), newBrowser(t)
+	if resp, body := ann.enter(link); resp.status != 200 || resp.Request.URL.Path != "/" || body != "chat ann" {
+		t.Errorf("the link leads to %s: %d %q", resp.Request.URL, resp.status, body)
+	}
+	if resp, body := bob.enter(link); resp.status != 404 || !strings.Contains(body, "used already") {
+		t.Errorf("for the second person the link leads to %d %q", resp.status, body)
+	}
+	if resp, _ := bob.ask("GET", r.url+"/", nil); resp.status != 401 {
+		t.Errorf("the second person is answered %d", resp.status)
+	}
+	if resp, body := ann.enter(link); resp.status != 200 || body != "chat ann" {
+		t.Errorf("who came in by it comes back to %d %q", resp.status, body)
+	}
+}
+
+func TestOfManyWhoTryALinkAtOnceOneGetsIn(t *testing.T) {
+	r := newRig(t)
+	link := r.link("", httpd.Operator)
+	var in atomic.Int64
+	var all sync.WaitGroup
+	for range 16 {
+		b := newBrowser(t)
+		all.Go(func() {
+			if resp, _ := b.enter(link); resp.status == 200 {
+				in.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if in.Load() != 1 {
+		t.Errorf("%d got in", in.Load())
+	}
+}
+
+func TestLookingAtALinkDoesNotUseItUp(t *testing.T) {
+	r := newRig(t)
+	link := r.link("ann", httpd.Chat)
+	b := newBrowser(t)
+	for _, method := range []string{"GET", "HEAD", "GET"} {
+		if resp, body := b.ask(method, link, nil); resp.status != 200 || method == "GET" && !strings.Contains(body, "<form method=\"post\">") {
+			t.Errorf("%s shows %d %q", method, resp.status, body)
+		}
+	}
+	if resp, _ := b.ask("GET", r.url+"/", nil); resp.status != 401 {
+		t.Errorf("looking let somebody in: %d", resp.status)
+	}
+	if _, body := b.enter(link); body != "chat ann" {
+		t.Errorf("after looking it leads to %q", body)
+	}
+}
+
+func TestALinkThatIsTooOldOrWrongLetsNobodyIn(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	old := r.link("ann", httpd.Chat)
+	r.now = r.now.Add(httpd.LinkLife)
+	if resp, _ := b.enter(old); resp.status != 404 {
+		t.Errorf("an old one is answered %d", resp.status)
+	}
+	for _, code := range []string{"X", strings.Repeat("A", 26), "..%2f..%2fhttp.key", strings.Repeat("A", 5000)} {
+		if resp, body := b.enter(r.url + httpd.EnterPath + code); resp.status != 404 {
+			t.Errorf("%.40s is answered %d %q", code, resp.status, body)
+		}
+	}
+}
+
+func TestLinksLeaveNoCodeOnDiskAndDoNotPileUp(t *testing.T) {
+	r := newRig(t)
+	code := r.link("ann", httpd.Chat)
+	code = code[strings.LastIndex(code, "/")+1:]
+	entries, err := os.ReadDir(filepath.Join(r.state, "links"))
+	if err != nil || len(entries) != 1 || strings.Contains(entries[0].Name(), code) {
+		t.Fatalf("the folder has %v, %v", entries, err)
+	}
+	info, err := entries[0].Info()
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the link's file is %v, %v", info.Mode(), err)
+	}
+	content, err := os.ReadFile(filepath.Join(r.state, "links", entries[0].Name()))
+	if err != nil || strings.Contains(string(content), code) {
+		t.Errorf("it holds %q, %v", content, err)
+	}
+	r.now = r.now.Add(3 * httpd.LinkLife)
+	r.link("bob", httpd.Chat)
+	if entries, _ = os.ReadDir(filepath.Join(r.state, "links")); len(entries) != 1 {
+		t.Errorf("old ones pile up: %v", entries)
+	}
+}
+
+func TestNonsenseGetsNoLink(t *testing.T) {
+	links := httpd.Links{State: t.TempDir()}
+	if _, err := links.Make("ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
+		t.Errorf("role: %v", err)
+	}
+	for _, user := range []string{"a.b", "a b", "../x", strings.Repeat("x", 41)} {
+		if _, err := links.Make(user, httpd.Chat); err == nil {
+			t.Errorf("user %q gets a link", user)
+		}
+	}
+}
+
+func TestACookieOutlivesTheServerAndNotItsTime(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	r.start() // as after a restart, on another port, for which browsers have the same cookies
+	if _, body := b.ask("GET", r.url, nil); body != "chat ann" {
+		t.Errorf("after a restart she is %q", body)
+	}
+	r.now = r.now.Add(29 * 24 * time.Hour)
+	if _, body := b.ask("GET", r.url, nil); body != "chat ann" {
+		t.Errorf("after 29 days she is %q", body)
+	}
+	r.now = r.now.Add(25 * time.Hour)
+	if resp, _ := b.ask("GET", r.url, nil); resp.status != 401 {
+		t.Errorf("after 30 days she is answered %d", resp.status)
+	}
+}
+
+func TestACookieIsForBrowsersOnlyAndForNoOtherSite(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	plain, _ := b.enter(r.link("ann", httpd.Chat))
+	secure, _ := b.ask("POST", r.link("ann", httpd.Chat), header{"Origin": r.url, "X-Forwarded-Proto": "https"})
+	for resp, overTLS := range map[answer]bool{plain: false, secure: true} {
+		c := resp.Cookies()[0]
+		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Secure != overTLS {
+			t.Errorf("the cookie is %v", c)
+		}
+	}
+}
+
+func TestAForgedCookieLetsNobodyIn(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	name, value, _ := strings.Cut(b.cookies(r.url), "=")
+	words := strings.Split(value, ".")
+	other, there := newRig(t), newBrowser(t)
+	there.enter(other.link("ann", httpd.Operator))
+	_, foreign, _ := strings.Cut(there.cookies(other.url), "=")
+	for what, forged := range map[string]string{
+		"promoted":    "operator." + strings.Join(words[1:], "."),
+		"renamed":     words[0] + ".bob." + strings.Join(words[2:], "."),
+		"prolonged":   words[0] + "." + words[1] + ".9999999999." + words[3],
+		"unsealed":    strings.Join(words[:3], "."),
+		"cut":         value[:len(value)-1],
+		"empty":       "",
+		"dots":        "...",
+		"of another":  foreign,
+		"no role":     "root." + strings.Join(words[1:], "."),
+		"only a seal": "." + words[3],
+	} {
+		if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": name + "=" + forged}); resp.status != 401 {
+			t.Errorf("%s: answered %d", what, resp.status)
+		}
+	}
+	if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": name + "=" + value}); resp.status != 200 {
+		t.Errorf("the good one is answered %d", resp.status)
+	}
+}
+
+func TestRolesAndTheToken(t *testing.T) {
+	r := newRig(t)
+	chatter, operator, script := newBrowser(t), newBrowser(t), newBrowser(t)
+	chatter.enter(r.link("", httpd.Chat))
+	operator.enter(r.link("", httpd.Operator))
+	bearer := header{"Authorization": "Bearer " + token}
+	for _, c := range []struct {
+		name   string
+		b      *browser
+		path   string
+		h      header
+		status int
+		body   string
+	}{
+		{"a chatter chats", chatter, "/", nil, 200, "chat guest-"},
+		{"a chatter is no operator", chatter, "/operator", nil, 403, "for the operator"},
+		{"an operator chats", operator, "/", nil, 200, "operator operator"},
+		{"an operator operates", operator, "/operator", nil, 200, "operator operator"},
+		{"a script operates", script, "/operator", bearer, 200, "operator operator"},
+		{"a wrong token", script, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
+		{"no token", script, "/", header{"Authorization": "Bearer "}, 401, "link"},
+		{"another scheme", script, "/", header{"Authorization": "Basic " + token}, 401, "link"},
+		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
+		{"a stranger", script, "/operator", nil, 401, "nanobot link"},
+	} {
+		resp, body := c.b.ask("GET", r.url+c.path, c.h)
+		if resp.status != c.status || !strings.Contains(body, c.body) {
+			t.Errorf("%s: answered %d %q", c.name, resp.status, body)
+		}
+	}
+}
+
+func TestWithoutATokenNoScriptIsLetIn(t *testing.T) {
+	access, err := httpd.NewAccess(httpd.Options{State: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, auth := range []string{"Bearer ", "Bearer", "Bearer x"} {
+		if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Authorization": auth}).Code; got != 401 {
+			t.Errorf("%q is answered %d", auth, got)
+		}
+	}
+}
+
+func TestARefusalIsAPageForPeopleAndJSONForPrograms(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	resp, body := b.ask("GET", r.url, header{"Accept": "text/html,*/*"})
+	if resp.Header.Get("Content-Type") != "text/html; charset=utf-8" || !strings.Contains(body, "<p>You need a link") {
+		t.Errorf("people see %v %q", resp.Header, body)
+	}
+	resp, body = b.ask("GET", r.url, header{"Accept": "*/*"})
+	if resp.Header.Get("Content-Type") != "application/json" || !strings.HasPrefix(body, `{"error":"You need a link`) {
+		t.Errorf("programs see %v %q", resp.Header, body)
+	}
+}
+
+func TestADamagedKeyIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "http.key"), []byte("short"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := httpd.NewAccess(httpd.Options{State: dir}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestTheKeyIsForItsOwnerOnly(t *testing.T) {
+	r := newRig(t)
+	if info, err := os.Stat(filepath.Join(r.state, "http.key")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the key is %v, %v", info, err)
+	}
+}

@@ -1,0 +1,120 @@
+package httpd
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// sessionLife is how long a cookie is good for.
+	sessionLife = 30 * 24 * time.Hour
+	// KeyFile is where in the state the key of the cookies is.
+	KeyFile = "http.key"
+	keySize = 32
+)
+
+// cookies make and check the cookie by which a browser is known. It says who and until when, and is sealed, so that nothing about it has
+// to be kept here and it survives a restart. Without the key file none is good any more.
+type cookies struct {
+	name string
+	key  []byte
+}
+
+// newCookies names the cookie after its key: browsers do not tell servers on different ports of one machine apart, and two of us there
+// would overwrite each other's.
+func newCookies(key []byte) cookies {
+	sum := sha256.Sum256(append([]byte("name"), key...))
+	return cookies{"nanobot-" + hex.EncodeToString(sum[:4]), key}
+}
+
+func (c cookies) seal(words string) string {
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write([]byte(words))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// write sets the cookie.
+func (c cookies) write(w http.ResponseWriter, r *http.Request, id Identity) {
+	words := fmt.Sprintf("%s.%s.%d", id.Role, id.User, id.Expires.Unix())
+	http.SetCookie(w, &http.Cookie{
+		Name: c.name, Value: words + "." + c.seal(words), Path: "/", Expires: id.Expires, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
+	})
+}
+
+// read returns whose cookie comes with a request.
+func (c cookies) read(r *http.Request, now time.Time) (Identity, bool) {
+	for _, cookie := range r.CookiesNamed(c.name) {
+		if id, ok := c.open(cookie.Value, now); ok {
+			return id, true
+		}
+	}
+	return Identity{}, false
+}
+
+func (c cookies) open(value string, now time.Time) (Identity, bool) {
+	end := strings.LastIndexByte(value, '.')
+	if end < 0 || !hmac.Equal([]byte(c.seal(value[:end])), []byte(value[end+1:])) {
+		return Identity{}, false
+	}
+	words := strings.Split(value[:end], ".")
+	if len(words) != 3 {
+		return Identity{}, false
+	}
+	unix, err := strconv.ParseInt(words[2], 10, 64)
+	id := Identity{User: words[1], Role: Role(words[0]), Expires: time.Unix(unix, 0)}
+	return id, err == nil && id.Role.Valid() && now.Before(id.Expires)
+}
+
+// loadKey reads the key, or makes one.
+func loadKey(path string) ([]byte, error) {
+	key, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return makeKey(path)
+	case err != nil:
+		return nil, fmt.Errorf("read key of cookies: %w", err)
+	case len(key) != keySize:
+		return nil, fmt.Errorf("read key of cookies: %s is damaged; remove it, and everybody needs a new link", path)
+	}
+	return key, nil
+}
+
+func makeKey(path string) ([]byte, error) {
+	key := make([]byte, keySize)
+	_, _ = rand.Read(key) // it never fails
+	if err := writeFile(path, key); err != nil {
+		return nil, fmt.Errorf("write key of cookies: %w", err)
+	}
+	return key, nil
+}
+
+// writeFile writes a file for its owner only. It appears when it is complete, and stays.
+func writeFile(path string, content []byte) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(folder, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
+	_, err = part.Write(content)
+	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
+		return err
+	}
+	return os.Rename(part.Name(), path)
+}

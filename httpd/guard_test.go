@@ -1,0 +1,172 @@
+package httpd_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/httpd"
+)
+
+// serve asks a handler directly.
+func serve(h http.Handler, method string, with header) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "/", nil)
+	for k, v := range with {
+		r.Header.Set(k, v)
+	}
+	if with["Host"] != "" {
+		r.Host = with["Host"]
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+func TestOnlyWhoAsksForUsByNameIsServed(t *testing.T) {
+	r := newRig(t, "bot.example.com")
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	cookie := b.cookies(r.url)
+	port := r.url[strings.LastIndex(r.url, ":"):]
+	for host, want := range map[string]int{
+		"127.0.0.1" + port: 200, "localhost" + port: 200, "LocalHost.": 200, "[::1]" + port: 200, "127.0.0.1:9": 200, "127.0.0.2": 200,
+		"bot.example.com": 200, "BOT.example.com:443": 200,
+		"evil.example": 421, "evil.example" + port: 421, "bot.example.com.evil.example": 421, "evil-bot.example.com": 421,
+		"localhost.evil.example": 421, "127.0.0.1.evil.example": 421, "192.0.2.7": 421, "[2001:db8::1]": 421, "0.0.0.0": 421,
+	} {
+		resp, body := newBrowser(t).ask("GET", r.url, header{"Host": host, "Cookie": cookie})
+		if resp.status != want {
+			t.Errorf("Host %q is answered %d %q", host, resp.status, body)
+		}
+		if want == 421 && !strings.Contains(body, "http.hosts") {
+			t.Errorf("Host %q is told %q", host, body)
+		}
+	}
+}
+
+func TestTheAddressThatWasReachedIsOurs(t *testing.T) {
+	h := httpd.Guard{Listen: ":8080"}.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for host, want := range map[string]int{"192.0.2.7:8080": 200, "192.0.2.8:8080": 421, "[::ffff:192.0.2.7]:8080": 200, "name:8080": 421} {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Host = host
+		local := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 8080}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, local)))
+		if w.Code != want {
+			t.Errorf("%s is answered %d", host, w.Code)
+		}
+	}
+}
+
+func TestOnlyOurOwnPageMayChangeSomething(t *testing.T) {
+	r := newRig(t, "bot.example.com")
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	cookie, bearer := b.cookies(r.url), "Bearer "+token
+	for _, c := range []struct {
+		name   string
+		method string
+		h      header
+		want   int
+	}{
+		{"our page", "POST", header{"Origin": r.url}, 200},
+		{"our page behind a proxy with TLS", "POST", header{"Host": "bot.example.com", "Origin": "https://bot.example.com"}, 200},
+		{"our page behind a proxy that changes the host", "POST", header{"Origin": "https://bot.example.com", "Sec-Fetch-Site": "same-origin"}, 200},
+		{"a page of another site", "POST", header{"Origin": "https://evil.example"}, 403},
+		{"a page on another port", "POST", header{"Origin": "http://127.0.0.1:1"}, 403},
+		{"a page without origin", "POST", header{"Origin": "null"}, 403},
+		{"a page of another site, of which only the browser tells", "POST", header{"Sec-Fetch-Site": "cross-site"}, 403},
+		{"a page of a site nearby", "POST", header{"Origin": "https://x.example.com", "Sec-Fetch-Site": "same-site"}, 403},
+		{"deleting", "DELETE", header{"Origin": "https://evil.example"}, 403},
+		{"a cookie and no word where it comes from", "POST", nil, 403},
+		{"a script with the token", "POST", header{"Authorization": bearer}, 200},
+		{"another site's page with the token", "POST", header{"Authorization": bearer, "Origin": "https://evil.example"}, 403},
+		{"looking only", "GET", header{"Origin": "https://evil.example"}, 200},
+	} {
+		if c.h == nil {
+			c.h = header{}
+		}
+		c.h["Cookie"] = cookie
+		if resp, body := newBrowser(t).ask(c.method, r.url, c.h); resp.status != c.want {
+			t.Errorf("%s: answered %d %q", c.name, resp.status, body)
+		}
+	}
+}
+
+func TestEveryAnswerTellsBrowsersToBeStrict(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	for _, h := range []header{nil, {"Host": "evil.example"}, {"Authorization": "Bearer " + token}} {
+		resp, _ := b.ask("GET", r.url, h)
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if got := resp.Header.Get(name); !strings.HasPrefix(got, want) {
+				t.Errorf("%d: %s is %q", resp.status, name, got)
+			}
+		}
+		if resp.Header.Get("Access-Control-Allow-Origin") != "" {
+			t.Error("other sites may read it")
+		}
+	}
+}
+
+func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
+	state := t.TempDir()
+	now := time.Now()
+	access, err := httpd.NewAccess(httpd.Options{State: state, Now: func() time.Time { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	code, err := httpd.Links{State: state}.Make("ann", httpd.Chat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop, ended := make(chan struct{}), make(chan string, 2)
+	server.OnStop(func() { close(stop) })
+	mux := http.NewServeMux()
+	access.Mount(mux, zap.NewNop())
+	mux.Handle("/", access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if deadline, ok := r.Context().Deadline(); !ok || deadline.Sub(now).Round(time.Hour) != 30*24*time.Hour {
+			t.Errorf("the request's time is %v, %v", deadline, ok)
+		}
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-stop:
+			ended <- "with the server"
+		case <-r.Context().Done():
+			ended <- "with its client"
+		}
+	})))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx, mux) }()
+	b := newBrowser(t)
+	url := "http://" + server.Addr().String()
+	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	b.enter(url + httpd.EnterPath + code)
+	resp, err := b.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	began := time.Now()
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	if got := <-ended; got != "with the server" || time.Since(began) > 4*time.Second {
+		t.Errorf("the stream ended %s, after %s", got, time.Since(began))
+	}
+}
