@@ -1,0 +1,54 @@
+package web_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"nanobot/channels"
+)
+
+func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
+	r := newRig(t)
+	first := r.say("ann", "web-a", "one") // nobody runs yet
+	r.send("ann", "web-a", "two", upload{"a.txt", "x"})
+	r.restart()
+	r.run()
+	r.say("ann", "web-a", "three")
+	got := r.got(3)
+	if !slices.Equal(texts(got), []string{"one", "two", "three"}) || got[0].ID != first["id"] || len(got[1].Media) != 1 {
+		t.Errorf("received were %+v", got)
+	}
+	r.restart()
+	r.run()
+	r.say("ann", "web-a", "four")
+	if got := texts(r.got(4)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
+		t.Errorf("after another restart %q", got)
+	}
+}
+
+// TestACrashBetweenReceiveAndItsNote dies when the gateway has the message and the channel has not noted that.
+func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "one")
+	ctx, cancel := context.WithCancel(t.Context())
+	offered := make(chan channels.Incoming, 1)
+	done := make(chan error, 1)
+	go func() {
+		done <- r.ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
+			_ = r.ch.Close()
+			offered <- in
+			return nil
+		})
+	}()
+	first := <-offered
+	cancel()
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	r.restart()
+	r.run()
+	if again := r.got(1)[0]; again.ID != first.ID || again.Text != "one" || again.Chat != first.Chat {
+		t.Errorf("offered was %+v, then %+v, which the gateway would take for another", first, again)
+	}
+}

@@ -1,0 +1,68 @@
+package web
+
+import (
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/web/history"
+)
+
+// message is a message as it is told to browsers and scripts.
+type message struct {
+	Seq     int64             `json:"seq"`
+	Chat    string            `json:"chat"`
+	ID      string            `json:"id"`
+	From    string            `json:"from"`
+	Kind    string            `json:"kind"`
+	HTML    string            `json:"html"`
+	Text    string            `json:"text"`
+	Media   []media           `json:"media"`
+	Buttons []channels.Button `json:"buttons"`
+	// Pressed is the data of the button that was pressed.
+	Pressed  string    `json:"pressed,omitempty"`
+	Time     time.Time `json:"time"`
+	ClientID string    `json:"client_id,omitempty"`
+}
+
+// media is a file of a message. It is to be had from /api/media/ID.
+type media struct {
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	Size   int64  `json:"size"`
+	Width  int    `json:"width,omitempty"`
+	Height int    `json:"height,omitempty"`
+}
+
+// pressed says that a button was pressed.
+type pressed struct {
+	Seq  int64  `json:"seq"`
+	Chat string `json:"chat"`
+	ID   string `json:"id"`
+	Data string `json:"data"`
+}
+
+// eventFrame makes a frame of something that was kept.
+func eventFrame(e history.Event) *frame {
+	f := &frame{event: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return toMessage(e) }}
+	if e.Type == history.Pressed {
+		f.data = func() any { return pressed{e.Seq, e.Chat, e.ID, e.Data} }
+	}
+	return f
+}
+
+func toMessage(e history.Event) message {
+	m := message{
+		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: list(e.Buttons),
+		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID,
+	}
+	if e.From == fromBot {
+		m.HTML = render(e.Text)
+	} else {
+		m.HTML = plain(e.Text)
+	}
+	for _, f := range e.Media {
+		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height})
+	}
+	return m
+}

@@ -1,0 +1,192 @@
+package history
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Create makes a file for a message that is yet to come. Nobody knows it until it is in one.
+func (h *History) Create() (id string, f *os.File, err error) {
+	id = rand.Text()
+	f, err = os.OpenFile(filepath.Join(h.files, id), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", nil, fmt.Errorf("make file: %w", err)
+	}
+	return id, f, nil
+}
+
+// Discard removes files that came into no message.
+func (h *History) Discard(media []Media) {
+	for _, m := range media {
+		_ = os.Remove(filepath.Join(h.files, m.ID)) // Sweep finds it later
+	}
+}
+
+// CopyTo copies a file into a folder, under a name that no other file there has, and returns its path.
+func (h *History) CopyTo(folder, id, name string) (path string, err error) {
+	folder, err = filepath.Abs(folder)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err != nil {
+		return "", err
+	}
+	from, err := os.Open(filepath.Join(h.files, id))
+	if err != nil {
+		return "", err
+	}
+	defer from.Close()
+	path = filepath.Join(folder, strings.ToLower(id[:8])+"-"+name)
+	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = io.Copy(to, from)
+	if err = errors.Join(err, to.Sync(), to.Close(), syncFolder(folder)); err != nil {
+		_ = os.Remove(path)
+		return "", fmt.Errorf("copy file: %w", err)
+	}
+	return path, nil
+}
+
+// Settle sees to it that files which were made are still there after a power cut.
+func (h *History) Settle() error {
+	if err := syncFolder(h.files); err != nil {
+		return fmt.Errorf("keep files: %w", err)
+	}
+	return nil
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(path string) error {
+	folder, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}
+
+// Media returns a file that is in a message which somebody may see, and what it is.
+func (h *History) Media(ctx context.Context, p Party, id string) (m Media, f *os.File, err error) {
+	var owner string
+	err = h.read.QueryRowContext(ctx, "SELECT m.id, m.name, m.type, c.owner FROM media m JOIN chats c ON c.id = m.chat WHERE m.id = ?", id).
+		Scan(&m.ID, &m.Name, &m.Type, &owner)
+	switch {
+	case errors.Is(err, sql.ErrNoRows), err == nil && !p.may(owner):
+		return m, nil, os.ErrNotExist
+	case err != nil:
+		return m, nil, fmt.Errorf("read file: %w", err)
+	}
+	f, err = os.Open(filepath.Join(h.files, m.ID))
+	return m, f, err
+}
+
+// pruned is how many events are forgotten in one step.
+const pruned = 200
+
+// Prune forgets what is older than a time, and the gateway has.
+func (h *History) Prune(ctx context.Context, before time.Time) error {
+	for {
+		n, err := h.pruneSome(ctx, before)
+		if err != nil {
+			return err
+		}
+		if n < pruned {
+			break
+		}
+	}
+	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
+		_, err := tx.Exec(`DELETE FROM chats WHERE updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
+			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND taken = 0)`, before.UnixMilli())
+		return nil, err
+	})
+}
+
+// pruneSome looks at the oldest events only. A clock that was wrong can hold it up, for as long as it was.
+func (h *History) pruneSome(ctx context.Context, before time.Time) (n int, err error) {
+	var gone []Media
+	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
+		seqs, err := column[int64](tx.Query(`SELECT seq FROM (SELECT seq, time, taken FROM events ORDER BY seq LIMIT ?) WHERE time < ? AND taken`, pruned, before.UnixMilli()))
+		if err != nil {
+			return nil, err
+		}
+		n = len(seqs)
+		for _, seq := range seqs {
+			ids, err := column[string](tx.Query("DELETE FROM media WHERE seq = ? RETURNING id", seq))
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				gone = append(gone, Media{ID: id})
+			}
+			if _, err := tx.Exec("DELETE FROM events WHERE seq = ?", seq); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	if err != nil {
+		return 0, fmt.Errorf("forget old messages: %w", err)
+	}
+	h.Discard(gone)
+	return n, nil
+}
+
+func column[T any](rows *sql.Rows, err error) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // Err says it
+	var values []T
+	for rows.Next() {
+		var v T
+		if err := rows.Scan(&v); err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	return values, rows.Err()
+}
+
+// unclaimed is how long a file may be without a message: an upload takes its time.
+const unclaimed = 6 * time.Hour
+
+// Sweep removes files that are in no message, because we died while they came in.
+func (h *History) Sweep(ctx context.Context) error {
+	folder, err := os.Open(h.files)
+	if err != nil {
+		return fmt.Errorf("sweep files: %w", err)
+	}
+	defer folder.Close()
+	for ctx.Err() == nil {
+		entries, err := folder.ReadDir(pruned)
+		if len(entries) == 0 {
+			return nil // that was all of them
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil || h.o.Now().Sub(info.ModTime()) < unclaimed {
+				continue
+			}
+			var id string
+			if err = h.read.QueryRowContext(ctx, "SELECT id FROM media WHERE id = ?", e.Name()).Scan(&id); errors.Is(err, sql.ErrNoRows) {
+				h.Discard([]Media{{ID: e.Name()}})
+			}
+		}
+		if err != nil {
+			return nil // the next sweep gets further
+		}
+	}
+	return nil
+}
+
+// now is the time to the millisecond, which is what is kept of it.
+func (h *History) now() time.Time { return h.o.Now().Truncate(time.Millisecond) }

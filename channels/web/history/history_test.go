@@ -1,0 +1,326 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"nanobot/channels/web/history"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func open(t *testing.T, dir string, o history.Options) *history.History {
+	t.Helper()
+	h, err := history.Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { h.Close() })
+	return h
+}
+
+var operator = history.Party{All: true}
+
+func say(chat, id string) history.Draft {
+	return history.Draft{Chat: chat, By: operator, Type: history.Message, ID: id, Body: history.Body{From: "bot", Text: "text of " + id}}
+}
+
+func must(t *testing.T, h *history.History, d history.Draft) history.Event {
+	t.Helper()
+	e, fresh, err := h.Append(t.Context(), d)
+	if err != nil || !fresh {
+		t.Fatalf("append %+v: %v, %v", d, fresh, err)
+	}
+	return e
+}
+
+// ids returns the ids of all events.
+func ids(t *testing.T, h *history.History) (out []string) {
+	t.Helper()
+	events, err := h.Between(t.Context(), 0, 1<<62, operator, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		out = append(out, e.ID)
+	}
+	return out
+}
+
+func TestEventsArePublishedInTheOrderOfTheirNumbers(t *testing.T) {
+	var published []int64
+	h := open(t, t.TempDir(), history.Options{Published: func(e history.Event) { published = append(published, e.Seq) }})
+	var all sync.WaitGroup
+	for w := range 16 {
+		all.Go(func() {
+			for i := range 20 {
+				if _, _, err := h.Append(context.Background(), say("c", fmt.Sprint(w, i))); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(published) != 320 || !slices.IsSorted(published) || published[0] != 1 || published[319] != 320 {
+		t.Errorf("published were %v", published)
+	}
+}
+
+func TestARefusalLeavesTheOthersAlone(t *testing.T) {
+	h := open(t, t.TempDir(), history.Options{})
+	must(t, h, history.Draft{Chat: "hers", By: history.Party{User: "ann"}, Type: history.Message, ID: "1"})
+	var all sync.WaitGroup
+	for i := range 40 {
+		all.Go(func() {
+			d := say("c", fmt.Sprint(i))
+			if i%2 == 0 {
+				d.Chat, d.By = "hers", history.Party{User: "bob"}
+			}
+			_, fresh, err := h.Append(context.Background(), d)
+			if refused := errors.Is(err, history.ErrForeign); refused != (i%2 == 0) || fresh == refused {
+				t.Errorf("%d: %v, %v", i, fresh, err)
+			}
+		})
+	}
+	all.Wait()
+	if got := ids(t, h); len(got) != 21 {
+		t.Errorf("there are %q", got)
+	}
+}
+
+func TestNumbersAreNeverGivenTwice(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	o := history.Options{Now: func() time.Time { return now }}
+	h := open(t, dir, o)
+	for i := range 3 {
+		must(t, h, say("c", fmt.Sprint(i)))
+	}
+	if err := h.Prune(t.Context(), now.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h = open(t, dir, o)
+	if got := h.Last(); got != 3 {
+		t.Errorf("the last is %d", got)
+	}
+	if e := must(t, h, say("c", "new")); e.Seq != 4 {
+		t.Errorf("the next is %d", e.Seq)
+	}
+}
+
+func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
+	withFile := func(d history.Draft) string {
+		id, f, err := h.Create()
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+		d.Media = []history.Media{{ID: id, Name: "a", Type: "text/plain"}}
+		must(t, h, d)
+		return id
+	}
+	for i := range 450 { // more than is forgotten in one step
+		d := say("old", fmt.Sprint("old", i))
+		must(t, h, d)
+	}
+	gone := withFile(say("old", "file"))
+	waits := say("waits", "waits")
+	waits.Waits = true
+	must(t, h, waits)
+	now = now.Add(31 * 24 * time.Hour)
+	stays := withFile(say("young", "young"))
+	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, h); !slices.Equal(got, []string{"waits", "young"}) {
+		t.Errorf("left are %q", got)
+	}
+	chats, err := h.Chats(t.Context(), operator, 10)
+	if err != nil || len(chats) != 2 || chats[0].ID != "young" || chats[1].ID != "waits" {
+		t.Errorf("left are %v, %v", chats, err)
+	}
+	if _, _, err := h.Media(t.Context(), operator, gone); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the old file: %v", err)
+	}
+	if _, f, err := h.Media(t.Context(), operator, stays); err != nil {
+		t.Errorf("the young file: %v", err)
+	} else {
+		f.Close()
+	}
+	if files, _ := os.ReadDir(filepath.Join(dir, "media")); len(files) != 1 {
+		t.Errorf("on disk are %v", files)
+	}
+}
+
+func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
+	dir := t.TempDir()
+	now := time.Now()
+	h := open(t, dir, history.Options{Now: func() time.Time { return now }})
+	orphan, f, err := h.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	kept, f, err := h.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	d := say("c", "1")
+	d.Media = []history.Media{{ID: kept}}
+	must(t, h, d)
+	left := func() (names []string) {
+		entries, _ := os.ReadDir(filepath.Join(dir, "media"))
+		for _, e := range entries {
+			names = append(names, e.Name())
+		}
+		return names
+	}
+	for _, c := range []struct {
+		later time.Duration
+		want  []string
+	}{{time.Hour, []string{orphan, kept}}, {12 * time.Hour, []string{kept}}} {
+		now = now.Add(c.later)
+		if err := h.Sweep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(c.want)
+		if got := left(); !slices.Equal(got, c.want) {
+			t.Errorf("after %s there are %q, want %q", c.later, got, c.want)
+		}
+	}
+}
+
+// TestAWriteThatWasCutOffIsUndone copies what is on disk as a kill -9 or a power cut would leave it, with the log torn at every place.
+func TestAWriteThatWasCutOffIsUndone(t *testing.T) {
+	dir := t.TempDir()
+	h := open(t, dir, history.Options{})
+	var want []string
+	for i := range 12 {
+		id := fmt.Sprintf("%02d", i)
+		must(t, h, say("c", id))
+		want = append(want, id)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "history.db-wal"))
+	if err != nil || len(log) == 0 {
+		t.Fatalf("there is no log: %v", err)
+	}
+	longest := 0
+	for cut := len(log); cut > 0; cut -= max(len(log)/40, 1) {
+		torn := t.TempDir()
+		db, err := os.ReadFile(filepath.Join(dir, "history.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		garbage := strings.Repeat("x", 100)
+		if err := errors.Join(os.WriteFile(filepath.Join(torn, "history.db"), db, 0o600), os.WriteFile(filepath.Join(torn, "history.db-wal"), []byte(string(log[:cut])+garbage), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		again := open(t, torn, history.Options{})
+		got := ids(t, again)
+		if !slices.Equal(got, want[:len(got)]) {
+			t.Errorf("cut at %d there are %q", cut, got)
+		}
+		longest = max(longest, len(got))
+		must(t, again, say("c", "next"))
+		if err := again.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if longest != len(want) {
+		t.Errorf("of %d at most %d survived", len(want), longest)
+	}
+}
+
+func TestADamagedFileIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "history.db"), []byte(strings.Repeat("no database ", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := history.Open(dir, history.Options{}); err == nil || !strings.Contains(err.Error(), "history.db") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "web")
+	h := open(t, dir, history.Options{})
+	must(t, h, say("c", "1"))
+	_, f, err := h.Create()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	err = filepath.Walk(dir, func(path string, info os.FileInfo, err error) error {
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %v", path, info.Mode())
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
+	h := open(t, t.TempDir(), history.Options{})
+	folder := filepath.Join(t.TempDir(), "new", "folder")
+	var paths []string
+	for range 2 {
+		id, f, err := h.Create()
+		if err == nil {
+			_, err = io.WriteString(f, "content")
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		path, err := h.CopyTo(folder, id, "a.txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, path)
+		if _, err := h.CopyTo(folder, id, "a.txt"); !errors.Is(err, os.ErrExist) {
+			t.Errorf("a second copy: %v", err)
+		}
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != "content" {
+			t.Errorf("the copy holds %q, %v", got, err)
+		}
+	}
+	if paths[0] == paths[1] || filepath.Dir(paths[0]) != folder {
+		t.Errorf("the copies are %q", paths)
+	}
+}
+
+func TestOnceClosedNothingIsTaken(t *testing.T) {
+	h := open(t, t.TempDir(), history.Options{})
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := h.Append(t.Context(), say("c", "1")); !errors.Is(err, history.ErrClosed) {
+		t.Errorf("append: %v", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	other := open(t, t.TempDir(), history.Options{})
+	if _, _, err := other.Append(ctx, say("c", "1")); !errors.Is(err, context.Canceled) {
+		t.Errorf("append too late: %v", err)
+	}
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"nanobot/channels/web/history"
+)
+
+const (
+	// mostFrames is how far somebody who watches may fall behind before their stream is ended. They come back and go on behind the
+	// last that they saw.
+	mostFrames = 256
+	// mostStreams bounds how many watch at once.
+	mostStreams = 2000
+)
+
+// frame is one event of a stream. What it says is written once for all streams, by the first that needs it.
+type frame struct {
+	event     string
+	seq       int64  // 0: it is not kept
+	owner     string // who may see it, beside operators
+	operators bool   // only they
+	data      func() any
+
+	once sync.Once
+	wire []byte
+}
+
+func (f *frame) bytes() []byte {
+	f.once.Do(func() {
+		f.wire = fmt.Appendf(nil, "event: %s\n", f.event)
+		if f.seq > 0 {
+			f.wire = fmt.Appendf(f.wire, "id: %d\n", f.seq)
+		}
+		f.wire = fmt.Appendf(f.wire, "data: %s\n\n", toJSON(f.data()))
+	})
+	return f.wire
+}
+
+// toJSON writes a value on one line. What cannot be written is an operator's event, of which we do not know what it holds.
+func toJSON(v any) []byte {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return []byte("{}")
+	}
+	return b
+}
+
+func (f *frame) isFor(p history.Party) bool { return p.All || !f.operators && f.owner == p.User }
+
+// watcher is one stream.
+type watcher struct {
+	party  history.Party
+	frames chan *frame
+	ended  chan struct{} // closed when it has fallen behind, or everybody is to go
+}
+
+// hub tells everybody who watches what happens. It remembers the progress that is shown just now, and nothing else.
+type hub struct {
+	mu       sync.Mutex
+	last     int64 // the last kept event that was published
+	watchers map[*watcher]bool
+	bubbles  map[bubbleID]*bubble
+}
+
+func newHub() *hub {
+	return &hub{watchers: map[*watcher]bool{}, bubbles: map[bubbleID]*bubble{}}
+}
+
+// begin says which event was the last before any was published.
+func (h *hub) begin(last int64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.last = last
+}
+
+// publish tells everybody who may see it. Nobody is waited for.
+func (h *hub) publish(f *frame) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tell(f)
+}
+
+func (h *hub) tell(f *frame) {
+	if f.seq > 0 {
+		h.last = f.seq
+	}
+	for w := range h.watchers {
+		if !f.isFor(w.party) {
+			continue
+		}
+		select {
+		case w.frames <- f:
+		default:
+			h.end(w)
+		}
+	}
+}
+
+func (h *hub) end(w *watcher) {
+	if h.watchers[w] {
+		delete(h.watchers, w)
+		close(w.ended)
+	}
+}
+
+// watch begins a stream: what was published up to last is kept, what comes later is sent to the watcher, and now are the bubbles that are
+// shown. It returns nil when there are too many already.
+func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.watchers) >= mostStreams {
+		return nil, 0, nil
+	}
+	w = &watcher{party: p, frames: make(chan *frame, mostFrames), ended: make(chan struct{})}
+	h.watchers[w] = true
+	for _, b := range h.bubbles {
+		if b.frame.isFor(p) {
+			now = append(now, b.frame)
+		}
+	}
+	return w, h.last, now
+}
+
+// leave ends a stream.
+func (h *hub) leave(w *watcher) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.end(w)
+}
+
+func (h *hub) hangUp() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		h.end(w)
+	}
+}

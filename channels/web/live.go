@@ -1,0 +1,120 @@
+package web
+
+import (
+	"context"
+	"crypto/rand"
+	"slices"
+	"time"
+
+	"nanobot/channels"
+)
+
+// bubbleID names a progress bubble.
+type bubbleID struct{ chat, id string }
+
+// bubble is the progress of a turn, as it is shown now. It is kept in memory only: after a restart there is no turn that it belongs to.
+type bubble struct {
+	since   time.Time
+	buttons []channels.Button
+	frame   *frame
+}
+
+// progress is what those who watch are told of a bubble.
+type progress struct {
+	Chat    string            `json:"chat"`
+	ID      string            `json:"id"`
+	HTML    string            `json:"html"`
+	Text    string            `json:"text"`
+	Since   time.Time         `json:"since"`
+	Buttons []channels.Button `json:"buttons"`
+}
+
+// passing is what those who watch are told of a bubble that is gone, or of somebody who types.
+type passing struct {
+	Chat string `json:"chat"`
+	ID   string `json:"id,omitempty"`
+}
+
+// show puts up a bubble, or changes one.
+func (c *Channel) show(ctx context.Context, id string, o channels.Outgoing) error {
+	owner, err := c.owner(ctx, o.Chat.ID)
+	if err == nil {
+		c.hub.show(bubbleID{o.Chat.ID, id}, owner, o.Text, o.Buttons)
+	}
+	return err
+}
+
+// Edit changes a progress bubble. What is kept is not changed any more.
+func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
+	return c.show(ctx, id, o)
+}
+
+// Remove takes a progress bubble away.
+func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
+	owner, err := c.owner(ctx, chat.ID)
+	if err == nil {
+		c.hub.remove(bubbleID{chat.ID, id}, owner)
+	}
+	return err
+}
+
+// Typing shows that something is being done.
+func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
+	owner, err := c.owner(ctx, chat.ID)
+	if err != nil {
+		return err
+	}
+	c.hub.publish(&frame{event: "typing", owner: owner, data: func() any { return passing{Chat: chat.ID} }})
+	return nil
+}
+
+// show tells everybody of a bubble, and those who come later.
+func (h *hub) show(id bubbleID, owner, text string, buttons []channels.Button) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	since := time.Now().UTC().Truncate(time.Millisecond)
+	if old := h.bubbles[id]; old != nil {
+		since = old.since
+	}
+	f := &frame{event: "progress", owner: owner, data: func() any {
+		return progress{Chat: id.chat, ID: id.id, HTML: render(text), Text: text, Since: since, Buttons: list(buttons)}
+	}}
+	h.bubbles[id] = &bubble{since: since, buttons: buttons, frame: f}
+	h.tell(f)
+}
+
+func (h *hub) remove(id bubbleID, owner string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.bubbles, id)
+	h.tell(&frame{event: "gone", owner: owner, data: func() any { return passing{id.chat, id.id} }})
+}
+
+// hasButton tells whether a bubble that is shown has a button.
+func (h *hub) hasButton(id bubbleID, data string) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.bubbles[id]
+	return b != nil && slices.ContainsFunc(b.buttons, func(x channels.Button) bool { return x.Data == data })
+}
+
+// owner is whose a chat is. One that nobody has written in is nobody's, which operators see.
+func (c *Channel) owner(ctx context.Context, chat string) (string, error) {
+	h, err := c.history()
+	if err != nil {
+		return "", err
+	}
+	owner, _, err := h.Owner(ctx, chat)
+	return owner, err
+}
+
+// newID names what has no name of its own.
+func newID() string { return rand.Text() }
+
+// list is a slice that is never null in JSON.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"bytes"
+	"html"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	mdhtml "github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+)
+
+// markdown is how chats write it: a line's end is one, and what looks like HTML is text like any other.
+var markdown = sync.OnceValue(func() goldmark.Markdown {
+	return goldmark.New(
+		goldmark.WithParser(parser.NewParser(
+			// All of CommonMark's but HTML.
+			parser.WithBlockParsers(
+				util.Prioritized(parser.NewSetextHeadingParser(), 100),
+				util.Prioritized(parser.NewThematicBreakParser(), 200),
+				util.Prioritized(parser.NewListParser(), 300),
+				util.Prioritized(parser.NewListItemParser(), 400),
+				util.Prioritized(parser.NewCodeBlockParser(), 500),
+				util.Prioritized(parser.NewATXHeadingParser(), 600),
+				util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
+				util.Prioritized(parser.NewBlockquoteParser(), 800),
+				util.Prioritized(parser.NewParagraphParser(), 1000),
+			),
+			parser.WithInlineParsers(
+				util.Prioritized(parser.NewCodeSpanParser(), 100),
+				util.Prioritized(parser.NewLinkParser(), 200),
+				util.Prioritized(parser.NewAutoLinkParser(), 300),
+				util.Prioritized(parser.NewEmphasisParser(), 500),
+			),
+			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+		)),
+		goldmark.WithExtensions(
+			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // a style would be against the page's policy
+			extension.Strikethrough, extension.TaskList, extension.Linkify,
+		),
+		goldmark.WithRendererOptions(mdhtml.WithHardWraps(), renderer.WithNodeRenderers(util.Prioritized(pictures{}, 1))),
+	)
+})
+
+// clean is what may be in a message, whatever made it.
+var clean = sync.OnceValue(func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote", "ul", "ol", "li",
+		"table", "thead", "tbody", "tr", "th", "td")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^language-[\w+#.-]+$`)).OnElements("code")
+	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|center|right)$`)).OnElements("th", "td")
+	p.AllowAttrs("start").Matching(bluemonday.Integer).OnElements("ol")
+	p.AllowAttrs("type").Matching(regexp.MustCompile(`^checkbox$`)).OnElements("input")
+	p.AllowAttrs("checked", "disabled").OnElements("input")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowRelativeURLs(false)
+	p.RequireParseableURLs(true)
+	p.RequireNoFollowOnLinks(true)
+	p.RequireNoReferrerOnLinks(true)
+	p.AddTargetBlankToFullyQualifiedLinks(true)
+	return p
+})
+
+// render makes HTML of Markdown that is safe to show, whoever wrote it.
+func render(text string) (out string) {
+	if text == "" {
+		return ""
+	}
+	if !tame(text) {
+		return plain(text)
+	}
+	defer func() {
+		if recover() != nil { // the text is shown as it is
+			out = plain(text)
+		}
+	}()
+	var b bytes.Buffer
+	if err := markdown().Convert([]byte(text), &b); err != nil {
+		return plain(text)
+	}
+	return strings.TrimSpace(clean().Sanitize(b.String()))
+}
+
+const (
+	// mostMarks and longestLine bound what is read as Markdown. The time that takes grows with the square of the marks in a paragraph and
+	// of the length of a line: 64 KiB of nothing but "[a](" would take seconds, each time somebody looks.
+	mostMarks   = 6000
+	longestLine = 16 << 10
+)
+
+// tame tells whether a text can be read as Markdown in a reasonable time.
+func tame(text string) bool {
+	marks := 0
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) == "" {
+			marks = 0
+			continue
+		}
+		for i := range len(line) {
+			if strings.IndexByte("*_[]<>`!~", line[i]) >= 0 {
+				marks++
+			}
+		}
+		if marks > mostMarks || len(line) > longestLine {
+			return false
+		}
+	}
+	return true
+}
+
+// plain makes HTML of a text that is no Markdown.
+func plain(text string) string {
+	if text == "" {
+		return ""
+	}
+	return "<p>" + strings.ReplaceAll(html.EscapeString(text), "\n", "<br>\n") + "</p>"
+}
+
+// pictures renders pictures as links: a page of ours shows nothing from elsewhere.
+type pictures struct{}
+
+// RegisterFuncs is called by goldmark.
+func (pictures) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindImage, func(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if entering {
+			_, _ = w.WriteString(`<a href="` + html.EscapeString(string(util.URLEscape(n.(*ast.Image).Destination, true))) + `">`)
+		} else {
+			_, _ = w.WriteString("</a>")
+		}
+		return ast.WalkContinue, nil
+	})
+}

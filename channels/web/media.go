@@ -1,0 +1,100 @@
+package web
+
+import (
+	"image"
+	_ "image/gif"  // sizes of pictures
+	_ "image/jpeg" // sizes of pictures
+	_ "image/png"  // sizes of pictures
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/gabriel-vasile/mimetype"
+
+	"nanobot/channels/web/history"
+)
+
+// shown are the types that a browser shows without running anything that is in them, as found in a file, and what it is told of them.
+// Everything else is only ever downloaded.
+var shown = map[string]string{
+	"image/png": "image/png", "image/vnd.mozilla.apng": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif",
+	"image/webp": "image/webp", "image/avif": "image/avif", "image/bmp": "image/bmp",
+	"video/mp4": "video/mp4", "video/webm": "video/webm", "video/ogg": "video/ogg", "video/quicktime": "video/mp4",
+	"audio/mpeg": "audio/mpeg", "audio/ogg": "audio/ogg", "application/ogg": "audio/ogg", "audio/wav": "audio/wav", "audio/flac": "audio/flac",
+	"audio/aac": "audio/aac", "audio/mp4": "audio/mp4", "audio/x-m4a": "audio/mp4",
+}
+
+// safeType is what a browser is told of a file. The name of the file has no say in it.
+func safeType(found string) string {
+	found, _, _ = strings.Cut(found, ";")
+	switch t, ok := shown[found]; {
+	case ok:
+		return t
+	case strings.HasPrefix(found, "text/"):
+		return "text/plain; charset=utf-8"
+	case found == "application/pdf":
+		return found
+	}
+	return "application/octet-stream"
+}
+
+// describe finds out what a file is.
+func describe(f io.ReadSeeker, m *history.Media) {
+	m.Type = "application/octet-stream"
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return
+	}
+	found, err := mimetype.DetectReader(f)
+	if err != nil {
+		return
+	}
+	m.Type = safeType(found.String())
+	if !strings.HasPrefix(m.Type, "image/") {
+		return
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return
+	}
+	if c, _, err := image.DecodeConfig(f); err == nil { // the size only: the picture itself may be a bomb
+		m.Width, m.Height = c.Width, c.Height
+	}
+}
+
+// getMedia serves a file by its id. It never changes.
+func (c *Channel) getMedia(w http.ResponseWriter, r *http.Request) error {
+	h, err := c.history()
+	if err != nil {
+		return err
+	}
+	m, f, err := h.Media(r.Context(), c.party(r), r.PathValue("id"))
+	if os.IsNotExist(err) {
+		return notFound("file")
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	how := "attachment"
+	if prefix, _, _ := strings.Cut(m.Type, "/"); prefix == "image" || prefix == "video" || prefix == "audio" {
+		how = "inline"
+	}
+	header := w.Header()
+	header.Set("Content-Type", m.Type)
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox")
+	header.Set("Content-Disposition", disposition(how, m.Name))
+	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	http.ServeContent(w, r, "", time.Time{}, f)
+	return nil
+}
+
+// disposition names a file for whoever saves it.
+func disposition(how, name string) string {
+	if d := mime.FormatMediaType(how, map[string]string{"filename": name}); d != "" {
+		return d
+	}
+	return how
+}

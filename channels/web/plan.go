@@ -1,0 +1,24 @@
+package web
+
+import (
+	"strings"
+
+	"nanobot/channels"
+)
+
+// longest is how many characters one message may have. A browser could show more, but nobody reads it there: it becomes a file.
+const longest = 64 << 10
+
+// Plan makes one message of it all. A text that is very long becomes a file, with its beginning in the chat.
+func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)
+	files := m.Media
+	if doc != nil {
+		files = append([]channels.File{*doc}, files...)
+	}
+	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+	if text == "" && len(files) == 0 {
+		return nil, nil
+	}
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
+}

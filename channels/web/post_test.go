@@ -1,0 +1,280 @@
+package web_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"nanobot/channels"
+)
+
+func texts(all []channels.Incoming) (out []string) {
+	for _, in := range all {
+		out = append(out, in.Text)
+	}
+	return out
+}
+
+func TestWhatIsSaidIsReceivedKeptAndShownInEveryTab(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	one, two := r.watch("ann", ""), r.watch("ann", "")
+	receipt := r.say("ann", "web-a", "hello\nthere")
+	in := r.got(1)[0]
+	if in.Text != "hello\nthere" || in.ID != receipt["id"] || in.User.ID != "ann" || in.Chat.String() != "web:web-a" {
+		t.Errorf("received was %+v", in)
+	}
+	r.bot(answerTo("web-a", "hi"), "k1")
+	for _, tab := range []*stream{one, two} {
+		first, second := tab.next("message"), tab.next("message")
+		if first.data["text"] != "hello\nthere" || first.data["from"] != "user" || first.data["seq"] != receipt["seq"] || first.data["html"] != "<p>hello<br>\nthere</p>" {
+			t.Errorf("shown was %+v", first)
+		}
+		if second.data["text"] != "hi" || second.data["from"] != "bot" || second.data["kind"] != "message" {
+			t.Errorf("shown was %+v", second)
+		}
+	}
+	var page struct{ Messages []obj }
+	r.get("ann", "/api/chats/web-a/messages", &page)
+	if len(page.Messages) != 2 || page.Messages[0]["text"] != "hello\nthere" || page.Messages[1]["text"] != "hi" {
+		t.Errorf("kept was %+v", page)
+	}
+	var chats []obj
+	r.get("ann", "/api/chats", &chats)
+	if len(chats) != 1 || chats[0]["id"] != "web-a" || chats[0]["title"] != "hello" {
+		t.Errorf("the chats are %+v", chats)
+	}
+}
+
+func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	again := obj{"text": "hello", "client_id": "c1"}
+	_, first := r.post("ann", "/api/chats/web-a/messages", again)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if status, next := r.post("ann", "/api/chats/web-a/messages", again); status != 202 || next["id"] != first["id"] || next["seq"] != first["seq"] {
+				t.Errorf("first it was %v, then %d %v", first, status, next)
+			}
+		})
+	}
+	all.Wait()
+	r.restart()
+	r.run()
+	if _, next := r.post("ann", "/api/chats/web-a/messages", again); next["id"] != first["id"] {
+		t.Errorf("after a restart it is %v", next)
+	}
+	r.say("ann", "web-a", "the end")
+	r.post("ann", "/api/chats/web-b/messages", again)
+	if got := texts(r.got(3)); !slices.Equal(got, []string{"hello", "the end", "hello"}) {
+		t.Errorf("received were %q", got)
+	}
+}
+
+func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	const chats, each = 6, 10
+	var all sync.WaitGroup
+	for c := range chats {
+		all.Go(func() {
+			for i := range each {
+				r.say("ann", fmt.Sprintf("web-%d", c), fmt.Sprintf("%d", i))
+			}
+		})
+	}
+	all.Wait()
+	next := map[string]int{}
+	for _, in := range r.got(chats * each) {
+		if in.Text != fmt.Sprintf("%d", next[in.Chat.ID]) {
+			t.Errorf("in %s came %s instead of %d", in.Chat, in.Text, next[in.Chat.ID])
+		}
+		next[in.Chat.ID]++
+	}
+}
+
+func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
+	r := newRig(t)
+	full := true
+	r.refuse = func(in channels.Incoming) error {
+		if full && in.Text == "one" {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	r.run()
+	r.say("ann", "web-a", "one")
+	r.say("ann", "web-a", "two")
+	r.say("ann", "web-b", "three")
+	if got := texts(r.got(1)); !slices.Equal(got, []string{"three"}) {
+		t.Errorf("received were %q", got)
+	}
+	for r.ch.Health() == nil { // it is known when the pass is over
+		r.say("ann", "web-b", "again")
+	}
+	if err := r.ch.Health(); !strings.Contains(err.Error(), "the disk is full") {
+		t.Errorf("its health is %v", err)
+	}
+	r.mu.Lock()
+	full = false
+	before := len(r.received)
+	r.mu.Unlock()
+	got := r.got(before + 2)
+	var held []string
+	for _, in := range got {
+		if in.Chat.ID == "web-a" {
+			held = append(held, in.Text)
+		}
+	}
+	if !slices.Equal(held, []string{"one", "two"}) {
+		t.Errorf("then %q", held)
+	}
+}
+
+func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		name, path, kind, body string
+		status                 int
+		says                   string
+	}{
+		{"no text", "/api/chats/web-a/messages", "application/json", `{"text": " \n"}`, 400, "needs a text or a file"},
+		{"no JSON", "/api/chats/web-a/messages", "application/json", `{`, 400, "cannot be read"},
+		{"no kind", "/api/chats/web-a/messages", "text/plain", `hello`, 415, "multipart/form-data"},
+		{"a broken form", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", "--x\r\nfoo", 400, "cannot be read"},
+		{"a form without a boundary", "/api/chats/web-a/messages", "multipart/form-data", "", 400, "cannot be read"},
+		{"another field", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"txt\"\r\n\r\nhi\r\n--x--", 400, `is no field of a message`},
+		{"a long text", "/api/chats/web-a/messages", "application/json", `{"text": "` + strings.Repeat("x", 1<<20+1) + `"}`, 413, "Send it as a file"},
+		{"a long client_id", "/api/chats/web-a/messages", "application/json", `{"text": "x", "client_id": "` + strings.Repeat("x", 101) + `"}`, 400, "client_id"},
+		{"a chat of another network", "/api/chats/123456/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
+		{"a chat with a path", "/api/chats/web-..%2f..%2fx/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
+		{"a chat with a long name", "/api/chats/web-" + strings.Repeat("x", 61) + "/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
+	} {
+		if status, body, _ := r.ask("ann", "POST", c.path, c.kind, strings.NewReader(c.body)); status != c.status || !strings.Contains(body, c.says) {
+			t.Errorf("%s: answered %d %.200s", c.name, status, body)
+		}
+	}
+	var chats []obj
+	if r.get("operator", "/api/chats", &chats); len(chats) != 0 {
+		t.Errorf("there are %v", chats)
+	}
+	if got := r.filesIn("users"); len(got) > 0 {
+		t.Errorf("folders were made: %v", got)
+	}
+}
+
+func TestAChatThatIsNotReadTakesNoMoreThanSoMuch(t *testing.T) {
+	r := newRig(t)
+	for i := range 100 {
+		r.say("ann", "web-a", fmt.Sprint(i))
+	}
+	if status, answer := r.post("ann", "/api/chats/web-a/messages", obj{"text": "one more"}); status != 429 {
+		t.Errorf("answered %d %v", status, answer)
+	}
+	r.say("ann", "web-b", "elsewhere")
+	r.run()
+	r.got(101)
+	for status := 0; status != 202; { // until that is noted
+		status, _ = r.post("ann", "/api/chats/web-a/messages", obj{"text": "one more"})
+	}
+}
+
+func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
+	r := newRig(t)
+	ann, bob, operator := r.watch("ann", ""), r.watch("bob", ""), r.watch("operator", "")
+	_, answer := r.send("ann", "web-ann", "mine", upload{"a.txt", "secret"})
+	if answer["id"] == nil {
+		t.Fatal(answer)
+	}
+	r.bot(channels.Message{Chat: channels.Chat{Channel: "web", ID: "web-ann"}, Kind: channels.Progress, Text: "working"}, "")
+	r.bot(answerTo("web-ann", "for ann"), "")
+	r.say("bob", "web-bob", "his")
+	media := ann.next("message").data["media"].([]any)[0].(obj)["id"].(string)
+	if e := bob.next("message"); e.data["text"] != "his" || len(bob.all) != 2 {
+		t.Errorf("bob saw %+v", bob.all)
+	}
+	for _, want := range []string{"mine", "for ann", "his"} {
+		if e := operator.next("message"); e.data["text"] != want {
+			t.Errorf("the operator saw %+v instead of %q", e, want)
+		}
+	}
+	for path, want := range map[string][3]int{ // ann, bob, the operator
+		"/api/chats/web-ann/messages": {200, 404, 200},
+		"/api/chats/web-bob/messages": {404, 200, 200},
+		"/api/media/" + media:         {200, 404, 200},
+	} {
+		for i, user := range []string{"ann", "bob", "operator"} {
+			if status, body, _ := r.ask(user, "GET", path, "", nil); status != want[i] {
+				t.Errorf("%s: %s is answered %d %s", path, user, status, body)
+			}
+		}
+	}
+	if status, _ := r.post("bob", "/api/chats/web-ann/messages", obj{"text": "let me in"}); status != 404 {
+		t.Errorf("bob may write in ann's chat: %d", status)
+	}
+	if status, _ := r.post("operator", "/api/chats/web-ann/messages", obj{"text": "hello ann"}); status != 202 {
+		t.Errorf("the operator may not write in ann's chat: %d", status)
+	}
+	for user, want := range map[string]int{"ann": 1, "bob": 1, "operator": 2} {
+		var chats []obj
+		if r.get(user, "/api/chats", &chats); len(chats) != want {
+			t.Errorf("%s has the chats %v", user, chats)
+		}
+	}
+	again := r.watch("bob", "0")
+	if again.next("message").data["text"] != "his" || len(again.all) != 2 {
+		t.Errorf("coming back, bob saw %+v", again.all)
+	}
+}
+
+func TestHistoryComesInPages(t *testing.T) {
+	r := newRig(t)
+	for i := range 7 {
+		r.bot(answerTo("web-a", fmt.Sprint(i)), "")
+		r.bot(answerTo("web-other", "elsewhere"), "")
+	}
+	var all []string
+	before := ""
+	for more := true; more; {
+		var page struct {
+			Messages []struct {
+				Seq  int64
+				Text string
+			}
+			More bool
+		}
+		r.get("operator", "/api/chats/web-a/messages?limit=3"+before, &page)
+		var some []string
+		for _, m := range page.Messages {
+			some = append(some, m.Text)
+		}
+		all = append(some, all...)
+		before, more = fmt.Sprintf("&before=%d", page.Messages[0].Seq), page.More
+	}
+	if got := strings.Join(all, ""); got != "0123456" {
+		t.Errorf("the pages hold %q", got)
+	}
+	if status, _, _ := r.ask("operator", "GET", "/api/chats/web-a/messages?before=x", "", nil); status != 400 {
+		t.Errorf("nonsense is answered %d", status)
+	}
+}
+
+func TestAChatIsCalledByItsBeginning(t *testing.T) {
+	r := newRig(t)
+	for text, want := range map[string]string{
+		"\n  two   words \nmore": "two words", strings.Repeat("word ", 30): strings.Repeat("word ", 11) + "word…", "": "photo.png",
+	} {
+		_, chat := r.post("ann", "/api/chats", obj{})
+		r.send("ann", chat["id"].(string), text, upload{"photo.png", "x"})
+		r.say("ann", chat["id"].(string), "second")
+		var chats []obj
+		r.get("ann", "/api/chats", &chats)
+		if chats[0]["title"] != want {
+			t.Errorf("%q makes %q", text, chats[0]["title"])
+		}
+	}
+}

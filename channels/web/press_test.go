@@ -1,0 +1,94 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	r.say("ann", "web-a", "ask me")
+	m := answerTo("web-a", "Which one?")
+	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}, {Label: "Blue", Data: "answer:2"}}
+	id := r.bot(m, "k1").ID
+	one, two := r.watch("ann", ""), r.watch("ann", "")
+	if status, answer := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "answer:2"}); status != 202 {
+		t.Fatalf("answered %d %v", status, answer)
+	}
+	in := r.got(2)[1]
+	if in.Press != "answer:2" || in.Text != "" || in.User.ID != "ann" || !strings.HasPrefix(in.ID, "press-") || in.Chat.ID != "web-a" {
+		t.Errorf("received was %+v", in)
+	}
+	for _, tab := range []*stream{one, two} {
+		if e := tab.next("pressed"); e.data["id"] != id || e.data["data"] != "answer:2" || e.id == "" {
+			t.Errorf("shown was %+v", e)
+		}
+	}
+	for _, data := range []string{"answer:1", "answer:2"} {
+		if status, _ := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": data}); status != 409 {
+			t.Errorf("pressing again is answered %d", status)
+		}
+	}
+	r.restart()
+	var page struct{ Messages []obj }
+	r.get("ann", "/api/chats/web-a/messages", &page)
+	if m := page.Messages[1]; m["pressed"] != "answer:2" || len(m["buttons"].([]any)) != 2 {
+		t.Errorf("kept was %+v", m)
+	}
+}
+
+func TestStopUnderTheProgressIsAPress(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	r.say("ann", "web-a", "go")
+	id := r.bot(progressIn("web-a", "working"), "").ID
+	for range 2 { // who presses twice means it
+		if status, answer := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "/stop"}); status != 202 {
+			t.Fatalf("answered %d %v", status, answer)
+		}
+	}
+	got := r.got(3)
+	if got[1].Press != "/stop" || got[2].Press != "/stop" || got[1].ID == got[2].ID {
+		t.Errorf("received was %+v", got)
+	}
+	if err := r.ch.Remove(t.Context(), got[0].Chat, id); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "/stop"}); status != 404 {
+		t.Errorf("when it is gone it is answered %d", status)
+	}
+}
+
+func TestOnlyButtonsThatAreThereCanBePressed(t *testing.T) {
+	r := newRig(t)
+	mine := r.say("ann", "web-a", "hello")["id"].(string)
+	m := answerTo("web-a", "Which one?")
+	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}}
+	asked := r.bot(m, "").ID
+	bubble := r.bot(progressIn("web-a", "working"), "").ID
+	for _, c := range []struct {
+		name, user, chat string
+		body             obj
+		status           int
+	}{
+		{"a command that is no button", "ann", "web-a", obj{"message": asked, "data": "/new"}, 404},
+		{"another button under the progress", "ann", "web-a", obj{"message": bubble, "data": "/new"}, 404},
+		{"a message without buttons", "ann", "web-a", obj{"message": mine, "data": "answer:1"}, 404},
+		{"no message", "ann", "web-a", obj{"message": "x", "data": "answer:1"}, 404},
+		{"nothing", "ann", "web-a", obj{}, 404},
+		{"another chat", "ann", "web-b", obj{"message": asked, "data": "answer:1"}, 404},
+		{"somebody else", "bob", "web-a", obj{"message": asked, "data": "answer:1"}, 404},
+		{"somebody else's progress", "bob", "web-a", obj{"message": bubble, "data": "/stop"}, 404},
+		{"the right one", "ann", "web-a", obj{"message": asked, "data": "answer:1"}, 202},
+	} {
+		if status, answer := r.post(c.user, "/api/chats/"+c.chat+"/press", c.body); status != c.status {
+			t.Errorf("%s: answered %d %v", c.name, status, answer)
+		}
+	}
+	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/press", "application/json", strings.NewReader("{")); status != 400 {
+		t.Errorf("nonsense is answered %d %s", status, body)
+	}
+}

@@ -1,0 +1,361 @@
+package web_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/web"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a test waits for what must come at once.
+const patience = 20 * time.Second
+
+type obj = map[string]any
+
+// rig is a channel behind a server, and a gateway that takes what it is offered.
+type rig struct {
+	t      *testing.T
+	dir    string
+	max    int64
+	ch     *web.Channel
+	server *httptest.Server
+	client *http.Client
+
+	mu       sync.Mutex
+	received []channels.Incoming
+	refuse   func(channels.Incoming) error // nil: all is taken
+	changed  chan struct{}
+	stop     func() // ends Run
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, changed: make(chan struct{}, 1), stop: func() {}}
+	r.client = &http.Client{Transport: &http.Transport{}}
+	r.start()
+	t.Cleanup(r.end)
+	return r
+}
+
+// start opens a channel on the rig's folders, as a daemon does that starts. It does not run yet.
+func (r *rig) start() {
+	r.t.Helper()
+	ch, err := web.New(web.Options{
+		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: zap.NewNop(),
+		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, "users", chat), nil },
+		Who: func(req *http.Request) web.Person {
+			user := req.Header.Get("X-User")
+			return web.Person{User: user, Operator: user == "operator"}
+		},
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	_, h := ch.Mount()
+	r.ch, r.server = ch, httptest.NewServer(h)
+}
+
+// run lets the gateway take what is said.
+func (r *rig) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- r.ch.Run(ctx, r.receive) }()
+	r.stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			r.t.Errorf("Run returned %v", err)
+		}
+	})
+}
+
+func (r *rig) receive(_ context.Context, in channels.Incoming) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.refuse != nil {
+		if err := r.refuse(in); err != nil {
+			return err
+		}
+	}
+	r.received = append(r.received, in)
+	select {
+	case r.changed <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// got waits until so many messages were received, and returns all.
+func (r *rig) got(n int) []channels.Incoming {
+	r.t.Helper()
+	timeout := time.After(patience)
+	for {
+		r.mu.Lock()
+		all := append([]channels.Incoming(nil), r.received...)
+		r.mu.Unlock()
+		if len(all) >= n {
+			return all
+		}
+		select {
+		case <-r.changed:
+		case <-timeout:
+			r.t.Fatalf("%d messages were received: %+v", len(all), all)
+		}
+	}
+}
+
+// end ends everything, as a daemon does.
+func (r *rig) end() {
+	r.stop()
+	r.ch.HangUp()
+	r.client.CloseIdleConnections()
+	r.server.Close()
+	if err := r.ch.Close(); err != nil {
+		r.t.Errorf("close: %v", err)
+	}
+}
+
+// restart ends the daemon and starts it again.
+func (r *rig) restart() {
+	r.t.Helper()
+	r.end()
+	r.stop = func() {}
+	r.start()
+}
+
+// ask makes a request and returns the status and the body.
+func (r *rig) ask(user, method, path, kind string, body io.Reader) (int, string, http.Header) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, r.server.URL+path, body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("X-User", user)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, string(b), resp.Header
+}
+
+// get reads JSON.
+func (r *rig) get(user, path string, into any) {
+	r.t.Helper()
+	status, body, _ := r.ask(user, "GET", path, "", nil)
+	if status != 200 {
+		r.t.Fatalf("%s is answered %d %s", path, status, body)
+	}
+	if err := json.Unmarshal([]byte(body), into); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// post sends JSON.
+func (r *rig) post(user, path string, v any) (int, obj) {
+	r.t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	status, body, _ := r.ask(user, "POST", path, "application/json", bytes.NewReader(b))
+	var answer obj
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		r.t.Fatalf("%d %s: %v", status, body, err)
+	}
+	return status, answer
+}
+
+// say posts a text, which must be taken.
+func (r *rig) say(user, chat, text string) obj {
+	r.t.Helper()
+	status, answer := r.post(user, "/api/chats/"+chat+"/messages", obj{"text": text})
+	if status != 202 {
+		r.t.Fatalf("%q is answered %d %v", text, status, answer)
+	}
+	return answer
+}
+
+// upload is a file of a form.
+type upload struct{ name, content string }
+
+// send posts a form.
+func (r *rig) send(user, chat, text string, files ...upload) (int, obj) {
+	r.t.Helper()
+	var b bytes.Buffer
+	form := multipart.NewWriter(&b)
+	for _, f := range files {
+		part, err := form.CreateFormFile("file", f.name)
+		if err == nil {
+			_, err = io.WriteString(part, f.content)
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	if err := errors.Join(form.WriteField("text", text), form.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+	status, body, _ := r.ask(user, "POST", "/api/chats/"+chat+"/messages", form.FormDataContentType(), &b)
+	var answer obj
+	if err := json.Unmarshal([]byte(body), &answer); err != nil {
+		r.t.Fatalf("%d %s: %v", status, body, err)
+	}
+	return status, answer
+}
+
+// bot sends a message as the gateway does.
+func (r *rig) bot(m channels.Message, key string) channels.Receipt {
+	r.t.Helper()
+	plan, err := r.ch.Plan(m)
+	if err != nil || len(plan) != 1 {
+		r.t.Fatalf("plan: %v, %v", plan, err)
+	}
+	plan[0].Key = key
+	receipt, err := r.ch.Send(r.t.Context(), plan[0])
+	if err != nil {
+		r.t.Fatalf("send: %v", err)
+	}
+	return receipt
+}
+
+func answerTo(chat, text string) channels.Message {
+	return channels.Message{Chat: channels.Chat{Channel: web.Name, ID: chat}, Kind: channels.Answer, Text: text}
+}
+
+// event is one of a stream.
+type event struct {
+	name, id string
+	data     obj
+}
+
+// stream is somebody who watches.
+type stream struct {
+	t      *testing.T
+	cancel context.CancelFunc
+	events chan event
+	all    []event
+}
+
+// watch opens a stream. from is "" or the id of the last event that was seen.
+func (r *rig) watch(user, from string) *stream {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+"/api/events", nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("X-User", user)
+	if from != "" {
+		req.Header.Set("Last-Event-ID", from)
+	}
+	resp, err := r.client.Do(req)
+	if err != nil || resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" {
+		r.t.Fatalf("no stream: %v, %v", resp, err)
+	}
+	s := &stream{t: r.t, cancel: cancel, events: make(chan event, 100_000)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer resp.Body.Close()
+		s.read(resp.Body)
+	}()
+	r.t.Cleanup(func() { cancel(); <-done })
+	return s
+}
+
+func (s *stream) read(body io.Reader) {
+	defer close(s.events)
+	var e event
+	lines := bufio.NewScanner(body)
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		field, value, _ := strings.Cut(lines.Text(), ": ")
+		switch field {
+		case "event":
+			e.name = value
+		case "id":
+			e.id = value
+		case "data":
+			_ = json.Unmarshal([]byte(value), &e.data)
+		}
+		if lines.Text() == "" && e.name != "" {
+			s.events <- e
+			e = event{}
+		}
+	}
+}
+
+// next returns the next event of a name, passing over others.
+func (s *stream) next(name string) event {
+	s.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case e, ok := <-s.events:
+			if !ok {
+				s.t.Fatalf("the stream ended before %s came, after %+v", name, s.all)
+			}
+			s.all = append(s.all, e)
+			if e.name == name {
+				return e
+			}
+		case <-timeout:
+			s.t.Fatalf("no %s came, but %+v", name, s.all)
+		}
+	}
+}
+
+// rest returns what comes until the stream ends.
+func (s *stream) rest() (all []event) {
+	s.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case e, ok := <-s.events:
+			if !ok {
+				return all
+			}
+			all = append(all, e)
+		case <-timeout:
+			s.t.Fatal("the stream does not end")
+		}
+	}
+}
+
+// filesIn lists the names in a folder of the rig.
+func (r *rig) filesIn(folder string) (names []string) {
+	entries, err := os.ReadDir(filepath.Join(r.dir, folder))
+	if err != nil && !os.IsNotExist(err) {
+		r.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}

@@ -1,0 +1,126 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"nanobot/channels/web/history"
+)
+
+const (
+	// quietFor is after how long a stream says something, so that nothing in between takes it for dead.
+	quietFor = 15 * time.Second
+	// stuckAfter is how long a client may take to read what it was sent.
+	stuckAfter = 30 * time.Second
+	// backlog is how many kept events are read at once.
+	backlog = 200
+)
+
+// ready is the first event of a stream: behind which event it goes on. What was shown of progress is to be forgotten; what is still true
+// is told again.
+type ready struct {
+	Seq       int64  `json:"seq"`
+	User      string `json:"user"`
+	Operator  bool   `json:"operator"`
+	MaxUpload int64  `json:"max_upload"`
+}
+
+// stream is one client's.
+type stream struct {
+	w    http.ResponseWriter
+	conn *http.ResponseController
+	err  error
+}
+
+func (s *stream) write(b []byte) {
+	if s.err == nil {
+		_ = s.conn.SetWriteDeadline(time.Now().Add(stuckAfter)) // where there is none, the client's leaving must do
+		_, s.err = s.w.Write(b)
+	}
+}
+
+func (s *stream) flush() {
+	if s.err == nil {
+		s.err = s.conn.Flush()
+	}
+}
+
+// getEvents is what happens, as it happens: what was kept behind the event that the client saw last, then what comes.
+func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
+	h, err := c.history()
+	if err != nil {
+		return err
+	}
+	after, err := number(r, "after", -1)
+	if err != nil {
+		return err
+	}
+	if seen, err := strconv.ParseInt(r.Header.Get("Last-Event-ID"), 10, 64); err == nil {
+		after = seen // a browser that comes back has seen more than its address says
+	}
+	p := c.party(r)
+	me, last, now := c.hub.watch(p)
+	if me == nil {
+		return problem{http.StatusServiceUnavailable, "Too many watch already."}
+	}
+	defer c.hub.leave(me)
+	if after < 0 || after > last { // beyond the last is somebody's who knows another history
+		after = last
+	}
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("Cache-Control", "no-store")
+	header.Set("X-Accel-Buffering", "no") // nginx would wait for more
+	s := &stream{w: w, conn: http.NewResponseController(w)}
+	// The number is where it begins, not where it is now: should it break off at once, nothing is passed over.
+	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload})))
+	s.flush()
+	c.catchUp(r.Context(), s, h, p, after, last)
+	for _, f := range now {
+		s.write(f.bytes())
+	}
+	s.flush()
+	follow(r.Context(), s, me)
+	return nil
+}
+
+// catchUp sends what was kept between two events.
+func (c *Channel) catchUp(ctx context.Context, s *stream, h *history.History, p history.Party, after, last int64) {
+	for s.err == nil && after < last {
+		var events []history.Event
+		if events, s.err = h.Between(ctx, after, last, p, backlog); len(events) == 0 {
+			return
+		}
+		for _, e := range events {
+			s.write(eventFrame(e).bytes())
+			after = e.Seq
+		}
+		s.flush()
+	}
+}
+
+// follow sends what happens, until the client leaves or is to go.
+func follow(ctx context.Context, s *stream, me *watcher) {
+	quiet := time.NewTimer(quietFor)
+	defer quiet.Stop()
+	for s.err == nil {
+		select {
+		case f := <-me.frames:
+			s.write(f.bytes())
+			for range len(me.frames) { // what has come meanwhile goes along
+				s.write((<-me.frames).bytes())
+			}
+		case <-quiet.C:
+			s.write([]byte(": \n\n"))
+		case <-me.ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+		s.flush()
+		quiet.Reset(quietFor)
+	}
+}

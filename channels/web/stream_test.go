@@ -1,0 +1,284 @@
+package web_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/web"
+)
+
+func progressIn(chat, text string) channels.Message {
+	return channels.Message{
+		Chat: channels.Chat{Channel: web.Name, ID: chat}, Kind: channels.Progress, Text: text, Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
+	}
+}
+
+func TestAReconnectMissesNothing(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "hello")
+	first := r.watch("ann", "")
+	r.bot(answerTo("web-a", "1"), "")
+	seen := first.next("message").id
+	first.cancel()
+	for i := 2; i < 250; i++ { // more than is read at once
+		r.bot(answerTo("web-a", strconv.Itoa(i)), "")
+	}
+	r.restart()
+	r.bot(answerTo("web-a", "250"), "")
+	second := r.watch("ann", seen)
+	go func() {
+		for i := 251; i <= 300; i++ { // while it catches up
+			if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a"}, Kind: channels.Answer, Text: strconv.Itoa(i)}); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	for i := 2; i <= 300; i++ {
+		if e := second.next("message"); e.data["text"] != strconv.Itoa(i) || e.id != fmt.Sprint(e.data["seq"]) {
+			t.Fatalf("instead of %d came %+v", i, e)
+		}
+	}
+	if e := second.all[0]; e.name != "ready" || e.id != seen || fmt.Sprint(e.data["seq"]) != seen {
+		t.Errorf("the stream begins with %+v, and %s was seen", e, seen)
+	}
+	last := second.all[len(second.all)-1].id
+	if third := r.watch("ann", last); third.next("ready").id != last {
+		t.Error("who has seen all is told more")
+	}
+}
+
+func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "one")
+	r.say("ann", "web-a", "two")
+	for from, want := range map[string]string{"": "three", "1": "two", "0": "one", "nonsense": "three", "99999": "three", "-5": "three"} {
+		tab := r.watch("ann", from)
+		if at := tab.next("ready"); from != "1" && from != "0" && at.id != "2" {
+			t.Errorf("from %q it begins at %+v", from, at)
+		}
+		r.bot(progressIn("web-a", "now"), "")
+		tab.next("progress")
+		got := "three"
+		if len(tab.all) > 2 {
+			got = tab.all[1].data["text"].(string)
+		}
+		if got != want {
+			t.Errorf("from %q the first is %q, want %q: %+v", from, got, want, tab.all)
+		}
+		tab.cancel()
+	}
+	if status, _, _ := r.ask("ann", "GET", "/api/events?after=x", "", nil); status != 400 {
+		t.Errorf("nonsense is answered %d", status)
+	}
+}
+
+func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "go")
+	early := r.watch("ann", "")
+	id := r.bot(progressIn("web-a", "⏳ one"), "").ID
+	first := early.next("progress")
+	if first.id != "" || first.data["id"] != id || first.data["text"] != "⏳ one" || first.data["html"] != "<p>⏳ one</p>" || first.data["since"] == "" {
+		t.Errorf("shown was %+v", first)
+	}
+	plan, _ := r.ch.Plan(progressIn("web-a", "⏳ two"))
+	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
+		t.Fatal(err)
+	}
+	late := r.watch("ann", "")
+	for _, tab := range []*stream{early, late} {
+		if e := tab.next("progress"); e.data["text"] != "⏳ two" || e.data["since"] != first.data["since"] || e.data["id"] != id {
+			t.Errorf("then %+v", e)
+		}
+	}
+	if err := errors.Join(r.ch.Typing(t.Context(), plan[0].Chat), r.ch.Remove(t.Context(), plan[0].Chat, id), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range []*stream{early, late} {
+		if e := tab.next("typing"); e.data["chat"] != "web-a" {
+			t.Errorf("then %+v", e)
+		}
+		if e := tab.next("gone"); e.data["id"] != id || e.data["chat"] != "web-a" {
+			t.Errorf("then %+v", e)
+		}
+	}
+	after := r.watch("ann", "0")
+	r.bot(answerTo("web-a", "done"), "")
+	for after.next("message").data["text"] != "done" {
+	}
+	for _, e := range after.all {
+		if e.name == "progress" {
+			t.Errorf("it is still there: %+v", e)
+		}
+	}
+}
+
+func TestOperatorsAreToldOfTheDaemon(t *testing.T) {
+	r := newRig(t)
+	ann, operator := r.watch("ann", ""), r.watch("operator", "")
+	if e := ann.next("ready"); e.data["user"] != "ann" || e.data["operator"] != false || e.data["max_upload"] != float64(r.max) {
+		t.Errorf("ann is told %+v", e)
+	}
+	r.ch.Publish("turn", obj{"id": 7})
+	r.ch.Publish("odd", func() {})
+	if e := operator.next("turn"); e.data["id"] != 7.0 || e.id != "" {
+		t.Errorf("the operator is told %+v", e)
+	}
+	operator.next("odd")
+	r.say("ann", "web-a", "hello")
+	if ann.next("message"); len(ann.all) != 2 {
+		t.Errorf("ann is told %+v", ann.all)
+	}
+}
+
+func TestWhoReadsTooSlowlyIsCutOffAndGoesOnWhereTheyWere(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "hello")
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("X-User", "ann")
+	resp, err := r.client.Do(req) // and nothing is read of it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	brisk := r.watch("ann", "")
+	const n = 1000
+	text := strings.Repeat("much to read ", 3000)
+	for i := range n {
+		r.bot(progressIn("web-a", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
+		brisk.next("progress")
+	}
+	r.bot(answerTo("web-a", "the end"), "")
+	s := &stream{t: t, events: make(chan event, 2*n)}
+	s.read(resp.Body) // it ends by itself
+	all := s.rest()
+	if len(all) >= n || all[0].name != "ready" {
+		t.Fatalf("%d events came, of which the first is %+v", len(all), all[0])
+	}
+	if again := r.watch("ann", all[0].id); again.next("message").data["text"] != "the end" {
+		t.Errorf("coming back shows %+v", again.all)
+	}
+	brisk.next("message")
+}
+
+func TestHangingUpEndsStreamsAndNobodyIsKeptFromComingBack(t *testing.T) {
+	r := newRig(t)
+	tab := r.watch("ann", "")
+	tab.next("ready")
+	r.ch.HangUp()
+	tab.rest()
+	r.watch("ann", "").next("ready")
+}
+
+func TestAStreamIsNotBuffered(t *testing.T) {
+	r := newRig(t)
+	req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
+	req.Header.Set("X-User", "ann")
+	resp, err := r.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.Header.Get("X-Accel-Buffering") != "no" || resp.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("its headers are %v", resp.Header)
+	}
+	b := make([]byte, 13)
+	if _, err := io.ReadFull(resp.Body, b); err != nil || string(b) != "event: ready\n" {
+		t.Errorf("it begins with %q, %v", b, err)
+	}
+}
+
+func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(t.TempDir(), "spooled")
+	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := answerTo("web-a", "once")
+	m.Media = []channels.File{{Path: file, Name: "a.txt", Size: 7}}
+	first := r.bot(m, "k1")
+	if again := r.bot(m, "k1"); again != first {
+		t.Errorf("again it is %+v, was %+v", again, first)
+	}
+	r.restart()
+	if err := os.Remove(file); err != nil { // the spool's copy goes when the send is settled
+		t.Fatal(err)
+	}
+	if again := r.bot(m, "k1"); again != first {
+		t.Errorf("after a restart it is %+v, was %+v", again, first)
+	}
+	if !r.ch.Repeatable() {
+		t.Error("it does not say so")
+	}
+	r.bot(answerTo("web-a", "twice"), "k2")
+	tab := r.watch("operator", "0")
+	one, two := tab.next("message"), tab.next("message")
+	if one.data["text"] != "once" || two.data["text"] != "twice" {
+		t.Errorf("kept were %+v, %+v", one, two)
+	}
+	id := one.data["media"].([]any)[0].(obj)["id"].(string)
+	if got := r.file(id); got != "content" {
+		t.Errorf("the file holds %q", got)
+	}
+	if kept := r.filesIn("state/web/media"); len(kept) != 1 {
+		t.Errorf("on disk are %v", kept)
+	}
+}
+
+func TestASendWhoseFileIsGoneIsRefusedForGood(t *testing.T) {
+	r := newRig(t)
+	m := answerTo("web-a", "look")
+	m.Media = []channels.File{{Path: filepath.Join(t.TempDir(), "gone"), Name: "a.txt"}}
+	plan, _ := r.ch.Plan(m)
+	_, err := r.ch.Send(t.Context(), plan[0])
+	var se *channels.SendError
+	if !errors.As(err, &se) || !se.Permanent {
+		t.Errorf("Send returned %v", err)
+	}
+	if kept := r.filesIn("state/web/media"); len(kept) != 0 {
+		t.Errorf("on disk are %v", kept)
+	}
+}
+
+func TestAVeryLongTextBecomesAFile(t *testing.T) {
+	r := newRig(t)
+	text := strings.Repeat("a line of words\n", 10_000)
+	tab := r.watch("operator", "")
+	r.bot(answerTo("web-a", text), "")
+	e := tab.next("message")
+	media := e.data["media"].([]any)
+	if len(media) != 1 || !strings.Contains(e.data["text"].(string), "the whole answer is in the file") {
+		t.Fatalf("shown was %.100s with %v", e.data["text"], media)
+	}
+	if got := r.file(media[0].(obj)["id"].(string)); got != text {
+		t.Errorf("the file has %d bytes of %d", len(got), len(text))
+	}
+}
+
+func TestNothingIsServedOnceItIsClosed(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "hello")
+	if err := r.ch.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if status, _, _ := r.ask("ann", "GET", "/api/chats", "", nil); status != 503 {
+		t.Errorf("answered %d", status)
+	}
+	if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a"}, Text: "x"}); err == nil {
+		t.Error("something was sent")
+	}
+	if err := r.ch.Run(t.Context(), r.receive); err == nil {
+		t.Error("it runs")
+	}
+}

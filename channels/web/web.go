@@ -1,0 +1,155 @@
+// Package web is the channel to browsers and scripts. It is its own network: it keeps the conversations, tells everybody who
+// watches what happens in them over one stream of events, and serves the page that shows them. Who may do what is decided by
+// whoever mounts it; it knows nothing of agents.
+package web
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"path/filepath"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/web/history"
+)
+
+// Name is the channel's name in envelopes and chat keys.
+const Name = "web"
+
+// DefaultMaxUpload is how many bytes the files of one message may have.
+const DefaultMaxUpload = 50 << 20
+
+// Person is who makes a request. Chats are their owner's; an operator may use all of them.
+type Person struct {
+	User     string
+	Operator bool
+}
+
+// Options is what a channel is made of.
+type Options struct {
+	// State is a folder for the conversations. It is created if it does not exist.
+	State string
+	// Folder returns where the files that are sent in a chat go. It is created if it does not exist.
+	Folder func(chatID string) (string, error)
+	// Who tells who makes a request that was let through.
+	Who func(*http.Request) Person
+	// MaxUpload is how many bytes the files of one message may have; 0 is DefaultMaxUpload.
+	MaxUpload int64
+	Log       *zap.Logger
+}
+
+// Channel is the web as a chat network. See New.
+type Channel struct {
+	o    Options
+	log  *zap.Logger
+	hub  *hub
+	poke chan struct{} // there may be something for the gateway
+
+	mu      sync.Mutex
+	kept    *history.History // nil until it is needed
+	closed  bool
+	trouble error // why nothing can be received just now
+}
+
+var (
+	_ channels.Channel  = (*Channel)(nil)
+	_ channels.Editor   = (*Channel)(nil)
+	_ channels.Typer    = (*Channel)(nil)
+	_ channels.Repeater = (*Channel)(nil)
+	_ channels.Mounter  = (*Channel)(nil)
+	_ channels.Healthy  = (*Channel)(nil)
+)
+
+// New returns a channel. Nothing is opened before it is needed.
+func New(o Options) (*Channel, error) {
+	switch {
+	case o.State == "":
+		return nil, errors.New("no folder for the conversations")
+	case o.Folder == nil:
+		return nil, errors.New("no folder for files")
+	case o.Who == nil:
+		return nil, errors.New("nobody tells who makes a request")
+	}
+	var err error
+	if o.State, err = filepath.Abs(o.State); err != nil {
+		return nil, err
+	}
+	o.MaxUpload = cmp.Or(o.MaxUpload, DefaultMaxUpload)
+	if o.Log == nil {
+		o.Log = zap.NewNop()
+	}
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), poke: make(chan struct{}, 1)}, nil
+}
+
+// history opens the conversations when they are first needed. What failed, for want of room perhaps, is tried again the next time.
+func (c *Channel) history() (*history.History, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept != nil {
+		return c.kept, nil
+	}
+	if c.closed {
+		return nil, history.ErrClosed
+	}
+	h, err := history.Open(c.o.State, history.Options{Published: c.published})
+	if err != nil {
+		return nil, err
+	}
+	c.hub.begin(h.Last())
+	c.kept = h
+	return h, nil
+}
+
+// published tells those who watch, and the gateway, of what is on disk.
+func (c *Channel) published(e history.Event) {
+	c.hub.publish(eventFrame(e))
+	if e.From != fromBot {
+		c.wake()
+	}
+}
+
+// wake has Run look for something to receive.
+func (c *Channel) wake() {
+	select {
+	case c.poke <- struct{}{}:
+	default:
+	}
+}
+
+// Publish tells operators who watch of something that is not kept.
+func (c *Channel) Publish(event string, data any) {
+	c.hub.publish(&frame{event: event, operators: true, data: func() any { return data }})
+}
+
+// HangUp ends the streams of those who watch, who may come back. The HTTP server would wait for them when it stops.
+func (c *Channel) HangUp() { c.hub.hangUp() }
+
+// Health says why nothing can be received just now.
+func (c *Channel) Health() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trouble
+}
+
+func (c *Channel) setTrouble(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trouble = err
+}
+
+// Close lets go of the conversations, when Run has returned and nothing is sent any more.
+func (c *Channel) Close() error {
+	c.HangUp()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	if c.kept == nil {
+		return nil
+	}
+	err := c.kept.Close()
+	c.kept = nil
+	return err
+}
