@@ -1,0 +1,211 @@
+package page_test
+
+import (
+	_ "embed"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+//go:embed testdata/access.js
+var accessCheck string
+
+// checkAccess looks for what keeps people out, in both themes.
+func checkAccess(t *testing.T, p *tab, scene string) {
+	t.Helper()
+	for _, theme := range []string{"light", "dark"} {
+		p.media(theme)
+		for _, w := range eval[[]string](p, accessCheck) {
+			t.Errorf("%s, %s: %s", scene, theme, w)
+		}
+	}
+	for _, w := range nameless(p) {
+		t.Errorf("%s: %s", scene, w)
+	}
+	p.media("light")
+}
+
+// nameless lists the controls and landmarks to which the browser gives no name.
+func nameless(p *tab) (wrong []string) {
+	tree, err := chromedp.Call(p.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	text := func(v *accessibility.Value) string { return strings.Trim(string(value(v)), `" `) }
+	named := 0
+	for _, n := range tree.Nodes {
+		if n.Ignored {
+			continue
+		}
+		switch role := text(n.Role); role {
+		case "button", "link", "textbox", "combobox", "checkbox", "menuitem", "img", "image", "dialog", "region", "navigation", "Video", "Audio", "heading":
+			if named++; text(n.Name) == "" {
+				wrong = append(wrong, fmt.Sprintf("a %s has no name", role))
+			}
+		}
+	}
+	if named < 2 {
+		wrong = append(wrong, "the browser tells of no controls: this check proves nothing")
+	}
+	return wrong
+}
+
+func value(v *accessibility.Value) []byte {
+	if v == nil {
+		return nil
+	}
+	return v.Value
+}
+
+// checkKeyboard goes through the page with the Tab key: every control is reached, focus is always to be seen, and nothing holds it.
+func checkKeyboard(t *testing.T, p *tab, scene string) {
+	t.Helper()
+	p.run(`{
+		window.reached = new Set();
+		window.blind = [];
+		window.last = null;
+		const look = (e) => { const s = getComputedStyle(e); return [s.outlineStyle, s.outlineWidth, s.outlineColor, s.boxShadow, s.borderColor].join(); };
+		const chain = (e) => [e, e.parentElement].map(look).join('|');
+		window.visit = () => {
+			const e = document.activeElement;
+			if (!e || e === document.body) return 'out';
+			if (e === last) return 'new'; // within the controls of a film
+			if (reached.has(e)) return 'again';
+			reached.add(window.last = e);
+			const r = e.getBoundingClientRect();
+			e.blur();
+			const plain = chain(e);
+			e.focus({ preventScroll: true, focusVisible: true });
+			if (chain(e) === plain && e.id !== 'main') blind.push(e.outerHTML.slice(0, 120));
+			if (!r.width || r.bottom < 0 || r.top > innerHeight) blind.push('out of sight: ' + e.outerHTML.slice(0, 120));
+			return 'new';
+		};
+		(document.querySelector('dialog:modal button') || document.getElementById('skip')).focus({ focusVisible: true });
+		visit();
+	}`)
+	for range 200 {
+		p.do(chromedp.KeyEvent(kb.Tab))
+		if eval[string](p, "visit()") != "new" {
+			break
+		}
+	}
+	missed := eval[[]string](p, `(() => {
+		const scope = document.querySelector('dialog:modal') || document;
+		return [...scope.querySelectorAll('a[href], button, select, textarea, input, audio, video')]
+			.filter((e) => !e.disabled && e.checkVisibility({ visibilityProperty: true }) && !reached.has(e)).map((e) => e.outerHTML.slice(0, 120));
+	})()`)
+	for _, m := range missed {
+		t.Errorf("%s: the keyboard does not reach %s", scene, m)
+	}
+	for _, b := range eval[[]string](p, "blind") {
+		t.Errorf("%s: focus is not to be seen on %s", scene, b)
+	}
+}
+
+func TestNobodyIsKeptOut(t *testing.T) {
+	f := newFake(t)
+	scene(f)
+	f.say("trip", "# Report\n\n- [x] one\n- [ ] two\n\n> quoted\n\nSee [this](https://example.com) and `code`.\n\n---\n\n1. a\n2. b", obj{"media": []obj{
+		f.keep("a.mp3", "audio/mpeg", nil), f.keep("b.mp4", "video/mp4", nil),
+	}})
+	f.say("trip", "Error (E42): it broke", obj{"kind": "error"})
+	p := open(t, f.url()+"#/c/trip")
+	for _, width := range []int64{360, 1280} {
+		at := func(name string) string { return fmt.Sprintf("%s at %d px", name, width) }
+		p.size(width, 800)
+		p.run("location.hash = '#/c/trip'")
+		p.sees("#log", "it broke")
+		p.sees("#live", "Asking")
+		checkAccess(t, p, at("a chat"))
+		checkKeyboard(t, p, at("a chat"))
+		p.run("document.querySelector('.gallery button').click()")
+		checkAccess(t, p, at("the lightbox"))
+		checkKeyboard(t, p, at("the lightbox"))
+		p.click("#shut")
+		if width < 700 {
+			p.click("#menu")
+			checkAccess(t, p, at("the menu"))
+			checkKeyboard(t, p, at("the menu"))
+		}
+		p.click("#new")
+		p.sees("#hello", "Say hello")
+		checkAccess(t, p, at("a new chat"))
+		p.run("location.hash = '#/console'")
+		p.sees("#turns", "and the bus timetable")
+		checkAccess(t, p, at("the console"))
+		checkKeyboard(t, p, at("the console"))
+		p.run("location.hash = '#/console/41'")
+		p.sees(".story", "Yr says")
+		checkAccess(t, p, at("a turn"))
+		checkKeyboard(t, p, at("a turn"))
+	}
+}
+
+func TestNobodyIsKeptOutWhenThingsGoWrong(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f.url())
+	p.sees("#hello", "Say hello")
+	f.stop()
+	p.sees("#line", "Reconnecting")
+	p.send("lost")
+	p.sees(".stuck", "Not sent yet")
+	checkAccess(t, p, "a message that is not sent")
+	checkKeyboard(t, p, "a message that is not sent")
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			reply(w, http.StatusUnauthorized, obj{"error": "sign in"})
+			return
+		}
+		f.handler().ServeHTTP(w, r)
+	}))
+	f.start(f.addr)
+	p.sees("#door", "nanobot link")
+	checkAccess(t, p, "the door")
+}
+
+func TestTheSkipLinkLeadsToTheContent(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f.url()+"#/console")
+	p.sees("#console", "Turns")
+	p.run("document.activeElement.blur(); getSelection().setPosition(document.body, 0)")
+	p.do(chromedp.KeyEvent(kb.Tab))
+	p.until("document.activeElement.id === 'skip' && document.activeElement.getBoundingClientRect().top >= 0")
+	p.enter(chromedp.ModifierNone)
+	p.until("document.activeElement.id === 'main' && location.hash === '#/console'")
+}
+
+// TestTheCheckFindsWhatIsWrong breaks the page in every way that is checked for.
+func TestTheCheckFindsWhatIsWrong(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f.url())
+	p.sees("#hello", "Say hello")
+	for breakage, want := range map[string]string{
+		"document.documentElement.lang = ''":                                                                      "no language",
+		"document.title = ''":                                                                                     "no title",
+		"document.getElementById('hello').id = 'log'":                                                             "there 2 times",
+		"document.querySelector('#hello h2').outerHTML = '<h5>x</h5>'":                                            "heading of level 5",
+		"document.getElementById('hello').append(new Image())":                                                    "without alt",
+		"document.querySelector('#hello p').style.color = '#999'":                                                 "contrast",
+		"document.getElementById('send').disabled = false; document.getElementById('send').style.width = '9px'":   "target of 9×40",
+		"document.body.append('stray', document.createElement('p')); document.body.lastChild.append('stray')":     "outside of every landmark",
+		"document.getElementById('composer').style.minWidth = '3000px'; document.body.style.overflow = 'visible'": "px wide in a window",
+		"document.getElementById('title').remove()":                                                               "not one h1",
+	} {
+		p.do(reload)
+		p.sees("#hello", "Say hello")
+		if got := strings.Join(eval[[]string](p, breakage+";"+accessCheck), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: want a complaint with %q, got:\n%s", breakage, want, got)
+		}
+	}
+	p.do(reload)
+	p.sees("#hello", "Say hello")
+	p.run("document.getElementById('attach').ariaLabel = ''")
+	if got := nameless(p); len(got) != 1 {
+		t.Errorf("a button without a name: got %q", got)
+	}
+}

@@ -1,0 +1,232 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// browser is the one Chromium of a test run.
+var browser struct {
+	ctx context.Context
+	why string // why there is none
+}
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	if dir := os.Getenv(daemonFolder); dir != "" {
+		fmt.Fprintln(os.Stderr, beDaemon(dir, os.Getenv("NANOBOT_PAGE_ADDR")))
+		return 1
+	}
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
+		if p, err := exec.LookPath(name); err == nil && path == "" {
+			path = p
+		}
+	}
+	if path == "" {
+		browser.why = "there is no Chromium here (Debian: apt-get install chromium)"
+		return m.Run()
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.Flag("lang", "en-GB"))
+	alloc, stop := chromedp.NewExecAllocator(context.Background(), options...)
+	defer stop()
+	ctx, cancel := chromedp.NewContext(alloc)
+	defer cancel()
+	if err := chromedp.Do(ctx); err != nil {
+		browser.why = fmt.Sprintf("Chromium does not start: %v", err)
+	}
+	browser.ctx = ctx
+	return m.Run()
+}
+
+var reload = chromedp.Reload()
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// tab is a page in a window and a profile of its own.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu     sync.Mutex
+	faults []string // what the page threw, and what its policy refused
+}
+
+func open(t *testing.T, url string) *tab {
+	t.Helper()
+	if browser.why != "" {
+		t.Skip(browser.why)
+	}
+	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	p := &tab{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		for _, f := range p.complaints() {
+			t.Errorf("the page complained: %s", f)
+		}
+	})
+	messages := chromedp.Console(ctx)
+	go func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.IsException() || m.Source == "security" || strings.Contains(m.Text, "Content Security Policy") {
+				p.mu.Lock()
+				p.faults = append(p.faults, m.Text)
+				p.mu.Unlock()
+			}
+		}
+	}()
+	must(p, emulation.SetFocusEmulationEnabledParams{Enabled: true}, func(ctx context.Context, v emulation.SetFocusEmulationEnabledParams) error {
+		_, err := chromedp.Call(ctx, emulation.SetFocusEmulationEnabled, v)
+		return err
+	})
+	p.size(1280, 800)
+	p.media("light")
+	p.do(chromedp.Navigate(url))
+	return p
+}
+
+// complaints returns what the page complained of, once.
+func (p *tab) complaints() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	f := p.faults
+	p.faults = nil
+	return f
+}
+
+func (p *tab) size(width, height int64) {
+	p.t.Helper()
+	must(p, emulation.SetDeviceMetricsOverrideParams{Width: width, Height: height, DeviceScaleFactor: 1, Mobile: width < 700},
+		func(ctx context.Context, v emulation.SetDeviceMetricsOverrideParams) error {
+			_, err := chromedp.Call(ctx, emulation.SetDeviceMetricsOverride, v)
+			return err
+		})
+}
+
+func (p *tab) media(theme string) {
+	p.t.Helper()
+	must(p, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}},
+		func(ctx context.Context, v emulation.SetEmulatedMediaParams) error {
+			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, v)
+			return err
+		})
+}
+
+func must[T any](p *tab, v T, do func(context.Context, T) error) {
+	p.t.Helper()
+	if err := do(p.ctx, v); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
+	p.t.Helper()
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, actions...); err != nil {
+		p.t.Fatalf("%v\nthe page shows:\n%s", err, p.text("body"))
+	}
+}
+
+// eval returns what an expression is.
+func eval[T any](p *tab, js string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise, chromedp.EvalAsValue))
+	if err != nil {
+		p.t.Fatalf("%s: %v", js, err)
+	}
+	return v
+}
+
+// until waits for an expression to become true.
+func (p *tab) until(js string) {
+	p.t.Helper()
+	for end := time.Now().Add(patience); !eval[bool](p, "Boolean("+js+")"); {
+		if time.Now().After(end) {
+			p.t.Fatalf("never came true: %s\nthe page shows:\n%s", js, p.text("body"))
+		}
+		p.do(chromedp.Sleep(20 * time.Millisecond))
+	}
+}
+
+// sees waits for text within what a selector names.
+func (p *tab) sees(selector, text string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("[...document.querySelectorAll(%q)].some(e => e.checkVisibility() && e.innerText.includes(%q))", selector, text))
+}
+
+// sans waits for something to be gone.
+func (p *tab) sans(selector string) {
+	p.t.Helper()
+	p.until(fmt.Sprintf("![...document.querySelectorAll(%q)].some(e => e.checkVisibility())", selector))
+}
+
+func (p *tab) text(selector string) string {
+	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
+	defer cancel()
+	s, _ := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)))
+	return s
+}
+
+func (p *tab) count(selector string) int {
+	p.t.Helper()
+	return eval[int](p, fmt.Sprintf("document.querySelectorAll(%q).length", selector))
+}
+
+// send writes a message and sends it by the Enter key.
+func (p *tab) send(text string) {
+	p.t.Helper()
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), text, chromedp.NodeVisible))
+	p.enter(chromedp.ModifierNone)
+}
+
+// enter strikes the Enter key as a keyboard does: the page may refuse what it would write.
+func (p *tab) enter(modifier kb.Modifier) {
+	p.t.Helper()
+	for _, kind := range []input.DispatchKeyEventType{kb.KeyDown, kb.KeyUp} {
+		must(p, kind, func(ctx context.Context, kind input.DispatchKeyEventType) error {
+			key := input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 13, Modifiers: int64(modifier)}
+			if kind == kb.KeyDown {
+				key.Text = "\r"
+			}
+			_, err := chromedp.Call(ctx, input.DispatchKeyEvent, key)
+			return err
+		})
+	}
+}
+
+// chat returns the id of the chat that is shown, once it has one.
+func (p *tab) chat() string {
+	p.t.Helper()
+	p.until("location.hash.startsWith('#/c/')")
+	return strings.TrimPrefix(eval[string](p, "location.hash"), "#/c/")
+}
+
+func (p *tab) click(selector string) {
+	p.t.Helper()
+	p.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+}
+
+func (p *tab) run(js string) {
+	p.t.Helper()
+	eval[any](p, js+"; null")
+}

@@ -1,0 +1,261 @@
+// The conversation: its history, what is on its way in both directions, and the list of chats.
+import { $, h, button, fill, put, say, unseen, at, day, duration, moment } from './dom.js';
+import { get, history, press } from './api.js';
+import { body, bubble, buttons, chose, sending } from './message.js';
+import { composer } from './composer.js';
+import { outbox, unnamed } from './outbox.js';
+
+// chatView calls went(chat) when a chat has got its id, and refused(error) when the server does not give what is asked for.
+export function chatView(went, refused) {
+	let current = '', fresh = 0, chats = [], loading = 0, listing = null, atEnd = true;
+	const shown = new Map(); // message id → its element
+	const leaving = new Map(); // id of an item in the outbox → its element
+	const working = new Map(); // chat → its progress
+	const typing = new Map(); // chat → until when
+	const unread = new Set();
+	const links = new Map(); // chat → its entry in the list
+	const scroll = $('scroll');
+
+	const opened = Promise.withResolvers();
+
+	const write = composer(async (text, files) => {
+		await opened.promise; // until then nobody knows to which chat
+		atEnd = true;
+		out.add(current, text, files);
+	});
+
+	const out = outbox(drawLeaving, (old, id) => {
+		if (current !== old) return;
+		current = id;
+		write.renamed(id);
+		went(id);
+	});
+
+	function drawLeaving(item) {
+		let e = leaving.get(item.id);
+		// What the server has comes back as a message; until then the bubble stays.
+		if (item.state === 'gone' && (!item.message || shown.has(item.message))) return forget(item.id);
+		if (!e && item.chat === current) {
+			e = sending(item);
+			leaving.set(item.id, e);
+			place(e);
+		}
+		if (!e) return;
+		e.item = item;
+		const stuck = item.state === 'waiting' || item.state === 'failed';
+		const words = { waiting: `Not sent yet: ${item.why}. Will be tried again.`, failed: 'Not sent: ' + item.why, gone: 'Sent' }[item.state] || 'Sending… ' + item.why;
+		e.classList.toggle('stuck', stuck);
+		put(e.lastChild, words, () => [words, stuck && button({ class: 'soft' }, () => out.again(item), 'Try again'), stuck && button({ class: 'soft' }, () => out.drop(item.id), 'Discard')]);
+	}
+
+	function forget(id) {
+		leaving.get(id)?.remove();
+		leaving.delete(id);
+		hello();
+	}
+
+	async function choose(m, data, row) {
+		for (const b of row.children) b.disabled = true;
+		try {
+			await press(m.chat, m.id, data);
+		} catch (e) {
+			refused(e);
+			for (const b of row.children) b.disabled = false;
+		}
+	}
+
+	// place puts an element into the conversation by its sequence; what has none is last.
+	function place(e) {
+		const seq = (x) => x.message?.seq ?? Infinity;
+		let next = null;
+		for (let x = $('log').lastElementChild; x && seq(x) > seq(e); x = x.previousElementSibling) next = x;
+		$('log').insertBefore(e, next);
+		hello();
+	}
+
+	function show(m) {
+		const old = shown.get(m.id);
+		if (old && (old.message.pressed || !m.pressed)) return; // nothing else about a message changes
+		const e = bubble(m, choose);
+		shown.set(m.id, e);
+		if (old) old.replaceWith(e);
+		else place(e);
+		for (const [id, l] of leaving) if (id === m.client_id || l.item.message === m.id) forget(id);
+		out.drop(m.client_id);
+		for (const x of [e, e.nextElementSibling]) {
+			if (!x?.message) continue;
+			const before = x.previousElementSibling?.message;
+			x.querySelector('.day')?.remove();
+			if (!before || day(before.time) !== day(x.message.time)) x.prepend(h('p', { class: 'day' }, day(x.message.time)));
+		}
+	}
+
+	function hello() {
+		$('hello').hidden = loading > 0 || $('log').childElementCount > 0 || !$('live').hidden;
+	}
+
+	function clear() {
+		for (const e of shown.values()) e.remove();
+		shown.clear();
+	}
+
+	// load fetches the newest messages, or those before what is shown, and fits them in.
+	async function load(before) {
+		const chat = current;
+		if (unnamed(chat)) return hello();
+		loading++;
+		try {
+			const page = await history(chat, before);
+			if (chat !== current) return;
+			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap between them and what is shown
+			const all = before || !shown.size, height = scroll.scrollHeight, end = near();
+			page.messages.forEach(show);
+			if (all) $('older').hidden = !page.more;
+			if (before) scroll.scrollTop += scroll.scrollHeight - height;
+			else if (end) toEnd();
+		} catch (e) {
+			refused(e);
+		} finally {
+			loading--;
+			hello();
+			scroll.onscroll();
+		}
+	}
+
+	function older() {
+		if (!loading && !$('older').hidden) load($('log').firstElementChild.message.seq);
+	}
+
+	function drawLive() {
+		const p = working.get(current), s = p ? Math.floor((Date.now() - at(p.since)) / 1000) : 0;
+		$('live').hidden = !p && !(typing.get(current) > Date.now());
+		$('elapsed').textContent = p ? (s < 10 ? s + ' s' : duration(s * 1000)) : '';
+		put($('now'), p?.html, () => [(p && body(p)) || 'At work…']);
+		put($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
+		hello();
+	}
+
+	function list() {
+		listing ??= get('api/chats').then((c) => (chats = c), refused).finally(() => {
+			listing = null;
+			drawList();
+		});
+		return listing;
+	}
+
+	function drawList() {
+		if (!document.hidden && !$('chat').hidden) unread.delete(current);
+		chats.sort((a, b) => at(b.updated) - at(a.updated));
+		const entries = chats.map((c) => ({ ...c, here: c.id === current, busy: working.has(c.id), news: unread.has(c.id) }));
+		fill($('chats'), entries.map((c) => {
+			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
+			const a = links.get(c.id).firstChild;
+			a.ariaCurrent = c.here ? 'page' : null;
+			put(a, c, () => [h('span', { class: 'name' }, c.title || 'Untitled'), c.busy && h('span', { class: 'spinner' }, unseen('at work')),
+				c.news && h('span', { class: 'dot' }, unseen('new messages')), h('small', moment(c.updated))]);
+			return a.parentNode;
+		}));
+		$('title').textContent = entries.find((c) => c.here)?.title || 'New chat';
+		document.title = (unread.size ? `(${unread.size}) ` : '') + 'nanobot';
+	}
+
+	const near = () => scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 60;
+	function toEnd() {
+		scroll.scrollTop = scroll.scrollHeight;
+		$('latest').hidden = true;
+	}
+	scroll.onscroll = () => {
+		$('latest').hidden = atEnd = near();
+		if (!atEnd && scroll.scrollTop < 150) older();
+	};
+	const grown = new ResizeObserver(() => atEnd && toEnd());
+	grown.observe(scroll);
+	grown.observe(scroll.firstElementChild);
+	$('older').onclick = older;
+	$('latest').onclick = () => {
+		toEnd();
+		write.focus();
+	};
+	document.addEventListener('visibilitychange', drawList);
+	setInterval(drawLive, 1000);
+
+	return {
+		// open shows a chat: one with an id, a new one, or else the newest.
+		async open(id, wantsNew) {
+			if (!id && !wantsNew) {
+				if (!current) await list();
+				id = current || chats[0]?.id;
+				if (id && !unnamed(id)) went(id);
+			}
+			id ||= 'new:' + ++fresh;
+			if (id !== current) {
+				current = id;
+				atEnd = true;
+				clear();
+				leaving.clear();
+				$('log').replaceChildren();
+				$('older').hidden = true;
+				write.open(id);
+				load();
+				out.of(id).forEach(drawLeaving);
+				drawLive();
+				toEnd();
+			}
+			opened.resolve();
+			drawList();
+		},
+		// connected is called each time the stream begins: what was missed is fetched, and what is at work will be told anew.
+		connected() {
+			working.clear();
+			drawLive();
+			list();
+			if (current) load();
+			out.again();
+		},
+		focus: write.focus,
+		on: {
+			message(m) {
+				const here = m.chat === current, c = chats.find((x) => x.id === m.chat);
+				if (m.from === 'bot') typing.delete(m.chat);
+				if (here) {
+					show(m);
+					drawLive();
+				} else {
+					out.drop(m.client_id);
+				}
+				if (m.from === 'bot') {
+					unread.add(m.chat);
+					if (here) say([m.text || 'Files', ...(m.buttons || []).map((b) => b.label)].join(', '));
+				}
+				if (c) c.updated = m.time;
+				else list();
+				drawList();
+			},
+			progress(p) {
+				const first = !working.has(p.chat);
+				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>$)/, ''); // the page has a clock of its own
+				working.set(p.chat, p);
+				if (p.chat === current) drawLive();
+				if (!first) return;
+				drawList();
+				if (p.chat === current) say('At work. ' + (p.text || ''));
+			},
+			gone(p) {
+				if (working.get(p.chat)?.id === p.id) working.delete(p.chat);
+				typing.delete(p.chat);
+				drawLive();
+				drawList();
+			},
+			typing(t) {
+				typing.set(t.chat, Date.now() + 7000);
+				drawLive();
+			},
+			pressed(p) {
+				const e = p.chat === current && shown.get(p.id);
+				if (!e) return;
+				e.querySelector('.choices')?.replaceWith(chose(e.message, p.data));
+				e.message = { ...e.message, pressed: p.data };
+			},
+		},
+	};
+}

@@ -1,0 +1,324 @@
+package page_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// answering lets the fake answer every message, after a progress.
+func answering(f *fake) {
+	f.onText = func(chat, text string, _ []string) {
+		f.progress(chat, "p-"+text, "Thinking about "+text, time.Now())
+		f.say(chat, "Answer to **"+text+"**", nil)
+		f.gone(chat, "p-"+text)
+	}
+}
+
+func TestShiftEnterBeginsALineAndEnterSends(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f.url())
+	p.sees("#hello", "Say hello")
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "one"))
+	p.enter(chromedp.ModifierShift)
+	p.send("two")
+	p.sees("#log .mine .plain", "one\ntwo")
+}
+
+func TestFilmsAndSoundsHavePlayersAndTheRestIsForDownload(t *testing.T) {
+	f := newFake(t)
+	f.onText = func(chat, _ string, _ []string) {
+		f.say(chat, "", obj{"media": []obj{
+			f.keep("a.mp3", "audio/mpeg", nil), f.keep("b.mp4", "video/mp4", nil), f.keep("c.svg", "image/svg+xml", []byte("<svg/>")), f.keep("d.png", "image/png", picture(0, 60, 40)),
+		}})
+	}
+	p := open(t, f.url())
+	p.send("show")
+	p.until("document.querySelector('audio[controls]') && document.querySelector('video[controls]')")
+	p.sees("a.file[download='c.svg']", "c.svg")
+	p.click(".gallery button")
+	p.sees("#caption", "d.png")
+	p.sans("#before")
+}
+
+// lookAtAlbum goes through three pictures, large.
+func lookAtAlbum(p *tab) {
+	p.t.Helper()
+	p.click(".gallery li:nth-child(2) button")
+	p.sees("#caption", "2 of 3 · view-2.png")
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	p.sees("#caption", "3 of 3")
+	p.click("#after")
+	p.sees("#caption", "1 of 3")
+	p.do(chromedp.KeyEvent(kb.ArrowLeft))
+	p.sees("#caption", "3 of 3")
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.sans("#lightbox")
+	p.until("document.activeElement.closest('.gallery li:nth-child(2)')")
+}
+
+// attachThree attaches a.png by the picker, b.png by a drop and pasted.txt by pasting, and takes back another.
+func attachThree(p *tab, dir string) {
+	p.t.Helper()
+	var paths []string
+	for i, name := range []string{"a.png", "b.png", "wrong.txt"} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, picture(i, 30, 20), 0o600); err != nil {
+			p.t.Fatal(err)
+		}
+		paths = append(paths, path)
+	}
+	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{paths[0], paths[2]}, chromedp.NodeReady))
+	p.sees("#chosen", "a.png")
+	p.until("document.querySelector('#chosen img')?.naturalWidth === 30")
+	p.click("#chosen li:nth-child(2) button")
+	p.until("document.querySelectorAll('#chosen li').length === 1")
+	drop(p, paths[1])
+	p.sees("#chosen", "b.png")
+	p.sans("#dropzone")
+	p.run(`{const d = new DataTransfer(); d.items.add(new File(['hi'], 'pasted.txt', {type: 'text/plain'}));
+		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
+	p.sees("#chosen", "pasted.txt")
+}
+
+// drop drags a file over the page and lets it fall.
+func drop(p *tab, path string) {
+	p.t.Helper()
+	for _, kind := range []input.DispatchDragEventType{input.DispatchDragEventTypeDragEnter, input.DispatchDragEventTypeDragOver, input.DispatchDragEventTypeDrop} {
+		must(p, kind, func(ctx context.Context, kind input.DispatchDragEventType) error {
+			data := &input.DragData{Items: []*input.DragDataItem{}, Files: []string{path}, DragOperationsMask: 1}
+			_, err := chromedp.Call(ctx, input.DispatchDragEvent, input.DispatchDragEventParams{Type: kind, X: 700, Y: 300, Data: data})
+			return err
+		})
+		if kind == input.DispatchDragEventTypeDragOver {
+			p.sees("#dropzone", "Drop files")
+		}
+	}
+}
+
+func TestHistoryIsThereAfterAReloadAndOlderMessagesOnDemand(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Long talk" })
+	for i := range 120 {
+		f.say("c1", fmt.Sprintf("message %d.", i), nil)
+	}
+	p := open(t, f.url())
+	p.sees("#log > li:last-child", "message 119.")
+	p.do(reload)
+	p.sees("#log > li:last-child", "message 119.")
+	p.until("document.querySelectorAll('#log > li').length === 50")
+	p.run("document.getElementById('scroll').scrollTop = 0")
+	p.until("document.querySelectorAll('#log > li').length === 100")
+	p.run("document.getElementById('older').click()")
+	p.until("document.querySelectorAll('#log > li').length === 120")
+	p.sans("#older")
+	texts := eval[[]string](p, "[...document.querySelectorAll('#log .body')].map(e => e.innerText.trim())")
+	for i, text := range texts {
+		if text != fmt.Sprintf("message %d.", i) {
+			t.Fatalf("place %d has %q", i, text)
+		}
+	}
+}
+
+func TestADraftIsKeptForEachChatAndNewsOfOthersAreMarked(t *testing.T) {
+	f := newFake(t)
+	answering(f)
+	p := open(t, f.url())
+	p.send("first")
+	p.sees(".theirs", "Answer to first")
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
+	one := p.chat()
+	p.click("#new")
+	p.sees("#hello", "Say hello")
+	p.until("document.getElementById('text').value === ''")
+	p.send("second")
+	p.sees(".theirs", "Answer to second")
+	p.until("document.querySelectorAll('#chats li').length === 2")
+	p.run("document.querySelector('#chats [aria-current]').focus()")
+	f.say(one, "by the way", nil)
+	p.until("document.querySelector('#chats li:first-child .dot') && document.title.startsWith('(1)')")
+	p.until("document.activeElement.ariaCurrent === 'page'") // the list is in another order, and focus is where it was
+	p.click("#chats li:first-child a")
+	p.sees("#log > li:last-child", "by the way")
+	p.sees("#log", "Answer to first")
+	p.until("!document.querySelector('.dot') && document.getElementById('text').value === 'a draft'")
+	if text := p.text("#log"); strings.Contains(text, "second") {
+		t.Errorf("one chat shows what is in another: %s", text)
+	}
+}
+
+func TestWhatWasSaidWhileTheServerWasAwayIsShownInOrder(t *testing.T) {
+	f := newFake(t)
+	answering(f)
+	p := open(t, f.url())
+	p.send("before")
+	p.sees(".theirs", "Answer to before")
+	chat := p.chat()
+	f.stop()
+	p.sees("#line", "Reconnecting")
+	p.send("during")
+	p.sees(".stuck", "Not sent yet")
+	p.send("and this")
+	f.say(chat, "said while nobody could hear", nil)
+	f.start(f.addr)
+	p.sees(".theirs", "Answer to and this")
+	p.sans("#line:not(:empty)")
+	p.send("after")
+	p.sees(".theirs", "Answer to after")
+	want := []string{"before", "Answer to before", "said while nobody could hear", "during", "Answer to during", "and this", "Answer to and this", "after", "Answer to after"}
+	shows(p, "li", want...)
+	p.do(reload)
+	p.sees(".theirs", "Answer to after")
+	shows(p, "li", want...)
+}
+
+func TestALongAbsenceLeavesNoGap(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	p := open(t, f.url())
+	p.sees("#log", "message 0.")
+	f.stop()
+	p.sees("#line", "Reconnecting")
+	for i := range 70 {
+		f.say("c1", fmt.Sprintf("message %d.", i+1), nil)
+	}
+	f.start(f.addr)
+	p.sees("#log > li:last-child", "message 70.")
+	p.until("document.querySelectorAll('#log > li').length === 50")
+	p.run("document.getElementById('older').click()")
+	p.until("document.querySelectorAll('#log > li').length === 71")
+	var want []string
+	for i := range 71 {
+		want = append(want, fmt.Sprintf("message %d.", i))
+	}
+	shows(p, "li", want...)
+}
+
+func TestAMessageWhoseConfirmationWasLostIsNotDoubled(t *testing.T) {
+	f := newFake(t)
+	var once atomic.Bool
+	cut := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/messages") && once.CompareAndSwap(false, true) {
+			f.handler().ServeHTTP(&deaf{header: http.Header{}}, r)
+			panic(http.ErrAbortHandler)
+		}
+		f.handler().ServeHTTP(w, r)
+	})
+	f.serve(cut)
+	p := open(t, f.url())
+	p.send("only once")
+	p.sees("#log .mine time", ":")
+	p.until("!document.querySelector('.fate')")
+	p.do(reload)
+	p.sees("#log .mine time", ":")
+	if n := p.count("#log > li"); n != 1 {
+		t.Errorf("shown %d times", n)
+	}
+}
+
+// deaf takes an answer that nobody hears.
+type deaf struct{ header http.Header }
+
+func (d *deaf) Header() http.Header         { return d.header }
+func (d *deaf) Write(b []byte) (int, error) { return len(b), nil }
+func (d *deaf) WriteHeader(int)             {}
+
+func TestARefusedMessageSaysWhyAndCanBeSentAgainOrDiscarded(t *testing.T) {
+	f := newFake(t)
+	var fits atomic.Bool
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !fits.Load() && strings.HasSuffix(r.URL.Path, "/messages") && r.Method == http.MethodPost {
+			reply(w, http.StatusRequestEntityTooLarge, obj{"error": "at most 20 MB"})
+			return
+		}
+		f.handler().ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.send("huge")
+	p.sees(".stuck .fate", "Not sent: at most 20 MB")
+	p.send("huger")
+	p.until("document.querySelectorAll('.stuck').length === 2")
+	p.click(".stuck:last-child button:last-child")
+	p.until("document.querySelectorAll('.stuck').length === 1")
+	fits.Store(true)
+	p.click(".stuck button")
+	p.sees("#log .mine time", ":")
+	p.until("document.querySelectorAll('#log > li').length === 1")
+}
+
+func TestWhoIsNotSignedInIsToldHow(t *testing.T) {
+	f := newFake(t)
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			reply(w, http.StatusUnauthorized, obj{"error": "sign in"})
+			return
+		}
+		f.handler().ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.sees("#door", "nanobot link")
+	p.sans("#chat")
+}
+
+func TestThePageIsThereBeforeItsHistory(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Slow" })
+	f.say("c1", "here at last", nil)
+	let := make(chan bool)
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/api/") {
+			<-let
+		}
+		f.handler().ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.send("sent already")
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "typed already", chromedp.NodeVisible))
+	p.until("performance.getEntriesByName('first-contentful-paint').length === 1")
+	close(let)
+	p.sees("#log", "here at last")
+	p.until("document.getElementById('text').value === 'typed already'")
+	shows(p, "li", "here at last", "sent already")
+}
+
+func TestAgentOutputIsInertAndMarkdownIsNotReadFromTheUser(t *testing.T) {
+	f := newFake(t)
+	p := open(t, f.url())
+	p.sees("#hello", "Say hello")
+	p.send("<img src=x onerror=window.hacked=1> **bold**")
+	shows(p, ".mine", "<img src=x onerror=window.hacked=1> **bold**")
+	chat := p.chat()
+	// Even if the server's cleaning failed, nothing would run or be fetched.
+	f.say(chat, "x", obj{"html": `<p>before</p><script>window.hacked=1</script><img src="http://127.0.0.1:1/pixel" alt="pixel" onerror="window.hacked=1">` +
+		`<p id="target" onclick="window.hacked=1">press me</p><iframe srcdoc="<script>parent.hacked=1</script>"></iframe>`})
+	p.sees(".theirs", "press me")
+	p.run("document.getElementById('target').click()")
+	if eval[bool](p, "'hacked' in window") {
+		t.Error("script of an agent has run")
+	}
+	if got := p.complaints(); len(got) == 0 {
+		t.Error("the policy had nothing to refuse: this test proves nothing")
+	}
+}
+
+// shows checks what the conversation is, when nothing is on its way any more. What the gateway says of itself is left out: a turn may have been cut
+// off at its very end, or have had to wait.
+func shows(p *tab, whose string, want ...string) {
+	p.t.Helper()
+	p.until("!document.querySelector('.fate')")
+	got := eval[[]string](p, "[...document.querySelectorAll('#log > "+whose+" .bubble')].map(e => e.innerText.trim()).filter(t => !/^(I was restarted|Queued)/.test(t))")
+	if strings.Join(got, "|") != strings.Join(want, "|") {
+		p.t.Errorf("the page shows %q\nwant %q", got, want)
+	}
+}

@@ -1,0 +1,86 @@
+// Where messages are written: text, and files that are chosen, pasted or dropped.
+import { $, say } from './dom.js';
+import { preview } from './media.js';
+
+// composer calls submit(text, files). A draft is kept for each chat.
+export function composer(submit) {
+	const text = $('text'), form = $('composer');
+	let files = [], draft = '';
+
+	function fit() {
+		text.style.height = 'auto';
+		text.style.height = text.scrollHeight + 'px';
+		$('send').disabled = !text.value.trim() && !files.length;
+		sessionStorage.setItem(draft, text.value);
+	}
+
+	function choose(now) {
+		files = now;
+		$('chosen').hidden = !files.length;
+		$('chosen').replaceChildren(...files.map((f) => preview(f, () => {
+			say('Removed ' + f.name);
+			choose(files.filter((x) => x !== f));
+			text.focus();
+		})));
+		fit();
+	}
+
+	function attach(more) {
+		if (!more.length) return;
+		say('Attached ' + more.map((f) => f.name).join(', '));
+		choose(files.concat(more));
+		text.focus();
+	}
+
+	form.onsubmit = (e) => {
+		e.preventDefault();
+		const words = text.value.trim(), along = files;
+		if (!words && !along.length) return;
+		text.value = '';
+		choose([]);
+		submit(words, along);
+		text.focus();
+	};
+	text.oninput = fit;
+	text.onkeydown = (e) => {
+		if (e.key !== 'Enter' || e.shiftKey || e.isComposing) return;
+		e.preventDefault();
+		form.requestSubmit();
+	};
+	text.onpaste = (e) => {
+		if (!e.clipboardData.files.length) return;
+		e.preventDefault();
+		attach([...e.clipboardData.files]);
+	};
+	$('attach').onclick = () => $('files').click();
+	$('files').onchange = () => {
+		attach([...$('files').files]);
+		$('files').value = '';
+	};
+
+	const area = $('chat'), over = (on) => ($('dropzone').hidden = !on);
+	area.ondragover = (e) => {
+		if (!e.dataTransfer.types.includes('Files')) return;
+		e.preventDefault();
+		over(true);
+	};
+	area.ondragleave = (e) => area.contains(e.relatedTarget) || over(false);
+	area.ondrop = (e) => {
+		e.preventDefault();
+		over(false);
+		attach([...e.dataTransfer.files]);
+	};
+
+	return {
+		open(chat) {
+			const early = draft ? '' : text.value; // what was typed before the page knew its chat
+			draft = 'draft:' + chat;
+			text.value = early || sessionStorage.getItem(draft) || '';
+			choose([]);
+		},
+		renamed(chat) {
+			draft = 'draft:' + chat;
+		},
+		focus: () => text.focus(),
+	};
+}

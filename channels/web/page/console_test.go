@@ -1,0 +1,89 @@
+package page_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
+	f := newFake(t)
+	scene(f)
+	p := open(t, f.url()+"#/console")
+	p.sees("#turns tr:first-child", "and the bus timetable")
+	p.sees("#tiles", "Undelivered")
+	p.sees("#channels .bad", "discord is down: gateway closed the connection")
+	p.sees("#undelivered", "502 Bad Gateway")
+	p.until("document.querySelectorAll('#depth rect').length > 10 && document.querySelectorAll('#took circle').length > 10 && document.querySelectorAll('#took path').length > 5")
+
+	at := time.Now()
+	turn := obj{"id": 50, "chat": "web:trip", "user": obj{"id": "u"}, "text": "brand new", "state": "pending", "attempt": 0, "received": at, "sends": obj{}}
+	f.turn(turn)
+	p.sees("#turns tr:first-child", "Waiting")
+	f.turn(with(turn, obj{"state": "running", "attempt": 1, "started": at}))
+	p.sees("#turns tr:first-child", "Running")
+	p.click("#turns tr:first-child a")
+	p.sees("#turn h2", "Turn 50 Running")
+	p.click("#turn .stop")
+	f.waitActed(t, "stop 50")
+	f.locked(func() {
+		f.details[50] = obj{
+			"frames": []obj{{"time": at, "kind": "message", "text": "so far"}, {"time": at, "kind": "log", "level": "error", "text": "out of paper"}},
+			"parts":  []obj{{"id": 1, "state": "failed", "tries": 2, "error": "blocked by the user", "queued": at, "text": "so far"}}, "stderr": "oh no\n",
+		}
+	})
+	f.turn(with(turn, obj{"state": "done", "status": "stopped", "signal": "SIGTERM", "attempt": 1, "started": at, "ended": at.Add(3 * time.Second)}))
+	p.sees(".story", "Stopped, by SIGTERM")
+	p.sees(".story", "Not sent, 2 tries: blocked by the user")
+	p.sees(".lines", "out of paper")
+	p.sees("#turn pre", "oh no")
+	p.sees("#turns tr:first-child", "Stopped")
+	p.sees("#turns tr:first-child", "3.0 s")
+	p.sans("#turn .stop")
+	p.click("#turn .retry")
+	f.waitActed(t, "retry 50")
+	p.click("#turn header a")
+	p.sans("#turn")
+}
+
+func TestTheConsoleIsFilteredByChatAndOutcome(t *testing.T) {
+	f := newFake(t)
+	scene(f)
+	p := open(t, f.url()+"#/console")
+	p.sees("#turns", "and the bus timetable")
+	choose := func(id, value string) {
+		p.run("{const s = document.getElementById('" + id + "'); s.value = '" + value + "'; s.dispatchEvent(new Event('change'))}")
+	}
+	choose("by-outcome", "timeout")
+	p.until("[...document.querySelectorAll('#turns tr')].length === 4 && [...document.querySelectorAll('#turns tr')].every(r => r.innerText.includes('Timed out'))")
+	choose("by-chat", "telegram:815")
+	p.sans("#turns tr:nth-child(3)")
+	f.turn(obj{"id": 60, "chat": "web:trip", "user": obj{"id": "u"}, "text": "not wanted", "state": "running", "attempt": 1, "received": time.Now(), "started": time.Now(), "sends": obj{}})
+	f.turn(obj{"id": 61, "chat": "telegram:815", "user": obj{"id": "u"}, "text": "wanted", "state": "done", "status": "timeout", "attempt": 1, "received": time.Now(), "started": time.Now(), "ended": time.Now(), "sends": obj{}})
+	p.sees("#turns tr:first-child", "wanted")
+	if p.count("#turns tr td a[href='#/console/60']") > 0 {
+		t.Error("a turn is listed that was filtered out")
+	}
+}
+
+func with(o, more obj) obj {
+	n := obj{}
+	for _, m := range []obj{o, more} {
+		for k, v := range m {
+			n[k] = v
+		}
+	}
+	return n
+}
+
+func (f *fake) waitActed(t *testing.T, what string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		found := false
+		f.locked(func() { found = slices.Contains(f.acted, what) })
+		if found {
+			return
+		}
+	}
+	t.Fatalf("nobody asked to %s", what)
+}

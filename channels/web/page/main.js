@@ -1,0 +1,87 @@
+// Which view is shown, and the stream that feeds them.
+import { $, say } from './dom.js';
+import { get, stream } from './api.js';
+import { chatView } from './chat.js';
+import { lightbox } from './media.js';
+
+const chat = chatView((id) => history.replaceState(null, '', '#/c/' + id), refused);
+let board = null; // the console, for operators
+let timer;
+
+// note says something beside the title, for good or for a while.
+function note(text, ms) {
+	clearTimeout(timer);
+	$('line').textContent = text;
+	if (ms) timer = setTimeout(note, ms, '');
+}
+
+function refused(e) {
+	if (e.status === 401) view('door');
+	else note('That did not work: ' + e.message, 8000);
+}
+
+function view(name) {
+	for (const id of ['chat', 'console', 'door']) $(id).hidden = id !== name;
+	document.body.className = name;
+	for (const a of $('views').children) a.ariaCurrent = a.textContent.toLowerCase() === name ? 'page' : null;
+	menu(false);
+}
+
+async function route() {
+	const [, where, id = ''] = location.hash.split('/');
+	if (where === 'console') await operator;
+	if (where === 'console' && board) {
+		view('console');
+		return board.open(id);
+	}
+	view('chat');
+	await chat.open(where === 'c' ? id : '', where === 'new');
+	if (matchMedia('(hover: hover)').matches) chat.focus();
+}
+
+// menu is the list of chats on a phone.
+function menu(open) {
+	document.body.classList.toggle('menu', open);
+	$('menu').ariaExpanded = open;
+}
+
+$('menu').onclick = () => {
+	menu($('menu').ariaExpanded !== 'true');
+	if ($('menu').ariaExpanded === 'true') $('new').focus();
+};
+document.addEventListener('keydown', (e) => {
+	if (e.key !== 'Escape' || $('menu').ariaExpanded !== 'true') return;
+	menu(false);
+	$('menu').focus();
+});
+$('main').addEventListener('click', () => menu(false));
+$('new').onclick = async () => {
+	history.pushState(null, '', '#/new');
+	menu(false);
+	await chat.open('', true);
+	chat.focus();
+};
+$('skip').onclick = (e) => {
+	e.preventDefault();
+	$('main').focus();
+};
+
+// operator is done once it is known whether the console is for us.
+const operator = get('api/health').then(async (health) => {
+	board = (await import('./console.js')).consoleView(health, refused);
+	$('views').hidden = false;
+}).catch(() => {});
+
+lightbox();
+addEventListener('hashchange', route);
+route();
+
+let lost = false;
+stream({ ready() {}, ...chat.on, turn: (t) => board?.turn(t) }, (up) => {
+	note(up ? '' : 'Reconnecting…');
+	if (up && lost) say('Connected again');
+	lost = !up;
+	if (!up) return get('api/chats').catch((e) => e.status === 401 && refused(e));
+	chat.connected();
+	board?.connected();
+});

@@ -1,0 +1,339 @@
+package page_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
+
+	"nanobot/channels"
+	"nanobot/channels/web"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/console"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/httpd"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// daemonFolder is the variable that makes a daemon of the test binary: it names the folder to work in.
+const daemonFolder = "NANOBOT_PAGE_TEST"
+
+// daemon is a gateway with real agents behind the real channel, in a process of its own that can be killed.
+type daemon struct {
+	t         *testing.T
+	dir, addr string
+	cmd       *exec.Cmd
+}
+
+func newDaemon(t *testing.T) *daemon {
+	t.Helper()
+	if browser.why != "" {
+		t.Skip(browser.why)
+	}
+	d := &daemon{t: t, dir: t.TempDir()}
+	script, err := os.ReadFile("testdata/agent.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.write("agent.sh", script)
+	for i, name := range []string{"view-1.png", "view-2.png", "view-3.png"} {
+		d.write(name, picture(i, 60, 40))
+	}
+	d.write("notes.txt", []byte("some notes"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.addr = l.Addr().String()
+	l.Close()
+	d.start()
+	t.Cleanup(d.kill)
+	return d
+}
+
+func (d *daemon) write(name string, content []byte) {
+	d.t.Helper()
+	if err := os.WriteFile(filepath.Join(d.dir, name), content, 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// start begins the daemon anew on what it left, and waits until it listens.
+func (d *daemon) start() {
+	d.t.Helper()
+	d.cmd = exec.Command(os.Args[0])
+	d.cmd.Env = append(os.Environ(), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
+	d.cmd.Stderr = os.Stderr
+	if err := d.cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		c, err := net.Dial("tcp", d.addr)
+		if err == nil {
+			c.Close()
+			return
+		}
+		if time.Now().After(end) {
+			d.t.Fatal(err)
+		}
+	}
+}
+
+// kill ends it as a power cut would.
+func (d *daemon) kill() {
+	_ = d.cmd.Process.Kill()
+	_ = d.cmd.Wait()
+}
+
+// link is a one-time link into it.
+func (d *daemon) link(role httpd.Role) string {
+	d.t.Helper()
+	code, err := httpd.Links{State: filepath.Join(d.dir, "state")}.Make("", role)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return "http://" + d.addr + httpd.EnterPath + code
+}
+
+// enter opens the page by a link.
+func (d *daemon) enter(role httpd.Role) *tab {
+	d.t.Helper()
+	p := open(d.t, d.link(role))
+	p.until("location.pathname === '/' && document.getElementById('text')")
+	return p
+}
+
+// beDaemon is what the process does until it is killed.
+func beDaemon(dir, addr string) error {
+	ctx, log, state := context.Background(), zap.NewNop(), filepath.Join(dir, "state")
+	t := config.Default().Terminal
+	t.Command, t.Protocol, t.Interactive = "sh agent.sh", "rich", true
+	runner, err := terminal.NewRunner(terminal.Options{Config: t, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: log})
+	if err != nil {
+		return err
+	}
+	store, err := sqlite.Open(ctx, state, sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	access, err := httpd.NewAccess(httpd.Options{State: state})
+	if err != nil {
+		return err
+	}
+	ch, err := web.New(web.Options{
+		State: filepath.Join(state, "web"), MaxUpload: 1 << 20, Log: log,
+		Folder: func(chat string) (string, error) { return terminal.UserDir(dir, chat) },
+		Who: func(r *http.Request) web.Person {
+			id := httpd.Who(r.Context())
+			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	watch := console.New(store, log)
+	g := gateway.New(gateway.Options{
+		Channels: map[string]channels.Channel{web.Name: ch}, Store: store, MaxConcurrent: 4, Log: log, Watch: watch.Watch,
+		Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: time.Second},
+	})
+	mux := http.NewServeMux()
+	access.Mount(mux, log)
+	_, chat := ch.Mount()
+	mux.Handle("/", access.Require(httpd.Chat, chat))
+	for _, path := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
+		mux.Handle(path, access.Require(httpd.Operator, watch.Handler(g)))
+	}
+	server, err := httpd.Listen(ctx, addr, log)
+	if err != nil {
+		return err
+	}
+	var work errgroup.Group
+	work.Go(func() error { return server.Run(ctx, httpd.Guard{Listen: addr}.Wrap(mux)) })
+	work.Go(func() error { return g.Run(ctx, nil) })
+	work.Go(func() error { watch.Run(ctx, ch.Publish); return nil })
+	return errors.Join(work.Wait(), io.EOF)
+}
+
+func TestWithTheRealThingATextIsAnsweredAfterItsProgress(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.sees("#hello", "Say hello")
+	p.send("wait for it")
+	p.sees("#log .mine", "wait for it")
+	p.sees("#live", "Looking around")
+	p.sees("#elapsed", " s")
+	p.sees("#chats a[aria-current]", "wait for it")
+	p.sans("#hello")
+	d.write("go", nil)
+	p.sees("#log .theirs strong", "sunny")
+	p.sans("#live")
+	p.sees("#say", "sunny") // for those who listen
+	p.until("document.activeElement.id === 'text' && !document.getElementById('text').value")
+	p.click(".code button")
+	p.sees(".code button", "Copied")
+	if n := p.count("#log > li"); n != 2 {
+		t.Errorf("%d messages are shown, want the question and its answer", n)
+	}
+	p.sans("#views") // which is for operators
+}
+
+func TestWithTheRealThingATurnIsStopped(t *testing.T) {
+	p := newDaemon(t).enter(httpd.Chat)
+	p.send("slow work")
+	p.sees("#live", "Counting slowly")
+	p.click("#acts button")
+	p.sees("#log .theirs", "Stopped")
+	p.sans("#live")
+}
+
+func TestWithTheRealThingAQuestionIsAnsweredByAButtonOnceAndEverywhere(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Operator)
+	p.send("ask me")
+	p.sees(".choices", "Blue")
+	other := d.enter(httpd.Operator)
+	other.sees(".choices", "Red")
+	p.click(".choices button:nth-child(2)")
+	for _, x := range []*tab{p, other} {
+		x.sees(".chose", "Chosen: Blue")
+		x.sees(".theirs", "Blue it is")
+		x.sans("#log .choices")
+	}
+	p.do(reload)
+	p.sees(".chose", "Chosen: Blue")
+}
+
+func TestWithTheRealThingAnAlbumIsAGalleryWithALightbox(t *testing.T) {
+	p := newDaemon(t).enter(httpd.Chat)
+	p.send("album please")
+	p.until("document.querySelectorAll('.gallery img').length === 3 && [...document.querySelectorAll('.gallery img')].every(i => i.complete && i.naturalWidth === 60)")
+	p.sees("a.file[download='notes.txt']", "notes.txt")
+	lookAtAlbum(p)
+}
+
+func TestWithTheRealThingFilesReachTheAgent(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.sees("#hello", "Say hello")
+	attachThree(p, d.dir)
+	p.send("look at these")
+	small, large := len(picture(0, 30, 20)), len(picture(1, 30, 20))
+	p.sees("#log .theirs", "Sizes: "+itoa(small)+" "+itoa(large)+" 2")
+	p.until("document.querySelectorAll('.mine .gallery img').length === 2 && [...document.querySelectorAll('.mine .gallery img')].every(i => i.naturalWidth === 30)")
+	p.sees(".mine a.file", "pasted.txt")
+	p.sans("#chosen")
+	p.run(`{const d = new DataTransfer(); d.items.add(new File([new Uint8Array(3 << 20)], 'huge.bin'));
+		document.getElementById('text').dispatchEvent(new ClipboardEvent('paste', {clipboardData: d, bubbles: true, cancelable: true}))}`)
+	p.send("too much")
+	p.sees(".stuck .fate", "Not sent: The files of a message may have")
+}
+
+func TestWithTheRealThingSeveralChats(t *testing.T) {
+	p := newDaemon(t).enter(httpd.Chat)
+	p.send("first")
+	p.sees(".theirs", "Answer to first")
+	one := p.chat()
+	p.click("#new")
+	p.sees("#hello", "Say hello")
+	p.send("second")
+	p.sees(".theirs", "Answer to second")
+	p.until("document.querySelectorAll('#chats li').length === 2")
+	p.click("#chats a[href='#/c/" + one + "']")
+	p.sees("#log", "Answer to first")
+	if text := p.text("#log"); strings.Contains(text, "second") {
+		t.Errorf("one chat shows what is in another: %s", text)
+	}
+	p.do(reload)
+	p.sees("#log", "Answer to first")
+	p.sees("#title", "first")
+}
+
+func TestWithTheRealThingNothingIsLostOrDoubledWhenTheServerIsKilled(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.send("before")
+	p.sees(".theirs", "Answer to before")
+	d.kill()
+	p.sees("#line", "Reconnecting")
+	p.send("during")
+	p.sees(".stuck", "Not sent yet")
+	p.send("and this")
+	d.start()
+	p.sees(".theirs", "Answer to and this")
+	p.sans("#line:not(:empty)")
+	p.send("after")
+	p.sees(".theirs", "Answer to after")
+	said := []string{"before", "during", "and this", "after"}
+	answered := []string{"Answer to before", "Answer to during", "Answer to and this", "Answer to after"}
+	shows(p, ".mine", said...)
+	shows(p, ".theirs", answered...)
+	p.do(reload)
+	p.sees(".theirs", "Answer to after")
+	shows(p, ".mine", said...)
+	shows(p, ".theirs", answered...)
+}
+
+func TestWithTheRealThingATurnThatWasCutOffIsRunAgain(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.send("wait for it")
+	p.sees("#live", "Looking around")
+	d.kill()
+	p.sees("#line", "Reconnecting")
+	d.start()
+	p.sees("#log .choices", "un again")
+	p.sans("#live")
+	p.click("#log .choices button")
+	p.sees("#live", "Looking around")
+	d.write("go", nil)
+	p.sees("#log .theirs", "sunny")
+	shows(p, ".mine", "wait for it")
+}
+
+func TestWithTheRealThingTheConsoleShowsATurnLiveStopsItAndRunsItAgain(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Operator)
+	p.sees("#views", "Console")
+	p.click("#views a:last-child")
+	p.sees("#no-turns", "No such turns")
+	p.sees("#channels .good", "web works")
+	person := d.enter(httpd.Chat)
+	person.send("slow work")
+	p.sees("#turns tr", "Running")
+	p.sees("#tiles", "Running\n1")
+	p.click("#turns a")
+	p.sees(".story", "Counting slowly")
+	p.sees(".lines", "began to count")
+	p.click("#turn .stop")
+	p.sees(".story", "Stopped, by SIGTERM")
+	p.sees("#turn pre", "one line of stderr")
+	p.sees("#turns tr", "Stopped")
+	person.sees("#log", "Stopped")
+	p.click("#turn .retry")
+	p.sees(".story", "Running, attempt 2")
+	person.sees("#live", "Counting slowly")
+	p.click("#turn .stop")
+	p.sees("#turns tr", "Stopped")
+}
+
+func TestWithTheRealThingScriptOfAnAgentIsInert(t *testing.T) {
+	p := newDaemon(t).enter(httpd.Chat)
+	p.send("evil plans")
+	p.sees("#log .theirs", "onerror=window.hacked=1")
+	p.run("document.querySelectorAll('#log .theirs *').forEach(e => e.click?.())")
+	if p.count("#log script, #log img, #log [onclick], #log a[href^=javascript]") > 0 || eval[bool](p, "'hacked' in window") {
+		t.Errorf("the agent's script came through: %s", eval[string](p, "document.querySelector('#log .theirs').outerHTML"))
+	}
+}

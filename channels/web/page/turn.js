@@ -1,0 +1,115 @@
+// One turn with all that is known of it.
+import { $, h, svg, put, at, button, icon, duration, moment, say } from './dom.js';
+import { get, post } from './api.js';
+import { badge, outcome } from './console.js';
+
+const over = (t) => t.state !== 'running' && t.state !== 'pending';
+
+function ending(t) {
+	if (t.status === 'timeout') return 'Killed because its time was up';
+	if (t.state === 'interrupted') return 'Cut off when the gateway ended';
+	if (t.state === 'dead') return 'Dropped before it ran';
+	return (t.status === 'stopped' ? 'Stopped, ' : 'Ended, ') + (t.signal ? 'by ' + t.signal : 'exit code ' + (t.exit_code || 0));
+}
+
+const sends = { sent: 'Sent', pending: 'Waits to be sent', sending: 'Is being sent', failed: 'Not sent', unknown: 'Perhaps sent' };
+
+// story is what happened in a turn, in order: [time, kind, words, text].
+function story(t) {
+	const all = [[t.received, 'edge', 'Queued']];
+	if (t.started) all.push([t.started, 'edge', t.attempt > 1 ? `Running, attempt ${t.attempt}` : 'Running']);
+	for (const f of t.frames) if (f.kind !== 'log') all.push([f.time, f.kind, f.kind[0].toUpperCase() + f.kind.slice(1), f.text]);
+	for (const s of t.parts) {
+		const words = sends[s.state] + (s.tries > 1 ? `, ${s.tries} tries` : '') + (s.error && s.state !== 'sent' ? ': ' + s.error : '');
+		all.push([s.queued, s.state, words, [s.text, ...(s.media || [])].filter(Boolean).join(' · ')]);
+	}
+	if (t.ended) all.push([t.ended, outcome(t) === 'done' ? 'edge' : 'failed', ending(t)]);
+	return all.sort((a, b) => at(a[0]) - at(b[0]));
+}
+
+// strip draws a turn as one bar: how long it waited, how long it ran, and when it said something.
+function strip(t) {
+	const from = at(t.received), length = Math.max(1, (at(t.ended) || Date.now()) - from);
+	const x = (time) => Math.min(99.6, ((at(time) - from) / length) * 100);
+	const bar = (kind, a, b, y) => svg('rect', { class: kind, x: a, y, width: b - a, height: 10 - 2 * y });
+	const began = t.started ? x(t.started) : 100;
+	return svg('svg', { class: 'strip', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+		bar('', 0, began, 3), bar('ran', began, 100, 0), t.frames.map((f) => bar('said', x(f.time), x(f.time) + 0.4, 0)));
+}
+
+const facts = (t) => [
+	['Chat', t.chat], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['Sends', Object.entries(t.sends).map(([k, n]) => `${n} ${k}`).join(', ')],
+].filter(([, v]) => v);
+
+export function turnView() {
+	const box = $('turn'), part = (q) => box.querySelector(q);
+	let id = '', turn = null, asking = false;
+
+	async function act(what) {
+		try {
+			await post(`api/turns/${id}/${what}`);
+			say(what === 'stop' ? 'Told to stop' : 'Runs again');
+			await look();
+		} catch (e) {
+			part('.fate').textContent = 'That did not work: ' + e.message;
+		}
+	}
+
+	function begin() {
+		box.replaceChildren(
+			h('header', h('h2', `Turn ${id} `, h('span')), button({ class: 'soft stop', hidden: true }, () => act('stop'), 'Stop'),
+				button({ class: 'soft retry', hidden: true }, () => act('retry'), 'Run again'), h('a', { class: 'icon', href: '#/console', 'aria-label': 'Close' }, icon('close'))),
+			h('p', { class: 'fate', role: 'status' }), h('p', { class: 'plain' }), h('div'), h('dl'), h('h3', 'Timeline'), h('ol', { class: 'story' }),
+			h('h3', { class: 'log' }, 'Log'), h('ol', { class: 'lines' }), h('h3', { class: 'err' }, 'stderr'), h('pre', { tabindex: 0, 'aria-label': 'stderr' }));
+	}
+
+	function draw(t) {
+		const done = over(t), since = (time) => '+' + duration(at(time) - at(t.received));
+		put(part('h2 span'), outcome(t), () => [badge(outcome(t))]);
+		part('.stop').hidden = done;
+		part('.retry').hidden = !done || !t.started;
+		part('.plain').textContent = t.text;
+		put(part('div'), [t.ended, done || Date.now()], () => [strip(t)]);
+		put(part('dl'), facts(t), () => facts(t).map(([k, v]) => h('div', h('dt', k), h('dd', v))));
+		const told = story(t), log = t.frames.filter((f) => f.kind === 'log');
+		if (t.missed) log.unshift({ time: t.started, level: '', text: `${t.missed} earlier lines were not kept` });
+		put(part('.story'), told, () => told.map(([time, kind, words, text]) => h('li', { 'data-kind': kind },
+			h('time', { title: moment(time) }, since(time)), ' ', h('b', words), text && h('p', text))));
+		put(part('.lines'), log, () => log.map((f) => h('li', { 'data-level': f.level }, h('time', since(f.time)), h('b', f.level), h('span', f.text))));
+		part('.log').hidden = !log.length;
+		put(part('pre'), t.stderr, () => [t.stderr]);
+		part('.err').hidden = part('pre').hidden = !t.stderr;
+	}
+
+	async function look() {
+		const mine = id;
+		asking = true;
+		try {
+			const t = await get('api/turns/' + encodeURIComponent(id));
+			if (mine === id) draw((turn = t));
+		} catch (e) {
+			if (mine === id) part('.fate').textContent = e.message;
+		}
+		asking = false;
+	}
+
+	return {
+		id: () => id,
+		open(which) {
+			const moved = id !== which;
+			id = which;
+			box.hidden = !id;
+			document.body.classList.toggle('with-turn', Boolean(id));
+			if (!id || !moved) return;
+			turn = null;
+			begin();
+			look();
+			part('a').focus({ preventScroll: true });
+			box.scrollTop = 0;
+		},
+		changed: (which) => String(which) === id && look(),
+		// poll keeps a turn that goes on up to date, also between its events.
+		poll: () => id && turn && !over(turn) && !asking && look(),
+	};
+}
