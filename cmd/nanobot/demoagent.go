@@ -27,26 +27,30 @@ func newDemoAgent(std stdio) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			var e terminal.Envelope
-			if err := json.NewDecoder(std.in).Decode(&e); err != nil {
+			d := demoAgent{in: json.NewDecoder(std.in), out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}
+			if err := d.in.Decode(&d.envelope); err != nil {
 				return fmt.Errorf("read envelope: %w", err)
 			}
-			return demoAgent{envelope: e, out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}.answer()
+			return d.answer()
 		},
 	}
 }
 
 type demoAgent struct {
 	envelope terminal.Envelope
+	in       *json.Decoder
 	out      *json.Encoder
 	pace     time.Duration // between steps, so that a person can watch
 }
 
 type demoFrame struct {
-	Type  string   `json:"type"`
-	Text  string   `json:"text"`
-	Media []string `json:"media,omitempty"`
-	Code  string   `json:"code,omitempty"`
+	Type    string   `json:"type"`
+	Text    string   `json:"text"`
+	Media   []string `json:"media,omitempty"`
+	Code    string   `json:"code,omitempty"`
+	Level   string   `json:"level,omitempty"`
+	ID      string   `json:"id,omitempty"`
+	Options []string `json:"options,omitempty"`
 }
 
 func (d demoAgent) say(f demoFrame) { _ = d.out.Encode(f) }
@@ -70,17 +74,61 @@ func (d demoAgent) answer() error {
 		return statusError{status: exitFailed}
 	case "slow":
 		for i := range 60 {
-			d.progress("Working, step %d of 60 (Ctrl-C stops me)", i+1)
+			d.progress("Working, step %d of 60 (stop me with /stop, the button or Ctrl-C)", i+1)
+			d.say(demoFrame{Type: "log", Level: "info", Text: fmt.Sprintf("step %d is done", i+1)})
 		}
 		d.say(demoFrame{Type: "message", Text: "Done at last."})
+	case "ask":
+		return d.ask()
+	case "markdown":
+		d.say(demoFrame{Type: "message", Text: demoMarkdown})
 	case "help":
-		d.say(demoFrame{Type: "message", Text: "album: three pictures, made here and now\nfail: an error\nslow: something to stop\nanything else: I repeat it"})
+		d.say(demoFrame{Type: "message", Text: demoHelp})
 	default:
-		d.progress("Thinking…")
-		d.say(demoFrame{Type: "message", Text: "You said: " + d.envelope.Text})
-		d.progress("Thinking of more to say…")
-		d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, fail, slow, help."})
+		d.repeat()
 	}
+	return nil
+}
+
+// demoHelp is what there is to see.
+const demoHelp = `I am the nanobot binary itself, an agent that speaks the rich protocol. Say
+
+- **album**: three pictures, made here and now
+- **slow**: something to stop
+- **ask**: a question with buttons
+- **markdown**: what an answer can look like
+- **fail**: an error
+- anything else, also with files: I repeat it`
+
+const demoMarkdown = "# An answer\n\n*Markdown* becomes what the chat has: **bold**, ~~struck~~, `code`, [links](https://example.com).\n\n" +
+	"| language | lines for an agent |\n| --- | ---: |\n| Python | 5 |\n| shell | 3 |\n\n" +
+	"```python\nimport json\nenvelope = json.loads(input())\nprint(json.dumps({\"type\": \"message\", \"text\": \"You said: \" + envelope[\"text\"]}))\n```\n\n" +
+	"1. lists\n2. in order\n   - and nested\n\n> and quotes"
+
+func (d demoAgent) repeat() {
+	d.progress("Thinking…")
+	said := "You said: " + d.envelope.Text
+	for _, path := range d.envelope.Media {
+		said += "\nYou sent: " + filepath.Base(path)
+	}
+	d.say(demoFrame{Type: "message", Text: said, Media: d.envelope.Media})
+	d.progress("Thinking of more to say…")
+	d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, help."})
+}
+
+// ask puts a question to the person and repeats the answer. Where nobody can be asked, stdin has ended already.
+func (d demoAgent) ask() error {
+	d.say(demoFrame{Type: "ask", ID: "colour", Text: "Which colour do you like best?", Options: []string{"Red", "Green", "Blue"}})
+	var answer struct{ Text, Error string }
+	if err := d.in.Decode(&answer); err != nil {
+		d.say(demoFrame{Type: "message", Text: "I cannot ask here: that needs `\"interactive\": true`."})
+		return nil
+	}
+	if answer.Error != "" {
+		d.say(demoFrame{Type: "message", Text: "Nobody answered: " + answer.Error})
+		return nil
+	}
+	d.say(demoFrame{Type: "message", Text: "You like " + answer.Text + "."})
 	return nil
 }
 

@@ -98,7 +98,7 @@ the message as one line of JSON, and shows what it prints: text, live progress, 
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return statusError{exitUsage, err} })
 	root.AddCommand(
-		newServe(std), newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newVersion(std), newDemoAgent(std),
+		newServe(std), newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newVersion(std), newDemoAgent(std),
 	)
 	return root
 }

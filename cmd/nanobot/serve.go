@@ -4,14 +4,18 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
+	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
@@ -64,12 +68,39 @@ func serve(ctx context.Context, path string, std stdio) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(state)) }()
+	defer func() { err = errors.Join(err, closeChannels(open)) }()
+	page, err := openSite(ctx, cfg, open, log)
+	if err != nil {
+		return err
+	}
 	g = gateway.New(gateway.Options{Channels: open, Store: state, MaxConcurrent: cfg.Gateway.MaxConcurrent, Settings: settings, Log: log})
 	defer onHangup(ctx, func() { reload(path, g, level, log) })()
 	log.Info("starting", zap.String("version", version), zap.String("config", cfg.File()), zap.Int("channels", len(open)))
-	err = g.Run(ctx, func() { log.Info("ready") })
+	work, ctx := errgroup.WithContext(ctx)
+	// The page outlives the intake: what turns say while they drain is still seen.
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopServing()
+	work.Go(func() error { return page.run(serving) })
+	work.Go(func() error {
+		defer stopServing()
+		return g.Run(ctx, func() { log.Info("ready"); time.AfterFunc(2*time.Second, slim) })
+	})
+	err = work.Wait()
 	log.Info("stopped", zap.Error(err))
 	return err
+}
+
+// closeChannels lets go of what channels keep.
+func closeChannels(open map[string]channels.Channel) error {
+	var all []error
+	for name, ch := range open {
+		if c, ok := ch.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				all = append(all, fmt.Errorf("close channels.%s: %w", name, err))
+			}
+		}
+	}
+	return errors.Join(all...)
 }
 
 func closeStore(s store.Store) error {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,7 +74,7 @@ func (b *bot) await(chat, text string) gatewaytest.Call {
 // again runs the binary once more beside the daemon and returns what it printed.
 func (b *bot) again(args ...string) (string, error) {
 	cmd := exec.Command(os.Args[0], append(args, "--config", b.cfg)...)
-	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -123,6 +124,26 @@ func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 		}
 	}
 	t.Error("the new config never took effect")
+}
+
+func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
+	const cfg = `{"terminal": {"command": "echo hi"}, "log": {"level": %q, "format": "json"}, "channels": {"telegram": {"allowFrom": %s}}}`
+	b := startBot(t, fmt.Sprintf(cfg, "error", `["7"]`))
+	b.net.Say("1", "7", "hello")
+	b.await("1", "hi")
+	b.net.Say("2", "8", "hello")
+	b.await("2", "This bot is private")
+	if strings.Contains(b.log(), "turn ended") {
+		t.Error("it says more than errors")
+	}
+	b.configure(t, fmt.Sprintf(cfg, "info", `["8"]`))
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	b.net.Say("2", "8", "hello")
+	b.await("2", "hi")
+	b.awaitLog("turn ended")
+	b.net.Say("3", "7", "hello")
+	b.await("3", "This bot is private")
 }
 
 func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {

@@ -27,15 +27,41 @@ func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(os.Args[0], args...)}
 	p.cmd.Dir = p.dir
-	p.cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir)
+	p.cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir)
 	p.in, _ = p.cmd.StdinPipe()
 	out, _ := p.cmd.StdoutPipe()
 	p.out, p.end = bufio.NewReader(out), out
+	log, err := os.Create(filepath.Join(p.dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	p.cmd.Stderr = log
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	return p
+}
+
+// log is what the program has said on stderr.
+func (p *program) log() string {
+	p.t.Helper()
+	b, err := os.ReadFile(filepath.Join(p.dir, "log"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// awaitLog waits until the program has said something on stderr.
+func (p *program) awaitLog(text string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("never said %q, but:\n%s", text, p.log())
+		}
+	}
 }
 
 // line waits for the next line of output.

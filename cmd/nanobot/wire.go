@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,11 +16,14 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/discord"
 	"nanobot/channels/telegram"
+	"nanobot/channels/web"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/httpd"
 	"nanobot/terminal"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
@@ -33,8 +37,11 @@ var protocols = map[string]terminal.Protocol{
 
 // network makes a channel of a configuration.
 type network struct {
-	enabled   func(*config.Config) bool
+	enabled func(*config.Config) bool
+	// allowFrom is who may talk to the bot; nil: whoever the HTTP server lets in.
 	allowFrom func(*config.Config) []string
+	// people says that what it mounts is for people, who must be let in, and not for a network that proves itself.
+	people bool
 	// open makes the channel; known tells whether a user may talk to the bot, once the gateway runs.
 	open func(cfg *config.Config, known func(user string) bool, log *zap.Logger) (channels.Channel, error)
 }
@@ -46,7 +53,20 @@ var networks = map[string]network{
 		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
 		open:      openTelegram,
 	},
+	discord.Name: {
+		enabled:   func(c *config.Config) bool { return c.Channels.Discord.Enabled },
+		allowFrom: func(c *config.Config) []string { return c.Channels.Discord.AllowFrom },
+		open:      openDiscord,
+	},
+	web.Name: {
+		enabled: func(c *config.Config) bool { return c.Channels.Web.Enabled },
+		people:  true,
+		open:    openWeb,
+	},
 }
+
+// telegramState is the folder of what Telegram's webhook brought and is not received yet, in stateDir.
+const telegramState = "telegram-updates"
 
 func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
 	t := cfg.Channels.Telegram
@@ -54,9 +74,40 @@ func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) 
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
+	secret, err := t.WebhookSecret.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("webhookSecret: %w", err)
+	}
 	return telegram.New(telegram.Options{
-		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, Known: known, Log: log,
+		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: known, Log: log,
+		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState),
 		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+	})
+}
+
+func openDiscord(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
+	d := cfg.Channels.Discord
+	token, err := d.Token.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	return discord.New(discord.Options{
+		Token: token, APIBase: d.APIBase, Groups: d.Groups, Thread: d.Thread, People: d.AllowFrom, Known: known, Log: log,
+		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+	})
+}
+
+// webState is the folder of the web's conversations, in stateDir.
+const webState = "web"
+
+func openWeb(cfg *config.Config, _ func(string) bool, log *zap.Logger) (channels.Channel, error) {
+	return web.New(web.Options{
+		State: filepath.Join(cfg.Gateway.StateDir, webState), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Log: log,
+		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+		Who: func(r *http.Request) web.Person {
+			id := httpd.Who(r.Context())
+			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}
+		},
 	})
 }
 
@@ -94,7 +145,9 @@ func newSettings(cfg *config.Config, log *zap.Logger) (gateway.Settings, error) 
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
 	}
 	for name, n := range networks {
-		s.AllowFrom[name] = n.allowFrom(cfg)
+		if n.allowFrom != nil {
+			s.AllowFrom[name] = n.allowFrom(cfg)
+		}
 	}
 	return s, nil
 }
@@ -185,7 +238,7 @@ func newRunner(cfg *config.Config, log *zap.Logger) (*terminal.Runner, error) {
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.ChannelSecrets(), Private: private(cfg), Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Log: log,
 	})
 	if err != nil {
 		return nil, statusError{exitConfig, err}
@@ -197,7 +250,7 @@ func newRunner(cfg *config.Config, log *zap.Logger) (*terminal.Runner, error) {
 // it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(cfg.SecretFiles(), cfg.File())
-	for _, name := range []string{"history", "spool", "daemon.lock", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm"} {
+	for _, name := range []string{"history", "spool", "daemon.lock", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm", telegramState, webState, httpd.KeyFile, httpd.LinkFolder} {
 		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, name))
 	}
 	return paths

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// discordBench is the binary as it is released, at work against a Discord on loopback.
+type discordBench struct {
+	b   *testing.B
+	api *discordtest.Server
+	dir string
+	pid int
+}
+
+func startDiscordBench(b *testing.B, api *discordtest.Server, cfg string) *discordBench {
+	b.Helper()
+	bot := &discordBench{b: b, api: api, dir: filepath.Dir(cfg)}
+	cmd := exec.Command(buildBinary(b), "serve", "--config", cfg)
+	cmd.Dir, cmd.Env = bot.dir, plainEnviron()
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		b.Fatal(err)
+	}
+	bot.pid = cmd.Process.Pid
+	b.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	api.AwaitReady(b)
+	return bot
+}
+
+// memory returns a line of the daemon's status, in MiB.
+func (bot *discordBench) memory(name string) float64 {
+	bot.b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.pid))
+	if err != nil {
+		bot.b.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(status), name+":")
+	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+	if err != nil {
+		bot.b.Fatal(err)
+	}
+	return kib / 1024
+}
+
+// await waits until a chat, or all of them for "", shows so many messages.
+func (bot *discordBench) await(chat string, n int) {
+	bot.b.Helper()
+	if _, ok := bot.api.Await(chat, time.Minute, func(all []discordtest.Message) bool { return len(all) >= n }); !ok {
+		bot.b.Fatalf("chat %s does not show %d messages", chat, n)
+	}
+}
+
+// BenchmarkDiscordReply reports the median time from a message to its answer, through the real binary, the gateway and REST, against the bare
+// process. It rests in between, because the daemon makes no more calls a second than Discord allows.
+func BenchmarkDiscordReply(b *testing.B) {
+	api := discordtest.New(b)
+	bot := startDiscordBench(b, api, discordSetup{command: trivialAgent, allow: []string{"*"}}.write(b, api))
+	const chats = 20
+	var dms []string
+	for i := range chats { // so that no chat is new
+		user := strconv.Itoa(5_000_000_000_000_000 + i)
+		dms = append(dms, api.DM(user).ID)
+		api.Say(dms[i], user, "hello")
+	}
+	bot.await("", chats)
+	var ours, floor []time.Duration
+	for n := chats; b.Loop(); n++ {
+		time.Sleep(100 * time.Millisecond)
+		floor = append(floor, bare(b, bot.dir, trivialAgent))
+		began := time.Now()
+		api.Say(dms[n%chats], strconv.Itoa(5_000_000_000_000_000+n%chats), "hello")
+		bot.await(dms[n%chats], n/chats+1)
+		ours = append(ours, time.Since(began))
+	}
+	b.ReportMetric(median(ours), "ms")
+	b.ReportMetric(median(floor), "ms-bare")
+	b.ReportMetric(median(ours)-median(floor), "ms-overhead")
+	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkBothChannelsIdle reports what the daemon holds in memory when it is on Telegram and Discord, with a server of a hundred channels, has
+// answered somebody on both and waits for more.
+func BenchmarkBothChannelsIdle(b *testing.B) {
+	api, telegram := discordtest.New(b), telegramtest.New(b)
+	g := api.AddGuild("home")
+	for i := range 100 {
+		api.AddChannel(g.ID, "channel-"+strconv.Itoa(i))
+	}
+	cfg := discordSetup{command: trivialAgent}.write(b, api)
+	written, err := os.ReadFile(cfg)
+	if err != nil {
+		b.Fatal(err)
+	}
+	both := strings.Replace(string(written), `"channels": {`, `"channels": {"telegram": {"enabled": true, "token": "`+telegram.Token+`",
+		"apiBase": "`+telegram.URL+`", "allowFrom": ["7"]}, `, 1)
+	if err := os.WriteFile(cfg, []byte(both), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	bot := startDiscordBench(b, api, cfg)
+	telegram.AwaitPoll(b)
+	dm := api.DM(ada).ID
+	var rss, private []float64
+	for b.Loop() {
+		api.Say(dm, ada, "hello")
+		telegram.Say(7, "hello")
+		bot.await(dm, len(rss)+1)
+		telegram.Wait(b, 7, len(rss)+1)
+		time.Sleep(5 * time.Second)
+		rss, private = append(rss, bot.memory("VmRSS")), append(private, bot.memory("RssAnon"))
+	}
+	b.ReportMetric(slices.Max(rss), "MiB-RSS")
+	b.ReportMetric(slices.Max(private), "MiB-private")
+	b.ReportMetric(0, "ns/op")
+}

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord/discordtest"
+)
+
+// discordKillAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
+const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
+	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
+	case $n in *[13579]) say a; sleep 0.0$n;; esac
+	say b`
+
+// TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
+// turns and its sends, while people write in chats of all kinds. Discord takes a key with each message, so there is no
+// exception: nothing is lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are ten times as many kills.
+func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
+	kills := 15
+	if os.Getenv("NANOBOT_LONG") == "1" {
+		kills *= 10
+	}
+	s := newDiscordStorm(t)
+	s.rage(kills)
+	s.settle()
+	s.score()
+}
+
+// discordStorm is a daemon that is killed and restarted, and people who write on.
+type discordStorm struct {
+	t       *testing.T
+	api     *discordtest.Server
+	cfg     string
+	random  *rand.Rand // of the kills; the people and the network have their own
+	chats   []*discordChat
+	kills   int
+	unready int
+}
+
+// discordChat is a chat and who writes in it.
+type discordChat struct {
+	id, user string
+	lead     string // what leads each question
+	asked    int
+	ids      map[string]int // questions by the id of their messages
+}
+
+func (s *discordStorm) ask(c *discordChat) {
+	c.asked++
+	m := s.api.Say(c.id, c.user, c.lead+strconv.Itoa(c.asked))
+	c.ids[m.ID] = c.asked
+}
+
+func newDiscordStorm(t *testing.T) *discordStorm {
+	t.Helper()
+	seed := uint64(time.Now().UnixNano())
+	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
+		seed = s
+	}
+	s := &discordStorm{t: t, api: discordtest.New(t), random: rand.New(rand.NewPCG(seed, 0))}
+	s.api.SetFault(discordSlowAtTimes(rand.New(rand.NewPCG(seed, 1))))
+	var allow []string
+	for i := range 6 {
+		user := strconv.Itoa(4_200_000_000_000_000 + i)
+		allow = append(allow, user)
+		s.chats = append(s.chats, &discordChat{id: s.api.DM(user).ID, user: user, ids: map[string]int{}})
+	}
+	g := s.api.AddGuild("home")
+	me := "<@" + s.api.Bot.ID + "> "
+	forum := s.api.AddForum(g.ID, "help").ID
+	for i := range 3 {
+		ch := s.api.AddChannel(g.ID, "channel").ID
+		post, _ := s.api.AddPost(forum, allow[i], "a post", "to all")
+		for _, id := range []string{ch, s.api.AddThread(ch, "a thread").ID, post.ID} {
+			s.chats = append(s.chats, &discordChat{id: id, user: allow[i], lead: me, ids: map[string]int{}})
+		}
+	}
+	s.cfg = discordSetup{agent: discordKillAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
+	t.Cleanup(func() {
+		if t.Failed() {
+			log, _ := os.ReadFile(s.cfg + ".log")
+			t.Logf("NANOBOT_SEED=%d, the last daemons logged:\n%s", seed, log[max(0, len(log)-8000):])
+		}
+	})
+	return s
+}
+
+// discordSlowAtTimes has the network take its time now and then, so that a kill finds sends that were not carried out yet, or
+// were and are not confirmed.
+func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
+	var mu sync.Mutex
+	return func(c discordtest.Call) discordtest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		delay := time.Duration(random.IntN(80)) * time.Millisecond
+		switch {
+		case c.Route != discordtest.CreateMessage:
+		case random.IntN(3) == 0:
+			return discordtest.Fault{Linger: delay}
+		case random.IntN(3) == 0:
+			hang := make(chan struct{})
+			time.AfterFunc(delay, func() { close(hang) })
+			return discordtest.Fault{Hang: hang}
+		}
+		return discordtest.Fault{}
+	}
+}
+
+// start begins a daemon, whose log goes to a file.
+func (s *discordStorm) start() *exec.Cmd {
+	s.t.Helper()
+	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	cmd := exec.Command(os.Args[0], "serve", "--config", s.cfg)
+	cmd.Dir = filepath.Dir(s.cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Stderr = log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	return cmd
+}
+
+// rage kills one daemon after the other while people write.
+func (s *discordStorm) rage(kills int) {
+	s.t.Helper()
+	stop := make(chan struct{})
+	var people sync.WaitGroup
+	random := rand.New(rand.NewPCG(s.random.Uint64(), 0))
+	people.Go(func() { s.write(stop, random) })
+	defer people.Wait()
+	defer close(stop)
+	for range kills {
+		sessions := s.api.Stats().Readies
+		cmd := s.start()
+		within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 1200 * time.Millisecond}[s.random.IntN(3)]
+		time.Sleep(time.Duration(s.random.Int64N(int64(within))))
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
+			s.t.Fatalf("the daemon ended by itself: %s", cmd.ProcessState)
+		}
+		if s.kills++; s.api.Stats().Readies == sessions {
+			s.unready++
+		}
+	}
+}
+
+// write is what people do: they ask, not too much at once.
+func (s *discordStorm) write(stop chan struct{}, random *rand.Rand) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		c := s.chats[random.IntN(len(s.chats))]
+		if c.asked-s.answered(c) < 3 {
+			s.ask(c)
+		}
+	}
+}
+
+// answered is how many questions of a chat have their last answer.
+func (s *discordStorm) answered(c *discordChat) int {
+	n := 0
+	for _, text := range s.heard(c) {
+		if text[0] != 'a' {
+			n++
+		}
+	}
+	return n
+}
+
+// heard is what a chat was told, without notices about the queue. The report of a turn that was cut off too often is r and its question.
+func (s *discordStorm) heard(c *discordChat) (all []string) {
+	for _, m := range s.api.Shown(c.id) {
+		switch {
+		case strings.HasPrefix(m.Content, "Queued"):
+		case strings.HasPrefix(m.Content, "I was restarted") && m.Reference != nil:
+			all = append(all, "r"+strconv.Itoa(c.ids[m.Reference.MessageID]))
+		default:
+			all = append(all, m.Content)
+		}
+	}
+	return all
+}
+
+// settle lets a last daemon do what is left to do, and ends it.
+func (s *discordStorm) settle() {
+	s.t.Helper()
+	cmd := s.start()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		open := 0
+		for _, c := range s.chats {
+			open += max(c.asked-s.answered(c), 0)
+		}
+		if open == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.t.Errorf("%d questions were never answered", open)
+			break
+		}
+	}
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	if err := cmd.Wait(); err != nil {
+		s.t.Errorf("the last daemon: %v", err)
+	}
+}
+
+// score judges what the chats show: for each question, in order, a if it is odd, then b, each once; or a report, if the turn was cut off
+// three times.
+func (s *discordStorm) score() {
+	s.t.Helper()
+	asked, reports := 0, 0
+	for _, c := range s.chats {
+		asked += c.asked
+		shown := strings.Join(s.heard(c), " ") + " "
+		rest := shown
+		for q := 1; q <= c.asked; q++ {
+			n := strconv.Itoa(q) + " "
+			next, a := strings.CutPrefix(rest, "a"+n)
+			next, b := strings.CutPrefix(next, "b"+n)
+			next, r := strings.CutPrefix(next, "r"+n)
+			if a && q%2 == 0 || b == r || b && a != (q%2 == 1) {
+				s.t.Errorf("chat %s: from question %d of %d on it is wrong: %s", c.id, q, c.asked, shown)
+				break
+			}
+			if rest = next; r {
+				reports++
+			}
+		}
+		if rest != "" && !s.t.Failed() {
+			s.t.Errorf("chat %s shows more than was asked: %s", c.id, rest)
+		}
+	}
+	s.t.Logf("%d kills (%d before it was connected), %d questions (%d reported), %d sends", s.kills, s.unready, asked, reports, len(s.api.Calls(discordtest.CreateMessage)))
+}

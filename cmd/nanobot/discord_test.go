@@ -1,0 +1,240 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/channels/discord/discordtest"
+)
+
+// The people of these tests. Ada is let in.
+const (
+	ada = "4200000000000000042"
+	bob = "4300000000000000043"
+)
+
+// discordSetup is a bot on Discord: its agent, and what its sections say beyond the usual, as JSON that begins with a comma.
+type discordSetup struct {
+	agent                      string // a shell script
+	command                    string // in its stead
+	terminal, channel, gateway string
+	allow                      []string // whom it lets in; nil is Ada
+}
+
+// write puts the config and the agent into a folder of their own and returns the config's path.
+func (s discordSetup) write(t testing.TB, api *discordtest.Server) string {
+	t.Helper()
+	dir := t.TempDir()
+	allow := s.allow
+	if allow == nil {
+		allow = []string{ada}
+	}
+	for name, content := range map[string]string{
+		"agent.sh": s.agent, "token": api.Token,
+		"config.json": `{
+			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "rich"` + s.terminal + `},
+			"channels": {"discord": {"enabled": true, "token": "file:token", "apiBase": "` + api.URL + `",
+				"allowFrom": ["` + strings.Join(allow, `", "`) + `"]` + s.channel + `}},
+			"gateway": {"maxConcurrent": 8` + s.gateway + `},
+		}`,
+		"a.png": "picture a", "b.png": "picture b", "c.pdf": "paper c",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "config.json")
+}
+
+// discordBot is the real daemon against a strict Discord on loopback.
+type discordBot struct {
+	*program
+	test *testing.T
+	api  *discordtest.Server
+	dm   string // Ada's conversation with the bot
+	cfg  string
+}
+
+func startDiscordBot(t *testing.T, s discordSetup) *discordBot {
+	t.Helper()
+	b := &discordBot{test: t, api: discordtest.New(t)}
+	b.dm = b.api.DM(ada).ID
+	b.cfg = s.write(t, b.api)
+	b.start()
+	return b
+}
+
+// start starts the daemon and waits until it is connected.
+func (b *discordBot) start() {
+	b.test.Helper()
+	before := b.api.Stats().Readies
+	b.program = startProgram(b.test, "serve", "--config", b.cfg)
+	b.api.AwaitStats(b.test, func(s discordtest.Stats) bool { return s.Readies > before && s.Connected > 0 })
+}
+
+func (b *discordBot) end() {
+	b.t.Helper()
+	b.signal(syscall.SIGTERM)
+	if got := b.status(); got != 0 {
+		b.t.Errorf("status %d", got)
+	}
+}
+
+// texts are what a chat shows of the bot.
+func (b *discordBot) texts(channel string) (all []string) {
+	for _, m := range b.api.Shown(channel) {
+		all = append(all, m.Content)
+	}
+	return all
+}
+
+func TestDiscordTextAndFilesBothWays(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{agent: `read -r line
+		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
+		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.pdf"]}';;
+		*) echo '{"type":"message","text":"Hello *there*, @everyone"}';; esac`})
+	asked := b.api.Say(b.dm, ada, "hi")
+	m := b.api.WaitFor(t, b.dm, "Hello *there*, @everyone")
+	if m.Pinged || m.Reference == nil || m.Reference.MessageID != asked.ID {
+		t.Errorf("shown is %+v", m)
+	}
+	b.api.Say(b.dm, ada, "album please")
+	m = b.api.WaitFor(t, b.dm, "**three**")
+	if len(m.Attachments) != 3 || string(m.Attachments[2].Content) != "paper c" || m.Attachments[0].Filename != "a.png" {
+		t.Errorf("the files are %+v", m.Attachments)
+	}
+	b.api.Say(b.dm, ada, "look", discordtest.File{Name: "x.png", Content: []byte("x")}, discordtest.File{Name: "y.mp4", Content: []byte("y")})
+	b.api.WaitFor(t, b.dm, "got 2 files")
+	b.end()
+}
+
+func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{agent: echo})
+	g := b.api.AddGuild("home")
+	ch := b.api.AddChannel(g.ID, "general").ID
+	me := "<@" + b.api.Bot.ID + "> "
+	b.api.Say(b.dm, ada, "one")
+	b.api.Say(ch, ada, me+"one")
+	b.api.WaitFor(t, b.dm, "you said one")
+	b.api.WaitFor(t, ch, "you said one")
+	b.end()
+	b.api.Say(b.dm, ada, "two")
+	b.api.Say(ch, ada, "not to you")
+	b.api.Say(ch, ada, me+"two")
+	b.start()
+	b.api.WaitFor(t, b.dm, "you said two")
+	b.api.WaitFor(t, ch, "you said two")
+	b.end()
+	for _, c := range []string{b.dm, ch} {
+		if got := b.texts(c); !slices.Equal(got, []string{"you said one", "you said two"}) {
+			t.Errorf("the chat shows %q", got)
+		}
+	}
+}
+
+func TestDiscordStopButtonAndStrangers(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
+	b.api.Say(b.dm, ada, "work")
+	bubble := b.api.WaitFor(t, b.dm, "⏳ working")
+	i, err := b.api.Press(ada, bubble.ID, "/stop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.api.AwaitInteraction(t, i.ID)
+	b.api.WaitFor(t, b.dm, "Stopped.")
+	if shown, gone := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool { return len(all) == 1 }); !gone {
+		t.Errorf("the progress stays: %+v", shown)
+	}
+	if b.api.Typing(b.dm) == 0 {
+		t.Error("nobody has typed")
+	}
+	dm := b.api.DM(bob).ID
+	b.api.Say(dm, bob, "let me in")
+	if shown := b.api.Wait(t, dm, 1); !strings.Contains(shown[0].Content, "nanobot pair ") {
+		t.Errorf("a stranger is told %q", shown[0].Content)
+	}
+	b.end()
+}
+
+func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{
+		agent: `read -r line
+			case "$line" in *many*) options='"o1","o2","o3","o4","o5","o6","o7","o8","o9","o10","o11","o12"';; *) options='"Red","Blue"';; esac
+			echo "{\"type\":\"ask\",\"id\":\"q\",\"text\":\"Which one?\",\"options\":[$options]}"
+			read -r answer; text=${answer#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you chose ${text%%'"'*}\"}"`,
+		terminal: `, "interactive": true`,
+	})
+	ask := func(text string) discordtest.Message {
+		t.Helper()
+		b.api.Say(b.dm, ada, text)
+		shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+			return len(all) > 0 && len(all[len(all)-1].Buttons()) > 0
+		})
+		if !ok {
+			t.Fatalf("no question is shown: %+v", shown)
+		}
+		return shown[len(shown)-1]
+	}
+	few := ask("few")
+	if _, err := b.api.Press(ada, few.ID, few.Buttons()[1].CustomID); err != nil {
+		t.Fatal(err)
+	}
+	b.api.WaitFor(t, b.dm, "you chose Blue")
+	many := ask("many")
+	list := many.Buttons()[0]
+	if _, err := b.api.Press(ada, many.ID, list.CustomID, list.Options[11].Value); err != nil {
+		t.Fatal(err)
+	}
+	b.api.WaitFor(t, b.dm, "you chose o12")
+	if shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+		return !slices.ContainsFunc(all, func(m discordtest.Message) bool { return len(m.Buttons()) > 0 })
+	}); !ok {
+		t.Errorf("questions that were answered can be answered again: %+v", shown)
+	}
+	b.end()
+}
+
+func TestDiscordSlashCommands(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{agent: echo})
+	g := b.api.AddGuild("home")
+	ch := b.api.AddChannel(g.ID, "general").ID
+	if calls, ok := b.api.AwaitCalls(discordtest.PutCommands, discordtest.Patience, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done }); !ok {
+		t.Fatalf("the commands are registered with %+v", calls)
+	}
+	if _, err := b.api.Slash(ch, ada, "ask", map[string]any{"text": "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	asked := b.api.WaitFor(t, ch, "> hello")
+	if m := b.api.WaitFor(t, ch, "you said hello"); m.Reference == nil || m.Reference.MessageID != asked.ID {
+		t.Errorf("the answer refers to %+v", m.Reference)
+	}
+	if _, err := b.api.Slash(ch, ada, "whoami", nil); err != nil {
+		t.Fatal(err)
+	}
+	b.api.WaitFor(t, ch, "user id: "+ada+"\nchat: discord:"+ch)
+	b.end()
+	b.start()
+	b.api.Say(b.dm, ada, "again")
+	b.api.WaitFor(t, b.dm, "you said again")
+	b.end()
+	if n := len(b.api.Calls(discordtest.PutCommands)); n != 1 {
+		t.Errorf("the same commands were registered %d times", n)
+	}
+}
+
+func TestDiscordThreads(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{agent: echo, channel: `, "thread": true`})
+	g := b.api.AddGuild("home")
+	ch := b.api.AddChannel(g.ID, "general").ID
+	m := b.api.Say(ch, ada, "<@"+b.api.Bot.ID+"> one")
+	b.api.WaitFor(t, m.ID, "you said one") // a thread has the id of its first message
+	b.api.Say(m.ID, ada, "two")
+	b.api.WaitFor(t, m.ID, "you said two")
+	b.end()
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/httpd"
+)
+
+// site is the one HTTP server and what it serves: whether we are alive, what networks bring (Telegram's webhook), and, for those only who
+// were let in, the page and the API.
+type site struct {
+	server *httpd.Server
+	public *http.ServeMux
+	inside *http.ServeMux
+	access *httpd.Access // nil: there is nothing inside
+}
+
+// openSite listens, so that an address that is taken is known before anything else begins. Without an address it returns nil.
+func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.Channel, log *zap.Logger) (*site, error) {
+	s := &site{public: http.NewServeMux(), inside: http.NewServeMux()}
+	outer, inner := mounts(open)
+	if cfg.HTTP.Listen == "" {
+		if names := slices.Concat(slices.Collect(maps.Keys(outer)), slices.Collect(maps.Keys(inner))); len(names) > 0 {
+			return nil, statusError{exitConfig, fmt.Errorf("http.listen: must be set, because channels.%s is spoken to over HTTP", slices.Min(names))}
+		}
+		return nil, nil
+	}
+	var err error
+	if s.server, err = httpd.Listen(ctx, cfg.HTTP.Listen, log); err != nil {
+		return nil, fmt.Errorf("http.listen: %w", err)
+	}
+	s.public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
+	for _, m := range outer {
+		s.public.Handle(m.pattern, m.handler)
+	}
+	if len(inner) > 0 || cfg.HTTP.Token != "" {
+		if err := s.guard(cfg, log); err != nil {
+			return nil, errors.Join(err, s.server.Close())
+		}
+	}
+	for _, m := range inner {
+		s.inside.Handle(m.pattern, s.access.Require(httpd.Chat, m.handler))
+	}
+	for _, ch := range open {
+		if h, ok := ch.(interface{ HangUp() }); ok {
+			s.server.OnStop(h.HangUp)
+		}
+	}
+	return s, nil
+}
+
+// guard puts up the door that leads inside.
+func (s *site) guard(cfg *config.Config, log *zap.Logger) (err error) {
+	token, err := cfg.HTTP.Token.Reveal()
+	if err != nil {
+		return statusError{exitConfig, fmt.Errorf("http.token: %w", err)}
+	}
+	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token}); err != nil {
+		return err
+	}
+	s.access.Mount(s.inside, log)
+	s.public.Handle("/", httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts}.Wrap(s.inside))
+	return nil
+}
+
+// operators adds something that only operators may use. It must be called before run; without a server, or anybody who could be let in,
+// it does nothing.
+func (s *site) operators(pattern string, h http.Handler) {
+	if s != nil && s.access != nil {
+		s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
+	}
+}
+
+// run serves until ctx ends.
+func (s *site) run(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	if err := s.server.Run(ctx, s.public); err != nil {
+		return fmt.Errorf("http.listen: %w", err)
+	}
+	return nil
+}
+
+// mount is what a channel has served.
+type mount struct {
+	pattern string
+	handler http.Handler
+}
+
+// mounts asks the channels what they have served: to their networks, which prove themselves to the channel, and to people, who must be let
+// in.
+func mounts(open map[string]channels.Channel) (outer, inner map[string]mount) {
+	outer, inner = map[string]mount{}, map[string]mount{}
+	for name, ch := range open {
+		m, ok := ch.(channels.Mounter)
+		if !ok {
+			continue
+		}
+		pattern, h := m.Mount()
+		switch {
+		case pattern == "":
+		case networks[name].people:
+			inner[name] = mount{pattern, h}
+		default:
+			outer[name] = mount{pattern, h}
+		}
+	}
+	return outer, inner
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway/gatewaytest"
+)
+
+// mounted is a channel that is spoken to over HTTP.
+type mounted struct {
+	*gatewaytest.Channel
+	handler http.HandlerFunc
+}
+
+func (m mounted) Mount() (string, http.Handler) { return "POST /in", m.handler }
+
+// startWeb serves what a channel mounts, and returns the server's address and a function that stops it.
+func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zapcore.InfoLevel)
+	open := map[string]channels.Channel{"net": mounted{handler: h}}
+	w, err := openSite(t.Context(), &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, open, zap.New(core))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- w.run(ctx) }()
+	stop = func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run returned %v", err)
+		}
+	}
+	return "http://" + w.server.Addr().String(), stop, logs
+}
+
+func ask(t *testing.T, method, url string) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, err.Error()
+	}
+	return resp.StatusCode, string(b)
+}
+
+func TestTheServerTellsThatItLivesAndCarriesWhatChannelsMount(t *testing.T) {
+	url, stop, _ := startWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
+	defer stop()
+	for request, want := range map[[2]string]int{
+		{"GET", "/healthz"}: 200, {"POST", "/healthz"}: 405, {"POST", "/in"}: 202, {"GET", "/in"}: 405, {"GET", "/"}: 404,
+	} {
+		status, body := ask(t, request[0], url+request[1])
+		if status != want || want == 200 && body != "ok\n" {
+			t.Errorf("%v is answered %d %q", request, status, body)
+		}
+	}
+}
+
+func TestAHandlerThatPanicsIsAnsweredAndLoggedAndHarmsNobody(t *testing.T) {
+	half := false
+	url, stop, logs := startWeb(t, func(w http.ResponseWriter, _ *http.Request) {
+		if half {
+			_, _ = io.WriteString(w, strings.Repeat("half an answer ", 10000))
+		}
+		panic("broken")
+	})
+	defer stop()
+	if status, _ := ask(t, "POST", url+"/in"); status != http.StatusInternalServerError {
+		t.Errorf("answered %d", status)
+	}
+	half = true
+	if status, body := ask(t, "POST", url+"/in"); status != 0 {
+		t.Errorf("half an answer looks like a whole one: %d, %d bytes", status, len(body))
+	}
+	if status, _ := ask(t, "GET", url+"/healthz"); status != 200 {
+		t.Errorf("afterwards it answers %d", status)
+	}
+	if got := logs.FilterMessage("request handler panicked").Len(); got != 2 {
+		t.Errorf("logged %d times", got)
+	}
+}
+
+func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
+	began, let := make(chan struct{}), make(chan struct{})
+	url, stop, _ := startWeb(t, func(http.ResponseWriter, *http.Request) { close(began); <-let })
+	status := make(chan int, 1)
+	go func() {
+		got, _ := ask(t, "POST", url+"/in")
+		status <- got
+	}()
+	<-began
+	stopped := make(chan struct{})
+	go func() { stop(); close(stopped) }()
+	for deadline := time.Now().Add(30 * time.Second); ; { // until it takes nothing new
+		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
+		if err != nil {
+			break
+		}
+		conn.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("it still listens")
+		}
+	}
+	close(let)
+	if got := <-status; got != 200 {
+		t.Errorf("a request under way was answered %d", got)
+	}
+	<-stopped
+}
+
+func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
+	open := map[string]channels.Channel{"net": mounted{handler: http.NotFound}}
+	_, err := openSite(t.Context(), &config.Config{}, open, zap.NewNop())
+	if err == nil || !strings.Contains(err.Error(), "http.listen: must be set, because channels.net") {
+		t.Errorf("openSite returned %v", err)
+	}
+	if w, err := openSite(t.Context(), &config.Config{}, map[string]channels.Channel{"net": &gatewaytest.Channel{}}, zap.NewNop()); w != nil || err != nil {
+		t.Errorf("without one, openSite returned %v, %v", w, err)
+	}
+}
+
+func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	net := gatewaytest.NewNetwork()
+	defer net.Close()
+	cfg := filepath.Join(t.TempDir(), "config.json")
+	text := `{"terminal": {"command": "echo"}, "http": {"listen": ` + strconv.Quote(taken.Addr().String()) + `}, "log": {"level": "error"}` + anybody
+	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL)
+	out, err := cmd.CombinedOutput()
+	if got := cmd.ProcessState.ExitCode(); err == nil || got != exitFailed {
+		t.Errorf("status %d", got)
+	}
+	if lines := strings.Count(string(out), "\n"); lines != 1 || !strings.Contains(string(out), "http.listen: listen tcp") {
+		t.Errorf("it says %q", out)
+	}
+}
+
+func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
+	cfg := filepath.Join(t.TempDir(), "config.json")
+	text := `{"channels": {"telegram": {"enabled": true, "token": "1:x",
+		"mode": "webhook"}}}`
+	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, command := range []string{"check-config", "serve"} {
+		cmd := exec.Command(os.Args[0], command, "--config", cfg)
+		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+		out, _ := cmd.CombinedOutput()
+		for _, want := range []string{"config.json:2:11: http.listen: must be set", "config.json:2:11: channels.telegram.webhookUrl: must be set"} {
+			if got := cmd.ProcessState.ExitCode(); got != exitConfig || !strings.Contains(string(out), want) {
+				t.Errorf("%s ends with %d: %s", command, got, out)
+			}
+		}
+	}
+}

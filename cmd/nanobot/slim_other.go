@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "runtime/debug"
+
+func slim() { debug.FreeOSMemory() }

@@ -1,0 +1,432 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/httpd"
+)
+
+// webBot is the real daemon with the web chat.
+type webBot struct {
+	*program
+	t      *testing.T
+	listen string
+	cfg    string
+}
+
+const webToken = "0123456789-the-token-of-scripts"
+
+// webAgent does what it is told.
+const webAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
+	say() { echo "{\"type\":\"$1\",\"text\":\"$2\"}"; }
+	case $text in
+	slow) say progress working; touch up; while [ ! -e go ]; do sleep 0.01; done; say message done;;
+	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
+		read -r answer; answer=${answer#*'"text":"'}; say message "you chose ${answer%%'"'*}";;
+	steal) echo "{\"type\":\"message\",\"text\":\"take\",\"media\":[\"$PWD/.nanobot/http.key\",\"$PWD/.nanobot/web/history.db\"]}"; say message "env: $(env | tr '\n"' '  ')";;
+	"") say message "files: $(ls users/web-a | sed 's/^[^-]*-//' | tr '\n' ' ')";;
+	*) say message "re **$text**";;
+	esac
+`
+
+func newWebBot(t *testing.T) *webBot {
+	t.Helper()
+	dir := t.TempDir()
+	b := &webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
+	for name, content := range map[string]string{
+		"agent.sh": webAgent, "token": webToken,
+		"config.json": `{
+			"terminal": {"command": "sh agent.sh", "protocol": "rich", "interactive": true},
+			"channels": {"web": {"enabled": true, "maxUpload": 1}},
+			"http": {"listen": "` + b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
+			"gateway": {"onCrash": "retry", "queueLimit": 0},
+		}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.start()
+	return b
+}
+
+func (b *webBot) start() {
+	b.t.Helper()
+	b.program = startProgram(b.t, "serve", "--config", b.cfg)
+	b.awaitLog("ready")
+}
+
+func (b *webBot) kill() {
+	b.t.Helper()
+	b.signal(syscall.SIGKILL)
+	b.status()
+}
+
+// link makes a link beside the daemon.
+func (b *webBot) link(args ...string) string {
+	b.t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"link", "--config", b.cfg}, args...)...)
+	cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.Output()
+	if err != nil {
+		b.t.Fatalf("link: %s, %v", out, err)
+	}
+	// The name is that of what stands in front, which is not there.
+	link := strings.TrimSpace(string(out))
+	if !strings.HasPrefix(link, "https://bot.example.com/in/") {
+		b.t.Fatalf("the link is %q", link)
+	}
+	return "http://" + b.listen + strings.TrimPrefix(link, "https://bot.example.com")
+}
+
+// browser is a person's.
+type browser struct {
+	b *webBot
+	http.Client
+}
+
+// enter is somebody who comes in by a link.
+func (b *webBot) enter(args ...string) *browser {
+	b.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
+	b.t.Cleanup(p.CloseIdleConnections)
+	status, body := p.ask("POST", strings.TrimPrefix(b.link(args...), "http://"+b.listen), "", nil)
+	if status != http.StatusOK || !strings.Contains(body, "<html") {
+		b.t.Fatalf("the link leads to %d %.200s", status, body)
+	}
+	return p
+}
+
+// try makes a request from our own page.
+func (p *browser) try(method, path, kind string, body io.Reader) (int, string, error) {
+	req, err := http.NewRequestWithContext(p.b.t.Context(), method, "http://"+p.b.listen+path, body)
+	if err != nil {
+		return 0, "", err
+	}
+	req.Header.Set("Origin", "http://"+p.b.listen)
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	resp, err := p.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(b), err
+}
+
+func (p *browser) ask(method, path, kind string, body io.Reader) (int, string) {
+	p.b.t.Helper()
+	status, answer, err := p.try(method, path, kind, body)
+	if err != nil {
+		p.b.t.Fatal(err)
+	}
+	return status, answer
+}
+
+func (p *browser) say(chat, text string) {
+	p.b.t.Helper()
+	body, _ := json.Marshal(map[string]string{"text": text})
+	if status, answer := p.ask("POST", "/api/chats/"+chat+"/messages", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
+		p.b.t.Fatalf("%q is answered %d %s", text, status, answer)
+	}
+}
+
+// told is an event of the stream.
+type told struct {
+	name, id string
+	data     struct {
+		ID, Chat, From, Kind, Text, HTML string
+		Media                            []struct{ Name string }
+		Buttons                          []struct{ Label, Data string }
+	}
+}
+
+// watch follows the stream until ctx ends, coming back by itself as browsers do, and hands on each event.
+func (p *browser) watch(ctx context.Context, do func(told)) {
+	for last := ""; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
+		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.b.listen+"/api/events", nil)
+		if last != "" {
+			req.Header.Set("Last-Event-ID", last)
+		}
+		resp, err := p.Do(req)
+		if err != nil {
+			continue
+		}
+		var e told
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
+			case "event":
+				e.name = value
+			case "id":
+				e.id = value
+				last = value
+			case "data":
+				_ = json.Unmarshal([]byte(value), &e.data)
+				do(e)
+				e = told{}
+			}
+		}
+		resp.Body.Close()
+	}
+}
+
+// tab is a page that is open.
+func (p *browser) tab() (next func(name string) told) {
+	p.b.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	events := make(chan told, 10_000)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.watch(ctx, func(e told) { events <- e })
+	}()
+	p.b.t.Cleanup(func() { cancel(); <-done })
+	next = func(name string) told {
+		p.b.t.Helper()
+		for timeout := time.After(30 * time.Second); ; {
+			select {
+			case e := <-events:
+				if e.name == name && (name != "message" || e.data.From == "bot") {
+					return e
+				}
+			case <-timeout:
+				p.b.t.Fatalf("no %s came; the log says\n%s", name, p.b.log())
+			}
+		}
+	}
+	next("ready")
+	return next
+}
+
+func TestTheWebChatTalks(t *testing.T) {
+	b := newWebBot(t)
+	ann := b.enter("--user", "ann")
+	next := ann.tab()
+	ann.say("web-a", "hello")
+	if e := next("message"); e.data.HTML != "<p>re <strong>hello</strong></p>" || e.data.Chat != "web-a" {
+		t.Errorf("shown was %+v", e)
+	}
+	// Progress and Stop.
+	ann.say("web-a", "slow")
+	p := next("progress")
+	if !strings.Contains(p.data.Text, "working") || len(p.data.Buttons) != 1 {
+		t.Errorf("shown was %+v", p)
+	}
+	ann.press("web-a", p.data.ID, p.data.Buttons[0].Data)
+	if e := next("message"); !strings.Contains(e.data.Text, "Stopped") {
+		t.Errorf("after Stop came %+v", e)
+	}
+	// A question.
+	ann.say("web-a", "ask")
+	q := next("message")
+	if len(q.data.Buttons) != 2 || q.data.Buttons[1].Label != "Blue" {
+		t.Fatalf("the question is %+v", q)
+	}
+	ann.press("web-a", q.data.ID, q.data.Buttons[1].Data)
+	if e := next("message"); e.data.Text != "you chose Blue" {
+		t.Errorf("the answer is %+v", e)
+	}
+	// Files.
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, _ := w.CreateFormFile("file", "photo.png")
+	fmt.Fprint(part, "x")
+	w.Close()
+	if status, answer := ann.ask("POST", "/api/chats/web-a/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
+		t.Errorf("a file is answered %d %s", status, answer)
+	}
+	if e := next("message"); e.data.Text != "files: photo.png " {
+		t.Errorf("the agent sees %+v", e)
+	}
+}
+
+func (p *browser) press(chat, message, data string) {
+	p.b.t.Helper()
+	body, _ := json.Marshal(map[string]string{"message": message, "data": data})
+	if status, answer := p.ask("POST", "/api/chats/"+chat+"/press", "application/json", bytes.NewReader(body)); status != http.StatusAccepted {
+		p.b.t.Fatalf("the press is answered %d %s", status, answer)
+	}
+}
+
+func TestTheWebChatIsShut(t *testing.T) {
+	b := newWebBot(t)
+	ann := b.enter()
+	stranger := &browser{b, http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(stranger.CloseIdleConnections)
+	for _, path := range []string{"/", "/api/chats", "/api/events", "/api/media/x", "/api/openapi.json", "/main.js"} {
+		if status, _ := stranger.ask("GET", path, "", nil); status != http.StatusUnauthorized {
+			t.Errorf("a stranger who asks for %s is answered %d", path, status)
+		}
+	}
+	if status, body := stranger.ask("GET", "/healthz", "", nil); status != http.StatusOK || body != "ok\n" {
+		t.Errorf("/healthz is answered %d %q", status, body)
+	}
+	for _, c := range []struct {
+		name, host, origin, token string
+		want                      int
+	}{
+		{"our page", "", "http://" + b.listen, "", 202},
+		{"our page under its name", "bot.example.com", "https://bot.example.com", "", 401}, // for which the browser has no cookie
+		{"another name", "evil.example", "http://evil.example", "", 421},
+		{"another page", "", "https://evil.example", "", 403},
+		{"no page", "", "", "", 403},
+		{"a script", "", "", webToken, 202},
+		{"a script under another name", "evil.example", "", webToken, 421},
+		{"a wrong script", "", "", "x" + webToken, 401},
+	} {
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.listen+"/api/chats", nil)
+		req.Host = c.host
+		if c.origin != "" {
+			req.Header.Set("Origin", c.origin)
+		}
+		if c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		resp, err := ann.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.StatusCode; got != c.want && (c.want != 202 || got != http.StatusCreated) {
+			t.Errorf("%s: answered %d", c.name, got)
+		}
+	}
+	if log := b.log(); strings.Contains(log, webToken) || strings.Contains(log, "/in/") {
+		t.Errorf("the log has a secret:\n%s", log)
+	}
+}
+
+func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
+	b := newWebBot(t)
+	ann := b.enter()
+	next := ann.tab()
+	ann.say("web-a", "steal")
+	e := next("message")
+	if len(e.data.Media) > 0 || strings.Count(e.data.Text, "was not sent") != 2 {
+		t.Errorf("it got %+v", e)
+	}
+	if e := next("message"); !strings.Contains(e.data.Text, "env: ") || strings.Contains(e.data.Text, webToken) {
+		t.Errorf("it sees %s", e.data.Text)
+	}
+}
+
+func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
+	b := newWebBot(t)
+	ann := b.enter()
+	next := ann.tab()
+	ann.say("web-a", "slow")
+	next("progress")
+	dir := filepath.Dir(b.cfg)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "up")); err == nil || time.Now().After(deadline) {
+			break
+		}
+	}
+	b.signal(syscall.SIGTERM)
+	ann.say("web-b", "said while it ends")
+	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if e := next("message"); e.data.Text != "done" {
+		t.Errorf("shown was %+v", e)
+	}
+	began := time.Now()
+	if got := b.status(); got != 0 {
+		t.Errorf("status %d:\n%s", got, b.log())
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it waited %s for those who watch", took)
+	}
+	b.start()
+	if e := next("message"); e.data.Text != "re **said while it ends**" {
+		t.Errorf("after the restart came %+v", e)
+	}
+}
+
+func TestALinkForNothingIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	for cfg, want := range map[string]string{
+		`{}`: "channels.web.enabled is not true",
+		`{"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`: "with port 0",
+	} {
+		path := filepath.Join(dir, "config.json")
+		if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(os.Args[0], "link", "--config", path)
+		cmd.Env = append(os.Environ(), "NANOBOT_TEST_MAIN=1")
+		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %s, %v", cfg, out, err)
+		}
+	}
+}
+
+func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
+	state := t.TempDir()
+	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
+	s, err := openSite(t.Context(), cfg, nil, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.operators("GET /api/turns", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "turns") }))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- s.run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	links := httpd.Links{State: state}
+	url := "http://" + s.server.Addr().String()
+	for role, want := range map[httpd.Role]int{httpd.Chat: 403, httpd.Operator: 200, "": 401, "script": 200} {
+		b := &webBot{t: t, listen: s.server.Addr().String()}
+		jar, _ := cookiejar.New(nil)
+		p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
+		defer p.CloseIdleConnections()
+		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/turns", nil)
+		if role.Valid() {
+			code, err := links.Make("", role)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.ask("POST", httpd.EnterPath+code, "", nil)
+		} else if role != "" {
+			req.Header.Set("Authorization", "Bearer "+webToken)
+		}
+		resp, err := p.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if got := resp.StatusCode; got != want {
+			t.Errorf("%q is answered %d", role, got)
+		}
+	}
+	(*site)(nil).operators("/", http.NotFoundHandler()) // without a server
+}

@@ -1,0 +1,219 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// hookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot API on loopback.
+type hookBot struct {
+	*program
+	t      *testing.T
+	api    *telegramtest.Server
+	proxy  *httptest.Server
+	passes atomic.Int64 // how many deliveries the proxy still lets through
+	listen string
+	cfg    string
+}
+
+const answers = `read -r line
+	case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
+	*) text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}";; esac
+`
+
+func newHookBot(t *testing.T) *hookBot {
+	t.Helper()
+	dir := t.TempDir()
+	b := &hookBot{t: t, api: telegramtest.New(t), listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}
+	b.passes.Store(1 << 60)
+	to := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: "http", Host: b.listen})
+	to.ErrorHandler = func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) }
+	b.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.passes.Add(-1) < 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		to.ServeHTTP(w, r)
+	}))
+	t.Cleanup(func() { b.api.Close(); b.proxy.Close() })
+	b.api.SetWebhookRetry(20 * time.Millisecond)
+	for name, content := range map[string]string{
+		"agent.sh": answers, "token": b.api.Token,
+		"config.json": `{
+			"terminal": {"command": "sh agent.sh", "protocol": "rich"},
+			"channels": {"telegram": {"enabled": true, "token": "file:token", "apiBase": "` + b.api.URL + `", "allowFrom": ["*"],
+				"mode": "webhook", "webhookUrl": "` + b.proxy.URL + `/telegram"}},
+			"http": {"listen": "` + b.listen + `"}, "gateway": {"onCrash": "retry"},
+		}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.start()
+	return b
+}
+
+func (b *hookBot) start() { b.program = startProgram(b.t, "serve", "--config", b.cfg) }
+
+// kill is kill -9.
+func (b *hookBot) kill() {
+	b.t.Helper()
+	b.signal(syscall.SIGKILL)
+	b.status()
+	if !b.api.AwaitDisconnected(telegramtest.Patience) { // what it was still sending is then sent, or never is
+		b.t.Fatal("it is dead and still connected")
+	}
+}
+
+// answered waits until a chat was given this answer, and fails the test unless these are all that it was given, in order.
+// What was in flight at a kill may be there twice, and says so.
+func (b *hookBot) answered(chat int64, want ...string) {
+	b.t.Helper()
+	var texts []string
+	b.api.Await(chat, telegramtest.Patience, func(shown []telegramtest.Message) bool {
+		texts = nil
+		for _, m := range shown {
+			text, again := strings.CutPrefix(m.Words(), "↻ ")
+			if again && slices.Contains(texts, text) || strings.HasPrefix(text, "Queued") {
+				continue
+			}
+			texts = append(texts, text)
+		}
+		return slices.Contains(texts, want[len(want)-1])
+	})
+	if !slices.Equal(texts, want) {
+		b.t.Errorf("chat %d shows %q and should show %q", chat, texts, want)
+	}
+}
+
+// freeAddress returns an address of loopback that nobody listens on. Its port is below those that connections are given, so that nobody
+// is given it meanwhile.
+func freeAddress(t testing.TB) string {
+	t.Helper()
+	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {
+		address := fmt.Sprintf("127.0.0.1:%d", port)
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
+	}
+	t.Fatal("no port is free")
+	return ""
+}
+
+func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
+	b := newHookBot(t)
+	b.api.Say(7, "hi")
+	b.api.WaitFor(t, 7, "you said hi")
+	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
+	b.api.Album(telegramtest.Post{Chat: 7, Text: "look"}, picture, picture, picture)
+	b.api.WaitFor(t, 7, "got 3 files")
+	if n := len(b.api.Calls("getUpdates")); n != 0 {
+		t.Errorf("it polled %d times", n)
+	}
+	resp, err := http.Get("http://" + b.listen + "/healthz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alive, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK || string(alive) != "ok\n" {
+		t.Errorf("healthz says %d %q", resp.StatusCode, alive)
+	}
+	b.signal(syscall.SIGTERM)
+	if got := b.status(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	if calls := b.api.Calls("deleteWebhook"); len(calls) != 0 {
+		t.Errorf("the webhook was removed: %+v", calls)
+	}
+	b.api.Say(7, "anybody there?") // Telegram keeps it
+	b.start()
+	b.answered(7, "you said hi", "got 3 files", "you said anybody there?")
+}
+
+func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
+	b := newHookBot(t)
+	b.api.Say(7, "hi")
+	b.api.WaitFor(t, 7, "you said hi")
+	update := `{"update_id":1,"message":{"message_id":99,"text":"let me in","chat":{"id":7,"type":"private"},"from":{"id":7}}}`
+	for _, secret := range []string{"", "guessed"} {
+		req, err := http.NewRequest(http.MethodPost, b.proxy.URL+"/telegram", strings.NewReader(update))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusUnauthorized {
+			t.Errorf("with the secret %q it answers %d", secret, resp.StatusCode)
+		}
+	}
+	b.api.Say(7, "bye")
+	b.answered(7, "you said hi", "you said bye")
+}
+
+func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) {
+	b := newHookBot(t)
+	const chats, rounds = 12, 4
+	for round := range rounds {
+		before := len(b.api.Deliveries())
+		for chat := range chats {
+			b.api.Say(int64(100+chat), fmt.Sprintf("%d.%d", chat, round))
+		}
+		// Some are taken, some are on their way, and some wait.
+		if _, ok := b.api.AwaitDeliveries(telegramtest.Patience, func(all []telegramtest.Delivery) bool {
+			return len(all) >= before+chats/2
+		}); !ok {
+			t.Fatal("nothing is delivered")
+		}
+		b.kill()
+		b.start()
+	}
+	for chat := range chats {
+		var want []string
+		for round := range rounds {
+			want = append(want, fmt.Sprintf("you said %d.%d", chat, round))
+		}
+		b.answered(int64(100+chat), want...)
+	}
+	if !b.api.AwaitPending(0, telegramtest.Patience) {
+		t.Errorf("%d updates are left", b.api.Pending())
+	}
+}
+
+func TestWebhookGathersAnAlbumAcrossAKill(t *testing.T) {
+	b := newHookBot(t)
+	b.api.Say(7, "hi")
+	b.api.WaitFor(t, 7, "you said hi")
+	b.passes.Store(2) // then the proxy is down, and the daemon is killed
+	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
+	b.api.Album(telegramtest.Post{Chat: 7, Text: "look"}, picture, picture, picture, picture)
+	if !b.api.AwaitPending(2, telegramtest.Patience) {
+		t.Fatalf("%d updates are left", b.api.Pending())
+	}
+	b.kill()
+	b.start()
+	b.passes.Store(1 << 60)
+	b.api.Say(7, "bye")
+	b.answered(7, "you said hi", "got 4 files", "you said bye")
+}
