@@ -171,7 +171,7 @@ func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 func greet(w io.Writer, cfg *config.Config, demo bool) {
 	if demo {
 		fmt.Fprint(w, `There is no config.json here, so this is the built-in demo agent.
-Say hello, or type: album, fail, slow, help. Ctrl-D leaves.
+Say hello, or type: album, slow, markdown, fail, help. Ctrl-D leaves.
 Your own agent:  nanobot init --template python
 or any program:  nanobot chat --command 'your program'
 

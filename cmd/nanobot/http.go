@@ -13,6 +13,9 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/console"
+	"nanobot/gateway/metrics"
 	"nanobot/httpd"
 )
 
@@ -73,11 +76,42 @@ func (s *site) guard(cfg *config.Config, log *zap.Logger) (err error) {
 	return nil
 }
 
-// operators adds something that only operators may use. It must be called before run; without a server, or anybody who could be let in,
-// it does nothing.
+// operators adds something that only operators may use, or, where nobody can be let in, whoever is on this machine. It must be called
+// before run.
 func (s *site) operators(pattern string, h http.Handler) {
-	if s != nil && s.access != nil {
-		s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
+	if s.access == nil {
+		s.public.Handle(pattern, h)
+		return
+	}
+	s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
+}
+
+// publisher is a channel that tells operators what happens.
+type publisher interface{ Publish(event string, data any) }
+
+// watch lets the operator see what a gateway does. It returns what must run beside it.
+func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics, open map[string]channels.Channel) func(context.Context) {
+	s.public.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		if h := g.Health(r.Context()); !h.OK {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "not ready\n")
+			return
+		}
+		_, _ = io.WriteString(w, "ready\n")
+	})
+	s.operators("GET /metrics", m.Handler(g))
+	api := c.Handler(g)
+	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
+		s.operators(pattern, api)
+	}
+	return func(ctx context.Context) {
+		c.Run(ctx, func(event string, data any) {
+			for _, ch := range open {
+				if p, ok := ch.(publisher); ok {
+					p.Publish(event, data)
+				}
+			}
+		})
 	}
 }
 

@@ -89,7 +89,8 @@ func newRoot(std stdio) *cobra.Command {
 		Short: "Put any command-line program into a chat",
 		Long: `nanobot puts any command-line program into a chat. It starts your program for each message, hands it
 the message as one line of JSON, and shows what it prints: text, live progress, pictures and files.`,
-		Example: `  nanobot chat                     talk to a built-in demo agent
+		Example: `  nanobot demo                     see it work in a browser
+  nanobot chat                     talk to a built-in demo agent in this terminal
   nanobot init --template python   write a first agent and its config
   nanobot run --command 'fortune' hello`,
 		SilenceErrors: true, SilenceUsage: true,
@@ -98,7 +99,7 @@ the message as one line of JSON, and shows what it prints: text, live progress, 
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return statusError{exitUsage, err} })
 	root.AddCommand(
-		newServe(std), newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newVersion(std), newDemoAgent(std),
+		newServe(std), newDemo(std), newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newVersion(std), newDemoAgent(std),
 	)
 	return root
 }

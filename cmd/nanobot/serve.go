@@ -18,6 +18,8 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/gateway/console"
+	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
 )
 
@@ -39,7 +41,7 @@ again (access lists, the terminal section, queues and the log level) and keeps t
 	return cmd
 }
 
-func serve(ctx context.Context, path string, std stdio) (err error) {
+func serve(ctx context.Context, path string, std stdio) error {
 	if path == "" {
 		path = "config.json"
 	}
@@ -47,47 +49,86 @@ func serve(ctx context.Context, path string, std stdio) (err error) {
 	if err != nil {
 		return err
 	}
-	log, level := newDaemonLog(std.err, cfg.Log)
-	for _, w := range cfg.Warnings() {
-		log.Warn(w)
+	d := daemon{cfg: cfg, ready: func(*site) {}}
+	d.log, d.level = newDaemonLog(std.err, cfg.Log)
+	d.reload = func(g *gateway.Gateway) { reload(path, g, d.level, d.log) }
+	return d.run(ctx)
+}
+
+// daemon is everything that serve runs.
+type daemon struct {
+	cfg    *config.Config
+	log    *zap.Logger
+	level  zap.AtomicLevel
+	reload func(*gateway.Gateway)
+	ready  func(*site) // called once it answers
+}
+
+// run answers on every enabled channel until it is told to end.
+func (d daemon) run(ctx context.Context) (err error) {
+	for _, w := range d.cfg.Warnings() {
+		d.log.Warn(w)
 	}
-	settings, err := newSettings(cfg, log)
+	settings, err := newSettings(d.cfg, d.log)
 	if err != nil {
 		return err
 	}
 	var g *gateway.Gateway
-	open, err := openChannels(cfg, func(channel, user string) bool { return g.Knows(channel, user) }, log)
+	open, err := openChannels(d.cfg, func(channel, user string) bool { return g.Knows(channel, user) }, d.log)
 	if err != nil {
 		return statusError{exitConfig, err}
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once
-	state, err := openStore(ctx, cfg, false)
+	state, err := openStore(ctx, d.cfg, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(state)) }()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
-	page, err := openSite(ctx, cfg, open, log)
+	page, err := openSite(ctx, d.cfg, open, d.log)
 	if err != nil {
 		return err
 	}
-	g = gateway.New(gateway.Options{Channels: open, Store: state, MaxConcurrent: cfg.Gateway.MaxConcurrent, Settings: settings, Log: log})
-	defer onHangup(ctx, func() { reload(path, g, level, log) })()
-	log.Info("starting", zap.String("version", version), zap.String("config", cfg.File()), zap.Int("channels", len(open)))
+	options := gateway.Options{Channels: open, Store: state, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log}
+	watch := func(context.Context) {}
+	if page == nil {
+		g = gateway.New(options)
+	} else {
+		c, m := console.New(state, d.log), metrics.New()
+		options.Watch = func(e gateway.Event) { c.Watch(e); m.Watch(e) }
+		g = gateway.New(options)
+		watch = page.watch(g, c, m, open)
+	}
+	defer onHangup(ctx, func() { d.reload(g) })()
+	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	// The page outlives the intake: what turns say while they drain is still seen.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	work.Go(func() error { return page.run(serving) })
+	work.Go(func() error { watch(serving); return nil })
+	work.Go(func() error { slimDown(serving); return nil })
 	work.Go(func() error {
 		defer stopServing()
-		return g.Run(ctx, func() { log.Info("ready"); time.AfterFunc(2*time.Second, slim) })
+		return g.Run(ctx, func() { d.log.Info("ready"); d.ready(page) })
 	})
 	err = work.Wait()
-	log.Info("stopped", zap.Error(err))
+	d.log.Info("stopped", zap.Error(err))
 	return err
+}
+
+// slimDown gives back memory once everything has started, and then from time to time what a busy hour has left.
+func slimDown(ctx context.Context) {
+	for wait := 2 * time.Second; ; wait = time.Hour {
+		select {
+		case <-time.After(wait):
+			slim()
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // closeChannels lets go of what channels keep.

@@ -25,7 +25,13 @@ type program struct {
 
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(os.Args[0], args...)}
+	return startBinary(t, os.Args[0], args...)
+}
+
+// startBinary is startProgram for a copy of this binary. One named nanobot is the program whoever starts it.
+func startBinary(t *testing.T, path string, args ...string) *program {
+	t.Helper()
+	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(path, args...)}
 	p.cmd.Dir = p.dir
 	p.cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir)
 	p.in, _ = p.cmd.StdinPipe()
