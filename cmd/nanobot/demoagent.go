@@ -79,7 +79,7 @@ func (d demoAgent) answer() error {
 		}
 		d.say(demoFrame{Type: "message", Text: "Done at last."})
 	case "ask":
-		return d.ask()
+		d.ask()
 	case "markdown":
 		d.say(demoFrame{Type: "message", Text: demoMarkdown})
 	case "help":
@@ -107,29 +107,27 @@ const demoMarkdown = "# An answer\n\n*Markdown* becomes what the chat has: **bol
 
 func (d demoAgent) repeat() {
 	d.progress("Thinking…")
-	said := "You said: " + d.envelope.Text
+	said := []string{"You said: " + d.envelope.Text}
 	for _, path := range d.envelope.Media {
-		said += "\nYou sent: " + filepath.Base(path)
+		said = append(said, "You sent: "+filepath.Base(path))
 	}
-	d.say(demoFrame{Type: "message", Text: said, Media: d.envelope.Media})
+	d.say(demoFrame{Type: "message", Text: strings.Join(said, "\n"), Media: d.envelope.Media})
 	d.progress("Thinking of more to say…")
 	d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, help."})
 }
 
 // ask puts a question to the person and repeats the answer. Where nobody can be asked, stdin has ended already.
-func (d demoAgent) ask() error {
+func (d demoAgent) ask() {
 	d.say(demoFrame{Type: "ask", ID: "colour", Text: "Which colour do you like best?", Options: []string{"Red", "Green", "Blue"}})
 	var answer struct{ Text, Error string }
-	if err := d.in.Decode(&answer); err != nil {
+	switch err := d.in.Decode(&answer); {
+	case err != nil:
 		d.say(demoFrame{Type: "message", Text: "I cannot ask here: that needs `\"interactive\": true`."})
-		return nil
-	}
-	if answer.Error != "" {
+	case answer.Error != "":
 		d.say(demoFrame{Type: "message", Text: "Nobody answered: " + answer.Error})
-		return nil
+	default:
+		d.say(demoFrame{Type: "message", Text: "You like " + answer.Text + "."})
 	}
-	d.say(demoFrame{Type: "message", Text: "You like " + answer.Text + "."})
-	return nil
 }
 
 func (d demoAgent) album() error {

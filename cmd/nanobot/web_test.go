@@ -428,5 +428,4 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 			t.Errorf("%q is answered %d", role, got)
 		}
 	}
-	(*site)(nil).operators("/", http.NotFoundHandler()) // without a server
 }
