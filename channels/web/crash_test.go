@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -50,5 +52,35 @@ func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
 	r.run()
 	if again := r.got(1)[0]; again.ID != first.ID || again.Text != "one" || again.Chat != first.Chat {
 		t.Errorf("offered was %+v, then %+v, which the gateway would take for another", first, again)
+	}
+}
+
+func TestADiskThatHealsIsUsed(t *testing.T) {
+	r := newRig(t)
+	state := filepath.Join(r.dir, "state")
+	if err := os.WriteFile(state, nil, 0o600); err != nil { // where a folder should be
+		t.Fatal(err)
+	}
+	for range 2 {
+		if status, answer := r.post("ann", "/api/chats/web-a/messages", obj{"text": "hello"}); status != 503 || answer["error"] == nil {
+			t.Errorf("answered %d %v", status, answer)
+		}
+		if err := r.ch.Run(t.Context(), r.receive); err == nil {
+			t.Error("it runs")
+		}
+		if r.ch.Health() == nil {
+			t.Error("it takes itself for healthy")
+		}
+		if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: "web", ID: "web-a"}, Text: "x"}); err == nil {
+			t.Error("something was sent")
+		}
+	}
+	if err := os.Remove(state); err != nil {
+		t.Fatal(err)
+	}
+	r.run()
+	r.say("ann", "web-a", "hello again")
+	if got := texts(r.got(1)); !slices.Equal(got, []string{"hello again"}) || r.ch.Health() != nil {
+		t.Errorf("received were %q, its health is %v", got, r.ch.Health())
 	}
 }

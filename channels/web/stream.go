@@ -75,6 +75,7 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would wait for more
 	s := &stream{w: w, conn: http.NewResponseController(w)}
+	defer s.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // the connection may serve something else afterwards, if there is one
 	// The number is where it begins, not where it is now: should it break off at once, nothing is passed over.
 	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload})))
 	s.flush()

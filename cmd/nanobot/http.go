@@ -76,14 +76,12 @@ func (s *site) guard(cfg *config.Config, log *zap.Logger) (err error) {
 	return nil
 }
 
-// operators adds something that only operators may use, or, where nobody can be let in, whoever is on this machine. It must be called
-// before run.
+// operators adds something that only operators may use. Where nobody can be let in it is not there: what is in front of us may be the
+// whole world's. It must be called before run.
 func (s *site) operators(pattern string, h http.Handler) {
-	if s.access == nil {
-		s.public.Handle(pattern, h)
-		return
+	if s.access != nil {
+		s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
 	}
-	s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
 }
 
 // publisher is a channel that tells operators what happens.

@@ -189,3 +189,40 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		http, authorization string
+		want                int
+	}{
+		"nobody can be let in": {``, ``, http.StatusNotFound},
+		"without the token":    {`, "token": "0123456789-0123456789"`, ``, http.StatusUnauthorized},
+		"with the token":       {`, "token": "0123456789-0123456789"`, `Bearer 0123456789-0123456789`, http.StatusOK},
+	} {
+		t.Run(name, func(t *testing.T) {
+			listen := freeAddress(t)
+			b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"`+c.http+`}`+anybody)
+			b.awaitLog("ready")
+			for _, path := range []string{"/api/turns", "/api/turns/1", "/api/undelivered", "/api/health", "/metrics"} {
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if c.authorization != "" {
+					req.Header.Set("Authorization", c.authorization)
+				}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp.Body.Close()
+				if want := c.want; resp.StatusCode != want && (want != http.StatusOK || path != "/api/turns/1") {
+					t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
+				}
+			}
+			if resp, err := http.Get("http://" + listen + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
+				t.Errorf("/readyz: %v, %v", resp, err)
+			}
+		})
+	}
+}
