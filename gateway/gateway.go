@@ -110,6 +110,9 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	if err != nil {
 		return nil // told to end before it began
 	}
+	for name := range g.o.Channels {
+		g.channelIs(name, nil)
+	}
 	if ready != nil {
 		ready()
 	}
