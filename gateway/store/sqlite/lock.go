@@ -15,7 +15,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// lock marks a folder as a daemon's own until the file is closed, which the kernel also does when the daemon dies.
+// lock marks a folder as a daemon's own until unlock, or until the daemon dies.
 func lock(dir string) (*os.File, error) {
 	path := filepath.Join(dir, "daemon.lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -35,6 +35,11 @@ func lock(dir string) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// unlock gives a folder back. Closing alone would not do it while a process that is being started has our files for a moment.
+func unlock(f *os.File) error {
+	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
 // seize takes the lock. A daemon that was killed as it started an agent leaves a process that holds the lock for a moment longer, so

@@ -135,7 +135,7 @@ func (t *tx) ready(path string, ours bool) error {
 		if err != nil {
 			return fmt.Errorf("it is of an older schema: restart the daemon first: %w", err)
 		}
-		defer f.Close()
+		defer func() { _ = unlock(f) }()
 	}
 	var mode string
 	if _, err := t.row("PRAGMA journal_mode = WAL", nil, &mode); err != nil {
@@ -172,7 +172,7 @@ func (s *Store) release() error {
 		errs = append(errs, s.agents.file.Close())
 	}
 	if s.lock != nil {
-		errs = append(errs, s.lock.Close())
+		errs = append(errs, unlock(s.lock))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close state: %w", err)
