@@ -143,6 +143,11 @@ type Resumer interface {
 	Resume(cursor string)
 }
 
+// CursorKeeper is a channel whose place moves on when nothing is received, too. KeepCursor is called once, before Run.
+type CursorKeeper interface {
+	KeepCursor(keep func(ctx context.Context, cursor string) error)
+}
+
 // Mounter is a channel that its network speaks to over HTTP. Mount is called once, before Run.
 type Mounter interface {
 	// Mount returns what the HTTP server hands to h: a pattern of http.ServeMux, or "" if the channel does without. The

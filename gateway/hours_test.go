@@ -171,3 +171,24 @@ func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
 		t.Errorf("afterwards: %s", got)
 	}
 }
+
+// keeper is a channel that keeps its own place.
+type keeper struct {
+	*gatewaytest.Channel
+	keep chan func(context.Context, string) error
+}
+
+func (k *keeper) KeepCursor(keep func(context.Context, string) error) { k.keep <- keep }
+
+func TestAChannelMayMoveItsPlaceItself(t *testing.T) {
+	r := newRig(t, echo)
+	k := &keeper{keep: make(chan func(context.Context, string) error, 1)}
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }
+	r.start()
+	if err := (<-k.keep)(t.Context(), "there"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.store.Cursor(t.Context(), "net"); err != nil || got != "there" {
+		t.Errorf("the cursor is %q, %v", got, err)
+	}
+}

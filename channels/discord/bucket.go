@@ -2,6 +2,7 @@ package discord
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -72,4 +73,10 @@ func (b *bucket) wake() {
 		close(b.change)
 		b.change = nil
 	}
+}
+
+// number reads a header.
+func number(h http.Header, name string) (float64, bool) {
+	n, err := strconv.ParseFloat(h.Get(name), 64)
+	return n, err == nil
 }

@@ -3,9 +3,10 @@ package discord
 import (
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
@@ -21,7 +22,12 @@ const (
 // maxDescription is how long the description of a command may be.
 const maxDescription = 100
 
-var commandName = regexp.MustCompile(`^[-_\p{L}\p{N}]{1,32}$`)
+// isCommandName reports whether Discord takes a name for a command. A pattern that counts to 32 would be a megabyte of memory.
+func isCommandName(name string) bool {
+	strange := func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
+	n := utf8.RuneCountInString(name)
+	return n >= 1 && n <= 32 && !strings.ContainsFunc(name, strange)
+}
 
 // registered is a command as Discord knows it, as far as we say anything about it.
 type registered struct {
@@ -47,7 +53,7 @@ func (c *Channel) commands() []registered {
 	}}}
 	for _, m := range c.menu {
 		name := strings.ToLower(m.Name)
-		if commandName.MatchString(name) && name != askCommand {
+		if isCommandName(name) && name != askCommand {
 			all = append(all, registered{Name: name, Description: short(m.Help, name)})
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
@@ -17,9 +16,6 @@ const (
 	overall = 45
 	// longestPause is what a call waits for its turn. Who must wait longer is told so instead.
 	longestPause = 5 * time.Second
-	// invalidLimit is how many refused calls there may be in ten minutes. At 10,000 Discord bars the address that they
-	// come from, which may be that of other bots too.
-	invalidLimit = 5000
 	// idleAfter is when a bucket that is not used is forgotten.
 	idleAfter = 2 * time.Minute
 	// lockout is how long nothing is asked after Discord did not know the token.
@@ -37,8 +33,7 @@ type limits struct {
 	swept   time.Time
 	until   time.Time // nothing may be asked before
 	why     string    // and for this reason
-	recent  [overall]time.Time
-	next    int // of recent
+	slots   [overall]slot
 	invalid invalid
 }
 
@@ -46,10 +41,18 @@ func newLimits(unpaced bool) *limits {
 	return &limits{unpaced: unpaced, shared: map[string]string{}, buckets: map[string]*bucket{}}
 }
 
+// slot is one of the calls that may be made in a second. It is taken until the call is answered, and for a second from then
+// on: when Discord has counted the call is not known.
+type slot struct {
+	busy  bool
+	until time.Time
+}
+
 // turn is the permission to make one call.
 type turn struct {
 	r      request
 	bucket *bucket
+	slot   *slot // nil for what is not counted
 }
 
 // take returns when a call may be made. A call that would have to wait for long is refused, with the time.
@@ -58,9 +61,9 @@ func (l *limits) take(ctx context.Context, r request) (turn, error) {
 		if err := ctx.Err(); err != nil {
 			return turn{}, err
 		}
-		b, d := l.ask(r, time.Now())
+		t, d := l.ask(r, time.Now())
 		if d.wait == 0 {
-			return turn{r, b}, nil
+			return t, nil
 		}
 		if d.wait > longestPause && d.change == nil {
 			return turn{}, &channels.SendError{Err: fmt.Errorf("%s: not asked: %s", r.name(), d.why), After: d.wait}
@@ -92,30 +95,47 @@ func (d delay) pass(ctx context.Context) bool {
 }
 
 // ask takes a turn if there is one. Otherwise it says how long to wait.
-func (l *limits) ask(r request, now time.Time) (*bucket, delay) {
+func (l *limits) ask(r request, now time.Time) (turn, delay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sweep(now)
 	b := l.bucket(r)
 	b.used = now
 	if wait := l.until.Sub(now); wait > 0 && !r.isInteraction() {
-		return nil, delay{wait: wait, why: l.why}
+		return turn{}, delay{wait: wait, why: l.why}
 	}
 	if wait := l.invalid.wait(now); wait > 0 {
-		return nil, delay{wait: wait, why: "too many calls were refused lately"}
+		return turn{}, delay{wait: wait, why: "too many calls were refused lately"}
 	}
 	if d := b.delay(now); d.wait > 0 {
-		return nil, d
+		return turn{}, d
 	}
+	t := turn{r: r, bucket: b}
 	if !l.unpaced && !r.isInteraction() {
-		if wait := l.recent[l.next].Add(time.Second).Sub(now); wait > 0 {
-			return nil, delay{wait: wait, why: "too many calls at once"}
+		var wait time.Duration
+		if t.slot, wait = l.slot(now); wait > 0 {
+			return turn{}, delay{wait: wait, why: "too many calls at once"}
 		}
-		l.recent[l.next] = now
-		l.next = (l.next + 1) % len(l.recent)
 	}
 	b.take()
-	return b, delay{}
+	return t, delay{}
+}
+
+// slot takes a free slot, or says after which time to look again.
+func (l *limits) slot(now time.Time) (*slot, time.Duration) {
+	wait := time.Second / 10
+	for i := range l.slots {
+		s := &l.slots[i]
+		switch {
+		case s.busy:
+		case now.Before(s.until):
+			wait = min(wait, s.until.Sub(now))
+		default:
+			s.busy = true
+			return s, 0
+		}
+	}
+	return nil, wait
 }
 
 func (l *limits) bucket(r request) *bucket {
@@ -140,6 +160,9 @@ func (l *limits) give(t turn, h http.Header, err error) {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if t.slot != nil {
+		t.slot.busy, t.slot.until = false, now.Add(time.Second)
+	}
 	b := t.bucket
 	b.flying--
 	if name := h.Get("X-RateLimit-Bucket"); name != "" && l.shared[t.r.name()] != name {
@@ -210,46 +233,4 @@ func (l *limits) sweep(now time.Time) {
 			delete(l.buckets, key)
 		}
 	}
-}
-
-// invalid counts refused calls by the minute.
-type invalid struct {
-	minute int64 // of the newest count
-	counts [10]int
-}
-
-func (i *invalid) roll(now time.Time) {
-	minute := now.Unix() / 60
-	for range min(minute-i.minute, int64(len(i.counts))) {
-		i.minute++
-		i.counts[i.minute%int64(len(i.counts))] = 0
-	}
-	if i.minute < minute {
-		i.minute = minute
-		i.counts = [10]int{}
-	}
-}
-
-func (i *invalid) count(now time.Time) {
-	i.roll(now)
-	i.counts[i.minute%int64(len(i.counts))]++
-}
-
-// wait is how long nothing should be asked.
-func (i *invalid) wait(now time.Time) time.Duration {
-	i.roll(now)
-	sum := 0
-	for _, n := range i.counts {
-		sum += n
-	}
-	if sum < invalidLimit {
-		return 0
-	}
-	return time.Minute
-}
-
-// number reads a header.
-func number(h http.Header, name string) (float64, bool) {
-	n, err := strconv.ParseFloat(h.Get(name), 64)
-	return n, err == nil
 }

@@ -161,7 +161,7 @@ func (b *inbox) messages() []channels.Incoming {
 // wait returns what was received once there are n messages, and fails the test if there are not.
 func (r *rig) wait(n int) []channels.Incoming {
 	r.t.Helper()
-	deadline := time.After(patience)
+	deadline := time.After(patience + time.Duration(n)*50*time.Millisecond)
 	for {
 		if got := r.inbox.messages(); len(got) >= n {
 			return got
@@ -178,6 +178,7 @@ func (r *rig) wait(n int) []channels.Incoming {
 // found by nobody before it is told, behind all other events.
 func (r *rig) settled() []channels.Incoming {
 	r.t.Helper()
+	r.server.AwaitReady(r.t)
 	const marker = "4900000000000000049"
 	first := r.server.Say(r.server.DM(marker).ID, marker, "that is all").ID
 	r.received(first)

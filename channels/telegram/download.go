@@ -20,9 +20,13 @@ import (
 const (
 	// maxDownload is what Telegram lets bots download; a Bot API server on this machine hands out more.
 	maxDownload = 20 << 20
-	// downloadTimeout bounds a download with all its tries.
+	// downloadTimeout and a second for every slowLine bytes bound a try to download a file.
 	downloadTimeout = 2 * time.Minute
-	downloadTries   = 3
+	slowLine        = 64 << 10
+	// downloadGiveUp is how long a download is tried: an outage of Telegram's takes minutes. The chat waits as long.
+	downloadGiveUp = 10 * time.Minute
+	// unfinishedFile is what a file is called until it is complete.
+	unfinishedFile = ".download-"
 	// maxName keeps names, with what is put before them, below the 255 bytes that file systems allow.
 	maxName = 200
 )
@@ -53,29 +57,39 @@ func (c *Channel) download(ctx context.Context, chatID, message string, f *file)
 	if err := c.within(f.Size); err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
-	defer cancel()
-	select {
-	case c.fetch <- struct{}{}:
-		defer func() { <-c.fetch }()
-	case <-ctx.Done():
-		return "", ctx.Err()
-	}
-	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
+	trouble := c.newTrouble("file not downloaded, will retry")
+	var began time.Time // when the first try was made
+	for {
+		select {
+		case c.fetch <- struct{}{}:
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+		if began.IsZero() {
+			began = time.Now()
+		}
 		path, err := c.downloadOnce(ctx, chatID, message, f)
-		var no *refusal
-		var big *tooBig
-		final := errors.As(err, &big) || errors.As(err, &no) && no.final()
-		if err == nil || final || try == downloadTries {
+		<-c.fetch // others go on while this one waits
+		if err == nil || isFinal(err) || time.Since(began) > downloadGiveUp || !trouble.wait(ctx, err) {
 			return path, err
 		}
-		if no != nil {
-			pause = max(pause, no.wait())
-		}
-		if !sleep(ctx, pause) {
-			return "", err
-		}
 	}
+}
+
+// isFinal tells whether a download would fail again.
+func isFinal(err error) bool {
+	var no *refusal
+	var big *tooBig
+	var local *localError
+	return errors.As(err, &big) || errors.As(err, &local) || errors.As(err, &no) && no.final()
+}
+
+// patience is how long a try may take for a file of a size, or of one that does not say.
+func patience(size int64) time.Duration {
+	if size <= 0 {
+		size = maxDownload
+	}
+	return downloadTimeout + time.Duration(size/slowLine)*time.Second
 }
 
 func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *file) (string, error) {
@@ -83,6 +97,8 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 		Path string `json:"file_path"`
 		Size int64  `json:"file_size"`
 	}
+	ctx, cancel := context.WithTimeout(ctx, patience(f.Size))
+	defer cancel()
 	err := c.api.call(ctx, "getFile", map[string]any{"file_id": f.ID}, &stored)
 	var no *refusal
 	if errors.As(err, &no) && no.says("too big") {
@@ -94,9 +110,23 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	if err != nil {
 		return "", err
 	}
-	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
-		return c.inPlace(stored.Path)
+	folder, err := c.folder(chatID)
+	if err != nil {
+		return "", err
 	}
+	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + safeName(f.called(stored.Path), f.kind)
+	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
+		return c.adopt(stored.Path, folder, name)
+	}
+	path := filepath.Join(folder, name)
+	if size, err := sizeOf(path); err == nil && size > 0 && size == stored.Size {
+		return path, nil // downloaded before we died, or before it was quoted
+	}
+	return c.transfer(ctx, stored.Path, folder, name)
+}
+
+// folder returns where the files of a chat go. What an earlier run has left there unfinished is removed.
+func (c *Channel) folder(chatID string) (string, error) {
 	folder, err := c.o.Folder(chatID)
 	if err != nil {
 		return "", fmt.Errorf("folder of chat: %w", err)
@@ -107,29 +137,27 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	if folder, err = filepath.Abs(folder); err != nil {
 		return "", err
 	}
-	name := strings.ReplaceAll(message, "/", "_") + "-" + safeName(f.called(stored.Path), f.kind)
-	path := filepath.Join(folder, name)
-	if size, err := sizeOf(path); err == nil && size > 0 && size == stored.Size {
-		return path, nil // downloaded before we died, or before it was quoted
+	c.names.Lock()
+	defer c.names.Unlock()
+	if c.cleared[folder] {
+		return folder, nil
 	}
-	return c.transfer(ctx, stored.Path, folder, name)
-}
-
-// inPlace takes a file that is on this disk already.
-func (c *Channel) inPlace(path string) (string, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
+	files, err := os.ReadDir(folder)
+	if err != nil {
 		return "", err
-	case !info.Mode().IsRegular():
-		return "", fmt.Errorf("%s is not a regular file", path)
 	}
-	return filepath.Clean(path), c.within(info.Size())
+	for _, f := range files {
+		if strings.HasPrefix(f.Name(), unfinishedFile) {
+			_ = os.Remove(filepath.Join(folder, f.Name())) // it takes room and does no other harm
+		}
+	}
+	c.cleared[folder] = true
+	return folder, nil
 }
 
 // transfer streams a file into a folder. It appears under its name when it is complete.
 func (c *Channel) transfer(ctx context.Context, stored, folder, name string) (string, error) {
-	part, err := os.CreateTemp(folder, ".download-*")
+	part, err := os.CreateTemp(folder, unfinishedFile+"*")
 	if err != nil {
 		return "", err
 	}
@@ -163,7 +191,10 @@ func (c *Channel) publish(part, folder, name string) (string, error) {
 		theirs, err := sizeOf(path)
 		switch {
 		case errors.Is(err, os.ErrNotExist):
-			return path, os.Rename(part, path)
+			if err := os.Rename(part, path); err != nil {
+				return "", err
+			}
+			return path, syncDir(folder)
 		case err != nil:
 			return "", err
 		case ours == theirs:

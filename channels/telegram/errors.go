@@ -2,8 +2,9 @@ package telegram
 
 import (
 	"errors"
-	"io/fs"
 	"net/http"
+	"regexp"
+	"strconv"
 	"time"
 
 	"nanobot/channels"
@@ -24,7 +25,8 @@ func sendError(err error) error {
 	case errors.Is(err, errMoved):
 		return &channels.SendError{Err: err, Permanent: true}
 	case errors.As(err, &no):
-		return &channels.SendError{Err: err, Permanent: no.final(), After: no.wait()}
+		// 504 is a proxy that was tired of waiting for the Bot API, which may do it yet.
+		return &channels.SendError{Err: err, Permanent: no.final(), Unknown: no.Code == http.StatusGatewayTimeout, After: no.wait()}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
@@ -69,9 +71,35 @@ func refusedAs(err error) bool {
 func refusedFile(err error) bool {
 	var no *refusal
 	if errors.As(err, &no) {
-		return no.Code == http.StatusBadRequest || no.Code == http.StatusRequestEntityTooLarge
+		return no.Code == http.StatusBadRequest && !no.says(notTheFile...) || no.Code == http.StatusRequestEntityTooLarge
 	}
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+	return unreadable(err)
+}
+
+// notTheFile is in refusals that every other message to the chat would meet with.
+var notTheFile = []string{
+	"chat not found", "thread not found", "TOPIC_CLOSED", "TOPIC_DELETED", "CHAT_WRITE_FORBIDDEN", "PEER_ID_INVALID",
+}
+
+var item = regexp.MustCompile(`message #([0-9]+)`)
+
+// itemOf returns which item of an album was refused, counted from 1, or 0 if Telegram does not say.
+func itemOf(err error) int {
+	var no *refusal
+	if !errors.As(err, &no) {
+		return 0
+	}
+	if m := item.FindStringSubmatch(no.Description); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		return n
+	}
+	return 0
+}
+
+// flooded tells whether Telegram was sent too much.
+func flooded(err error) bool {
+	var no *refusal
+	return errors.As(err, &no) && no.wait() > 0
 }
 
 // migratedTo returns the new id of a group that became a supergroup, or 0.

@@ -31,6 +31,7 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 		"too large":      {fault: telegramtest.Refuse(413, "Request Entity Too Large"), permanent: true},
 		"server error":   {fault: telegramtest.Refuse(500, "Internal Server Error")},
 		"bad gateway":    {fault: telegramtest.BadGateway()},
+		"gateway late":   {fault: telegramtest.Fault{Status: 504, Body: "<html>504 Gateway Time-out</html>"}, unknown: true},
 		"wrong token":    {fault: telegramtest.Refuse(401, "Unauthorized")},
 		"cut before":     {fault: telegramtest.Fault{CutBefore: true}, unknown: true},
 		"cut after":      {fault: telegramtest.Fault{CutAfter: true}, unknown: true, delivered: true},
@@ -165,11 +166,8 @@ func TestAFileThatTelegramDoesNotTakeIsNamedAndItsCaptionArrives(t *testing.T) {
 	r := newRig(t)
 	picture := r.file("a.png", telegramtest.PNG(10, 10))
 	r.tell(channels.Message{Text: "nothing in it", Media: []channels.File{r.file("empty.pdf", nil)}})
-	r.server.FailNext("sendMediaGroup", telegramtest.Refuse(413, "Request Entity Too Large"))
-	r.tell(channels.Message{Text: "two of them", Media: []channels.File{picture, picture}, Buttons: nil})
 	shown := r.server.Shown(person)
-	if shape(shown) != "text text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") ||
-		strings.Count(shown[1].Text, "a.png") != 2 {
+	if shape(shown) != "text" || !strings.Contains(shown[0].Text, `"empty.pdf" was not sent`) || !strings.HasPrefix(shown[0].Text, "nothing in it") {
 		t.Errorf("shown are %+v", shown)
 	}
 	r.server.Block(person)

@@ -27,7 +27,7 @@ func (c *Channel) incoming(ctx context.Context, parts []*message) channels.Incom
 	at := first.place()
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
-		ID:   first.name(),
+		ID:   c.messageName(first),
 		User: sender(first),
 	}
 	if at.thread != 0 {
@@ -58,7 +58,7 @@ func joined(lines []string) string {
 
 // quote is the message that another replies to: the part that was pointed at, or all of it.
 func (c *Channel) quote(ctx context.Context, in channels.Incoming, m, r *message) *channels.Quote {
-	q := &channels.Quote{ID: r.name()}
+	q := &channels.Quote{ID: c.messageName(r)}
 	text, _ := r.words()
 	if m.Quote != nil && m.Quote.Text != "" {
 		text = m.Quote.Text
@@ -95,9 +95,9 @@ func (c *Channel) save(ctx context.Context, in channels.Incoming, m *message) (p
 		return "", ""
 	}
 	if c.o.Known != nil && !c.o.Known(in.User.ID) {
-		return "", ""
+		return "", fmt.Sprintf("⚠ %q was not received: its sender is not known to the bot.", f.called(""))
 	}
-	path, err := c.download(ctx, in.Chat.ID, m.name(), f)
+	path, err := c.download(ctx, in.Chat.ID, c.messageName(m), f)
 	var big *tooBig
 	switch {
 	case err == nil:

@@ -2,10 +2,11 @@ package telegram
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
-	"strconv"
 	"time"
 
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
@@ -15,29 +16,22 @@ import (
 //
 // An entry is handed on when it is complete: an album when no part has come for a while, a file when it is downloaded.
 // Those of a chat are handed on in order; other chats do not wait. Until then a crash at any point costs nothing: what was
-// polled is not confirmed and comes again, what a webhook brought is on the shelf.
+// came is on the shelf, or Telegram was not told that we have it.
 type intake struct {
 	c       *Channel
 	receive channels.Receive
 	queue   []*entry       // in the order in which they came
 	side    errgroup.Group // what is done meanwhile
 	woken   chan struct{}  // an entry became complete
-
-	// What only a webhook needs.
 	shelf   *shelf
+	more    bool   // what came last was not all that came with it
 	refused string // why the last delivery was not taken
-
-	// What only polling needs.
-	seen    map[int64]bool // updates from offset on that were taken in
-	top     int64          // the last update that was taken in
-	resumed bool           // an update was taken in that no earlier run has received
-	albums  []span         // that were handed on before an update that came between their parts
 }
 
 // entry is one message, album or press on its way.
 type entry struct {
-	updates  []int64 // that Telegram has until we confirm them by polling
-	slip     *slip   // what of it is on the shelf; nil: nothing
+	cursor   int64 // where to go on behind it; 0: it says nothing about that
+	slip     *slip // what of it is on the shelf; nil: nothing
 	chat     string
 	messages []*message // several of an album
 	press    *press
@@ -54,7 +48,7 @@ const albumLimit = 10
 
 func newIntake(c *Channel, receive channels.Receive) *intake {
 	return &intake{
-		c: c, receive: receive, seen: map[int64]bool{}, woken: make(chan struct{}, 1), shelf: newShelf(c.o.State, c.log),
+		c: c, receive: receive, woken: make(chan struct{}, 1), shelf: newShelf(c.shelfDir(), c.log),
 	}
 }
 
@@ -119,7 +113,7 @@ func (in *intake) isDue(e *entry) (now bool, after time.Duration) {
 	if e.isClosed() || !e.isAlbum() || len(e.messages) >= albumLimit {
 		return true, 0
 	}
-	if e.awaits {
+	if e.awaits || in.more {
 		return false, longTime
 	}
 	after = time.Until(e.touched.Add(in.c.o.Timing.Quiet))
@@ -185,16 +179,14 @@ func (in *intake) handOn(ctx context.Context, e *entry) error {
 	if e.ignored {
 		return in.c.moves.keep(e.messages)
 	}
-	var cursor int64
-	if len(e.updates) > 0 {
-		cursor = in.cursorAfter(e)
-		e.in.Cursor = strconv.FormatInt(cursor, 10)
+	if e.cursor != 0 {
+		e.in.Cursor = in.c.writeCursor(e.cursor)
 	}
 	if err := in.receive(ctx, e.in); err != nil {
 		return err
 	}
-	if len(e.updates) > 0 {
-		in.c.cursor = cursor
+	if e.cursor != 0 {
+		in.c.cursor = e.cursor
 	}
 	if e.press != nil {
 		in.side.Go(func() error { in.c.removeButtons(ctx, e.press); return nil })
@@ -239,4 +231,25 @@ func (in *intake) wake() {
 	case in.woken <- struct{}{}:
 	default:
 	}
+}
+
+// number returns an update's id, or 0 if it has none.
+func (c *Channel) number(raw []byte) int64 {
+	var u struct {
+		ID int64 `json:"update_id"`
+	}
+	if err := json.Unmarshal(raw, &u); err != nil || u.ID == 0 {
+		c.log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
+		return 0
+	}
+	return u.ID
+}
+
+func (in *intake) decode(id int64, raw []byte) (u update, ok bool) {
+	if err := json.Unmarshal(raw, &u); err != nil {
+		in.c.log.Error("undecodable update skipped", zap.Int64("id", id), zap.Error(err))
+		return u, false
+	}
+	in.c.moves.locate(u)
+	return u, true
 }

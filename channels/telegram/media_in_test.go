@@ -3,13 +3,12 @@ package telegram_test
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
-	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -211,20 +210,48 @@ func TestASlowDownloadDelaysNobodyElse(t *testing.T) {
 	if got[1].Text != "slow" || got[2].Text != "behind it" {
 		t.Errorf("received %+v", got)
 	}
-	if !slices.IsSortedFunc(got, func(a, b channels.Incoming) int { return strings.Compare(a.Cursor, b.Cursor) }) || first.Cursor >= got[1].Cursor {
-		t.Errorf("the cursors are %s, %s, %s", got[0].Cursor, got[1].Cursor, got[2].Cursor)
-	}
 }
 
-func TestFilesOfALocalServerAreUsedInPlace(t *testing.T) {
+// As telegram-bot-api --local does, it has the token in its paths.
+func TestFilesOfALocalServerAreLinkedAndTheTokenStaysBehind(t *testing.T) {
 	r := newRig(t)
-	local := t.TempDir()
+	local := filepath.Join(t.TempDir(), r.server.Token)
+	if err := os.MkdirAll(local, 0o700); err != nil {
+		t.Fatal(err)
+	}
 	r.server.SetLocal(local)
 	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: bytes.Repeat([]byte("x"), 21<<20)}})
 	r.run()
 	got := r.only()
-	if len(got.Media) != 1 || !strings.HasPrefix(got.Media[0], local) || len(r.server.Calls(telegramtest.Download)) != 0 {
+	if len(got.Media) != 1 || got.Media[0] != filepath.Join(r.dir, "42", "media", got.ID+"-big.bin") || len(r.server.Calls(telegramtest.Download)) != 0 {
+		t.Fatalf("received %+v", got)
+	}
+	info, err := os.Stat(got.Media[0])
+	if err != nil || info.Size() != 21<<20 {
+		t.Errorf("it is %+v (%v)", info, err)
+	}
+	if left, err := os.ReadDir(filepath.Dir(got.Media[0])); err != nil || len(left) != 1 {
+		t.Errorf("left behind: %v (%v)", left, err)
+	}
+}
+
+func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) {
+		next := o.Client.Transport
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			if strings.HasSuffix(req.URL.Path, "/getFile") {
+				return respond(req, 200, `{"ok":true,"result":{"file_id":"x","file_path":"/nowhere/`+o.Token+`/documents/file_0.bin"}}`), nil
+			}
+			return next.RoundTrip(req)
+		})
+	})
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "big.bin", Content: []byte("x")}})
+	r.run()
+	if got := r.only(); !strings.Contains(got.Text, `"big.bin" was not received`) {
 		t.Errorf("received %+v", got)
+	}
+	if log := logged(t, r.logs); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
+		t.Errorf("the log is %s", log)
 	}
 }
 
@@ -232,7 +259,8 @@ func TestFilesOfStrangersAreNotDownloaded(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) { o.Known = func(string) bool { return false } })
 	r.server.Post(telegramtest.Post{Chat: person, Text: "hello", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
 	r.run()
-	if got := r.only(); got.Text != "hello" || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
+	want := "hello\n⚠ \"a.txt\" was not received: its sender is not known to the bot." // who may be known, if the store stumbled
+	if got := r.only(); got.Text != want || len(got.Media) != 0 || len(r.server.Calls("getFile")) != 0 {
 		t.Errorf("received %+v", got)
 	}
 }

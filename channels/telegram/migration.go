@@ -132,6 +132,9 @@ func messageID(home, chat int64, number int) string {
 // parseMessageID returns the chat in which a message is, and its number.
 func parseMessageID(home int64, id string) (chat int64, number int, err error) {
 	chat = home
+	if _, rest, found := strings.Cut(id, botMark); found {
+		id = rest
+	}
 	if before, after, found := strings.Cut(id, "/"); found {
 		chat, err = strconv.ParseInt(before, 10, 64)
 		id = after

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -161,7 +162,7 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.server.AwaitPoll(t)
-	if err := os.WriteFile(state, nil, 0o600); err != nil { // where a folder should be
+	if err := errors.Join(os.RemoveAll(state), os.WriteFile(state, nil, 0o600)); err != nil { // where a folder should be
 		t.Fatal(err)
 	}
 	r.server.Migrate(group, super)

@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -12,9 +13,11 @@ import (
 )
 
 // What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a minute in a group; 30 a
-// second in all. Edits count. A full bucket and what flows into it in a minute are together what a minute may hold.
+// second in all. Edits count. A full bucket and what flows into it in a minute are together what a minute may hold, and
+// likewise of a second.
 const (
-	overallRate  = 30
+	overallRate  = 25
+	overallBurst = 5
 	chatBurst    = 3
 	groupEvery   = 4 * time.Second
 	groupBurst   = 5
@@ -39,45 +42,85 @@ type pacing struct {
 }
 
 func newPacer(off bool) *pacer {
-	return &pacer{off: off, overall: rate.NewLimiter(overallRate, overallRate), chats: map[int64]*pacing{}}
+	return &pacer{off: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*pacing{}}
 }
 
 // wait returns when a call that sends n messages to a chat may be made. A chat that Telegram has asked to wait for long
-// is not waited for.
+// is not waited for, nor a turn that comes so late that less time would be left for the call than was spent on waiting.
 func (p *pacer) wait(ctx context.Context, chat int64, n int) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	limits, pause := p.use(chat, time.Now())
-	if pause > longestPause {
-		return &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", chat), After: pause}
+	pause, turn, err := p.turn(ctx, chat, n)
+	if err != nil {
+		return err
 	}
-	if pause > 0 && !sleep(ctx, pause) {
-		return ctx.Err()
+	for _, d := range []time.Duration{pause, turn} {
+		if d > 0 && !sleep(ctx, d) {
+			return ctx.Err()
+		}
 	}
 	if p.off {
 		return nil
 	}
-	for _, l := range append(limits, p.overall) {
-		at := min(n, l.Burst())
-		if err := l.WaitN(ctx, at); err != nil {
-			return fmt.Errorf("wait for a turn: %w", err)
-		}
-		for range n - at { // more than a bucket holds is a debt, which the next call waits for
-			l.Reserve()
-		}
+	// Of what all chats share it is taken only now, so that those who have waited do not all go at once.
+	p.mu.Lock()
+	turn, err = book(ctx, time.Now(), 0, n, p.overall)
+	p.mu.Unlock()
+	if err == nil && turn > 0 && !sleep(ctx, turn) {
+		return ctx.Err()
 	}
-	return nil
+	return err
 }
 
-// use returns the limits of a chat and how long it must be left alone.
-func (p *pacer) use(chat int64, now time.Time) ([]*rate.Limiter, time.Duration) {
+// turn takes a chat's next turn and returns how long the chat must be left alone, and how long after that the turn is.
+func (p *pacer) turn(ctx context.Context, id int64, n int) (pause, turn time.Duration, err error) {
+	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.sweep(now)
-	one := p.chat(chat)
-	one.used = now
-	return one.limits[:len(one.limits):len(one.limits)], one.until.Sub(now)
+	chat := p.chat(id)
+	chat.used = now
+	pause = max(chat.until.Sub(now), 0)
+	if pause > longestPause {
+		return 0, 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: pause}
+	}
+	if !p.off {
+		turn, err = book(ctx, now, pause, n, chat.limits...)
+	}
+	return pause, turn, err
+}
+
+// book takes a turn within limits and returns how long after the pause it is. One that is not waited for is not taken.
+func book(ctx context.Context, now time.Time, pause time.Duration, n int, limits ...*rate.Limiter) (turn time.Duration, err error) {
+	at := now.Add(pause)
+	for _, l := range limits {
+		turn = max(turn, due(l, at, n))
+	}
+	if end, ok := ctx.Deadline(); ok && pause+turn > end.Sub(now)/2 {
+		return 0, &channels.SendError{Err: errors.New("too much waits to be sent"), After: max(pause+turn, time.Second)}
+	}
+	turn = 0
+	for _, l := range limits {
+		turn = max(turn, take(l, at, n))
+	}
+	return turn, nil
+}
+
+// due is how long after a time n messages may be sent.
+func due(l *rate.Limiter, at time.Time, n int) time.Duration {
+	short := float64(min(n, l.Burst())) - l.TokensAt(at)
+	return time.Duration(max(short, 0) / float64(l.Limit()) * float64(time.Second))
+}
+
+// take is due, and counts the messages. More than a bucket holds is a debt, which the next call waits for.
+func take(l *rate.Limiter, at time.Time, n int) time.Duration {
+	now := min(n, l.Burst())
+	turn := l.ReserveN(at, now).DelayFrom(at)
+	for range n - now {
+		l.ReserveN(at, 1)
+	}
+	return turn
 }
 
 func (p *pacer) chat(id int64) *pacing {
@@ -104,7 +147,7 @@ func (p *pacer) sweep(now time.Time) {
 	}
 }
 
-// hold keeps a chat waiting for as long as Telegram has asked.
+// hold keeps a chat waiting for as long as Telegram has asked, which may be longer for one call than for the next.
 func (p *pacer) hold(chat int64, d time.Duration) {
 	if d <= 0 {
 		return
@@ -113,7 +156,10 @@ func (p *pacer) hold(chat int64, d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	one := p.chat(chat)
-	one.used, one.until = now, now.Add(d)
+	one.used = now
+	if until := now.Add(d); until.After(one.until) {
+		one.until = until
+	}
 }
 
 // held tells whether a chat must be left alone.

@@ -131,8 +131,8 @@ func below(parts []part, words entities.Text, buttons []channels.Button) []part 
 	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
 		words.Text = "👇"
 	}
-	if words.Text != "" {
-		parts = append(parts, part{as: asText, words: words})
+	for _, t := range words.Split(textLimit) {
+		parts = append(parts, part{as: asText, words: t})
 	}
 	return parts
 }

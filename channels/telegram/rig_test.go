@@ -42,6 +42,7 @@ type rig struct {
 	t      *testing.T
 	server *telegramtest.Server
 	dir    string
+	state  string
 	logs   *observer.ObservedLogs
 	inbox  *inbox
 }
@@ -61,7 +62,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	o := telegram.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
 		Folder: func(chat string) (string, error) { return filepath.Join(dir, chat, "media"), nil },
-		Timing: telegram.Timing{Quiet: 200 * time.Millisecond},
+		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, State: filepath.Join(dir, "state"),
 	}
 	for _, f := range change {
 		f(&o)
@@ -76,7 +77,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 			t.Error("the token is in the log")
 		}
 	})
-	return &rig{Channel: ch, t: t, server: s, dir: dir, logs: logs, inbox: &inbox{more: make(chan struct{}, 1)}}
+	return &rig{Channel: ch, t: t, server: s, dir: dir, state: o.State, logs: logs, inbox: &inbox{more: make(chan struct{}, 1)}}
 }
 
 // logged is the log as text.
@@ -166,8 +167,39 @@ func (r *rig) wait(n int) []channels.Incoming {
 func (r *rig) settled() []channels.Incoming {
 	r.t.Helper()
 	last := int64(r.server.Inject(`{"poll":{}}`)) // which nobody hears
-	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Int("offset") > last })
+	r.confirmed(last)
+	r.emptied()
 	return r.inbox.messages()
+}
+
+// confirmed waits until Telegram was told that we have an update.
+func (r *rig) confirmed(id int64) {
+	r.t.Helper()
+	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Int("offset") > id })
+}
+
+// shelved are the names of what came and is not received yet.
+func (r *rig) shelved() []string {
+	r.t.Helper()
+	var left []string
+	for _, pattern := range []string{"*.open", "*.sealed"} {
+		files, err := filepath.Glob(filepath.Join(r.state, pattern))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		left = append(left, files...)
+	}
+	return left
+}
+
+// emptied waits until all that came is received.
+func (r *rig) emptied() {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); len(r.shelved()) > 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("on the shelf are %v\n%s", r.shelved(), logged(r.t, r.logs))
+		}
+	}
 }
 
 // only returns the one message that was received of all that was said so far.

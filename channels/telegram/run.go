@@ -20,26 +20,30 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		return nil
 	}
 	defer c.api.http.CloseIdleConnections()
-	ctx, cancel := context.WithCancel(ctx)
-	in := newIntake(c, receive)
-	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
-	defer cancel()
 	err := c.identify(ctx)
 	if err == nil {
-		err = in.restore(ctx)
+		err = c.recognise(ctx)
 	}
 	if err == nil {
-		in.side.Go(func() error { c.showMenu(ctx); return nil })
-		if c.hook != nil {
-			err = in.listen(ctx)
-		} else {
-			err = in.run(ctx)
-		}
+		err = c.work(ctx, receive)
 	}
 	if ctx.Err() != nil {
 		return nil // told to end
 	}
 	return err
+}
+
+// work receives once it is known who we are.
+func (c *Channel) work(ctx context.Context, receive channels.Receive) error {
+	ctx, cancel := context.WithCancel(ctx)
+	in := newIntake(c, receive)
+	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	defer cancel()
+	if err := in.restore(ctx); err != nil {
+		return err
+	}
+	in.side.Go(func() error { c.showMenu(ctx); return nil })
+	return in.listen(ctx)
 }
 
 // identify asks who we are. Without its name a bot cannot tell when it is spoken to.
@@ -49,11 +53,13 @@ func (c *Channel) identify(ctx context.Context) error {
 		err := c.ask(ctx, "getMe", struct{}{}, &c.me)
 		if err == nil {
 			c.log.Info("connected", zap.String("bot", "@"+c.me.Username))
+			c.well.set(nil)
 			return nil
 		}
 		if wrong := wrongToken(err); wrong != nil {
 			return wrong
 		}
+		c.well.set(err)
 		if !trouble.wait(ctx, err) {
 			return ctx.Err()
 		}
@@ -79,7 +85,7 @@ func wrongToken(err error) error {
 	return nil
 }
 
-// showMenu tells Telegram our commands. Without them the bot works as well.
+// showMenu tells Telegram our commands, until it listens or does not like them. Without them the bot works as well.
 func (c *Channel) showMenu(ctx context.Context) {
 	type command struct {
 		Command     string `json:"command"`
@@ -92,9 +98,17 @@ func (c *Channel) showMenu(ctx context.Context) {
 	if len(menu) == 0 {
 		return
 	}
-	err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
-	if err != nil && ctx.Err() == nil {
-		c.log.Warn("command menu not set", zap.Error(err))
+	trouble := c.newTrouble("command menu not set, will retry")
+	for {
+		err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
+		var no *refusal
+		if errors.As(err, &no) && no.final() {
+			c.log.Warn("command menu not set", zap.Error(err))
+			return
+		}
+		if err == nil || !trouble.wait(ctx, err) {
+			return
+		}
 	}
 }
 

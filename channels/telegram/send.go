@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/go-telegram/bot/models"
-	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/telegram/entities"
@@ -40,7 +39,6 @@ type media struct {
 	Caption         string            `json:"caption,omitempty"`
 	CaptionEntities []entities.Entity `json:"caption_entities,omitempty"`
 	Streaming       bool              `json:"supports_streaming,omitempty"`
-	NoDetection     bool              `json:"disable_content_type_detection,omitempty"`
 }
 
 // post is one part on its way: what Plan decided, and what Telegram's answers have changed of it.
@@ -52,6 +50,9 @@ type post struct {
 	as     string
 	words  entities.Text
 	files  []channels.File
+
+	refused []string // what to say of files that are not sent
+	parted  bool     // an item of the album goes alone
 }
 
 // Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or has moved the chat, the
@@ -61,15 +62,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
-	var id int
-	err = c.insist(ctx, p, func() error {
-		if err := p.fit(); err != nil {
-			return fmt.Errorf("look at file: %w", err)
-		}
-		var err error
-		id, err = c.post(ctx, p)
-		return err
-	})
+	id, err := c.deliver(ctx, p)
 	if err != nil {
 		return channels.Receipt{}, sendError(err)
 	}
@@ -129,9 +122,7 @@ func (c *Channel) insist(ctx context.Context, p *post, call func() error) error 
 			c.moves.redirect(p.to.chat, to)
 		case refusedFormat(err) && len(p.words.Entities) > 0:
 			p.words = p.words.Plain()
-		case refusedAs(err) && p.asDocuments():
-		case refusedFile(err) && p.inWords():
-			c.log.Warn("file not sent", zap.Stringer("chat", p.o.Chat), zap.Error(err))
+		case refusedAs(err) && p.asDocument():
 		default:
 			var no *refusal
 			if errors.As(err, &no) {
@@ -142,29 +133,13 @@ func (c *Channel) insist(ctx context.Context, p *post, call func() error) error 
 	}
 }
 
-// asDocuments turns photos, videos and sound into documents, and reports whether that is a change.
-func (p *post) asDocuments() bool {
+// asDocument turns a photo, a video or sound into a document, and reports whether that is a change.
+func (p *post) asDocument() bool {
 	switch p.as {
-	case asText, asDocument, asDocuments:
-		return false
-	case asAlbum:
-		p.as = asDocuments
-	default:
-		p.as = asDocument
-	}
-	return true
-}
-
-// inWords gives up on files: the text goes out without them and names them. It reports whether that is a change.
-func (p *post) inWords() bool {
-	if len(p.files) == 0 {
+	case asText, asDocument, asAlbum:
 		return false
 	}
-	for _, f := range p.files {
-		p.words.Text = strings.TrimLeft(p.words.Text+fmt.Sprintf("\n⚠ %q was not sent: Telegram does not take it.", fileName(f)), "\n")
-	}
-	p.words = p.words.Split(textLimit)[0]
-	p.as, p.files = asText, nil
+	p.as = asDocument
 	return true
 }
 
@@ -187,7 +162,7 @@ func (c *Channel) post(ctx context.Context, p *post) (int, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	if p.as != asAlbum && p.as != asDocuments {
+	if p.as != asAlbum {
 		r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
 		r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
 		err := c.api.upload(ctx, methodOf[p.as], r, []upload{{field: p.as, file: p.files[0]}}, &one)
@@ -212,9 +187,6 @@ func (p *post) album(r *request) []upload {
 	for i, f := range p.files {
 		field := "file" + strconv.Itoa(i)
 		item := media{Type: single(f), Media: "attach://" + field}
-		if p.as == asDocuments {
-			item.Type, item.NoDetection = asDocument, true
-		}
 		item.Streaming = item.Type == asVideo
 		if i == 0 {
 			item.Caption, item.CaptionEntities = p.words.Text, p.words.Entities

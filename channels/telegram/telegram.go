@@ -37,8 +37,8 @@ type Options struct {
 	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to prove itself. "" is one that
 	// is made of the token.
 	WebhookURL, WebhookSecret string
-	// State is a folder for what a webhook brings until it is received, and for which groups have moved. Without one there
-	// is no webhook mode, and moves are forgotten at the end.
+	// State is a folder for what came until it is received, for which groups have moved, and for which bot this is. Without
+	// one Run receives nothing.
 	State string
 	// Folder returns where the files of a chat go. It is created if it does not exist.
 	Folder func(chatID string) (string, error)
@@ -76,10 +76,14 @@ type Channel struct {
 	desk   atomic.Pointer[desk]
 
 	menu   []channels.Command
-	cursor int64 // the last update that was received; only Run touches it once it runs
-	me     user  // the bot itself; only Run touches it
+	resume string // the cursor that Run begins with
+	cursor int64  // the last update that was received; only Run touches it once it runs
+	me     user   // the bot itself; only Run touches it
+	prefix string // what stands before message ids; see recognise
+	well   health
 
-	names sync.Mutex // held while a file gets its name
+	names   sync.Mutex      // held while a file gets its name
+	cleared map[string]bool // the folders in which nothing of an earlier run is left
 }
 
 var (
@@ -89,10 +93,11 @@ var (
 	_ channels.Resumer = (*Channel)(nil)
 	_ channels.Menu    = (*Channel)(nil)
 	_ channels.Mounter = (*Channel)(nil)
+	_ channels.Healthy = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.
-const uploadsAtOnce, downloadsAtOnce = 2, 4
+const uploadsAtOnce, downloadsAtOnce = 16, 4
 
 var tokenForm = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
 
@@ -138,14 +143,12 @@ func New(o Options) (*Channel, error) {
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
 		api:  newAPI(o.APIBase, o.Token, o.Client),
 		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moves: moved,
+		moves: moved, cleared: map[string]bool{},
 	}, nil
 }
 
 // Resume is told which update was received last.
-func (c *Channel) Resume(cursor string) {
-	c.cursor, _ = strconv.ParseInt(cursor, 10, 64)
-}
+func (c *Channel) Resume(cursor string) { c.resume = cursor }
 
 // SetMenu sets the commands that Telegram shows beside the input field.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }

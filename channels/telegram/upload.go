@@ -26,9 +26,6 @@ type upload struct {
 	file  channels.File
 }
 
-// asDocuments is an album of documents: what was to be photos and videos and cannot be.
-const asDocuments = "documents"
-
 // upload makes a call with files, which are opened anew each time and streamed: a request costs no more memory than its
 // form. Its length is known beforehand, since not every server takes requests without.
 func (a *api) upload(ctx context.Context, method string, params any, files []upload, into any) error {
@@ -159,32 +156,28 @@ func fieldsOf(params any) (map[string]string, error) {
 	return fields, nil
 }
 
-// fit looks into the files for what decides how they go out, which their names do not tell.
-func (p *post) fit() error {
-	switch p.as {
+// fitting is the way in which a file can go out that was to go in the given way.
+func fitting(as string, f channels.File) (string, error) {
+	switch as {
 	case asOgg:
-		opus, err := isOpus(p.files[0])
-		p.as = asDocument
-		if opus {
-			p.as = asVoice
+		if opus, err := isOpus(f); err != nil || opus {
+			return asVoice, err
 		}
-		return err
-	case asPhoto, asAlbum:
-		for _, f := range p.files {
-			if single(f) != asPhoto {
-				continue
-			}
-			ok, err := isPhoto(f)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				p.asDocuments()
-				return nil
-			}
+		return asDocument, nil
+	case asPhoto:
+		if ok, err := isPhoto(f); err != nil || ok {
+			return asPhoto, err
 		}
+		return asDocument, nil
 	}
-	return nil
+	if f.Path == "" {
+		return as, nil
+	}
+	file, err := os.Open(f.Path)
+	if err != nil {
+		return as, err
+	}
+	return as, file.Close()
 }
 
 // isOpus tells whether sound is what Telegram plays as a voice message: its first page names the codec.

@@ -79,7 +79,9 @@ type desk struct {
 
 // arrival is one delivery. What became of it is sent to outcome, which has room for it.
 type arrival struct {
+	id      int64 // of one that was polled
 	body    []byte
+	more    bool // others came with it and follow
 	outcome chan error
 }
 

@@ -3,19 +3,24 @@ package telegram
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 )
 
-// shelfLimit bounds what waits to be handed on; beyond it Telegram keeps the rest.
-const shelfLimit = 250
+// What waits to be handed on is bounded; beyond it Telegram keeps the rest. By webhook it still delivers for other chats;
+// a poll is stopped for all.
+const shelfLimit, pollLimit = 250, 5000
 
 // listen takes what Telegram delivers until ctx ends, and looks after the webhook. At the end the webhook stays, so that
 // Telegram keeps for us what comes meanwhile.
 func (in *intake) listen(ctx context.Context) error {
 	c := in.c
+	if c.hook == nil {
+		return in.collect(ctx)
+	}
 	d := &desk{arrivals: make(chan arrival), closed: make(chan struct{})}
 	c.desk.Store(d)
 	defer close(d.closed)
@@ -27,6 +32,21 @@ func (in *intake) listen(ctx context.Context) error {
 	}
 	work.Go(func() error { return c.keepHook(ctx, complete) })
 	work.Go(func() error { in.serve(ctx, d.arrivals, complete); return nil })
+	return work.Wait()
+}
+
+// collect is listen for one that polls.
+func (in *intake) collect(ctx context.Context) error {
+	arrivals := make(chan arrival)
+	p := &poller{c: in.c, arrivals: arrivals}
+	var complete chan struct{}
+	if in.anyAwaits() {
+		complete = make(chan struct{})
+		p.complete = complete
+	}
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return p.run(ctx) })
+	work.Go(func() error { in.serve(ctx, arrivals, complete); return nil })
 	return work.Wait()
 }
 
@@ -53,6 +73,7 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 		timer.Reset(wait)
 		select {
 		case a := <-arrivals:
+			in.more = a.more
 			a.outcome <- in.admit(ctx, a.body)
 		case <-in.woken:
 		case <-timer.C:
@@ -64,24 +85,29 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 	}
 }
 
-// admit is accept for a delivery that is waited for. Why one was not taken is said once.
+// admit is accept for a delivery that is waited for. Why a webhook's was not taken is said once; a poller says it itself.
 func (in *intake) admit(ctx context.Context, body []byte) error {
 	err := in.accept(ctx, body)
 	switch {
 	case err == nil:
 		in.refused = ""
-	case ctx.Err() == nil && err.Error() != in.refused:
+	case in.c.hook != nil && ctx.Err() == nil && err.Error() != in.refused:
 		in.refused = err.Error()
 		in.c.log.Warn("message not received, Telegram will deliver it again", zap.Error(err))
 	}
 	return err
 }
 
-var errCrowded = fmt.Errorf("%d updates wait already", shelfLimit)
+func (in *intake) limit() int {
+	if in.c.hook == nil {
+		return pollLimit
+	}
+	return shelfLimit
+}
 
 // accept takes one delivery in. When it returns nil, Telegram may forget the update.
 func (in *intake) accept(ctx context.Context, body []byte) error {
-	id := in.number(body)
+	id := in.c.number(body)
 	if id == 0 || in.has(id) {
 		return nil
 	}
@@ -94,12 +120,15 @@ func (in *intake) accept(ctx context.Context, body []byte) error {
 	case e == nil:
 		return nil
 	case !part && in.isFree(e):
+		if in.c.hook == nil {
+			e.cursor = id // what came before it is received or on the shelf
+		}
 		if err := in.seal(ctx, e); err != nil {
 			return err
 		}
 		return in.handOn(ctx, e)
-	case len(in.queue) >= shelfLimit && !part:
-		return errCrowded
+	case len(in.queue) >= in.limit() && !part:
+		return fmt.Errorf("%d updates wait already", in.limit())
 	}
 	slip, err := in.shelf.put(e.slip, id, body, e.isAlbum())
 	if err != nil {
@@ -111,14 +140,26 @@ func (in *intake) accept(ctx context.Context, body []byte) error {
 }
 
 // isFree tells whether a new entry can be handed on at once: it is complete, needs no download, and nothing of its chat
-// comes before it.
+// comes before it. A press and a command of ours go before what waits: Stop must not come when it is too late.
 func (in *intake) isFree(e *entry) bool {
+	if e.press != nil || in.isCommand(e) {
+		return true
+	}
 	for _, before := range in.queue {
 		if before.chat == e.chat {
 			return false
 		}
 	}
-	return e.press != nil || !e.isAlbum() && !e.hasFiles()
+	return !e.isAlbum() && !e.hasFiles()
+}
+
+// isCommand tells whether an entry is one of the commands in our menu, and nothing else.
+func (in *intake) isCommand(e *entry) bool {
+	if e.isAlbum() || e.hasFiles() {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(in.c.spoken(e.messages[0])), " ")
+	return strings.HasPrefix(word, "/") && in.c.known(word)
 }
 
 // restore puts into the queue what an earlier run has left on the shelf.

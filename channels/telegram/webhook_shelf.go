@@ -17,10 +17,11 @@ import (
 	"go.uber.org/zap"
 )
 
-// shelf keeps on disk what a webhook brought and cannot be handed on at once.
+// shelf keeps on disk what came and cannot be handed on at once.
 //
 // Telegram delivers a chat's updates one by one: the second part of an album comes when the first was answered. So the
-// answer cannot wait for the album, and what was answered must not be lost: it lies here until it is received. A slip is
+// answer cannot wait for the album, and what was answered must not be lost: it lies here until it is received. And a poll
+// hands out a hundred updates from the first that is not confirmed: one that waits must not hide what follows. A slip is
 // one entry, a file NUMBER.open (an album that may get more parts) or NUMBER.sealed. Of an album that was received
 // NUMBER.done is left for as long as Telegram may deliver a part again, because the store knows only its first part.
 type shelf struct {
@@ -154,9 +155,11 @@ func (s *shelf) rename(from, to string) error {
 	return s.sync()
 }
 
-// sync makes new names last.
-func (s *shelf) sync() error {
-	d, err := os.Open(s.dir)
+func (s *shelf) sync() error { return syncDir(s.dir) }
+
+// syncDir makes new names in a folder last.
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -33,8 +33,10 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 			if wrong := wrongToken(err); wrong != nil {
 				return wrong
 			}
+			c.well.set(err)
 			continue // what cannot be asked now is asked next time
 		}
+		c.well.set(nil)
 		if info.ErrorDate > began {
 			began = info.ErrorDate
 			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.hook.url),
@@ -76,11 +78,13 @@ func (c *Channel) register(ctx context.Context) error {
 		err := c.ask(ctx, "setWebhook", params, nil)
 		if err == nil {
 			c.log.Info("webhook registered", zap.String("url", c.hook.url))
+			c.well.set(nil)
 			return nil
 		}
 		if wrong := wrongToken(err); wrong != nil {
 			return wrong
 		}
+		c.well.set(err)
 		if !trouble.wait(ctx, err) {
 			return ctx.Err()
 		}

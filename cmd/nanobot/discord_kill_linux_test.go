@@ -176,15 +176,15 @@ func (s *discordStorm) write(stop chan struct{}, random *rand.Rand) {
 	}
 }
 
-// answered is how many questions of a chat have their last answer.
+// answered is how many questions of a chat have their last answer, or the report that there may be none.
 func (s *discordStorm) answered(c *discordChat) int {
-	n := 0
+	settled := map[string]bool{}
 	for _, text := range s.heard(c) {
 		if text[0] != 'a' {
-			n++
+			settled[text[1:]] = true
 		}
 	}
-	return n
+	return len(settled)
 }
 
 // heard is what a chat was told, without notices about the queue. The report of a turn that was cut off too often is r and its question.
@@ -224,8 +224,8 @@ func (s *discordStorm) settle() {
 	}
 }
 
-// score judges what the chats show: for each question, in order, a if it is odd, then b, each once; or a report, if the turn was cut off
-// three times.
+// score judges what the chats show: for each question, in order, a if it is odd, then b, each once; and a report if the turn was cut off
+// three times, without b, or with it when that was the last thing before the end.
 func (s *discordStorm) score() {
 	s.t.Helper()
 	asked, reports := 0, 0
@@ -238,7 +238,7 @@ func (s *discordStorm) score() {
 			next, a := strings.CutPrefix(rest, "a"+n)
 			next, b := strings.CutPrefix(next, "b"+n)
 			next, r := strings.CutPrefix(next, "r"+n)
-			if a && q%2 == 0 || b == r || b && a != (q%2 == 1) {
+			if a && q%2 == 0 || !b && !r || b && a != (q%2 == 1) {
 				s.t.Errorf("chat %s: from question %d of %d on it is wrong: %s", c.id, q, c.asked, shown)
 				break
 			}

@@ -1,0 +1,130 @@
+package discord_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestTheSearchSurvivesTroubleOfTheNetwork(t *testing.T) {
+	for name, fault := range map[string]discordtest.Fault{
+		"a bad gateway": discordtest.BadGateway(),
+		"a cut":         {CutBefore: true},
+		"garbage":       discordtest.Garbage(),
+		"too many":      discordtest.RateLimited(50 * time.Millisecond),
+		"all too many":  discordtest.GlobalLimit(50 * time.Millisecond),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			for _, route := range []string{"GET /gateway/bot", "POST /users/@me/channels", discordtest.GetMessages, "GET /applications/{application_id}/commands"} {
+				r.server.FailNext(route, fault)
+			}
+			r.server.Say(r.dm, ada, "hello")
+			r.run()
+			if got := r.wait(1); got[0].Text != "hello" {
+				t.Errorf("got %+v", got)
+			}
+		})
+	}
+}
+
+// What is said while the past is looked through belongs behind it.
+func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
+	r := newRig(t, all)
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "before")
+	r.wait(1)
+	stop()
+	var want []string
+	for i := range 350 {
+		want = append(want, fmt.Sprint(i))
+	}
+	for _, text := range want[:50] {
+		r.server.Say(r.dm, ada, text)
+	}
+	r.server.FailNext(discordtest.GetMessages, discordtest.Fault{Linger: 300 * time.Millisecond}) // what it says is old when it comes
+	asked := len(r.server.Calls(discordtest.GetMessages))
+	next := r.restarted(all)
+	next.connected()
+	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > asked })
+	for _, text := range want[50:] { // more than are held
+		r.server.Say(r.dm, ada, text)
+	}
+	if got := texts(next.waitNew(r, len(want))); !slices.Equal(got, want) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// searching is a rig that was restarted, and looks through the past of Ada's conversation, in which she has said "one", until it is let go on.
+func searching(t *testing.T) (r *rig, goOn func()) {
+	t.Helper()
+	first := newRig(t)
+	stop := first.connected()
+	first.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	first.server.Say(first.dm, ada, "zero")
+	first.wait(1)
+	stop()
+	first.server.Say(first.dm, ada, "one")
+	hang := make(chan struct{})
+	first.server.FailNext(discordtest.GetMessages, discordtest.Fault{Hang: hang})
+	r = first.restarted()
+	r.connected()
+	r.until(discordtest.GetMessages, func(c []discordtest.Call) bool { return len(c) > 0 && !c[len(c)-1].Done })
+	return r, func() { close(hang) }
+}
+
+// during has the gateway handle what was said so far: it tells all events in order.
+func (r *rig) during(say func()) {
+	r.t.Helper()
+	say()
+	user := "4400000000000000044"
+	r.received(r.server.Say(r.server.DM(user).ID, user, "told").ID)
+}
+
+func TestASessionThatEndsDuringTheSearchChangesNoOrder(t *testing.T) {
+	r, goOn := searching(t)
+	r.during(func() { r.server.Say(r.dm, ada, "two") })
+	sessions := r.server.Stats().Readies
+	r.server.NextConnect(discordtest.Handshake{Refuse: 503})
+	r.server.ExpireSessions()
+	r.server.Cut()
+	r.server.Say(r.dm, ada, "three")
+	r.sessions(sessions + 1)
+	r.during(func() { r.server.Say(r.dm, ada, "four") })
+	goOn()
+	r.ordered("zero", "one", "two", "three", "four")
+}
+
+func TestACommandDuringTheSearchKeepsItsPlace(t *testing.T) {
+	r, goOn := searching(t)
+	r.server.SetDelivery(func(_ string, data json.RawMessage) int { // as if this were told later
+		if strings.Contains(string(data), "three") {
+			return 0
+		}
+		return 1
+	})
+	r.during(func() { r.slash(r.dm, ada, "ask", map[string]any{"text": "two"}) })
+	r.server.Say(r.dm, ada, "three")
+	goOn()
+	r.ordered("zero", "one", "two", "three")
+}
+
+// ordered waits for exactly these messages in Ada's conversation.
+func (r *rig) ordered(want ...string) {
+	r.t.Helper()
+	var got []string
+	for n := 1; len(got) < len(want); n++ {
+		if in := r.wait(n)[n-1]; in.Chat.ID == r.dm {
+			got = append(got, in.Text)
+		}
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,119 @@
+package telegram_test
+
+import (
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// hang makes the first download take until the test ends, and waits for it.
+func (r *rig) hang() {
+	r.t.Helper()
+	never := make(chan struct{})
+	r.t.Cleanup(func() { close(never) })
+	r.server.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
+	r.server.Post(telegramtest.Post{Chat: person, Text: "slow", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) == 1 })
+}
+
+// Telegram hands out a hundred updates from the first that is not confirmed.
+func TestHundredsOfMessagesAreHeardWhileADownloadTakesLong(t *testing.T) {
+	r := newRig(t)
+	r.run()
+	r.hang()
+	for i := range 250 {
+		r.server.Say(other+int64(i), "hello")
+	}
+	r.server.Say(person, "behind it")
+	r.wait(250)
+	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	if n := len(r.server.Calls("getUpdates")); n > 260 {
+		t.Errorf("%d polls for 252 updates", n)
+	}
+}
+
+func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
+	r := newRig(t)
+	stop := r.run()
+	r.hang()
+	for i := range 97 {
+		r.server.Say(other+1+int64(i), "hello")
+	}
+	r.server.Album(telegramtest.Post{Chat: other, Text: "three"}, photos(3)...)
+	got := r.wait(98)
+	stop()
+	again := newRigOn(t, r.server, r.dir)
+	for _, in := range got {
+		if in.Cursor != "" {
+			again.Resume(in.Cursor)
+		}
+	}
+	again.run()
+	files := 0
+	for _, in := range append(got, again.settled()...) {
+		files += len(in.Media)
+	}
+	if files != 4 {
+		t.Errorf("%d of 4 files were received", files)
+	}
+}
+
+func TestStopDoesNotWaitForADownload(t *testing.T) {
+	r := newRig(t)
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	r.tell(channels.Message{Text: "working", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}})
+	r.run()
+	r.hang()
+	r.server.Say(person, "behind it")
+	r.server.Press(person, person, r.server.Shown(person)[0].ID, "/stop")
+	r.server.Say(person, "/stop now")
+	if got := r.wait(2); got[0].Press != "/stop" || got[1].Text != "/stop now" {
+		t.Errorf("received %+v", got)
+	}
+}
+
+// Each bot numbers the messages of its private chats and its updates by itself.
+func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
+	first := newRig(t)
+	stop := first.run()
+	m := first.server.Say(person, "to the first")
+	before := first.only()
+	stop()
+	s := telegramtest.New(t)
+	s.Bot.ID++
+	second := newRigOn(t, s, first.dir)
+	second.Resume(before.Cursor)
+	stop = second.run()
+	n := s.Say(person, "to the second")
+	got := second.only()
+	if n.ID != m.ID || got.ID == before.ID || got.Text != "to the second" {
+		t.Fatalf("message %d is %+v, and message %d is %+v", m.ID, before, n.ID, got)
+	}
+	second.tell(channels.Message{Text: "hello", ReplyTo: got.ID})
+	if shown := s.Shown(person)[0]; shown.ReplyTo == nil || shown.ReplyTo.ID != n.ID {
+		t.Errorf("the answer to it is %+v", shown)
+	}
+	stop()
+	again := newRigOn(t, s, first.dir) // it is the same bot still
+	again.Resume(got.Cursor)
+	again.run()
+	s.Say(person, "once more")
+	if next := again.only(); next.Text != "once more" || next.ID == got.ID {
+		t.Errorf("received %+v", next)
+	}
+	back := newRigOn(t, first.server, first.dir)
+	back.run()
+	first.server.Say(person, "to the first again")
+	if all := back.settled(); all[len(all)-1].ID != itoa(m.ID+1) {
+		t.Errorf("received %+v", all)
+	}
+}
+
+func TestWithoutAFolderForItsStateNothingIsReceived(t *testing.T) {
+	r := newRig(t, func(o *telegram.Options) { o.State = "" })
+	if err := r.Run(t.Context(), r.inbox.receive); err == nil {
+		t.Error("Run returned nil")
+	}
+}
