@@ -34,7 +34,9 @@ func (c *Channel) recognise(ctx context.Context) error {
 	c.prefix = ""
 	if first != c.me.ID {
 		c.prefix = strconv.FormatInt(c.me.ID, 10) + botMark
-		if left, _ := filepath.Glob(filepath.Join(c.o.State, "*"+sealedSlip)); len(left) > 0 {
+		sealed, _ := filepath.Glob(filepath.Join(c.o.State, "*"+sealedSlip))
+		open, _ := filepath.Glob(filepath.Join(c.o.State, "*"+openSlip))
+		if left := append(sealed, open...); len(left) > 0 {
 			c.log.Warn("messages to another bot are on the shelf; they are received when its token is back", zap.Int("messages", len(left)))
 		}
 	}

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"errors"
 
 	"github.com/go-telegram/bot/models"
 
@@ -51,28 +50,4 @@ func about(o channels.Outgoing, id string) (p *post, message int, err error) {
 	p.to.chat, message, err = parseMessageID(p.home, id)
 	p.pinned = true
 	return p, message, err
-}
-
-// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be left alone.
-func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
-	to, err := parsePlace(chat.ID)
-	if err != nil {
-		return err
-	}
-	to.chat = c.moves.current(to.chat)
-	if c.pace.held(to.chat) {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	params := map[string]any{"chat_id": to.chat, "action": "typing"}
-	if to.thread != 0 {
-		params["message_thread_id"] = to.thread
-	}
-	err = c.api.call(ctx, "sendChatAction", params, nil)
-	var no *refusal
-	if errors.As(err, &no) {
-		c.pace.hold(to.chat, no.wait())
-	}
-	return err
 }

@@ -122,10 +122,13 @@ func (in *intake) isDue(e *entry) (now bool, after time.Duration) {
 
 const longTime = time.Hour
 
-// untilDue is how long it takes until another album is complete, if one is not.
+// untilDue is how long it takes until another album is to be sealed, if there is one. It may be due by now.
 func (in *intake) untilDue() (wait time.Duration, ok bool) {
 	for _, e := range in.queue {
-		if now, after := in.isDue(e); !now && (!ok || after < wait) {
+		if e.sealed {
+			continue
+		}
+		if _, after := in.isDue(e); !ok || after < wait {
 			wait, ok = after, true
 		}
 	}

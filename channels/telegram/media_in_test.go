@@ -181,6 +181,39 @@ func TestADownloadIsTriedAgain(t *testing.T) {
 	}
 }
 
+func TestAnOutageOfSecondsCostsNoFile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	bad := telegramtest.BadGateway()
+	r.server.FailNext(telegramtest.Download, bad, bad, bad, bad)
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("all of it")}})
+	r.run()
+	got := r.only()
+	if len(got.Media) != 1 {
+		t.Fatalf("received %+v", got)
+	}
+	contains(t, got.Media[0], "all of it")
+}
+
+func TestWhatAnEarlierRunHasLeftUnfinishedIsRemoved(t *testing.T) {
+	r := newRig(t)
+	dir := filepath.Join(r.dir, "42", "media")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".download-1", "notes"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half of"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.server.Post(telegramtest.Post{Chat: person, Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.run()
+	r.only()
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("in the folder are %v (%v)", left, err)
+	}
+}
+
 func TestADownloadThatFailsIsNamedAndTheRestIsReceived(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext("getFile", telegramtest.Refuse(400, "Bad Request: wrong file_id or the file is temporarily unavailable"))

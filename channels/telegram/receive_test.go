@@ -230,6 +230,18 @@ func TestTheMenuIsSetWhenItStarts(t *testing.T) {
 	}
 }
 
+func TestTheMenuIsSetAgainUntilItWorks(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.server.FailNext("setMyCommands", telegramtest.BadGateway(), telegramtest.Fault{CutBefore: true})
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	r.run()
+	r.until("setMyCommands", func(c []telegramtest.Call) bool { return len(c) == 3 && c[2].Done })
+	if got := r.server.Commands("default"); len(got) != 1 {
+		t.Errorf("the menu is %+v", got)
+	}
+}
+
 func TestAMenuThatIsRefusedIsOnlyLogged(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext("setMyCommands", telegramtest.Refuse(400, "Bad Request: no"))

@@ -57,6 +57,7 @@ type post struct {
 
 // Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or has moved the chat, the
 // call is made again in a way that it takes: nothing was sent before. A file that it does not take at all is named instead.
+// Only an album that is not taken as one is more than one call; see deliver.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	p, err := newPost(o)
 	if err != nil {
@@ -162,6 +163,7 @@ func (c *Channel) post(ctx context.Context, p *post) (int, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
+	defer c.announce(ctx, p)()
 	if p.as != asAlbum {
 		r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
 		r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument

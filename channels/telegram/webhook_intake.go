@@ -64,11 +64,12 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 				disk.over()
 			}
 		}
-		wait, _ := in.untilDue()
+		wait, waits := in.untilDue()
+		if !waits {
+			wait = longTime
+		}
 		if paused := time.Until(resume); paused > 0 {
 			wait = paused
-		} else if wait == 0 {
-			wait = longTime
 		}
 		timer.Reset(wait)
 		select {

@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"strings"
 	"testing"
 
 	"nanobot/channels"
@@ -91,7 +92,11 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	if n.ID != m.ID || got.ID == before.ID || got.Text != "to the second" {
 		t.Fatalf("message %d is %+v, and message %d is %+v", m.ID, before, n.ID, got)
 	}
-	second.tell(channels.Message{Text: "hello", ReplyTo: got.ID})
+	answer := second.hello("hello")
+	answer.ReplyTo = got.ID
+	if _, err := second.Send(t.Context(), answer); err != nil {
+		t.Fatal(err)
+	}
 	if shown := s.Shown(person)[0]; shown.ReplyTo == nil || shown.ReplyTo.ID != n.ID {
 		t.Errorf("the answer to it is %+v", shown)
 	}
@@ -108,6 +113,30 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	first.server.Say(person, "to the first again")
 	if all := back.settled(); all[len(all)-1].ID != itoa(m.ID+1) {
 		t.Errorf("received %+v", all)
+	}
+}
+
+// Its files are for it alone.
+func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
+	first := newRig(t)
+	stop := first.run()
+	first.hang()
+	stop()
+	second := newRigOn(t, telegramtest.New(t), first.dir)
+	second.server.Bot.ID++
+	stop = second.run()
+	second.server.Say(person, "hello")
+	if got := second.wait(1)[0]; got.Text != "hello" || len(first.shelved()) != 1 {
+		t.Errorf("received %+v, and on the shelf are %v", got, first.shelved())
+	}
+	if log := logged(t, second.logs); !strings.Contains(log, "messages to another bot are on the shelf") {
+		t.Errorf("the log does not tell: %s", log)
+	}
+	stop()
+	back := newRigOn(t, first.server, first.dir)
+	back.run()
+	if got := back.only(); got.Text != "slow" || len(got.Media) != 1 {
+		t.Errorf("received %+v", got)
 	}
 }
 

@@ -1,0 +1,89 @@
+package telegram
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"nanobot/channels"
+)
+
+const (
+	// actionEvery is a little less than the five seconds for which Telegram shows an action.
+	actionEvery = 4 * time.Second
+	// smallUpload is about what is sent before anybody looks.
+	smallUpload = 1 << 20
+)
+
+// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be left alone.
+func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
+	to, err := parsePlace(chat.ID)
+	if err != nil {
+		return err
+	}
+	to.chat = c.moves.current(to.chat)
+	return c.act(ctx, to, "typing")
+}
+
+// act shows what the bot is about, unless the chat must be left alone.
+func (c *Channel) act(ctx context.Context, to place, action string) error {
+	if c.pace.held(to.chat) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	params := map[string]any{"chat_id": to.chat, "action": action}
+	if to.thread != 0 {
+		params["message_thread_id"] = to.thread
+	}
+	err := c.api.call(ctx, "sendChatAction", params, nil)
+	var no *refusal
+	if errors.As(err, &no) {
+		c.pace.hold(to.chat, no.wait())
+	}
+	return err
+}
+
+// announce shows, until done is called, what sort of file is on its way, if that takes a while.
+func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
+	var size int64
+	for _, f := range p.files {
+		size += f.Size
+	}
+	if size < smallUpload {
+		return func() {}
+	}
+	to, action := p.to, p.action()
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for {
+			_ = c.act(ctx, to, action) // if it fails the upload will say why
+			if !sleep(ctx, actionEvery) {
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
+	}
+}
+
+// action is what Telegram calls the sending of such a file; an album is what its first item is.
+func (p *post) action() string {
+	as := p.as
+	if as == asAlbum {
+		as = single(p.files[0])
+	}
+	switch as {
+	case asPhoto:
+		return "upload_photo"
+	case asVideo, asAnimation:
+		return "upload_video"
+	case asAudio, asVoice:
+		return "upload_voice"
+	}
+	return "upload_document"
+}

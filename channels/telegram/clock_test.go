@@ -1,0 +1,178 @@
+package telegram_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+)
+
+// clocked is a channel on a network of functions, by the last part of the path, for tests of minutes.
+func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error)) *telegram.Channel {
+	t.Helper()
+	dir := t.TempDir()
+	ch, err := telegram.New(telegram.Options{
+		Token: "1:abc", Unpaced: true, State: filepath.Join(dir, "state"), Folder: func(string) (string, error) { return dir, nil },
+		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			if answer := network[path.Base(req.URL.Path)]; answer != nil {
+				return answer(req)
+			}
+			return respond(req, 200, `{"ok":true,"result":{"id":1,"is_bot":true,"username":"b"}}`), nil
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ch
+}
+
+// hold answers a request after a while.
+func hold(req *http.Request, d time.Duration, body string) (*http.Response, error) {
+	select {
+	case <-time.After(d):
+		return respond(req, 200, body), nil
+	case <-req.Context().Done():
+		return nil, req.Context().Err()
+	}
+}
+
+// polled answers polls with one batch after the other, a tenth of a second apart, and then with nothing.
+func polled(batches ...string) map[string]func(*http.Request) (*http.Response, error) {
+	return map[string]func(*http.Request) (*http.Response, error){
+		"getUpdates": func(req *http.Request) (*http.Response, error) {
+			if len(batches) == 0 {
+				return hold(req, 50*time.Second, `{"ok":true,"result":[]}`)
+			}
+			now := batches[0]
+			batches = batches[1:]
+			return hold(req, time.Second/10, `{"ok":true,"result":[`+now+`]}`)
+		},
+	}
+}
+
+// part is an update of an album; of none if the album is "".
+func part(id, chat int, album string) string {
+	return fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%[1]d,"from":{"id":%d},"chat":{"id":%[2]d,"type":"private"},
+		"media_group_id":%q,"text":"part %[1]d"}}`, id, chat, album)
+}
+
+func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := clocked(t, polled(part(1, 7, "a"), part(2, 8, "b")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		got := 0
+		err := ch.Run(ctx, func(context.Context, channels.Incoming) error {
+			got++
+			time.Sleep(5 * time.Second)
+			return nil
+		})
+		if got != 2 || err != nil {
+			t.Errorf("%d of 2 albums were received (%v)", got, err)
+		}
+	})
+}
+
+func TestAnAlbumIsNotCutByWhatCannotBeReceivedBetweenItsParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch := clocked(t, polled(part(1, 7, "a")+","+part(2, 8, "")+","+part(3, 7, "a")))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		var got []string
+		err := ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
+			if time.Since(began) < 5*time.Second {
+				return errors.New("the disk is full")
+			}
+			got = append(got, in.Text)
+			return nil
+		})
+		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
+			t.Errorf("received %q (%v)", got, err)
+		}
+	})
+}
+
+// Four run at once: the last of twelve begins after minutes.
+func TestAFileThatWaitsForItsTurnIsNotGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []string
+		for i := 1; i <= 12; i++ {
+			all = append(all, fmt.Sprintf(`{"update_id":%d,"message":{"message_id":%[1]d,"from":{"id":%[1]d},"chat":{"id":%[1]d,"type":"private"},
+				"document":{"file_id":"f%[1]d","file_name":"a.bin"}}}`, i))
+		}
+		network := polled(strings.Join(all, ","))
+		network["getFile"] = func(req *http.Request) (*http.Response, error) {
+			return respond(req, 200, `{"ok":true,"result":{"file_id":"x","file_path":"documents/x.bin","file_size":4}}`), nil
+		}
+		network["x.bin"] = func(req *http.Request) (*http.Response, error) { return hold(req, 70*time.Second, "abcd") }
+		ch := clocked(t, network)
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		files := 0
+		err := ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
+			files += len(in.Media)
+			return nil
+		})
+		if files != 12 || err != nil {
+			t.Errorf("%d of 12 files were received (%v)", files, err)
+		}
+	})
+}
+
+func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errors.New("no route to host")
+		var poll atomic.Value // of what answers polls just now
+		down := func(*http.Request) (*http.Response, error) { return nil, broken }
+		idle := func(req *http.Request) (*http.Response, error) {
+			return hold(req, time.Second, `{"ok":true,"result":[]}`)
+		}
+		taken := func(req *http.Request) (*http.Response, error) {
+			return respond(req, 409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`), nil
+		}
+		poll.Store(idle)
+		ch := clocked(t, map[string]func(*http.Request) (*http.Response, error){
+			"getUpdates": func(req *http.Request) (*http.Response, error) {
+				return poll.Load().(func(*http.Request) (*http.Response, error))(req)
+			},
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- ch.Run(ctx, func(context.Context, channels.Incoming) error { return nil }) }()
+		for _, step := range []struct {
+			poll  func(req *http.Request) (*http.Response, error)
+			after time.Duration
+			want  string
+		}{
+			{idle, 90 * time.Second, ""},
+			{down, 40 * time.Second, ""},
+			{down, 40 * time.Second, "no route to host"},
+			{idle, 40 * time.Second, ""},
+			{taken, 3 * time.Second, "somebody else polls"},
+			{idle, 40 * time.Second, ""},
+		} {
+			poll.Store(step.poll)
+			time.Sleep(step.after)
+			synctest.Wait()
+			if err := ch.Health(); (err == nil) != (step.want == "") || err != nil && !strings.Contains(err.Error(), step.want) {
+				t.Errorf("it says %v and should say %q", err, step.want)
+			}
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// Each bot numbers its updates and the messages of its private chats from the start.
+func TestTelegramAnotherBotInTheSameFolderHearsEveryMessage(t *testing.T) {
+	b := startTelegramBot(t, setup{agent: echo})
+	for _, word := range []string{"one", "two", "three"} {
+		b.api.Say(7, word)
+		b.api.WaitFor(t, 7, "you said "+word)
+	}
+	b.signal(syscall.SIGTERM)
+	b.status()
+	next := telegramtest.New(t)
+	next.Token, next.Bot.ID = "222222222:BBBdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", 222222222
+	cfg, err := os.ReadFile(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, content := range map[string]string{
+		b.cfg: strings.ReplaceAll(string(cfg), b.api.URL, next.URL), filepath.Join(filepath.Dir(b.cfg), "token"): next.Token,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.api = next
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	var want []string
+	for _, word := range []string{"hello", "new", "bot", "are", "you", "there"} {
+		next.Say(7, word)
+		want = append(want, "you said "+word)
+		next.WaitFor(t, 7, "you said "+word)
+	}
+	got := slices.DeleteFunc(b.texts(7), func(text string) bool { return !strings.HasPrefix(text, "you said ") }) // a slow machine queues
+	if !slices.Equal(got, want) {
+		t.Errorf("the new bot said %q", got)
+	}
+}
