@@ -20,8 +20,8 @@ type Channel interface {
 	// same answer each time, so that what it returns can be stored and needs no further thought. Blank
 	// text without files is nothing to send.
 	Plan(m Message) ([]Outgoing, error)
-	// Send makes one network call and waits its own pacing. An error is a *SendError where the
-	// channel knows what it means. A call that ctx ended before it was made is neither Permanent nor
+	// Send makes one network call, or several where the network does not take an album as one, and
+	// waits its own pacing. An error is a *SendError where the channel knows what it means. A call that ctx ended before it was made is neither Permanent nor
 	// Unknown: it has not happened and will be made again.
 	Send(ctx context.Context, o Outgoing) (Receipt, error)
 }
