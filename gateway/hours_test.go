@@ -107,7 +107,9 @@ func (p pruned) Prune(ctx context.Context, keep store.Retention) error {
 
 func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
 	var n atomic.Int32
-	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) { return terminal.Outcome{Status: terminal.Done}, nil }
+	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) {
+		return terminal.Outcome{Status: terminal.Done}, nil
+	}
 	asleep(t, idle, func(s store.Store) store.Store { return pruned{s, &n} }, func(l *countLoop) {
 		l.say(t, "hello")
 		time.Sleep(3*time.Hour + time.Minute)

@@ -41,7 +41,7 @@ type rig struct {
 
 	abandonAfter time.Duration
 	watch        func(gateway.Event)
-	also         map[string]channels.Channel // beside net
+	also         map[string]channels.Channel   // beside net
 	hook         func(store.Store) store.Store // nil: the store as it is
 	logs         *observer.ObservedLogs
 
