@@ -46,14 +46,14 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == f.Size {
 		return path, nil // downloaded before we died, or before it was quoted
 	}
-	ctx, cancel := context.WithTimeout(ctx, downloadTimeout)
-	defer cancel()
 	select {
 	case c.fetch <- struct{}{}:
 		defer func() { <-c.fetch }()
 	case <-ctx.Done():
 		return "", ctx.Err()
 	}
+	ctx, cancel := context.WithTimeout(ctx, downloadTimeout) // not before: to wait for others is no fault of this file
+	defer cancel()
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
 		err := c.transfer(ctx, f.URL, path)
 		var no *refusal

@@ -29,7 +29,10 @@ func (in *intake) happen(ctx context.Context, e event) {
 			in.c.world.open(p.ID)
 		})
 	case "CHANNEL_DELETE", "THREAD_DELETE":
-		err = decoded(e, func(p place) { in.c.world.drop(p.ID) })
+		err = decoded(e, func(p place) {
+			in.abandon(p.ID)
+			in.c.world.drop(p.ID)
+		})
 	case "THREAD_LIST_SYNC":
 		err = decoded(e, func(s server) {
 			for _, p := range s.Threads {
@@ -39,7 +42,11 @@ func (in *intake) happen(ctx context.Context, e event) {
 	case "MESSAGE_CREATE":
 		err = decoded(e, func(m message) { in.hear(ctx, &m) })
 	case "INTERACTION_CREATE":
-		err = decoded(e, func(i interaction) { in.interact(ctx, &i) })
+		if e.use != nil {
+			in.interact(ctx, e.use)
+		} else {
+			err = decoded(e, func(interaction) {}) // of a kind that we do not offer, or it is told what is wrong with it
+		}
 	}
 	if err != nil {
 		in.c.log.Error("undecodable event skipped", zap.String("event", e.name), zap.Int("bytes", len(e.data)), zap.Error(err))
@@ -131,9 +138,15 @@ func (in *intake) arrive(s server) {
 func (in *intake) leave(s server) {
 	if s.Unavailable {
 		in.awaited[s.ID], in.since = in.mark(nil), time.Now()
+		maps.DeleteFunc(in.caught, func(id flake, _ bool) bool { return in.c.world.isIn(id, s.ID) })
 		return
 	}
 	delete(in.awaited, s.ID)
+	for id := range in.lines {
+		if in.c.world.isIn(id, s.ID) {
+			in.abandon(id)
+		}
+	}
 	in.c.world.dropGuild(s.ID)
 }
 

@@ -2,13 +2,19 @@ package discord_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
 
@@ -101,4 +107,51 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it cannot be read any more.")
+}
+
+func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
+	r := newRig(t, func(o *discord.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			if req.Body != nil {
+				_, _ = io.Copy(io.Discard, req.Body)
+				req.Body.Close()
+			}
+			h := http.Header{}
+			if !strings.Contains(req.URL.Path, "/channels/222/") {
+				h.Set("X-RateLimit-Limit", "1")
+				h.Set("X-RateLimit-Remaining", "0")
+				h.Set("X-RateLimit-Reset-After", "4.9")
+			}
+			return &http.Response{StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`))}, nil
+		})
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	defer cancel()
+	var early atomic.Int32
+	for _, chat := range []string{"111", "112", "113", "114"} {
+		if _, err := r.Send(ctx, r.to(chat, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, chat := range []string{"111", "112", "113", "114"} {
+		o := r.to(chat, "y")
+		o.Media = []channels.File{r.file("a.txt", []byte("a"))}
+		waiting.Go(func() {
+			if _, err := r.Send(ctx, o); err == nil {
+				early.Add(1)
+			}
+		})
+	}
+	for range 20 { // by one of them the others wait
+		o := r.to("222", "z")
+		o.Media = []channels.File{r.file("b.txt", []byte("b"))}
+		if _, err := r.Send(ctx, o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := early.Load(); n != 0 {
+		t.Errorf("%d of those that must wait came first", n)
+	}
 }

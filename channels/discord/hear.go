@@ -12,6 +12,7 @@ func (in *intake) hear(ctx context.Context, m *message) {
 	if !isSpoken(m) {
 		return
 	}
+	in.c.world.open(m.Channel) // Discord does not tell when a role lets us in
 	if _, ok := in.c.world.room(m.Channel); !ok {
 		if m.Guild == 0 { // of a direct conversation we may have missed what came before
 			in.recall(m.Channel, false, in.from)

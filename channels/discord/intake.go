@@ -66,6 +66,7 @@ func newIntake(c *Channel, receive channels.Receive, events <-chan event) *intak
 // run takes in what happens and hands it on, until ctx ends.
 func (in *intake) run(ctx context.Context) {
 	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	defer in.unsee()
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for ctx.Err() == nil {
@@ -80,6 +81,17 @@ func (in *intake) run(ctx context.Context) {
 			f()
 		case <-tick.C:
 		case <-ctx.Done():
+		}
+	}
+}
+
+// unsee leaves what was not handed on to the next Run, which looks for it.
+func (in *intake) unsee() {
+	for _, l := range in.lines {
+		for _, e := range l.queue {
+			if e.message != nil {
+				delete(in.m.seen, e.message.ID)
+			}
 		}
 	}
 }

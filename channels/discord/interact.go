@@ -3,6 +3,7 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/url"
 	"strings"
@@ -34,21 +35,42 @@ type use struct {
 	ok    bool // Discord took the answer; known when acked is closed
 }
 
-// interact takes in a use of a command or a button. Discord is told at once that it was heard, since it waits for three seconds
-// only; what comes of it is said in messages of their own, which no token limits.
-func (in *intake) interact(ctx context.Context, i *interaction) {
-	if i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent || !in.m.see(i.ID) {
+// heard makes a use of an interaction as soon as it comes, whatever waits before it, and has Discord told: it waits for three
+// seconds only. What comes of it is said in messages of their own, which no token limits.
+func (s *session) heard(data json.RawMessage) *use {
+	var i interaction
+	if json.Unmarshal(data, &i) != nil || i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent {
+		return nil
+	}
+	if s.last != nil && s.last.ID == i.ID { // told again because the connection broke
+		return s.last
+	}
+	u := &use{interaction: &i, began: time.Now(), acked: make(chan struct{})}
+	if i.Type == discordgo.InteractionApplicationCommand && !s.c.declines(u) {
+		u.said = s.c.slash.begin(i.ID)
+	}
+	s.last = u
+	s.answer(u)
+	return u
+}
+
+// declines tells whether an interaction comes from where we do not answer.
+func (c *Channel) declines(u *use) bool { return u.Guild != 0 && c.o.Groups == "off" }
+
+func (c *Channel) answer(ctx context.Context, u *use) {
+	if c.declines(u) {
+		c.decline(ctx, u)
+	} else {
+		c.acknowledge(ctx, u)
+	}
+}
+
+// interact takes in a use of a command or a button.
+func (in *intake) interact(ctx context.Context, u *use) {
+	i := u.interaction
+	if in.c.declines(u) || !in.m.see(i.ID) {
 		return
 	}
-	u := &use{interaction: i, began: time.Now(), acked: make(chan struct{})}
-	if i.Guild != 0 && in.c.o.Groups == "off" {
-		in.side.Go(func() error { in.c.decline(ctx, u); return nil })
-		return
-	}
-	if i.Type == discordgo.InteractionApplicationCommand {
-		u.said = in.c.slash.begin(i.ID)
-	}
-	in.side.Go(func() error { in.c.acknowledge(ctx, u); return nil })
 	e := &entry{use: u, ready: make(chan struct{})}
 	if i.Guild == 0 || i.isThread() {
 		in.m.talked(chat{i.ChannelID, i.Guild != 0})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -28,7 +29,7 @@ type limits struct {
 	unpaced bool
 
 	mu      sync.Mutex
-	shared  map[string]string  // Discord's name for the bucket of a route
+	shared  map[string]string  // which bucket a route has, by major parameter: it may have another in another channel
 	buckets map[string]*bucket // by bucket, or by route while that is not known, and by major parameter
 	swept   time.Time
 	until   time.Time // nothing may be asked before
@@ -71,6 +72,19 @@ func (l *limits) take(ctx context.Context, r request) (turn, error) {
 		if !d.pass(ctx) {
 			return turn{}, ctx.Err()
 		}
+	}
+}
+
+// await returns when a call's bucket has something left, or will not have for long. It takes nothing.
+func (l *limits) await(ctx context.Context, r request) {
+	for ctx.Err() == nil {
+		l.mu.Lock()
+		d := l.bucket(r).delay(time.Now())
+		l.mu.Unlock()
+		if d.wait == 0 || d.wait > longestPause && d.change == nil {
+			return
+		}
+		d.pass(ctx)
 	}
 }
 
@@ -149,10 +163,11 @@ func (l *limits) bucket(r request) *bucket {
 }
 
 func (l *limits) key(r request) string {
-	if name, ok := l.shared[r.name()]; ok {
-		return name + " " + r.major()
+	own := r.name() + " " + r.major()
+	if key, ok := l.shared[own]; ok {
+		return key
 	}
-	return r.name() + " " + r.major()
+	return own
 }
 
 // give ends a turn with what the answer said.
@@ -165,8 +180,8 @@ func (l *limits) give(t turn, h http.Header, err error) {
 	}
 	b := t.bucket
 	b.flying--
-	if name := h.Get("X-RateLimit-Bucket"); name != "" && l.shared[t.r.name()] != name {
-		l.shared[t.r.name()] = name
+	if name := h.Get("X-RateLimit-Bucket"); name != "" && l.key(t.r) != name+" "+t.r.major() {
+		l.shared[t.r.name()+" "+t.r.major()] = name + " " + t.r.major()
 		b = l.move(b, l.key(t.r))
 	}
 	b.learn(h, now)
@@ -233,4 +248,5 @@ func (l *limits) sweep(now time.Time) {
 			delete(l.buckets, key)
 		}
 	}
+	maps.DeleteFunc(l.shared, func(_, key string) bool { return l.buckets[key] == nil })
 }

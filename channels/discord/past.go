@@ -52,8 +52,18 @@ func (in *intake) recall(id flake, thread bool, from flake) {
 	if r, ok := in.c.world.room(id); ok && r.closed {
 		return
 	}
-	if l := in.line(id); l.past == nil {
-		l.past = &past{after: from, thread: thread, pause: in.c.newTrouble("history not fetched, will retry")}
+	l := in.line(id)
+	if l.past != nil { // of before an outage: it goes on to the end
+		l.unhold()
+		return
+	}
+	l.past = &past{after: from, thread: thread, pause: in.c.newTrouble("history not fetched, will retry")}
+}
+
+// abandon ends the search in a chat that is gone. What would be found could not be told from a direct conversation.
+func (in *intake) abandon(id flake) {
+	if l := in.lines[id]; l != nil {
+		l.past, l.held = nil, nil
 	}
 }
 
@@ -75,7 +85,9 @@ func (in *intake) search(ctx context.Context) {
 			return func() {
 				in.asking--
 				p.busy = false
-				in.found(ctx, id, page, err)
+				if l.past == p {
+					in.found(ctx, id, page, err)
+				}
 			}
 		})
 	}

@@ -158,6 +158,7 @@ func (c *Channel) post(ctx context.Context, p *post) (string, error) {
 		r.files = append(r.files, upload{name, f})
 	}
 	if len(r.files) > 0 {
+		c.api.limits.await(ctx, r) // others may send their files meanwhile
 		select {
 		case c.upload <- struct{}{}:
 			defer func() { <-c.upload }()

@@ -21,10 +21,14 @@ const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discord
 // resumeTries is how often a session is tried to be resumed before it is given up.
 const resumeTries = 3
 
+// steady is how long a connection lasts before trouble counts as over.
+const steady = time.Minute
+
 // event is something that happened, in the order in which the gateway told.
 type event struct {
 	name string
 	data json.RawMessage
+	use  *use // of a command or a button
 }
 
 // session is our standing with the gateway. It outlives connections: one that broke off is resumed, and the gateway
@@ -35,36 +39,55 @@ type session struct {
 
 	id, url    string // "": there is none, and a new one must be begun
 	seq        atomic.Int64
-	failed     int       // how often it could not be resumed in a row
-	identified time.Time // when the last one was begun
+	asked      bool       // the gateway was reached, and asked for a session
+	failed     int        // how often it could not be resumed in a row
+	astray     bool       // where to resume nobody was reached: try where new sessions begin
+	identified time.Time  // when the last one was begun
+	answer     func(*use) // tells Discord at the side that an interaction was heard
+	last       *use
 }
 
 // run keeps a connection until ctx ends or Discord refuses us for good.
 func (s *session) run(ctx context.Context) error {
 	network := s.c.newTrouble("no connection, will retry")
+	var side sync.WaitGroup
+	defer side.Wait()
+	s.answer = func(u *use) { side.Go(func() { s.c.answer(ctx, u) }) }
 	for ctx.Err() == nil {
 		began := time.Now()
 		ready, err := s.connect(ctx)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it ended because it was told to
+			return nil // it ended because it was told to
 		}
 		if final := refusedForGood(err); final != nil {
 			return final
 		}
 		if !ready && !errors.Is(err, errInvalid) { // which has been waited for already
-			if s.failed++; s.failed >= resumeTries {
-				s.forget()
-			}
+			s.fail()
 			sleep(ctx, network.next(err))
 			continue
 		}
 		s.c.log.Info("connection lost, connecting anew", zap.Duration("after", time.Since(began)), zap.Error(err))
-		network.over()
+		if time.Since(began) > steady {
+			network.over()
+		}
 		if time.Since(began) < time.Second {
 			sleep(ctx, s.c.o.Timing.Pause/2)
 		}
 	}
 	return nil
+}
+
+// fail takes note that the gateway did not let us in. A session that was not asked for, because the network was gone, is
+// kept: what happens meanwhile is told when it is resumed.
+func (s *session) fail() {
+	if !s.asked {
+		s.astray = !s.astray
+		return
+	}
+	if s.failed++; s.failed >= resumeTries {
+		s.forget()
+	}
 }
 
 func (s *session) forget() {
@@ -74,6 +97,7 @@ func (s *session) forget() {
 
 // connect keeps one connection until it breaks, and reports whether the gateway has let us in.
 func (s *session) connect(ctx context.Context) (ready bool, err error) {
+	s.asked = false
 	address, err := s.address(ctx)
 	if err != nil {
 		return false, err
@@ -106,6 +130,7 @@ func (s *session) connect(ctx context.Context) (ready bool, err error) {
 	if err := s.introduce(k); err != nil {
 		return false, err
 	}
+	s.asked = true
 	ready, err = s.listen(ctx, k, patience)
 	if cause := context.Cause(ctx); cause != nil {
 		err = cause // and not that the connection was closed because of it
@@ -115,10 +140,10 @@ func (s *session) connect(ctx context.Context) (ready bool, err error) {
 
 // address is where to connect to. For a new session its turn is waited for.
 func (s *session) address(ctx context.Context) (string, error) {
-	if s.id != "" {
+	if s.id != "" && !s.astray {
 		return s.url, nil
 	}
-	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); wait > 0 && !sleep(ctx, wait) {
+	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
 	var gateway struct {
@@ -133,7 +158,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if err := s.c.api.call(call, request{method: "GET", route: "/gateway/bot"}, &gateway); err != nil {
 		return "", err
 	}
-	if wait := seconds(gateway.Limit.After / 1000); gateway.Limit.Remaining <= 0 && wait > 0 {
+	if wait := seconds(gateway.Limit.After / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
 		if !sleep(ctx, wait) {
 			return "", ctx.Err()
@@ -168,17 +193,24 @@ func (s *session) listen(ctx context.Context, k *socket, patience *time.Timer) (
 		}
 		switch f.Op {
 		case opDispatch:
+			patience.Stop() // how long it takes us to take something in is not the gateway's fault
 			if f.Type == "READY" || f.Type == "RESUMED" {
 				s.admitted(f)
-				patience.Stop()
 				ready = true
 			}
+			e := event{name: f.Type, data: f.Data}
+			if f.Type == "INTERACTION_CREATE" {
+				e.use = s.heard(f.Data)
+			}
 			select {
-			case s.events <- event{f.Type, f.Data}:
+			case s.events <- e:
 			case <-ctx.Done():
 				return ready, ctx.Err()
 			}
 			s.seq.Store(f.Seq) // not before: when this connection breaks, the next one goes on here
+			if !ready {        // a session that is resumed begins with all that was missed
+				patience.Reset(s.c.o.Timing.Handshake)
+			}
 		case opHeartbeat:
 			err = k.heartbeat()
 		case opReconnect:
@@ -196,7 +228,7 @@ func (s *session) listen(ctx context.Context, k *socket, patience *time.Timer) (
 
 // admitted notes what is needed to resume.
 func (s *session) admitted(f frame) {
-	s.failed = 0
+	s.failed, s.astray = 0, false
 	if f.Type == "RESUMED" {
 		return
 	}

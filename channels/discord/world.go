@@ -53,6 +53,12 @@ func (w *world) room(id flake) (room, bool) {
 	return r, ok
 }
 
+// isIn tells whether a chat is on a server.
+func (w *world) isIn(id, guild flake) bool {
+	r, ok := w.room(id)
+	return ok && r.guild == guild
+}
+
 func (w *world) guild(id flake) guild {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

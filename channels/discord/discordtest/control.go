@@ -94,6 +94,13 @@ func (s *Server) SetDelivery(f func(event string, data json.RawMessage) int) {
 	s.update(func() { s.gateway.deliver = f })
 }
 
+// Outage tells of a guild that it is unavailable, and that it is back after something was done.
+func (s *Server) Outage(guild string, during func()) {
+	s.update(func() { s.dispatch("GUILD_DELETE", intentGuilds, map[string]any{"id": guild, "unavailable": true}) })
+	during()
+	s.update(func() { s.dispatch("GUILD_CREATE", intentGuilds, s.guildCreate(guild)) })
+}
+
 // NextConnect queues how the next connections go.
 func (s *Server) NextConnect(h ...Handshake) {
 	s.update(func() { s.gateway.next = append(s.gateway.next, h...) })

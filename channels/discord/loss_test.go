@@ -1,0 +1,180 @@
+package discord_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// What one Run took in and could not hand on, the next one finds.
+func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
+	r := newRig(t, nobodyInAdvance)
+	var mended atomic.Bool
+	refused := make(chan struct{}, 1)
+	r.inbox.refuse = func(channels.Incoming) error {
+		if mended.Load() {
+			return nil
+		}
+		select {
+		case refused <- struct{}{}:
+		default:
+		}
+		return errors.New("disk full")
+	}
+	stop := r.connected()
+	r.server.Say(r.dm, ada, "one")
+	<-refused
+	stop()
+	mended.Store(true)
+	r.connected()
+	r.server.Say(r.dm, ada, "two")
+	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatWasSaidInAnOutageOfAServerIsFound(t *testing.T) {
+	r := newRig(t, all)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	r.server.Say(ch, ada, "long before")
+	r.connected()
+	r.received(r.server.Say(ch, ada, "one").ID)
+	r.server.Outage(g.ID, func() {
+		r.server.SetDelivery(func(string, json.RawMessage) int { return 0 })
+		r.server.Say(ch, ada, "two")
+		r.server.SetDelivery(nil)
+	})
+	r.received(r.server.Say(ch, ada, "three").ID)
+	if got := texts(r.inbox.messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
+		t.Errorf("got %q", got)
+	}
+}
+
+// Who has never written before is told of only by the session that was interrupted.
+func TestASessionOutlivesAnOutageOfTheNetwork(t *testing.T) {
+	r := newRig(t)
+	r.connected()
+	r.server.Say(r.dm, ada, "one")
+	r.wait(1)
+	h := discordtest.Handshake{Refuse: http.StatusServiceUnavailable}
+	r.server.NextConnect(h, h, h, h, h)
+	r.server.Cut()
+	r.server.Say(r.server.DM(bob).ID, bob, "two")
+	r.wait(2)
+	if s := r.server.Stats(); s.Readies != 1 || s.Resumed == 0 {
+		t.Errorf("the session was not resumed: %+v", s)
+	}
+}
+
+// Discord tells of no change of a channel when a role lets the bot in.
+func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
+	r := newRig(t, all)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "secret").ID
+	r.server.Say(ch, ada, "before")
+	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
+		if c.Args["channel_id"] == ch {
+			return discordtest.Refuse(http.StatusForbidden, 50001, "Missing Access")
+		}
+		return discordtest.Fault{}
+	})
+	r.connected()
+	r.untilLogged("history refused")
+	r.server.SetFault(nil)
+	r.received(r.server.Say(ch, ada, "one").ID)
+	n := r.server.Stats().Readies
+	r.server.NextConnect(discordtest.Handshake{Refuse: http.StatusServiceUnavailable})
+	r.server.ExpireSessions()
+	r.server.Cut()
+	missed := r.server.Say(ch, ada, "two")
+	r.sessions(n + 1)
+	r.received(missed.ID)
+}
+
+func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
+	r := withCommands(t)
+	began, release := make(chan struct{}), make(chan struct{})
+	r.inbox.refuse = func(in channels.Incoming) error {
+		if in.Text == "slow" {
+			close(began)
+			<-release
+		}
+		return nil
+	}
+	r.server.Say(r.dm, ada, "slow")
+	<-began
+	func() {
+		defer close(release)
+		i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
+		r.server.AwaitInteraction(t, i.ID)
+	}()
+	if got := texts(r.wait(2)); !slices.Equal(got, []string{"slow", "hello"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// What is found in a channel does not say that it is one of a server's.
+func TestAChannelThatVanishesInASearchIsNoDirectConversation(t *testing.T) {
+	r := newRig(t)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	stop := r.connected()
+	r.received(r.server.Say(r.dm, ada, "one").ID)
+	r.settled()
+	stop()
+	r.server.Say(ch, ada, "not for the bot")
+	asked := make(chan struct{})
+	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
+		if c.Route == discordtest.GetMessages && c.Args["channel_id"] == ch {
+			close(asked)
+			return discordtest.Fault{Linger: time.Second / 2}
+		}
+		return discordtest.Fault{}
+	})
+	next := r.restarted()
+	next.run()
+	<-asked
+	r.server.Forget(ch)
+	next.until(discordtest.GetMessages, func(calls []discordtest.Call) bool {
+		return !slices.ContainsFunc(calls, func(c discordtest.Call) bool { return !c.Done })
+	})
+	for _, in := range next.settled() {
+		if in.Text == "not for the bot" {
+			t.Errorf("received %+v", in)
+		}
+	}
+}
+
+func TestAWaitIsKeptWhenAnotherChatHasAnotherBucket(t *testing.T) {
+	var calls atomic.Int32
+	r := newRig(t, func(o *discord.Options) {
+		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
+			h, body, status := http.Header{"X-Ratelimit-Bucket": {"quick"}}, `{"id":"1"}`, http.StatusOK
+			if strings.Contains(req.URL.Path, "/channels/111/") {
+				calls.Add(1)
+				h.Set("X-RateLimit-Bucket", "slow")
+				status, body = http.StatusTooManyRequests, `{"message":"slow","retry_after":60}`
+			}
+			return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}, nil
+		})
+	})
+	r.sendError(t.Context(), r.to("111", "x"))
+	if _, err := r.Send(t.Context(), r.to("222", "x")); err != nil {
+		t.Fatal(err)
+	}
+	r.sendError(t.Context(), r.to("111", "y"))
+	if n := calls.Load(); n != 1 {
+		t.Errorf("it was asked %d times within the wait", n)
+	}
+}
