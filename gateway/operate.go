@@ -27,6 +27,7 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 			return fmt.Errorf("stop turn %d: %w", item, err)
 		}
 		if n > 0 {
+			g.tell(Event{What: Queued, Chat: i.In.Chat, Item: item}) // it is not any more
 			return nil
 		}
 	}

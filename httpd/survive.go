@@ -4,9 +4,13 @@ import (
 	"errors"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"go.uber.org/zap"
 )
+
+// bodyPatience is how long a request's body may take, unless its handler knows better.
+const bodyPatience = 30 * time.Second
 
 // survive keeps a handler that panics from ending the connection without a word, and says it in the log.
 func survive(next http.Handler, log *zap.Logger) http.Handler {
@@ -26,6 +30,9 @@ func survive(next http.Handler, log *zap.Logger) http.Handler {
 			}
 			http.Error(w, "internal error", http.StatusInternalServerError)
 		}()
+		if r.ContentLength != 0 { // or what is refused unread would be waited for without end; a handler that reads on sets its own
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyPatience))
+		}
 		next.ServeHTTP(seen, r)
 	})
 }

@@ -94,22 +94,26 @@ const (
 	// of the length of a line: 64 KiB of nothing but "[a](" would take seconds, each time somebody looks.
 	mostMarks   = 6000
 	longestLine = 16 << 10
+	// mostCells bounds tables, whose every row is filled up to the width of the widest.
+	mostCells = 50_000
 )
 
 // tame tells whether a text can be read as Markdown in a reasonable time.
 func tame(text string) bool {
-	marks := 0
+	marks, widest, cells := 0, 0, 0
 	for line := range strings.Lines(text) {
 		if strings.TrimSpace(line) == "" {
-			marks = 0
+			marks, widest = 0, 0
 			continue
 		}
+		widest = max(widest, strings.Count(line, "|"))
+		cells += widest
 		for i := range len(line) {
 			if strings.IndexByte("*_[]<>`!~", line[i]) >= 0 {
 				marks++
 			}
 		}
-		if marks > mostMarks || len(line) > longestLine {
+		if marks > mostMarks || cells > mostCells || len(line) > longestLine {
 			return false
 		}
 	}

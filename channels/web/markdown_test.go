@@ -78,6 +78,7 @@ func TestATextThatIsHardToReadIsShownPlain(t *testing.T) {
 	for name, text := range map[string]string{
 		"links": strings.Repeat("[a](", 16000), "stars": strings.Repeat("*a_", 21000), "quotes": strings.Repeat(">", 65000), "lists": strings.Repeat("1. ", 20000),
 		"quotes on lines": strings.Repeat(">>>>>>>>\n", 7000),
+		"a wide table":    strings.Repeat("a|", 2000) + "\n" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("b|\n", 2000),
 	} {
 		if got := web.Render(text); !strings.HasPrefix(got, "<p>"+strings.ReplaceAll(text[:4], ">", "&gt;")) {
 			t.Errorf("%s: shown as %.60q", name, got)
