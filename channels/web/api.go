@@ -26,6 +26,8 @@ const (
 	mostChats    = 500
 	mostMessages = 200
 	usual        = 50
+	// retryAfter is how many seconds whoever asks too much is to wait.
+	retryAfter = "5"
 )
 
 // chatPrefix keeps chats apart from those of other networks, whose folders a web user must not get at by their number.
@@ -54,6 +56,7 @@ func (c *Channel) Mount() (pattern string, h http.Handler) {
 	mux := http.NewServeMux()
 	for pattern, f := range c.routes() {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			w = &steady{w, http.NewResponseController(w)}
 			if err := f(w, r); err != nil {
 				c.fail(w, r, err)
 			}
@@ -95,6 +98,9 @@ func (c *Channel) fail(w http.ResponseWriter, r *http.Request, err error) {
 	case errors.Is(err, history.ErrClosed): // the end
 	default:
 		c.log.Error("request failed", zap.String("path", r.URL.Path), zap.Error(err))
+	}
+	if p.status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", retryAfter)
 	}
 	answer(w, p.status, map[string]string{"error": p.text})
 }

@@ -22,6 +22,7 @@ type message struct {
 	Pressed  string    `json:"pressed,omitempty"`
 	Time     time.Time `json:"time"`
 	ClientID string    `json:"client_id,omitempty"`
+	ReplyTo  string    `json:"reply_to,omitempty"` // the message that it answers
 }
 
 // media is a file of a message. It is to be had from /api/media/ID.
@@ -54,7 +55,7 @@ func eventFrame(e history.Event) *frame {
 func toMessage(e history.Event) message {
 	m := message{
 		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: list(e.Buttons),
-		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID,
+		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {
 		m.HTML = render(e.Text)

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"sync"
 
 	"nanobot/channels/web/history"
@@ -12,8 +13,8 @@ const (
 	// mostFrames is how far somebody who watches may fall behind before their stream is ended. They come back and go on behind the
 	// last that they saw.
 	mostFrames = 256
-	// mostStreams bounds how many watch at once.
-	mostStreams = 2000
+	// mostStreams bounds how many watch at once, beside operators; mostOperators how many of them; mostEach how many of one user's.
+	mostStreams, mostOperators, mostEach = 1500, 500, 32
 )
 
 // frame is one event of a stream. What it says is written once for all streams, by the first that needs it.
@@ -107,12 +108,12 @@ func (h *hub) end(w *watcher) {
 }
 
 // watch begins a stream: what was published up to last is kept, what comes later is sent to the watcher, and now are the bubbles that are
-// shown. It returns nil when there are too many already.
-func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame) {
+// shown.
+func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.watchers) >= mostStreams {
-		return nil, 0, nil
+	if err := h.room(p); err != nil {
+		return nil, 0, nil, err
 	}
 	w = &watcher{party: p, frames: make(chan *frame, mostFrames), ended: make(chan struct{})}
 	h.watchers[w] = true
@@ -121,7 +122,27 @@ func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame) {
 			now = append(now, b.frame)
 		}
 	}
-	return w, h.last, now
+	return w, h.last, now, nil
+}
+
+// room tells whether one more may watch. Neither can one user keep the others out, nor all of them the operators.
+func (h *hub) room(p history.Party) error {
+	alike, same := 0, 0
+	for w := range h.watchers {
+		if w.party.All == p.All {
+			alike++
+		}
+		if w.party == p {
+			same++
+		}
+	}
+	switch {
+	case !p.All && same >= mostEach:
+		return problem{http.StatusTooManyRequests, "Too many pages of yours watch already. Close some."}
+	case p.All && alike >= mostOperators, !p.All && alike >= mostStreams:
+		return problem{http.StatusServiceUnavailable, "Too many watch already."}
+	}
+	return nil
 }
 
 // leave ends a stream.

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,8 +17,10 @@ type bubbleID struct{ chat, id string }
 type bubble struct {
 	since   time.Time
 	buttons []channels.Button
-	frame   *frame
+	frame   *frame // which knows whose it is
 }
+
+var errNoBubble = errors.New("there is no such progress, or it is gone")
 
 // progress is what those who watch are told of a bubble.
 type progress struct {
@@ -35,27 +38,27 @@ type passing struct {
 	ID   string `json:"id,omitempty"`
 }
 
-// show puts up a bubble, or changes one.
+// show puts up a bubble.
 func (c *Channel) show(ctx context.Context, id string, o channels.Outgoing) error {
 	owner, err := c.owner(ctx, o.Chat.ID)
 	if err == nil {
-		c.hub.show(bubbleID{o.Chat.ID, id}, owner, o.Text, o.Buttons)
+		c.hub.show(bubbleID{o.Chat.ID, id}, owner, o)
 	}
 	return err
 }
 
-// Edit changes a progress bubble. What is kept is not changed any more.
-func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	return c.show(ctx, id, o)
+// Edit changes a progress bubble that is shown. What is kept is not changed any more.
+func (c *Channel) Edit(_ context.Context, id string, o channels.Outgoing) error {
+	if !c.hub.edit(bubbleID{o.Chat.ID, id}, o) {
+		return &channels.SendError{Err: errNoBubble, Permanent: true}
+	}
+	return nil
 }
 
-// Remove takes a progress bubble away.
-func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	owner, err := c.owner(ctx, chat.ID)
-	if err == nil {
-		c.hub.remove(bubbleID{chat.ID, id}, owner)
-	}
-	return err
+// Remove takes a progress bubble away. One from before a restart went with it.
+func (c *Channel) Remove(_ context.Context, chat channels.Chat, id string) error {
+	c.hub.remove(bubbleID{chat.ID, id})
+	return nil
 }
 
 // Typing shows that something is being done.
@@ -69,25 +72,38 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 }
 
 // show tells everybody of a bubble, and those who come later.
-func (h *hub) show(id bubbleID, owner, text string, buttons []channels.Button) {
+func (h *hub) show(id bubbleID, owner string, o channels.Outgoing) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	since := time.Now().UTC().Truncate(time.Millisecond)
-	if old := h.bubbles[id]; old != nil {
-		since = old.since
+	h.put(id, owner, time.Now().UTC().Truncate(time.Millisecond), o)
+}
+
+// edit is false when there is nothing to change.
+func (h *hub) edit(id bubbleID, o channels.Outgoing) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	b := h.bubbles[id]
+	if b != nil {
+		h.put(id, b.frame.owner, b.since, o)
 	}
+	return b != nil
+}
+
+func (h *hub) put(id bubbleID, owner string, since time.Time, o channels.Outgoing) {
 	f := &frame{event: "progress", owner: owner, data: func() any {
-		return progress{Chat: id.chat, ID: id.id, HTML: render(text), Text: text, Since: since, Buttons: list(buttons)}
+		return progress{Chat: id.chat, ID: id.id, HTML: render(o.Text), Text: o.Text, Since: since, Buttons: list(o.Buttons)}
 	}}
-	h.bubbles[id] = &bubble{since: since, buttons: buttons, frame: f}
+	h.bubbles[id] = &bubble{since: since, buttons: o.Buttons, frame: f}
 	h.tell(f)
 }
 
-func (h *hub) remove(id bubbleID, owner string) {
+func (h *hub) remove(id bubbleID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.bubbles, id)
-	h.tell(&frame{event: "gone", owner: owner, data: func() any { return passing{id.chat, id.id} }})
+	if b := h.bubbles[id]; b != nil {
+		delete(h.bubbles, id)
+		h.tell(&frame{event: "gone", owner: b.frame.owner, data: func() any { return passing{id.chat, id.id} }})
+	}
 }
 
 // hasButton tells whether a bubble that is shown has a button.

@@ -27,9 +27,16 @@ const (
 	maxClientID = 100
 	// maxWaiting is how many messages of a chat may wait for the gateway.
 	maxWaiting = 100
-	// stalledAfter is how long an upload may bring nothing.
-	stalledAfter = 30 * time.Second
+	// maxJSON is how long a message as JSON may be: each byte of text may be written as six.
+	maxJSON = 6*maxText + 64<<10
+
+	formType, jsonType = "multipart/form-data", "application/json"
 )
+
+// mostAtOnce is how many messages of a type may come in at once from one user.
+var mostAtOnce = map[string]int{formType: 4, jsonType: 64}
+
+var tooLong = "That is more than " + channels.HumanSize(maxText) + " of text. Send it as a file."
 
 // posted is a message on its way in.
 type posted struct {
@@ -51,7 +58,18 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	p, err := c.read(w, r, h)
+	party := c.party(r)
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	most, ok := mostAtOnce[kind]
+	if !ok {
+		return problem{http.StatusUnsupportedMediaType, "Send a form (" + formType + ") or JSON (" + jsonType + ")."}
+	}
+	name := kind + " " + party.User
+	if !c.coming.enter(name, most) {
+		return problem{http.StatusTooManyRequests, "Too many messages of yours are on their way already. Send this one later."}
+	}
+	defer c.coming.leave(name)
+	p, err := c.read(w, r, h, kind)
 	if err == nil {
 		err = p.check()
 	}
@@ -62,7 +80,6 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		discard(h, p.media)
 		return err
 	}
-	party := c.party(r)
 	d := history.Draft{
 		Chat: chat, By: party, Type: history.Message, ID: newID(), Waits: true, Most: maxWaiting,
 		Body: history.Body{From: fromUser, User: party.User, Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
@@ -87,7 +104,7 @@ func (p *posted) check() error {
 	case strings.TrimSpace(p.Text) == "" && len(p.media) == 0:
 		return wrong("A message needs a text or a file.")
 	case len(p.Text) > maxText:
-		return problem{http.StatusRequestEntityTooLarge, "That is more than " + channels.HumanSize(maxText) + " of text. Send it as a file."}
+		return problem{http.StatusRequestEntityTooLarge, tooLong}
 	case len(p.ClientID) > maxClientID || strings.ContainsFunc(p.ClientID, unicode.IsControl) || !utf8.ValidString(p.ClientID):
 		return wrong("client_id: must be at most %d bytes of text.", maxClientID)
 	}
@@ -95,28 +112,22 @@ func (p *posted) check() error {
 }
 
 // read takes a message in, as a form with files or as JSON. What it returns of files is to be discarded when something went wrong.
-func (c *Channel) read(w http.ResponseWriter, r *http.Request, h *history.History) (p posted, err error) {
-	body := &patient{r.Body, http.NewResponseController(w)}
+func (c *Channel) read(w http.ResponseWriter, r *http.Request, h *history.History, kind string) (p posted, err error) {
+	body := &patient{ReadCloser: r.Body, conn: http.NewResponseController(w), until: time.Now().Add(longestUpload), rest: 256 << 10}
 	defer body.done()
 	limit := c.o.MaxUpload + maxText + 64<<10 // which leaves room for what a form has around the files
-	r.Body = http.MaxBytesReader(w, body, limit)
-	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	switch kind {
-	case "multipart/form-data":
+	tooMuch := "The files of a message may have " + channels.HumanSize(c.o.MaxUpload) + " together. This is more."
+	if kind == formType {
+		r.Body = http.MaxBytesReader(w, body, limit)
 		err = c.readForm(r, h, &p)
-	case "application/json":
-		if err = json.NewDecoder(r.Body).Decode(&p); err != nil {
-			err = unreadable(err)
-		}
-	default:
-		return p, problem{http.StatusUnsupportedMediaType, "Send a form (multipart/form-data) or JSON (application/json)."}
+	} else if err = json.NewDecoder(http.MaxBytesReader(w, body, maxJSON)).Decode(&p); err != nil {
+		err, tooMuch = unreadable(err), tooLong
 	}
 	var tooBig *http.MaxBytesError
 	if errors.As(err, &tooBig) || errors.Is(err, errTooBig) {
-		// A browser reads no answer before it has sent all, unless that is out of all proportion.
-		_, _ = io.CopyN(io.Discard, body, 4*limit)
+		body.rest = 4 * limit // beyond which it is out of all proportion
 		w.Header().Set("Connection", "close")
-		err = problem{http.StatusRequestEntityTooLarge, "The files of a message may have " + channels.HumanSize(c.o.MaxUpload) + " together. This is more."}
+		err = problem{http.StatusRequestEntityTooLarge, tooMuch}
 	}
 	return p, err
 }
@@ -205,19 +216,6 @@ func (u *upload) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-// patient reads a body that may take long, but not stall.
-type patient struct {
-	io.ReadCloser
-	conn *http.ResponseController
-}
-
-func (p *patient) Read(b []byte) (int, error) {
-	_ = p.conn.SetReadDeadline(time.Now().Add(stalledAfter)) // where there is none, the client's leaving must do
-	return p.ReadCloser.Read(b)
-}
-
-func (p *patient) done() { _ = p.conn.SetReadDeadline(time.Time{}) }
 
 // discard removes files that came into no message, and what the agent would have seen of them.
 func discard(h *history.History, media []history.Media) {

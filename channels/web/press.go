@@ -10,6 +10,9 @@ import (
 // maxPress bounds the body of a press.
 const maxPress = 16 << 10
 
+// pressPrefix keeps the ids of presses apart from those of messages.
+const pressPrefix = "press-"
+
 // postPress presses a button: under a message, which can be done once, or under a bubble that is shown.
 func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	h, chat, err := c.chat(r)
@@ -26,10 +29,11 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	party := c.party(r)
 	d := history.Draft{
 		Chat: chat, By: party, Type: history.Pressed, ID: press.Message, Waits: true,
-		Body: history.Body{User: party.User, Data: press.Data, Press: "press-" + newID()},
+		Body: history.Body{User: party.User, Data: press.Data, Press: pressPrefix + newID()},
 	}
 	var e history.Event
 	if c.hub.hasButton(bubbleID{chat, press.Message}, press.Data) {
+		d.Key, d.Most = "press "+chat+" "+press.Message+" "+press.Data, maxWaiting // again is the same press
 		e, _, err = h.Append(r.Context(), d)
 	} else {
 		e, err = h.Press(r.Context(), d)

@@ -36,6 +36,7 @@ type rig struct {
 	t      *testing.T
 	dir    string
 	max    int64
+	log    *zap.Logger
 	ch     *web.Channel
 	server *httptest.Server
 	client *http.Client
@@ -49,7 +50,7 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, changed: make(chan struct{}, 1), stop: func() {}}
+	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), changed: make(chan struct{}, 1), stop: func() {}}
 	r.client = &http.Client{Transport: &http.Transport{}}
 	r.start()
 	t.Cleanup(r.end)
@@ -60,7 +61,7 @@ func newRig(t *testing.T) *rig {
 func (r *rig) start() {
 	r.t.Helper()
 	ch, err := web.New(web.Options{
-		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: zap.NewNop(),
+		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: r.log,
 		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, "users", chat), nil },
 		Who: func(req *http.Request) web.Person {
 			user := req.Header.Get("X-User")

@@ -74,6 +74,9 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 		if err != nil {
 			return err
 		}
+		if len(events) == 0 {
+			break
+		}
 		var taken []int64
 		for _, e := range events {
 			after = e.Seq
@@ -90,9 +93,6 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 			if err := h.Take(context.WithoutCancel(ctx), taken); err != nil {
 				return err
 			}
-		}
-		if len(events) < atOnce {
-			break
 		}
 	}
 	return trouble

@@ -37,7 +37,10 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 	d := history.Draft{
 		Chat: o.Chat.ID, By: history.Party{All: true}, Type: history.Message, ID: newID(),
-		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Buttons: o.Buttons},
+		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
+	}
+	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // which nobody sees
+		d.ReplyTo = ""
 	}
 	if o.Key != "" {
 		d.Key = "bot " + o.Key

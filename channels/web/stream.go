@@ -7,16 +7,18 @@ import (
 	"strconv"
 	"time"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels/web/history"
 )
 
 const (
 	// quietFor is after how long a stream says something, so that nothing in between takes it for dead.
 	quietFor = 15 * time.Second
-	// stuckAfter is how long a client may take to read what it was sent.
-	stuckAfter = 30 * time.Second
 	// backlog is how many kept events are read at once.
 	backlog = 200
+	// mostBehind is how many events back a stream begins at most. What lies before is to be had in pages.
+	mostBehind = 5000
 )
 
 // ready is the first event of a stream: behind which event it goes on. What was shown of progress is to be forgotten; what is still true
@@ -26,6 +28,8 @@ type ready struct {
 	User      string `json:"user"`
 	Operator  bool   `json:"operator"`
 	MaxUpload int64  `json:"max_upload"`
+	// Missed says that the client was too far behind: what lies between what it saw and Seq is not told.
+	Missed bool `json:"missed,omitempty"`
 }
 
 // stream is one client's.
@@ -37,7 +41,6 @@ type stream struct {
 
 func (s *stream) write(b []byte) {
 	if s.err == nil {
-		_ = s.conn.SetWriteDeadline(time.Now().Add(stuckAfter)) // where there is none, the client's leaving must do
 		_, s.err = s.w.Write(b)
 	}
 }
@@ -62,22 +65,25 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 		after = seen // a browser that comes back has seen more than its address says
 	}
 	p := c.party(r)
-	me, last, now := c.hub.watch(p)
-	if me == nil {
-		return problem{http.StatusServiceUnavailable, "Too many watch already."}
+	me, last, now, err := c.hub.watch(p)
+	if err != nil {
+		return err
 	}
 	defer c.hub.leave(me)
 	if after < 0 || after > last { // beyond the last is somebody's who knows another history
 		after = last
+	}
+	missed := last-after > mostBehind
+	if missed {
+		after = last - mostBehind
 	}
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would wait for more
 	s := &stream{w: w, conn: http.NewResponseController(w)}
-	defer s.conn.SetWriteDeadline(time.Time{}) //nolint:errcheck // the connection may serve something else afterwards, if there is one
 	// The number is where it begins, not where it is now: should it break off at once, nothing is passed over.
-	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload})))
+	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload, missed})))
 	s.flush()
 	c.catchUp(r.Context(), s, h, p, after, last)
 	for _, f := range now {
@@ -91,8 +97,11 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 // catchUp sends what was kept between two events.
 func (c *Channel) catchUp(ctx context.Context, s *stream, h *history.History, p history.Party, after, last int64) {
 	for s.err == nil && after < last {
-		var events []history.Event
-		if events, s.err = h.Between(ctx, after, last, p, backlog); len(events) == 0 {
+		events, err := h.Between(ctx, after, last, p, backlog)
+		if err != nil && ctx.Err() == nil {
+			c.log.Error("stream broken off", zap.Error(err))
+		}
+		if s.err = err; len(events) == 0 {
 			return
 		}
 		for _, e := range events {

@@ -15,12 +15,6 @@ import (
 	"nanobot/channels/web"
 )
 
-func progressIn(chat, text string) channels.Message {
-	return channels.Message{
-		Chat: channels.Chat{Channel: web.Name, ID: chat}, Kind: channels.Progress, Text: text, Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
-	}
-}
-
 func TestAReconnectMissesNothing(t *testing.T) {
 	r := newRig(t)
 	r.say("ann", "web-a", "hello")
@@ -77,47 +71,6 @@ func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
 	}
 	if status, _, _ := r.ask("ann", "GET", "/api/events?after=x", "", nil); status != 400 {
 		t.Errorf("nonsense is answered %d", status)
-	}
-}
-
-func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
-	r := newRig(t)
-	r.say("ann", "web-a", "go")
-	early := r.watch("ann", "")
-	id := r.bot(progressIn("web-a", "⏳ one"), "").ID
-	first := early.next("progress")
-	if first.id != "" || first.data["id"] != id || first.data["text"] != "⏳ one" || first.data["html"] != "<p>⏳ one</p>" || first.data["since"] == "" {
-		t.Errorf("shown was %+v", first)
-	}
-	plan, _ := r.ch.Plan(progressIn("web-a", "⏳ two"))
-	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
-		t.Fatal(err)
-	}
-	late := r.watch("ann", "")
-	for _, tab := range []*stream{early, late} {
-		if e := tab.next("progress"); e.data["text"] != "⏳ two" || e.data["since"] != first.data["since"] || e.data["id"] != id {
-			t.Errorf("then %+v", e)
-		}
-	}
-	if err := errors.Join(r.ch.Typing(t.Context(), plan[0].Chat), r.ch.Remove(t.Context(), plan[0].Chat, id), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
-		t.Fatal(err)
-	}
-	for _, tab := range []*stream{early, late} {
-		if e := tab.next("typing"); e.data["chat"] != "web-a" {
-			t.Errorf("then %+v", e)
-		}
-		if e := tab.next("gone"); e.data["id"] != id || e.data["chat"] != "web-a" {
-			t.Errorf("then %+v", e)
-		}
-	}
-	after := r.watch("ann", "0")
-	r.bot(answerTo("web-a", "done"), "")
-	for after.next("message").data["text"] != "done" {
-	}
-	for _, e := range after.all {
-		if e.name == "progress" {
-			t.Errorf("it is still there: %+v", e)
-		}
 	}
 }
 

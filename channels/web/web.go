@@ -43,10 +43,11 @@ type Options struct {
 
 // Channel is the web as a chat network. See New.
 type Channel struct {
-	o    Options
-	log  *zap.Logger
-	hub  *hub
-	poke chan struct{} // there may be something for the gateway
+	o      Options
+	log    *zap.Logger
+	hub    *hub
+	coming crowd         // messages on their way in
+	poke   chan struct{} // there may be something for the gateway
 
 	mu      sync.Mutex
 	kept    *history.History // nil until it is needed
@@ -81,7 +82,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
 // history opens the conversations when they are first needed. What failed, for want of room perhaps, is tried again the next time.

@@ -44,7 +44,8 @@ type Draft struct {
 	Body
 }
 
-// Append makes a draft happen. If something with its key has happened before, that is what is returned, and fresh is false.
+// Append makes a draft happen. If something with its key has happened before, that is what is returned, and fresh is false. It is false
+// as well when nothing has happened.
 func (h *History) Append(ctx context.Context, d Draft) (e Event, fresh bool, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		var err error
@@ -53,7 +54,7 @@ func (h *History) Append(ctx context.Context, d Draft) (e Event, fresh bool, err
 		}
 		return &e, err
 	})
-	return e, fresh, err
+	return e, fresh && err == nil, err // what was written with others is undone with them
 }
 
 func (h *History) append(tx *sql.Tx, d Draft) (Event, bool, error) {

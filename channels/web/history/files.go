@@ -94,14 +94,15 @@ const pruned = 200
 
 // Prune forgets what is older than a time, and the gateway has.
 func (h *History) Prune(ctx context.Context, before time.Time) error {
-	for {
-		n, err := h.pruneSome(ctx, before)
+	for after := int64(0); ; {
+		next, err := h.pruneSome(ctx, before, after)
 		if err != nil {
 			return err
 		}
-		if n < pruned {
+		if next == 0 {
 			break
 		}
+		after = next
 	}
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		_, err := tx.Exec(`DELETE FROM chats WHERE updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
@@ -110,34 +111,31 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 	})
 }
 
-// pruneSome looks at the oldest events only. A clock that was wrong can hold it up, for as long as it was.
-func (h *History) pruneSome(ctx context.Context, before time.Time) (n int, err error) {
-	var gone []Media
+// pruneSome looks at some events behind a number, and returns behind which to go on, or 0 when none of them is old. A clock that was wrong
+// can hold it up, for as long as it was.
+func (h *History) pruneSome(ctx context.Context, before time.Time, after int64) (next int64, err error) {
+	const old = " WHERE seq > ? AND seq <= ? AND time < ? AND taken"
+	var gone []string
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		seqs, err := column[int64](tx.Query(`SELECT seq FROM (SELECT seq, time, taken FROM events ORDER BY seq LIMIT ?) WHERE time < ? AND taken`, pruned, before.UnixMilli()))
-		if err != nil {
+		err := tx.QueryRow("SELECT coalesce(max(seq), 0) FROM (SELECT seq, time FROM events WHERE seq > ? ORDER BY seq LIMIT ?) WHERE time < ?",
+			after, pruned, before.UnixMilli()).Scan(&next)
+		if err != nil || next == 0 {
 			return nil, err
 		}
-		n = len(seqs)
-		for _, seq := range seqs {
-			ids, err := column[string](tx.Query("DELETE FROM media WHERE seq = ? RETURNING id", seq))
-			if err != nil {
-				return nil, err
-			}
-			for _, id := range ids {
-				gone = append(gone, Media{ID: id})
-			}
-			if _, err := tx.Exec("DELETE FROM events WHERE seq = ?", seq); err != nil {
-				return nil, err
-			}
+		args := []any{after, next, before.UnixMilli()}
+		if gone, err = column[string](tx.Query("DELETE FROM media WHERE seq IN (SELECT seq FROM events"+old+") RETURNING id", args...)); err != nil {
+			return nil, err
 		}
-		return nil, nil
+		_, err = tx.Exec("DELETE FROM events"+old, args...)
+		return nil, err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("forget old messages: %w", err)
 	}
-	h.Discard(gone)
-	return n, nil
+	for _, id := range gone {
+		h.Discard([]Media{{ID: id}})
+	}
+	return next, nil
 }
 
 func column[T any](rows *sql.Rows, err error) ([]T, error) {

@@ -47,8 +47,9 @@ type Body struct {
 	Media    []Media           `json:"media,omitempty"`
 	Buttons  []channels.Button `json:"buttons,omitempty"`
 	ClientID string            `json:"client_id,omitempty"`
-	Data     string            `json:"data,omitempty"`  // of the button that was pressed
-	Press    string            `json:"press,omitempty"` // the id of the press itself
+	ReplyTo  string            `json:"reply_to,omitempty"` // the message that it answers
+	Data     string            `json:"data,omitempty"`     // of the button that was pressed
+	Press    string            `json:"press,omitempty"`    // the id of the press itself
 }
 
 // Media is a file of a message.

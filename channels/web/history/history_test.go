@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
@@ -99,6 +100,30 @@ func TestARefusalLeavesTheOthersAlone(t *testing.T) {
 	}
 }
 
+// TestWhatIsUndoneWithOthersHasNotHappened has a good change go together with one that fails.
+func TestWhatIsUndoneWithOthersHasNotHappened(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		busy := make(chan struct{})
+		h := open(t, dir, history.Options{Published: func(history.Event) { <-busy }})
+		var all sync.WaitGroup
+		for _, id := range []string{"taken", "good", "taken"} {
+			all.Go(func() {
+				_, fresh, err := h.Append(context.Background(), say("c", id))
+				if first := err == nil; fresh != first {
+					t.Errorf("%s: %v, %v", id, fresh, err)
+				}
+			})
+			synctest.Wait() // until the first is on disk, and the others wait for it
+		}
+		close(busy)
+		all.Wait()
+		if got := ids(t, h); !slices.Equal(got, []string{"taken"}) {
+			t.Errorf("there are %q", got)
+		}
+	})
+}
+
 func TestNumbersAreNeverGivenTwice(t *testing.T) {
 	dir := t.TempDir()
 	now := time.Now()
@@ -166,6 +191,57 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(filepath.Join(dir, "media")); len(files) != 1 {
 		t.Errorf("on disk are %v", files)
+	}
+}
+
+func TestWhatWaitsDoesNotKeepOtherThingsFromBeingForgotten(t *testing.T) {
+	now := time.Now()
+	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
+	waits := say("waits", "")
+	waits.Waits = true
+	var want []string
+	for i := range 250 { // more than is looked at in one step
+		waits.ID = fmt.Sprint("waits", i)
+		must(t, h, waits)
+		want = append(want, waits.ID)
+	}
+	must(t, h, say("old", "old"))
+	now = now.Add(31 * 24 * time.Hour)
+	must(t, h, say("young", "young"))
+	if err := h.Prune(t.Context(), now.Add(-30*24*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if got := ids(t, h); !slices.Equal(got, append(want, "young")) {
+		t.Errorf("left are %q", got)
+	}
+}
+
+func TestLongMessagesComeInSmallerPages(t *testing.T) {
+	h := open(t, t.TempDir(), history.Options{})
+	const n = 12
+	for i := range n {
+		d := say("c", fmt.Sprint(i))
+		d.Text, d.Waits = strings.Repeat("x", 1<<20), true
+		must(t, h, d)
+	}
+	seen, more := 0, true
+	for before := int64(0); more; {
+		var page []history.Event
+		var err error
+		if page, more, err = h.Page(t.Context(), "c", before, 100); err != nil || len(page) == 0 || len(page) > 8 {
+			t.Fatalf("a page has %d messages, %v", len(page), err)
+		}
+		if last := page[len(page)-1].Seq; last != int64(n-seen) {
+			t.Errorf("behind %d messages comes %d", seen, last)
+		}
+		seen += len(page)
+		before = page[0].Seq
+	}
+	if seen != n {
+		t.Errorf("of %d messages %d came", n, seen)
+	}
+	if waiting, err := h.Waiting(t.Context(), 0, 100); err != nil || len(waiting) == 0 || len(waiting) > 8 {
+		t.Errorf("%d messages wait, %v", len(waiting), err)
 	}
 }
 

@@ -21,14 +21,17 @@ type Chat struct {
 const selectEvents = `SELECT e.seq, e.chat, c.owner, e.type, e.id, e.time, coalesce(e.pressed, ''), e.body
 	FROM events e JOIN chats c ON c.id = e.chat`
 
-// all reads the rows of selectEvents.
+// mostBytes is how much of events is held in memory for one reader, or one event.
+const mostBytes = 8 << 20
+
+// all reads the rows of selectEvents, up to a size. There may be more.
 func all(rows *sql.Rows, err error) ([]Event, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read events: %w", err)
 	}
 	defer rows.Close() //nolint:errcheck // Err says it
 	var events []Event
-	for rows.Next() {
+	for size := 0; size < mostBytes && rows.Next(); {
 		var e Event
 		var millis int64
 		var body []byte
@@ -38,6 +41,7 @@ func all(rows *sql.Rows, err error) ([]Event, error) {
 		if err := json.Unmarshal(body, &e.Body); err != nil {
 			return nil, fmt.Errorf("read event %d: %w", e.Seq, err)
 		}
+		size += len(body)
 		e.Time = time.UnixMilli(millis)
 		events = append(events, e)
 	}
@@ -77,11 +81,12 @@ func (h *History) Page(ctx context.Context, chat string, before int64, limit int
 		before = math.MaxInt64
 	}
 	messages, err = all(h.read.QueryContext(ctx, selectEvents+" WHERE e.chat = ? AND e.type = 'message' AND e.seq < ? ORDER BY e.seq DESC LIMIT ?",
-		chat, before, limit+1))
-	if more = len(messages) > limit; more {
-		messages = messages[:limit]
+		chat, before, limit))
+	if err != nil || len(messages) == 0 {
+		return nil, false, err
 	}
 	slices.Reverse(messages)
+	err = h.read.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE chat = ? AND type = 'message' AND seq < ?)", chat, messages[0].Seq).Scan(&more)
 	return messages, more, err
 }
 

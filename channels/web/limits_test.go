@@ -1,0 +1,233 @@
+package web_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+	_ "modernc.org/sqlite"
+)
+
+// audience is many who watch at once, without a connection each.
+type audience struct {
+	t    *testing.T
+	h    http.Handler
+	all  sync.WaitGroup
+	stop context.CancelFunc
+	ctx  context.Context //nolint:containedctx // all of them leave together
+}
+
+func newAudience(t *testing.T, r *rig) *audience {
+	a := &audience{t: t}
+	_, a.h = r.ch.Mount()
+	a.ctx, a.stop = context.WithCancel(t.Context())
+	t.Cleanup(func() { a.stop(); a.all.Wait() })
+	return a
+}
+
+// told is an answer that says when it begins.
+type told struct {
+	*httptest.ResponseRecorder
+	begun chan int
+	once  sync.Once
+}
+
+func (w *told) WriteHeader(status int) {
+	w.once.Do(func() { w.begun <- status })
+	w.ResponseRecorder.WriteHeader(status)
+}
+
+func (w *told) Write(b []byte) (int, error) {
+	w.once.Do(func() { w.begun <- http.StatusOK })
+	return w.ResponseRecorder.Write(b)
+}
+
+// join opens a stream for somebody and returns how it is answered. leave ends it.
+func (a *audience) join(user string) (status int, header http.Header, leave func()) {
+	ctx, cancel := context.WithCancel(a.ctx)
+	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/events", nil)
+	req.Header.Set("X-User", user)
+	w := &told{ResponseRecorder: httptest.NewRecorder(), begun: make(chan int, 1)}
+	done := make(chan struct{})
+	a.all.Go(func() { defer close(done); a.h.ServeHTTP(w, req) })
+	leave = func() { cancel(); <-done }
+	a.t.Cleanup(cancel)
+	status = <-w.begun
+	if status != http.StatusOK {
+		leave()
+		header = w.Header()
+	}
+	return status, header, leave
+}
+
+func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
+	a := newAudience(t, newRig(t))
+	fill := func(want, n int, user func(int) string) (leave func()) {
+		t.Helper()
+		for i := range n {
+			var status int
+			if status, _, leave = a.join(user(i)); status != want {
+				t.Fatalf("%s, the %d., is answered %d", user(i), i+1, status)
+			}
+		}
+		return leave
+	}
+	ann := func(int) string { return "ann" }
+	operator := func(int) string { return "operator" }
+	leave := fill(200, 32, ann)
+	if status, header, _ := a.join("ann"); status != 429 || header.Get("Retry-After") == "" {
+		t.Errorf("one more of one user's is answered %d %v", status, header)
+	}
+	leave()
+	fill(200, 1, ann)
+	fill(200, 1500-32, func(i int) string { return fmt.Sprint("user", i/32) })
+	fill(503, 1, func(int) string { return "bob" })
+	fill(200, 500, operator)
+	fill(503, 1, operator)
+	a.stop()
+	a.all.Wait()
+	a.ctx, a.stop = context.WithCancel(t.Context())
+	fill(200, 1, func(int) string { return "bob" })
+}
+
+// tamper changes the conversations while nobody uses them.
+func (r *rig) tamper(statement string, args ...any) {
+	r.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(r.dir, "state", "web", "history.db"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(r.t.Context(), statement, args...); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestWhoIsFarBehindIsToldTheNewestAndThatThereIsMore(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a", "the first")
+	r.end()
+	r.tamper(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 5002)
+		INSERT INTO events (chat, type, id, time, taken, body) SELECT 'web-a', 'message', i, 0, 1, '{"from":"bot","text":"x"}' FROM n`)
+	r.stop = func() {}
+	r.start()
+	for from, want := range map[string]struct {
+		seq    string
+		missed any
+	}{"0": {"2", true}, "1": {"2", true}, "2": {"2", nil}, "5000": {"5000", nil}, "": {"5002", nil}} {
+		tab := r.watch("ann", from)
+		if e := tab.next("ready"); e.id != want.seq || fmt.Sprint(e.data["seq"]) != want.seq || e.data["missed"] != want.missed {
+			t.Errorf("from %q it begins with %+v", from, e)
+		}
+		if want.seq == "2" {
+			for i := 3; i <= 5002; i++ {
+				if e := tab.next("message"); e.id != fmt.Sprint(i) {
+					t.Fatalf("from %q came %+v instead of %d", from, e, i)
+				}
+			}
+		}
+		tab.cancel()
+	}
+}
+
+func TestAStreamThatCannotGoOnIsSaidInTheLog(t *testing.T) {
+	r := newRig(t)
+	core, logs := observer.New(zap.WarnLevel)
+	r.log = zap.New(core)
+	r.say("ann", "web-a", "hello")
+	r.restart()
+	r.tamper("UPDATE events SET body = 'damaged'")
+	if all := r.watch("ann", "0").rest(); len(all) != 1 || all[0].name != "ready" {
+		t.Errorf("told was %+v", all)
+	}
+	if got := logs.FilterMessage("stream broken off").All(); len(got) != 1 || !strings.Contains(fmt.Sprint(got[0].ContextMap()["error"]), "read event 1") {
+		t.Errorf("the log says %+v", logs.All())
+	}
+}
+
+const fileForm = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
+
+// begin sends a message with a file until it comes in, and leaves it there. finish sends the rest.
+func (r *rig) begin(user string) (finish func() int) {
+	r.t.Helper()
+	pipe, w := io.Pipe()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"/messages", pipe)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	req.Header.Set("X-User", user)
+	status := make(chan int, 1)
+	go func() {
+		resp, err := r.client.Do(req)
+		if err != nil {
+			r.t.Error(err)
+			status <- 0
+			return
+		}
+		resp.Body.Close()
+		status <- resp.StatusCode
+	}()
+	files := len(r.filesIn("state/web/media"))
+	_, _ = fmt.Fprint(w, fileForm)
+	for len(r.filesIn("state/web/media")) == files {
+		_, _ = fmt.Fprint(w, "x")
+	}
+	return func() int {
+		_, _ = fmt.Fprint(w, "\r\n--x--\r\n")
+		w.Close()
+		return <-status
+	}
+}
+
+func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
+	r := newRig(t)
+	send := func(user string) (int, http.Header) {
+		status, _, header := r.ask(user, "POST", "/api/chats/web-"+user+"/messages", "multipart/form-data; boundary=x", strings.NewReader(fileForm+"x\r\n--x--\r\n"))
+		return status, header
+	}
+	var under []func() int
+	for range 4 {
+		under = append(under, r.begin("ann"))
+	}
+	if status, header := send("ann"); status != 429 || header.Get("Retry-After") == "" {
+		t.Errorf("one more is answered %d %v", status, header)
+	}
+	if status, _ := send("bob"); status != 202 {
+		t.Errorf("somebody else is answered %d", status)
+	}
+	r.say("ann", "web-ann", "a word") // needs no room
+	for _, finish := range under {
+		if status := finish(); status != 202 {
+			t.Errorf("one of those under way is answered %d", status)
+		}
+	}
+	if status, _ := send("ann"); status != 202 {
+		t.Errorf("then it is answered %d", status)
+	}
+}
+
+// TestAMessageAsJSONIsNotReadWithoutEnd sends what is valid as far as it goes.
+func TestAMessageAsJSONIsNotReadWithoutEnd(t *testing.T) {
+	r := newRig(t)
+	r.max = 50 << 20
+	r.restart()
+	escaped := strings.Repeat(`\u0041`, 1<<20)
+	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "application/json", strings.NewReader(`{"text": "`+escaped+`"}`)); status != 202 {
+		t.Errorf("a text that just fits is answered %d %s", status, body)
+	}
+	far := `{"other": "` + strings.Repeat("x", 7<<20) + `", "text": "hello"}`
+	status, answer, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "application/json", strings.NewReader(far))
+	if status != 413 || !strings.Contains(answer, "Send it as a file") {
+		t.Errorf("answered %d %s", status, answer)
+	}
+}
