@@ -187,7 +187,7 @@ func TestTheCheckFindsWhatIsWrong(t *testing.T) {
 	for breakage, want := range map[string]string{
 		"document.documentElement.lang = ''":                                                                      "no language",
 		"document.title = ''":                                                                                     "no title",
-		"document.getElementById('hello').id = 'log'":                                                             "there 2 times",
+		"document.getElementById('dropzone').id = 'log'":                                                          "there 2 times",
 		"document.querySelector('#hello h2').outerHTML = '<h5>x</h5>'":                                            "heading of level 5",
 		"document.getElementById('hello').append(new Image())":                                                    "without alt",
 		"document.querySelector('#hello p').style.color = '#999'":                                                 "contrast",

@@ -1,15 +1,15 @@
 // The HTTP API, and the stream of events that outlives a lost connection.
 
-// Refused is an answer other than wanted, or none (status 0). What is passing may go well the next time.
+// Refused is an answer other than wanted, or none (status 0). What is passing may go well later.
 export class Refused extends Error {
 	constructor(status, text) {
 		let why = status ? 'the server answered ' + status : 'no connection';
 		try {
 			why = JSON.parse(text).error || why;
 		} catch { /* it is no JSON */ }
-		super(why);
+		super(why.replace(/\.$/, ''));
 		this.status = status;
-		this.passing = !status || status === 429 || status >= 500;
+		this.passing = !status || status === 401 || status === 429 || status >= 500;
 	}
 }
 
@@ -37,7 +37,7 @@ export const press = (chat, message, data) => post(within(chat) + '/press', { me
 export function send(chat, item, told) {
 	const form = new FormData();
 	form.append('client_id', item.id);
-	form.append('text', item.text);
+	form.append('text', new Blob([item.text])); // whose line ends stay as they are
 	for (const f of item.files) form.append('file', f, f.name);
 	return new Promise((done, fail) => {
 		const x = new XMLHttpRequest();
@@ -49,22 +49,25 @@ export function send(chat, item, told) {
 	});
 }
 
-// stream hands events to the functions of on, and calls state with true when it is connected and false when not. It goes on behind the
-// last event that it saw.
+// stream hands events to the functions of on, and tells state whether it is connected. It goes on behind the last event that it saw.
+// What it returns begins it anew.
 export function stream(on, state) {
-	let last = '', wait = 500, source, timer;
-	function open() {
+	let last = '', wait = 500, source, timer, idle;
+	function shut() {
 		clearTimeout(timer);
 		source?.close();
+		source = null;
+	}
+	function open() {
+		shut();
 		source = new EventSource('api/events' + (last ? '?after=' + last : ''));
 		source.onopen = () => {
 			wait = 500;
 			state(true);
 		};
 		source.onerror = () => {
-			source.close();
+			shut();
 			state(false);
-			clearTimeout(timer);
 			timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
 			wait = Math.min(wait * 2, 10000);
 		};
@@ -75,6 +78,15 @@ export function stream(on, state) {
 			});
 		}
 	}
-	addEventListener('online', open);
+	// A browser has six connections for all its tabs. One that nobody looks at gives its own back.
+	function look() {
+		clearTimeout(idle);
+		if (document.hidden) idle = setTimeout(shut, 30000);
+		else if (!source) open();
+	}
+	document.addEventListener('visibilitychange', look);
+	window.ononline = () => document.hidden || open();
 	open();
+	look();
+	return open;
 }

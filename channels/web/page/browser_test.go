@@ -75,6 +75,19 @@ func open(t *testing.T, url string) *tab {
 	}
 	ctx, cancel := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
 	t.Cleanup(cancel)
+	return begin(ctx, t, url)
+}
+
+// another is one more tab of the same person.
+func (p *tab) another(url string) *tab {
+	p.t.Helper()
+	ctx, cancel := chromedp.NewContext(p.ctx)
+	p.t.Cleanup(cancel)
+	return begin(ctx, p.t, url)
+}
+
+func begin(ctx context.Context, t *testing.T, url string) *tab {
+	t.Helper()
 	p := &tab{t: t, ctx: ctx}
 	t.Cleanup(func() {
 		for _, f := range p.complaints() {

@@ -3,11 +3,11 @@ import { $, h, button, fill, put, say, unseen, at, day, duration, moment } from 
 import { get, history, press } from './api.js';
 import { body, bubble, buttons, chose, sending } from './message.js';
 import { composer } from './composer.js';
-import { outbox, unnamed } from './outbox.js';
+import { outbox, random } from './outbox.js';
 
-// chatView calls went(chat) when a chat has got its id, and refused(error) when the server does not give what is asked for.
+// chatView calls went(chat) when it shows a chat, and refused(error) when the server refuses.
 export function chatView(went, refused) {
-	let current = '', fresh = 0, chats = [], loading = 0, listing = null, atEnd = true;
+	let current = '', chats = [], loading = 0, listing = null, atEnd = true;
 	const shown = new Map(); // message id → its element
 	const leaving = new Map(); // id of an item in the outbox → its element
 	const working = new Map(); // chat → its progress
@@ -16,20 +16,12 @@ export function chatView(went, refused) {
 	const links = new Map(); // chat → its entry in the list
 	const scroll = $('scroll');
 
-	const opened = Promise.withResolvers();
-
-	const write = composer(async (text, files) => {
-		await opened.promise; // until then nobody knows to which chat
+	const write = composer((text, files) => {
 		atEnd = true;
 		out.add(current, text, files);
 	});
 
-	const out = outbox(drawLeaving, (old, id) => {
-		if (current !== old) return;
-		current = id;
-		write.renamed(id);
-		went(id);
-	});
+	const out = outbox(drawLeaving);
 
 	function drawLeaving(item) {
 		let e = leaving.get(item.id);
@@ -45,7 +37,7 @@ export function chatView(went, refused) {
 		const stuck = item.state === 'waiting' || item.state === 'failed';
 		const words = { waiting: `Not sent yet: ${item.why}. Will be tried again.`, failed: 'Not sent: ' + item.why, gone: 'Sent' }[item.state] || 'Sending… ' + item.why;
 		e.classList.toggle('stuck', stuck);
-		put(e.lastChild, words, () => [words, stuck && button({ class: 'soft' }, () => out.again(item), 'Try again'), stuck && button({ class: 'soft' }, () => out.drop(item.id), 'Discard')]);
+		put(e.lastChild, words, () => [words, stuck && button('soft', () => out.again(item), 'Try again'), stuck && button('soft', () => out.drop(item.id), 'Discard')]);
 	}
 
 	function forget(id) {
@@ -86,7 +78,7 @@ export function chatView(went, refused) {
 			if (!x?.message) continue;
 			const before = x.previousElementSibling?.message;
 			x.querySelector('.day')?.remove();
-			if (!before || day(before.time) !== day(x.message.time)) x.prepend(h('p', { class: 'day' }, day(x.message.time)));
+			if (!before || day(before.time) !== day(x.message.time)) x.prepend(h('p.day', day(x.message.time)));
 		}
 	}
 
@@ -102,12 +94,11 @@ export function chatView(went, refused) {
 	// load fetches the newest messages, or those before what is shown, and fits them in.
 	async function load(before) {
 		const chat = current;
-		if (unnamed(chat)) return hello();
 		loading++;
 		try {
 			const page = await history(chat, before);
 			if (chat !== current) return;
-			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap between them and what is shown
+			if (!before && page.more && !page.messages.some((m) => shown.has(m.id))) clear(); // there is a gap before them
 			const all = before || !shown.size, height = scroll.scrollHeight, end = near();
 			page.messages.forEach(show);
 			if (all) $('older').hidden = !page.more;
@@ -136,7 +127,7 @@ export function chatView(went, refused) {
 	}
 
 	function list() {
-		listing ??= get('api/chats').then((c) => (chats = c), refused).finally(() => {
+		listing ??= get('api/chats').then((c) => (chats = c), (e) => void refused(e)).finally(() => {
 			listing = null;
 			drawList();
 		});
@@ -151,8 +142,8 @@ export function chatView(went, refused) {
 			if (!links.has(c.id)) links.set(c.id, h('li', h('a', { href: '#/c/' + c.id })));
 			const a = links.get(c.id).firstChild;
 			a.ariaCurrent = c.here ? 'page' : null;
-			put(a, c, () => [h('span', { class: 'name' }, c.title || 'Untitled'), c.busy && h('span', { class: 'spinner' }, unseen('at work')),
-				c.news && h('span', { class: 'dot' }, unseen('new messages')), h('small', moment(c.updated))]);
+			put(a, c, () => [h('span.name', c.title || 'Untitled'), c.busy && h('span.spinner', unseen('at work')),
+				c.news && h('span.dot', unseen('new messages')), h('small', moment(c.updated))]);
 			return a.parentNode;
 		}));
 		$('title').textContent = entries.find((c) => c.here)?.title || 'New chat';
@@ -179,32 +170,35 @@ export function chatView(went, refused) {
 	document.addEventListener('visibilitychange', drawList);
 	setInterval(drawLive, 1000);
 
+	// open shows a chat: one with an id, a new one, or else the newest.
+	async function open(id, wantsNew) {
+		if (!wantsNew) id ||= current || out.chat();
+		if (!id && !wantsNew) {
+			if (!(await list())) return setTimeout(open, 5000);
+			id = current || chats[0]?.id;
+		}
+		id ||= 'web-' + random(); // the server knows it once it has a message
+		went(id);
+		if (id !== current) {
+			current = id;
+			atEnd = true;
+			clear();
+			leaving.clear();
+			$('log').replaceChildren();
+			$('older').hidden = true;
+			write.open(id);
+			load();
+			out.claim(id);
+			out.of(id).forEach(drawLeaving);
+			drawLive();
+			toEnd();
+		}
+		drawList();
+	}
+
 	return {
-		// open shows a chat: one with an id, a new one, or else the newest.
-		async open(id, wantsNew) {
-			if (!id && !wantsNew) {
-				if (!current) await list();
-				id = current || chats[0]?.id;
-				if (id && !unnamed(id)) went(id);
-			}
-			id ||= 'new:' + ++fresh;
-			if (id !== current) {
-				current = id;
-				atEnd = true;
-				clear();
-				leaving.clear();
-				$('log').replaceChildren();
-				$('older').hidden = true;
-				write.open(id);
-				load();
-				out.of(id).forEach(drawLeaving);
-				drawLive();
-				toEnd();
-			}
-			opened.resolve();
-			drawList();
-		},
-		// connected is called each time the stream begins: what was missed is fetched, and what is at work will be told anew.
+		open,
+		// connected is called when the stream begins: what was missed is fetched, what is at work is told anew.
 		connected() {
 			working.clear();
 			drawLive();

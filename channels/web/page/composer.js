@@ -1,5 +1,5 @@
 // Where messages are written: text, and files that are chosen, pasted or dropped.
-import { $, say } from './dom.js';
+import { $, keep, say } from './dom.js';
 import { preview } from './media.js';
 
 // composer calls submit(text, files). A draft is kept for each chat.
@@ -11,7 +11,7 @@ export function composer(submit) {
 		text.style.height = 'auto';
 		text.style.height = text.scrollHeight + 'px';
 		$('send').disabled = !text.value.trim() && !files.length;
-		sessionStorage.setItem(draft, text.value);
+		keep(draft, text.value);
 	}
 
 	function choose(now) {
@@ -77,9 +77,6 @@ export function composer(submit) {
 			draft = 'draft:' + chat;
 			text.value = early || sessionStorage.getItem(draft) || '';
 			choose([]);
-		},
-		renamed(chat) {
-			draft = 'draft:' + chat;
 		},
 		focus: () => text.focus(),
 	};

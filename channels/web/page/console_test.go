@@ -1,7 +1,9 @@
 package page_test
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -86,4 +88,81 @@ func (f *fake) waitActed(t *testing.T, what string) {
 		}
 	}
 	t.Fatalf("nobody asked to %s", what)
+}
+
+// many adds turns of two chats, of which nobody is told.
+func many(f *fake, from, to int) {
+	f.locked(func() {
+		for id := from; id <= to; id++ {
+			f.note(aTurn(id, "done"))
+		}
+	})
+}
+
+func aTurn(id int, status string) obj {
+	at := time.Now().Add(time.Duration(id-1000) * time.Second)
+	return obj{
+		"id": id, "chat": []string{"web:even", "web:odd"}[id%2], "user": obj{"id": "u"}, "text": fmt.Sprintf("turn %d.", id), "state": "done", "status": status,
+		"attempt": 1, "received": at, "started": at, "ended": at, "sends": obj{},
+	}
+}
+
+// lists waits until just these turns are listed: every step-th, from the newest to the oldest.
+func (p *tab) lists(newest, oldest, step int) {
+	p.t.Helper()
+	var want []string
+	for id := newest; id >= oldest; id -= step {
+		want = append(want, fmt.Sprintf("turn %d.", id))
+	}
+	p.until("[...document.querySelectorAll('#turns a')].map(a => a.textContent).join() === '" + strings.Join(want, ",") + "'")
+}
+
+func TestOlderTurnsStayAndAreFreshAfterAReloadOrAReconnect(t *testing.T) {
+	f := newFake(t)
+	many(f, 1, 900)
+	p := open(t, f.url()+"#/console/350")
+	p.lists(900, 701, 1)
+	p.sees("#turn h2", "Done")
+	p.run("{const s = document.getElementById('by-chat'); s.value = 'web:even'; s.dispatchEvent(new Event('change'))}")
+	p.lists(900, 502, 2)
+	p.run("document.getElementById('more').click()")
+	p.lists(900, 102, 2)
+
+	f.locked(func() {
+		f.note(aTurn(350, "timeout"))
+		f.note(aTurn(899, "failed"))
+	})
+	many(f, 901, 1000)
+	f.locked(func() { f.publish(obj{"event": "reload"}) })
+	p.lists(1000, 2, 2) // a page more than was listed, since new ones came
+	p.sees("#turns tr:has([href$='/350'])", "Timed out")
+	p.sees("#turn h2", "Timed out")
+	p.until("document.getElementById('by-chat').value === 'web:even'")
+	p.sees("#tiles .woe", "Failed, last hour") // which is in the other chat
+	p.sans("#more")
+
+	f.stop()
+	p.sees("#line", "Reconnecting")
+	f.locked(func() { f.note(aTurn(350, "stopped")) })
+	many(f, 1001, 1002)
+	f.start(f.addr)
+	p.lists(1002, 2, 2)
+	p.sees("#turns tr:has([href$='/350'])", "Stopped")
+	p.sees("#turn h2", "Stopped")
+}
+
+func TestAnOldTurnThatRunsAgainLeavesNoGapInTheList(t *testing.T) {
+	f := newFake(t)
+	many(f, 1, 450)
+	p := open(t, f.url()+"#/console")
+	p.lists(450, 251, 1)
+	f.turn(aTurn(5, "failed"))
+	f.turn(aTurn(451, "done"))
+	p.lists(451, 251, 1)
+	p.run("document.getElementById('more').click()")
+	p.lists(451, 51, 1)
+	p.run("document.getElementById('more').click()")
+	p.lists(451, 1, 1)
+	p.sees("#turns tr:has([href$='/5'])", "Failed")
+	p.sans("#more")
 }

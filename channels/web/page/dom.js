@@ -3,23 +3,23 @@
 export const $ = (id) => document.getElementById(id);
 
 function make(e, kids) {
-	if (kids[0]?.constructor === Object) for (const [k, v] of Object.entries(kids.shift())) {
-		if (v == null || v === false) continue;
-		if (k.startsWith('on')) e.addEventListener(k.slice(2), v);
-		else e.setAttribute(k, v === true ? '' : v);
-	}
+	if (kids[0]?.constructor === Object) for (const [k, v] of Object.entries(kids.shift())) v != null && e.setAttribute(k, v);
 	e.append(...kids.flat().filter((k) => k != null && k !== false));
 	return e;
 }
 
-// h makes an element of attributes, if any, and children. Those that are null or false are left out; on… are listeners.
-export const h = (tag, ...kids) => make(document.createElement(tag), kids);
+// h makes an element, tag.classes, of attributes, if any, and children, without those that are null or false.
+export function h(tag, ...kids) {
+	const [name, classes] = tag.split('.'), e = make(document.createElement(name), kids);
+	if (classes) e.className = classes;
+	return e;
+}
 export const svg = (tag, ...kids) => make(document.createElementNS('http://www.w3.org/2000/svg', tag), kids);
 export const icon = (name) => svg('svg', { 'aria-hidden': 'true' }, svg('use', { href: '#i-' + name }));
-export const button = (attrs, click, ...kids) => h('button', { type: 'button', onclick: click, ...attrs }, ...kids);
-export const unseen = (text) => h('span', { class: 'unseen' }, text);
+export const button = (classes, click, ...kids) => Object.assign(h('button.' + classes, ...kids), { type: 'button', onclick: click });
+export const unseen = (text) => h('span.unseen', text);
 
-// put renders the inside of an element anew, unless what it is made of is the same as before.
+// put renders the inside of an element anew, if what it is made of has changed.
 export function put(e, of, build) {
 	const made = JSON.stringify(of);
 	if (e.made === made) return;
@@ -27,10 +27,17 @@ export function put(e, of, build) {
 	e.replaceChildren(...build().filter(Boolean));
 }
 
-// fill has a box hold just these elements. Those that are in their place stay, with the focus that they may have.
+// fill has a box hold just these elements. Those in their place stay, with their focus.
 export function fill(box, list) {
 	list.forEach((e, i) => box.children[i] === e || box.insertBefore(e, box.children[i]));
 	while (box.childElementCount > list.length) box.lastChild.remove();
+}
+
+// keep writes down what is to survive a reload.
+export function keep(name, text) {
+	try {
+		sessionStorage.setItem(name, text);
+	} catch { /* it is full */ }
 }
 
 // say tells those who listen instead of looking.

@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -184,7 +185,14 @@ func (f *fake) post(w http.ResponseWriter, r *http.Request) {
 		reply(w, 400, obj{"error": err.Error()})
 		return
 	}
-	chat, text, client := r.PathValue("id"), r.FormValue("text"), r.FormValue("client_id")
+	chat, client := r.PathValue("id"), r.FormValue("client_id")
+	in, _, err := r.FormFile("text") // as such its line ends are what was typed
+	if err != nil {
+		reply(w, 400, obj{"error": err.Error()})
+		return
+	}
+	typed, _ := io.ReadAll(in)
+	text := string(typed)
 	var media []obj
 	var names []string
 	for _, h := range r.MultipartForm.File["file"] {
@@ -343,9 +351,14 @@ func (f *fake) listTurns(w http.ResponseWriter, r *http.Request) {
 		if outcome == "done" {
 			outcome = t["status"]
 		}
-		if (q.Get("chat") == "" || q.Get("chat") == t["chat"]) && (q.Get("outcome") == "" || q.Get("outcome") == outcome) {
+		before, err := strconv.Atoi(q.Get("before"))
+		if (q.Get("chat") == "" || q.Get("chat") == t["chat"]) && (q.Get("outcome") == "" || q.Get("outcome") == outcome) && (err != nil || t["id"].(int) < before) {
 			out = append(out, t)
 		}
+	}
+	slices.SortFunc(out, func(a, b obj) int { return b["id"].(int) - a["id"].(int) })
+	if limit, err := strconv.Atoi(q.Get("limit")); err == nil {
+		out = out[:min(limit, len(out))]
 	}
 	reply(w, 200, out)
 }
@@ -354,6 +367,16 @@ func (f *fake) listTurns(w http.ResponseWriter, r *http.Request) {
 func (f *fake) turn(t obj) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.note(t)
+	e := obj{"event": "turn"}
+	for k, v := range t {
+		e[k] = v
+	}
+	f.publish(e)
+}
+
+// note adds a turn, or replaces it, of which the console is not told. The caller holds the lock.
+func (f *fake) note(t obj) {
 	for i, old := range f.turns {
 		if old["id"] == t["id"] {
 			f.turns = append(f.turns[:i], f.turns[i+1:]...)
@@ -361,11 +384,6 @@ func (f *fake) turn(t obj) {
 		}
 	}
 	f.turns = append([]obj{t}, f.turns...)
-	e := obj{"event": "turn"}
-	for k, v := range t {
-		e[k] = v
-	}
-	f.publish(e)
 }
 
 // picture is a soft landscape; n changes its hues.

@@ -1,12 +1,12 @@
 // Which view is shown, and the stream that feeds them.
-import { $, say } from './dom.js';
-import { get, stream } from './api.js';
+import { $, icon, say } from './dom.js';
+import { get, post, stream } from './api.js';
 import { chatView } from './chat.js';
 import { lightbox } from './media.js';
 
-const chat = chatView((id) => history.replaceState(null, '', '#/c/' + id), refused);
+const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '', '#/c/' + id), refused);
 let board = null; // the console, for operators
-let timer;
+let timer, lost = false;
 
 // note says something beside the title, for good or for a while.
 function note(text, ms) {
@@ -16,8 +16,10 @@ function note(text, ms) {
 }
 
 function refused(e) {
-	if (e.status === 401) view('door');
-	else note('That did not work: ' + e.message, 8000);
+	if (e.status !== 401) return lost || note('That did not work: ' + e.message, 8000);
+	if (!$('door').hidden) return;
+	view('door');
+	connect(); // which goes on until we are let in again
 }
 
 function view(name) {
@@ -49,39 +51,41 @@ $('menu').onclick = () => {
 	menu($('menu').ariaExpanded !== 'true');
 	if ($('menu').ariaExpanded === 'true') $('new').focus();
 };
-document.addEventListener('keydown', (e) => {
+document.onkeydown = (e) => {
 	if (e.key !== 'Escape' || $('menu').ariaExpanded !== 'true') return;
 	menu(false);
 	$('menu').focus();
-});
-$('main').addEventListener('click', () => menu(false));
-$('new').onclick = async () => {
-	history.pushState(null, '', '#/new');
-	menu(false);
-	await chat.open('', true);
-	chat.focus();
 };
+$('main').onclick = () => menu(false);
+$('out').onclick = () => post('out').then(() => {
+	sessionStorage.clear();
+	location.reload();
+}, refused);
 $('skip').onclick = (e) => {
 	e.preventDefault();
 	$('main').focus();
 };
 
 // operator is done once it is known whether the console is for us.
-const operator = get('api/health').then(async (health) => {
-	board = (await import('./console.js')).consoleView(health, refused);
+const ask = () => get('api/health').then(async (health) => {
+	board ??= (await import('./console.js')).consoleView(health, refused);
 	$('views').hidden = false;
 }).catch(() => {});
+let operator = ask();
 
+for (const e of document.querySelectorAll('[data-icon]')) e.prepend(icon(e.dataset.icon));
 lightbox();
-addEventListener('hashchange', route);
+window.onhashchange = route;
 route();
 
-let lost = false;
-stream({ ready() {}, ...chat.on, turn: (t) => board?.turn(t) }, (up) => {
+const connect = stream({ ready() {}, ...chat.on, turn: (t) => board?.turn(t), reload: () => board?.reload() }, (up) => {
 	note(up ? '' : 'Reconnecting…');
 	if (up && lost) say('Connected again');
 	lost = !up;
 	if (!up) return get('api/chats').catch((e) => e.status === 401 && refused(e));
 	chat.connected();
-	board?.connected();
+	board?.reload();
+	if ($('door').hidden) return;
+	operator = ask();
+	route();
 });

@@ -8,20 +8,20 @@ const isPicture = (m) => /^image\/(png|jpeg|gif|webp|avif|bmp)$/.test(m.type);
 export function gallery(media) {
 	const pictures = media.filter(isPicture);
 	return [
-		pictures.length > 0 && h('ul', { class: 'gallery', 'data-count': Math.min(pictures.length, 4) }, pictures.map((m, i) => h('li', thumbnail(m, i, pictures)))),
+		pictures.length > 0 && h('ul.gallery', { 'data-count': { 1: 1, 3: 3 }[pictures.length] || 2 }, pictures.map((m, i) => h('li', thumbnail(m, i, pictures)))),
 		media.filter((m) => !isPicture(m)).map(piece),
 	].flat();
 }
 
 function thumbnail(m, i, all) {
 	const alt = (all.length > 1 ? `Picture ${i + 1} of ${all.length}: ` : 'Picture: ') + m.name;
-	return button({}, () => enlarge(all, i), h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height }));
+	return button('', () => enlarge(all, i), h('img', { src: address(m), alt, loading: 'lazy', width: m.width, height: m.height }));
 }
 
 function piece(m) {
 	const kind = m.type.split('/')[0];
-	if (kind === 'video' || kind === 'audio') return h(kind, { src: address(m), controls: true, 'aria-label': m.name });
-	return h('a', { class: 'file', href: address(m), download: m.name }, icon('file'), label(m));
+	if (kind === 'video' || kind === 'audio') return h(kind, { src: address(m), controls: '', 'aria-label': m.name });
+	return h('a.file', { href: address(m), download: m.name }, icon('file'), label(m));
 }
 
 const label = (f) => h('span', h('b', f.name), h('small', bytes(f.size)));
@@ -56,12 +56,13 @@ export function lightbox() {
 	};
 }
 
-// preview shows a file that is about to be sent, and can be removed if there is a way to.
+// preview shows a file that is about to be sent, and perhaps a way to remove it.
 export function preview(file, remove) {
 	let face = icon('file');
 	if (isPicture(file)) {
 		const src = URL.createObjectURL(file);
-		face = h('img', { src, alt: '', onload: () => URL.revokeObjectURL(src) });
+		face = h('img', { src, alt: '' });
+		face.onload = () => URL.revokeObjectURL(src);
 	}
-	return h('li', face, label(file), remove && button({ class: 'icon', 'aria-label': 'Remove ' + file.name }, remove, icon('close')));
+	return h('li', face, label(file), remove && button('icon', remove, { 'aria-label': 'Remove ' + file.name }, icon('close')));
 }

@@ -2,30 +2,30 @@
 import { h, button, unseen, clock } from './dom.js';
 import { gallery, preview } from './media.js';
 
-// rich is what the server made of Markdown. It is the only markup that the page takes from anybody: the server has cleaned it, and the
-// page's policy lets no script in it run.
+// rich is what the server made of Markdown, the only markup that the page takes from anybody: the server has cleaned it, and the page's
+// policy lets no script in it run.
 function rich(html) {
 	const t = document.createElement('template');
 	t.innerHTML = html;
 	const each = (tags, f) => t.content.querySelectorAll(tags).forEach((e) => f(e));
-	let least = 6, last = 1; // headings begin below the page's title, whatever the agent began with, and leave out no level
+	let least = 6, last = 1; // headings begin below the page's title and leave out no level
 	each('h1, h2, h3, h4, h5', (e) => (least = Math.min(least, e.tagName[1])));
 	each('h1, h2, h3, h4, h5, h6', (e) => {
 		last = Math.min(last + 1, e.tagName[1] - least + 2);
 		e.replaceWith(h('h' + last, [...e.childNodes]));
 	});
 	each('input', (e) => e.setAttribute('aria-label', 'Done'));
-	each('table', (e) => wrap(e, { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table' }));
+	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': 'Table' }));
 	each('pre', (e) => {
 		const language = e.firstElementChild?.className.match(/language-(\S+)/)?.[1] || '';
 		e.tabIndex = 0;
-		wrap(e, { class: 'code' }).prepend(h('div', language, navigator.clipboard && button({ class: 'soft' }, (c) => copy(e.textContent, c.target), 'Copy')));
+		wrap(e, 'div.code').prepend(h('div', language, navigator.clipboard && button('soft', (c) => copy(e.textContent, c.target), 'Copy')));
 	});
 	return t.content;
 }
 
-function wrap(e, attrs) {
-	const box = h('div', attrs);
+function wrap(e, ...as) {
+	const box = h(...as);
 	e.replaceWith(box);
 	box.append(e);
 	return box;
@@ -38,16 +38,16 @@ async function copy(text, b) {
 }
 
 export function body(m) {
-	if (m.from !== 'user' && m.html) return h('div', { class: 'body' }, rich(m.html));
-	return m.text && h('div', { class: 'plain' }, m.text);
+	if (m.from !== 'user' && m.html) return h('div.body', rich(m.html));
+	return m.text && h('div.plain', m.text);
 }
 
 // bubble is a message of the conversation.
 export function bubble(m, press) {
 	const mine = m.from === 'user';
-	const e = h('li', { class: mine ? 'mine' : 'theirs', 'data-kind': m.kind },
+	const e = h(mine ? 'li.mine' : 'li.theirs', { 'data-kind': m.kind },
 		unseen(mine ? 'You:' : m.kind === 'error' ? 'Error:' : 'nanobot:'),
-		h('div', { class: 'bubble' }, body(m), gallery(m.media || [])),
+		h('div.bubble', body(m), gallery(m.media || [])),
 		m.buttons?.length > 0 && (m.pressed ? chose(m, m.pressed) : buttons(m, press)),
 		h('time', { datetime: m.time }, clock(m.time)));
 	e.message = m;
@@ -56,16 +56,16 @@ export function bubble(m, press) {
 
 // buttons are a message's choices.
 export function buttons(m, press) {
-	const row = h('div', { class: 'choices' });
-	row.append(...m.buttons.map((b) => button({ class: 'choice' }, () => press(m, b.data, row), b.label)));
+	const row = h('div.choices');
+	row.append(...m.buttons.map((b) => button('choice', () => press(m, b.data, row), b.label)));
 	return row;
 }
 
 // chose is what remains of the choices once one was made.
-export const chose = (m, data) => h('p', { class: 'chose' }, 'Chosen: ' + (m.buttons.find((b) => b.data === data)?.label || data));
+export const chose = (m, data) => h('p.chose', 'Chosen: ' + (m.buttons.find((b) => b.data === data)?.label || data));
 
 // sending is a message that the server does not have yet.
-export const sending = (item) => h('li', { class: 'mine' }, unseen('You:'),
-	h('div', { class: 'bubble' }, item.text && h('div', { class: 'plain' }, item.text),
-		item.files.length > 0 && h('ul', { class: 'chosen' }, item.files.map((f) => preview(f)))),
-	h('p', { class: 'fate', role: 'status' }));
+export const sending = (item) => h('li.mine', unseen('You:'),
+	h('div.bubble', item.text && h('div.plain', item.text),
+		item.files.length > 0 && h('ul.chosen', item.files.map((f) => preview(f)))),
+	h('p.fate', { role: 'status' }));

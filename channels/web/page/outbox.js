@@ -1,14 +1,12 @@
-// What was written and is not yet known to be on the server. It is sent in order within a chat, again and again under the same id until
-// the server has it or refuses it; what has no files survives a reload.
-import { post, send } from './api.js';
+// What was written and is not yet known to be on the server. It is sent in order within a chat, again and again under one id until the
+// server has it or refuses it; what has no files survives a reload.
+import { keep } from './dom.js';
+import { send } from './api.js';
 
-// unnamed tells whether a chat has no id yet: it gets one with its first message.
-export const unnamed = (chat) => chat.startsWith('new:');
+export const random = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('-');
 
-const random = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join('-');
-
-// outbox calls changed(item) when something about an item changed, and named(old, id) when a chat has got its id.
-export function outbox(changed, named) {
+// outbox calls changed(item) when something about an item changed.
+export function outbox(changed) {
 	let items = [];
 	const busy = new Set();
 
@@ -16,16 +14,8 @@ export function outbox(changed, named) {
 		if (item.state === 'gone') return;
 		Object.assign(item, { state, why });
 		if (state === 'gone') items = items.filter((i) => i !== item);
-		const keep = items.filter((i) => !unnamed(i.chat) && !i.files.length && i.state !== 'failed');
-		sessionStorage.setItem('outbox', JSON.stringify(keep.map(({ id, chat, text }) => ({ id, chat, text }))));
+		keep('outbox', JSON.stringify(items.filter((i) => !i.files.length).map(({ id, chat, text }) => ({ id, chat, text }))));
 		changed(item);
-	}
-
-	async function name(chat) {
-		const { id } = await post('api/chats');
-		for (const i of items) if (i.chat === chat) i.chat = id;
-		named(chat, id);
-		pump(id);
 	}
 
 	async function deliver(item) {
@@ -37,11 +27,11 @@ export function outbox(changed, named) {
 
 	// pump sends what waits in a chat, one after the other.
 	async function pump(chat) {
-		if (busy.has(chat)) return;
+		if (!chat || busy.has(chat)) return;
 		busy.add(chat);
 		for (let item; (item = items.find((i) => i.chat === chat && i.state !== 'failed'));) {
 			try {
-				await (unnamed(chat) ? name(chat) : deliver(item));
+				await deliver(item);
 			} catch (e) {
 				become(item, e.passing ? 'waiting' : 'failed', e.message);
 				if (item.state !== 'waiting') continue;
@@ -60,10 +50,18 @@ export function outbox(changed, named) {
 	}
 
 	for (const i of JSON.parse(sessionStorage.getItem('outbox') || '[]')) add(i.chat, i.text, [], i.id);
+	window.onbeforeunload = (e) => void (items.some((i) => i.files.length) && e.preventDefault());
 	return {
 		add,
 		of: (chat) => items.filter((i) => i.chat === chat),
-		// drop forgets an item: the server has it, or nobody wants it any more.
+		// chat is where the first of what waits belongs.
+		chat: () => items[0]?.chat,
+		// claim gives to a chat what was written before there was one.
+		claim(chat) {
+			for (const i of items) i.chat ||= chat;
+			pump(chat);
+		},
+		// drop forgets an item that the server has, or nobody wants.
 		drop: (id) => items.filter((i) => i.id === id).forEach((i) => become(i, 'gone')),
 		// again tries what waits, and an item that was refused.
 		again(item) {

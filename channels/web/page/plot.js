@@ -3,21 +3,23 @@ import { svg, at, clock, duration } from './dom.js';
 
 const height = 112, left = 48, floor = 92, top = 8;
 
-// frame begins a plot of what happened from a time to another, and returns it with its scale of time.
+// frame begins a plot of a span of time, and returns it with its scale.
 function frame(box, [from, to], label) {
 	const width = Math.max(box.clientWidth, 200);
 	const root = svg('svg', { class: 'plot', viewBox: `0 0 ${width} ${height}`, role: 'img', 'aria-label': label });
 	const x = (t) => left + ((t - from) / (to - from)) * (width - left);
-	['start', 'middle', 'end'].forEach((anchor, i) => {
-		const t = from + (i / 2) * (to - from);
-		root.append(svg('text', { x: x(t), y: height - 4, 'text-anchor': anchor }, clock(t)));
-	});
+	const write = (x, y, anchor, text) => root.append(svg('text', { x, y, 'text-anchor': anchor }, text));
+	write(left, height - 4, 'start', clock(from));
+	write(width, height - 4, 'end', clock(to));
 	box.replaceChildren(root);
-	const rule = (y, text) => root.append(svg('line', { x1: left, x2: width, y1: y, y2: y }), svg('text', { x: left - 8, y: y + 4, 'text-anchor': 'end' }, text));
+	const rule = (y, text) => {
+		root.append(svg('line', { x1: left, x2: width, y1: y, y2: y }));
+		write(left - 8, y + 4, 'end', text);
+	};
 	return { root, x, rule };
 }
 
-// span is what the plots look at: from the oldest turn to now, but not less than five minutes nor more than a day.
+// span is from the oldest turn to now, but at least five minutes and at most a day.
 export function span(turns) {
 	const now = Date.now();
 	return [Math.max(now - 864e5, Math.min(now - 3e5, ...turns.map((t) => at(t.received)))), now];
@@ -25,7 +27,7 @@ export function span(turns) {
 
 const slices = 60;
 
-// most counts how many of some spans of time there are at once, at most, in each slice of the time that is looked at.
+// most counts how many spans of time there are at once, at most, in each slice.
 function most(spans, [from, to]) {
 	const changes = spans.flatMap(([a, b]) => [[a, 1], [b, -1]]).sort((x, y) => x[0] - y[0] || x[1] - y[1]);
 	const counts = [0];
@@ -38,7 +40,7 @@ function most(spans, [from, to]) {
 	return counts;
 }
 
-// depth draws how many turns run at once, and above them how many wait. Who waits for a moment only does not count.
+// depth draws how many turns run at once, and above them how many wait, unless for a moment only.
 export function depth(box, turns, within) {
 	const running = most(turns.filter((t) => t.started).map((t) => [at(t.started), at(t.ended) || Infinity]), within);
 	const waiting = most(turns.map((t) => [at(t.received), at(t.started) || at(t.ended) || Infinity]).filter(([a, b]) => b - a > 100), within);
@@ -48,7 +50,7 @@ export function depth(box, turns, within) {
 	rule(floor, 0);
 	rule(top, high);
 	for (let i = 0; i < slices; i++) {
-		const bar = (kind, low, n) => n && root.append(svg('rect', { class: kind, x: x(within[0] + i * step) + 0.5, y: y(low + n), width: x(step) - x(0) - 1, height: y(low) - y(low + n), rx: 1 }));
+		const bar = (kind, low, n) => n && root.append(svg('rect', { class: kind, x: x(within[0] + i * step) + 0.5, y: y(low + n), width: x(step) - x(0) - 1, height: y(low) - y(low + n) }));
 		bar('', 0, running[i]);
 		bar('waits', running[i], waiting[i]);
 	}

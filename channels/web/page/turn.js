@@ -1,5 +1,5 @@
 // One turn with all that is known of it.
-import { $, h, svg, put, at, button, icon, duration, moment, say } from './dom.js';
+import { $, h, put, at, button, icon, duration, moment, say } from './dom.js';
 import { get, post } from './api.js';
 import { badge, outcome } from './console.js';
 
@@ -27,19 +27,9 @@ function story(t) {
 	return all.sort((a, b) => at(a[0]) - at(b[0]));
 }
 
-// strip draws a turn as one bar: how long it waited, how long it ran, and when it said something.
-function strip(t) {
-	const from = at(t.received), length = Math.max(1, (at(t.ended) || Date.now()) - from);
-	const x = (time) => Math.min(99.6, ((at(time) - from) / length) * 100);
-	const bar = (kind, a, b, y) => svg('rect', { class: kind, x: a, y, width: b - a, height: 10 - 2 * y });
-	const began = t.started ? x(t.started) : 100;
-	return svg('svg', { class: 'strip', viewBox: '0 0 100 10', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-		bar('', 0, began, 3), bar('ran', began, 100, 0), t.frames.map((f) => bar('said', x(f.time), x(f.time) + 0.4, 0)));
-}
-
 const facts = (t) => [
 	['Chat', t.chat], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
-	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['Sends', Object.entries(t.sends).map(([k, n]) => `${n} ${k}`).join(', ')],
+	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))],
 ].filter(([, v]) => v);
 
 export function turnView() {
@@ -58,10 +48,10 @@ export function turnView() {
 
 	function begin() {
 		box.replaceChildren(
-			h('header', h('h2', `Turn ${id} `, h('span')), button({ class: 'soft stop', hidden: true }, () => act('stop'), 'Stop'),
-				button({ class: 'soft retry', hidden: true }, () => act('retry'), 'Run again'), h('a', { class: 'icon', href: '#/console', 'aria-label': 'Close' }, icon('close'))),
-			h('p', { class: 'fate', role: 'status' }), h('p', { class: 'plain' }), h('div'), h('dl'), h('h3', 'Timeline'), h('ol', { class: 'story' }),
-			h('h3', { class: 'log' }, 'Log'), h('ol', { class: 'lines' }), h('h3', { class: 'err' }, 'stderr'), h('pre', { tabindex: 0, 'aria-label': 'stderr' }));
+			h('header', h('h2', `Turn ${id} `, h('span')), button('soft stop', () => act('stop'), { hidden: '' }, 'Stop'),
+				button('soft retry', () => act('retry'), { hidden: '' }, 'Run again'), h('a.icon', { href: '#/console', 'aria-label': 'Close' }, icon('close'))),
+			h('p.fate', { role: 'status' }), h('p.plain'), h('dl'), h('h3', 'Timeline'), h('ol.story'),
+			h('h3.log', 'Log'), h('ol.lines'), h('h3.err', 'stderr'), h('pre', { tabindex: 0, 'aria-label': 'stderr' }));
 	}
 
 	function draw(t) {
@@ -70,7 +60,6 @@ export function turnView() {
 		part('.stop').hidden = done;
 		part('.retry').hidden = !done || !t.started;
 		part('.plain').textContent = t.text;
-		put(part('div'), [t.ended, done || Date.now()], () => [strip(t)]);
 		put(part('dl'), facts(t), () => facts(t).map(([k, v]) => h('div', h('dt', k), h('dd', v))));
 		const told = story(t), log = t.frames.filter((f) => f.kind === 'log');
 		if (t.missed) log.unshift({ time: t.started, level: '', text: `${t.missed} earlier lines were not kept` });
@@ -83,15 +72,19 @@ export function turnView() {
 	}
 
 	async function look() {
+		if (!id) return;
 		const mine = id;
 		asking = true;
 		try {
 			const t = await get('api/turns/' + encodeURIComponent(id));
-			if (mine === id) draw((turn = t));
+			if (mine !== id) return;
+			if (!turn) part('.fate').textContent = '';
+			draw((turn = t));
 		} catch (e) {
-			if (mine === id) part('.fate').textContent = e.message;
+			if (mine === id && !turn) part('.fate').textContent = e.message;
+		} finally {
+			asking = false;
 		}
-		asking = false;
 	}
 
 	return {

@@ -1,0 +1,248 @@
+package page_test
+
+import (
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+
+	"nanobot/httpd"
+)
+
+// shut has the fake refuse its API to everybody while it is true.
+func shut(f *fake) *atomic.Bool {
+	var out atomic.Bool
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if out.Load() && strings.HasPrefix(r.URL.Path, "/api/") {
+			reply(w, http.StatusUnauthorized, obj{"error": "You need a link to get in: nanobot link"})
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	return &out
+}
+
+func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testing.T) {
+	f := newFake(t)
+	answering(f)
+	out := shut(f)
+	p := open(t, f.url())
+	p.send("first")
+	p.sees(".theirs", "Answer to first")
+	out.Store(true)
+	p.send("too late")
+	p.sees(".stuck .fate", "Not sent yet")
+	p.sees(".stuck .fate", "nanobot link")
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "a draft"))
+	f.stop() // and with it the stream
+	f.start(f.addr)
+	p.sees("#door", "nanobot link")
+	p.sees("#door", "What you wrote is kept")
+	p.sans("#chat")
+	out.Store(false) // as by a link in another tab
+	p.sees(".theirs", "Answer to too late")
+	p.sans("#door")
+	shows(p, "li", "first", "Answer to first", "too late", "Answer to too late")
+	p.until("document.getElementById('text').value === 'a draft'")
+}
+
+func TestWhoIsSentOutWhileTheStreamLastsComesBackByItself(t *testing.T) {
+	f := newFake(t)
+	out := shut(f)
+	p := open(t, f.url()+"#/console")
+	p.sees("#no-turns", "No such turns")
+	out.Store(true)
+	p.run("document.getElementById('by-outcome').dispatchEvent(new Event('change'))")
+	p.sees("#door", "nanobot link")
+	out.Store(false)
+	p.sees("#console", "No such turns")
+}
+
+func TestTheFirstMessageOfANewChatSurvivesAReload(t *testing.T) {
+	f := newFake(t)
+	answering(f)
+	inner := f.handler()
+	var down atomic.Bool
+	down.Store(true)
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if down.Load() && r.Method == http.MethodPost {
+			reply(w, http.StatusServiceUnavailable, obj{"error": "not now"})
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.send("the very first")
+	p.sees(".stuck .fate", "not now")
+	chat := p.chat()
+	for range 2 {
+		p.do(reload)
+		p.sees(".stuck", "the very first")
+	}
+	p.do(chromedp.Navigate("about:blank"), chromedp.Navigate(f.url())) // without the chat's name
+	p.sees(".stuck", "the very first")
+	down.Store(false)
+	p.sees(".theirs", "Answer to the very first")
+	shows(p, "li", "the very first", "Answer to the very first")
+	if p.chat() != chat {
+		t.Error("it came into another chat")
+	}
+}
+
+func TestWhatIsSentBeforeThePageKnowsItsChatSurvivesAReload(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Slow" })
+	f.say("c1", "here at last", nil)
+	var let atomic.Bool
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !let.Load() && strings.HasPrefix(r.URL.Path, "/api/") {
+			<-r.Context().Done()
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.send("early")
+	p.sees("#log", "early")
+	let.Store(true)
+	p.do(reload)
+	p.sees("#log", "here at last")
+	shows(p, "li", "here at last", "early")
+}
+
+func TestAMessageThatWasRefusedIsStillThereAfterAReload(t *testing.T) {
+	f := newFake(t)
+	inner := f.handler()
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			reply(w, http.StatusNotFound, obj{"error": "There is no such chat."})
+			return
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.send("precious words")
+	p.sees(".stuck .fate", "Not sent: There is no such chat")
+	p.do(reload)
+	p.sees(".stuck", "precious words")
+	p.click(".stuck button:last-child")
+	p.sans(".stuck")
+	p.do(reload)
+	p.sees("#hello", "Say hello")
+	p.sans(".stuck")
+}
+
+// look lets a tab be looked at, or not.
+func (p *tab) look(at bool) {
+	p.t.Helper()
+	hidden := "false"
+	if !at {
+		hidden = "true"
+	}
+	p.run("Object.defineProperty(document, 'hidden', {configurable: true, get: () => " + hidden + "}); document.dispatchEvent(new Event('visibilitychange'))")
+}
+
+// hurry has what the page does in half a minute or later be done at once.
+func (p *tab) hurry() {
+	p.t.Helper()
+	p.run("{const wait = setTimeout; window.setTimeout = (f, ms, ...a) => wait(f, ms > 20000 ? 0 : ms, ...a)}")
+}
+
+func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	tabs := []*tab{open(t, f.url())}
+	for len(tabs) < 7 { // which is one more than Chromium has connections for
+		p := tabs[len(tabs)-1]
+		p.sees("#log", "message 0.")
+		p.hurry()
+		p.look(false)
+		tabs = append(tabs, p.another(f.url()))
+	}
+	last := tabs[6]
+	last.sees("#log", "message 0.")
+	last.send("from the last")
+	last.sees("#log .mine time", ":")
+	f.say("c1", "message 1.", nil)
+	f.progress("c1", "p", "Working on it", time.Now())
+	last.sees("#live", "Working on it")
+	first := tabs[0]
+	if text := first.text("#log"); strings.Contains(text, "message 1.") {
+		t.Errorf("it still listens: %s", text)
+	}
+	first.look(true)
+	first.sees("#log", "message 1.")
+	first.sees("#live", "Working on it")
+	shows(first, "li", "message 0.", "from the last", "message 1.")
+	f.say("c1", "message 2.", nil)
+	first.sees("#log", "message 2.")
+	if said := first.text("#line") + first.text("#say"); strings.Contains(said, "onnect") {
+		t.Errorf("it speaks of a connection that was never lost: %s", said)
+	}
+}
+
+func TestATabThatIsHiddenForAMomentStaysConnected(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	p := open(t, f.url())
+	p.sees("#log", "message 0.")
+	p.look(false)
+	f.say("c1", "message 1.", nil)
+	p.sees("#log", "message 1.")
+	p.until("document.title.startsWith('(1)')")
+	p.look(true)
+	p.until("document.title === 'nanobot'")
+}
+
+func TestWithTheRealThingWhatIsWrittenWithoutACookieIsSentAfterALink(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.send("before")
+	p.sees(".theirs", "Answer to before")
+	p.click("#new") // a chat that is nobody's yet: the next link is somebody else's
+	p.sees("#hello", "Say hello")
+	p.forgetCookies()
+	p.send("typed too late")
+	p.sees(".stuck .fate", "nanobot link")
+	p.do(chromedp.Navigate(d.link(httpd.Chat)))
+	p.sees(".theirs", "Answer to typed too late")
+	shows(p, ".mine", "typed too late")
+	shows(p, ".theirs", "Answer to typed too late")
+}
+
+func (p *tab) forgetCookies() {
+	p.t.Helper()
+	if _, err := chromedp.Call(p.ctx, network.ClearBrowserCookies, cdp.Empty{}); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.send("hello")
+	p.sees(".theirs", "Answer to hello")
+	other := p.another("http://" + d.addr + "/")
+	other.sees("#log", "Answer to hello")
+	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "not for the next one here"))
+	p.click("#out")
+	p.sees("main", "nanobot link")
+	p.sans("#chat")
+	p.do(reload)
+	p.sees("main", "nanobot link")
+	if n := eval[int](p, "sessionStorage.length"); n != 0 {
+		t.Errorf("%d drafts are left for the next one who sits here", n)
+	}
+	other.sees("#door", "nanobot link")
+	p.do(chromedp.Navigate(d.link(httpd.Chat)))
+	p.sees("#hello", "Say hello")
+}
