@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"fmt"
 	"net"
 	"net/netip"
 	"regexp"
@@ -9,6 +11,8 @@ import (
 
 // leastToken is how many characters a token must have that anybody may try to guess.
 const leastToken = 16
+
+const shortToken = "must have at least 16 characters, or others could guess it"
 
 // hostName is a name without scheme, port and path.
 var hostName = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?\.)*[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
@@ -23,9 +27,22 @@ func checkHTTP(c *Config) []fault {
 		}
 	}
 	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < leastToken {
-		all = append(all, fault{path: key("http.token"), want: "must have at least 16 characters, or others could guess it"})
+		all = append(all, fault{path: key("http.token"), want: shortToken})
 	}
 	return all
+}
+
+// RevealToken returns the token, "" if there is none. What a reference leads to is looked at here, where it is needed: a config is also
+// checked where the reference leads nowhere.
+func (h HTTP) RevealToken() (string, error) {
+	token, err := h.Token.Reveal()
+	if err == nil && h.Token != "" && len(token) < leastToken {
+		err = errors.New(shortToken)
+	}
+	if err != nil {
+		return "", fmt.Errorf("http.token: %w", err)
+	}
+	return token, nil
 }
 
 func checkListen(c *Config) []fault {

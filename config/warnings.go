@@ -27,8 +27,8 @@ func (c *Config) Warnings() []string {
 	if t := c.Channels.Telegram; t.Enabled && t.WebhookURL != "" && t.Mode != "webhook" {
 		all = append(all, `channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`)
 	}
-	if c.HTTP.Listen != "" && !c.HTTP.Local() && c.Channels.Web.Enabled {
-		all = append(all, "http.listen can be reached by others: put TLS in front of it, or what is said in the chat can be read on the way")
+	if c.HTTP.Listen != "" && !c.HTTP.Local() && (c.Channels.Web.Enabled || c.HTTP.Token != "") {
+		all = append(all, "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way")
 	}
 	if c.literals {
 		if info, err := os.Stat(c.file); err == nil && info.Mode().Perm()&0o004 != 0 {

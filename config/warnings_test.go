@@ -11,6 +11,7 @@ import (
 
 func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 	const quiet = `"terminal":{"command":"x"}`
+	const noTLS = "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way"
 	for text, want := range map[string][]string{
 		`{` + quiet + `}`: nil,
 		`{}`:              {"terminal.command is empty: there is no agent to run"},
@@ -25,10 +26,11 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"],"webhookUrl":"https://x.example"}}}`: {
 			`channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`,
 		},
-		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`: nil,
-		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {
-			"http.listen can be reached by others: put TLS in front of it, or what is said in the chat can be read on the way",
-		},
+		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`:            nil,
+		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
+		`{` + quiet + `,"http":{"listen":"0.0.0.0:8080","token":"env:A"}}`:                              {noTLS},
+		`{` + quiet + `,"http":{"listen":"127.0.0.1:8080","token":"env:A"}}`:                            nil,
+		`{` + quiet + `,"http":{"listen":":8080"}}`:                                                     nil, // there is nothing to be read
 	} {
 		if got := load(t, text).Warnings(); !reflect.DeepEqual(got, want) {
 			t.Errorf("%s:\ngot  %q\nwant %q", text, got, want)

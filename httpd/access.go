@@ -32,11 +32,13 @@ type Identity struct {
 	Role Role
 	// Expires is when it ends by itself; zero: never.
 	Expires time.Time
+
+	session string // "": by token
 }
 
 // Options is what access is made of.
 type Options struct {
-	// State is a folder in which the key of the cookies and open links are kept.
+	// State is a folder in which the key of the cookies, open links and who signed out are kept.
 	State string
 	// Token is what scripts prove themselves with; "" lets none in.
 	Token string
@@ -46,11 +48,12 @@ type Options struct {
 
 // Access lets in who has a cookie, got by a one-time link, or the token.
 type Access struct {
-	token   [sha256.Size]byte
-	scripts bool // there is a token
-	cookies cookies
-	links   Links
-	now     func() time.Time
+	token    [sha256.Size]byte
+	scripts  bool // there is a token
+	cookies  cookies
+	sessions *sessions
+	links    Links
+	now      func() time.Time
 }
 
 // NewAccess returns access for what is kept in a folder. It makes the key of the cookies if there is none.
@@ -62,9 +65,13 @@ func NewAccess(o Options) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
+	sessions, err := loadSessions(filepath.Join(o.State, OutFile))
+	if err != nil {
+		return nil, err
+	}
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
-		cookies: newCookies(key), links: Links{State: o.State, Now: o.Now}, now: o.Now,
+		cookies: newCookies(key), sessions: sessions, links: Links{State: o.State, Now: o.Now}, now: o.Now,
 	}, nil
 }
 
@@ -91,10 +98,11 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 			refuse(w, r, http.StatusForbidden, "Without an Origin header this needs the token.")
 		default:
 			ctx := context.WithValue(r.Context(), identityKey{}, id)
-			if !id.Expires.IsZero() { // a stream must not outlive what it was let in by
+			if id.session != "" { // a stream must not outlive what it was let in by
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, id.Expires)
 				defer cancel()
+				defer a.sessions.join(id.session, cancel)()
 			}
 			next.ServeHTTP(w, r.WithContext(ctx))
 		}
@@ -109,8 +117,14 @@ func (a *Access) identify(r *http.Request) (id Identity, byToken, ok bool) {
 		good := a.scripts && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
 		return Identity{User: string(Operator), Role: Operator}, true, good
 	}
-	id, ok = a.cookies.read(r, a.now())
+	id, ok = a.inside(r)
 	return id, false, ok
+}
+
+// inside finds out whose browser makes a request.
+func (a *Access) inside(r *http.Request) (Identity, bool) {
+	id, ok := a.cookies.read(r, a.now())
+	return id, ok && !a.sessions.ended(id.session)
 }
 
 func safe(method string) bool {

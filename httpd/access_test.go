@@ -137,10 +137,11 @@ func TestACookieOutlivesTheServerAndNotItsTime(t *testing.T) {
 
 func TestACookieIsForBrowsersOnlyAndForNoOtherSite(t *testing.T) {
 	r := newRig(t)
-	b := newBrowser(t)
+	b, other := newBrowser(t), newBrowser(t)
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	other.CheckRedirect = b.CheckRedirect
 	plain, _ := b.enter(r.link("ann", httpd.Chat))
-	secure, _ := b.ask("POST", r.link("ann", httpd.Chat), header{"Origin": r.url, "X-Forwarded-Proto": "https"})
+	secure, _ := other.ask("POST", r.link("ann", httpd.Chat), header{"Origin": r.url, "X-Forwarded-Proto": "https"})
 	for resp, overTLS := range map[answer]bool{plain: false, secure: true} {
 		c := resp.Cookies()[0]
 		if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Path != "/" || c.Secure != overTLS {
@@ -161,14 +162,15 @@ func TestAForgedCookieLetsNobodyIn(t *testing.T) {
 	for what, forged := range map[string]string{
 		"promoted":    "operator." + strings.Join(words[1:], "."),
 		"renamed":     words[0] + ".bob." + strings.Join(words[2:], "."),
-		"prolonged":   words[0] + "." + words[1] + ".9999999999." + words[3],
-		"unsealed":    strings.Join(words[:3], "."),
+		"prolonged":   words[0] + "." + words[1] + ".9999999999." + strings.Join(words[3:], "."),
+		"another one": strings.Join(words[:3], ".") + ".OTHER." + words[4],
+		"unsealed":    strings.Join(words[:4], "."),
 		"cut":         value[:len(value)-1],
 		"empty":       "",
 		"dots":        "...",
 		"of another":  foreign,
 		"no role":     "root." + strings.Join(words[1:], "."),
-		"only a seal": "." + words[3],
+		"only a seal": "." + words[4],
 	} {
 		if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": name + "=" + forged}); resp.status != 401 {
 			t.Errorf("%s: answered %d", what, resp.status)

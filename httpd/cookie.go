@@ -25,8 +25,8 @@ const (
 	keySize = 32
 )
 
-// cookies make and check the cookie by which a browser is known. It says who and until when, and is sealed, so that nothing about it has
-// to be kept here and it survives a restart. Without the key file none is good any more.
+// cookies make and check the cookie by which a browser is known. It says who, until when and which of theirs it is, and is sealed, so that
+// nothing about it has to be kept here and it survives a restart. A start without the key file makes a new key, for which none is good.
 type cookies struct {
 	name string
 	key  []byte
@@ -45,11 +45,18 @@ func (c cookies) seal(words string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// write sets the cookie.
+// write sets the cookie of a new session.
 func (c cookies) write(w http.ResponseWriter, r *http.Request, id Identity) {
-	words := fmt.Sprintf("%s.%s.%d", id.Role, id.User, id.Expires.Unix())
+	words := fmt.Sprintf("%s.%s.%d.%s", id.Role, id.User, id.Expires.Unix(), rand.Text())
+	c.set(w, r, words+"."+c.seal(words), id.Expires)
+}
+
+// clear makes the browser forget the cookie.
+func (c cookies) clear(w http.ResponseWriter, r *http.Request) { c.set(w, r, "", time.Unix(1, 0)) }
+
+func (c cookies) set(w http.ResponseWriter, r *http.Request, value string, expires time.Time) {
 	http.SetCookie(w, &http.Cookie{
-		Name: c.name, Value: words + "." + c.seal(words), Path: "/", Expires: id.Expires, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: c.name, Value: value, Path: "/", Expires: expires, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 		Secure: r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https",
 	})
 }
@@ -70,11 +77,11 @@ func (c cookies) open(value string, now time.Time) (Identity, bool) {
 		return Identity{}, false
 	}
 	words := strings.Split(value[:end], ".")
-	if len(words) != 3 {
+	if len(words) != 4 {
 		return Identity{}, false
 	}
 	unix, err := strconv.ParseInt(words[2], 10, 64)
-	id := Identity{User: words[1], Role: Role(words[0]), Expires: time.Unix(unix, 0)}
+	id := Identity{User: words[1], Role: Role(words[0]), Expires: time.Unix(unix, 0), session: words[3]}
 	return id, err == nil && id.Role.Valid() && now.Before(id.Expires)
 }
 
@@ -116,5 +123,13 @@ func writeFile(path string, content []byte) error {
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
 		return err
 	}
-	return os.Rename(part.Name(), path)
+	if err := os.Rename(part.Name(), path); err != nil {
+		return err
+	}
+	dir, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	return dir.Sync()
 }

@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"encoding/json"
+	"fmt"
 	"html"
 	"io"
 	"net/http"
@@ -13,47 +14,84 @@ import (
 // EnterPath is where links lead.
 const EnterPath = "/in/"
 
-// Mount puts the way in into a mux. The link itself only shows a page, whose button, which a script presses, uses it up: a chat program
-// that looks at links to show what is behind them must not take this one. And a browser gives a strict cookie only to what our own page
-// asked for, not to where a link in somebody's mail leads.
+// Mount puts the ways in and out into a mux. The link itself only shows a page, whose button uses it up: a chat program that looks at
+// links to show what is behind them must not take this one. And a browser gives a strict cookie only to what our own page asked for, not to
+// where a link in somebody's mail leads.
 func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
-	mux.HandleFunc("GET "+EnterPath+"{code}", func(w http.ResponseWriter, _ *http.Request) {
-		// With no-referrer the browser would not say where the form is.
-		w.Header().Set("Referrer-Policy", "same-origin")
-		writePage(w, http.StatusOK, page{Title: "nanobot", Enter: true})
-	})
+	mux.HandleFunc("GET "+EnterPath+"{code}", a.show)
 	mux.HandleFunc("POST "+EnterPath+"{code}", func(w http.ResponseWriter, r *http.Request) { a.enter(w, r, log) })
 	mux.HandleFunc("GET "+EnterPath+"enter.js", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
 		_, _ = io.WriteString(w, "document.forms[0].submit();\n")
 	})
+	mux.Handle("POST /out", a.Require(Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.leave(w, r, log) })))
+}
+
+// show is the page behind a link. A script presses its button, unless another site may have led here: whoever has a link could otherwise
+// make others, without a click of theirs, talk in chats that he reads. An operator reads them all anyway.
+func (a *Access) show(w http.ResponseWriter, r *http.Request) {
+	id, ok, err := a.links.Look(r.PathValue("code"))
+	p := page{Title: "nanobot", Enter: "Open the chat"}
+	site := r.Header.Get("Sec-Fetch-Site")
+	p.Auto = err != nil || !ok || id.Role == Operator || site == "none" || site == "same-origin"
+	if !p.Auto {
+		p.Text = "This link is for " + id.User + "."
+	}
+	writePage(w, http.StatusOK, p)
 }
 
 func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
-	id, ok, err := a.links.Take(r.PathValue("code"))
-	if err != nil {
-		log.Error("link not taken", zap.Error(err))
-		refuse(w, r, http.StatusServiceUnavailable, "This did not work. The operator can see in the log why.")
-		return
-	}
-	if _, _, inside := a.identify(r); !ok && inside { // who comes back by the link that let them in
+	code := r.PathValue("code")
+	id, ok, err := a.links.Look(code)
+	was, inside := a.inside(r)
+	if err == nil && inside && (!ok || was.User == id.User && was.Role.may(id.Role)) { // who comes back, by this link or another one
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return
 	}
-	if !ok {
-		refuse(w, r, http.StatusNotFound, "This link was used already, or is too old. Who runs this bot makes a new one with: nanobot link")
+	r.Body = http.MaxBytesReader(w, r.Body, 1<<10)
+	if ok && inside && was.User != id.User && r.PostFormValue("as") != id.User {
+		text := fmt.Sprintf("In this browser you are %s (%s). This link is for %s (%s).", was.User, was.Role, id.User, id.Role)
+		writePage(w, http.StatusConflict, page{Title: "nanobot", Text: text, Enter: "Become " + id.User, As: id.User, Stay: "Stay " + was.User})
 		return
 	}
-	id.Expires = a.now().Add(sessionLife)
-	a.cookies.write(w, r, id)
-	log.Info("somebody came in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
-	http.Redirect(w, r, "/", http.StatusSeeOther)
+	if ok {
+		ok, err = a.links.Take(code)
+	}
+	switch {
+	case err != nil:
+		log.Error("link not taken", zap.Error(err))
+		refuse(w, r, http.StatusServiceUnavailable, "This did not work. The operator can see in the log why.")
+	case !ok:
+		refuse(w, r, http.StatusNotFound, "This link was used already, or is too old. Who runs this bot makes a new one with: nanobot link")
+	default:
+		id.Expires = a.now().Add(sessionLife)
+		a.cookies.write(w, r, id)
+		log.Info("somebody came in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	}
+}
+
+// leave ends the session that a request came by, for good. Who came by the token has none.
+func (a *Access) leave(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
+	id := Who(r.Context())
+	if id.session != "" {
+		a.cookies.clear(w, r)
+		if err := a.sessions.end(id.session, id.Expires, a.now()); err != nil {
+			log.Error("signing out was not written down and holds until the next start", zap.String("user", id.User), zap.Error(err))
+			refuse(w, r, http.StatusServiceUnavailable, "You are out, but this may not hold. The operator can see in the log why.")
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
 }
 
 // page is what people see of us ourselves.
 type page struct {
 	Title, Text string
-	Enter       bool
+	Enter       string // what the button says that uses a link up; "": there is none
+	Auto        bool   // a script presses it
+	As          string // who it confirms to become
+	Stay        string // what the link says that leads inside as one is
 }
 
 // html is a page. It is not made by a template: those let the linker drop nothing, which a fifth of the binary is.
@@ -63,8 +101,18 @@ func (p page) html() string {
 	if p.Text != "" {
 		body = "<p>" + html.EscapeString(p.Text) + "</p>"
 	}
-	if p.Enter {
-		body += `<form method="post"><button>Open the chat</button></form><script src="/in/enter.js"></script>`
+	if p.Enter != "" {
+		as := ""
+		if p.As != "" {
+			as = `<input type="hidden" name="as" value="` + html.EscapeString(p.As) + `">`
+		}
+		body += `<form method="post">` + as + `<button>` + html.EscapeString(p.Enter) + `</button></form>`
+	}
+	if p.Auto {
+		body += `<script src="/in/enter.js"></script>`
+	}
+	if p.Stay != "" {
+		body += `<p><a href="/">` + html.EscapeString(p.Stay) + `</a></p>`
 	}
 	return `<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">
@@ -75,6 +123,9 @@ func (p page) html() string {
 }
 
 func writePage(w http.ResponseWriter, status int, p page) {
+	if p.Enter != "" { // with no-referrer the browser would not say where the form is
+		w.Header().Set("Referrer-Policy", "same-origin")
+	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)

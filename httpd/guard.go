@@ -65,6 +65,19 @@ func isOurs(r *http.Request, names []string) bool {
 	return ip.Unmap().IsLoopback() || ok && local.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap()
 }
 
+// Direct tells whether a request to a server that only this machine can reach was made on this machine: it asks for a loopback address, and
+// no proxy says whom it speaks for. A proxy that hides both is believed.
+func Direct(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
+		if len(r.Header[name]) > 0 {
+			return false
+		}
+	}
+	host := plainHost(r.Host)
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
+}
+
 // plainHost is a host without its port, brackets and final dot, in lower case.
 func plainHost(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -170,3 +170,26 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 		t.Errorf("the stream ended %s, after %s", got, time.Since(began))
 	}
 }
+
+func TestWhatAProxyHandsOnWasNotAskedHere(t *testing.T) {
+	for _, c := range []struct {
+		h    header
+		want bool
+	}{
+		{header{"Host": "127.0.0.1:8080"}, true},
+		{header{"Host": "localhost"}, true},
+		{header{"Host": "[::1]:8080"}, true},
+		{header{"Host": "bot.example.com"}, false},
+		{header{"Host": "192.0.2.7:8080"}, false},
+		{header{"Host": "localhost", "X-Forwarded-For": "192.0.2.7"}, false},
+		{header{"Host": "localhost", "X-Real-IP": "192.0.2.7"}, false},
+		{header{"Host": "localhost", "Forwarded": "for=192.0.2.7"}, false},
+		{header{"Host": "localhost", "Via": "1.1 x"}, false},
+	} {
+		var got bool
+		serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = httpd.Direct(r) }), "GET", c.h)
+		if got != c.want {
+			t.Errorf("%v: %v", c.h, got)
+		}
+	}
+}

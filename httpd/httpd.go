@@ -15,16 +15,20 @@ import (
 )
 
 const (
-	// A client that dawdles is not waited for. How long a body may take is for each handler to say.
+	// A client that dawdles is not waited for.
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
+	bodyPatience      = 30 * time.Second
 	// shutdownTimeout is how long requests under way get to end when the server stops.
 	shutdownTimeout = 5 * time.Second
 )
 
 // Server is an HTTP server that listens already. See Listen.
 type Server struct {
+	// BodyPatience is how long a request's body may take, unless its handler says otherwise.
+	BodyPatience time.Duration
+
 	listener net.Listener
 	server   *http.Server
 	log      *zap.Logger
@@ -40,7 +44,7 @@ func Listen(ctx context.Context, address string, log *zap.Logger) (*Server, erro
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	return &Server{listener: listener, log: log, server: &http.Server{
+	return &Server{BodyPatience: bodyPatience, listener: listener, log: log, server: &http.Server{
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: clients,
 	}}, nil
 }
@@ -56,7 +60,7 @@ func (s *Server) OnStop(f func()) { s.server.RegisterOnShutdown(f) }
 
 // Run serves h until ctx ends. Then requests under way may end, and nothing new is taken.
 func (s *Server) Run(ctx context.Context, h http.Handler) error {
-	s.server.Handler = survive(h, s.log)
+	s.server.Handler = survive(h, s.BodyPatience, s.log)
 	s.log.Info("listening", zap.Stringer("address", s.Addr()))
 	stopped := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {

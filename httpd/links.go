@@ -70,27 +70,36 @@ func (l Links) Make(user string, role Role) (code string, err error) {
 	return code, nil
 }
 
-// Take uses a link up. It reports false for one that is unknown, used or too old.
-func (l Links) Take(code string) (Identity, bool, error) {
+// Look tells whom a link lets in. It reports false for one that is unknown, used or too old.
+func (l Links) Look(code string) (Identity, bool, error) {
 	if !codeForm.MatchString(code) {
 		return Identity{}, false, nil
 	}
 	content, err := os.ReadFile(l.path(code))
-	if err == nil {
-		err = os.Remove(l.path(code)) // of several who try, this lets one pass
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return Identity{}, false, nil
 	}
 	if err != nil {
-		return Identity{}, false, fmt.Errorf("take link: %w", err)
+		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
 	var k link
 	if err := json.Unmarshal(content, &k); err != nil {
-		return Identity{}, false, fmt.Errorf("take link: %w", err)
+		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
 	good := k.Role.Valid() && userForm.MatchString(k.User) && l.now().Before(k.Expires)
 	return Identity{User: k.User, Role: k.Role}, good, nil
+}
+
+// Take uses up a link that Look has found good. It reports false when somebody else did.
+func (l Links) Take(code string) (bool, error) {
+	err := os.Remove(l.path(code)) // of several who try, this lets one pass
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("take link: %w", err)
+	}
+	return true, nil
 }
 
 // clear removes links that are too old. Whatever goes wrong: they are not good any more.

@@ -111,6 +111,11 @@ func (b *browser) ask(method, url string, h header) (answer, string) {
 		req.Header.Set(k, v)
 	}
 	req.Host = h["Host"]
+	return b.do(req)
+}
+
+func (b *browser) do(req *http.Request) (answer, string) {
+	b.t.Helper()
 	resp, err := b.Do(req)
 	if err != nil {
 		b.t.Fatal(err)

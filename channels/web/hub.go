@@ -145,6 +145,18 @@ func (h *hub) room(p history.Party) error {
 	return nil
 }
 
+// watched tells whether an operator watches.
+func (h *hub) watched() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for w := range h.watchers {
+		if w.party.All {
+			return true
+		}
+	}
+	return false
+}
+
 // leave ends a stream.
 func (h *hub) leave(w *watcher) {
 	h.mu.Lock()

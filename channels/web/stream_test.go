@@ -49,6 +49,22 @@ func TestAReconnectMissesNothing(t *testing.T) {
 	}
 }
 
+func TestOnlyOperatorsWhoWatchAreToBeTold(t *testing.T) {
+	r := newRig(t)
+	r.watch("ann", "").next("ready")
+	if r.ch.Watched() {
+		t.Error("somebody who chats is taken for an operator")
+	}
+	r.watch("operator", "").next("ready")
+	if !r.ch.Watched() {
+		t.Error("an operator is not seen")
+	}
+	r.ch.HangUp()
+	if r.ch.Watched() {
+		t.Error("who is gone still watches")
+	}
+}
+
 func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
 	r := newRig(t)
 	r.say("ann", "web-a", "one")

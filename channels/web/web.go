@@ -120,6 +120,9 @@ func (c *Channel) wake() {
 	}
 }
 
+// Watched tells whether there are operators whom Publish would reach.
+func (c *Channel) Watched() bool { return c.hub.watched() }
+
 // Publish tells operators who watch of something that is not kept.
 func (c *Channel) Publish(event string, data any) {
 	c.hub.publish(&frame{event: event, operators: true, data: func() any { return data }})

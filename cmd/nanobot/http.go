@@ -21,13 +21,15 @@ import (
 	"nanobot/httpd"
 )
 
-// site is the one HTTP server and what it serves: whether we are alive, what networks bring (Telegram's webhook), and, for those only who
-// were let in, the page and the API.
+// site is the one HTTP server and what it serves: whether we are alive and how we are, what networks bring (Telegram's webhook), and, for
+// those only who were let in, the page and the API. Each is there without the others.
 type site struct {
 	server *httpd.Server
 	public *http.ServeMux
 	inside *http.ServeMux
-	access *httpd.Access // nil: there is nothing inside
+	access *httpd.Access // nil: nobody can be let in
+	guard  httpd.Guard
+	local  bool // there is no token, and only this machine can reach us
 }
 
 // openSite listens, so that an address that is taken is known before anything else begins. Without an address it returns nil.
@@ -44,12 +46,14 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 	if s.server, err = httpd.Listen(ctx, cfg.HTTP.Listen, log); err != nil {
 		return nil, fmt.Errorf("http.listen: %w", err)
 	}
+	s.guard = httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts}
+	s.local = cfg.HTTP.Local() && cfg.HTTP.Token == ""
 	s.public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	for _, m := range outer {
 		s.public.Handle(m.pattern, m.handler)
 	}
 	if len(inner) > 0 || cfg.HTTP.Token != "" {
-		if err := s.guard(cfg, log); err != nil {
+		if err := s.letIn(cfg, log); err != nil {
 			return nil, errors.Join(err, s.server.Close())
 		}
 	}
@@ -64,17 +68,17 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 	return s, nil
 }
 
-// guard puts up the door that leads inside.
-func (s *site) guard(cfg *config.Config, log *zap.Logger) (err error) {
-	token, err := cfg.HTTP.Token.Reveal()
+// letIn puts up the door that leads inside.
+func (s *site) letIn(cfg *config.Config, log *zap.Logger) error {
+	token, err := cfg.HTTP.RevealToken()
 	if err != nil {
-		return statusError{exitConfig, fmt.Errorf("http.token: %w", err)}
+		return statusError{exitConfig, err}
 	}
 	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token}); err != nil {
 		return err
 	}
 	s.access.Mount(s.inside, log)
-	s.public.Handle("/", httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts}.Wrap(s.inside))
+	s.public.Handle("/", s.guard.Wrap(s.inside))
 	return nil
 }
 
@@ -86,8 +90,29 @@ func (s *site) operators(pattern string, h http.Handler) {
 	}
 }
 
-// publisher is a channel that tells operators what happens.
-type publisher interface{ Publish(event string, data any) }
+// measure adds the metrics, which are for operators. Without a token, who is on this machine may see them too, as Prometheus wants to; what
+// a proxy hands on may be the whole world's.
+func (s *site) measure(h http.Handler) {
+	shut := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "from elsewhere this needs the token, and http.token is not set", http.StatusForbidden)
+	}))
+	if s.access != nil {
+		shut = s.access.Require(httpd.Operator, h)
+	}
+	s.public.Handle("GET /metrics", s.guard.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.local && httpd.Direct(r) {
+			h.ServeHTTP(w, r)
+			return
+		}
+		shut.ServeHTTP(w, r)
+	})))
+}
+
+// publisher is a channel that tells operators what happens, while any watch.
+type publisher interface {
+	Watched() bool
+	Publish(event string, data any)
+}
 
 // watch lets the operator see what a gateway does. It returns what must run beside it.
 func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics, open map[string]channels.Channel) func(context.Context) {
@@ -100,17 +125,22 @@ func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
 		}
 		_, _ = io.WriteString(w, "ready\n")
 	})
-	s.operators("GET /metrics", m.Handler(g))
+	s.measure(m.Handler(g))
 	api := c.Handler(g)
 	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
 		s.operators(pattern, api)
 	}
+	var to []publisher
+	for _, ch := range open {
+		if p, ok := ch.(publisher); ok {
+			to = append(to, p)
+		}
+	}
+	c.Watched = func() bool { return slices.ContainsFunc(to, publisher.Watched) }
 	return func(ctx context.Context) {
 		c.Run(ctx, func(event string, data any) {
-			for _, ch := range open {
-				if p, ok := ch.(publisher); ok {
-					p.Publish(event, data)
-				}
+			for _, p := range to {
+				p.Publish(event, data)
 			}
 		})
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"io"
 	"net"
 	"net/http"
@@ -192,37 +193,137 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 
 func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
 	for name, c := range map[string]struct {
-		http, authorization string
-		want                int
+		http string
+		header
+		api, metrics int
 	}{
-		"nobody can be let in": {``, ``, http.StatusNotFound},
-		"without the token":    {`, "token": "0123456789-0123456789"`, ``, http.StatusUnauthorized},
-		"with the token":       {`, "token": "0123456789-0123456789"`, `Bearer 0123456789-0123456789`, http.StatusOK},
+		"nobody can be let in":      {``, nil, http.StatusNotFound, http.StatusOK},
+		"asked by a proxy":          {``, header{"X-Forwarded-For": "192.0.2.7"}, http.StatusNotFound, http.StatusForbidden},
+		"asked by another name":     {``, header{"Host": "evil.example"}, http.StatusNotFound, http.StatusMisdirectedRequest},
+		"asked by the proxy's name": {`, "hosts": ["bot.example.com"]`, header{"Host": "bot.example.com"}, http.StatusNotFound, http.StatusForbidden},
+		"without the token":         {`, "token": "0123456789-0123456789"`, nil, http.StatusUnauthorized, http.StatusUnauthorized},
+		"with the token":            {`, "token": "0123456789-0123456789"`, header{"Authorization": "Bearer 0123456789-0123456789"}, http.StatusOK, http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
 			listen := freeAddress(t)
 			b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"`+c.http+`}`+anybody)
 			b.awaitLog("ready")
-			for _, path := range []string{"/api/turns", "/api/turns/1", "/api/undelivered", "/api/health", "/metrics"} {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listen+path, nil)
-				if err != nil {
-					t.Fatal(err)
+			for path, want := range map[string]int{
+				"/api/turns": c.api, "/api/undelivered": c.api, "/api/health": c.api, "/metrics": c.metrics, "/healthz": 200, "/readyz": 200,
+			} {
+				if status, body := get(t, "http://"+listen+path, c.header); status != want || path == "/metrics" && want == 200 && !strings.Contains(body, `nanobot_channel_up{channel="net"} 1`) {
+					t.Errorf("%s: %d, want %d: %s", path, status, want, body)
 				}
-				if c.authorization != "" {
-					req.Header.Set("Authorization", c.authorization)
-				}
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				resp.Body.Close()
-				if want := c.want; resp.StatusCode != want && (want != http.StatusOK || path != "/api/turns/1") {
-					t.Errorf("%s: %d, want %d", path, resp.StatusCode, want)
-				}
-			}
-			if resp, err := http.Get("http://" + listen + "/readyz"); err != nil || resp.StatusCode != http.StatusOK {
-				t.Errorf("/readyz: %v, %v", resp, err)
 			}
 		})
 	}
+}
+
+func TestOnAnAddressThatOthersReachMetricsNeedTheToken(t *testing.T) {
+	for cfg, want := range map[string]int{``: http.StatusForbidden, `, "token": "0123456789-0123456789"`: http.StatusUnauthorized} {
+		_, port, _ := net.SplitHostPort(freeAddress(t))
+		b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "0.0.0.0:`+port+`"`+cfg+`}`+anybody)
+		b.awaitLog("ready")
+		if status, body := get(t, "http://127.0.0.1:"+port+"/metrics", nil); status != want {
+			t.Errorf("%q: %d %s", cfg, status, body)
+		}
+	}
+}
+
+type header map[string]string
+
+// get asks with a header. One called Host is the host.
+func get(t *testing.T, url string, h header) (int, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range h {
+		req.Header.Set(k, v)
+	}
+	req.Host = h["Host"]
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(body)
+}
+
+func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "short"), []byte("fifteen-letters\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, token := range []string{"env:TEST_SHORT", "file:short", "cred:short"} {
+		cfg := filepath.Join(dir, "config.json")
+		text := `{"terminal": {"command": "echo"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0", "token": "` + token + `"}, "log": {"level": "error"}}`
+		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // or it would serve
+		defer cancel()
+		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--config", cfg)
+		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_SHORT=fifteen-letters", "CREDENTIALS_DIRECTORY="+dir)
+		out, _ := cmd.CombinedOutput()
+		if got := cmd.ProcessState.ExitCode(); got != exitConfig || !strings.Contains(string(out), "http.token: must have at least 16 characters") || strings.Contains(string(out), "fifteen") {
+			t.Errorf("%s ends with %d: %s", token, got, out)
+		}
+	}
+}
+
+// until asks until it is answered so.
+func until(t *testing.T, url string, status int, has string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		got, body := get(t, url, nil)
+		if got == status && strings.Contains(body, has) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s never says %d %q, but %d %s", url, status, has, got, body)
+		}
+	}
+}
+
+func TestAChannelThatIsDownMakesTheDaemonNotReady(t *testing.T) {
+	listen := freeAddress(t)
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
+	b.awaitLog("ready")
+	until(t, "http://"+listen+"/readyz", 200, "ready\n")
+	b.net.Close()
+	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
+	until(t, "http://"+listen+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
+	until(t, "http://"+listen+"/healthz", 200, "ok\n") // it lives
+}
+
+func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
+	listen := freeAddress(t)
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
+	b.awaitLog("ready")
+	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil { // nobody else can write
+		t.Fatal(err)
+	}
+	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
+	until(t, "http://"+listen+"/metrics", 200, "nanobot_store_up 0")
+	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "http://"+listen+"/readyz", 200, "ready\n")
+	until(t, "http://"+listen+"/metrics", 200, "nanobot_store_up 1")
 }

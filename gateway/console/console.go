@@ -7,7 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,18 +25,23 @@ import (
 const (
 	// mostTurns bounds one answer.
 	mostTurns, usualTurns = 500, 50
-	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how many turns.
+	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how many turns. When there are more they
+	// are told to look for themselves.
 	liveEvery = 100 * time.Millisecond
 	mostDirty = 1000
 )
 
 // Console looks at a gateway and its store.
 type Console struct {
+	// Watched tells whether anybody is there to be told of changes; nil: somebody may be. It is to be set before Run.
+	Watched func() bool
+
 	store store.Store
 	log   *zap.Logger
 
 	mu    sync.Mutex
 	dirty map[int64]bool // turns that changed since they were last told of
+	lost  bool           // so did others, of which we do not know which
 }
 
 // New returns a console on a store. Its Watch is for the gateway's options.
@@ -49,12 +56,14 @@ func (c *Console) Watch(e gateway.Event) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.dirty) < mostDirty {
-		c.dirty[e.Item] = true
+	if c.dirty[e.Item] = true; len(c.dirty) > mostDirty {
+		c.lost = true
+		clear(c.dirty)
 	}
 }
 
-// Run publishes turns that have changed, each as the event "turn", until ctx ends.
+// Run publishes turns that have changed, each as the event "turn", until ctx ends. The event "reload" is for more of them than can be
+// told. What changes while nobody watches is not told: who comes looks at the lists first.
 func (c *Console) Run(ctx context.Context, publish func(event string, data any)) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
@@ -64,26 +73,45 @@ func (c *Console) Run(ctx context.Context, publish func(event string, data any))
 		case <-ctx.Done():
 			return
 		}
-		for _, id := range c.changed() {
-			item, found, err := c.store.Item(ctx, id)
-			if err != nil || !found {
-				continue // the next look at the list will show it
-			}
-			if t, err := c.turn(ctx, item); err == nil {
-				publish("turn", t)
-			}
+		ids, lost := c.changed()
+		switch {
+		case c.Watched != nil && !c.Watched():
+		case lost:
+			publish("reload", struct{}{})
+		default:
+			c.tell(ctx, ids, publish)
 		}
 	}
 }
 
-func (c *Console) changed() (ids []int64) {
+// changed returns what is to be told, and forgets it.
+func (c *Console) changed() (ids []int64, lost bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for id := range c.dirty {
-		ids = append(ids, id)
-	}
+	ids, lost = slices.Collect(maps.Keys(c.dirty)), c.lost
 	clear(c.dirty)
-	return ids
+	c.lost = false
+	return ids, lost
+}
+
+// tell publishes turns. Those that cannot be read just now are told of later.
+func (c *Console) tell(ctx context.Context, ids []int64, publish func(event string, data any)) {
+	for i, id := range ids {
+		var t Turn
+		item, found, err := c.store.Item(ctx, id)
+		if err == nil && found {
+			t, err = c.turn(ctx, item)
+		}
+		if err != nil {
+			for _, id := range ids[i:] {
+				c.Watch(gateway.Event{Item: id})
+			}
+			return
+		}
+		if found {
+			publish("turn", t)
+		}
+	}
 }
 
 // Handler serves the API of a gateway.

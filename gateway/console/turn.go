@@ -18,6 +18,7 @@ const mostUndelivered, excerpted = 200, 300
 type Turn struct {
 	ID       int64          `json:"id"`
 	Chat     string         `json:"chat"`
+	Message  string         `json:"message"` // the id of the message that it answers, as its network has it
 	User     channels.User  `json:"user"`
 	Text     string         `json:"text"`
 	Media    int            `json:"media,omitempty"` // how many files came with it
@@ -42,6 +43,7 @@ type Send struct {
 	Error     string      `json:"error,omitempty"`
 	Queued    time.Time   `json:"queued"`
 	NotBefore time.Time   `json:"not_before,omitzero"`
+	Message   string      `json:"message,omitempty"` // its id, as its network has it, once it is sent
 	Text      string      `json:"text"`
 	Media     []string    `json:"media,omitempty"`
 }
@@ -81,7 +83,7 @@ func (c *Console) turn(ctx context.Context, i store.Item) (Turn, error) {
 		return Turn{}, err
 	}
 	t := Turn{
-		ID: i.ID, Chat: i.In.Chat.String(), User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
+		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
 	}
@@ -121,7 +123,11 @@ func (c *Console) undelivered(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sends(parcels), nil
+	all := sends(parcels)
+	for i := range all {
+		all[i].Text = excerpt(all[i].Text)
+	}
+	return all, nil
 }
 
 func sends(parcels []store.Parcel) []Send {
@@ -129,7 +135,7 @@ func sends(parcels []store.Parcel) []Send {
 	for _, p := range parcels {
 		s := Send{
 			ID: p.ID, Chat: p.Out.Chat.String(), Item: p.Item, State: p.State, Tries: p.Tries, Error: p.Err, Queued: p.Queued,
-			NotBefore: p.NotBefore, Text: excerpt(p.Out.Text),
+			NotBefore: p.NotBefore, Message: p.Receipt, Text: p.Out.Text,
 		}
 		for _, f := range p.Out.Media {
 			s.Media = append(s.Media, f.Name)

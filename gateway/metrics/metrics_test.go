@@ -2,13 +2,16 @@ package metrics_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -26,68 +29,167 @@ import (
 
 const patience = 20 * time.Second
 
-func TestWhatAGatewayDoesIsCounted(t *testing.T) {
-	dir, net := t.TempDir(), gatewaytest.NewNetwork()
-	t.Cleanup(net.Close)
+// rig is a gateway on a network on loopback, and its metrics on another.
+type rig struct {
+	t    *testing.T
+	net  *gatewaytest.Network
+	dir  string
+	url  string
+	stop func() // ends the gateway, and closes its store
+}
+
+func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), net: gatewaytest.NewNetwork()}
+	t.Cleanup(r.net.Close)
 	cfg := config.Default().Terminal
-	cfg.Protocol = "rich"
-	cfg.Command = `read -r line; case $line in *wait*) touch up; while [ ! -e go ]; do sleep 0.01; done;; *fail*) exit 4;; esac; echo hi`
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
+	cfg.Protocol, cfg.Command = "rich", command
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: r.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	st, err := sqlite.Open(t.Context(), filepath.Join(dir, "state"), sqlite.Options{})
+	st, err := sqlite.Open(t.Context(), filepath.Join(r.dir, "state"), sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	settings.Runner, settings.Progress, settings.WhileRunning, settings.QueueLimit = runner, "edit", "queue", 9
+	settings.OnCrash, settings.DrainTimeout = "report", time.Second
 	m := metrics.New()
 	g := gateway.New(gateway.Options{
-		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: net.URL}}, Store: st, MaxConcurrent: 1, Log: zap.NewNop(), Watch: m.Watch,
-		Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
+		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL}}, Store: st, MaxConcurrent: 1,
+		Log: zap.NewNop(), Watch: m.Watch, Settings: settings,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- g.Run(ctx, nil) }()
-	t.Cleanup(func() {
+	r.stop = sync.OnceFunc(func() {
 		cancel()
 		<-ended
 		if err := st.Close(); err != nil {
 			t.Error(err)
 		}
 	})
+	t.Cleanup(r.stop)
 	server := httptest.NewServer(m.Handler(g))
 	t.Cleanup(server.Close)
+	r.url = server.URL
+	return r
+}
 
-	net.Say("1", "u", "hello")
-	net.Say("2", "u", "fail")
-	await(t, server.URL, `nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_turns_total{channel="net",outcome="failed"} 1`,
+func TestWhatAGatewayDoesIsCounted(t *testing.T) {
+	r := newRig(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
+	r.net.Say("1", "u", "hello")
+	r.net.Say("2", "u", "fail")
+	r.await(`nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_turns_total{channel="net",outcome="failed"} 1`,
 		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count 2`,
 		`nanobot_turns_running 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
 		`nanobot_agents_resident_bytes 0`, `process_resident_memory_bytes [1-9]`)
-	net.Say("3", "u", "wait")
-	net.Say("4", "u", "hello")
-	await(t, server.URL, `nanobot_turns_running 1`, `nanobot_inbox_waiting 1`, `nanobot_inbox_age_seconds [0-9.e-]*[1-9]`, `nanobot_agents_resident_bytes [1-9]`)
-	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
+}
+
+func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
+	const size = 32_000_000
+	r := newRig(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
+	r.net.Say("1", "u", "hello")
+	r.await(`nanobot_turns_running 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
+	before := time.Now().Truncate(time.Second) // what is kept of a time may be less exact
+	r.net.Say("2", "u", "hello")
+	r.await(`nanobot_turns_running 1`, `nanobot_inbox_waiting 1`)
+	since := time.Now()
+	r.awaitFile("up")
+	least := time.Since(since).Seconds()
+	text := r.metrics()
+	if got, most := value(t, text, "nanobot_inbox_age_seconds"), time.Since(before).Seconds(); got < least || got > most {
+		t.Errorf("the oldest waits for %g s, not between %g and %g", got, least, most)
+	}
+	if got := value(t, text, "nanobot_agents_resident_bytes"); got < size || got > 20*size {
+		t.Errorf("an agent with %d bytes has %g", size, got)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	await(t, server.URL, `nanobot_turns_total{channel="net",outcome="done"} 3`)
+	r.await(`nanobot_turns_total{channel="net",outcome="done"} 2`, `nanobot_turns_running 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes 0$`)
+}
+
+func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
+	r := newRig(t, `echo hi`, gateway.Settings{AtMostOnce: true})
+	var mu sync.Mutex
+	tries := map[string]int{}
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		mu.Lock()
+		defer mu.Unlock()
+		tries[c.Chat]++
+		switch {
+		case c.Chat == "busy" && tries[c.Chat] <= 2:
+			return gatewaytest.Fault{Status: http.StatusInternalServerError}
+		case c.Chat == "gone":
+			return gatewaytest.Fault{Status: http.StatusForbidden}
+		case c.Chat == "far":
+			return gatewaytest.Fault{Cut: true}
+		}
+		return gatewaytest.Fault{}
+	}
+	for _, chat := range []string{"busy", "gone", "far", "well"} {
+		r.net.Say(chat, "u", "hello")
+	}
+	r.await(`nanobot_sends_total{channel="net",result="retrying"} 2`, `nanobot_sends_total{channel="net",result="failed"} 1`,
+		`nanobot_sends_total{channel="net",result="unknown"} 1`, `nanobot_sends_total{channel="net",result="sent"} 2`)
+}
+
+func TestWhatIsDownIsSaid(t *testing.T) {
+	r := newRig(t, `echo hi`, gateway.Settings{})
+	r.await(`nanobot_channel_up{channel="net"} 1`, `nanobot_store_up 1`)
+	r.net.Close()
+	r.await(`nanobot_channel_up{channel="net"} 0`, `nanobot_store_up 1`)
+	r.stop()
+	r.await(`nanobot_store_up 0`)
+}
+
+// awaitFile waits until an agent has made a file.
+func (r *rig) awaitFile(name string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(r.dir, name)); err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("no file %s", name)
+		}
+	}
+}
+
+// metrics is what Prometheus would be given.
+func (r *rig) metrics() string {
+	r.t.Helper()
+	res, err := http.Get(r.url)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(b)
+}
+
+// value is that of a metric without labels.
+func value(t *testing.T, text, name string) float64 {
+	t.Helper()
+	_, rest, _ := strings.Cut(text, "\n"+name+" ")
+	line, _, _ := strings.Cut(rest, "\n")
+	v, err := strconv.ParseFloat(line, 64)
+	if err != nil {
+		t.Fatalf("%s: %v in:\n%s", name, err, text)
+	}
+	return v
 }
 
 // await waits until the metrics have all these lines, given as patterns.
-func await(t *testing.T, url string, want ...string) {
-	t.Helper()
+func (r *rig) await(want ...string) {
+	r.t.Helper()
 	var missing, text string
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
-		res, err := http.Get(url)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, missing = string(b), ""
+		text, missing = r.metrics(), ""
 		for _, w := range want {
 			pattern := strings.NewReplacer("{", `\{`, "}", `\}`).Replace(w)
 			if !regexp.MustCompile(`(?m)^` + pattern).MatchString(text) {
@@ -98,5 +200,5 @@ func await(t *testing.T, url string, want ...string) {
 			return
 		}
 	}
-	t.Fatalf("no line %q in:\n%s", missing, text)
+	r.t.Fatalf("no line %q in:\n%s", missing, text)
 }

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+type obj = map[string]any
+
+// contract is the description of the API as the daemon serves it, and what was seen of it.
+type contract struct {
+	t       *testing.T
+	url     string
+	doc     obj
+	schemas *jsonschema.Compiler
+	seen    map[string]bool // operations with their status, events, and fields
+}
+
+const described = "https://example.com/openapi.json"
+
+func newContract(t *testing.T, url string, description io.Reader) *contract {
+	t.Helper()
+	doc, err := jsonschema.UnmarshalJSON(description)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &contract{t: t, url: url, doc: doc.(obj), schemas: jsonschema.NewCompiler(), seen: map[string]bool{}}
+	c.schemas.AssertFormat()
+	if err := c.schemas.AddResource(described, doc); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// find returns a part of the description, and where it is. References are followed.
+func (c *contract) find(path ...string) (v any, pointer string) {
+	escape := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D")
+	v = c.doc
+	for _, name := range path {
+		m, _ := v.(obj)
+		v = m[name]
+		pointer += "/" + escape.Replace(name)
+		m, _ = v.(obj)
+		if ref, ok := m["$ref"].(string); ok {
+			pointer = strings.TrimPrefix(ref, "#")
+			v, _ = c.find(strings.Split(pointer, "/")[1:]...)
+		}
+	}
+	return v, pointer
+}
+
+// check holds a value against a schema, and notes which of its fields were there.
+func (c *contract) check(what, pointer string, text []byte) {
+	c.t.Helper()
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(text)) // with numbers as it wants them
+	if err != nil {
+		c.t.Fatalf("%s: %v in %s", what, err, text)
+	}
+	s, err := c.schemas.Compile(described + "#" + pointer)
+	if err != nil {
+		c.t.Fatalf("%s: %v", what, err)
+	}
+	if err := s.Validate(v); err != nil {
+		c.t.Errorf("%s is not as described: %v\n%s", what, err, text)
+	}
+	c.note(s, v)
+}
+
+func (c *contract) note(s *jsonschema.Schema, v any) {
+	if s == nil {
+		return
+	}
+	c.note(s.Ref, v)
+	switch v := v.(type) {
+	case obj:
+		for name, value := range v {
+			if p := s.Properties[name]; p != nil {
+				c.seen[s.Location+" "+name] = true
+				c.note(p, value)
+			} else if every, ok := s.AdditionalProperties.(*jsonschema.Schema); ok {
+				c.note(every, value)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			c.note(s.Items2020, value)
+		}
+	}
+}
+
+// request is one of an operation.
+type request struct {
+	as             *http.Client // nil: nobody
+	method         string
+	path, template string // template may be "" when it is the path
+	kind, body     string
+	header         http.Header
+}
+
+// ask makes a request and holds the answer against what is described.
+func (c *contract) ask(want int, r request) (answer []byte) {
+	c.t.Helper()
+	req, err := http.NewRequestWithContext(c.t.Context(), r.method, c.url+r.path, strings.NewReader(r.body))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	maps.Copy(req.Header, r.header)
+	if r.kind != "" {
+		req.Header.Set("Content-Type", r.kind)
+	}
+	client := r.as
+	if client == nil {
+		client = http.DefaultClient
+	} else if req.Header.Get("Origin") == "" {
+		req.Header.Set("Origin", c.url)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if answer, err = io.ReadAll(resp.Body); err != nil {
+		c.t.Fatal(err)
+	}
+	template := r.template
+	if template == "" {
+		template, _, _ = strings.Cut(r.path, "?")
+	}
+	op := strings.ToLower(r.method)
+	what := fmt.Sprintf("%s %s %d", op, template, resp.StatusCode)
+	c.seen[what] = true
+	if resp.StatusCode != want {
+		c.t.Fatalf("%s, want %d: %s", what, want, answer)
+	}
+	c.answered(what, resp, answer, "paths", template, op, "responses", fmt.Sprint(resp.StatusCode))
+	return answer
+}
+
+// answered holds what was answered against a description.
+func (c *contract) answered(what string, resp *http.Response, answer []byte, path ...string) {
+	c.t.Helper()
+	v, _ := c.find(path...)
+	response, ok := v.(obj)
+	if !ok {
+		c.t.Errorf("%s is not described", what)
+		return
+	}
+	content, _ := response["content"].(obj)
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	switch _, anything := content["*/*"]; {
+	case anything:
+	case content == nil && (len(answer) > 0 || kind != ""):
+		c.t.Errorf("%s is answered with %s %q, described is nothing", what, kind, answer)
+	case content != nil && content[kind] == nil:
+		c.t.Errorf("%s is %q, described is %v", what, kind, slices.Collect(maps.Keys(content)))
+	case kind == "application/json":
+		_, pointer := c.find(append(path, "content", kind, "schema")...)
+		c.check(what, pointer, answer)
+	}
+	for name := range mapAt(response, "headers") {
+		if resp.Header.Get(name) == "" {
+			c.t.Errorf("%s has no %s", what, name)
+		}
+	}
+}
+
+func mapAt(m obj, name string) obj {
+	v, _ := m[name].(obj)
+	return v
+}
+
+// told holds an event against what is described.
+func (c *contract) told(name string, data []byte) {
+	c.t.Helper()
+	c.seen["event "+name] = true
+	v, pointer := c.find("paths", "/api/events", "get", "responses", "200", "x-events", name)
+	if v == nil {
+		c.t.Errorf("the event %s is not described", name)
+		return
+	}
+	c.check(name, pointer, data)
+}
+
+// each calls f for every operation that is described.
+func (c *contract) each(f func(method, template string, op obj)) {
+	for path, item := range mapAt(c.doc, "paths") {
+		for method, op := range item.(obj) {
+			if method != "parameters" {
+				f(strings.ToUpper(method), path, op.(obj))
+			}
+		}
+	}
+}
+
+// complete says what is described and was never seen, beside what cannot be had here.
+func (c *contract) complete(except ...string) {
+	c.t.Helper()
+	var want []string
+	c.each(func(method, path string, op obj) {
+		for status := range mapAt(op, "responses") {
+			want = append(want, strings.ToLower(method)+" "+path+" "+status)
+		}
+	})
+	events, _ := c.find("paths", "/api/events", "get", "responses", "200", "x-events")
+	for name := range events.(obj) {
+		want = append(want, "event "+name)
+	}
+	schemas, _ := c.find("components", "schemas")
+	for name, schema := range schemas.(obj) {
+		for field := range mapAt(schema.(obj), "properties") {
+			want = append(want, described+"#/components/schemas/"+name+" "+field)
+		}
+	}
+	for _, w := range want {
+		short := strings.TrimPrefix(w, described+"#/components/schemas/")
+		if !c.seen[w] && !slices.ContainsFunc(except, func(e string) bool { return strings.HasPrefix(short, e) || strings.HasSuffix(short, e) }) {
+			c.t.Errorf("described and never seen: %s", short)
+		}
+	}
+}
+
+// jsonOf is for bodies.
+func jsonOf(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}

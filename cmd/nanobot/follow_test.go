@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// script is a program that uses the API with the token.
+type script struct {
+	t   *testing.T
+	url string
+	http.Client
+	hangUp func() // ends the stream
+	lines  *bufio.Scanner
+	seen   string // the id of the last event
+}
+
+// turnInfo is what a script needs to know of a turn.
+type turnInfo struct {
+	ID             int64
+	Message, State string
+	Ended          time.Time
+	Sends          map[string]int
+	Parts          []struct{ Message, Text, State string }
+}
+
+func (s *script) request(ctx context.Context, method, path, body string) *http.Response {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(ctx, method, s.url+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+webToken)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if s.seen != "" && path == "/api/events" {
+		req.Header.Set("Last-Event-ID", s.seen)
+	}
+	resp, err := s.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// call makes a request and decodes the answer.
+func (s *script) call(method, path, body string, into any) {
+	s.t.Helper()
+	resp := s.request(s.t.Context(), method, path, body)
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode >= 300 {
+		s.t.Fatalf("%s %s: %d %s, %v", method, path, resp.StatusCode, answer, err)
+	}
+	if err := json.Unmarshal(answer, into); err != nil {
+		s.t.Fatalf("%s %s: %v in %s", method, path, err, answer)
+	}
+}
+
+// watch opens the stream, behind the last event that was seen, and waits for its first event.
+func (s *script) watch() {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	resp := s.request(ctx, http.MethodGet, "/api/events", "")
+	s.hangUp = func() { cancel(); resp.Body.Close() }
+	s.t.Cleanup(s.hangUp)
+	s.lines = bufio.NewScanner(resp.Body)
+	if name, _ := s.event(); name != "ready" {
+		s.t.Fatalf("the stream begins with %q", name)
+	}
+}
+
+// event is the next one.
+func (s *script) event() (name, data string) {
+	s.t.Helper()
+	for s.lines.Scan() {
+		switch field, value, _ := strings.Cut(s.lines.Text(), ": "); field {
+		case "event":
+			name = value
+		case "id":
+			s.seen = value
+		case "data":
+			return name, value
+		}
+	}
+	s.t.Fatalf("the stream ended: %v", s.lines.Err())
+	return "", ""
+}
+
+// follow waits until a message's turn is told of that is in some state.
+func (s *script) follow(message string, until func(turnInfo) bool) turnInfo {
+	s.t.Helper()
+	for {
+		name, data := s.event()
+		var t turnInfo
+		if name != "turn" {
+			continue
+		}
+		if err := json.Unmarshal([]byte(data), &t); err != nil {
+			s.t.Fatal(err)
+		}
+		if t.Message == message && until(t) {
+			return t
+		}
+	}
+}
+
+// find looks for the turn of a message in the list of a chat's.
+func (s *script) find(chat, message string) (found turnInfo) {
+	s.t.Helper()
+	var turns []turnInfo
+	s.call("GET", "/api/turns?chat=web:"+chat, "", &turns)
+	for _, t := range turns {
+		if t.Message == message {
+			found = t
+		}
+	}
+	return found
+}
+
+func (s *script) say(chat, text string) (id string) {
+	s.t.Helper()
+	var receipt struct{ ID string }
+	s.call("POST", "/api/chats/"+chat+"/messages", `{"text": "`+text+`"}`, &receipt)
+	return receipt.ID
+}
+
+func newScript(t *testing.T) (*script, *webBot) {
+	t.Helper()
+	b := newWebBot(t)
+	s := &script{t: t, url: "http://" + b.listen, Client: http.Client{Transport: &http.Transport{}}}
+	t.Cleanup(s.CloseIdleConnections)
+	return s, b
+}
+
+func TestAScriptPostsAMessageAndReadsItsAnswer(t *testing.T) {
+	s, _ := newScript(t)
+	var chat struct{ ID string }
+	s.call("POST", "/api/chats", "{}", &chat)
+	s.watch()
+	s.say(chat.ID, "something else")
+	message := s.say(chat.ID, "hello")
+	turn := s.follow(message, func(t turnInfo) bool { return !t.Ended.IsZero() && t.Sends["sent"] == 1 })
+	if found := s.find(chat.ID, message); found.ID != turn.ID {
+		t.Errorf("in the list it is %+v, it was told %+v", found, turn)
+	}
+	var detail turnInfo
+	s.call("GET", "/api/turns/"+jsonOf(turn.ID), "", &detail)
+	if len(detail.Parts) != 1 || detail.Parts[0].Text != "re **hello**" || detail.Message != message {
+		t.Fatalf("the turn is %+v", detail)
+	}
+	var said struct {
+		Messages []struct{ ID, From, Text string }
+	}
+	s.call("GET", "/api/chats/"+chat.ID+"/messages", "", &said)
+	if last := said.Messages[len(said.Messages)-1]; last.ID != detail.Parts[0].Message || last.From != "bot" || last.Text != "re **hello**" {
+		t.Errorf("the answer is %+v, the chat has %+v", detail.Parts[0], said)
+	}
+}
+
+func TestAScriptThatWasAwayFindsItsTurn(t *testing.T) {
+	s, b := newScript(t)
+	s.watch()
+	message := s.say("web-a", "slow")
+	s.follow(message, func(t turnInfo) bool { return t.State == "running" })
+	s.hangUp()
+	if err := os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.awaitLog("turn ended")
+	s.watch()
+	found := s.find("web-a", message)
+	if found.Ended.IsZero() { // what the log says may not be on disk yet; then it is still to be told
+		found = s.follow(message, func(t turnInfo) bool { return !t.Ended.IsZero() })
+	}
+	var detail turnInfo
+	s.call("GET", "/api/turns/"+jsonOf(found.ID), "", &detail)
+	if len(detail.Parts) != 1 || detail.Parts[0].Text != "done" {
+		t.Errorf("the turn is %+v", detail)
+	}
+}

@@ -1,0 +1,347 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/png"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+)
+
+// describedAgent does what there is to be described.
+const describedAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
+	say() { echo "{\"type\":\"$1\",\"text\":\"$2\"}"; }
+	case $text in
+	slow) say progress working; while [ ! -e go ]; do sleep 0.01; done; say message done;;
+	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'; read -r answer; say message thanks;;
+	picture) echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/pic.png\"]}";;
+	crash) kill -SEGV $$;;
+	fail) for i in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do for j in 0 1 2 3 4 5 6 7 8 9 a b c d e f; do echo '{"type":"log","level":"error","text":"hm"}'; done; done
+		echo no >&2; exit 4;;
+	*) say message "re $text";;
+	esac
+`
+
+// api is a daemon on the web and a network, and those who use it.
+type api struct {
+	*contract
+	b            *webBot
+	net          *gatewaytest.Network
+	ann, bob, op *http.Client
+	next         func(name string, with ...string) []byte
+	picture      string
+}
+
+func newAPI(t *testing.T) *api {
+	t.Helper()
+	dir := t.TempDir()
+	a := &api{b: &webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(dir, "config.json")}, net: gatewaytest.NewNetwork()}
+	t.Cleanup(a.net.Close)
+	t.Setenv("TEST_NETWORK_URL", a.net.URL)
+	a.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
+		return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Hour}
+	}
+	var pic bytes.Buffer
+	if err := png.Encode(&pic, image.NewGray(image.Rect(0, 0, 30, 20))); err != nil {
+		t.Fatal(err)
+	}
+	a.picture = pic.String()
+	for name, content := range map[string]string{
+		"agent.sh": describedAgent, "token": webToken, "pic.png": a.picture,
+		"config.json": `{
+			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "interactive": true},
+			"channels": {"web": {"enabled": true, "maxUpload": 1}, "telegram": {"allowFrom": ["*"]}},
+			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
+		}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.b.start()
+	a.ann, a.bob, a.op = &a.b.enter("--user", "ann").Client, &a.b.enter("--user", "bob").Client, &a.b.enter("--role", "operator").Client
+	url := "http://" + a.b.listen
+	resp, err := a.op.Get(url + "/api/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	a.contract = newContract(t, url, resp.Body)
+	return a
+}
+
+// watch opens a stream and holds all that comes against what is described. Then next waits for an event that has some words in its data.
+func (a *api) watch() {
+	a.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, a.url+"/api/events", nil)
+	resp, err := a.op.Do(req)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.seen["get /api/events 200"] = true
+	a.answered("the stream", resp, nil, "paths", "/api/events", "get", "responses", "200")
+	events, done := make(chan [2]string, 10_000), make(chan struct{})
+	go func() {
+		defer close(done)
+		defer resp.Body.Close()
+		var name string
+		for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+			switch field, value, _ := strings.Cut(lines.Text(), ": "); field {
+			case "event":
+				name = value
+			case "data":
+				events <- [2]string{name, value}
+			}
+		}
+	}()
+	a.t.Cleanup(func() { cancel(); <-done })
+	var kept [][2]string // what came and was not waited for
+	a.next = func(name string, with ...string) []byte {
+		a.t.Helper()
+		fits := func(e [2]string) bool {
+			return e[0] == name && !slices.ContainsFunc(with, func(w string) bool { return !strings.Contains(e[1], w) })
+		}
+		for timeout := time.After(30 * time.Second); ; {
+			if i := slices.IndexFunc(kept, fits); i >= 0 {
+				e := kept[i]
+				kept = slices.Delete(kept, i, i+1)
+				return []byte(e[1])
+			}
+			select {
+			case e := <-events:
+				a.told(e[0], []byte(e[1]))
+				kept = append(kept, e)
+			case <-timeout:
+				a.t.Fatalf("no %s with %q came; the log says\n%s", name, with, a.b.log())
+			}
+		}
+	}
+}
+
+func TestTheAPIIsAsDescribed(t *testing.T) {
+	a := newAPI(t)
+	a.door()
+	a.watch()
+	a.talk()
+	a.turns()
+	a.daemon()
+	a.complete(
+		"Said ", "Press ", // are asked, not answered
+		"event reload", // for more than a thousand changes at once: see gateway/console
+		" 429", " 503", // there is too much of something, or the disk is broken
+		"Ready missed",  // for somebody who was away for long
+		"User username", // which only other networks have
+		"Health store",  // again the disk
+	)
+}
+
+// door shows that nobody gets in who should not.
+func (a *api) door() {
+	a.each(func(method, template string, op obj) {
+		path := strings.ReplaceAll(template, "{id}", "1")
+		if public, ok := op["security"].([]any); ok && len(public) == 0 {
+			return
+		}
+		a.ask(401, request{method: method, path: path, template: template})
+		switch {
+		case method == http.MethodPost:
+			a.ask(403, request{as: a.ann, method: method, path: path, template: template, header: http.Header{"Origin": {"https://evil.example"}}})
+		case mapAt(op, "responses")["403"] != nil:
+			a.ask(403, request{as: a.ann, method: method, path: path, template: template})
+		}
+	})
+}
+
+const (
+	messagesAt = "/api/chats/{id}/messages"
+	hereAt     = "/api/chats/web-a/messages"
+	isJSON     = "application/json"
+)
+
+// say posts a text to a chat of its own and returns the id that it was given.
+func (a *api) say(text string) (id string) {
+	a.t.Helper()
+	answer := a.ask(202, request{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "/messages", kind: isJSON, body: jsonOf(obj{"text": text})})
+	var receipt struct{ ID string }
+	_ = json.Unmarshal(answer, &receipt)
+	return receipt.ID
+}
+
+// talk has every operation of the chat answer in every way that is described.
+func (a *api) talk() {
+	const form = "multipart/form-data; boundary=x"
+	post := func(want int, as *http.Client, path, template, kind, body string) []byte {
+		a.t.Helper()
+		return a.ask(want, request{as: as, method: "POST", path: path, template: template, kind: kind, body: body})
+	}
+	get := func(want int, as *http.Client, path, template string) []byte {
+		a.t.Helper()
+		return a.ask(want, request{as: as, method: "GET", path: path, template: template})
+	}
+	file := func(content string) string {
+		return "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\n" + content + "\r\n--x--\r\n"
+	}
+	get(200, a.ann, "/api/openapi.json", "")
+	get(400, a.ann, "/api/events?after=x", "/api/events")
+	post(201, a.ann, "/api/chats", "", isJSON, "{}")
+	post(202, a.ann, hereAt, messagesAt, form, file(a.picture))
+	a.next("message", `"from":"bot"`)
+	post(202, a.ann, hereAt, messagesAt, isJSON, `{"text": "ask", "client_id": "c1"}`)
+	post(400, a.ann, hereAt, messagesAt, isJSON, `{}`)
+	post(404, a.bob, hereAt, messagesAt, isJSON, `{"text": "x"}`)
+	post(413, a.ann, hereAt, messagesAt, form, file(strings.Repeat("x", 1<<20+1)))
+	post(415, a.ann, hereAt, messagesAt, "text/plain", "x")
+
+	const press, here = "/api/chats/{id}/press", "/api/chats/web-a/press"
+	var question struct {
+		ID      string
+		Buttons []struct{ Data string }
+	}
+	_ = json.Unmarshal(a.next("message", "Which one?"), &question)
+	body := jsonOf(obj{"message": question.ID, "data": question.Buttons[1].Data})
+	post(404, a.ann, here, press, isJSON, `{"message": "x", "data": "a"}`)
+	post(400, a.ann, here, press, isJSON, `{`)
+	post(202, a.ann, here, press, isJSON, body)
+	post(409, a.ann, here, press, isJSON, body)
+	a.next("pressed")
+	a.next("message", `"text":"thanks"`)
+
+	get(200, a.ann, "/api/chats", "")
+	var all struct {
+		Messages []struct{ Media []struct{ ID string } }
+	}
+	_ = json.Unmarshal(get(200, a.ann, hereAt+"?limit=200", messagesAt), &all)
+	get(400, a.ann, hereAt+"?limit=x", messagesAt)
+	get(404, a.bob, hereAt, messagesAt)
+	media := "/api/media/" + all.Messages[0].Media[0].ID
+	if got := get(200, a.ann, media, "/api/media/{id}"); string(got) != a.picture {
+		a.t.Errorf("the picture has %d bytes", len(got))
+	}
+	a.ask(206, request{as: a.ann, method: "GET", path: media, template: "/api/media/{id}", header: http.Header{"Range": {"bytes=1-2"}}})
+	get(404, a.bob, media, "/api/media/{id}")
+}
+
+// turns has the console answer in every way that is described.
+func (a *api) turns() {
+	const list, one = "/api/turns", "/api/turns/{id}"
+	script := http.Header{"Authorization": {"Bearer " + webToken}}
+	get := func(want int, path, template string) []byte {
+		a.t.Helper()
+		return a.ask(want, request{method: "GET", path: path, template: template, header: script})
+	}
+	post := func(want int, id any, what string) {
+		a.t.Helper()
+		a.ask(want, request{method: "POST", path: fmt.Sprintf("/api/turns/%v/%s", id, what), template: "/api/turns/{id}/" + what, header: script})
+	}
+	turn := func(message string, with ...string) (id int64) {
+		a.t.Helper()
+		var t struct{ ID int64 }
+		_ = json.Unmarshal(a.next("turn", append(with, `"message":"`+message+`"`)...), &t)
+		return t.ID
+	}
+	slow := a.say("slow")
+	id := turn(slow, `"state":"running"`)
+	a.next("progress")
+	a.next("typing")
+	a.say("slow") // which waits
+	a.next("message", "Queued")
+	get(200, "/api/health", "")
+	post(409, id, "retry")
+	post(202, id, "stop")
+	a.next("gone")
+	turn(slow, `"status":"stopped"`)
+	post(409, id, "stop")
+	if err := os.WriteFile(filepath.Join(filepath.Dir(a.b.cfg), "go"), nil, 0o600); err != nil {
+		a.t.Fatal(err)
+	}
+	post(202, id, "retry")
+	turn(slow, `"status":"done"`)
+	for _, what := range []string{"stop", "retry"} {
+		post(400, "x", what)
+		post(404, 999, what)
+	}
+	get(400, "/api/turns/x", one)
+	get(404, "/api/turns/999", one)
+	get(400, list+"?limit=x", list)
+	for text, with := range map[string]string{"picture": `"sent":1`, "crash": `"signal":"SIGSEGV"`, "fail": `"exit_code":4`} {
+		get(200, fmt.Sprint("/api/turns/", turn(a.say(text), with, `"ended"`)), one)
+	}
+	a.net.Say("full", "7", "hello")
+	a.next("turn", `"net:full"`, `"ended"`)
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if undelivered := get(200, "/api/undelivered", ""); bytes.Contains(undelivered, []byte(`"not_before"`)) {
+			break
+		} else if time.Now().After(deadline) {
+			a.t.Fatalf("undelivered are %s", undelivered)
+		}
+	}
+	get(200, list+"?chat=web:web-a&outcome=done&limit=10", list)
+}
+
+// daemon has the daemon say how it is, and lets somebody out.
+func (a *api) daemon() {
+	for _, path := range []string{"/healthz", "/readyz"} {
+		a.ask(200, request{method: "GET", path: path})
+	}
+	a.ask(200, request{as: a.op, method: "GET", path: "/metrics"})
+	a.net.Close()
+	for deadline := time.Now().Add(30 * time.Second); !a.seen["get /readyz 503"]; time.Sleep(10 * time.Millisecond) {
+		if resp, err := http.Get(a.url + "/readyz"); err != nil {
+			a.t.Fatal(err)
+		} else if resp.Body.Close(); resp.StatusCode == http.StatusServiceUnavailable {
+			a.ask(503, request{method: "GET", path: "/readyz"})
+		} else if time.Now().After(deadline) {
+			a.t.Fatal("it is still ready")
+		}
+	}
+	if health := a.ask(200, request{as: a.op, method: "GET", path: "/api/health"}); !bytes.Contains(health, []byte(`"ok":false`)) {
+		a.t.Errorf("health is %s", health)
+	}
+	a.ask(204, request{as: a.bob, method: "POST", path: "/out"})
+	a.ask(401, request{as: a.bob, method: "GET", path: "/api/chats"})
+}
+
+// TestAllThatIsServedIsDescribed looks for patterns in the sources: a mux does not tell what it serves.
+func TestAllThatIsServedIsDescribed(t *testing.T) {
+	b, err := os.ReadFile("../../channels/web/openapi.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newContract(t, "", bytes.NewReader(b))
+	known := []string{"GET /", "GET /api/"} // the page, and what there is not
+	c.each(func(method, template string, _ obj) { known = append(known, method+" "+template) })
+	pattern, found := regexp.MustCompile(`"((?:GET|POST|PUT|PATCH|DELETE) /[^"]*)"`), 0
+	for _, folder := range []string{".", "../../httpd", "../../gateway/console", "../../channels/web"} {
+		files, _ := filepath.Glob(folder + "/*.go")
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range pattern.FindAllSubmatch(source, -1) {
+				if found++; !slices.Contains(known, string(m[1])) {
+					t.Errorf("%s serves %s, which is not described", file, m[1])
+				}
+			}
+		}
+	}
+	if found < len(known) {
+		t.Errorf("%d patterns were found, %d are known", found, len(known))
+	}
+}

@@ -1,0 +1,179 @@
+package console_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/console"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// watched is a console on a store whose looks at turns are counted and may be broken, and what it tells.
+type watched struct {
+	store.Store
+	*console.Console
+	t    *testing.T
+	told chan string
+
+	mu     sync.Mutex
+	looks  int
+	broken bool
+}
+
+// newWatched has a store with two turns.
+func newWatched(t *testing.T) *watched {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := st.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, id := range []string{"a", "b"} {
+		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "message-" + id, Text: "hello"}
+		if _, _, err := st.Receive(t.Context(), store.Arrival{In: in}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &watched{Store: st, t: t, told: make(chan string, 10_000)}
+	w.Console = console.New(w, zap.NewNop())
+	return w
+}
+
+func (w *watched) Item(ctx context.Context, id int64) (store.Item, bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.looks++; w.broken {
+		return store.Item{}, false, errors.New("disk on fire")
+	}
+	return w.Store.Item(ctx, id)
+}
+
+// change says that turns have changed.
+func (w *watched) change(ids ...int64) {
+	for _, id := range ids {
+		w.Watch(gateway.Event{What: gateway.Started, Item: id})
+	}
+}
+
+// run lets the console tell, until the test ends.
+func (w *watched) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() {
+		w.Run(ctx, func(event string, data any) {
+			if t, ok := data.(console.Turn); ok {
+				event += fmt.Sprint(" ", t.ID, " ", t.Message)
+			}
+			w.told <- event
+		})
+	})
+	w.t.Cleanup(func() { cancel(); work.Wait() })
+}
+
+// next is what is told next.
+func (w *watched) next() string {
+	w.t.Helper()
+	select {
+	case event := <-w.told:
+		return event
+	case <-time.After(patience):
+		w.t.Fatal("nothing is told")
+		return ""
+	}
+}
+
+func TestMoreChangesThanAreKeptAreOneReload(t *testing.T) {
+	w := newWatched(t)
+	for id := range int64(1200) {
+		w.change(id + 1)
+	}
+	w.run()
+	if got := w.next(); got != "reload" {
+		t.Errorf("told %q", got)
+	}
+	w.change(2)
+	if got := w.next(); got != "turn 2 message-b" {
+		t.Errorf("then %q", got)
+	}
+}
+
+func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
+	w := newWatched(t)
+	asked, answer := make(chan struct{}), make(chan bool)
+	stop := make(chan struct{})
+	w.Watched = func() bool {
+		select {
+		case asked <- struct{}{}:
+			return <-answer
+		case <-stop:
+			return false
+		}
+	}
+	w.change(1)
+	w.run()
+	t.Cleanup(func() { close(stop) })
+	ask := func() {
+		t.Helper()
+		select {
+		case <-asked:
+		case <-time.After(patience):
+			t.Fatal("it does not ask whether anybody watches")
+		}
+	}
+	for range 2 {
+		ask()
+		answer <- false
+	}
+	ask()
+	w.change(2) // which is for the next look, for the changes of this one are taken
+	w.mu.Lock()
+	looks := w.looks
+	w.mu.Unlock()
+	if looks != 0 {
+		t.Errorf("the store was read %d times", looks)
+	}
+	answer <- true
+	ask()
+	answer <- true
+	if got := w.next(); got != "turn 2 message-b" {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestATurnThatCannotBeReadIsToldOfLater(t *testing.T) {
+	w := newWatched(t)
+	w.broken = true
+	w.change(1, 2, 99) // of which there is none
+	w.run()
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		w.mu.Lock()
+		looks := w.looks
+		w.broken = looks < 2
+		w.mu.Unlock()
+		if looks >= 2 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it does not look")
+		}
+	}
+	got := []string{w.next(), w.next()}
+	if slices.Sort(got); !slices.Equal(got, []string{"turn 1 message-a", "turn 2 message-b"}) {
+		t.Errorf("told %q", got)
+	}
+}

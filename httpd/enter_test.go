@@ -1,0 +1,94 @@
+package httpd_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"nanobot/httpd"
+)
+
+// confirm presses the button of the page that asks whether to become somebody else.
+func (b *browser) confirm(link, as string) (answer, string) {
+	b.t.Helper()
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, link, strings.NewReader("as="+as))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	req.Header.Set("Origin", link[:strings.Index(link, httpd.EnterPath)])
+	return b.do(req)
+}
+
+func TestNobodyBecomesSomebodyElseWithoutBeingAsked(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.enter(r.link("", httpd.Operator))
+	link := r.link("mallory", httpd.Chat)
+	for _, address := range []string{link, link + "?as=mallory"} {
+		resp, body := b.enter(address)
+		if resp.status != 409 || !strings.Contains(body, "you are operator (operator). This link is for mallory (chat).") ||
+			strings.Contains(body, "<script") || !strings.Contains(body, `<a href="/">Stay operator</a>`) {
+			t.Errorf("%s leads to %d %q", address, resp.status, body)
+		}
+		if got := resp.Header.Get("Referrer-Policy"); got != "same-origin" {
+			t.Errorf("with Referrer-Policy %q a browser hides where the form is", got)
+		}
+	}
+	if _, body := b.ask("GET", r.url, nil); body != "operator operator" {
+		t.Errorf("she is %q", body)
+	}
+	if resp, body := b.confirm(link, "mallory"); resp.status != 200 || body != "chat mallory" {
+		t.Errorf("having said yes she is answered %d %q", resp.status, body)
+	}
+}
+
+func TestWhoIsInAlreadyDoesNotUseUpALink(t *testing.T) {
+	r := newRig(t)
+	ann, phone := newBrowser(t), newBrowser(t)
+	ann.enter(r.link("ann", httpd.Chat))
+	before := ann.cookies(r.url)
+	link := r.link("ann", httpd.Chat)
+	if resp, body := ann.enter(link); resp.status != 200 || body != "chat ann" || ann.cookies(r.url) != before {
+		t.Errorf("she is answered %d %q", resp.status, body)
+	}
+	if resp, body := phone.enter(link); resp.status != 200 || body != "chat ann" {
+		t.Errorf("her phone is answered %d %q", resp.status, body)
+	}
+	operator := newBrowser(t)
+	operator.enter(r.link("ann", httpd.Operator))
+	if _, body := operator.enter(r.link("ann", httpd.Chat)); body != "operator ann" {
+		t.Errorf("a link for less makes her %q", body)
+	}
+	if _, body := ann.enter(r.link("ann", httpd.Operator)); body != "operator ann" {
+		t.Errorf("a link for more makes her %q", body)
+	}
+}
+
+func TestAnotherSiteCannotMakeSomebodyComeInUnasked(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	for _, c := range []struct {
+		site string
+		role httpd.Role
+		auto bool
+	}{
+		{"none", httpd.Chat, true},        // typed, or from another program
+		{"cross-site", httpd.Chat, false}, // may be a page that makes others talk in its author's chats
+		{"", httpd.Chat, false},           // the browser does not say
+		{"cross-site", httpd.Operator, true},
+	} {
+		_, body := b.ask("GET", r.link("ann", c.role), header{"Sec-Fetch-Site": c.site})
+		if auto := strings.Contains(body, "enter.js"); auto != c.auto || !auto && !strings.Contains(body, "This link is for ann.") {
+			t.Errorf("%+v: %q", c, body)
+		}
+		if !strings.Contains(body, "<button>Open the chat</button>") {
+			t.Errorf("%+v has no button", c)
+		}
+	}
+	used := r.link("ann", httpd.Chat)
+	b.enter(used)
+	if _, body := b.ask("GET", used, header{"Sec-Fetch-Site": "cross-site"}); !strings.Contains(body, "enter.js") {
+		t.Errorf("who comes back by the link sees %q", body)
+	}
+}

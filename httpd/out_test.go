@@ -1,0 +1,164 @@
+package httpd_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/httpd"
+)
+
+func TestSigningOutEndsOneSessionForGood(t *testing.T) {
+	r := newRig(t)
+	here, there := newBrowser(t), newBrowser(t)
+	here.enter(r.link("ann", httpd.Chat))
+	there.enter(r.link("ann", httpd.Chat)) // within the same second
+	stolen := header{"Cookie": here.cookies(r.url)}
+	if resp, _ := here.ask("POST", r.url+"/out", header{"Origin": "https://evil.example"}); resp.status != 403 {
+		t.Errorf("another site's page is answered %d", resp.status)
+	}
+	if resp, _ := here.ask("POST", r.url+"/out", nil); resp.status != 403 {
+		t.Errorf("no page is answered %d", resp.status)
+	}
+	if resp, body := here.ask("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 204 || body != "" {
+		t.Errorf("answered %d %q", resp.status, body)
+	}
+	if left := here.cookies(r.url); left != "" {
+		t.Errorf("the browser keeps %q", left)
+	}
+	for range 2 {
+		if resp, _ := newBrowser(t).ask("GET", r.url, stolen); resp.status != 401 {
+			t.Errorf("a copy of the cookie is answered %d", resp.status)
+		}
+		if _, body := there.ask("GET", r.url, nil); body != "chat ann" {
+			t.Errorf("her other browser is %q", body)
+		}
+		r.start() // and after a restart
+	}
+	if resp, _ := newBrowser(t).ask("POST", r.url+"/out", header{"Authorization": "Bearer " + token}); resp.status != 204 {
+		t.Errorf("a script is answered %d", resp.status)
+	}
+}
+
+func TestWhoSignedOutIsForgottenOnceTheCookieIsTooOld(t *testing.T) {
+	r := newRig(t)
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(r.state, httpd.OutFile))
+		if err != nil || info.Mode().Perm() != 0o600 {
+			t.Fatalf("the file is %v, %v", info, err)
+		}
+		return info.Size()
+	}
+	out := func() {
+		b := newBrowser(t)
+		b.enter(r.link("ann", httpd.Chat))
+		b.ask("POST", r.url+"/out", header{"Origin": r.url})
+	}
+	out()
+	one := size()
+	out()
+	if size() <= one {
+		t.Error("the second is not kept")
+	}
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	out()
+	if got := size(); got != one {
+		t.Errorf("old ones pile up: %d bytes, one has %d", got, one)
+	}
+}
+
+func TestSigningOutThatCannotBeKeptIsSaid(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	if err := os.Mkdir(filepath.Join(r.state, httpd.OutFile), 0o700); err != nil { // where the file should be
+		t.Fatal(err)
+	}
+	stolen := header{"Cookie": b.cookies(r.url)}
+	if resp, body := b.ask("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 503 || !strings.Contains(body, "may not hold") {
+		t.Errorf("answered %d %q", resp.status, body)
+	}
+	if resp, _ := newBrowser(t).ask("GET", r.url, stolen); resp.status != 401 {
+		t.Errorf("the cookie is answered %d", resp.status)
+	}
+}
+
+func TestADamagedListOfWhoSignedOutIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, httpd.OutFile), []byte(`{"X":"2026-`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := httpd.NewAccess(httpd.Options{State: dir}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it together with http.key") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
+	state := t.TempDir()
+	access, err := httpd.NewAccess(httpd.Options{State: state})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan string, 2)
+	mux := http.NewServeMux()
+	access.Mount(mux, zap.NewNop())
+	mux.Handle("/", http.NotFoundHandler())
+	mux.Handle("/stream", access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begun\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		ended <- httpd.Who(r.Context()).User
+	})))
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx, mux) }()
+	url := "http://" + server.Addr().String()
+	browsers, streams := map[string]*browser{}, map[string]io.Closer{}
+	for _, user := range []string{"ann", "bob"} {
+		code, err := httpd.Links{State: state}.Make(user, httpd.Chat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := newBrowser(t)
+		b.enter(url + httpd.EnterPath + code)
+		resp, err := b.Get(url + "/stream")
+		if err != nil {
+			t.Fatal(err)
+		}
+		browsers[user], streams[user] = b, resp.Body
+		if line, err := bufio.NewReader(resp.Body).ReadString('\n'); line != "begun\n" {
+			t.Fatal(line, err)
+		}
+	}
+	browsers["ann"].ask("POST", url+"/out", header{"Origin": url})
+	select {
+	case who := <-ended:
+		if who != "ann" {
+			t.Errorf("%s's stream ended", who)
+		}
+	case <-time.After(20 * time.Second):
+		t.Error("her stream goes on")
+	}
+	if len(ended) > 0 {
+		t.Error("his stream ended as well")
+	}
+	for _, s := range streams {
+		s.Close()
+	}
+	cancel()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,98 @@
+package httpd_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/httpd"
+)
+
+// run serves a handler until the test ends.
+func run(t *testing.T, h http.HandlerFunc, patience time.Duration) (address string, logs *observer.ObservedLogs) {
+	t.Helper()
+	core, logs := observer.New(zapcore.DebugLevel)
+	server, err := httpd.Listen(t.Context(), "127.0.0.1:0", zap.New(core))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server.BodyPatience != 30*time.Second {
+		t.Errorf("a body may take %s", server.BodyPatience)
+	}
+	if patience > 0 {
+		server.BodyPatience = patience
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- server.Run(ctx, h) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+	return server.Addr().String(), logs
+}
+
+func TestACodeIsNeverLogged(t *testing.T) {
+	address, logs := run(t, func(http.ResponseWriter, *http.Request) { panic("broken") }, 0)
+	code, b := strings.Repeat("A", 26), newBrowser(t)
+	for path, want := range map[string]string{httpd.EnterPath + code: "/in/…", httpd.EnterPath + code + "/x": "/in/…", "/api/chats": "/api/chats"} {
+		if resp, _ := b.ask("GET", "http://"+address+path, nil); resp.status != 500 {
+			t.Errorf("answered %d", resp.status)
+		}
+		all := logs.TakeAll()
+		if text := fmt.Sprint(all); strings.Contains(text, code) {
+			t.Errorf("the log has the code: %s", text)
+		}
+		for _, e := range all {
+			if e.Message == "request handler panicked" && e.ContextMap()["path"] != want {
+				t.Errorf("the path is %v, want %s", e.ContextMap()["path"], want)
+			}
+		}
+	}
+}
+
+func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+	read := make(chan error, 1)
+	address, _ := run(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/reads" {
+			_, err := io.ReadAll(r.Body)
+			read <- err
+		}
+	}, 50*time.Millisecond)
+	for _, path := range []string{"/reads", "/refuses"} {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nonly a little", path)
+		if path == "/reads" {
+			select {
+			case err := <-read:
+				if !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Errorf("reading it ends with %v", err)
+				}
+			case <-time.After(20 * time.Second):
+				t.Fatal("the handler still reads")
+			}
+		}
+		// The connection is of no use any more, and ends.
+		_ = conn.SetReadDeadline(time.Now().Add(20 * time.Second))
+		if _, err := io.ReadAll(conn); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
