@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -12,56 +13,231 @@ import (
 	"time"
 )
 
-func TestDemoAnswersInABrowser(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+// startDemo runs the demo and returns it with the link that it prints.
+func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
+	t.Helper()
 	self := filepath.Join(t.TempDir(), "nanobot") // which is also its agent
 	copyFile(t, os.Args[0], self)
-	p := startBinary(t, self, "demo", "--no-browser")
-	link := ""
+	b = &webBot{program: startBinary(t, self, append([]string{"demo"}, args...)...), t: t}
 	for !strings.Contains(link, "http://") {
-		link = strings.TrimSpace(p.line())
+		link = strings.TrimSpace(b.line())
 	}
 	base, _, _ := strings.Cut(link, "/in/")
-	b := &webBot{program: p, t: t, listen: strings.TrimPrefix(base, "http://")}
+	b.listen = strings.TrimPrefix(base, "http://")
+	return b, link
+}
+
+// visit is somebody who comes in by a link.
+func (b *webBot) visit(link string) *browser {
+	b.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
-		t.Fatal(err)
+		b.t.Fatal(err)
 	}
-	person := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
-	t.Cleanup(person.CloseIdleConnections)
-	if status, body := person.ask("POST", strings.TrimPrefix(link, base), "", nil); status != http.StatusOK || !strings.Contains(body, "<html") {
-		t.Fatalf("the link leads to %d %.200s", status, body)
+	p := &browser{b, http.Client{Jar: jar, Transport: &http.Transport{}}}
+	b.t.Cleanup(p.CloseIdleConnections)
+	if status, body := p.ask("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusOK || !strings.Contains(body, "<html") {
+		b.t.Fatalf("the link leads to %d %.200s", status, body)
 	}
+	return p
+}
+
+// newChat makes one.
+func (p *browser) newChat() string {
+	p.b.t.Helper()
 	var chat struct{ ID string }
-	_, body := person.ask("POST", "/api/chats", "application/json", strings.NewReader("{}"))
-	if err := json.Unmarshal([]byte(body), &chat); err != nil {
-		t.Fatal(err, body)
+	_, body := p.ask("POST", "/api/chats", "application/json", strings.NewReader("{}"))
+	if err := json.Unmarshal([]byte(body), &chat); err != nil || chat.ID == "" {
+		p.b.t.Fatal(err, body)
 	}
-	for word, want := range map[string]string{"hello": "You said: hello", "ask": "Which colour do you like best?", "fail": "what an error frame looks like"} {
-		if status, body := person.ask("POST", "/api/chats/"+chat.ID+"/messages", "application/json", strings.NewReader(`{"text":"`+word+`"}`)); status != http.StatusAccepted {
-			t.Fatalf("%s: %d %s", word, status, body)
-		}
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-			_, body := person.ask("GET", "/api/chats/"+chat.ID+"/messages", "", nil)
-			if strings.Contains(body, want) {
-				break
+	return chat.ID
+}
+
+// sees waits until a chat's newest message from the bot has a text, and returns its files.
+func (p *browser) sees(chat, text string) []demoFile {
+	p.b.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		var all struct {
+			Messages []struct {
+				From, Text string
+				Media      []demoFile
 			}
-			if time.Now().After(deadline) {
-				t.Fatalf("never answered %q: %s", want, body)
-			}
 		}
-		if word == "ask" { // or the others wait behind it
-			person.ask("POST", "/api/chats/"+chat.ID+"/messages", "application/json", strings.NewReader(`{"text":"Green"}`))
+		_, body := p.ask("GET", "/api/chats/"+chat+"/messages", "", nil)
+		if err := json.Unmarshal([]byte(body), &all); err != nil {
+			p.b.t.Fatal(err, body)
 		}
+		if n := len(all.Messages); n > 0 && all.Messages[n-1].From == "bot" && strings.Contains(all.Messages[n-1].Text, text) {
+			return all.Messages[n-1].Media
+		}
+		if time.Now().After(deadline) {
+			p.b.t.Fatalf("never answered %q: %s", text, body)
+		}
+	}
+}
+
+type demoFile struct{ ID, Name, Type string }
+
+func TestDemoShowsItsAgentsInABrowser(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	b, link := startDemo(t, "--no-browser")
+	person := b.visit(link)
+	person.sees("web-demo", "These agents are here.") // without a word
+	chat := person.newChat()
+	next := person.tab()
+	answer := func() (e told) { // also to what came before the last turn had ended
+		for e = next("message"); strings.HasPrefix(e.data.Text, "Queued"); e = next("message") {
+		}
+		return e
+	}
+
+	person.say(chat, "hello")
+	if e := next("progress"); !strings.Contains(e.data.Text, "Thinking") {
+		t.Errorf("before the echo came %+v", e)
+	}
+	if e := answer(); e.data.Text != "You said: hello" {
+		t.Errorf("the echo is %+v", e)
+	}
+	if e := answer(); !strings.Contains(e.data.Text, "Try: album, slow, ask, markdown, fail, or help") {
+		t.Errorf("then came %+v", e)
+	}
+	person.say(chat, "/album")
+	next("progress")
+	pictures := person.sees(chat, "Three pictures")
+	if len(pictures) != 3 {
+		t.Fatalf("the album is %+v", pictures)
+	}
+	for _, f := range pictures {
+		if status, body := person.ask("GET", "/api/media/"+f.ID, "", nil); status != http.StatusOK || !strings.HasPrefix(body, "\x89PNG") {
+			t.Errorf("%s is answered %d %.20q", f.Name, status, body)
+		}
+	}
+	answer()
+	person.say(chat, "slow")
+	p := next("progress")
+	person.press(chat, p.data.ID, p.data.Buttons[0].Data)
+	if e := answer(); !strings.Contains(e.data.Text, "Stopped") {
+		t.Errorf("after Stop came %+v", e)
+	}
+	person.say(chat, "ask")
+	q := answer()
+	if len(q.data.Buttons) != 3 {
+		t.Fatalf("the question is %+v", q)
+	}
+	person.press(chat, q.data.ID, q.data.Buttons[1].Data)
+	if e := answer(); e.data.Text != "You like Green." {
+		t.Errorf("the answer is %+v", e)
+	}
+	person.say(chat, "markdown")
+	if e := answer(); !strings.Contains(e.data.HTML, "<table") || !strings.Contains(e.data.HTML, "<pre") {
+		t.Errorf("shown was %+v", e)
+	}
+	person.say(chat, "fail")
+	if e := answer(); !strings.Contains(e.data.Text, "Error (DEMO): this is what an error frame looks like") || e.data.Kind != "error" || !strings.Contains(e.data.Text, "Exit code: 1") {
+		t.Errorf("shown was %+v", e)
 	}
 	for path, want := range map[string]string{"/api/turns": `"text":"hello"`, "/api/health": `"ok":true`, "/metrics": "nanobot_turns_total", "/readyz": "ready", "/api/undelivered": "[]"} {
 		if status, body := person.ask("GET", path, "", nil); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %.300s", path, status, body)
 		}
 	}
-	p.signal(syscall.SIGINT)
-	if got := p.status(); got != 0 {
+	b.signal(syscall.SIGINT)
+	if got := b.status(); got != 0 {
 		t.Errorf("status %d", got)
+	}
+	if log := b.log(); log != "" {
+		t.Errorf("it warns: %s", log)
+	}
+}
+
+func TestDemoGreetsOnce(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	for range 2 {
+		b, link := startDemo(t, "--no-browser")
+		person := b.visit(link)
+		person.sees("web-demo", "These agents are here.")
+		if _, body := person.ask("GET", "/api/chats/web-demo/messages", "", nil); strings.Count(body, `"from":"user"`) != 1 {
+			t.Errorf("the chat is %s", body)
+		}
+		b.signal(syscall.SIGINT)
+		b.status()
+	}
+}
+
+func TestDemoRunsTheExamplesOfTheProtocol(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	without := false
+	if _, err := exec.LookPath("python3"); err != nil {
+		without = true
+	}
+	b, link := startDemo(t, "--no-browser")
+	person := b.visit(link)
+	chat := person.newChat()
+	for _, c := range []struct {
+		text, want string
+		files      int
+	}{
+		{"minimal hello", "You said: hello", 0},
+		{"stateful one", "This is your first message.", 0},
+		{"Stateful two", "This is your message number 2. The one before was: one", 0},
+		{"image a lighthouse at night", "Painted: a lighthouse at night", 1},
+		{"analyzer\nif x == None:", "The mended version:", 1},
+		{"user-images", "Send me a picture", 0},
+		{"errors 1 / 0", "Error (DIVISION_BY_ZERO): nothing can be divided by zero\nExit code: 1", 0},
+	} {
+		if without {
+			c.want, c.files = "python3 is not on this machine", 0
+		}
+		person.say(chat, c.text)
+		if files := person.sees(chat, c.want); len(files) != c.files {
+			t.Errorf("%s: the files are %+v", c.text, files)
+		}
+	}
+}
+
+func TestDemoSaysThatPythonIsMissing(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("PATH", t.TempDir())
+	b, link := startDemo(t, "--no-browser")
+	person := b.visit(link)
+	chat := person.newChat()
+	person.say(chat, "minimal hello")
+	person.sees(chat, "Error (NO_PYTHON): This example is written in Python, and python3 is not on this machine.")
+}
+
+func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	bin, out := t.TempDir(), filepath.Join(t.TempDir(), "out")
+	script := "#!/bin/sh\necho \"$@\" >" + out + ".new; mv " + out + ".new " + out + "\n"
+	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin+":/usr/bin:/bin")
+	b, link := startDemo(t)
+	var shown []byte
+	for deadline := time.Now().Add(30 * time.Second); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
+		shown, _ = os.ReadFile(out)
+		if time.Now().After(deadline) {
+			t.Fatal("the browser was never opened")
+		}
+	}
+	_, code, _ := strings.Cut(link, "/in/")
+	door, isFile := strings.CutPrefix(strings.TrimSpace(string(shown)), "file://")
+	if strings.Contains(string(shown), code) || !isFile {
+		t.Errorf("everybody can see %q", shown)
+	}
+	if info, err := os.Stat(door); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file is %v, %v", info, err)
+	}
+	content, err := os.ReadFile(door)
+	if err != nil || !strings.Contains(string(content), `content="0; url=`+link+`"`) {
+		t.Errorf("it holds %q, %v", content, err)
+	}
+	b.visit(link)
+	b.signal(syscall.SIGINT)
+	b.status()
+	if _, err := os.Stat(door); err == nil {
+		t.Error("the file stays")
 	}
 }
 

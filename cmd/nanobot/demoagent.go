@@ -19,7 +19,8 @@ import (
 	"nanobot/terminal"
 )
 
-// newDemoAgent is the built-in micro-agent: an ordinary rich agent that happens to live in this binary.
+// newDemoAgent is the built-in micro-agents: an ordinary rich agent that happens to live in this binary. The first word of a message says
+// which of them is meant.
 func newDemoAgent(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-agent",
@@ -27,7 +28,7 @@ func newDemoAgent(std stdio) *cobra.Command {
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			d := demoAgent{in: json.NewDecoder(std.in), out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}
+			d := demoAgent{std: std, in: json.NewDecoder(std.in), out: json.NewEncoder(std.out), pace: 400 * time.Millisecond}
 			if err := d.in.Decode(&d.envelope); err != nil {
 				return fmt.Errorf("read envelope: %w", err)
 			}
@@ -38,6 +39,7 @@ func newDemoAgent(std stdio) *cobra.Command {
 
 type demoAgent struct {
 	envelope terminal.Envelope
+	std      stdio
 	in       *json.Decoder
 	out      *json.Encoder
 	pace     time.Duration // between steps, so that a person can watch
@@ -65,6 +67,9 @@ func (d demoAgent) answer() error {
 	if words := strings.Fields(strings.ToLower(d.envelope.Text)); len(words) > 0 {
 		word = strings.Trim(words[0], ".!/")
 	}
+	if folder := demoExamples[word]; folder != "" {
+		return d.example(folder)
+	}
 	switch word {
 	case "album":
 		return d.album()
@@ -91,14 +96,24 @@ func (d demoAgent) answer() error {
 }
 
 // demoHelp is what there is to see.
-const demoHelp = `I am the nanobot binary itself, an agent that speaks the rich protocol. Say
+const demoHelp = `These agents are here. Say
 
 - **album**: three pictures, made here and now
 - **slow**: something to stop
 - **ask**: a question with buttons
 - **markdown**: what an answer can look like
 - **fail**: an error
-- anything else, also with files: I repeat it`
+- anything else, also with files: it is repeated, with a word of progress before
+
+They are one program, the nanobot binary itself, which speaks the rich protocol. These are a few lines of Python each; say their name, and behind
+it what you have to say:
+
+- **minimal** hello: the quick start of the protocol
+- **stateful** hello: it remembers the chat
+- **image** a lighthouse at night: it paints
+- **analyzer** if x == None: some messages, and a file
+- **user-images**, with a picture: it takes out what is hidden in it
+- **errors** 1 / 0: a calculator that fails well`
 
 const demoMarkdown = "# An answer\n\n*Markdown* becomes what the chat has: **bold**, ~~struck~~, `code`, [links](https://example.com).\n\n" +
 	"| language | lines for an agent |\n| --- | ---: |\n| Python | 5 |\n| shell | 3 |\n\n" +
@@ -113,7 +128,7 @@ func (d demoAgent) repeat() {
 	}
 	d.say(demoFrame{Type: "message", Text: strings.Join(said, "\n"), Media: d.envelope.Media})
 	d.progress("Thinking of more to say…")
-	d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, help."})
+	d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, or help for more."})
 }
 
 // ask puts a question to the person and repeats the answer. Where nobody can be asked, stdin has ended already.

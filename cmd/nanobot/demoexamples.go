@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+
+	"nanobot/deploy/examples"
+)
+
+// demoExamples are those of the example agents that answer to their names in the demo: the examples of the protocol's specification.
+var demoExamples = map[string]string{
+	"minimal": "minimal-python", "stateful": "stateful-python", "image": "image-python", "analyzer": "analyzer-python",
+	"user-images": "user-images-python", "errors": "errors-python",
+}
+
+// example hands the message, without its first word, to an example as it is in deploy/examples. What it prints is what we print.
+func (d demoAgent) example(folder string) error {
+	source, err := examples.Agents.ReadFile(folder + "/agent.py")
+	if err != nil {
+		return fmt.Errorf("read example: %w", err)
+	}
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		d.say(demoFrame{Type: "error", Text: "This example is written in Python, and python3 is not on this machine.", Code: "NO_PYTHON"})
+		return statusError{status: exitFailed}
+	}
+	envelope := d.envelope
+	envelope.Text = strings.TrimSpace(envelope.Text)
+	envelope.Text = strings.TrimSpace(envelope.Text[len(strings.Fields(envelope.Text)[0]):])
+	line, err := json.Marshal(envelope)
+	if err != nil {
+		return fmt.Errorf("write envelope: %w", err)
+	}
+	cmd := exec.Command(python, "-c", string(source))
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(line, '\n')), d.std.out, d.std.err
+	err = cmd.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return statusError{status: exit.ExitCode()}
+	}
+	return err
+}
