@@ -160,6 +160,7 @@ func (c *Channel) readForm(r *http.Request, h *history.History, p *posted) error
 		switch part.FormName() {
 		case "text":
 			p.Text, err = field(part, maxText)
+			p.Text = strings.ReplaceAll(p.Text, "\r\n", "\n") // browsers write a form's lines so
 		case "client_id":
 			p.ClientID, err = field(part, maxClientID)
 		case "file":

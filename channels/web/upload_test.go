@@ -31,11 +31,11 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 	r.run()
 	tab := r.watch("ann", "")
 	picture := aPicture(t)
-	if status, answer := r.send("ann", "web-a", "look", upload{"große Übersicht.png", picture}, upload{"notes.txt", "some notes"}, upload{"notes.txt", "other notes"}); status != 202 {
+	if status, answer := r.send("ann", "web-a", "look\r\nhere", upload{"große Übersicht.png", picture}, upload{"notes.txt", "some notes"}, upload{"notes.txt", "other notes"}); status != 202 {
 		t.Fatalf("answered %d %v", status, answer)
 	}
 	in := r.got(1)[0]
-	if in.Text != "look" || len(in.Media) != 3 {
+	if in.Text != "look\nhere" || len(in.Media) != 3 {
 		t.Fatalf("received was %+v", in)
 	}
 	for i, want := range []upload{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
