@@ -50,9 +50,14 @@ func (b *Bounded) Len() int64 { return b.total }
 // Omitted returns how many bytes were written and not kept.
 func (b *Bounded) Omitted() int64 { return b.total - int64(len(b.head)+len(b.tail)) }
 
+// Tail returns a copy of the last bytes that were kept.
+func (b *Bounded) Tail() []byte {
+	return append(append(make([]byte, 0, len(b.tail)), b.tail[b.next:]...), b.tail[:b.next]...)
+}
+
 // String returns what was kept. Where bytes are missing it says how many, and cuts no character in two.
 func (b *Bounded) String() string {
-	tail := append(append(make([]byte, 0, len(b.tail)), b.tail[b.next:]...), b.tail[:b.next]...)
+	tail := b.Tail()
 	if b.Omitted() == 0 {
 		return string(b.head) + string(tail)
 	}

@@ -4,14 +4,15 @@ import (
 	"errors"
 	"io"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	// holdLimit is how long descendants that keep writing are heard out after the child itself has exited.
-	holdLimit = 5 * time.Second
+	// usualHold is how long descendants that keep writing are heard out after the child itself has exited.
+	usualHold = 5 * time.Second
 	// backlog is read however long the consumer takes for it: it is more than the pipe and a filter before it can hold.
 	backlog = 1 << 20
 )
@@ -21,13 +22,26 @@ type output struct {
 	file   *os.File
 	exited <-chan struct{}
 	grace  time.Duration
+	limit  time.Duration // of waiting in all
 	since  time.Time     // of the first Read after the exit
 	waited time.Duration // for bytes since then
 	late   int           // bytes read since then
+	// patience is in place of a shorter grace and limit while those who were asked to stop may still take their time.
+	patience atomic.Int64
+}
+
+func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
+	limit := o.Hold
+	if limit == 0 {
+		limit = usualHold
+	}
+	return &output{file: file, exited: exited, grace: o.Grace, limit: limit}
 }
 
 // wake ends a Read that began before the child exited, after the grace period. Later ones set their own deadline.
-func (o *output) wake() { _ = o.file.SetReadDeadline(time.Now().Add(o.grace)) }
+func (o *output) wake() { _ = o.file.SetReadDeadline(time.Now().Add(o.silence())) }
+
+func (o *output) silence() time.Duration { return max(o.grace, time.Duration(o.patience.Load())) }
 
 // Read reads as long as bytes come, and reports io.EOF once the child has exited and the pipe was silent for
 // the grace period. Waiting counts from the call, not from the exit, so a slow consumer loses nothing of the backlog. A descendant
@@ -67,8 +81,9 @@ func (o *output) hold() (left, over bool) {
 	if o.since.IsZero() {
 		o.since = now
 	}
-	_ = o.file.SetReadDeadline(now.Add(o.grace))
-	return true, o.waited > holdLimit || now.Sub(o.since) > holdLimit && o.late > backlog
+	_ = o.file.SetReadDeadline(now.Add(o.silence()))
+	limit := max(o.limit, time.Duration(o.patience.Load()))
+	return true, o.waited > limit || now.Sub(o.since) > limit && o.late > backlog
 }
 
 // rest takes what is in the pipe without waiting. A deadline may pass before a stalled reader even looks, and

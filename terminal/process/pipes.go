@@ -1,19 +1,24 @@
 package process
 
-import "os"
+import (
+	"os"
+	"os/exec"
+)
 
-// pipes are the three pipes of a child. They are our own rather than os/exec's, because StdoutPipe is
+// pipes are the three pipes of a child, as far as it has them. They are our own rather than os/exec's, because StdoutPipe is
 // closed by Wait under a reader that has not finished.
 type pipes struct {
 	inRead, inWrite, outRead, outWrite, errRead, errWrite *os.File
 }
 
-func openPipes() (p pipes, err error) {
-	p.inRead, p.inWrite, err = pipe(true)
+func openPipes(o Options) (p pipes, err error) {
+	if !o.NoInput {
+		p.inRead, p.inWrite, err = pipe(true)
+	}
 	if err == nil {
 		p.outRead, p.outWrite, err = pipe(false)
 	}
-	if err == nil {
+	if err == nil && !o.Merge {
 		p.errRead, p.errWrite, err = pipe(false)
 	}
 	if err != nil {
@@ -21,6 +26,16 @@ func openPipes() (p pipes, err error) {
 		return pipes{}, err
 	}
 	return p, nil
+}
+
+func (p pipes) attach(cmd *exec.Cmd) {
+	if p.inRead != nil { // else os/exec opens /dev/null
+		cmd.Stdin = p.inRead
+	}
+	cmd.Stdout, cmd.Stderr = p.outWrite, p.outWrite
+	if p.errWrite != nil {
+		cmd.Stderr = p.errWrite
+	}
 }
 
 func (p pipes) closeChildEnds() { closeFiles(p.inRead, p.outWrite, p.errWrite) }

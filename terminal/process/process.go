@@ -19,15 +19,26 @@ import (
 // Options says what to start.
 type Options struct {
 	Args  []string // the program and its arguments
+	Path  string   // the program's file; "": looked up by Args[0] in our own PATH
 	Dir   string
 	Env   []string
 	Input []byte // written to stdin, which is then closed
 	// KeepInput leaves stdin open behind Input, for Write, until CloseInput or the child's end.
 	KeepInput bool
+	// NoInput gives the child /dev/null for stdin.
+	NoInput bool
+	// Merge sends stderr into Stdout, in the order of writing.
+	Merge bool
 	// StderrTail is how many of the last bytes of stderr are kept.
 	StderrTail int
 	// Grace is how long a descendant may hold the pipes in silence after the child itself has exited.
 	Grace time.Duration
+	// Hold is how long descendants that keep writing are heard out after that. 0: 5 s.
+	Hold time.Duration
+	// Session reaches every process of the child's session rather than of its group: timeout(1) and interactive shells make
+	// groups of their own. After Stop, all of them are heard out and may take as long as the child may. It costs a
+	// look through /proc at the end and only works on Linux.
+	Session bool
 }
 
 // Exit says how a child ended.
@@ -57,6 +68,7 @@ type Child struct {
 	out    *output
 	err    *output
 	stderr *Bounded
+	whole  bool          // Options.Session
 	exited chan struct{} // closed when the child has exited, before it is reaped
 	work   sync.WaitGroup
 
@@ -64,6 +76,7 @@ type Child struct {
 	forced bool
 	left   bool // exited has been noticed: from here on a signal is not what ended it
 	reaped bool
+	killed bool
 	timer  *time.Timer
 	wait   func() Exit
 }
@@ -73,13 +86,16 @@ func Start(o Options) (*Child, error) {
 	if len(o.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}
-	cmd := exec.Command(o.Args[0], o.Args[1:]...)
+	cmd := &exec.Cmd{Path: o.Path, Args: o.Args}
+	if o.Path == "" {
+		cmd = exec.Command(o.Args[0], o.Args[1:]...)
+	}
 	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, attributes()
-	p, err := openPipes()
+	p, err := openPipes(o)
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.inRead, p.outWrite, p.errWrite
+	p.attach(cmd)
 	if err := cmd.Start(); err != nil {
 		p.closeAll()
 		// With process attributes set, os blames the program for a missing folder.
@@ -89,35 +105,55 @@ func Start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds()
-	c := &Child{cmd: cmd, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{}), stderr: NewBounded(0, o.StderrTail)}
-	c.out = &output{file: p.outRead, exited: c.exited, grace: o.Grace}
-	c.err = &output{file: p.errRead, exited: c.exited, grace: o.Grace}
+	return newChild(cmd, p, o), nil
+}
+
+func newChild(cmd *exec.Cmd, p pipes, o Options) *Child {
+	c := &Child{cmd: cmd, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
+	c.stderr, c.whole = NewBounded(0, o.StderrTail), o.Session
+	c.out = newOutput(p.outRead, c.exited, o)
+	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.finish)
-	if o.KeepInput || len(o.Input) > pipeHolds {
+	switch {
+	case o.NoInput:
+	case o.KeepInput || len(o.Input) > pipeHolds:
 		c.work.Go(func() { c.in.feed(o.Input, c.exited) })
-	} else {
+	default:
 		c.in.feed(o.Input, c.exited) // it cannot block, and a goroutine would cost more
 	}
-	c.work.Go(c.drain)
+	if !o.Merge {
+		c.work.Go(c.drain)
+	}
 	c.work.Go(c.watch)
-	return c, nil
+	return c
 }
 
 // Pid returns the child's process id, which is also its group's.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
 // Kill kills the whole group at once. It may be called at any time, from any goroutine.
-func (c *Child) Kill() { c.signal(unix.SIGKILL) }
+func (c *Child) Kill() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.signal(unix.SIGKILL)
+	c.killed = true
+	c.out.patience.Store(0)
+	if c.whole && c.left && !c.reaped {
+		c.out.wake()
+	}
+}
 
 // Stop asks the whole group to end and kills it if it has not ended after patience.
 func (c *Child) Stop(patience time.Duration) {
-	if !c.signal(unix.SIGTERM) {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.timer == nil && !c.reaped {
+	first := c.timer == nil && !c.killed && !c.reaped
+	if first && c.whole {
+		c.out.patience.Store(int64(patience))
+	}
+	c.signal(unix.SIGTERM)
+	if first {
 		c.timer = time.AfterFunc(patience, c.Kill)
 	}
 }
@@ -131,6 +167,10 @@ func (c *Child) finish() Exit {
 	// Nobody reads stdin any more; this frees feed and Write if the child never read its input.
 	c.in.shut()
 	c.work.Wait()
+	if c.whole {
+		c.awaitOthers()
+		c.endOthers()
+	}
 	c.mu.Lock()
 	if c.timer != nil {
 		c.timer.Stop()
@@ -141,8 +181,7 @@ func (c *Child) finish() Exit {
 	forced := c.forced
 	c.mu.Unlock()
 	_ = c.cmd.Wait() // the state below says all that the error does
-	c.out.file.Close()
-	c.err.file.Close()
+	closeFiles(c.out.file, c.err.file)
 	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread}
 	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
 		e.Signal = signalName(ws.Signal())
@@ -172,20 +211,22 @@ func (c *Child) watch() {
 	c.mu.Unlock()
 	close(c.exited)
 	c.out.wake()
-	c.err.wake()
+	if c.err.file != nil {
+		c.err.wake()
+	}
 }
 
-func (c *Child) signal(s unix.Signal) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *Child) signal(s unix.Signal) {
 	if c.reaped {
-		return false
+		return
 	}
 	if !c.left {
 		c.forced = true
 	}
 	_ = unix.Kill(-c.Pid(), s)
-	return true
+	if c.whole {
+		c.signalOthers(s)
+	}
 }
 
 func signalName(s syscall.Signal) string {

@@ -1,0 +1,223 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/terminal/jobs"
+)
+
+func TestTheExitIsACodeOrASignal(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	for line, want := range map[string]string{
+		"exit 0": "code 0", "exit 255": "code 255", "kill -TERM $$": "SIGTERM", "kill -KILL $$": "SIGKILL", "kill -SEGV $$": "SIGSEGV",
+		"kill -INT $$": "SIGINT", "kill -USR1 $$": "SIGUSR1", "nosuchprogram x": "code 127",
+	} {
+		id := s.script(line)
+		e := s.wait(id)
+		if show(e) != want || (e.Code == nil) == (e.Signal == nil) {
+			t.Errorf("%s: %s", line, show(e))
+		}
+	}
+}
+
+func TestAllWaitersAreAnsweredAlsoLateOnes(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	open := s.valve("go")
+	id := s.script("read -r x < go; exit 7")
+	var g sync.WaitGroup
+	for range 50 {
+		g.Go(func() {
+			if e, err := s.Wait(context.Background(), id); err != nil || show(e) != "code 7" {
+				t.Errorf("%s, %v", show(e), err)
+			}
+		})
+	}
+	open()
+	g.Wait()
+	if e := s.wait(id); show(e) != "code 7" {
+		t.Errorf("afterwards: %s", show(e))
+	}
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if e, err := s.Wait(over, id); err != nil || show(e) != "code 7" {
+		t.Errorf("in no time: %s, %v", show(e), err)
+	}
+}
+
+func TestACancelledWaitLeavesTheJobAlone(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	open := s.valve("go")
+	id := s.script("echo up; read -r x < go; echo done")
+	s.untilHas(id, "up")
+	ctx, cancel := context.WithCancel(context.Background())
+	answer := make(chan error)
+	go func() {
+		_, err := s.Wait(ctx, id)
+		answer <- err
+	}()
+	cancel()
+	if err := <-answer; !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if o := s.out(id); o.Exit != nil {
+		t.Fatalf("%+v", o)
+	}
+	open()
+	if e := s.wait(id); show(e) != "code 0" || s.out(id).Text != "up\ndone\n" {
+		t.Fatalf("%s: %q", show(e), s.out(id).Text)
+	}
+}
+
+func TestAGrandchildDelaysTheEndOnlyALittle(t *testing.T) {
+	for name, line := range map[string]string{
+		"silent":            "sleep 300 &",
+		"writes for ever":   "(trap '' TERM; while :; do echo tick; sleep 0.01; done) &",
+		"floods":            "yes &",
+		"in its own group":  "timeout 300 sleep 300 &",
+		"without the pipe":  "sleep 300 >/dev/null 2>&1 &",
+		"and ignores TERM":  "(trap '' TERM; exec sleep 300) &",
+		"beside its parent": "(sleep 300 & sleep 300) &",
+	} {
+		s := newSession(t, jobs.Limits{})
+		began := time.Now()
+		e := s.wait(s.script(line + " echo $! > pid; exit 6"))
+		if took := time.Since(began); show(e) != "code 6" || took > 10*time.Second {
+			t.Errorf("%s: %s after %v", name, show(e), took)
+		}
+		if pid := s.noted("pid"); lives(pid) {
+			t.Errorf("%s: process %d lives on", name, pid)
+		}
+	}
+}
+
+func TestAProcessThatLeftTheSessionDoesNotDelayTheEnd(t *testing.T) {
+	const leaves = `setsid sh -c 'echo $$ > pid; echo up; exec sleep 300' & `
+	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
+	id := s.script(leaves + "until [ -s pid ]; do sleep 0.01; done; exit 6")
+	e := s.wait(id)
+	_ = syscall.Kill(s.noted("pid"), syscall.SIGKILL)
+	if show(e) != "code 6" {
+		t.Error(show(e))
+	}
+	id = s.script("rm pid; " + leaves + "wait")
+	s.untilHas(id, "up")
+	err := s.Kill(soon(t), id)
+	_ = syscall.Kill(s.noted("pid"), syscall.SIGKILL)
+	if err != nil || show(s.wait(id)) != "SIGTERM" {
+		t.Error(err, show(s.wait(id)))
+	}
+}
+
+func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
+	for name, tc := range map[string]struct{ line, text, exit string }{
+		"obeys":                    {"echo up; exec sleep 300", "up\n", "SIGTERM"},
+		"has something to say":     {"trap 'echo bye; exit 9' TERM; echo up; while :; do sleep 0.01; done", "up\nbye\n", "code 9"},
+		"ignores it":               {"trap '' TERM; echo up; while :; do sleep 0.01; done", "up\n", "SIGKILL"},
+		"its child ignores it":     {"(trap '' TERM; echo up; sleep 300; sleep 300) & wait", "up\n", "SIGTERM"},
+		"its child says goodbye":   {"(trap 'sleep 0.4; echo bye; exit' TERM; echo up; while :; do sleep 0.01; done) & wait", "up\nbye\n", "SIGTERM"},
+		"its child is in no group": {"timeout 300 sh -c 'trap \"echo bye; exit\" TERM; echo up; while :; do sleep 0.01; done'; exit", "up\nbye\n", "SIGTERM"},
+	} {
+		grace := time.Minute
+		if strings.Contains(name, "ignores") {
+			grace = 300 * time.Millisecond
+		}
+		s := newSession(t, jobs.Limits{Grace: grace})
+		id := s.script(tc.line)
+		s.untilHas(id, "up")
+		waited := make(chan jobs.Exit)
+		go func() {
+			e, _ := s.Wait(context.Background(), id)
+			waited <- e
+		}()
+		if err := s.Kill(soon(t), id); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		o := s.out(id)
+		said := strings.ReplaceAll(o.Text, "Terminated\n", "") // some shells say so of their children
+		if o.Exit == nil || said != tc.text || show(*o.Exit) != tc.exit || show(<-waited) != tc.exit || show(s.wait(id)) != tc.exit {
+			t.Errorf("%s: got %+v", name, o)
+		}
+		for range 3 {
+			if err := s.Kill(soon(t), id); err != nil || s.out(id).Text != o.Text || show(s.wait(id)) != tc.exit {
+				t.Errorf("%s, again: %v", name, err)
+			}
+		}
+	}
+}
+
+func TestAKillThatIsNotAwaitedStillHappens(t *testing.T) {
+	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
+	id := s.script("trap '' TERM; echo up; while :; do sleep 0.01; done")
+	s.untilHas(id, "up")
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Kill(over, id); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if e := s.wait(id); show(e) != "SIGKILL" {
+		t.Fatal(show(e))
+	}
+}
+
+func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	id := s.script("sleep 300 & echo $!; wait")
+	pid := 0
+	fmt.Sscan(s.untilHas(id, "\n"), &pid)
+	ready, answers := make(chan struct{}), make(chan string)
+	for range 5 {
+		go func() {
+			ctx := announce{context.Background(), ready}
+			e, err := s.Wait(ctx, id)
+			answers <- fmt.Sprint(show(e), err)
+		}()
+		<-ready
+	}
+	if err := s.Release(soon(t), id); err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if a := <-answers; a != "SIGTERM<nil>" {
+			t.Errorf("a waiter is told %s", a)
+		}
+	}
+	if lives(pid) {
+		t.Error("its child lives on")
+	}
+	s.mustUnknown(id)
+}
+
+// announce is a context that says when somebody begins to wait with it.
+type announce struct {
+	context.Context
+	ready chan<- struct{}
+}
+
+func (a announce) Done() <-chan struct{} {
+	a.ready <- struct{}{}
+	return nil
+}
+
+func TestAReleasedIDIsUnknownBeforeTheJobIsDead(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 1, Grace: time.Minute})
+	open := s.valve("go")
+	id := s.script("trap '' TERM; echo up; read -r x < go")
+	s.untilHas(id, "up")
+	over, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := s.Release(over, id); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	s.mustUnknown(id)
+	if _, err := s.Create(jobs.Command{Line: "true", Env: usualEnv}); err == nil {
+		t.Fatal("what is not dead does not count")
+	}
+	open()
+}

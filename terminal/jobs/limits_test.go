@@ -1,0 +1,257 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/terminal/jobs"
+)
+
+func TestASessionHasSoManyJobs(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 2})
+	running, over := s.script("sleep 300"), s.script("exit 0")
+	s.wait(over)
+	id, err := s.Create(jobs.Command{Line: "true", Env: usualEnv})
+	if id != "" || err == nil || !strings.Contains(err.Error(), "2 commands, which is the limit; release one first") {
+		t.Fatalf("id %q, %v", id, err)
+	}
+	for _, id := range []string{over, running} {
+		if err := s.Release(soon(t), id); err != nil {
+			t.Fatal(err)
+		}
+		s.script("sleep 300")
+	}
+}
+
+func TestTheNextMayBeginWhenOneIsReleased(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 1})
+	for range 300 {
+		if err := s.Release(soon(t), s.create(jobs.Command{Line: "true"})); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestManyAtOnceNeverPassTheLimit(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 5})
+	var g sync.WaitGroup
+	ids := make(chan string, 40)
+	for range cap(ids) {
+		g.Go(func() {
+			if id, err := s.Create(jobs.Command{Line: "sleep 300", Env: usualEnv}); err == nil {
+				ids <- id
+			}
+		})
+	}
+	g.Wait()
+	if len(ids) != 5 {
+		t.Fatalf("%d were started", len(ids))
+	}
+}
+
+func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
+	for grace, lines := range map[time.Duration]map[string]string{
+		time.Minute: {
+			"exec sleep 300":                          "SIGTERM timed out",
+			"sleep 300; exit":                         "SIGTERM timed out",
+			"yes; exit":                               "SIGTERM timed out",
+			"exec 1>&- 2>&-; sleep 300; exit":         "SIGTERM timed out",
+			"trap 'exit 3' TERM; while :; do :; done": "code 3 timed out",
+			"exit 0": "code 0",
+		},
+		300 * time.Millisecond: {
+			"trap '' TERM; while :; do sleep 0.01; done":  "SIGKILL timed out",
+			"(trap '' TERM; sleep 300; sleep 300) & wait": "SIGTERM timed out",
+		},
+	} {
+		s := newSession(t, jobs.Limits{Wall: 2 * time.Second, Grace: grace})
+		ids := map[string]string{}
+		for line := range lines {
+			ids[line] = s.script(line)
+		}
+		for line, want := range lines {
+			if e := s.wait(ids[line]); show(e) != want {
+				t.Errorf("%s: %s", line, show(e))
+			}
+		}
+	}
+}
+
+func TestAJobHasSoMuchMemory(t *testing.T) {
+	s := newSession(t, jobs.Limits{Memory: 64 << 20})
+	const hungry = "import sys; x = bytearray(int(sys.argv[1]) << 20); print('fed')"
+	for name, c := range map[string]jobs.Command{
+		"itself":       {Line: "python3", Args: []string{"-c", hungry, "300"}},
+		"its children": {Line: fmt.Sprintf("sh -c \"python3 -c \\\"%s\\\" 300\"; exit 1", hungry)},
+	} {
+		text, e := s.whole(c)
+		if !strings.Contains(text, "MemoryError") || show(e) != "code 1" {
+			t.Errorf("%s: %s, %s", name, show(e), text)
+		}
+	}
+	if text, e := s.whole(jobs.Command{Line: "python3", Args: []string{"-c", hungry, "10"}}); text != "fed\n" || show(e) != "code 0" {
+		t.Errorf("a modest one: %s, %s", show(e), text)
+	}
+	if text, e := s.whole(jobs.Command{Line: "ulimit -d; ulimit -d unlimited; ulimit -d"}); !strings.HasPrefix(text, "65536\n") {
+		t.Errorf("the limit is %s, %s", text, show(e))
+	}
+}
+
+func TestCloseLeavesNothingRunning(t *testing.T) {
+	s := newSession(t, jobs.Limits{Grace: 300 * time.Millisecond})
+	var pids []int
+	var ids []string
+	for _, line := range []string{
+		"echo $$; exec sleep 300",
+		"sleep 300 & echo $!; wait",
+		"(trap '' TERM; sleep 300; sleep 300) & echo $!; wait",
+		"timeout 300 sleep 300 & echo $!; wait",
+		"setsid -w true; (sleep 300 & echo $!; wait) & wait",
+		"bash -m -c 'sleep 300 & echo $!; wait' 2>/dev/null; exit",
+		"trap '' TERM; echo $$; while :; do sleep 0.01; done",
+	} {
+		id, pid := s.script(line), 0
+		fmt.Sscan(s.untilHas(id, "\n"), &pid)
+		if !lives(pid) {
+			t.Fatalf("%s: process %d does not live", line, pid)
+		}
+		pids, ids = append(pids, pid), append(ids, id)
+	}
+	var g sync.WaitGroup
+	for _, id := range ids {
+		ready := make(chan struct{})
+		g.Go(func() {
+			if _, err := s.Wait(announce{context.Background(), ready}, id); err != nil {
+				t.Error(err)
+			}
+		})
+		<-ready
+	}
+	for range 3 {
+		g.Go(s.Close)
+	}
+	s.Close()
+	for _, pid := range pids {
+		if lives(pid) {
+			t.Errorf("process %d lives on", pid)
+		}
+	}
+	g.Wait()
+	for _, id := range ids {
+		s.mustUnknown(id)
+	}
+	if id, err := s.Create(jobs.Command{Line: "true", Env: usualEnv}); err == nil || id != "" {
+		t.Errorf("id %q after the end", id)
+	}
+}
+
+func TestAnIDIsKnownInItsOwnSessionOnly(t *testing.T) {
+	one, other := newSession(t, jobs.Limits{}), newSession(t, jobs.Limits{})
+	id, theirs := one.script("sleep 300"), other.script("sleep 300")
+	other.mustUnknown(id)
+	one.mustUnknown(theirs)
+	for _, wrong := range []string{"", "term_", "term_1", strings.ToLower(id), id + " "} {
+		one.mustUnknown(wrong)
+	}
+	if o := one.out(id); o.Exit != nil {
+		t.Error("another session has ended it")
+	}
+	if len(id) < 25 || id == theirs || id[:10] == theirs[:10] {
+		t.Errorf("%q and %q can be guessed", id, theirs)
+	}
+}
+
+func TestFinishedJobsLeaveNoFileAndNoProcess(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	s.wait(s.script("exit 0"))
+	before := openFiles(t)
+	var ids []string
+	for i := range 50 {
+		ids = append(ids, s.script(fmt.Sprintf("echo out; echo err >&2; exit %d", i)))
+	}
+	for i, id := range ids {
+		if e := s.wait(id); show(e) != fmt.Sprintf("code %d", i) {
+			t.Errorf("%d: %s", i, show(e))
+		}
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files open, %d before", after, before)
+	}
+	if list, _ := exec.Command("ps", "-o", "stat=,args=", "--ppid", fmt.Sprint(os.Getpid())).Output(); strings.Contains(string(list), "Z") {
+		t.Errorf("zombies:\n%s", list)
+	}
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skip("no /proc here")
+	}
+	return len(entries)
+}
+
+func TestAJobDiesWithItsGateway(t *testing.T) {
+	dir := t.TempDir()
+	note := dir + "/pid"
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	gateway := exec.Command(self, "echo $$ > "+note+".new && mv "+note+".new "+note+"; while :; do sleep 0.05; done")
+	gateway.Env = append(os.Environ(), role+"=session")
+	if err := gateway.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = gateway.Process.Kill(); _ = gateway.Wait() })
+	pid := 0
+	eventually(t, "it began", func() bool {
+		b, err := os.ReadFile(note)
+		n, _ := fmt.Sscan(string(b), &pid)
+		return err == nil && n == 1 && lives(pid)
+	})
+	_ = gateway.Process.Kill()
+	eventually(t, "it is dead", func() bool { return !lives(pid) })
+}
+
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
+
+func TestEverythingAtOnce(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 6, Grace: 100 * time.Millisecond})
+	var g sync.WaitGroup
+	for i := range 12 {
+		g.Go(func() {
+			for range 5 {
+				id, err := s.Create(jobs.Command{Line: "seq 1 1000; sleep 0.05; exit 3", Env: usualEnv})
+				if err != nil {
+					continue
+				}
+				var users sync.WaitGroup
+				users.Go(func() { _, _ = s.Wait(context.Background(), id) })
+				users.Go(func() { _, _ = s.Output(id) })
+				if i%2 == 0 {
+					users.Go(func() { _ = s.Kill(context.Background(), id) })
+				}
+				if err := s.Release(context.Background(), id); err != nil && !errors.Is(err, jobs.ErrUnknown) {
+					t.Error(err)
+				}
+				users.Wait()
+			}
+		})
+	}
+	g.Wait()
+}

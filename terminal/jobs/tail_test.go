@@ -1,0 +1,90 @@
+package jobs
+
+import (
+	"testing"
+	"unicode/utf8"
+)
+
+// model is what a tail has to say, of all that was written, and slowly.
+func model(all []byte, keep int, ended bool) (string, bool) {
+	if !ended {
+		for n := min(3, len(all)); n > 0; n-- {
+			if canBecomeOne(all[len(all)-n:]) {
+				all = all[:len(all)-n]
+				break
+			}
+		}
+	}
+	runes := []rune(string(all)) // of each byte that is in no character this makes U+FFFD
+	begin, size := len(runes), 0
+	for begin > 0 && size+utf8.RuneLen(runes[begin-1]) <= keep {
+		begin--
+		size += utf8.RuneLen(runes[begin])
+	}
+	return string(runes[begin:]), begin > 0
+}
+
+// canBecomeOne reports whether bytes are the beginning of a character, by trying what may follow.
+func canBecomeOne(b []byte) bool {
+	if len(b) == utf8.UTFMax {
+		return false
+	}
+	for _, next := range []byte{0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf} {
+		more := append(append([]byte{}, b...), next)
+		if r, n := utf8.DecodeRune(more); r != utf8.RuneError && n == len(more) || canBecomeOne(more) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkTail(t *testing.T, text []byte, keep, piece int) {
+	t.Helper()
+	tail := newTail(keep)
+	for at := 0; at < len(text); at += piece {
+		end := min(at+piece, len(text))
+		tail.write(text[at:end])
+		compare(t, tail, text[:end])
+	}
+	tail.ended = true
+	compare(t, tail, text)
+}
+
+func compare(t *testing.T, tail *tail, text []byte) {
+	t.Helper()
+	want, cut := model(text, tail.keep, tail.ended)
+	got, truncated := tail.copy().string()
+	if got != want || truncated != cut || len(got) > tail.keep || !utf8.ValidString(got) {
+		t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", tail.keep, text, tail.ended, got, truncated, want, cut)
+	}
+}
+
+// awkward are texts in which characters are whole, broken and cut.
+var awkward = []string{
+	"", "plain text that is longer than most limits", "aé€😀é€😀aé€😀", "\xff\xfe\xfd", "\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80\x80",
+	"\xf0\x9f\x98", "\xf0\x9f\x98\x80\x80\x80\x80\x80\x80\x80\x80\x80", "\xe2\x82€\xe2\x82€\xe2\x82", "\xed\xa0\x80surrogate\xed\xb0\x80",
+	"\xf4\x90\x80\x80\xf4\x8f\xbf\xbf", "\xc0\x80\xc1\xbf\xe0\x80\x80\xf0\x80\x80\x80", "\ufffd\ufffd\xef\xbf", "😀\xf0😀\xf0\x9f😀\xf0\x9f\x98😀",
+	"\xc3", "\xc3\xc3\xc3\xa9", "\x00\x00\x00",
+}
+
+func TestATailIsWhatAModelSays(t *testing.T) {
+	for _, text := range awkward {
+		for keep := range 16 {
+			for piece := 1; piece < 9; piece++ {
+				checkTail(t, []byte(text), keep, piece)
+			}
+		}
+	}
+}
+
+func FuzzTail(f *testing.F) {
+	for i, text := range awkward {
+		f.Add([]byte(text), uint8(i), uint8(1))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, keep, piece uint8) {
+		if len(text) > 1<<10 {
+			text = text[:1<<10]
+		}
+		checkTail(t, text, int(keep), int(piece)+1)
+	})
+}
