@@ -23,6 +23,12 @@ const (
 // Valid tells whether there is such a role.
 func (r Role) Valid() bool { return r == Chat || r == Operator }
 
+// goesWith tells whether somebody of that name can have the role. The operator's name stands for scripts and for operators without a name of
+// their own, whose chats nobody else is to see.
+func (r Role) goesWith(user string) bool {
+	return r == Operator || !strings.EqualFold(user, string(Operator))
+}
+
 // may tells whether a role is enough for what asks for another one.
 func (r Role) may(asked Role) bool { return r.Valid() && (r == Operator || r == asked) }
 
@@ -109,12 +115,12 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	})
 }
 
-// identify finds out who makes a request. A wrong token is not made up for by a cookie.
+// identify finds out who makes a request. A wrong token is not made up for by a cookie; what is no token is for somebody else, such as a
+// proxy in front of us that asks for a password.
 func (a *Access) identify(r *http.Request) (id Identity, byToken, ok bool) {
-	if auth := r.Header.Get("Authorization"); auth != "" {
-		scheme, token, _ := strings.Cut(auth, " ")
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
 		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		good := a.scripts && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
+		good := a.scripts && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
 		return Identity{User: string(Operator), Role: Operator}, true, good
 	}
 	id, ok = a.inside(r)
@@ -124,7 +130,7 @@ func (a *Access) identify(r *http.Request) (id Identity, byToken, ok bool) {
 // inside finds out whose browser makes a request.
 func (a *Access) inside(r *http.Request) (Identity, bool) {
 	id, ok := a.cookies.read(r, a.now())
-	return id, ok && !a.sessions.ended(id.session)
+	return id, ok && id.Role.goesWith(id.User) && !a.sessions.ended(id.session)
 }
 
 func safe(method string) bool {

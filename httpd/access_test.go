@@ -203,6 +203,7 @@ func TestRolesAndTheToken(t *testing.T) {
 		{"a wrong token", script, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
 		{"no token", script, "/", header{"Authorization": "Bearer "}, 401, "link"},
 		{"another scheme", script, "/", header{"Authorization": "Basic " + token}, 401, "link"},
+		{"a password for a proxy, and a good cookie", chatter, "/", header{"Authorization": "Basic YTpi"}, 200, "chat guest-"},
 		{"a wrong token with a good cookie", operator, "/", header{"Authorization": "Bearer wrong"}, 401, "link"},
 		{"a stranger", script, "/operator", nil, 401, "nanobot link"},
 	} {
@@ -210,6 +211,27 @@ func TestRolesAndTheToken(t *testing.T) {
 		if resp.status != c.status || !strings.Contains(body, c.body) {
 			t.Errorf("%s: answered %d %q", c.name, resp.status, body)
 		}
+	}
+}
+
+func TestNobodyButOperatorsHasTheirName(t *testing.T) {
+	r := newRig(t)
+	for _, user := range []string{"operator", "Operator"} {
+		if _, err := (httpd.Links{State: r.state}).Make(user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
+			t.Errorf("a link for %s: %v", user, err)
+		}
+		// What an older nanobot let in.
+		link := r.link(user, httpd.Operator)
+		r.inLinks(`"role":"operator"`, `"role":"chat"`)
+		if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+			t.Errorf("a link for %s that is there is answered %d", user, resp.status)
+		}
+		if resp, _ := newBrowser(t).ask("GET", r.url, header{"Cookie": r.cookie("chat." + user + ".9999999999.S")}); resp.status != 401 {
+			t.Errorf("a cookie of %s is answered %d", user, resp.status)
+		}
+	}
+	if resp, body := newBrowser(t).ask("GET", r.url, header{"Cookie": r.cookie("chat.ann.9999999999.S")}); resp.status != 200 {
+		t.Errorf("ann's is answered %d %s", resp.status, body)
 	}
 }
 

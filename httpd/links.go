@@ -57,6 +57,8 @@ func (l Links) Make(user string, role Role) (code string, err error) {
 		return "", fmt.Errorf("role: must be chat or operator (got %q)", role)
 	case !userForm.MatchString(user):
 		return "", fmt.Errorf("user: must be 1 to 40 letters, digits, - or _ (got %q)", user)
+	case !role.goesWith(user):
+		return "", fmt.Errorf("user: %q has the chats of operators and scripts, which the role %s must not see: choose another name", user, role)
 	}
 	l.clear()
 	code = rand.Text() // at least 128 bits
@@ -86,7 +88,7 @@ func (l Links) Look(code string) (Identity, bool, error) {
 	if err := json.Unmarshal(content, &k); err != nil {
 		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
-	good := k.Role.Valid() && userForm.MatchString(k.User) && l.now().Before(k.Expires)
+	good := k.Role.Valid() && k.Role.goesWith(k.User) && userForm.MatchString(k.User) && l.now().Before(k.Expires)
 	return Identity{User: k.User, Role: k.Role}, good, nil
 }
 

@@ -2,10 +2,16 @@ package httpd_test
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -147,4 +153,35 @@ func (b *browser) enter(link string) (answer, string) {
 	b.t.Helper()
 	origin := link[:strings.Index(link, httpd.EnterPath)]
 	return b.ask("POST", link, header{"Origin": origin})
+}
+
+// inLinks changes what is in the files of open links.
+func (r *rig) inLinks(from, to string) {
+	r.t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.state, httpd.LinkFolder, "*"))
+	if err != nil || len(files) == 0 {
+		r.t.Fatalf("links: %v, %v", files, err)
+	}
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err == nil {
+			err = os.WriteFile(name, []byte(strings.ReplaceAll(string(b), from, to)), 0o600)
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+// cookie seals words as the server does.
+func (r *rig) cookie(words string) string {
+	r.t.Helper()
+	key, err := os.ReadFile(filepath.Join(r.state, httpd.KeyFile))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	name := sha256.Sum256(append([]byte("name"), key...))
+	seal := hmac.New(sha256.New, key)
+	seal.Write([]byte(words))
+	return "nanobot-" + hex.EncodeToString(name[:4]) + "=" + words + "." + base64.RawURLEncoding.EncodeToString(seal.Sum(nil))
 }

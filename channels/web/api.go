@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,13 @@ const (
 	mostChats    = 500
 	mostMessages = 200
 	usual        = 50
+	// mostPage is how many bytes of messages one answer has, unless a single one is longer; mostReads is how many such answers one user may
+	// be sent at once: whoever reads none of them keeps them in our memory.
+	mostPage  = 2 << 20
+	mostReads = 8
+	// unguessable is how many characters of a chat's name nobody hits upon: postChat's have 26, the page's about 30. Shorter names are
+	// for operators and their scripts.
+	unguessable = 20
 	// retryAfter is how many seconds whoever asks too much is to wait.
 	retryAfter = "5"
 )
@@ -109,7 +117,7 @@ func answer(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
+	_, _ = w.Write(append(toJSON(v), '\n')) // whoever asked may be gone
 }
 
 // party is who makes a request.
@@ -118,7 +126,8 @@ func (c *Channel) party(r *http.Request) history.Party {
 	return history.Party{User: who.User, All: who.Operator}
 }
 
-// chat is the chat that a request is about. One that is not there yet is anybody's.
+// chat is the chat that a request is about. One that is not there yet is whose who can know its name: were it anybody's, the first to hit
+// upon the name that a script is about to use would read what is said there.
 func (c *Channel) chat(r *http.Request) (*history.History, string, error) {
 	id := r.PathValue("id")
 	if !chatForm.MatchString(id) {
@@ -128,7 +137,7 @@ func (c *Channel) chat(r *http.Request) (*history.History, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	ok, err := h.May(r.Context(), c.party(r), id)
+	ok, err := h.May(r.Context(), c.party(r), id, len(id) >= len(chatPrefix)+unguessable)
 	if err == nil && !ok {
 		err = notFound("chat")
 	}
@@ -167,8 +176,8 @@ func (c *Channel) postChat(w http.ResponseWriter, _ *http.Request) error {
 
 // messages is a part of a chat, oldest first.
 type messages struct {
-	Messages []message `json:"messages"`
-	More     bool      `json:"more"` // there are older ones
+	Messages []json.RawMessage `json:"messages"`
+	More     bool              `json:"more"` // there are older ones
 }
 
 func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
@@ -176,6 +185,11 @@ func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	name := "reads " + c.party(r).User
+	if !c.coming.enter(name, mostReads) {
+		return problem{http.StatusTooManyRequests, "Too much is being read for you already. Ask again later."}
+	}
+	defer c.coming.leave(name)
 	before, err := number(r, "before", 0)
 	if err != nil {
 		return err
@@ -188,10 +202,17 @@ func (c *Channel) getMessages(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := messages{[]message{}, more}
-	for _, e := range events {
-		m.Messages = append(m.Messages, toMessage(e))
+	m := messages{[]json.RawMessage{}, more}
+	size := 0
+	for _, e := range slices.Backward(events) {
+		one := toJSON(c.toMessage(e))
+		if size += len(one); size > mostPage && len(m.Messages) > 0 {
+			m.More = true
+			break
+		}
+		m.Messages = append(m.Messages, one)
 	}
+	slices.Reverse(m.Messages)
 	answer(w, http.StatusOK, m)
 	return nil
 }

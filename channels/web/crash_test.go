@@ -12,18 +12,18 @@ import (
 
 func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
 	r := newRig(t)
-	first := r.say("ann", "web-a", "one") // nobody runs yet
-	r.send("ann", "web-a", "two", upload{"a.txt", "x"})
+	first := r.say("ann", "web-a-known-to-nobody-else", "one") // nobody runs yet
+	r.send("ann", "web-a-known-to-nobody-else", "two", upload{"a.txt", "x"})
 	r.restart()
 	r.run()
-	r.say("ann", "web-a", "three")
+	r.say("ann", "web-a-known-to-nobody-else", "three")
 	got := r.got(3)
 	if !slices.Equal(texts(got), []string{"one", "two", "three"}) || got[0].ID != first["id"] || len(got[1].Media) != 1 {
 		t.Errorf("received were %+v", got)
 	}
 	r.restart()
 	r.run()
-	r.say("ann", "web-a", "four")
+	r.say("ann", "web-a-known-to-nobody-else", "four")
 	if got := texts(r.got(4)); !slices.Equal(got, []string{"one", "two", "three", "four"}) {
 		t.Errorf("after another restart %q", got)
 	}
@@ -32,7 +32,7 @@ func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
 // TestACrashBetweenReceiveAndItsNote dies when the gateway has the message and the channel has not noted that.
 func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "one")
+	r.say("ann", "web-a-known-to-nobody-else", "one")
 	ctx, cancel := context.WithCancel(t.Context())
 	offered := make(chan channels.Incoming, 1)
 	done := make(chan error, 1)
@@ -62,7 +62,7 @@ func TestADiskThatHealsIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if status, answer := r.post("ann", "/api/chats/web-a/messages", obj{"text": "hello"}); status != 503 || answer["error"] == nil {
+		if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "hello"}); status != 503 || answer["error"] == nil {
 			t.Errorf("answered %d %v", status, answer)
 		}
 		if err := r.ch.Run(t.Context(), r.receive); err == nil {
@@ -71,7 +71,7 @@ func TestADiskThatHealsIsUsed(t *testing.T) {
 		if r.ch.Health() == nil {
 			t.Error("it takes itself for healthy")
 		}
-		if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: "web", ID: "web-a"}, Text: "x"}); err == nil {
+		if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: "web", ID: "web-a-known-to-nobody-else"}, Text: "x"}); err == nil {
 			t.Error("something was sent")
 		}
 	}
@@ -79,7 +79,7 @@ func TestADiskThatHealsIsUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.run()
-	r.say("ann", "web-a", "hello again")
+	r.say("ann", "web-a-known-to-nobody-else", "hello again")
 	if got := texts(r.got(1)); !slices.Equal(got, []string{"hello again"}) || r.ch.Health() != nil {
 		t.Errorf("received were %q, its health is %v", got, r.ch.Health())
 	}

@@ -14,7 +14,7 @@ type message struct {
 	ID      string            `json:"id"`
 	From    string            `json:"from"`
 	Kind    string            `json:"kind"`
-	HTML    string            `json:"html"`
+	HTML    string            `json:"html,omitempty"` // of the bot's
 	Text    string            `json:"text"`
 	Media   []media           `json:"media"`
 	Buttons []channels.Button `json:"buttons"`
@@ -44,23 +44,21 @@ type pressed struct {
 }
 
 // eventFrame makes a frame of something that was kept.
-func eventFrame(e history.Event) *frame {
-	f := &frame{event: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return toMessage(e) }}
+func (c *Channel) eventFrame(e history.Event) *frame {
+	f := &frame{event: e.Type, seq: e.Seq, owner: e.Owner, data: func() any { return c.toMessage(e) }}
 	if e.Type == history.Pressed {
 		f.data = func() any { return pressed{e.Seq, e.Chat, e.ID, e.Data} }
 	}
 	return f
 }
 
-func toMessage(e history.Event) message {
+func (c *Channel) toMessage(e history.Event) message {
 	m := message{
 		Seq: e.Seq, Chat: e.Chat, ID: e.ID, From: e.From, Kind: e.Kind, Text: e.Text, Media: []media{}, Buttons: list(e.Buttons),
 		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {
-		m.HTML = render(e.Text)
-	} else {
-		m.HTML = plain(e.Text)
+		m.HTML = c.rendered.of(e.Seq, e.Text)
 	}
 	for _, f := range e.Media {
 		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height})

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,11 +43,13 @@ func (f *frame) bytes() []byte {
 
 // toJSON writes a value on one line. What cannot be written is an operator's event, of which we do not know what it holds.
 func toJSON(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false) // which is for JSON inside of HTML, and makes six bytes of one
+	if err := e.Encode(v); err != nil {
 		return []byte("{}")
 	}
-	return b
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 func (f *frame) isFor(p history.Party) bool { return p.All || !f.operators && f.owner == p.User }

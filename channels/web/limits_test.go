@@ -114,10 +114,10 @@ func (r *rig) tamper(statement string, args ...any) {
 
 func TestWhoIsFarBehindIsToldTheNewestAndThatThereIsMore(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "the first")
+	r.say("ann", "web-a-known-to-nobody-else", "the first")
 	r.end()
 	r.tamper(`WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i+1 FROM n WHERE i < 5002)
-		INSERT INTO events (chat, type, id, time, taken, body) SELECT 'web-a', 'message', i, 0, 1, '{"from":"bot","text":"x"}' FROM n`)
+		INSERT INTO events (chat, type, id, time, taken, body) SELECT 'web-a-known-to-nobody-else', 'message', i, 0, 1, '{"from":"bot","text":"x"}' FROM n`)
 	r.stop = func() {}
 	r.start()
 	for from, want := range map[string]struct {
@@ -143,7 +143,7 @@ func TestAStreamThatCannotGoOnIsSaidInTheLog(t *testing.T) {
 	r := newRig(t)
 	core, logs := observer.New(zap.WarnLevel)
 	r.log = zap.New(core)
-	r.say("ann", "web-a", "hello")
+	r.say("ann", "web-a-known-to-nobody-else", "hello")
 	r.restart()
 	r.tamper("UPDATE events SET body = 'damaged'")
 	if all := r.watch("ann", "0").rest(); len(all) != 1 || all[0].name != "ready" {
@@ -160,7 +160,7 @@ const fileForm = "--x\r\nContent-Disposition: form-data; name=\"file\"; filename
 func (r *rig) begin(user string) (finish func() int) {
 	r.t.Helper()
 	pipe, w := io.Pipe()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"/messages", pipe)
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-"+user+"-known-to-nobody-else/messages", pipe)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func (r *rig) begin(user string) (finish func() int) {
 func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
 	r := newRig(t)
 	send := func(user string) (int, http.Header) {
-		status, _, header := r.ask(user, "POST", "/api/chats/web-"+user+"/messages", "multipart/form-data; boundary=x", strings.NewReader(fileForm+"x\r\n--x--\r\n"))
+		status, _, header := r.ask(user, "POST", "/api/chats/web-"+user+"-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(fileForm+"x\r\n--x--\r\n"))
 		return status, header
 	}
 	var under []func() int
@@ -205,7 +205,7 @@ func TestOneUserSendsSoManyFilesAtOnce(t *testing.T) {
 	if status, _ := send("bob"); status != 202 {
 		t.Errorf("somebody else is answered %d", status)
 	}
-	r.say("ann", "web-ann", "a word") // needs no room
+	r.say("ann", "web-ann-known-to-nobody-else", "a word") // needs no room
 	for _, finish := range under {
 		if status := finish(); status != 202 {
 			t.Errorf("one of those under way is answered %d", status)
@@ -222,11 +222,11 @@ func TestAMessageAsJSONIsNotReadWithoutEnd(t *testing.T) {
 	r.max = 50 << 20
 	r.restart()
 	escaped := strings.Repeat(`\u0041`, 1<<20)
-	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "application/json", strings.NewReader(`{"text": "`+escaped+`"}`)); status != 202 {
+	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(`{"text": "`+escaped+`"}`)); status != 202 {
 		t.Errorf("a text that just fits is answered %d %s", status, body)
 	}
 	far := `{"other": "` + strings.Repeat("x", 7<<20) + `", "text": "hello"}`
-	status, answer, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "application/json", strings.NewReader(far))
+	status, answer, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", strings.NewReader(far))
 	if status != 413 || !strings.Contains(answer, "Send it as a file") {
 		t.Errorf("answered %d %s", status, answer)
 	}

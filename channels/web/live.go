@@ -30,6 +30,8 @@ type progress struct {
 	Text    string            `json:"text"`
 	Since   time.Time         `json:"since"`
 	Buttons []channels.Button `json:"buttons"`
+	// Draft says that it is the beginning of the answer.
+	Draft bool `json:"draft,omitempty"`
 }
 
 // passing is what those who watch are told of a bubble that is gone, or of somebody who types.
@@ -91,7 +93,7 @@ func (h *hub) edit(id bubbleID, o channels.Outgoing) bool {
 
 func (h *hub) put(id bubbleID, owner string, since time.Time, o channels.Outgoing) {
 	f := &frame{event: "progress", owner: owner, data: func() any {
-		return progress{Chat: id.chat, ID: id.id, HTML: render(o.Text), Text: o.Text, Since: since, Buttons: list(o.Buttons)}
+		return progress{Chat: id.chat, ID: id.id, HTML: render(o.Text), Text: o.Text, Since: since, Buttons: list(o.Buttons), Draft: o.Kind == channels.Draft}
 	}}
 	h.bubbles[id] = &bubble{since: since, buttons: o.Buttons, frame: f}
 	h.tell(f)

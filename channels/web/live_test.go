@@ -16,14 +16,14 @@ func progressIn(chat, text string) channels.Message {
 
 func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "go")
+	r.say("ann", "web-a-known-to-nobody-else", "go")
 	early := r.watch("ann", "")
-	id := r.bot(progressIn("web-a", "⏳ one"), "").ID
+	id := r.bot(progressIn("web-a-known-to-nobody-else", "⏳ one"), "").ID
 	first := early.next("progress")
 	if first.id != "" || first.data["id"] != id || first.data["text"] != "⏳ one" || first.data["html"] != "<p>⏳ one</p>" || first.data["since"] == "" {
 		t.Errorf("shown was %+v", first)
 	}
-	plan, _ := r.ch.Plan(progressIn("web-a", "⏳ two"))
+	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "⏳ two"))
 	if err := r.ch.Edit(t.Context(), id, plan[0]); err != nil {
 		t.Fatal(err)
 	}
@@ -37,15 +37,15 @@ func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tab := range []*stream{early, late} {
-		if e := tab.next("typing"); e.data["chat"] != "web-a" {
+		if e := tab.next("typing"); e.data["chat"] != "web-a-known-to-nobody-else" {
 			t.Errorf("then %+v", e)
 		}
-		if e := tab.next("gone"); e.data["id"] != id || e.data["chat"] != "web-a" {
+		if e := tab.next("gone"); e.data["id"] != id || e.data["chat"] != "web-a-known-to-nobody-else" {
 			t.Errorf("then %+v", e)
 		}
 	}
 	after := r.watch("ann", "0")
-	r.bot(answerTo("web-a", "done"), "")
+	r.bot(answerTo("web-a-known-to-nobody-else", "done"), "")
 	for after.next("message").data["text"] != "done" {
 	}
 	for _, e := range after.all {
@@ -57,12 +57,12 @@ func TestProgressIsShownToWhoeverWatchesAndKeptNowhere(t *testing.T) {
 
 func TestABubbleGoesWithoutTheDisk(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "go")
+	r.say("ann", "web-a-known-to-nobody-else", "go")
 	tab, other := r.watch("ann", ""), r.watch("bob", "")
-	id := r.bot(progressIn("web-a", "one"), "").ID
+	id := r.bot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
 	tab.next("progress")
 	r.tamper("DROP TABLE chats") // nobody can tell any more whose it is
-	plan, _ := r.ch.Plan(progressIn("web-a", "two"))
+	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
 	if err := errors.Join(r.ch.Edit(t.Context(), id, plan[0]), r.ch.Remove(t.Context(), plan[0].Chat, id)); err != nil {
 		t.Fatal(err)
 	}
@@ -80,10 +80,10 @@ func TestABubbleGoesWithoutTheDisk(t *testing.T) {
 
 func TestWhatIsNoBubbleDoesNotBecomeOne(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "go")
-	kept := r.bot(answerTo("web-a", "an answer"), "").ID
-	gone := r.bot(progressIn("web-a", "one"), "").ID
-	plan, _ := r.ch.Plan(progressIn("web-a", "two"))
+	r.say("ann", "web-a-known-to-nobody-else", "go")
+	kept := r.bot(answerTo("web-a-known-to-nobody-else", "an answer"), "").ID
+	gone := r.bot(progressIn("web-a-known-to-nobody-else", "one"), "").ID
+	plan, _ := r.ch.Plan(progressIn("web-a-known-to-nobody-else", "two"))
 	if err := r.ch.Remove(t.Context(), plan[0].Chat, gone); err != nil {
 		t.Fatal(err)
 	}
@@ -106,18 +106,38 @@ func TestWhatIsNoBubbleDoesNotBecomeOne(t *testing.T) {
 func TestAnAnswerSaysWhatItAnswers(t *testing.T) {
 	r := newRig(t)
 	tab := r.watch("ann", "")
-	asked := r.say("ann", "web-a", "go")["id"]
-	m := answerTo("web-a", "done")
+	asked := r.say("ann", "web-a-known-to-nobody-else", "go")["id"]
+	m := answerTo("web-a-known-to-nobody-else", "done")
 	m.ReplyTo = asked.(string)
 	r.bot(m, "k1")
 	m.ReplyTo = "press-1" // which is no message
 	r.bot(m, "k2")
 	r.restart()
 	var page struct{ Messages []obj }
-	r.get("ann", "/api/chats/web-a/messages", &page)
+	r.get("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	for i, want := range []any{nil, asked, nil} {
 		if e := tab.next("message"); e.data["reply_to"] != want || page.Messages[i]["reply_to"] != want {
 			t.Errorf("%d: told was %+v, kept was %+v", i, e, page.Messages[i])
 		}
+	}
+}
+
+func TestADraftIsShownAsSuchAndKeptNowhere(t *testing.T) {
+	r := newRig(t)
+	r.say("ann", "web-a-known-to-nobody-else", "go")
+	tab := r.watch("ann", "")
+	m := progressIn("web-a-known-to-nobody-else", "**Once** upon")
+	m.Kind, m.Buttons = channels.Draft, nil
+	id := r.bot(m, "a key").ID
+	if e := tab.next("progress"); e.data["draft"] != true || e.data["html"] != "<p><strong>Once</strong> upon</p>" || e.data["id"] != id {
+		t.Errorf("shown was %+v", e)
+	}
+	r.bot(answerTo("web-a-known-to-nobody-else", "Once upon a time"), "")
+	after := r.watch("ann", "0")
+	if e := after.next("message"); e.data["text"] != "go" {
+		t.Errorf("first %+v", e)
+	}
+	if e := after.next("message"); e.data["text"] != "Once upon a time" {
+		t.Errorf("then %+v", e)
 	}
 }

@@ -89,37 +89,6 @@ func render(text string) (out string) {
 	return strings.TrimSpace(clean().Sanitize(b.String()))
 }
 
-const (
-	// mostMarks and longestLine bound what is read as Markdown. The time that takes grows with the square of the marks in a paragraph and
-	// of the length of a line: 64 KiB of nothing but "[a](" would take seconds, each time somebody looks.
-	mostMarks   = 6000
-	longestLine = 16 << 10
-	// mostCells bounds tables, whose every row is filled up to the width of the widest.
-	mostCells = 50_000
-)
-
-// tame tells whether a text can be read as Markdown in a reasonable time.
-func tame(text string) bool {
-	marks, widest, cells := 0, 0, 0
-	for line := range strings.Lines(text) {
-		if strings.TrimSpace(line) == "" {
-			marks, widest = 0, 0
-			continue
-		}
-		widest = max(widest, strings.Count(line, "|"))
-		cells += widest
-		for i := range len(line) {
-			if strings.IndexByte("*_[]<>`!~", line[i]) >= 0 {
-				marks++
-			}
-		}
-		if marks > mostMarks || cells > mostCells || len(line) > longestLine {
-			return false
-		}
-	}
-	return true
-}
-
 // plain makes HTML of a text that is no Markdown.
 func plain(text string) string {
 	if text == "" {

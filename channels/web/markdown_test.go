@@ -63,13 +63,13 @@ func TestNoScriptOfTheAgentsIsShown(t *testing.T) {
 	}
 }
 
-func TestNoScriptOfAUsersIsShown(t *testing.T) {
+func TestWhatAUserWroteIsNeverHTML(t *testing.T) {
 	r := newRig(t)
 	tab := r.watch("ann", "")
 	for _, text := range evil {
-		r.say("ann", "web-a", text)
-		if e := tab.next("message"); unsafe.MatchString(e.data["html"].(string)) {
-			t.Errorf("%q is shown as %s", text, e.data["html"])
+		r.say("ann", "web-a-known-to-nobody-else", text)
+		if e := tab.next("message"); e.data["html"] != nil || e.data["text"] != text {
+			t.Errorf("%q is told as %q", text, e.data)
 		}
 	}
 }
@@ -77,10 +77,11 @@ func TestNoScriptOfAUsersIsShown(t *testing.T) {
 func TestATextThatIsHardToReadIsShownPlain(t *testing.T) {
 	for name, text := range map[string]string{
 		"links": strings.Repeat("[a](", 16000), "stars": strings.Repeat("*a_", 21000), "quotes": strings.Repeat(">", 65000), "lists": strings.Repeat("1. ", 20000),
-		"quotes on lines": strings.Repeat(">>>>>>>>\n", 7000),
-		"a wide table":    strings.Repeat("a|", 2000) + "\n" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("b|\n", 2000),
+		"quotes on lines": strings.Repeat(">>>>>>>>\n", 7000), "deep lists": strings.Repeat("+ ", 51) + "a", "many items": strings.Repeat("+ + + + a\n", 3000), "far in": strings.Repeat(" ", 4) + "x\n" + strings.Repeat(" ", 201) + "- a",
+		"links in paragraphs": strings.Repeat(strings.Repeat("[a](", 300)+"\n\n", 60), "stars in paragraphs": strings.Repeat(strings.Repeat("*a_", 1000)+"\n\n", 20),
+		"a wide table": strings.Repeat("a|", 2000) + "\n" + strings.Repeat("-|", 2000) + "\n" + strings.Repeat("b|\n", 2000),
 	} {
-		if got := web.Render(text); !strings.HasPrefix(got, "<p>"+strings.ReplaceAll(text[:4], ">", "&gt;")) {
+		if got := web.Render(text + "\n\n**b**"); !strings.HasPrefix(got, "<p>"+strings.ReplaceAll(text[:4], ">", "&gt;")) || !strings.HasSuffix(got, "**b**</p>") {
 			t.Errorf("%s: shown as %.60q", name, got)
 		}
 	}

@@ -67,7 +67,7 @@ func TestARefusedBodyIsNotWaitedForWithoutEnd(t *testing.T) {
 				_, conn := line(t, dir)
 				began := time.Now()
 				go func() {
-					_, _ = fmt.Fprintf(conn, "POST /api/chats/web-a/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+1000, body)
+					_, _ = fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body)+1000, body)
 				}()
 				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
 				if err != nil {
@@ -93,7 +93,7 @@ func TestABodyInDropsIsNotWaitedForWithoutEnd(t *testing.T) {
 			_, conn := line(t, dir)
 			began := time.Now()
 			go func() { _, _ = io.Copy(io.Discard, conn) }()
-			_, err := fmt.Fprintf(conn, "POST /api/chats/web-a/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n%s", body)
+			_, err := fmt.Fprintf(conn, "POST /api/chats/web-a-known-to-nobody-else/messages HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n%s", body)
 			for err == nil && time.Since(began) < 10*time.Hour {
 				time.Sleep(20 * time.Second)
 				_, err = io.WriteString(conn, " ")
@@ -114,15 +114,15 @@ func TestWhoDoesNotReadIsCutOff(t *testing.T) {
 	}{
 		{"a file, slowly", "/api/media/", 20 * time.Second, true},
 		{"a file, not at all", "/api/media/", time.Minute, false},
-		{"messages, slowly", "/api/chats/web-a/messages", 20 * time.Second, true},
-		{"messages, not at all", "/api/chats/web-a/messages", time.Minute, false},
+		{"messages, slowly", "/api/chats/web-a-known-to-nobody-else/messages", 20 * time.Second, true},
+		{"messages, not at all", "/api/chats/web-a-known-to-nobody-else/messages", time.Minute, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				ch, conn := line(t, dir)
 				m := channels.Outgoing{
-					Chat: channels.Chat{Channel: web.Name, ID: "web-a"}, Kind: channels.Answer, Text: strings.Repeat("x", 500_000),
+					Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strings.Repeat("x", 500_000),
 					Media: []channels.File{{Name: "a.txt", Content: strings.Repeat("x", 500_000)}},
 				}
 				if _, err := ch.Send(t.Context(), m); err != nil {

@@ -85,7 +85,7 @@ func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 		Body: history.Body{From: fromUser, User: party.User, Kind: string(channels.Answer), Text: p.Text, Media: p.media, ClientID: p.ClientID},
 	}
 	if p.ClientID != "" {
-		d.Key = "user " + chat + " " + p.ClientID
+		d.Key = "user " + chat + " " + party.User + " " + p.ClientID
 	}
 	e, fresh, err := h.Append(r.Context(), d)
 	if !fresh {
@@ -195,7 +195,7 @@ func field(part *multipart.Part, limit int64) (string, error) {
 
 // readFile streams a file to disk.
 func (c *Channel) readFile(part *multipart.Part, h *history.History) (history.Media, error) {
-	m, err := store(h, part.FileName(), &upload{Reader: part})
+	m, err := store(h, safeName(part.FileName()), &upload{Reader: part})
 	var broken *uploadError
 	if errors.As(err, &broken) {
 		return m, unreadable(broken.error)
@@ -235,7 +235,7 @@ func (c *Channel) handOver(chat string, h *history.History, media []history.Medi
 		return fmt.Errorf("folder of chat: %w", err)
 	}
 	for i := range media {
-		if media[i].Path, err = h.CopyTo(folder, media[i].ID, safeName(media[i].Name)); err != nil {
+		if media[i].Path, err = h.CopyTo(folder, media[i].ID, media[i].Name); err != nil {
 			return err
 		}
 	}

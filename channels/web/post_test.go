@@ -22,15 +22,15 @@ func TestWhatIsSaidIsReceivedKeptAndShownInEveryTab(t *testing.T) {
 	r := newRig(t)
 	r.run()
 	one, two := r.watch("ann", ""), r.watch("ann", "")
-	receipt := r.say("ann", "web-a", "hello\nthere")
+	receipt := r.say("ann", "web-a-known-to-nobody-else", "hello\nthere")
 	in := r.got(1)[0]
-	if in.Text != "hello\nthere" || in.ID != receipt["id"] || in.User.ID != "ann" || in.Chat.String() != "web:web-a" {
+	if in.Text != "hello\nthere" || in.ID != receipt["id"] || in.User.ID != "ann" || in.Chat.String() != "web:web-a-known-to-nobody-else" {
 		t.Errorf("received was %+v", in)
 	}
-	r.bot(answerTo("web-a", "hi"), "k1")
+	r.bot(answerTo("web-a-known-to-nobody-else", "hi"), "k1")
 	for _, tab := range []*stream{one, two} {
 		first, second := tab.next("message"), tab.next("message")
-		if first.data["text"] != "hello\nthere" || first.data["from"] != "user" || first.data["seq"] != receipt["seq"] || first.data["html"] != "<p>hello<br>\nthere</p>" {
+		if first.data["text"] != "hello\nthere" || first.data["from"] != "user" || first.data["seq"] != receipt["seq"] || first.data["html"] != nil {
 			t.Errorf("shown was %+v", first)
 		}
 		if second.data["text"] != "hi" || second.data["from"] != "bot" || second.data["kind"] != "message" {
@@ -38,13 +38,13 @@ func TestWhatIsSaidIsReceivedKeptAndShownInEveryTab(t *testing.T) {
 		}
 	}
 	var page struct{ Messages []obj }
-	r.get("ann", "/api/chats/web-a/messages", &page)
+	r.get("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	if len(page.Messages) != 2 || page.Messages[0]["text"] != "hello\nthere" || page.Messages[1]["text"] != "hi" {
 		t.Errorf("kept was %+v", page)
 	}
 	var chats []obj
 	r.get("ann", "/api/chats", &chats)
-	if len(chats) != 1 || chats[0]["id"] != "web-a" || chats[0]["title"] != "hello" {
+	if len(chats) != 1 || chats[0]["id"] != "web-a-known-to-nobody-else" || chats[0]["title"] != "hello" {
 		t.Errorf("the chats are %+v", chats)
 	}
 }
@@ -53,11 +53,11 @@ func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
 	r := newRig(t)
 	r.run()
 	again := obj{"text": "hello", "client_id": "c1"}
-	_, first := r.post("ann", "/api/chats/web-a/messages", again)
+	_, first := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again)
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			if status, next := r.post("ann", "/api/chats/web-a/messages", again); status != 202 || next["id"] != first["id"] || next["seq"] != first["seq"] {
+			if status, next := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); status != 202 || next["id"] != first["id"] || next["seq"] != first["seq"] {
 				t.Errorf("first it was %v, then %d %v", first, status, next)
 			}
 		})
@@ -65,11 +65,11 @@ func TestAMessageThatIsSentAgainIsOneMessage(t *testing.T) {
 	all.Wait()
 	r.restart()
 	r.run()
-	if _, next := r.post("ann", "/api/chats/web-a/messages", again); next["id"] != first["id"] {
+	if _, next := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", again); next["id"] != first["id"] {
 		t.Errorf("after a restart it is %v", next)
 	}
-	r.say("ann", "web-a", "the end")
-	r.post("ann", "/api/chats/web-b/messages", again)
+	r.say("ann", "web-a-known-to-nobody-else", "the end")
+	r.post("ann", "/api/chats/web-b-known-to-nobody-else/messages", again)
 	if got := texts(r.got(3)); !slices.Equal(got, []string{"hello", "the end", "hello"}) {
 		t.Errorf("received were %q", got)
 	}
@@ -83,7 +83,7 @@ func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
 	for c := range chats {
 		all.Go(func() {
 			for i := range each {
-				r.say("ann", fmt.Sprintf("web-%d", c), fmt.Sprintf("%d", i))
+				r.say("ann", fmt.Sprintf("web-%d-known-to-nobody-else", c), fmt.Sprintf("%d", i))
 			}
 		})
 	}
@@ -107,14 +107,14 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 		return nil
 	}
 	r.run()
-	r.say("ann", "web-a", "one")
-	r.say("ann", "web-a", "two")
-	r.say("ann", "web-b", "three")
+	r.say("ann", "web-a-known-to-nobody-else", "one")
+	r.say("ann", "web-a-known-to-nobody-else", "two")
+	r.say("ann", "web-b-known-to-nobody-else", "three")
 	if got := texts(r.got(1)); !slices.Equal(got, []string{"three"}) {
 		t.Errorf("received were %q", got)
 	}
 	for r.ch.Health() == nil { // it is known when the pass is over
-		r.say("ann", "web-b", "again")
+		r.say("ann", "web-b-known-to-nobody-else", "again")
 	}
 	if err := r.ch.Health(); !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("its health is %v", err)
@@ -126,7 +126,7 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	got := r.got(before + 2)
 	var held []string
 	for _, in := range got {
-		if in.Chat.ID == "web-a" {
+		if in.Chat.ID == "web-a-known-to-nobody-else" {
 			held = append(held, in.Text)
 		}
 	}
@@ -142,14 +142,14 @@ func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
 		status                 int
 		says                   string
 	}{
-		{"no text", "/api/chats/web-a/messages", "application/json", `{"text": " \n"}`, 400, "needs a text or a file"},
-		{"no JSON", "/api/chats/web-a/messages", "application/json", `{`, 400, "cannot be read"},
-		{"no kind", "/api/chats/web-a/messages", "text/plain", `hello`, 415, "multipart/form-data"},
-		{"a broken form", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", "--x\r\nfoo", 400, "cannot be read"},
-		{"a form without a boundary", "/api/chats/web-a/messages", "multipart/form-data", "", 400, "cannot be read"},
-		{"another field", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"txt\"\r\n\r\nhi\r\n--x--", 400, `is no field of a message`},
-		{"a long text", "/api/chats/web-a/messages", "application/json", `{"text": "` + strings.Repeat("x", 1<<20+1) + `"}`, 413, "Send it as a file"},
-		{"a long client_id", "/api/chats/web-a/messages", "application/json", `{"text": "x", "client_id": "` + strings.Repeat("x", 101) + `"}`, 400, "client_id"},
+		{"no text", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{"text": " \n"}`, 400, "needs a text or a file"},
+		{"no JSON", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{`, 400, "cannot be read"},
+		{"no kind", "/api/chats/web-a-known-to-nobody-else/messages", "text/plain", `hello`, 415, "multipart/form-data"},
+		{"a broken form", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", "--x\r\nfoo", 400, "cannot be read"},
+		{"a form without a boundary", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data", "", 400, "cannot be read"},
+		{"another field", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", "--x\r\nContent-Disposition: form-data; name=\"txt\"\r\n\r\nhi\r\n--x--", 400, `is no field of a message`},
+		{"a long text", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{"text": "` + strings.Repeat("x", 1<<20+1) + `"}`, 413, "Send it as a file"},
+		{"a long client_id", "/api/chats/web-a-known-to-nobody-else/messages", "application/json", `{"text": "x", "client_id": "` + strings.Repeat("x", 101) + `"}`, 400, "client_id"},
 		{"a chat of another network", "/api/chats/123456/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
 		{"a chat with a path", "/api/chats/web-..%2f..%2fx/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
 		{"a chat with a long name", "/api/chats/web-" + strings.Repeat("x", 61) + "/messages", "application/json", `{"text": "x"}`, 404, "no such chat"},
@@ -170,29 +170,29 @@ func TestWhatCannotBeAMessageIsRefused(t *testing.T) {
 func TestAChatThatIsNotReadTakesNoMoreThanSoMuch(t *testing.T) {
 	r := newRig(t)
 	for i := range 100 {
-		r.say("ann", "web-a", fmt.Sprint(i))
+		r.say("ann", "web-a-known-to-nobody-else", fmt.Sprint(i))
 	}
-	if status, answer := r.post("ann", "/api/chats/web-a/messages", obj{"text": "one more"}); status != 429 {
+	if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "one more"}); status != 429 {
 		t.Errorf("answered %d %v", status, answer)
 	}
-	r.say("ann", "web-b", "elsewhere")
+	r.say("ann", "web-b-known-to-nobody-else", "elsewhere")
 	r.run()
 	r.got(101)
 	for status := 0; status != 202; { // until that is noted
-		status, _ = r.post("ann", "/api/chats/web-a/messages", obj{"text": "one more"})
+		status, _ = r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "one more"})
 	}
 }
 
 func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 	r := newRig(t)
 	ann, bob, operator := r.watch("ann", ""), r.watch("bob", ""), r.watch("operator", "")
-	_, answer := r.send("ann", "web-ann", "mine", upload{"a.txt", "secret"})
+	_, answer := r.send("ann", "web-ann-known-to-nobody-else", "mine", upload{"a.txt", "secret"})
 	if answer["id"] == nil {
 		t.Fatal(answer)
 	}
-	r.bot(channels.Message{Chat: channels.Chat{Channel: "web", ID: "web-ann"}, Kind: channels.Progress, Text: "working"}, "")
-	r.bot(answerTo("web-ann", "for ann"), "")
-	r.say("bob", "web-bob", "his")
+	r.bot(channels.Message{Chat: channels.Chat{Channel: "web", ID: "web-ann-known-to-nobody-else"}, Kind: channels.Progress, Text: "working"}, "")
+	r.bot(answerTo("web-ann-known-to-nobody-else", "for ann"), "")
+	r.say("bob", "web-bob-known-to-nobody-else", "his")
 	media := ann.next("message").data["media"].([]any)[0].(obj)["id"].(string)
 	if e := bob.next("message"); e.data["text"] != "his" || len(bob.all) != 2 {
 		t.Errorf("bob saw %+v", bob.all)
@@ -203,9 +203,9 @@ func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 		}
 	}
 	for path, want := range map[string][3]int{ // ann, bob, the operator
-		"/api/chats/web-ann/messages": {200, 404, 200},
-		"/api/chats/web-bob/messages": {404, 200, 200},
-		"/api/media/" + media:         {200, 404, 200},
+		"/api/chats/web-ann-known-to-nobody-else/messages": {200, 404, 200},
+		"/api/chats/web-bob-known-to-nobody-else/messages": {404, 200, 200},
+		"/api/media/" + media:                              {200, 404, 200},
 	} {
 		for i, user := range []string{"ann", "bob", "operator"} {
 			if status, body, _ := r.ask(user, "GET", path, "", nil); status != want[i] {
@@ -213,10 +213,10 @@ func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 			}
 		}
 	}
-	if status, _ := r.post("bob", "/api/chats/web-ann/messages", obj{"text": "let me in"}); status != 404 {
+	if status, _ := r.post("bob", "/api/chats/web-ann-known-to-nobody-else/messages", obj{"text": "let me in"}); status != 404 {
 		t.Errorf("bob may write in ann's chat: %d", status)
 	}
-	if status, _ := r.post("operator", "/api/chats/web-ann/messages", obj{"text": "hello ann"}); status != 202 {
+	if status, _ := r.post("operator", "/api/chats/web-ann-known-to-nobody-else/messages", obj{"text": "hello ann"}); status != 202 {
 		t.Errorf("the operator may not write in ann's chat: %d", status)
 	}
 	for user, want := range map[string]int{"ann": 1, "bob": 1, "operator": 2} {
@@ -234,8 +234,8 @@ func TestPeopleSeeTheirOwnChatsAndOperatorsAll(t *testing.T) {
 func TestHistoryComesInPages(t *testing.T) {
 	r := newRig(t)
 	for i := range 7 {
-		r.bot(answerTo("web-a", fmt.Sprint(i)), "")
-		r.bot(answerTo("web-other", "elsewhere"), "")
+		r.bot(answerTo("web-a-known-to-nobody-else", fmt.Sprint(i)), "")
+		r.bot(answerTo("web-other-known-to-nobody-else", "elsewhere"), "")
 	}
 	var all []string
 	before := ""
@@ -247,7 +247,7 @@ func TestHistoryComesInPages(t *testing.T) {
 			}
 			More bool
 		}
-		r.get("operator", "/api/chats/web-a/messages?limit=3"+before, &page)
+		r.get("operator", "/api/chats/web-a-known-to-nobody-else/messages?limit=3"+before, &page)
 		var some []string
 		for _, m := range page.Messages {
 			some = append(some, m.Text)
@@ -258,7 +258,7 @@ func TestHistoryComesInPages(t *testing.T) {
 	if got := strings.Join(all, ""); got != "0123456" {
 		t.Errorf("the pages hold %q", got)
 	}
-	if status, _, _ := r.ask("operator", "GET", "/api/chats/web-a/messages?before=x", "", nil); status != 400 {
+	if status, _, _ := r.ask("operator", "GET", "/api/chats/web-a-known-to-nobody-else/messages?before=x", "", nil); status != 400 {
 		t.Errorf("nonsense is answered %d", status)
 	}
 }

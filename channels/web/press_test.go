@@ -10,16 +10,16 @@ import (
 func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
 	r := newRig(t)
 	r.run()
-	r.say("ann", "web-a", "ask me")
-	m := answerTo("web-a", "Which one?")
+	r.say("ann", "web-a-known-to-nobody-else", "ask me")
+	m := answerTo("web-a-known-to-nobody-else", "Which one?")
 	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}, {Label: "Blue", Data: "answer:2"}}
 	id := r.bot(m, "k1").ID
 	one, two := r.watch("ann", ""), r.watch("ann", "")
-	if status, answer := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "answer:2"}); status != 202 {
+	if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/press", obj{"message": id, "data": "answer:2"}); status != 202 {
 		t.Fatalf("answered %d %v", status, answer)
 	}
 	in := r.got(2)[1]
-	if in.Press != "answer:2" || in.Text != "" || in.User.ID != "ann" || !strings.HasPrefix(in.ID, "press-") || in.Chat.ID != "web-a" {
+	if in.Press != "answer:2" || in.Text != "" || in.User.ID != "ann" || !strings.HasPrefix(in.ID, "press-") || in.Chat.ID != "web-a-known-to-nobody-else" {
 		t.Errorf("received was %+v", in)
 	}
 	for _, tab := range []*stream{one, two} {
@@ -28,13 +28,13 @@ func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
 		}
 	}
 	for _, data := range []string{"answer:1", "answer:2"} {
-		if status, _ := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": data}); status != 409 {
+		if status, _ := r.post("ann", "/api/chats/web-a-known-to-nobody-else/press", obj{"message": id, "data": data}); status != 409 {
 			t.Errorf("pressing again is answered %d", status)
 		}
 	}
 	r.restart()
 	var page struct{ Messages []obj }
-	r.get("ann", "/api/chats/web-a/messages", &page)
+	r.get("ann", "/api/chats/web-a-known-to-nobody-else/messages", &page)
 	if m := page.Messages[1]; m["pressed"] != "answer:2" || len(m["buttons"].([]any)) != 2 {
 		t.Errorf("kept was %+v", m)
 	}
@@ -43,15 +43,15 @@ func TestAButtonIsPressedOnceAndEverybodySeesIt(t *testing.T) {
 func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	r := newRig(t)
 	r.run()
-	r.say("ann", "web-a", "go")
-	id := r.bot(progressIn("web-a", "working"), "").ID
-	_, first := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "/stop"})
+	r.say("ann", "web-a-known-to-nobody-else", "go")
+	id := r.bot(progressIn("web-a-known-to-nobody-else", "working"), "").ID
+	_, first := r.post("ann", "/api/chats/web-a-known-to-nobody-else/press", obj{"message": id, "data": "/stop"})
 	for range 200 { // more than may wait: it is one press, however often
-		if status, answer := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "/stop"}); status != 202 || answer["seq"] != first["seq"] {
+		if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/press", obj{"message": id, "data": "/stop"}); status != 202 || answer["seq"] != first["seq"] {
 			t.Fatalf("answered %d %v, first %v", status, answer, first)
 		}
 	}
-	r.say("ann", "web-a", "the end")
+	r.say("ann", "web-a-known-to-nobody-else", "the end")
 	got := r.got(3)
 	if got[1].Press != "/stop" || got[2].Text != "the end" {
 		t.Errorf("received was %+v", got)
@@ -59,38 +59,38 @@ func TestStopUnderTheProgressIsAPress(t *testing.T) {
 	if err := r.ch.Remove(t.Context(), got[0].Chat, id); err != nil {
 		t.Fatal(err)
 	}
-	if status, _ := r.post("ann", "/api/chats/web-a/press", obj{"message": id, "data": "/stop"}); status != 404 {
+	if status, _ := r.post("ann", "/api/chats/web-a-known-to-nobody-else/press", obj{"message": id, "data": "/stop"}); status != 404 {
 		t.Errorf("when it is gone it is answered %d", status)
 	}
 }
 
 func TestOnlyButtonsThatAreThereCanBePressed(t *testing.T) {
 	r := newRig(t)
-	mine := r.say("ann", "web-a", "hello")["id"].(string)
-	m := answerTo("web-a", "Which one?")
+	mine := r.say("ann", "web-a-known-to-nobody-else", "hello")["id"].(string)
+	m := answerTo("web-a-known-to-nobody-else", "Which one?")
 	m.Buttons = []channels.Button{{Label: "Red", Data: "answer:1"}}
 	asked := r.bot(m, "").ID
-	bubble := r.bot(progressIn("web-a", "working"), "").ID
+	bubble := r.bot(progressIn("web-a-known-to-nobody-else", "working"), "").ID
 	for _, c := range []struct {
 		name, user, chat string
 		body             obj
 		status           int
 	}{
-		{"a command that is no button", "ann", "web-a", obj{"message": asked, "data": "/new"}, 404},
-		{"another button under the progress", "ann", "web-a", obj{"message": bubble, "data": "/new"}, 404},
-		{"a message without buttons", "ann", "web-a", obj{"message": mine, "data": "answer:1"}, 404},
-		{"no message", "ann", "web-a", obj{"message": "x", "data": "answer:1"}, 404},
-		{"nothing", "ann", "web-a", obj{}, 404},
-		{"another chat", "ann", "web-b", obj{"message": asked, "data": "answer:1"}, 404},
-		{"somebody else", "bob", "web-a", obj{"message": asked, "data": "answer:1"}, 404},
-		{"somebody else's progress", "bob", "web-a", obj{"message": bubble, "data": "/stop"}, 404},
-		{"the right one", "ann", "web-a", obj{"message": asked, "data": "answer:1"}, 202},
+		{"a command that is no button", "ann", "web-a-known-to-nobody-else", obj{"message": asked, "data": "/new"}, 404},
+		{"another button under the progress", "ann", "web-a-known-to-nobody-else", obj{"message": bubble, "data": "/new"}, 404},
+		{"a message without buttons", "ann", "web-a-known-to-nobody-else", obj{"message": mine, "data": "answer:1"}, 404},
+		{"no message", "ann", "web-a-known-to-nobody-else", obj{"message": "x", "data": "answer:1"}, 404},
+		{"nothing", "ann", "web-a-known-to-nobody-else", obj{}, 404},
+		{"another chat", "ann", "web-b-known-to-nobody-else", obj{"message": asked, "data": "answer:1"}, 404},
+		{"somebody else", "bob", "web-a-known-to-nobody-else", obj{"message": asked, "data": "answer:1"}, 404},
+		{"somebody else's progress", "bob", "web-a-known-to-nobody-else", obj{"message": bubble, "data": "/stop"}, 404},
+		{"the right one", "ann", "web-a-known-to-nobody-else", obj{"message": asked, "data": "answer:1"}, 202},
 	} {
 		if status, answer := r.post(c.user, "/api/chats/"+c.chat+"/press", c.body); status != c.status {
 			t.Errorf("%s: answered %d %v", c.name, status, answer)
 		}
 	}
-	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/press", "application/json", strings.NewReader("{")); status != 400 {
+	if status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/press", "application/json", strings.NewReader("{")); status != 400 {
 		t.Errorf("nonsense is answered %d %s", status, body)
 	}
 }

@@ -197,7 +197,7 @@ func (r *rig) say(user, chat, text string) obj {
 	r.t.Helper()
 	status, answer := r.post(user, "/api/chats/"+chat+"/messages", obj{"text": text})
 	if status != 202 {
-		r.t.Fatalf("%q is answered %d %v", text, status, answer)
+		r.t.Fatalf("%.60q is answered %d %v", text, status, answer)
 	}
 	return answer
 }

@@ -22,12 +22,12 @@ const (
 // Repeatable says that a second Send with the same Key has no second effect.
 func (c *Channel) Repeatable() bool { return true }
 
-// Send keeps a message and shows it to those who watch. Progress that nobody asks to keep is only shown.
+// Send keeps a message and shows it to those who watch. Progress that nobody asks to keep, and drafts, are only shown.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, err
 	}
-	if o.Kind == channels.Progress && o.Key == "" && len(o.Media) == 0 {
+	if o.Kind == channels.Draft || o.Kind == channels.Progress && o.Key == "" && len(o.Media) == 0 {
 		id := newID()
 		return channels.Receipt{ID: id}, c.show(ctx, id, o)
 	}

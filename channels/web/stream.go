@@ -105,7 +105,7 @@ func (c *Channel) catchUp(ctx context.Context, s *stream, h *history.History, p 
 			return
 		}
 		for _, e := range events {
-			s.write(eventFrame(e).bytes())
+			s.write(c.eventFrame(e).bytes())
 			after = e.Seq
 		}
 		s.flush()

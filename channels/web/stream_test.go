@@ -17,20 +17,20 @@ import (
 
 func TestAReconnectMissesNothing(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "hello")
+	r.say("ann", "web-a-known-to-nobody-else", "hello")
 	first := r.watch("ann", "")
-	r.bot(answerTo("web-a", "1"), "")
+	r.bot(answerTo("web-a-known-to-nobody-else", "1"), "")
 	seen := first.next("message").id
 	first.cancel()
 	for i := 2; i < 250; i++ { // more than is read at once
-		r.bot(answerTo("web-a", strconv.Itoa(i)), "")
+		r.bot(answerTo("web-a-known-to-nobody-else", strconv.Itoa(i)), "")
 	}
 	r.restart()
-	r.bot(answerTo("web-a", "250"), "")
+	r.bot(answerTo("web-a-known-to-nobody-else", "250"), "")
 	second := r.watch("ann", seen)
 	go func() {
 		for i := 251; i <= 300; i++ { // while it catches up
-			if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a"}, Kind: channels.Answer, Text: strconv.Itoa(i)}); err != nil {
+			if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Kind: channels.Answer, Text: strconv.Itoa(i)}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -67,14 +67,14 @@ func TestOnlyOperatorsWhoWatchAreToBeTold(t *testing.T) {
 
 func TestAStreamBeginsNowUnlessItIsToldOtherwise(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "one")
-	r.say("ann", "web-a", "two")
+	r.say("ann", "web-a-known-to-nobody-else", "one")
+	r.say("ann", "web-a-known-to-nobody-else", "two")
 	for from, want := range map[string]string{"": "three", "1": "two", "0": "one", "nonsense": "three", "99999": "three", "-5": "three"} {
 		tab := r.watch("ann", from)
 		if at := tab.next("ready"); from != "1" && from != "0" && at.id != "2" {
 			t.Errorf("from %q it begins at %+v", from, at)
 		}
-		r.bot(progressIn("web-a", "now"), "")
+		r.bot(progressIn("web-a-known-to-nobody-else", "now"), "")
 		tab.next("progress")
 		got := "three"
 		if len(tab.all) > 2 {
@@ -102,7 +102,7 @@ func TestOperatorsAreToldOfTheDaemon(t *testing.T) {
 		t.Errorf("the operator is told %+v", e)
 	}
 	operator.next("odd")
-	r.say("ann", "web-a", "hello")
+	r.say("ann", "web-a-known-to-nobody-else", "hello")
 	if ann.next("message"); len(ann.all) != 2 {
 		t.Errorf("ann is told %+v", ann.all)
 	}
@@ -110,7 +110,7 @@ func TestOperatorsAreToldOfTheDaemon(t *testing.T) {
 
 func TestWhoReadsTooSlowlyIsCutOffAndGoesOnWhereTheyWere(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "hello")
+	r.say("ann", "web-a-known-to-nobody-else", "hello")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/events", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -125,10 +125,10 @@ func TestWhoReadsTooSlowlyIsCutOffAndGoesOnWhereTheyWere(t *testing.T) {
 	const n = 1000
 	text := strings.Repeat("much to read ", 3000)
 	for i := range n {
-		r.bot(progressIn("web-a", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
+		r.bot(progressIn("web-a-known-to-nobody-else", fmt.Sprintf("%d %s", i, text)), "") // which is quicker than what is kept
 		brisk.next("progress")
 	}
-	r.bot(answerTo("web-a", "the end"), "")
+	r.bot(answerTo("web-a-known-to-nobody-else", "the end"), "")
 	s := &stream{t: t, events: make(chan event, 2*n)}
 	s.read(resp.Body) // it ends by itself
 	all := s.rest()
@@ -174,7 +174,7 @@ func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	m := answerTo("web-a", "once")
+	m := answerTo("web-a-known-to-nobody-else", "once")
 	m.Media = []channels.File{{Path: file, Name: "a.txt", Size: 7}}
 	first := r.bot(m, "k1")
 	if again := r.bot(m, "k1"); again != first {
@@ -190,7 +190,7 @@ func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 	if !r.ch.Repeatable() {
 		t.Error("it does not say so")
 	}
-	r.bot(answerTo("web-a", "twice"), "k2")
+	r.bot(answerTo("web-a-known-to-nobody-else", "twice"), "k2")
 	tab := r.watch("operator", "0")
 	one, two := tab.next("message"), tab.next("message")
 	if one.data["text"] != "once" || two.data["text"] != "twice" {
@@ -207,7 +207,7 @@ func TestASendThatIsRepeatedIsOneMessage(t *testing.T) {
 
 func TestASendWhoseFileIsGoneIsRefusedForGood(t *testing.T) {
 	r := newRig(t)
-	m := answerTo("web-a", "look")
+	m := answerTo("web-a-known-to-nobody-else", "look")
 	m.Media = []channels.File{{Path: filepath.Join(t.TempDir(), "gone"), Name: "a.txt"}}
 	plan, _ := r.ch.Plan(m)
 	_, err := r.ch.Send(t.Context(), plan[0])
@@ -224,7 +224,7 @@ func TestAVeryLongTextBecomesAFile(t *testing.T) {
 	r := newRig(t)
 	text := strings.Repeat("a line of words\n", 10_000)
 	tab := r.watch("operator", "")
-	r.bot(answerTo("web-a", text), "")
+	r.bot(answerTo("web-a-known-to-nobody-else", text), "")
 	e := tab.next("message")
 	media := e.data["media"].([]any)
 	if len(media) != 1 || !strings.Contains(e.data["text"].(string), "the whole answer is in the file") {
@@ -237,14 +237,14 @@ func TestAVeryLongTextBecomesAFile(t *testing.T) {
 
 func TestNothingIsServedOnceItIsClosed(t *testing.T) {
 	r := newRig(t)
-	r.say("ann", "web-a", "hello")
+	r.say("ann", "web-a-known-to-nobody-else", "hello")
 	if err := r.ch.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if status, _, _ := r.ask("ann", "GET", "/api/chats", "", nil); status != 503 {
 		t.Errorf("answered %d", status)
 	}
-	if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a"}, Text: "x"}); err == nil {
+	if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Text: "x"}); err == nil {
 		t.Error("something was sent")
 	}
 	if err := r.ch.Run(t.Context(), r.receive); err == nil {

@@ -31,7 +31,7 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 	r.run()
 	tab := r.watch("ann", "")
 	picture := aPicture(t)
-	if status, answer := r.send("ann", "web-a", "look\r\nhere", upload{"große Übersicht.png", picture}, upload{"notes.txt", "some notes"}, upload{"notes.txt", "other notes"}); status != 202 {
+	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "look\r\nhere", upload{"große Übersicht.png", picture}, upload{"notes.txt", "some notes"}, upload{"notes.txt", "other notes"}); status != 202 {
 		t.Fatalf("answered %d %v", status, answer)
 	}
 	in := r.got(1)[0]
@@ -40,7 +40,7 @@ func TestFilesReachTheAgentAndAreShown(t *testing.T) {
 	}
 	for i, want := range []upload{{"große Übersicht.png", picture}, {"notes.txt", "some notes"}, {"notes.txt", "other notes"}} {
 		got, err := os.ReadFile(in.Media[i])
-		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a") || !strings.HasSuffix(in.Media[i], "-"+want.name) {
+		if err != nil || string(got) != want.content || filepath.Dir(in.Media[i]) != filepath.Join(r.dir, "users", "web-a-known-to-nobody-else") || !strings.HasSuffix(in.Media[i], "-"+want.name) {
 			t.Errorf("the agent finds %s: %.40q, %v", in.Media[i], got, err)
 		}
 	}
@@ -72,7 +72,7 @@ func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
 	}
 	for _, name := range names {
 		req := fmt.Sprintf("--x\r\nContent-Disposition: form-data; name=\"file\"; filename=%q\r\n\r\ncontent\r\n--x--\r\n", name)
-		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", strings.NewReader(req))
+		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(req))
 		if status != 202 && status != 400 {
 			t.Errorf("%q is answered %d %s", name, status, body)
 		}
@@ -80,19 +80,19 @@ func TestNoNameLeadsOutOfTheFolder(t *testing.T) {
 	if got := r.filesIn("."); !slices.Equal(got, []string{"state", "users"}) {
 		t.Errorf("outside there are %v", got)
 	}
-	for _, name := range r.filesIn("users/web-a") {
+	for _, name := range r.filesIn("users/web-a-known-to-nobody-else") {
 		if !goodName.MatchString(name) {
 			t.Errorf("a file is called %q", name)
 		}
 	}
-	if got := r.filesIn("users/web-a"); len(got) < len(names)-2 {
+	if got := r.filesIn("users/web-a-known-to-nobody-else"); len(got) < len(names)-2 {
 		t.Errorf("there are %d files: %q", len(got), got)
 	}
 }
 
 func TestNoIdLeadsToAnotherFile(t *testing.T) {
 	r := newRig(t)
-	r.send("ann", "web-a", "", upload{"a.txt", "x"})
+	r.send("ann", "web-a-known-to-nobody-else", "", upload{"a.txt", "x"})
 	for _, id := range []string{"..%2fhistory.db", "..", "../history.db", "%2e%2e%2fhistory.db", "/etc/passwd", "%2fetc%2fpasswd", "nothing", "..%5chistory.db", "%00"} {
 		if status, body, _ := r.ask("operator", "GET", "/api/media/"+id, "", nil); status == 200 {
 			t.Errorf("%s is answered %d %.40q", id, status, body)
@@ -123,7 +123,7 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 		{"film.mp4", "\x00\x00\x00\x20ftypisom\x00\x00\x02\x00isomiso2avc1mp41", "video/mp4", "inline"},
 		{"old.gif", "GIF89a\x01\x00\x01\x00\x00\x00\x00;", "image/gif", "inline"},
 	} {
-		r.send("ann", "web-a", "", upload{c.name, c.content})
+		r.send("ann", "web-a-known-to-nobody-else", "", upload{c.name, c.content})
 		m := tab.next("message").data["media"].([]any)[0].(obj)
 		status, body, h := r.ask("ann", "GET", "/api/media/"+m["id"].(string), "", nil)
 		if status != 200 || body != c.content {
@@ -144,7 +144,7 @@ func TestFilesAreServedSoThatNothingInThemRuns(t *testing.T) {
 func TestAPartOfAFileIsServed(t *testing.T) {
 	r := newRig(t)
 	tab := r.watch("ann", "")
-	r.send("ann", "web-a", "", upload{"a.txt", "0123456789"})
+	r.send("ann", "web-a-known-to-nobody-else", "", upload{"a.txt", "0123456789"})
 	id := tab.next("message").data["media"].([]any)[0].(obj)["id"].(string)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+"/api/media/"+id, nil)
 	if err != nil {
@@ -171,18 +171,18 @@ func TestAnUploadThatIsTooBigIsRefusedWithAWordAndLeavesNothing(t *testing.T) {
 		"files together":  {{"a", big}, {"b", "x"}},
 		"a far too large": {{"a", strings.Repeat(big, 4)}},
 	} {
-		status, answer := r.send("ann", "web-a", "", files...)
+		status, answer := r.send("ann", "web-a-known-to-nobody-else", "", files...)
 		if status != 413 || !strings.Contains(fmt.Sprint(answer["error"]), "may have 1.0 MB together") {
 			t.Errorf("%s: answered %d %v", name, status, answer)
 		}
 	}
-	if status, answer := r.send("ann", "web-a", "", upload{"a", big}); status != 202 {
+	if status, answer := r.send("ann", "web-a-known-to-nobody-else", "", upload{"a", big}); status != 202 {
 		t.Errorf("what just fits is answered %d %v", status, answer)
 	}
 	if got := r.got(1); len(got) != 1 {
 		t.Errorf("received was %v", got)
 	}
-	if kept, seen := r.filesIn("state/web/media"), r.filesIn("users/web-a"); len(kept) != 1 || len(seen) != 1 {
+	if kept, seen := r.filesIn("state/web/media"), r.filesIn("users/web-a-known-to-nobody-else"); len(kept) != 1 || len(seen) != 1 {
 		t.Errorf("on disk are %v and %v", kept, seen)
 	}
 }
@@ -191,7 +191,7 @@ func TestAnUploadWithoutEndIsCutOff(t *testing.T) {
 	r := newRig(t)
 	head := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\n"
 	sent := &endless{left: head}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-a/messages", sent)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", sent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +230,7 @@ func TestAnUploadThatBreaksOffLeavesNothing(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	pipe, w := io.Pipe()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+"/api/chats/web-a/messages", pipe)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.URL+"/api/chats/web-a-known-to-nobody-else/messages", pipe)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +268,7 @@ func TestAFileThatIsSentAgainIsOneFile(t *testing.T) {
 		"--x\r\nContent-Disposition: form-data; name=\"client_id\"\r\n\r\nc1\r\n--x--\r\n"
 	var first string
 	for range 3 {
-		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a/messages", "multipart/form-data; boundary=x", strings.NewReader(form))
+		status, body, _ := r.ask("ann", "POST", "/api/chats/web-a-known-to-nobody-else/messages", "multipart/form-data; boundary=x", strings.NewReader(form))
 		if first == "" {
 			first = body
 		}
@@ -276,7 +276,7 @@ func TestAFileThatIsSentAgainIsOneFile(t *testing.T) {
 			t.Errorf("answered %d %s, first %s", status, body, first)
 		}
 	}
-	if kept, seen := r.filesIn("state/web/media"), r.filesIn("users/web-a"); len(kept) != 1 || len(seen) != 1 {
+	if kept, seen := r.filesIn("state/web/media"), r.filesIn("users/web-a-known-to-nobody-else"); len(kept) != 1 || len(seen) != 1 {
 		t.Errorf("on disk are %v and %v", kept, seen)
 	}
 }

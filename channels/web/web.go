@@ -46,8 +46,10 @@ type Channel struct {
 	o      Options
 	log    *zap.Logger
 	hub    *hub
-	coming crowd         // messages on their way in
+	coming crowd         // messages on their way in, and pages of them on their way out
 	poke   chan struct{} // there may be something for the gateway
+
+	rendered rendered
 
 	mu      sync.Mutex
 	kept    *history.History // nil until it is needed
@@ -106,7 +108,7 @@ func (c *Channel) history() (*history.History, error) {
 
 // published tells those who watch, and the gateway, of what is on disk.
 func (c *Channel) published(e history.Event) {
-	c.hub.publish(eventFrame(e))
+	c.hub.publish(c.eventFrame(e))
 	if e.From != fromBot {
 		c.wake()
 	}

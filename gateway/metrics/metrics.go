@@ -4,9 +4,6 @@ package metrics
 import (
 	"context"
 	"net/http"
-	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -69,7 +66,7 @@ var (
 	age       = prometheus.NewDesc("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", nil, nil)
 	storeUp   = prometheus.NewDesc("nanobot_store_up", "Whether the state can be written to.", nil, nil)
 	channelUp = prometheus.NewDesc("nanobot_channel_up", "Whether a channel runs.", []string{"channel"}, nil)
-	agentRSS  = prometheus.NewDesc("nanobot_agents_resident_bytes", "Memory of the agents at work, without their children.", nil, nil)
+	agentRSS  = prometheus.NewDesc("nanobot_agents_resident_bytes", "Memory of the agents at work, with their children.", nil, nil)
 )
 
 // Describe is part of prometheus.Collector.
@@ -98,11 +95,7 @@ func (s state) Collect(to chan<- prometheus.Metric) {
 	for name, c := range h.Channels {
 		gauge(channelUp, one(c.OK), name)
 	}
-	var rss int64
-	for _, pid := range s.g.Agents() {
-		rss += resident(pid)
-	}
-	gauge(agentRSS, float64(rss))
+	gauge(agentRSS, float64(resident(s.g.Agents())))
 }
 
 func one(ok bool) float64 {
@@ -110,18 +103,4 @@ func one(ok bool) float64 {
 		return 1
 	}
 	return 0
-}
-
-// resident returns the memory of a process in bytes, or 0 when it is gone or this system does not tell.
-func resident(pid int) int64 {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(b))
-	if len(fields) < 2 {
-		return 0
-	}
-	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
 }

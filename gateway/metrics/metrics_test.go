@@ -110,6 +110,21 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	r.await(`nanobot_turns_total{channel="net",outcome="done"} 2`, `nanobot_turns_running 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes 0$`)
 }
 
+func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
+	const size = 32_000_000
+	child := fmt.Sprintf(`x=$(head -c %d /dev/zero | tr '\\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size)
+	r := newRig(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
+	r.net.Say("1", "u", "hello")
+	r.awaitFile("up")
+	if got := value(t, r.metrics(), "nanobot_agents_resident_bytes"); got < size || got > 20*size {
+		t.Errorf("an agent whose child has %d bytes has %g", size, got)
+	}
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.await(`nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_agents_resident_bytes 0$`)
+}
+
 func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
 	r := newRig(t, `echo hi`, gateway.Settings{AtMostOnce: true})
 	var mu sync.Mutex

@@ -98,7 +98,8 @@ func (h *History) append(tx *sql.Tx, d Draft) (Event, bool, error) {
 func noteChat(tx *sql.Tx, e Event, known bool) error {
 	var err error
 	if known {
-		_, err = tx.Exec("UPDATE chats SET updated = ? WHERE id = ?", e.Time.UnixMilli(), e.Chat)
+		_, err = tx.Exec("UPDATE chats SET title = CASE updated WHEN 0 THEN ? ELSE title END, updated = ? WHERE id = ?",
+			title(e.Body), e.Time.UnixMilli(), e.Chat)
 	} else {
 		_, err = tx.Exec("INSERT INTO chats (id, owner, title, updated) VALUES (?, ?, ?, ?)", e.Chat, e.Owner, title(e.Body), e.Time.UnixMilli())
 	}
@@ -169,14 +170,19 @@ const longestTitle = 60
 // title is the beginning of a chat's first message, or the name of its first file.
 func title(b Body) string {
 	for line := range strings.Lines(b.Text) {
-		if words := []rune(strings.Join(strings.Fields(line), " ")); len(words) > longestTitle {
-			return strings.TrimSpace(string(words[:longestTitle-1])) + "…"
-		} else if len(words) > 0 {
-			return string(words)
+		if words := strings.Join(strings.Fields(line), " "); words != "" {
+			return cut(words)
 		}
 	}
 	if len(b.Media) > 0 {
-		return b.Media[0].Name
+		return cut(b.Media[0].Name)
 	}
 	return ""
+}
+
+func cut(title string) string {
+	if letters := []rune(title); len(letters) > longestTitle {
+		return strings.TrimSpace(string(letters[:longestTitle-1])) + "…"
+	}
+	return title
 }

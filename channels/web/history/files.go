@@ -92,7 +92,8 @@ func (h *History) Media(ctx context.Context, p Party, id string) (m Media, f *os
 // pruned is how many events are forgotten in one step.
 const pruned = 200
 
-// Prune forgets what is older than a time, and the gateway has.
+// Prune forgets what is older than a time, and the gateway has. Of a chat that has nothing left it keeps whose it is: what the agent has in
+// the chat's folder is not for whoever comes next.
 func (h *History) Prune(ctx context.Context, before time.Time) error {
 	for after := int64(0); ; {
 		next, err := h.pruneSome(ctx, before, after)
@@ -105,7 +106,7 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 		after = next
 	}
 	return h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
-		_, err := tx.Exec(`DELETE FROM chats WHERE updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
+		_, err := tx.Exec(`UPDATE chats SET updated = 0, title = '' WHERE updated > 0 AND updated < ? AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND type = 'message')
 			AND NOT EXISTS (SELECT 1 FROM events WHERE chat = chats.id AND taken = 0)`, before.UnixMilli())
 		return nil, err
 	})

@@ -194,6 +194,29 @@ func TestWhatIsOldIsForgottenWithItsFiles(t *testing.T) {
 	}
 }
 
+func TestAChatStaysItsOwnersWhenAllInItIsForgotten(t *testing.T) {
+	now := time.Now()
+	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})
+	by := func(user, id string) history.Draft {
+		return history.Draft{Chat: "c", By: history.Party{User: user}, Type: history.Message, ID: id, Body: history.Body{Text: id}}
+	}
+	must(t, h, by("ann", "old"))
+	now = now.Add(31 * 24 * time.Hour)
+	if err := h.Prune(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	if chats, err := h.Chats(t.Context(), operator, 10); err != nil || len(chats) != 0 {
+		t.Errorf("left are %v, %v", chats, err)
+	}
+	if _, _, err := h.Append(t.Context(), by("bob", "takeover")); !errors.Is(err, history.ErrForeign) {
+		t.Errorf("somebody else: %v", err)
+	}
+	must(t, h, by("ann", "new"))
+	if chats, err := h.Chats(t.Context(), history.Party{User: "ann"}, 10); err != nil || len(chats) != 1 || chats[0].Title != "new" || !chats[0].Updated.Equal(now.Truncate(time.Millisecond)) {
+		t.Errorf("its owner has %v, %v", chats, err)
+	}
+}
+
 func TestWhatWaitsDoesNotKeepOtherThingsFromBeingForgotten(t *testing.T) {
 	now := time.Now()
 	h := open(t, t.TempDir(), history.Options{Now: func() time.Time { return now }})

@@ -22,7 +22,7 @@ const selectEvents = `SELECT e.seq, e.chat, c.owner, e.type, e.id, e.time, coale
 	FROM events e JOIN chats c ON c.id = e.chat`
 
 // mostBytes is how much of events is held in memory for one reader, or one event.
-const mostBytes = 8 << 20
+const mostBytes = 2 << 20
 
 // all reads the rows of selectEvents, up to a size. There may be more.
 func all(rows *sql.Rows, err error) ([]Event, error) {
@@ -92,7 +92,7 @@ func (h *History) Page(ctx context.Context, chat string, before int64, limit int
 
 // Chats returns the chats that somebody may see, the newest first.
 func (h *History) Chats(ctx context.Context, p Party, limit int) ([]Chat, error) {
-	rows, err := h.read.QueryContext(ctx, "SELECT id, title, updated FROM chats WHERE ? OR owner = ? ORDER BY updated DESC, id LIMIT ?", p.All, p.User, limit)
+	rows, err := h.read.QueryContext(ctx, "SELECT id, title, updated FROM chats WHERE updated > 0 AND (? OR owner = ?) ORDER BY updated DESC, id LIMIT ?", p.All, p.User, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read chats: %w", err)
 	}
@@ -122,8 +122,11 @@ func (h *History) Owner(ctx context.Context, chat string) (owner string, found b
 	return owner, true, nil
 }
 
-// May tells whether a chat is somebody's, or nobody's yet.
-func (h *History) May(ctx context.Context, p Party, chat string) (bool, error) {
+// May tells whether somebody may use a chat: theirs, or, if they may begin it, nobody's yet.
+func (h *History) May(ctx context.Context, p Party, chat string, begin bool) (bool, error) {
 	owner, found, err := h.Owner(ctx, chat)
-	return err == nil && (!found || p.may(owner)), err
+	if !found {
+		return err == nil && (p.All || begin), err
+	}
+	return err == nil && p.may(owner), err
 }

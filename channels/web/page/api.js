@@ -49,9 +49,9 @@ export function send(chat, item, told) {
 	});
 }
 
-// stream hands events to the functions of on, and tells state whether it is connected. It goes on behind the last event that it saw.
-// What it returns begins it anew.
-export function stream(on, state) {
+// stream hands events to the functions of on, and tells state what the server says when it is connected, and null when it is not. It goes
+// on behind the last event that it saw. What it returns begins it anew.
+export function stream(on, busy, state) {
 	let last = '', wait = 500, source, timer, idle;
 	function shut() {
 		clearTimeout(timer);
@@ -61,27 +61,30 @@ export function stream(on, state) {
 	function open() {
 		shut();
 		source = new EventSource('api/events' + (last ? '?after=' + last : ''));
-		source.onopen = () => {
-			wait = 500;
-			state(true);
-		};
 		source.onerror = () => {
 			shut();
-			state(false);
+			state(null);
 			timer = setTimeout(open, wait * (0.75 + Math.random() / 2));
 			wait = Math.min(wait * 2, 10000);
 		};
-		for (const [name, f] of Object.entries(on)) {
+		const ready = (r) => {
+			wait = 500;
+			state(r);
+		};
+		for (const [name, f] of Object.entries({ ready, ...on })) {
 			source.addEventListener(name, (e) => {
 				last = e.lastEventId || last;
 				f(JSON.parse(e.data));
 			});
 		}
 	}
-	// A browser has six connections for all its tabs. One that nobody looks at gives its own back.
+	// A browser has six connections for all its tabs. One that nobody looks at gives its own back, unless an answer is awaited.
+	function rest() {
+		idle = setTimeout(() => (busy() ? rest() : shut()), 30000);
+	}
 	function look() {
 		clearTimeout(idle);
-		if (document.hidden) idle = setTimeout(shut, 30000);
+		if (document.hidden) rest();
 		else if (!source) open();
 	}
 	document.addEventListener('visibilitychange', look);

@@ -1,7 +1,10 @@
 package page_test
 
 import (
+	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -245,4 +248,84 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	other.sees("#door", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.sees("#hello", "Say hello")
+}
+
+func TestAHiddenTabThatAwaitsAnAnswerSaysThatItCame(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	p := open(t, f.url())
+	p.sees("#log", "message 0.")
+	f.progress("c1", "p", "Working on it", time.Now())
+	p.sees("#live", "Working on it")
+	p.hurry() // its thirty seconds are over at once, and again
+	p.look(false)
+	p.until("performance.now() > (window.then ??= performance.now() + 300)")
+	f.say("c1", "message 1.", nil)
+	p.until("document.title.startsWith('(1)')")
+}
+
+func TestWhoIsTooFarBehindForTheStreamSeesAllTheSame(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"] = "Talk" })
+	f.say("c1", "message 0.", nil)
+	inner := f.handler()
+	var slow atomic.Bool
+	f.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if slow.Load() && strings.HasSuffix(r.URL.Path, "/messages") { // what the stream brings is there first
+			for begun := time.Now(); time.Since(begun) < 300*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+			}
+		}
+		inner.ServeHTTP(w, r)
+	}))
+	p := open(t, f.url())
+	p.sees("#log", "message 0.")
+	f.stop()
+	p.sees("#line", "Reconnecting")
+	for i := range 150 {
+		f.say("c1", fmt.Sprintf("message %d.", i+1), nil)
+	}
+	f.locked(func() { f.begins = 80 })
+	slow.Store(true)
+	f.start(f.addr)
+	p.sees("#log > li:last-child", "message 150.")
+	for shown := 0; shown < 151; {
+		p.until(fmt.Sprintf("document.querySelectorAll('#log > li').length > %d && !document.getElementById('older').hidden || document.querySelectorAll('#log > li').length === 151", shown))
+		shown = eval[int](p, "document.querySelectorAll('#log > li').length")
+		p.run("document.getElementById('older').click()")
+	}
+}
+
+func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
+	d := newDaemon(t)
+	p := d.enter(httpd.Chat)
+	p.send("my secret")
+	p.sees(".theirs", "Answer to my secret")
+	other := p.another("http://" + d.addr + "/")
+	other.sees("#log", "Answer to my secret")
+	p.click("#out")
+	p.sees("main", "nanobot link")
+	other.sees("#door", "nanobot link")
+	p.do(chromedp.Navigate(d.link(httpd.Chat)))
+	p.sees("#hello", "Say hello")
+	other.sees("#hello", "Say hello")
+	if text := other.text("#main"); strings.Contains(text, "secret") {
+		t.Errorf("the next person reads: %s", text)
+	}
+}
+
+func TestFilesThatWereAttachedAreStillThereAfterALookIntoAnotherChat(t *testing.T) {
+	f := newFake(t)
+	f.locked(func() { f.chats["c1"], f.chats["c2"] = "One", "Two" })
+	p := open(t, f.url()+"#/c/c1")
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(path, []byte("notes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.do(chromedp.SetUploadFiles(chromedp.CSS("#files"), []string{path}, chromedp.NodeReady))
+	p.sees("#chosen", "notes.txt")
+	p.run("location.hash = '#/c/c2'")
+	p.sans("#chosen")
+	p.run("location.hash = '#/c/c1'")
+	p.sees("#chosen", "notes.txt")
 }

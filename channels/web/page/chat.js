@@ -11,6 +11,7 @@ export function chatView(went, refused) {
 	const shown = new Map(); // message id → its element
 	const leaving = new Map(); // id of an item in the outbox → its element
 	const working = new Map(); // chat → its progress
+	const drafts = new Map(); // id → an answer that is being written
 	const typing = new Map(); // chat → until when
 	const unread = new Set();
 	const links = new Map(); // chat → its entry in the list
@@ -126,6 +127,13 @@ export function chatView(went, refused) {
 		hello();
 	}
 
+	function drawDraft(p) {
+		const e = h('li.theirs', unseen('nanobot:'), h('div.bubble', body(p)));
+		if (p.e?.isConnected) p.e.replaceWith(e);
+		else if (p.chat === current) place(e);
+		p.e = e;
+	}
+
 	function list() {
 		listing ??= get('api/chats').then((c) => (chats = c), (e) => void refused(e)).finally(() => {
 			listing = null;
@@ -190,6 +198,7 @@ export function chatView(went, refused) {
 			load();
 			out.claim(id);
 			out.of(id).forEach(drawLeaving);
+			drafts.forEach(drawDraft);
 			drawLive();
 			toEnd();
 		}
@@ -199,14 +208,21 @@ export function chatView(went, refused) {
 	return {
 		open,
 		// connected is called when the stream begins: what was missed is fetched, what is at work is told anew.
-		connected() {
+		connected(missed) {
+			if (missed) {
+				clear();
+				$('older').hidden = false;
+			}
 			working.clear();
+			drafts.forEach((p) => p.e.remove());
+			drafts.clear();
 			drawLive();
 			list();
 			if (current) load();
 			out.again();
 		},
 		focus: write.focus,
+		busy: () => working.size > 0 || [...typing.values()].some((t) => t > Date.now()),
 		on: {
 			message(m) {
 				const here = m.chat === current, c = chats.find((x) => x.id === m.chat);
@@ -226,6 +242,11 @@ export function chatView(went, refused) {
 				drawList();
 			},
 			progress(p) {
+				if (p.draft) {
+					p.e = drafts.get(p.id)?.e;
+					drafts.set(p.id, p);
+					return drawDraft(p);
+				}
 				const first = !working.has(p.chat);
 				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>$)/, ''); // the page has a clock of its own
 				working.set(p.chat, p);
@@ -235,6 +256,8 @@ export function chatView(went, refused) {
 				if (p.chat === current) say('At work. ' + (p.text || ''));
 			},
 			gone(p) {
+				drafts.get(p.id)?.e.remove();
+				drafts.delete(p.id);
 				if (working.get(p.chat)?.id === p.id) working.delete(p.chat);
 				typing.delete(p.chat);
 				drawLive();

@@ -25,6 +25,29 @@ func answering(f *fake) {
 	}
 }
 
+func TestAnAnswerIsSeenWhileItIsWritten(t *testing.T) {
+	f := newFake(t)
+	next := make(chan string)
+	f.onText = func(chat, _ string, _ []string) {
+		f.progress(chat, "p", "Thinking", time.Now())
+		for words := range next {
+			f.draft(chat, "d", words)
+		}
+		f.say(chat, "Once upon a time", nil)
+		f.gone(chat, "d")
+	}
+	p := open(t, f.url())
+	go p.send("tell")
+	for _, words := range []string{"Once", "Once upon"} {
+		next <- words
+		p.sees("#log .theirs:last-child .bubble", words)
+		p.sees("#now", "Thinking")
+	}
+	close(next)
+	p.sees("#log .theirs:last-child .bubble", "Once upon a time")
+	p.until("document.querySelectorAll('#log .theirs').length === 1")
+}
+
 func TestShiftEnterBeginsALineAndEnterSends(t *testing.T) {
 	f := newFake(t)
 	p := open(t, f.url())

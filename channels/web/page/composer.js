@@ -6,6 +6,7 @@ import { preview } from './media.js';
 export function composer(submit) {
 	const text = $('text'), form = $('composer');
 	let files = [], draft = '';
+	const held = new Map(); // draft → its files
 
 	function fit() {
 		text.style.height = 'auto';
@@ -16,6 +17,7 @@ export function composer(submit) {
 
 	function choose(now) {
 		files = now;
+		held.set(draft, files);
 		$('chosen').hidden = !files.length;
 		$('chosen').replaceChildren(...files.map((f) => preview(f, () => {
 			say('Removed ' + f.name);
@@ -76,7 +78,7 @@ export function composer(submit) {
 			const early = draft ? '' : text.value; // what was typed before the page knew its chat
 			draft = 'draft:' + chat;
 			text.value = early || sessionStorage.getItem(draft) || '';
-			choose([]);
+			choose(held.get(draft) || []);
 		},
 		focus: () => text.focus(),
 	};

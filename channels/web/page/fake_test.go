@@ -51,6 +51,8 @@ type fake struct {
 	acted   []string
 	presses chan obj
 	onText  func(chat, text string, files []string)
+	user    string
+	begins  int // streams go no further back than behind this event
 }
 
 type file struct {
@@ -60,7 +62,7 @@ type file struct {
 
 func newFake(t *testing.T) *fake {
 	f := &fake{
-		t: t, live: map[string]obj{}, media: map[string]file{}, posted: map[string]obj{}, streams: map[chan obj]bool{}, chats: map[string]string{},
+		t: t, user: "ann", live: map[string]obj{}, media: map[string]file{}, posted: map[string]obj{}, streams: map[chan obj]bool{}, chats: map[string]string{},
 		details: map[int]obj{}, presses: make(chan obj, 10), onText: func(string, string, []string) {},
 		health: obj{"ok": true, "running": 0, "waiting": 0, "channels": obj{"web": obj{"ok": true, "since": time.Now()}}},
 	}
@@ -262,6 +264,16 @@ func (f *fake) progress(chat, id, text string, since time.Time) {
 	f.publish(e)
 }
 
+func (f *fake) draft(chat, id, text string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := obj{
+		"event": "progress", "chat": chat, "id": id, "text": text, "html": "<p>" + text + "</p>", "since": time.Now(), "buttons": []obj{}, "draft": true,
+	}
+	f.live[chat+id] = e
+	f.publish(e)
+}
+
 func (f *fake) gone(chat, id string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -312,6 +324,11 @@ func (f *fake) events(w http.ResponseWriter, r *http.Request) {
 	after, err := strconv.Atoi(r.URL.Query().Get("after"))
 	c := make(chan obj, 1000)
 	f.mu.Lock()
+	ready := obj{"event": "ready", "user": f.user}
+	if err == nil && after < f.begins {
+		after, ready["missed"] = f.begins, true
+	}
+	c <- ready
 	for _, e := range f.log {
 		if err == nil && e["seq"].(int) > after {
 			c <- e

@@ -6,7 +6,7 @@ import { lightbox } from './media.js';
 
 const chat = chatView((id) => $('chat').hidden || history.replaceState(null, '', '#/c/' + id), refused);
 let board = null; // the console, for operators
-let timer, lost = false;
+let timer, who, lost = false;
 
 // note says something beside the title, for good or for a while.
 function note(text, ms) {
@@ -57,10 +57,14 @@ document.onkeydown = (e) => {
 	$('menu').focus();
 };
 $('main').onclick = () => menu(false);
-$('out').onclick = () => post('out').then(() => {
+// forget begins anew with nothing of who was here.
+function forget() {
 	sessionStorage.clear();
+	history.replaceState(null, '', '#/');
 	location.reload();
-}, refused);
+}
+
+$('out').onclick = () => post('out').then(forget, refused);
 $('skip').onclick = (e) => {
 	e.preventDefault();
 	$('main').focus();
@@ -78,12 +82,13 @@ lightbox();
 window.onhashchange = route;
 route();
 
-const connect = stream({ ready() {}, ...chat.on, turn: (t) => board?.turn(t), reload: () => board?.reload() }, (up) => {
+const connect = stream({ ...chat.on, turn: (t) => board?.turn(t), reload: () => board?.reload() }, chat.busy, (up) => {
+	if (up && (who ??= up.user) !== up.user) return forget(); // somebody else is in
 	note(up ? '' : 'Reconnecting…');
 	if (up && lost) say('Connected again');
 	lost = !up;
 	if (!up) return get('api/chats').catch((e) => e.status === 401 && refused(e));
-	chat.connected();
+	chat.connected(up.missed);
 	board?.reload();
 	if ($('door').hidden) return;
 	operator = ask();
