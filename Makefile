@@ -1,11 +1,22 @@
 # What each target does is in the file it runs; make itself is only for convenience.
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
+SOAK ?= 30m
+
 build: ## the stripped binary, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/nanobot ./cmd/nanobot
 
+package: ## a .deb, a .rpm and an archive with checksums, in dist/
+	VERSION='$(VERSION)' sh deploy/package/build
+
 test: ## everything that CI tests
 	sh .ci/test
+
+test-agents: ## real agents from npm against a model on loopback; needs node and npm
+	go test -tags agents -count=1 -run 'TestClaude|TestOpenCode' -v ./terminal/acp
+
+soak: ## the daemon on fake networks that fail, with kills and reloads, for SOAK=30m; NANOBOT_SEED=n does the same again
+	SOAK='$(SOAK)' go test -race -count=1 -timeout 0 -run '^TestSoak$$' -v ./cmd/nanobot
 
 lint: ## formatting, vet, dependency directions and more
 	sh .ci/lint
@@ -13,4 +24,4 @@ lint: ## formatting, vet, dependency directions and more
 bench: ## the README's table, measured here and now
 	sh .ci/bench
 
-.PHONY: build test lint bench
+.PHONY: build package test test-agents soak lint bench

@@ -1,0 +1,95 @@
+package packaging_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// instruction returns what follows a word of the Containerfile's last stage.
+func instruction(t *testing.T, word string) string {
+	t.Helper()
+	content, err := os.ReadFile("Containerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	joined := strings.ReplaceAll(string(content), "\\\n", " ")
+	found := regexp.MustCompile(`(?m)^`+word+` +(.*)$`).FindAllStringSubmatch(joined, -1)
+	if found == nil {
+		t.Fatalf("the Containerfile has no %s", word)
+	}
+	return found[len(found)-1][1]
+}
+
+func TestTheContainersHealthCheckKnowsADaemonThatLives(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("python3 is missing on this machine")
+	}
+	_, list, _ := strings.Cut(instruction(t, "HEALTHCHECK"), " CMD ")
+	var check []string
+	if err := json.Unmarshal([]byte(list), &check); err != nil {
+		t.Fatalf("HEALTHCHECK: %v in %s", err, list)
+	}
+	healthy := func(address string) error {
+		cmd := exec.Command(check[0], check[1:]...)
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "NANOBOT_HTTP__LISTEN=" + address}
+		return cmd.Run()
+	}
+
+	address, stop := startAsInContainer(t)
+	if err := healthy(address); err != nil {
+		t.Errorf("while it runs: %v", err)
+	}
+	stop()
+	if err := healthy(address); err == nil {
+		t.Error("healthy although it has ended")
+	}
+}
+
+// startAsInContainer runs the daemon with the container's environment, but for its folders and its port.
+func startAsInContainer(t *testing.T) (address string, stop func()) {
+	t.Helper()
+	bot := t.TempDir()
+	config := `{"terminal": {"command": "cat"}, "channels": {"web": {"enabled": true}}}`
+	if err := os.WriteFile(filepath.Join(bot, "config.json"), []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	environ := strings.NewReplacer("=/bot", "="+bot, "=/var/lib/nanobot", "="+filepath.Join(bot, "state"), ":8080", ":0").Replace(instruction(t, "ENV"))
+	cmd := exec.Command(filepath.Join(unpack(t), "bin/nanobot"), "serve")
+	cmd.Env = append(strings.Fields(environ), "PATH="+os.Getenv("PATH"))
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	stop = func() {
+		if cmd.ProcessState != nil {
+			return
+		}
+		_ = cmd.Process.Signal(os.Interrupt)
+		for lines.Scan() { // to the end, so that nothing of it is blocked
+		}
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("the daemon ended with %v", err)
+		}
+	}
+	t.Cleanup(stop)
+	var said []string
+	for lines.Scan() {
+		said = append(said, lines.Text())
+		var line struct{ Msg, Address string }
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "listening" {
+			return line.Address, stop
+		}
+	}
+	t.Fatalf("the daemon does not listen:\n%s", strings.Join(said, "\n"))
+	return "", nil
+}

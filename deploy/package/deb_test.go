@@ -1,0 +1,213 @@
+package packaging_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheDebRunsInACleanRootAndLeavesNothingBehind(t *testing.T) {
+	deb, r := packages(t, "*.deb"), newRoot(t)
+	before := r.files()
+
+	r.dpkg("--install", deb)
+	if got := r.run("/usr/bin/nanobot", "version"); !strings.HasPrefix(got, "nanobot v1.2.3 ") {
+		t.Errorf("version: got %q", got)
+	}
+	if got := r.run("/usr/bin/nanobot", "run", "--command", "echo got {message}", "it's me"); got != "got it's me\n" {
+		t.Errorf("a turn: got %q", got)
+	}
+	r.make(os.RemoveAll(filepath.Join(r.path, "users")))
+	r.make(os.RemoveAll(filepath.Join(r.path, ".nanobot")))
+	for _, path := range []string{
+		"etc/nanobot", "usr/share/doc/nanobot/copyright", "usr/share/doc/nanobot/server.md", "usr/share/doc/nanobot/relax.conf",
+		"usr/share/doc/nanobot/examples/minimal-python/config.json",
+		"usr/share/zsh/vendor-completions/_nanobot", "usr/share/fish/vendor_completions.d/nanobot.fish",
+	} {
+		if !r.has(path) {
+			t.Errorf("/%s is not in the package", path)
+		}
+	}
+	for _, unit := range []string{"nanobot.service", "nanobot@.service"} {
+		if !strings.Contains(r.read("usr/lib/systemd/system/"+unit), "\nExecStart=/usr/bin/nanobot ") {
+			t.Errorf("%s does not start what the package installs", unit)
+		}
+	}
+
+	r.dpkg("--remove", "nanobot")
+	r.same(before, "removal")
+	r.dpkg("--purge", "nanobot")
+	r.same(before, "purge")
+	if database := r.read("var/lib/dpkg/status"); strings.Contains(database, "Package: nanobot") {
+		t.Errorf("dpkg still knows it:\n%s", database)
+	}
+	if left, _ := filepath.Glob(filepath.Join(r.path, "var/lib/dpkg/info/nanobot*")); left != nil {
+		t.Errorf("left in dpkg's database: %v", left)
+	}
+}
+
+func (r root) same(before map[string]string, when string) {
+	r.Helper()
+	after := r.files()
+	if maps.Equal(before, after) {
+		return
+	}
+	for path := range after {
+		if before[path] != after[path] {
+			r.Errorf("left after the %s, or changed: %s", when, path)
+		}
+	}
+	for path := range before {
+		if _, ok := after[path]; !ok {
+			r.Errorf("taken away by the %s: %s", when, path)
+		}
+	}
+}
+
+// systemctl stands in for systemd's: it writes down what it is told.
+const systemctl = `#!/bin/sh
+echo "$*" >>/tmp/systemctl
+case $* in *is-active*) [ -e /tmp/running ] ;; esac
+`
+
+// told returns what systemctl was told since the last time.
+func (r root) told() string {
+	r.Helper()
+	if !r.has("tmp/systemctl") {
+		return ""
+	}
+	said := r.read("tmp/systemctl")
+	r.make(os.Remove(filepath.Join(r.path, "tmp/systemctl")))
+	return said
+}
+
+func TestOnlyARemovalStopsBotsAndWhatIsTheirsStays(t *testing.T) {
+	deb, r := packages(t, "*.deb"), newRoot(t)
+	next := nextVersion(t, deb)
+	r.write("usr/bin/systemctl", systemctl, 0o755)
+	r.make(os.MkdirAll(filepath.Join(r.path, "run/systemd/system"), 0o755))
+
+	const asked = "daemon-reload\n--quiet is-active nanobot.service nanobot@*.service\n"
+
+	said := r.dpkg("--install", deb)
+	if got := r.told(); got != asked || strings.Contains(said, "try-restart") {
+		t.Errorf("at the installation: systemctl was told %q, want %q; and it said\n%s", got, asked, said)
+	}
+
+	const wants = "etc/systemd/system/multi-user.target.wants/"
+	r.write(wants+"other.service", "", 0o644)
+	for link, unit := range map[string]string{"nanobot.service": "nanobot.service", "nanobot@ann.service": "nanobot@.service"} {
+		r.make(os.Symlink("/usr/lib/systemd/system/"+unit, filepath.Join(r.path, wants+link)))
+	}
+	r.write("etc/nanobot/ann/config.json", "{}", 0o600)
+	r.make(os.Mkdir(filepath.Join(r.path, "etc/nanobot/bob"), 0o755))
+
+	r.write("tmp/running", "", 0o644)
+	said = r.dpkg("--install", next)
+	if got := r.told(); got != asked {
+		t.Errorf("at the upgrade: systemctl was told %q; want %q", got, asked)
+	}
+	if !strings.Contains(said, "systemctl try-restart") {
+		t.Errorf("the upgrade does not say how running bots get it:\n%s", said)
+	}
+	if !r.has(wants+"nanobot@ann.service") || !r.has("etc/nanobot/bob") {
+		t.Error("the upgrade took away what the operator made")
+	}
+
+	r.dpkg("--remove", "nanobot")
+	if got, want := r.told(), "stop nanobot.service nanobot@*.service\ndaemon-reload\n"; got != want {
+		t.Errorf("at the removal: systemctl was told %q; want %q", got, want)
+	}
+	if r.has(wants+"nanobot.service") || r.has(wants+"nanobot@ann.service") || !r.has(wants+"other.service") {
+		t.Error("the removal has to take the links of our units, and only them")
+	}
+
+	r.dpkg("--purge", "nanobot")
+	if !r.has("etc/nanobot/ann/config.json") || r.has("etc/nanobot/bob") {
+		t.Error("the purge has to take empty folders from /etc/nanobot, and only them")
+	}
+}
+
+// nextVersion is the same package again with a higher number.
+func nextVersion(t *testing.T, deb string) string {
+	t.Helper()
+	dir, next := filepath.Join(t.TempDir(), "unpacked"), filepath.Join(t.TempDir(), "next.deb")
+	if out, err := exec.Command("dpkg-deb", "--raw-extract", deb, dir).CombinedOutput(); err != nil {
+		t.Fatalf("unpack: %v\n%s", err, out)
+	}
+	control := filepath.Join(dir, "DEBIAN/control")
+	content, err := os.ReadFile(control)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(control, bytes.Replace(content, []byte("\nVersion: 1.2.3\n"), []byte("\nVersion: 1.2.4\n"), 1), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("dpkg-deb", "-Znone", "--root-owner-group", "--build", dir, next).CombinedOutput(); err != nil {
+		t.Fatalf("pack: %v\n%s", err, out)
+	}
+	return next
+}
+
+func TestEveryCommandHasItsManPage(t *testing.T) {
+	r := newRoot(t)
+	r.dpkg("--install", packages(t, "*.deb"))
+	commands := strings.Split(r.run("/usr/bin/nanobot", "__complete", ""), "\n")
+	pages := 0
+	for _, line := range commands {
+		name, short, ok := strings.Cut(line, "\t")
+		if !ok || name == "help" {
+			continue
+		}
+		pages++
+		// In a man page a backslash keeps a character as it is.
+		if page := strings.ReplaceAll(r.page("nanobot-"+name), `\`, ""); !strings.Contains(page, "nanobot-"+name+" - "+short) {
+			t.Errorf("nanobot-%s(1) does not say %q:\n%.300s", name, short, page)
+		}
+	}
+	if pages < 10 {
+		t.Errorf("found only %d commands in %q", pages, commands)
+	}
+	if root := strings.ReplaceAll(r.page("nanobot"), `\`, ""); !strings.Contains(root, "nanobot-serve(1)") {
+		t.Errorf("nanobot(1) does not lead to its commands:\n%s", root)
+	}
+}
+
+func (r root) page(name string) string {
+	r.Helper()
+	z, err := gzip.NewReader(strings.NewReader(r.read("usr/share/man/man1/" + name + ".1.gz")))
+	if err != nil {
+		r.Fatal(err)
+	}
+	page, err := io.ReadAll(z)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return string(page)
+}
+
+// ask completes the words after "nanobot" as bash would; what bash-completion does to the line beforehand is done here by hand.
+const ask = `. "$1"
+_init_completion() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}; }
+COMP_WORDS=(nanobot run --conf) COMP_CWORD=2 COMP_TYPE=9 COMP_LINE="nanobot run --conf" COMP_POINT=18
+__start_nanobot 2>/dev/null
+printf '%s\n' "${COMPREPLY[@]}"`
+
+func TestBashCompletesCommands(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("bash is missing on this machine")
+	}
+	r := newRoot(t)
+	r.dpkg("--install", packages(t, "*.deb"))
+	cmd := exec.Command("bash", "--norc", "-c", ask, "bash", filepath.Join(r.path, "usr/share/bash-completion/completions/nanobot"))
+	cmd.Env = append(os.Environ(), "PATH="+filepath.Join(r.path, "usr/bin")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "--config" {
+		t.Errorf("completing run --conf: got %q, %v; want --config", out, err)
+	}
+}
