@@ -98,7 +98,18 @@ func readCredential(name string) (string, error) {
 	if name == "" || name != filepath.Base(name) || name == "." || name == ".." {
 		return "", fmt.Errorf("systemd credential %q: must be a plain name", name)
 	}
+	if imported := filepath.Join(dir, credentialFolder+"_"+name); exists(imported) {
+		return readSecret(imported)
+	}
 	return readSecret(filepath.Join(dir, name))
+}
+
+// credentialFolder is what our units call the bot's folder of credentials. systemd puts this before the name of each file in it.
+const credentialFolder = "bot"
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func readSecret(path string) (string, error) {

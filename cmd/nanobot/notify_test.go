@@ -1,0 +1,179 @@
+package main
+
+import (
+	"database/sql"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// fakeManager hears what a daemon tells the service manager.
+type fakeManager struct {
+	t    *testing.T
+	conn *net.UnixConn
+}
+
+// startManager listens, and makes the daemons that are started in this test know it.
+func startManager(t *testing.T) *fakeManager {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "notify") // shorter than a test's own: a socket's path has 108 bytes
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	path := filepath.Join(dir, "socket")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	t.Setenv("NOTIFY_SOCKET", path)
+	return &fakeManager{t, conn}
+}
+
+// next returns the lines of the next message that comes within a time, or nil.
+func (m *fakeManager) next(within time.Duration) []string {
+	m.t.Helper()
+	if err := m.conn.SetReadDeadline(time.Now().Add(within)); err != nil {
+		m.t.Fatal(err)
+	}
+	b := make([]byte, 4096)
+	n, err := m.conn.Read(b)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil
+	}
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return strings.Split(string(b[:n]), "\n")
+}
+
+// hears waits for a message that begins with a line. Nothing but the status and the watchdog's food may come before.
+func (m *fakeManager) hears(first string) []string {
+	m.t.Helper()
+	for {
+		lines := m.next(30 * time.Second)
+		switch {
+		case lines == nil:
+			m.t.Fatalf("never heard %s", first)
+		case lines[0] == first:
+			return lines
+		case !strings.HasPrefix(lines[0], "STATUS=") && lines[0] != "WATCHDOG=1":
+			m.t.Fatalf("heard %q before %s", lines, first)
+		}
+	}
+}
+
+// one returns the line with a prefix, without it.
+func one(t *testing.T, lines []string, prefix string) string {
+	t.Helper()
+	i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, prefix) })
+	if i < 0 {
+		t.Fatalf("no %s in %q", prefix, lines)
+	}
+	return lines[i][len(prefix):]
+}
+
+func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
+	m := startManager(t)
+	t.Setenv("CREDENTIALS_DIRECTORY", t.TempDir())
+	t.Setenv("WATCHDOG_USEC", "60000000")
+	t.Setenv("UNRELATED", "is handed on")
+	const cfg = `{"terminal": {"command": "env | grep -e NOTIFY_ -e WATCHDOG_ -e CREDENTIALS_ -e UNRELATED"}, "gateway": {"drainTimeout": 200}` + anybody
+	b := startBot(t, cfg)
+	if got := one(t, m.hears("READY=1"), "STATUS="); got != "net ok, 0 running, 0 waiting" {
+		t.Errorf("the status is %q", got)
+	}
+	b.net.Say("1", "7", "hello")
+	if got := strings.TrimSpace(b.await("1", "UNRELATED").Text); got != "UNRELATED=is handed on" {
+		t.Errorf("the agent's environment has %q", got)
+	}
+	b.signal(syscall.SIGHUP)
+	if got := one(t, m.hears("RELOADING=1"), "MONOTONIC_USEC="); got == "" || strings.Trim(got, "0123456789") != "" {
+		t.Errorf("the time of the reload is %q", got)
+	}
+	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "net ok") {
+		t.Errorf("the status is %q", got)
+	}
+	b.configure(t, `{"terminal": {"comand": "true"}`+anybody)
+	b.signal(syscall.SIGHUP)
+	m.hears("RELOADING=1")
+	if got := one(t, m.hears("READY=1"), "STATUS="); !strings.HasPrefix(got, "the config has a mistake, the last good one stays, net ok") {
+		t.Errorf("after a bad reload the status is %q", got)
+	}
+	b.signal(syscall.SIGTERM)
+	if got := one(t, m.hears("STOPPING=1"), "EXTEND_TIMEOUT_USEC="); got != "230000000" { // the drain, what an agent that does not obey takes, and closing
+		t.Errorf("it asks for %s µs to end", got)
+	}
+	if got := b.status(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+	if late := m.next(time.Millisecond); late != nil {
+		t.Errorf("after its end came %q", late)
+	}
+}
+
+func TestABadConfigIsNeverReady(t *testing.T) {
+	m := startManager(t)
+	b := startBot(t, `{"terminal": {"comand": "true"}`+anybody)
+	if got := b.status(); got != exitConfig {
+		t.Errorf("status %d", got)
+	}
+	if said := m.next(time.Millisecond); said != nil {
+		t.Errorf("it said %q", said)
+	}
+}
+
+func TestTheWatchdogIsFedOnlyWhileTheStateTakesWrites(t *testing.T) {
+	const limit = 900 * time.Millisecond
+	m := startManager(t)
+	t.Setenv("WATCHDOG_USEC", "900000")
+	b := startBot(t, `{"terminal": {"command": "echo hi"}`+anybody)
+	m.hears("READY=1")
+	m.hears("WATCHDOG=1")
+	m.hears("WATCHDOG=1")
+
+	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := db.Exec(query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("PRAGMA busy_timeout = 20000")
+	exec("BEGIN IMMEDIATE") // no other process can write now
+	b.awaitLog("no sign of life for the watchdog")
+	for m.next(time.Millisecond) != nil { // of the time before
+	}
+	for end := time.Now().Add(7 * limit); time.Now().Before(end); { // longer than the store waits before it says that it is locked
+		if lines := m.next(time.Until(end)); lines != nil && lines[0] == "WATCHDOG=1" {
+			t.Fatal("the watchdog is fed while the state is locked")
+		}
+	}
+	exec("ROLLBACK")
+	m.hears("WATCHDOG=1")
+	b.net.Say("1", "7", "hello")
+	b.await("1", "hi")
+}
+
+func TestWithoutAWatchdogNoneIsFed(t *testing.T) {
+	m := startManager(t)
+	t.Setenv("WATCHDOG_USEC", "100000")
+	t.Setenv("WATCHDOG_PID", "1") // it is for another process
+	startBot(t, `{"terminal": {"command": "true"}`+anybody)
+	m.hears("READY=1")
+	if said := m.next(time.Second); said != nil {
+		t.Errorf("it said %q", said)
+	}
+}

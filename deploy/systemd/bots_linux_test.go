@@ -1,0 +1,90 @@
+package systemd_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// asked is the variable that asks for these tests, which the program would take for a misspelt setting of its own.
+const asked = "NANOBOT_TEST_SYSTEMD"
+
+func (m machine) nanobot(args ...string) string {
+	m.Helper()
+	return m.run(append([]string{"env", "-u", asked, "nanobot"}, args...)...)
+}
+
+// finding is a line of nanobot doctor.
+type finding struct{ Check, Status, Detail, Fix string }
+
+// doctor returns what it finds of a bot, by check.
+func (m machine) doctor(name string) map[string]finding {
+	m.Helper()
+	out, _ := m.command("env", "-u", asked, "nanobot", "doctor", "--json", "--config", "/etc/nanobot/"+name+"/config.json").Output()
+	var all []finding
+	if err := json.Unmarshal(out, &all); err != nil {
+		m.Fatalf("%v in %s", err, out)
+	}
+	found := map[string]finding{}
+	for _, f := range all {
+		if found[f.Check].Status != "fail" {
+			found[f.Check] = f
+		}
+	}
+	return found
+}
+
+func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
+	m := startMachine(t)
+	m.install()
+	api := telegramtest.New(t)
+	m.write("/root/token", api.Token+"\n", 0o600)
+	m.nanobot("bots", "create", "faq", "--command", "echo you said {message}", "--telegram-token-file", "/root/token", "--allow", "7")
+	// Telegram is on loopback here.
+	m.run("sed", "-i", `s|"enabled": true|"enabled": true, "apiBase": "`+api.URL+`"|`, "/etc/nanobot/faq/config.json")
+	if f := m.doctor("faq"); f["systemd"].Status != "warn" || f["telegram.token"].Status != "ok" || f["daemon"].Detail != "does not run" {
+		t.Errorf("before the start: %+v", f)
+	}
+
+	if out := m.nanobot("bots", "start", "faq"); !strings.Contains(out, "active") {
+		t.Errorf("start says %s", out)
+	}
+	api.Say(7, "hello")
+	api.WaitFor(t, 7, "you said hello")
+	api.Say(8, "let me in")
+	_, code, _ := strings.Cut(api.Wait(t, 8, 1)[0].Words(), "nanobot pair ")
+	m.nanobot("pair", "--config", "/etc/nanobot/faq/config.json", strings.Fields(code)[0])
+	api.Say(8, "thanks")
+	api.WaitFor(t, 8, "you said thanks")
+
+	f := m.doctor("faq")
+	for _, check := range []string{"systemd", "daemon", "state", "workspace", "agent", "telegram.poller", "telegram.webhook"} {
+		if f[check].Status != "ok" {
+			t.Errorf("%s: %+v", check, f[check])
+		}
+	}
+	if !strings.Contains(f["agent"].Detail, "plain: 1 lines") { // run by the bot's own user, which exists only in its service
+		t.Errorf("agent: %+v", f["agent"])
+	}
+	if pid := m.show("nanobot@faq", "MainPID"); !strings.Contains(f["daemon"].Detail, pid) {
+		t.Errorf("the daemon is %s, and the doctor says %q", pid, f["daemon"].Detail)
+	}
+	if out := m.nanobot("bots", "list", "--json"); !strings.Contains(out, `"state": "active"`) || !strings.Contains(out, `"enabled": true`) || !strings.Contains(out, "telegram ok") {
+		t.Errorf("list says %s", out)
+	}
+
+	m.nanobot("bots", "stop", "faq")
+	if state, enabled := m.show("nanobot@faq", "ActiveState"), m.show("nanobot@faq", "UnitFileState"); state != "inactive" || enabled != "disabled" {
+		t.Errorf("after stop it is %s and %s", state, enabled)
+	}
+	m.nanobot("bots", "start", "faq")
+	m.nanobot("bots", "remove", "faq", "--purge", "--yes")
+	if state := m.show("nanobot@faq", "ActiveState"); state != "inactive" {
+		t.Errorf("after remove it is %s", state)
+	}
+	if out := m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"); out != "" {
+		t.Errorf("left over: %s", out)
+	}
+}

@@ -1,0 +1,172 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+)
+
+// ill is a store in which something can be made to go wrong.
+type ill struct {
+	store.Store
+	claims  chan struct{} // if not nil, claims wait until it is closed
+	writes  atomic.Pointer[func() error]
+	claimed chan struct{}
+}
+
+func (s *ill) Claim(ctx context.Context) (store.Item, bool, error) {
+	if s.claims != nil {
+		select {
+		case s.claimed <- struct{}{}:
+		default:
+		}
+		<-s.claims
+	}
+	return s.Store.Claim(ctx)
+}
+
+func (s *ill) SetCursor(ctx context.Context, channel, cursor string) error {
+	if f := s.writes.Load(); f != nil {
+		return (*f)()
+	}
+	return s.Store.SetCursor(ctx, channel, cursor)
+}
+
+// illRig is a rig with such a store.
+func illRig(t *testing.T, s *ill) *rig {
+	t.Helper()
+	r := newRig(t, "true")
+	r.hook = func(inner store.Store) store.Store { s.Store = inner; return s }
+	return r
+}
+
+// take takes a pulse that may take a while, or hardly any time when it must not come.
+func take(t *testing.T, p *gateway.Pulse, within time.Duration) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	defer cancel()
+	if err := p.Take(ctx); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
+	r := newRig(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
+	r.slots, r.settings.DrainTimeout = 1, time.Millisecond
+	r.start()
+	p := r.gw.Pulse()
+	defer p.End()
+	for _, chat := range []string{"a", "b"} { // the second waits for the slot
+		r.net.Say(chat, "7", "work")
+	}
+	if calls, ok := r.net.Await("a", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok {
+		t.Fatalf("no turn began: %v", calls)
+	}
+	for range 3 {
+		if got := take(t, p, patience); got != "" {
+			t.Errorf("no pulse: %s", got)
+		}
+	}
+}
+
+func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
+	s := &ill{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
+	r := illRig(t, s).start()
+	p := r.gw.Pulse()
+	defer p.End()
+	<-s.claimed
+	if got := take(t, p, 50*time.Millisecond); got != "the dispatcher does not turn" {
+		t.Errorf("got %q", got)
+	}
+	close(s.claims)
+	if got := take(t, p, patience); got != "" {
+		t.Errorf("healed, but: %s", got)
+	}
+}
+
+func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
+	s := &ill{}
+	r := illRig(t, s).start()
+	p := r.gw.Pulse()
+	defer p.End()
+	answer, asked := make(chan error), atomic.Int32{}
+	slow := func() error { asked.Add(1); return <-answer }
+	s.writes.Store(&slow)
+	for silent, deadline := 0, time.Now().Add(patience); silent < 3; {
+		switch got := take(t, p, 50*time.Millisecond); {
+		case got == "the store does not answer":
+			silent++
+		case got == "" || time.Now().After(deadline): // a loaded machine may be slow to turn
+			t.Fatalf("got %q", got)
+		}
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("%d writes are under way at once", n)
+	}
+	answer <- nil
+	if got := take(t, p, patience); got != "" {
+		t.Errorf("answered, but: %s", got)
+	}
+	for reason, want := range map[string]string{
+		"database is locked (5)":          "the store takes no write: database is locked (5)",
+		"database or disk is full (13)":   "",
+		"disk I/O error: read-only (522)": "the store takes no write: disk I/O error: read-only (522)",
+	} {
+		fail := func() error { return errors.New(reason) }
+		s.writes.Store(&fail)
+		if got := take(t, p, patience); got != want {
+			t.Errorf("%s: got %q", reason, got)
+		}
+	}
+}
+
+// mortal is a channel whose network is down, until its loop dies.
+type mortal struct {
+	channels.Channel
+	die   chan struct{}
+	tried chan struct{}
+}
+
+func (m *mortal) Run(context.Context, channels.Receive) error {
+	select {
+	case <-m.die:
+		runtime.Goexit()
+	case m.tried <- struct{}{}:
+	}
+	return errors.New("the network is down")
+}
+
+func TestAChannelThatRetriesHasAPulseAndOneWhoseLoopIsGoneHasNot(t *testing.T) {
+	m := &mortal{die: make(chan struct{}), tried: make(chan struct{})}
+	r := newRig(t, "true")
+	r.also = map[string]channels.Channel{"mortal": m}
+	r.start()
+	p := r.gw.Pulse()
+	defer p.End()
+	<-m.tried
+	<-m.tried
+	if got := take(t, p, patience); got != "" {
+		t.Errorf("while it retries: %s", got)
+	}
+	b, err := r.gw.Brief(t.Context())
+	if err != nil || !b.Channels["net"].OK {
+		t.Errorf("it is %+v, %v", b, err)
+	}
+	close(m.die)
+	deadline := time.Now().Add(patience)
+	for !strings.Contains(take(t, p, patience), "the loop of channel mortal is gone") {
+		if time.Now().After(deadline) {
+			t.Fatal("it is never missed")
+		}
+	}
+}
