@@ -57,6 +57,10 @@ func checkTerminal(c *Config) []fault {
 	if t.Protocol != "rich" && c.Gateway.WhileRunning == "inject" {
 		all = append(all, fault{path: key("gateway.whileRunning"), because: protocol, want: `needs terminal.protocol to be "rich"`})
 	}
+	all = append(all, checkSandbox(t)...)
+	if t.Protocol == "acp" {
+		all = append(all, checkACP(t)...)
+	}
 	return all
 }
 

@@ -17,6 +17,7 @@ type Config struct {
 	HTTP      HTTP     `json:"http" jsonschema_description:"One server for the page, the API, health, metrics and Telegram's webhook."`
 	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and state."`
 	Log       Log      `json:"log" jsonschema_description:"What is logged and how."`
+	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started what."`
 
 	file     string // the file it was loaded from, absolute; "" when there was none
 	literals bool   // that file holds secrets themselves, not only references to them
@@ -31,7 +32,7 @@ type Terminal struct {
 	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switch the agent on or off. Default: on when a command is set."`
 	Command      string              `json:"command" jsonschema_description:"Shell command to run; {message} is replaced by the quoted user text."`
 	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds the agent may run before it is killed."`
-	Protocol     string              `json:"protocol" jsonschema:"enum=plain,enum=rich" jsonschema_description:"How the agent's output is read: plain text in which files are found, or rich JSON lines."`
+	Protocol     string              `json:"protocol" jsonschema:"enum=plain,enum=rich,enum=acp" jsonschema_description:"How the agent is talked with: plain text in which files are found, rich JSON lines, or the Agent Client Protocol."`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Hand the paths of the user's files to the agent."`
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables of the agent."`
 	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API providers handed to the agent in the envelope, by a name of your choice."`
@@ -44,7 +45,14 @@ type Terminal struct {
 	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most bytes of plain output kept; the middle of more is left out."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also set the usual key variables, such as ANTHROPIC_API_KEY."`
 	Interactive  bool                `json:"interactive" jsonschema_description:"Keep stdin open so that a rich agent may ask questions."`
-	PassHistory  int                 `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope carries."`
+	ACP          ACP                 `json:"acp" jsonschema_description:"For protocol acp: what the agent may do and how long it is kept."`
+	Limits       Limits              `json:"limits" jsonschema_description:"What the agent may use."`
+	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is kept from the rest of the machine: none, landlock (it reads the system's folders and uses its own, the temp folder and sandboxPaths), or a command that its own is appended to."`
+	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"Files and folders that the agent may also use under landlock; with :ro behind it, only read."`
+	// SandboxRequired is about limits too.
+	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Do not start if this machine cannot keep the limits and the sandbox."`
+	User            string `json:"user" jsonschema_description:"The user that the agent runs as, when started as root."`
+	PassHistory     int    `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope carries."`
 }
 
 // On reports whether the agent is to be run: switched on, or not switched off and named.
@@ -131,7 +139,12 @@ func Default() Config {
 		Terminal: Terminal{
 			Timeout: 120, Protocol: "plain", PassMedia: true, Progress: "edit",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
+			Sandbox: "none", SandboxPaths: []string{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
+			ACP: ACP{
+				Permissions: "ask", Rules: map[string]string{}, AskTimeout: 300, Idle: 900, MaxKept: 16,
+				Files: true, Terminals: true, TerminalTimeout: 3600,
+			},
 		},
 		Channels: Channels{
 			Telegram: Telegram{AllowFrom: []string{}, APIBase: "https://api.telegram.org", Groups: "mention", Mode: "poll"},
@@ -143,6 +156,7 @@ func Default() Config {
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30,
 		},
-		Log: Log{Level: "info", Format: "auto"},
+		Log:   Log{Level: "info", Format: "auto"},
+		Audit: Audit{MaxSize: 10, Keep: 5},
 	}
 }

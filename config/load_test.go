@@ -40,13 +40,17 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 	want := `{"workspace":"FOLDER",` +
 		`"terminal":{"command":"","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
-		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"passHistory":0},` +
+		`"maxOutput":4194304,"providerEnv":false,"interactive":false,` +
+		`"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
+		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
+		`"sandboxRequired":false,"user":"","passHistory":0},` +
 		`"channels":{"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
 		`"groups":"mention","thread":false},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
-		`"log":{"level":"info","format":"auto"}}`
+		`"log":{"level":"info","format":"auto"},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}}`
 	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -102,6 +106,12 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
+			ACP: config.ACP{
+				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, MaxKept: 2,
+				Files: false, Terminals: false, TerminalTimeout: 5, TerminalMemory: 512, AuthMethod: "api-key",
+			},
+			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
+			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
 		},
 		Channels: config.Channels{
 			Telegram: config.Telegram{
@@ -119,7 +129,8 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
 			RatePerMinute: 6, StateDir: filepath.Join(folder, "state"),
 		},
-		Log: config.Log{Level: "debug", Format: "json"},
+		Log:   config.Log{Level: "debug", Format: "json"},
+		Audit: config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
 	}
 	for i := range reflect.TypeOf(want).NumField() {
 		field := reflect.TypeOf(want).Field(i)

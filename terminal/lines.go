@@ -40,6 +40,8 @@ const (
 	firstRead = 4 << 10 // most agents say less
 	// mostRead is what a pipe holds by default, so that one read can take all of it.
 	mostRead = 64 << 10
+	// mostKept is how much memory a line may leave behind: long ones are seldom, and an agent may be kept for days.
+	mostKept = 1 << 20
 )
 
 // NewLines returns a reader of r's lines of at most max bytes.
@@ -89,6 +91,9 @@ func (l *Lines) checked(line []byte) ([]byte, error) {
 
 // fill makes room and reads once.
 func (l *Lines) fill() {
+	if l.at == l.end && len(l.buf) > mostKept {
+		l.buf, l.at, l.end = make([]byte, mostRead), 0, 0
+	}
 	if l.at > 0 && (l.end == len(l.buf) || l.at == l.end) {
 		l.end = copy(l.buf, l.buf[l.at:l.end])
 		l.at = 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 )
 
 // Question is what an agent asks the person it works for.
@@ -12,10 +13,12 @@ type Question struct {
 	ID      string
 	Text    string
 	Options []string // answers to choose from; none: any text
+	// Within is how long an answer is waited for; 0: as long as the turn lasts and the gateway cares.
+	Within time.Duration
 }
 
-// Answer is what the person says to a question.
-type Answer struct{ Text string }
+// Answer is what a person says to a question, and who it was.
+type Answer struct{ Text, By string }
 
 // Ask puts a question to the person and returns the answer. It is called from goroutines of its own, several at a time. An
 // error means that nobody answered in time or that the turn ends; when ctx ends it must return.
@@ -27,13 +30,13 @@ type Injection struct {
 	Media []string
 }
 
-// errNobody says that this turn has no person to ask.
-var errNobody = errors.New("nobody is there to be asked")
+// ErrNobody says that this turn has no person to ask.
+var ErrNobody = errors.New("nobody is there to be asked")
 
 // ask makes a question fit for a chat and passes it on.
 func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	if t.req.Ask == nil {
-		return Answer{}, errNobody
+		return Answer{}, ErrNobody
 	}
 	if q.Text = Clean(q.Text); strings.TrimSpace(q.Text) == "" {
 		q.Text = "?" // no network shows a message without text

@@ -6,14 +6,29 @@ package terminal
 import (
 	"context"
 	"errors"
+	"time"
+
+	"nanobot/terminal/process"
 )
 
 // Protocol is how the gateway talks with the agent. The runner calls Turn once a turn, from many goroutines.
 type Protocol interface {
 	// Turn carries one message to the agent and what it says back to Emit. What the agent did wrong is a
 	// frame and an outcome; an error is what we could not do. When it returns, every process it launched
-	// is dead and reaped.
+	// is dead and reaped, but for those it keeps.
 	Turn(ctx context.Context, t Turn) (Outcome, error)
+}
+
+// Keeper is a protocol whose agents may outlive a turn. Close is called once no turn is running and ends them all; a
+// turn after it works, and keeps nothing.
+type Keeper interface {
+	Close()
+}
+
+// Stopper is a protocol whose kept agents may leave something running between turns. Stop ends what is left of a chat, which is an
+// Envelope.SessionKey, and says how many commands that were. It must not take long.
+type Stopper interface {
+	Stop(chat string) (ended int)
 }
 
 // Turn is one incoming message to be worked on by the agent.
@@ -22,6 +37,16 @@ type Turn struct {
 	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is killed: at
 	// once if the time is up, politely otherwise.
 	Launch func(ctx context.Context, in Input) (*Agent, error)
+	// Keep starts the command for longer than this turn, until the protocol ends it.
+	Keep func() (*Agent, error)
+	// Uses says that a process that was kept works on this turn.
+	Uses func(pid int)
+	// Place is where the agent works.
+	Place Place
+	// Memory is what the protocol knows of this chat from earlier turns. Never nil.
+	Memory Memory
+	// Tell takes what the agent says about itself; the newest counts. Never nil.
+	Tell func(About)
 	// Emit takes one frame, in order, and returns once it is safe. It works after ctx has ended too, since
 	// what was already printed is still delivered.
 	Emit func(Frame) error
@@ -39,6 +64,40 @@ type Turn struct {
 	Final Final
 	// MaxLine is the longest line of output in bytes, MaxOutput the most plain text that is kept.
 	MaxLine, MaxOutput int
+}
+
+// Place is where an agent works and what it finds there.
+type Place struct {
+	Dir   string   // its working folder
+	Roots []string // the folders it may use
+	Env   []string // of what is started for it
+	Shell string
+	// Private are the gateway's own files and folders, which are none of its business.
+	Private []string
+	// Confine puts a process that is started for the agent under the same limits and into the same sandbox. Never nil in a turn.
+	Confine func(process.Options) process.Options
+}
+
+// Memory is what a protocol knows of a chat and an agent from turn to turn.
+type Memory interface {
+	// Load and Save are about what is forgotten when the person starts afresh.
+	Load(ctx context.Context) (string, error)
+	Save(ctx context.Context, s string) error
+	// LoadLasting and SaveLasting are about what stays then.
+	LoadLasting(ctx context.Context) (string, error)
+	SaveLasting(ctx context.Context, s string) error
+}
+
+// About is what an agent tells of itself: a line for who asks how it is, and the commands that it understands.
+type About struct {
+	Line     string    `json:"line,omitempty"`
+	Commands []Command `json:"commands,omitempty"`
+}
+
+// Command is a word that an agent understands when a message begins with it, led by a slash.
+type Command struct {
+	Name string `json:"name"`
+	Help string `json:"help,omitempty"`
 }
 
 // Input is what a launched command finds on its stdin.
@@ -59,14 +118,25 @@ const (
 	Log      Kind = "log"
 )
 
+// Partial is the beginning of the Message that follows, as far as the agent has said it. It is shown where it can be and
+// is lost otherwise.
+const Partial Kind = "partial"
+
 // Frame is one thing an agent says. Text is as the agent wrote it, except in an Error that Emit gets, where it
 // is what the user reads.
 type Frame struct {
-	Kind  Kind
-	Text  string
+	Kind Kind
+	Text string
+	// Board says of a Progress that it is all that the agent is at, told anew with every change. It is shown only where it
+	// can take the place of the one before.
+	Board bool
 	Code  string   // of an Error
 	Level string   // of a Log: debug, info, warning or error
+	// Audit says of a Log that it is a decision which the operator wants on record.
+	Audit bool
 	Media []string // of a Message: paths the agent named
+	// Own is a folder of the protocol's, with those files of Media that it has written itself. They may be sent wherever that is.
+	Own string
 	// Guessed says that Media were found in text and not named on purpose, so that one that does not exist
 	// is no mistake.
 	Guessed bool
@@ -99,6 +169,9 @@ type Outcome struct {
 	Stderr   string // its end
 	// Unread is how many of the injections that were taken, counted from the last, the agent had not read when it ended.
 	Unread int
+	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time. The runner sets both.
+	Memory int64
+	CPU    time.Duration
 }
 
 // ErrTimeout is the cause of a turn's context when its time is up.

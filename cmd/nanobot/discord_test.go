@@ -24,6 +24,7 @@ const (
 type discordSetup struct {
 	agent                      string // a shell script
 	command                    string // in its stead
+	protocol                   string // "" is rich
 	terminal, channel, gateway string
 	allow                      []string // whom it lets in; nil is Ada
 }
@@ -39,7 +40,7 @@ func (s discordSetup) write(t testing.TB, api *discordtest.Server) string {
 	for name, content := range map[string]string{
 		"agent.sh": s.agent, "token": api.Token,
 		"config.json": `{
-			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "rich"` + s.terminal + `},
+			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "` + cmp.Or(s.protocol, "rich") + `"` + s.terminal + `},
 			"channels": {"discord": {"enabled": true, "token": "file:token", "apiBase": "` + api.URL + `",
 				"allowFrom": ["` + strings.Join(allow, `", "`) + `"]` + s.channel + `}},
 			"gateway": {"maxConcurrent": 8` + s.gateway + `},

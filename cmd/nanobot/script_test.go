@@ -10,9 +10,14 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"nanobot/terminal/acp/acptest"
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv("TEST_ACP_AGENT") != "" {
+		os.Exit(acptest.Main(os.Args[1:]))
+	}
 	if os.Getenv("NANOBOT_TEST_MAIN") != "" {
 		os.Unsetenv("NANOBOT_TEST_MAIN")
 		if url := os.Getenv("TEST_NETWORK_URL"); url != "" {

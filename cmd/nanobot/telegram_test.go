@@ -17,6 +17,7 @@ import (
 type setup struct {
 	agent                      string // a shell script
 	command                    string // in its stead
+	protocol                   string // "" is rich
 	terminal, channel, gateway string
 	allow                      string // whom it lets in; "" is user 7
 }
@@ -28,7 +29,7 @@ func (s setup) write(t testing.TB, api *telegramtest.Server) string {
 	files := map[string][]byte{
 		"agent.sh": []byte(s.agent), "token": []byte(api.Token),
 		"config.json": []byte(`{
-			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "rich"` + s.terminal + `},
+			"terminal": {"command": ` + strconv.Quote(cmp.Or(s.command, "sh agent.sh")) + `, "protocol": "` + cmp.Or(s.protocol, "rich") + `"` + s.terminal + `},
 			"channels": {"telegram": {"enabled": true, "token": "file:token", "apiBase": "` + api.URL + `",
 				"allowFrom": ["` + cmp.Or(s.allow, "7") + `"]` + s.channel + `}},
 			"gateway": {"maxConcurrent": 8` + s.gateway + `},

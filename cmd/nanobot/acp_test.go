@@ -1,0 +1,188 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/terminal/acp/acptest"
+)
+
+// acpAgent is the command of an agent that does what its prompt says, and fails the test if its client is wrong.
+func acpAgent(t *testing.T, flags string) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Cleanup(func() {
+		if wrong := acptest.Broken(dir); wrong != "" {
+			t.Errorf("the agent was told nonsense: %s", wrong)
+		}
+	})
+	return fmt.Sprintf("TEST_ACP_AGENT=1 exec %s -dir %s %s", os.Args[0], dir, flags)
+}
+
+// shows waits until a chat shows a message with these words, and returns it.
+func (b *telegramBot) shows(chat int64, words string) telegramtest.Message {
+	b.t.Helper()
+	var found telegramtest.Message
+	shown, ok := b.api.Await(chat, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return strings.Contains(m.Words(), words) })
+		if i >= 0 {
+			found = all[i]
+		}
+		return i >= 0
+	})
+	if !ok {
+		b.t.Fatalf("nothing with %q is shown: %+v\n%s", words, shown, b.log())
+	}
+	return found
+}
+
+// press presses the button with this label.
+func (b *telegramBot) press(m telegramtest.Message, label string) {
+	b.t.Helper()
+	for _, button := range m.Buttons() {
+		if button.Text == label {
+			b.acknowledged(b.api.Press(7, 7, m.ID, button.Data))
+			return
+		}
+	}
+	b.t.Fatalf("%q has no button %q: %+v", m.Words(), label, m.Buttons())
+}
+
+func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
+	signal := filepath.Join(t.TempDir(), "go")
+	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -repeats -noisy")})
+	b.api.Say(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
+	b.shows(7, "Looking at it.")
+	b.shows(7, "make test")
+	if err := os.WriteFile(signal, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	question := b.shows(7, "1. Allow")
+	b.press(question, "Allow")
+	b.shows(7, "permission selected yes")
+	final := b.shows(7, "All done.")
+	shown, settled := b.api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool { return len(all) == 3 })
+	if !settled || len(final.Buttons()) != 0 {
+		t.Errorf("the chat ends with %+v", shown)
+	}
+	// A command that hangs is freed by /stop, and the same agent goes on.
+	b.api.Say(7, "pid\ntool t2 fetch a page\nawait")
+	b.shows(7, "a page")
+	b.api.Say(7, "/stop")
+	b.shows(7, "Stopped.")
+	pid := b.shows(7, "pid ").Words()
+	b.api.Say(7, "history\npid")
+	if words := b.shows(7, "prompts so far: 3").Words(); !strings.Contains(words, strings.TrimSpace(pid)) {
+		t.Errorf("the agent was started anew: %q, then %q", pid, words)
+	}
+	b.signal(syscall.SIGTERM)
+	if got := b.status(); got != 0 {
+		t.Errorf("status %d", got)
+	}
+}
+
+func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
+	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})
+	b.api.Say(7, "first talk")
+	b.shows(7, "You said: first talk")
+	b.api.Say(7, "/model")
+	b.press(b.shows(7, "Large"), "Large")
+	b.shows(7, "arge")
+	b.api.Say(7, "state")
+	b.shows(7, "model large")
+	b.api.Say(7, "/new")
+	b.shows(7, "fresh start")
+	b.api.Say(7, "history")
+	b.shows(7, "prompts so far: 1")
+	b.api.Say(7, "/help")
+	b.shows(7, "/review")
+	b.api.Say(7, "/sessions")
+	question := b.shows(7, "Which conversation")
+	i := slices.IndexFunc(question.Buttons(), func(k telegramtest.Button) bool { return strings.Contains(k.Text, "first talk") })
+	if i < 0 {
+		t.Fatalf("the session cannot be chosen: %+v", question)
+	}
+	b.press(question, question.Buttons()[i].Text)
+	b.api.Say(7, "state\nhistory")
+	b.shows(7, "prompts so far: 3") // first talk, state, and this one
+}
+
+// lives says whether a process is there.
+func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
+
+func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
+	pidFile := filepath.Join(t.TempDir(), "pid")
+	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
+	b.api.Say(7, "embed t1 sleep 300\nawait")
+	b.shows(7, "sleep 300")
+	raw, err := os.ReadFile(pidFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(raw)))
+	b.restart(syscall.SIGKILL, func() {})
+	b.shows(7, "I was restarted while working on this.")
+	for deadline := time.Now().Add(telegramtest.Patience); lives(pid); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the agent %d outlives the daemon", pid)
+		}
+	}
+	b.api.Say(7, "history")
+	b.shows(7, "prompts so far: 2")
+}
+
+func TestAnACPAgentThatIsKilledIsResumed(t *testing.T) {
+	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-load")})
+	b.api.Say(7, "say half an ans\ndie")
+	b.shows(7, "half an ans")
+	b.shows(7, "Your next message resumes the conversation.")
+	b.api.Say(7, "history")
+	b.shows(7, "prompts so far: 2")
+	for _, text := range b.texts(7) {
+		if strings.Contains(text, "REPLAYED") {
+			t.Errorf("what was said before is said again: %q", text)
+		}
+	}
+}
+
+func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
+	b := startDiscordBot(t, discordSetup{protocol: "acp", command: acpAgent(t, "-resume")})
+	shows := func(words string) (found discordtest.Message) {
+		t.Helper()
+		shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
+			i := slices.IndexFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, words) })
+			if i >= 0 {
+				found = all[i]
+			}
+			return i >= 0
+		})
+		if !ok {
+			t.Fatalf("nothing with %q is shown: %+v", words, shown)
+		}
+		return found
+	}
+	b.api.Say(b.dm, ada, "say Let me see.\ntool t1 edit main.go\nask t1 edit main.go\nstatus t1 completed\nsay Changed.")
+	question := shows("1. Allow")
+	reject := question.Buttons()[slices.IndexFunc(question.Buttons(), func(k discordtest.Component) bool { return k.Label == "Reject" })]
+	if _, err := b.api.Press(ada, question.ID, reject.CustomID); err != nil {
+		t.Fatal(err)
+	}
+	shows("permission selected no")
+	shows("Changed.")
+	b.api.Say(b.dm, ada, "tool t2 fetch a page\nawait")
+	shows("a page")
+	b.api.Say(b.dm, ada, "/stop")
+	shows("Stopped.")
+	b.api.Say(b.dm, ada, "history")
+	shows("prompts so far: 3")
+	b.end()
+}

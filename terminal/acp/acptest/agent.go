@@ -1,0 +1,282 @@
+// Package acptest is an agent of the Agent Client Protocol for tests: strict with its client, and doing what its prompt says. It is run as
+// a process of its own, by a test binary that calls Main.
+package acptest
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// exitBroken is how the agent ends when its client breaks the protocol.
+const exitBroken = 99
+
+// options are what the agent can do, and its bad habits.
+type options struct {
+	dir                                      string
+	resume, load, list, end                  bool
+	images, audio, embedded                  bool
+	modes, configs, models                   bool
+	auth                                     string
+	slow                                     time.Duration
+	stubborn, noisy, early, repeats, version bool
+}
+
+func (o *options) parse(args []string) error {
+	f := flag.NewFlagSet("agent", flag.ContinueOnError)
+	f.StringVar(&o.dir, "dir", "", "where sessions are kept")
+	f.BoolVar(&o.resume, "resume", false, "can resume sessions")
+	f.BoolVar(&o.load, "load", false, "can load sessions, and says all that was said again")
+	f.BoolVar(&o.list, "list", false, "can list sessions")
+	f.BoolVar(&o.end, "close", false, "can close sessions")
+	f.BoolVar(&o.images, "images", false, "takes images")
+	f.BoolVar(&o.audio, "audio", false, "takes audio")
+	f.BoolVar(&o.embedded, "embedded", false, "takes embedded files")
+	f.BoolVar(&o.modes, "modes", false, "has modes")
+	f.BoolVar(&o.configs, "configs", false, "has options, a model among them")
+	f.BoolVar(&o.models, "models", false, "has models in the way of old")
+	f.StringVar(&o.auth, "auth", "", "wants to be signed in by this method")
+	f.DurationVar(&o.slow, "slow", 0, "takes this long to begin")
+	f.BoolVar(&o.stubborn, "stubborn", false, "goes on when stdin ends")
+	f.BoolVar(&o.noisy, "noisy", false, "writes what is no message to stdout")
+	f.BoolVar(&o.early, "early", false, "sends updates before it has answered session/new")
+	f.BoolVar(&o.repeats, "repeats", false, "sends a tool call twice")
+	f.BoolVar(&o.version, "version", false, "speaks a version that nobody knows")
+	return f.Parse(args)
+}
+
+// agent is one run of it.
+type agent struct {
+	options
+	in  *bufio.Reader
+	out io.Writer
+
+	mu       sync.Mutex
+	next     int
+	pending  map[string]waiting
+	sessions map[string]*session
+	signedIn bool
+	caps     struct {
+		Terminal bool `json:"terminal"`
+		FS       struct {
+			Read  bool `json:"readTextFile"`
+			Write bool `json:"writeTextFile"`
+		} `json:"fs"`
+	}
+}
+
+// waiting is a call to the client that it has not answered.
+type waiting struct {
+	method string
+	answer chan message
+}
+
+// message is any JSON-RPC message.
+type message struct {
+	JSONRPC string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Method  string          `json:"method,omitempty"`
+	Params  json.RawMessage `json:"params,omitempty"`
+	Result  json.RawMessage `json:"result,omitempty"`
+	Error   *Problem        `json:"error,omitempty"`
+}
+
+// Problem is an error answer.
+type Problem struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (p *Problem) Error() string { return fmt.Sprintf("%d %s", p.Code, p.Message) }
+
+// Main runs the agent until its stdin ends and returns its exit status.
+func Main(args []string) int {
+	a := &agent{in: bufio.NewReader(os.Stdin), out: os.Stdout, pending: map[string]waiting{}, sessions: map[string]*session{}}
+	if err := a.parse(args); err != nil {
+		return 2
+	}
+	if a.dir == "" {
+		a.dir = filepath.Join(os.TempDir(), "acptest")
+	}
+	if a.noisy {
+		a.noise("Starting up, please wait...")
+	}
+	for {
+		line, err := a.in.ReadBytes('\n')
+		if len(bytes.TrimSpace(line)) > 0 {
+			a.take(line)
+		}
+		if err == nil {
+			continue
+		}
+		if a.stubborn {
+			select {}
+		}
+		return 0
+	}
+}
+
+// broken ends the agent, because its client did wrong.
+func (a *agent) broken(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	fmt.Fprintln(os.Stderr, "the client broke the protocol:", text)
+	_ = os.MkdirAll(a.dir, 0o700)
+	if f, err := os.OpenFile(filepath.Join(a.dir, "broken"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		fmt.Fprintln(f, text)
+		f.Close()
+	}
+	os.Exit(exitBroken)
+}
+
+func (a *agent) take(line []byte) {
+	var m message
+	if err := json.Unmarshal(line, &m); err != nil || m.JSONRPC != "2.0" {
+		a.broken("no JSON-RPC: %.200s", line)
+	}
+	switch {
+	case m.Method == "":
+		a.answered(m)
+	case m.ID == nil:
+		a.notified(m)
+	default:
+		if name, ok := calls[m.Method]; ok {
+			if err := Check(name, m.Params); err != nil {
+				a.broken("%s: %v", m.Method, err)
+			}
+		}
+		if m.Method == "session/prompt" { // the only one that lasts
+			go a.answer(m)
+			return
+		}
+		a.answer(m)
+	}
+}
+
+// answered takes the client's answer to a call of ours.
+func (a *agent) answered(m message) {
+	a.mu.Lock()
+	w, ok := a.pending[string(m.ID)]
+	delete(a.pending, string(m.ID))
+	a.mu.Unlock()
+	if !ok {
+		a.broken("answer to nothing: %s", m.ID)
+	}
+	if name, known := answers[w.method]; known && m.Error == nil {
+		if err := Check(name, m.Result); err != nil {
+			a.broken("answer to %s: %v", w.method, err)
+		}
+	}
+	w.answer <- m
+}
+
+func (a *agent) notified(m message) {
+	name, ok := calls[m.Method]
+	if !ok {
+		return
+	}
+	if err := Check(name, m.Params); err != nil {
+		a.broken("%s: %v", m.Method, err)
+	}
+	var p struct {
+		SessionID string `json:"sessionId"`
+	}
+	_ = json.Unmarshal(m.Params, &p)
+	if m.Method == "session/cancel" {
+		if s := a.session(p.SessionID); s != nil {
+			s.cancel()
+		}
+	}
+}
+
+// answer answers a request of the client.
+func (a *agent) answer(m message) {
+	result, err := a.serve(m.Method, m.Params)
+	reply := message{ID: m.ID}
+	var problem *Problem
+	switch {
+	case err == nil:
+		raw, _ := json.Marshal(result)
+		if name, ok := sent[m.Method]; ok && !a.version {
+			if cerr := Check(name, raw); cerr != nil {
+				panic("acptest itself is wrong: " + cerr.Error())
+			}
+		}
+		reply.Result = raw
+	case errors.As(err, &problem):
+		reply.Error = problem
+	default:
+		reply.Error = &Problem{Code: -32603, Message: err.Error()}
+	}
+	a.write(reply)
+	a.after(m)
+}
+
+// write sends one message as one line.
+func (a *agent) write(m message) {
+	m.JSONRPC = "2.0"
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, _ = a.out.Write(append(b, '\n'))
+}
+
+func (a *agent) noise(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fmt.Fprintln(a.out, text)
+}
+
+// call asks the client for something. Ids are strings and numbers in turn, for both are allowed.
+func (a *agent) call(method string, params any) (json.RawMessage, error) {
+	m, _ := a.begin(method, params)
+	w := <-m
+	if w.Error != nil {
+		return nil, w.Error
+	}
+	return w.Result, nil
+}
+
+func (a *agent) begin(method string, params any) (answer chan message, id json.RawMessage) {
+	raw, err := json.Marshal(params)
+	if err != nil {
+		panic(err)
+	}
+	answer = make(chan message, 1)
+	a.mu.Lock()
+	a.next++
+	id = json.RawMessage(fmt.Sprint(a.next))
+	if a.next%2 == 0 {
+		id = json.RawMessage(fmt.Sprintf(`"call-%d"`, a.next))
+	}
+	a.pending[string(id)] = waiting{method, answer}
+	a.mu.Unlock()
+	a.write(message{ID: id, Method: method, Params: raw})
+	return answer, id
+}
+
+// update sends one session/update.
+func (a *agent) update(session string, update any) {
+	raw, err := json.Marshal(map[string]any{"sessionId": session, "update": update})
+	if err != nil {
+		panic(err)
+	}
+	a.write(message{Method: "session/update", Params: raw})
+}
+
+// Broken returns what a client did wrong to agents that kept their sessions in dir; "" when nothing.
+func Broken(dir string) string {
+	b, _ := os.ReadFile(filepath.Join(dir, "broken"))
+	return strings.TrimSpace(string(b))
+}

@@ -1,0 +1,77 @@
+package acptest
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// schema is the shape of every message of wire version 1.
+//
+//go:embed schema.json
+var schema []byte
+
+// calls names the shape of what the client sends by method: of its requests and notifications.
+var calls = map[string]string{
+	"initialize": "InitializeRequest", "authenticate": "AuthenticateRequest", "session/new": "NewSessionRequest",
+	"session/load": "LoadSessionRequest", "session/resume": "ResumeSessionRequest", "session/list": "ListSessionsRequest",
+	"session/close": "CloseSessionRequest", "session/set_mode": "SetSessionModeRequest",
+	"session/set_config_option": "SetSessionConfigOptionRequest", "session/prompt": "PromptRequest",
+	"session/cancel": "CancelNotification", "$/cancel_request": "CancelRequestNotification",
+}
+
+// answers names the shape of what the client answers by method.
+var answers = map[string]string{
+	"fs/read_text_file": "ReadTextFileResponse", "fs/write_text_file": "WriteTextFileResponse",
+	"session/request_permission": "RequestPermissionResponse", "terminal/create": "CreateTerminalResponse",
+	"terminal/output": "TerminalOutputResponse", "terminal/release": "ReleaseTerminalResponse",
+	"terminal/wait_for_exit": "WaitForTerminalExitResponse", "terminal/kill": "KillTerminalResponse",
+}
+
+// sent names the shape of what this agent sends, so that it does not teach the client a language of its own.
+var sent = map[string]string{
+	"initialize": "InitializeResponse", "authenticate": "AuthenticateResponse", "session/new": "NewSessionResponse",
+	"session/load": "LoadSessionResponse", "session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse",
+	"session/close": "CloseSessionResponse", "session/set_mode": "SetSessionModeResponse",
+	"session/set_config_option": "SetSessionConfigOptionResponse", "session/prompt": "PromptResponse",
+}
+
+var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err != nil {
+		return nil, fmt.Errorf("read schema: %w", err)
+	}
+	c := jsonschema.NewCompiler()
+	return c, c.AddResource("acp.json", doc)
+})
+
+var compiling sync.Mutex
+
+// Check says what is wrong with a value that should have the shape of this name.
+func Check(name string, value json.RawMessage) error {
+	compiling.Lock()
+	defer compiling.Unlock()
+	c, err := compiler()
+	if err != nil {
+		return err
+	}
+	shape, err := c.Compile("acp.json#/$defs/" + name)
+	if err != nil {
+		return fmt.Errorf("compile %s: %w", name, err)
+	}
+	if len(value) == 0 {
+		value = json.RawMessage("null")
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(value))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if err := shape.Validate(v); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,230 @@
+package acptest
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// session is one conversation.
+type session struct {
+	ID    string   `json:"id"`
+	Cwd   string   `json:"cwd"`
+	Said  []string `json:"said"` // every prompt so far
+	Mode  string   `json:"mode"`
+	Model string   `json:"model"`
+
+	ctx       context.Context
+	cancel    context.CancelFunc
+	terminals []string
+	late      []string // what is said when the prompt is answered
+}
+
+func (a *agent) file(id string) string { return filepath.Join(a.dir, filepath.Base(id)+".json") }
+
+func (a *agent) save(s *session) {
+	b, err := json.Marshal(s)
+	if err == nil {
+		if err = os.MkdirAll(a.dir, 0o700); err == nil {
+			err = os.WriteFile(a.file(s.ID), b, 0o600)
+		}
+	}
+	if err != nil {
+		panic(err)
+	}
+}
+
+func (a *agent) session(id string) *session {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.sessions[id]
+}
+
+// keep makes a session known to this run.
+func (a *agent) keep(s *session) *session {
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.sessions[s.ID] = s
+	return s
+}
+
+// open brings back a session of an earlier run.
+func (a *agent) open(id string) (*session, error) {
+	b, err := os.ReadFile(a.file(id))
+	if err != nil {
+		return nil, &Problem{-32002, "no such session: " + id}
+	}
+	s := &session{}
+	if err := json.Unmarshal(b, s); err != nil {
+		return nil, err
+	}
+	return a.keep(s), nil
+}
+
+type fields = map[string]any
+
+// serve carries out a request.
+func (a *agent) serve(method string, params json.RawMessage) (any, error) {
+	var p struct {
+		SessionID          string          `json:"sessionId"`
+		Cwd                string          `json:"cwd"`
+		ModeID             string          `json:"modeId"`
+		ModelID            string          `json:"modelId"`
+		ConfigID           string          `json:"configId"`
+		Value              string          `json:"value"`
+		MethodID           string          `json:"methodId"`
+		Prompt             json.RawMessage `json:"prompt"`
+		ClientCapabilities json.RawMessage `json:"clientCapabilities"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &Problem{-32602, err.Error()}
+	}
+	s := a.session(p.SessionID)
+	if s == nil && method != "session/load" && method != "session/resume" && p.SessionID != "" {
+		return nil, &Problem{-32002, "no such session: " + p.SessionID}
+	}
+	switch method {
+	case "initialize":
+		_ = json.Unmarshal(p.ClientCapabilities, &a.caps)
+		return a.initialize(), nil
+	case "authenticate":
+		if p.MethodID != a.auth {
+			return nil, &Problem{-32602, "unknown method"}
+		}
+		a.signedIn = true
+		return fields{}, nil
+	case "session/new":
+		return a.newSession(p.Cwd)
+	case "session/load":
+		return a.bringBack(p.SessionID, true)
+	case "session/resume":
+		return a.bringBack(p.SessionID, false)
+	case "session/list":
+		return a.listSessions(), nil
+	case "session/close":
+		s.cancel()
+		a.mu.Lock()
+		delete(a.sessions, s.ID)
+		a.mu.Unlock()
+		return fields{}, nil
+	case "session/set_mode":
+		s.Mode = p.ModeID
+		a.save(s)
+		return fields{}, nil
+	case "session/set_model":
+		s.Model = p.ModelID
+		a.save(s)
+		return fields{}, nil
+	case "session/set_config_option":
+		s.Model = p.Value
+		a.save(s)
+		return fields{"configOptions": a.configOptions(s)}, nil
+	case "session/prompt":
+		return a.prompt(s, p.Prompt)
+	}
+	return nil, &Problem{-32601, "unknown method " + method}
+}
+
+func (a *agent) initialize() any {
+	time.Sleep(a.slow)
+	can := fields{}
+	for name, on := range map[string]bool{"resume": a.resume, "list": a.list, "close": a.end} {
+		if on {
+			can[name] = fields{}
+		}
+	}
+	methods := []any{}
+	if a.auth != "" {
+		methods = append(methods, fields{"id": a.auth, "name": "Sign in", "description": "Run `agent login` on the server."})
+	}
+	version := 1
+	if a.version {
+		version = 99
+	}
+	return fields{
+		"protocolVersion": version, "authMethods": methods, "agentInfo": fields{"name": "acptest", "version": "1"},
+		"agentCapabilities": fields{
+			"loadSession": a.load, "sessionCapabilities": can,
+			"promptCapabilities": fields{"image": a.images, "audio": a.audio, "embeddedContext": a.embedded},
+		},
+	}
+}
+
+func (a *agent) newSession(cwd string) (any, error) {
+	if a.auth != "" && !a.signedIn {
+		return nil, &Problem{-32000, "Authentication required"}
+	}
+	s := a.keep(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small"})
+	a.save(s)
+	if a.early {
+		a.update(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
+		a.update(s.ID, fields{"sessionUpdate": "agent_message_chunk", "content": fields{"type": "text", "text": "early words"}})
+	}
+	out := a.state(s)
+	out["sessionId"] = s.ID
+	return out, nil
+}
+
+func (a *agent) state(s *session) fields {
+	out := fields{}
+	if a.modes {
+		out["modes"] = fields{"currentModeId": s.Mode, "availableModes": []any{fields{"id": "code", "name": "Code"}, fields{"id": "plan", "name": "Plan first"}}}
+	}
+	if a.configs {
+		out["configOptions"] = a.configOptions(s)
+	}
+	if a.models {
+		out["models"] = fields{"currentModelId": s.Model, "availableModels": []any{fields{"modelId": "small", "name": "Small"}, fields{"modelId": "large", "name": "Large"}}}
+	}
+	return out
+}
+
+func (a *agent) configOptions(s *session) []any {
+	return []any{fields{
+		"id": "model", "name": "Model", "category": "model", "type": "select", "currentValue": s.Model,
+		"options": []any{fields{"value": "small", "name": "Small"}, fields{"value": "large", "name": "Large"}},
+	}}
+}
+
+func (a *agent) bringBack(id string, replay bool) (any, error) {
+	s, err := a.open(id)
+	if err != nil {
+		return nil, err
+	}
+	for _, said := range s.Said {
+		if !replay {
+			break
+		}
+		a.update(id, fields{"sessionUpdate": "user_message_chunk", "content": fields{"type": "text", "text": said}})
+		a.update(id, fields{"sessionUpdate": "agent_message_chunk", "content": fields{"type": "text", "text": "REPLAYED " + said}})
+		a.update(id, fields{"sessionUpdate": "tool_call", "toolCallId": "old", "title": "REPLAYED tool", "status": "completed"})
+	}
+	return a.state(s), nil
+}
+
+func (a *agent) listSessions() any {
+	found := []any{}
+	entries, _ := os.ReadDir(a.dir)
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok {
+			continue
+		}
+		b, _ := os.ReadFile(filepath.Join(a.dir, e.Name()))
+		var s session
+		if json.Unmarshal(b, &s) != nil {
+			continue
+		}
+		info := fields{"sessionId": id, "cwd": s.Cwd}
+		if len(s.Said) > 0 {
+			info["title"] = s.Said[0]
+		}
+		found = append(found, info)
+	}
+	return fields{"sessions": found}
+}

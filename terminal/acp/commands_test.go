@@ -1,0 +1,87 @@
+package acp_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"nanobot/terminal"
+)
+
+func TestModeAndModel(t *testing.T) {
+	for _, c := range []struct{ flags, command, answer, want string }{
+		{"-modes", "/mode plan", "Mode: Plan first", "mode plan, model small"},
+		{"-modes", "/mode 2", "Mode: Plan first", "mode plan, model small"},
+		{"-modes", "/mode Plan first", "Mode: Plan first", "mode plan, model small"},
+		{"-configs", "/model large", "Model: Large", "mode code, model large"},
+		{"-models", "/model LARGE", "Model: Large", "mode code, model large"},
+		{"-models", "/model huge", "There is no model \"huge\".\n\n1. ✓ Small\n2. Large\n\nChoose with /model and a number or a name.", "mode code, model small"},
+		{"-modes", "/model large", "This agent has no model to choose.", "mode code, model small"},
+		{"-modes", "/mode", "Which mode?\n\n1. ✓ Code\n2. Plan first\n\nChoose with /mode and a number or a name.", "mode code, model small"},
+	} {
+		t.Run(c.flags+" "+c.command, func(t *testing.T) {
+			p := newDesk(t, c.flags).person("a")
+			p.says(c.command).is(terminal.Done, c.answer)
+			p.says("state").is(terminal.Done, c.want)
+		})
+	}
+}
+
+func TestModeIsAskedForWhereSomebodyCanAnswer(t *testing.T) {
+	p := newDesk(t, "-modes -configs").person("a")
+	var asked terminal.Question
+	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		asked = q
+		return terminal.Answer{Text: q.Options[1]}, nil
+	}
+	p.says("/model").is(terminal.Done, "Model: Large")
+	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Within == 0 {
+		t.Errorf("asked %+v", asked)
+	}
+	p.says("/mode").is(terminal.Done, "Mode: Plan first")
+	p.says("state").is(terminal.Done, "mode plan, model large")
+	if p.about.Line != "acptest · Large · Plan first" {
+		t.Errorf("about %q", p.about.Line)
+	}
+}
+
+func TestSessionsAreListedAndSwitched(t *testing.T) {
+	p := newDesk(t, "-list -load -close").person("a")
+	p.says("say one")
+	p.mem.forget()
+	p.says("say two")
+	if text := p.says("/sessions").text(terminal.Message); !strings.Contains(text, "say one") || !strings.Contains(text, "✓ say two") {
+		t.Errorf("listed %q", text)
+	}
+	p.says("/sessions say one").is(terminal.Done, "Conversation: say one")
+	p.says("history").is(terminal.Done, "prompts so far: 2")
+	p.says("/sessions say one").is(terminal.Done, "This is the conversation that you are in.")
+	if text := p.says("/sessions three").text(terminal.Message); !strings.HasPrefix(text, "There is no conversation \"three\".\n\n1. ") || !strings.Contains(text, "✓ say one") {
+		t.Errorf("said %q", text)
+	}
+}
+
+func TestSessionsOfAnAgentThatTellsNone(t *testing.T) {
+	newDesk(t, "").person("a").says("/sessions").is(terminal.Done, "This agent does not tell which conversations it has had.")
+}
+
+func TestOtherCommandsGoToTheAgent(t *testing.T) {
+	newDesk(t, "").person("a").says("/review all of it").is(terminal.Done, "You said: /review all of it")
+}
+
+func TestWhatIsKnownOfASessionIsTold(t *testing.T) {
+	p := newDesk(t, "-list -models").person("a")
+	p.says(`raw {"sessionUpdate":"session_info_update","title":"Fix the tests"}
+raw {"sessionUpdate":"usage_update","used":12345,"size":200000}
+raw {"sessionUpdate":"available_commands_update","availableCommands":[{"name":"review","description":"Look"},{"name":"model","description":"its own"}]}`)
+	if p.about.Line != "Fix the tests · Small · 12k of 200k tokens" {
+		t.Errorf("about %q", p.about.Line)
+	}
+	var names []string
+	for _, c := range p.about.Commands {
+		names = append(names, c.Name)
+	}
+	if strings.Join(names, " ") != "sessions model review" {
+		t.Errorf("commands %q", names)
+	}
+}

@@ -1,0 +1,98 @@
+package acp
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"nanobot/terminal"
+)
+
+// writeFile answers fs/write_text_file.
+func writeFile(p terminal.Place, params json.RawMessage) (any, *rpcError) {
+	var ask struct {
+		Path    string  `json:"path"`
+		Content *string `json:"content"`
+	}
+	if err := json.Unmarshal(params, &ask); err != nil {
+		return nil, invalid("%s", err)
+	}
+	if ask.Content == nil {
+		return nil, invalid("content: missing")
+	}
+	at, rerr := find(p, ask.Path)
+	if rerr != nil {
+		return nil, rerr
+	}
+	defer at.close()
+	if err := at.write(*ask.Content); err != nil {
+		return nil, fileError(ask.Path, err)
+	}
+	return struct{}{}, nil
+}
+
+// write puts a text in the place of the file in one step: who reads meanwhile sees the old one or the new one.
+func (s *spot) write(text string) error {
+	old, err := s.old()
+	if err != nil {
+		return err
+	}
+	dir, name := filepath.Split(s.rel)
+	if dir != "" {
+		if err := s.root.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
+			return err
+		}
+	}
+	// The name is that of the file only as far as there is room for both.
+	temp := filepath.Join(dir, "."+name[:min(len(name), 100)]+"."+rand.Text()+".tmp")
+	if err := s.fill(temp, old, text); err != nil {
+		_ = s.root.Remove(temp)
+		return err
+	}
+	if err := s.root.Rename(temp, s.rel); err != nil {
+		_ = s.root.Remove(temp)
+		return err
+	}
+	return nil
+}
+
+// old returns what is known of the file that is to be replaced, nil if there is none. One that could not be written to is not
+// replaced either.
+func (s *spot) old() (fs.FileInfo, error) {
+	f, err := s.root.OpenFile(s.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case errors.Is(err, syscall.EISDIR):
+		return nil, errors.New("a folder, not a file")
+	case err != nil:
+		return nil, err
+	}
+	defer f.Close()
+	if err := regular(f); err != nil {
+		return nil, err
+	}
+	return f.Stat()
+}
+
+func (s *spot) fill(temp string, old fs.FileInfo, text string) (err error) {
+	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if old != nil {
+		if was, ok := old.Sys().(*syscall.Stat_t); ok {
+			_ = f.Chown(int(was.Uid), int(was.Gid)) // only the superuser can, and only for him it differs
+		}
+		if err := f.Chmod(old.Mode()); err != nil {
+			return err
+		}
+	}
+	_, err = f.WriteString(text)
+	return err
+}

@@ -1,0 +1,232 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"Y","name":"Always","kind":"allow_always"},{"optionId":"n","name":"No","kind":"reject_once"}`
+
+// asked returns what the agent is told, such as y for the option of this id, and the line in the audit trail.
+func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy config.ACP, v *view, call, options string) string {
+	t.Helper()
+	if policy.AskTimeout == 0 {
+		policy.AskTimeout = 300
+	}
+	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
+	got, rerr := askPermission(ctx, turn, policy, v, json.RawMessage(params))
+	if rerr != nil {
+		t.Fatal(rerr)
+	}
+	raw := wellFormed(t, "RequestPermissionResponse", got)
+	var a struct{ Outcome map[string]string }
+	if err := json.Unmarshal([]byte(raw), &a); err != nil {
+		t.Fatal(err)
+	}
+	switch a.Outcome["outcome"] {
+	case "selected":
+		return a.Outcome["optionId"]
+	case "cancelled":
+		if _, has := a.Outcome["optionId"]; has {
+			t.Errorf("cancelled with an option: %s", raw)
+		}
+		return "cancelled"
+	}
+	t.Fatalf("answered %s", raw)
+	return ""
+}
+
+func TestPermissionsFollowTheRules(t *testing.T) {
+	always := strings.ReplaceAll(usualOptions, "_once", "_always")
+	onlyYes := `{"optionId":"y","name":"Yes","kind":"allow_once"}`
+	onlyNo := `{"optionId":"n","name":"No","kind":"reject_once"}`
+	answers := func(text string) terminal.Ask {
+		return func(context.Context, terminal.Question) (terminal.Answer, error) {
+			return terminal.Answer{Text: text, By: "ann"}, nil
+		}
+	}
+	nobody := func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{}, terminal.ErrNobody
+	}
+	broken := func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{}, errors.New("the store is full")
+	}
+	rules := map[string]string{"execute": "deny", "edit": "allow", "read": "ask"}
+	for name, c := range map[string]struct {
+		policy  string
+		rules   map[string]string
+		kind    string
+		options string
+		ask     terminal.Ask // nil: must not be called
+		want    string
+		by      string
+	}{
+		"allow":                  {"allow", nil, "execute", usualOptions, nil, "y", "Yes by rule"},
+		"allow always only":      {"allow", nil, "execute", always, nil, "y", "Yes by rule"},
+		"allow without a yes":    {"allow", nil, "execute", onlyNo, answers("No"), "n", "No by user ann"},
+		"deny":                   {"deny", nil, "read", usualOptions, nil, "n", "No by rule"},
+		"deny without a no":      {"deny", nil, "read", onlyYes, nil, "cancelled", "cancelled by rule"},
+		"deny for ever only":     {"deny", nil, "read", always, nil, "n", "No by rule"},
+		"reads allowed":          {"allow-reads", nil, "read", usualOptions, nil, "y", "Yes by rule"},
+		"searches allowed":       {"allow-reads", nil, "search", usualOptions, nil, "y", "Yes by rule"},
+		"edits asked":            {"allow-reads", nil, "edit", usualOptions, answers("Yes"), "y", "Yes by user ann"},
+		"fetches asked":          {"allow-reads", nil, "fetch", usualOptions, answers("No"), "n", "No by user ann"},
+		"odd kinds asked":        {"allow-reads", nil, "read ", usualOptions, answers("No"), "n", "No by user ann"},
+		"rule denies":            {"allow", rules, "execute", usualOptions, nil, "n", "No by rule"},
+		"rule allows":            {"deny", rules, "edit", usualOptions, nil, "y", "Yes by rule"},
+		"rule asks":              {"allow-reads", rules, "read", usualOptions, answers("Always"), "Y", "Always by user ann"},
+		"rule of another":        {"deny", rules, "fetch", usualOptions, nil, "n", "No by rule"},
+		"ask":                    {"ask", nil, "read", usualOptions, answers("yes"), "y", "Yes by user ann"},
+		"an answer of no option": {"ask", nil, "read", usualOptions, answers("perhaps"), "n", `No by an answer that is no option, "perhaps"`},
+		"nobody":                 {"ask", nil, "read", usualOptions, nobody, "n", "No by rule: nobody is there to be asked"},
+		"nobody and no no":       {"ask", nil, "read", onlyYes, nobody, "cancelled", "cancelled by rule: nobody is there to be asked"},
+		"nobody can be asked":    {"ask", nil, "read", usualOptions, broken, "n", "No by want of an answer: the store is full"},
+		"no options":             {"allow", nil, "read", "", nil, "cancelled", "cancelled by want of options"},
+		"no policy":              {"", nil, "read", usualOptions, answers("Yes"), "y", "Yes by user ann"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, r := newChat(t)
+			turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+				if c.ask == nil {
+					t.Error("the person was asked")
+					return terminal.Answer{}, terminal.ErrNobody
+				}
+				return c.ask(ctx, q)
+			}
+			v := newView(turn, nil)
+			policy := config.ACP{Permissions: c.policy, Rules: c.rules}
+			if got := asked(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
+				t.Errorf("answered %s", got)
+			}
+			kind := strings.Replace(c.kind, "read ", "other", 1)
+			if got, want := r.last(terminal.Log), fmt.Sprintf("permission: %s \"Do it\": %s", kind, c.by); got != want {
+				t.Errorf("logged %s\nnot    %s", got, want)
+			}
+			flush(t, v)
+		})
+	}
+}
+
+func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
+	turn, _ := newChat(t)
+	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{}, terminal.ErrNobody
+	}
+	v := newView(turn, nil)
+	policy := config.ACP{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
+	if got := asked(context.Background(), t, turn, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
+		t.Errorf("an unknown kind: %s", got)
+	}
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","kind":"read"}`)
+	if got := asked(context.Background(), t, turn, policy, v, `"kind":null`, usualOptions); got != "y" {
+		t.Errorf("a known one: %s", got)
+	}
+	if got := asked(context.Background(), t, turn, policy, v, `"kind":"execute"`, usualOptions); got != "n" {
+		t.Errorf("one that is said: %s", got)
+	}
+	if v.board.byID["t"].kind != "read" {
+		t.Error("the tool call was changed by a question")
+	}
+	flush(t, v)
+}
+
+func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, r := newChat(t)
+		counts := true // the asker does what Within says
+		turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+			if q.Within != 7*time.Second {
+				t.Errorf("within %v", q.Within)
+			}
+			if counts {
+				limited, cancel := context.WithTimeout(ctx, q.Within)
+				defer cancel()
+				ctx = limited
+			}
+			<-ctx.Done()
+			return terminal.Answer{}, context.Cause(ctx)
+		}
+		v := newView(turn, nil)
+		policy := config.ACP{Permissions: "ask", AskTimeout: 7}
+		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
+			start := time.Now()
+			if got := asked(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
+				t.Errorf("%s after %v", got, time.Since(start))
+			}
+			if got := r.last(terminal.Log); !strings.HasSuffix(got, "No by timeout") {
+				t.Errorf("logged %s", got)
+			}
+			counts = false
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(time.Second, cancel)
+		if got := asked(ctx, t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+			t.Errorf("with the turn: %s", got)
+		}
+		if got := asked(ctx, t, turn, config.ACP{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+			t.Errorf("behind it: %s", got)
+		}
+		flush(t, v)
+	})
+}
+
+func TestAQuestionComesBehindWhatWasSaidAndShowsWhatIsMeant(t *testing.T) {
+	turn, r := newChat(t)
+	var questions []terminal.Question
+	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		if len(r.texts(terminal.Message)) != 1 || r.last(terminal.Progress) == "" {
+			t.Error("what was said comes behind the question")
+		}
+		questions = append(questions, q)
+		return terminal.Answer{Text: "Allow (2)"}, nil
+	}
+	v := newView(turn, nil)
+	chunk(v, "I shall.", "")
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Terminal","kind":"execute","rawInput":{"command":"ls *","description":"x"}}`)
+	options := `{"optionId":"1","name":"Allow","kind":"allow_once"},{"optionId":"2","name":" allow\n","kind":"allow_always"},{"optionId":"3","name":"","kind":"reject_once"},{"optionId":"4","name":"Allow (2)","kind":"reject_always"}`
+	var texts []string
+	for _, call := range []string{
+		`"title":"Run"`,
+		"\"title\":\"`ls *`\"",
+		`"title":"Run","rawInput":{"command":["bash","-lc","rm -rf a b"]}`,
+		`"title":"Edit a.go","rawInput":{"file_path":"` + turn.Place.Dir + `/src/a.go"},"content":[{"type":"diff","path":"` + turn.Place.Dir + `/src/a.go","oldText":"x\n","newText":"y\n"}]`,
+		`"title":"Fetch","rawInput":{"url":"https://e.org/?q=1"},"content":[{"type":"content","content":{"type":"text","text":"Why: **because**"}}]`,
+		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
+		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
+	} {
+		if got := asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, call, options); got != "2" {
+			t.Errorf("answered %s", got)
+		}
+		texts = append(texts, questions[len(questions)-1].Text)
+	}
+	want := []string{
+		"🔐 💻 Run\n```\nls *\n```",
+		"🔐 💻 `ls *`",
+		"🔐 💻 Run\n```\nbash -lc 'rm -rf a b'\n```",
+		"🔐 💻 Edit a.go\n`src/a.go` · +1 −1\n```diff\n@@ -1 +1 @@\n-x\n+y\n```",
+		"🔐 💻 Fetch\n`https://e.org/?q=1`\nWhy: **because**",
+		"🔐 💻 Read\n`/etc/hosts`",
+		"🔐 💻 Long\n```\n" + strings.Repeat("x", maxAsked) + "…\n(3500 more bytes)\n```",
+	}
+	for i := range want {
+		if texts[i] != want[i] {
+			t.Errorf("got  %q\nwant %q", texts[i], want[i])
+		}
+	}
+	if got := fmt.Sprintf("%q", questions[0].Options); got != `["Allow" "allow (2)" "reject once 3" "Allow (2) (2)"]` {
+		t.Errorf("options %s", got)
+	}
+	if questions[0].ID == questions[1].ID || questions[0].ID == "" {
+		t.Error("two questions have one id")
+	}
+	flush(t, v)
+}

@@ -1,0 +1,83 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+)
+
+// handle answers what the agent asks of us.
+func (s *session) handle(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
+	terminals := strings.HasPrefix(method, "terminal/")
+	switch {
+	case method == "session/request_permission",
+		s.cfg.Files && (method == "fs/read_text_file" || method == "fs/write_text_file"),
+		s.cfg.Terminals && terminals:
+	default:
+		return nil, &rpcError{Code: codeNoMethod, Message: "unknown method " + method}
+	}
+	var p struct {
+		Session  string `json:"sessionId"`
+		Terminal string `json:"terminalId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &rpcError{Code: codeInvalidParams, Message: "params: " + err.Error()}
+	}
+	s.mu.Lock()
+	id, turn := s.id, s.turn
+	s.mu.Unlock()
+	if id != "" && p.Session != id {
+		return nil, &rpcError{Code: codeInvalidParams, Message: "unknown session " + p.Session}
+	}
+	if turn != nil {
+		turn.begun.Store(true)
+	}
+	switch {
+	case terminals:
+		return s.terminal(ctx, turn, method, p.Terminal, params)
+	case method == "fs/read_text_file":
+		return readFile(s.place, params)
+	case method == "fs/write_text_file":
+		return writeFile(s.place, params)
+	}
+	return s.permission(ctx, params)
+}
+
+// permission asks for what the agent wants to do. When the turn ends, so does the question.
+func (s *session) permission(ctx context.Context, params json.RawMessage) (any, *rpcError) {
+	s.mu.Lock()
+	turn := s.turn
+	if turn != nil {
+		turn.asks.Add(1) // while the turn runs, and so before anybody waits for it
+		defer turn.asks.Done()
+	}
+	s.mu.Unlock()
+	if turn == nil { // there is nobody to be asked
+		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(turn.ctx, cancel)()
+	return askPermission(ctx, turn.t, s.cfg, turn.view, params)
+}
+
+// terminal carries out terminal/*. Commands are started only while a turn runs that can be stopped.
+func (s *session) terminal(ctx context.Context, turn *running, method, id string, params json.RawMessage) (any, *rpcError) {
+	create := method == "terminal/create"
+	switch {
+	case create && turn == nil:
+		return nil, &rpcError{Code: codeCancelled, Message: "commands are started only while a prompt is worked on"}
+	case create && turn.ctx.Err() != nil:
+		return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+	case turn != nil && method == "terminal/release":
+		turn.view.remember(id) // it stays on show
+	}
+	result, err := terminalCall(ctx, s.table, s.place, method, params)
+	if create && err == nil {
+		turn.view.note("info", "terminal: %s", commandLine(params))
+		if turn.ctx.Err() != nil { // meanwhile
+			_ = s.table.Release(turn.ctx, result.(map[string]string)["terminalId"]) //nolint:forcetypeassert // which create makes
+		}
+	}
+	return result, err
+}

@@ -1,0 +1,121 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"nanobot/terminal"
+	"nanobot/terminal/jobs"
+)
+
+// terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's terminals.
+func terminalCall(ctx context.Context, table *jobs.Table, p terminal.Place, method string, params json.RawMessage) (any, *rpcError) {
+	if method == "terminal/create" {
+		return createTerminal(table, p, params)
+	}
+	var ask struct {
+		ID string `json:"terminalId"`
+	}
+	if err := json.Unmarshal(params, &ask); err != nil {
+		return nil, invalid("%s", err)
+	}
+	var answer any = struct{}{}
+	var err error
+	switch method {
+	case "terminal/output":
+		var out jobs.Output
+		out, err = table.Output(ask.ID)
+		answer = newTerminalOutput(out)
+	case "terminal/wait_for_exit":
+		var exit jobs.Exit
+		exit, err = table.Wait(ctx, ask.ID)
+		answer = exitStatus{exit.Code, exit.Signal}
+	case "terminal/kill":
+		err = table.Kill(ctx, ask.ID)
+	case "terminal/release":
+		err = table.Release(ctx, ask.ID)
+	default:
+		return nil, &rpcError{Code: codeNoMethod, Message: "unknown method " + method}
+	}
+	if err != nil {
+		return nil, terminalError(ctx, ask.ID, err)
+	}
+	return answer, nil
+}
+
+// commandLine is what terminal/create is asked to run, on one line.
+func commandLine(params json.RawMessage) string {
+	var p struct {
+		Command string   `json:"command"`
+		Args    []string `json:"args"`
+	}
+	_ = json.Unmarshal(params, &p) // it was understood already
+	return oneLine(strings.Join(append([]string{p.Command}, p.Args...), " "), 500)
+}
+
+// exitStatus is how a command ended; what does not apply is null.
+type exitStatus struct {
+	ExitCode *int    `json:"exitCode"`
+	Signal   *string `json:"signal"`
+}
+
+type terminalOutput struct {
+	Output     string      `json:"output"`
+	Truncated  bool        `json:"truncated"`
+	ExitStatus *exitStatus `json:"exitStatus,omitempty"`
+}
+
+func newTerminalOutput(o jobs.Output) terminalOutput {
+	out := terminalOutput{Output: o.Text, Truncated: o.Truncated}
+	if o.Exit != nil {
+		out.ExitStatus = &exitStatus{o.Exit.Code, o.Exit.Signal}
+	}
+	return out
+}
+
+func terminalError(ctx context.Context, id string, err error) *rpcError {
+	switch {
+	case errors.Is(err, jobs.ErrUnknown):
+		return &rpcError{Code: codeNotFound, Message: "terminal " + shorten(id, 80) + ": " + err.Error()}
+	case ctx.Err() != nil:
+		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+	}
+	return &rpcError{Code: codeInternal, Message: err.Error()}
+}
+
+func createTerminal(table *jobs.Table, p terminal.Place, params json.RawMessage) (any, *rpcError) {
+	// Unlike elsewhere nothing odd is passed over: another command would run than was meant.
+	var ask struct {
+		Command string                         `json:"command"`
+		Args    []string                       `json:"args"`
+		Env     []struct{ Name, Value string } `json:"env"`
+		Cwd     string                         `json:"cwd"`
+		Limit   maybe[float64]                 `json:"outputByteLimit"`
+	}
+	if err := json.Unmarshal(params, &ask); err != nil {
+		return nil, invalid("%s", err)
+	}
+	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(p.Env)}
+	for _, v := range ask.Env {
+		if validVariable(v.Name, v.Value) {
+			c.Env = append(c.Env, v.Name+"="+v.Value)
+		}
+	}
+	if ask.Limit.ok {
+		keep := int(whole(ask.Limit, 0))
+		c.Keep = &keep
+	}
+	id, err := table.Create(c)
+	if err != nil {
+		return nil, &rpcError{Code: codeInvalidParams, Message: err.Error()}
+	}
+	return map[string]string{"terminalId": id}, nil
+}
+
+// validVariable reports whether an agent may set a variable. By the gateway's own it finds what it has left behind.
+func validVariable(name, value string) bool {
+	return name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) && !strings.HasPrefix(name, "NANOBOT_")
+}

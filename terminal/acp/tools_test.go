@@ -1,0 +1,265 @@
+package acp
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/terminal"
+	"nanobot/terminal/jobs"
+)
+
+func TestToolCallsAreOneLineEach(t *testing.T) {
+	for name, c := range map[string]struct {
+		updates []string
+		want    string
+	}{
+		"running": {[]string{`"tool_call","toolCallId":"1","title":"Reading","kind":"read","status":"in_progress"`}, "📖 Reading …"},
+		"done": {
+			[]string{`"tool_call","toolCallId":"1","title":"Reading","kind":"read"`, `"tool_call_update","toolCallId":"1","status":"completed"`},
+			"📖 Reading ✓",
+		},
+		"failed": {[]string{`"tool_call","toolCallId":"1","title":"go vet","kind":"execute","status":"failed"`}, "💻 go vet ✗"},
+		"called twice": {
+			[]string{`"tool_call","toolCallId":"1","title":"Terminal","kind":"execute"`, `"tool_call","toolCallId":"1","title":"go test"`},
+			"💻 go test …",
+		},
+		"never called":      {[]string{`"tool_call_update","toolCallId":"1","status":"in_progress"`}, "🔧 tool …"},
+		"an odd kind":       {[]string{`"tool_call","toolCallId":"1","title":"x","kind":"telepathy"`}, "🔧 x …"},
+		"null leaves it":    {[]string{`"tool_call","toolCallId":"1","title":"x","kind":"edit"`, `"tool_call_update","toolCallId":"1","title":null,"kind":null,"status":null,"content":null`}, "✏️ x …"},
+		"lines and escapes": {[]string{`"tool_call","toolCallId":"1","title":"a\n\tb \u001b[31mred\u001b[0m"`}, "🔧 a b red …"},
+		"no Markdown":       {[]string{`"tool_call","toolCallId":"1","title":"ls *.go *.md"`}, "🔧 `ls *.go *.md` …"},
+		"Markdown":          {[]string{"\"tool_call\",\"toolCallId\":\"1\",\"title\":\"run `ls *.go`\""}, "🔧 run `ls *.go` …"},
+		"half of Markdown":  {[]string{"\"tool_call\",\"toolCallId\":\"1\",\"title\":\"run `ls\""}, "🔧 `run ls` …"},
+		"only a place":      {[]string{`"tool_call","toolCallId":"1","title":"","kind":"read","locations":[{"path":"/a/b"}]`}, "📖 /a/b …"},
+		"long":              {[]string{`"tool_call","toolCallId":"1","title":"` + strings.Repeat("ä", 300) + `"`}, "🔧 " + strings.Repeat("ä", 120) + "… …"},
+		"a terminal of its own": {
+			[]string{
+				`"tool_call","toolCallId":"1","title":"make","kind":"execute","content":[{"type":"terminal","terminalId":"mine"}]`,
+				`"tool_call_update","toolCallId":"1","_meta":{"terminal_output":{"terminal_id":"mine","data":"one\ntwo\n"}}`,
+				`"tool_call_update","toolCallId":"1","_meta":{"terminal_output":{"terminal_id":"mine","data":"three\nfo"}}`,
+				"\"tool_call_update\",\"toolCallId\":\"1\",\"_meta\":{\"terminal_output\":{\"terminal_id\":\"mine\",\"data\":\"`ur`\\n\\n\"}}",
+			},
+			"💻 make …\n│ `two`\n│ `three`\n│ `fo'ur'`",
+		},
+		"plan and tools": {
+			[]string{
+				`"plan","entries":[{"content":"old","status":"pending"}]`,
+				`"plan","entries":[{"content":"look","status":"completed"},{"content":"do\nit","status":"in_progress"},{"content":"rest","status":"pending"}]`,
+				`"tool_call","toolCallId":"1","title":"x"`, `"agent_thought_chunk","content":{"type":"text","text":"SECRET"}`,
+			},
+			"☑ look\n◐ do it\n☐ rest\n\n🔧 x …\n💭 thinking",
+		},
+		"an empty plan": {[]string{`"plan","entries":[{"content":"old"}]`, `"plan","entries":[]`, `"tool_call","toolCallId":"1","title":"x"`}, "🔧 x …"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, r := newChat(t)
+			v := newView(turn, nil)
+			for _, u := range c.updates {
+				send(v, `{"sessionUpdate":%s}`, u)
+			}
+			flush(t, v)
+			if got := r.texts(terminal.Progress); len(got) != 1 || got[0] != c.want {
+				t.Errorf("got  %q\nwant %q", got, c.want)
+			}
+			if len(r.texts(terminal.Message)) > 0 {
+				t.Error("said something")
+			}
+		})
+	}
+}
+
+func TestOldToolCallsAreSummedUpAndRunningOnesStay(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"slow","title":"slow"}`)
+	for i := range 1000 {
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":"completed"}`, i, i)
+	}
+	if n := len(v.board.tools); n > maxTools {
+		t.Errorf("%d tool calls are remembered", n)
+	}
+	flush(t, v)
+	want := []string{"… 993 earlier", "🔧 slow …"}
+	for i := 993; i < 1000; i++ {
+		want = append(want, fmt.Sprintf("🔧 n%d ✓", i))
+	}
+	if got := r.last(terminal.Progress); got != strings.Join(want, "\n") {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestOfManyRunningToolCallsTheLastAreShown(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	for i := range 20 {
+		status := "in_progress"
+		if i == 19 {
+			status = "completed"
+		}
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"%d","title":"n%d","status":%q}`, i, i, status)
+	}
+	flush(t, v)
+	got := strings.Split(r.last(terminal.Progress), "\n")
+	if len(got) != 1+shownTools || got[0] != "… 12 earlier" || got[1] != "🔧 n11 …" || got[8] != "🔧 n18 …" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestALongPlanShowsWhatIsToBeDone(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	var entries []string
+	for i := range 40 {
+		status := "pending"
+		if i < 20 {
+			status = "completed"
+		}
+		entries = append(entries, fmt.Sprintf(`{"content":"n%d","status":%q}`, i, status))
+	}
+	send(v, `{"sessionUpdate":"plan","entries":[%s]}`, strings.Join(entries, ","))
+	flush(t, v)
+	got := strings.Split(r.last(terminal.Progress), "\n")
+	if len(got) != shownEntries+2 || got[0] != "☑ … 20 done" || got[1] != "☐ n20" || got[len(got)-1] != "… 8 more" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestProgressIsPacedAndOnlyShownWhenItChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, r := newChat(t)
+		v := newView(turn, nil)
+		for i := range 1000 {
+			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n%d"}`, i)
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(time.Minute)
+		if n := len(r.texts(terminal.Progress)); n < 4 || n > 6 {
+			t.Errorf("%d in a second", n)
+		}
+		if got := r.last(terminal.Progress); got != "🔧 n999 …" {
+			t.Errorf("last %q", got)
+		}
+		before := len(r.frames)
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"n999"}`)
+		time.Sleep(time.Minute)
+		flush(t, v)
+		if len(r.frames) != before {
+			t.Error("the same was shown again")
+		}
+	})
+}
+
+func TestARunningTerminalShowsItsLastLines(t *testing.T) {
+	turn, r := newChat(t)
+	table := jobs.NewTable(jobs.Options{Dir: turn.Place.Dir, Roots: turn.Place.Roots, Shell: "/bin/sh"})
+	defer table.Close()
+	r.shown = make(chan terminal.Frame, 1000)
+	v := newView(turn, table)
+	id, err := table.Create(jobs.Command{Line: "seq 1 5; while ! [ -e go ]; do sleep 0.02; done; echo last; while ! [ -e on ]; do sleep 0.02; done; echo very last; exec sleep 60", Env: os.Environ()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"seq","kind":"execute","content":[{"type":"terminal","terminalId":%q}]}`, id)
+	await := func(want string) {
+		t.Helper()
+		late := time.After(20 * time.Second)
+		for {
+			select {
+			case f := <-r.shown:
+				if f.Kind == terminal.Progress && f.Text == want {
+					return
+				}
+			case <-late:
+				t.Fatalf("never shown: %s\nbut %q", want, r.texts(terminal.Progress))
+			}
+		}
+	}
+	touch := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(turn.Place.Dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	await("💻 seq …\n│ `3`\n│ `4`\n│ `5`")
+	// Nothing is said by the agent, and yet it is seen.
+	touch("go")
+	await("💻 seq …\n│ `4`\n│ `5`\n│ `last`")
+	touch("on")
+	await("💻 seq …\n│ `5`\n│ `last`\n│ `very last`")
+	v.remember(id)
+	if err := table.Release(context.Background(), id); err != nil {
+		t.Fatal(err)
+	}
+	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
+	await("💻 seq ✓\n│ `5`\n│ `last`\n│ `very last`")
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"u","title":"next"}`)
+	await("💻 seq ✓\n🔧 next …")
+	flush(t, v)
+}
+
+func TestWhatATerminalPrintedLastIsSeen(t *testing.T) {
+	for name, end := range map[string]func(v *view, table *jobs.Table, id string){
+		"though it is released at once": func(v *view, table *jobs.Table, id string) {
+			v.remember(id)
+			_ = table.Release(context.Background(), id)
+		},
+		"though words take its place": func(v *view, _ *jobs.Table, _ string) {
+			send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","status":"completed","content":[{"type":"content","content":{"type":"text","text":"x"}}]}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, r := newChat(t)
+			table := jobs.NewTable(jobs.Options{Dir: turn.Place.Dir, Shell: "/bin/sh"})
+			defer table.Close()
+			v := newView(turn, table)
+			id, err := table.Create(jobs.Command{Line: "echo quick", Env: os.Environ()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"q","content":[{"type":"terminal","terminalId":%q}]}`, id)
+			if _, err := table.Wait(context.Background(), id); err != nil {
+				t.Fatal(err)
+			}
+			end(v, table, id)
+			flush(t, v)
+			if got := r.last(terminal.Progress); !strings.HasSuffix(got, "\n│ `quick`") {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestWhatAToolMadeIsSentOnceAndWhatItReadIsNot(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	image := fmt.Sprintf(`[{"type":"content","content":{"type":"text","text":"here"}},{"type":"content","content":{"type":"image","mimeType":"image/png","data":%q}}]`,
+		base64.StdEncoding.EncodeToString([]byte("PIXELS")))
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"r","kind":"read","status":"completed","content":%s}`, image)
+	flushed := func(want int) {
+		t.Helper()
+		v.pause()
+		if got := len(r.texts(terminal.Message)); got != want {
+			t.Errorf("%d messages, not %d", got, want)
+		}
+	}
+	flushed(0)
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"d","title":"draw","content":%s}`, image)
+	flushed(0) // not yet done
+	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed"}`)
+	flushed(1)
+	send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"d","status":"completed","content":%s}`, image)
+	flushed(1)
+	send(v, `{"sessionUpdate":"tool_call","toolCallId":"f","status":"failed","content":%s}`, image)
+	flushed(1)
+	flush(t, v)
+	if r.files["image.png"] != "PIXELS" {
+		t.Errorf("files %v", r.files)
+	}
+}

@@ -1,0 +1,208 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	"nanobot/terminal"
+)
+
+func TestAnAnswerGrowsInPacedPartialsAndLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, r := newChat(t)
+		v := newView(turn, nil)
+		var whole strings.Builder
+		for i := range 20_000 { // two seconds of 10,000 a second
+			text := fmt.Sprintf("%d ", i)
+			whole.WriteString(text)
+			chunk(v, text, "")
+			time.Sleep(100 * time.Microsecond)
+		}
+		flush(t, v)
+		want := strings.TrimSpace(whole.String())
+		if got := r.texts(terminal.Message); len(got) != 1 || got[0] != want {
+			t.Errorf("%d messages", len(got))
+		}
+		partials := r.texts(terminal.Partial)
+		if n := len(partials); n < 15 || n > 20 {
+			t.Errorf("%d partials in two seconds", n)
+		}
+		for i, p := range partials {
+			if !strings.HasPrefix(want, p) || i > 0 && len(p) <= len(partials[i-1]) {
+				t.Fatalf("partial %d is no longer beginning", i)
+			}
+		}
+	})
+}
+
+func TestAnAnswerIsCutIntoMessages(t *testing.T) {
+	long := strings.Repeat("ä line of it\n", 50_000)
+	for name, c := range map[string]struct {
+		do   func(*view)
+		want []string
+	}{
+		"by nothing":    {func(v *view) { chunk(v, "a", "1"); chunk(v, "b", "1"); chunk(v, "c", "") }, []string{"abc"}},
+		"by another id": {func(v *view) { chunk(v, "a", "1"); chunk(v, "b", "2") }, []string{"a", "b"}},
+		"by a first id": {func(v *view) { chunk(v, "a", ""); chunk(v, "b", "2") }, []string{"ab"}},
+		"by a tool call": {func(v *view) {
+			chunk(v, "a", "")
+			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
+			chunk(v, "b", "")
+		}, []string{"a", "b"}},
+		"not by its update": {func(v *view) {
+			send(v, `{"sessionUpdate":"tool_call","toolCallId":"t"}`)
+			chunk(v, "a", "")
+			send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t"}`)
+			chunk(v, "b", "")
+		}, []string{"ab"}},
+		"not by a thought": {func(v *view) {
+			chunk(v, "a", "")
+			send(v, `{"sessionUpdate":"agent_thought_chunk","content":{"type":"text","text":"x"}}`)
+			chunk(v, "b", "")
+		}, []string{"ab"}},
+		"blank":            {func(v *view) { chunk(v, "\n \n", ""); chunk(v, "", "") }, nil},
+		"trimmed":          {func(v *view) { chunk(v, "\n\n  indented\n\n", "") }, []string{"  indented"}},
+		"user's own words": {func(v *view) { send(v, `{"sessionUpdate":"user_message_chunk","content":{"type":"text","text":"me"}}`) }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			turn, r := newChat(t)
+			v := newView(turn, nil)
+			c.do(v)
+			if said := v.said(); said != (c.want != nil) {
+				t.Errorf("said is %v before the end", said)
+			}
+			flush(t, v)
+			if got := r.texts(terminal.Message); !slices.Equal(got, c.want) {
+				t.Errorf("got %q", got)
+			}
+			if said := v.said(); said != (c.want != nil) {
+				t.Errorf("said is %v", said)
+			}
+		})
+	}
+	for name, chunks := range map[string][]string{"one long chunk": {long}, "many": inPieces(long, 997)} {
+		t.Run(name, func(t *testing.T) {
+			turn, r := newChat(t)
+			v := newView(turn, nil)
+			for _, c := range chunks {
+				chunk(v, c, "")
+			}
+			flush(t, v)
+			got := r.texts(terminal.Message)
+			if strings.Join(got, "\n")+"\n" != long {
+				t.Error("something was lost or cut within a line")
+			}
+			for _, m := range got {
+				if len(m) > maxSegment {
+					t.Errorf("a message of %d bytes", len(m))
+				}
+			}
+		})
+	}
+}
+
+func TestALineWithoutEndIsCutBetweenCharacters(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	long := "xx" + strings.Repeat("€", maxSegment)
+	chunk(v, long, "")
+	flush(t, v)
+	got := r.texts(terminal.Message)
+	if len(got) != 4 || strings.Join(got, "") != long {
+		t.Errorf("%d messages", len(got))
+	}
+	for i, m := range got {
+		if !utf8.ValidString(m) {
+			t.Errorf("message %d is no text", i)
+		}
+	}
+}
+
+func TestOddUpdatesAreTolerated(t *testing.T) {
+	turn, r := newChat(t)
+	v := newView(turn, nil)
+	for range 3 {
+		send(v, `{"sessionUpdate":"teleport","content":5}`)
+		send(v, `nonsense`)
+		send(v, `[1]`)
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":5,"kind":null,"status":["x"],"content":{"a":1},"locations":7,"rawInput":null,"_meta":"x"}`)
+		send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","title":"works","content":[5,{"type":"hologram"},{"type":"content","content":{"type":"text","text":"x"}}]}`)
+		send(v, `{"sessionUpdate":"plan","entries":[5,{"content":"still there","status":9},{"content":"and this","priority":1}]}`)
+		send(v, `{"sessionUpdate":"agent_message_chunk"}`)
+		send(v, `{"sessionUpdate":"agent_message_chunk","content":{"type":"smell"}}`)
+		for _, kind := range []string{"user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update"} {
+			send(v, `{"sessionUpdate":%q}`, kind)
+		}
+	}
+	chunk(v, "alive", "")
+	flush(t, v)
+	if got := r.last(terminal.Message); got != "alive" {
+		t.Errorf("said %q", got)
+	}
+	if got := r.last(terminal.Progress); !strings.Contains(got, "works") || !strings.Contains(got, "and this") {
+		t.Errorf("progress %q", got)
+	}
+	unknown := 0
+	for _, text := range r.texts(terminal.Log) {
+		if strings.Contains(text, "teleport") {
+			unknown++
+		}
+		if strings.Contains(text, "usage_update") || strings.Contains(text, "user_message") {
+			t.Errorf("logged %q", text)
+		}
+	}
+	if unknown != 1 {
+		t.Errorf("the unknown kind was logged %d times", unknown)
+	}
+}
+
+func TestAnErrorOfEmitIsKeptAndEndsTheShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, r := newChat(t)
+		r.fail = errors.New("the disk is gone")
+		v := newView(turn, nil)
+		chunk(v, "a", "1")
+		chunk(v, "b", "2")
+		chunk(v, "c", "3")
+		time.Sleep(time.Second)
+		if err := v.flush(); !errors.Is(err, r.fail) {
+			t.Errorf("got %v", err)
+		}
+		if len(r.frames) != 1 {
+			t.Errorf("%d frames", len(r.frames))
+		}
+	})
+}
+
+func TestNothingIsShownAfterTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turn, r := newChat(t)
+		v := newView(turn, nil)
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"works"}`)
+		chunk(v, "a", "")
+		flush(t, v)
+		before := len(r.frames)
+		chunk(v, "b", "")
+		v.note("info", "late")
+		time.Sleep(time.Minute)
+		flush(t, v)
+		if len(r.frames) != before {
+			t.Errorf("shown after the end: %v", r.frames[before:])
+		}
+	})
+}
+
+func BenchmarkChunks(b *testing.B) {
+	v := newView(terminal.Turn{Emit: func(terminal.Frame) error { return nil }}, nil)
+	raw := json.RawMessage(`{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"some words of an answer "}}`)
+	for b.Loop() {
+		v.update(raw)
+	}
+}

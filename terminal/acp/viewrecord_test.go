@@ -1,0 +1,115 @@
+package acp
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
+)
+
+// recorder is a chat that keeps what it is shown, and the files as they are at that moment.
+type recorder struct {
+	mu     sync.Mutex
+	frames []terminal.Frame
+	files  map[string]string // by name
+	paths  []string
+	fail   error
+	shown  chan terminal.Frame // if not nil
+}
+
+func (r *recorder) emit(f terminal.Frame) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, path := range f.Media {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		r.files[filepath.Base(path)] = string(data)
+		r.paths = append(r.paths, path)
+	}
+	r.frames = append(r.frames, f)
+	if r.shown != nil {
+		r.shown <- f
+	}
+	return r.fail
+}
+
+func (r *recorder) texts(kind terminal.Kind) (texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.frames {
+		if f.Kind == kind {
+			texts = append(texts, f.Text)
+		}
+	}
+	return texts
+}
+
+func (r *recorder) last(kind terminal.Kind) string {
+	texts := r.texts(kind)
+	if len(texts) == 0 {
+		return ""
+	}
+	return texts[len(texts)-1]
+}
+
+// newChat returns a turn in a folder of its own and what is shown of it.
+func newChat(t *testing.T) (terminal.Turn, *recorder) {
+	t.Helper()
+	dir := t.TempDir()
+	user := filepath.Join(dir, "users", "1")
+	if err := os.MkdirAll(user, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{files: map[string]string{}}
+	return terminal.Turn{
+		Envelope: terminal.Envelope{UserDataDir: user}, Emit: r.emit,
+		Place: terminal.Place{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"},
+	}, r
+}
+
+func send(v *view, format string, args ...any) { v.update(fmt.Appendf(nil, format, args...)) }
+
+func chunk(v *view, text, message string) {
+	raw, _ := json.Marshal(map[string]any{
+		"sessionUpdate": "agent_message_chunk", "messageId": message, "content": map[string]string{"type": "text", "text": text},
+	})
+	v.update(raw)
+}
+
+// inPieces cuts a text anywhere between two characters.
+func inPieces(s string, n int) (pieces []string) {
+	for i, r := range []rune(s) {
+		if i%n == 0 {
+			pieces = append(pieces, "")
+		}
+		pieces[len(pieces)-1] += string(r)
+	}
+	return pieces
+}
+
+func flush(t *testing.T, v *view) {
+	t.Helper()
+	if err := v.flush(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// wellFormed checks what is sent against the protocol's schema and returns it.
+func wellFormed(t *testing.T, shape string, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := acptest.Check(shape, raw); err != nil {
+		t.Error(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,67 @@
+package terminal
+
+import (
+	"context"
+	"slices"
+
+	"nanobot/terminal/process"
+)
+
+// keep starts the command for an agent that outlives the turn.
+func (t *turn) keep() (*Agent, error) {
+	cfg := t.o.Config
+	agent, err := launch(context.Background(), t.confined(process.Options{
+		Args: []string{cfg.Shell, "-c", cfg.Command}, Dir: t.dir(), Env: t.keptEnv(), KeepInput: true,
+	}))
+	if err == nil {
+		t.kept.add(agent)
+		t.uses(agent.Pid())
+	}
+	return agent, err
+}
+
+func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.req.KeptEnv) }
+
+func (t *turn) uses(pid int) {
+	if agent := t.kept.find(pid); agent != nil {
+		t.used.watch(agent)
+	}
+	if t.req.OnLaunch != nil {
+		t.req.OnLaunch(pid)
+	}
+}
+
+func (t *turn) tell(a About) {
+	if t.req.OnAbout == nil {
+		return
+	}
+	a.Line, a.Commands = Clean(a.Line), slices.Clone(a.Commands)
+	for i, c := range a.Commands {
+		a.Commands[i].Help = Clean(c.Help)
+	}
+	t.req.OnAbout(a)
+}
+
+func (t *turn) memory() Memory {
+	if t.req.Memory != nil {
+		return t.req.Memory
+	}
+	return forgetful{}
+}
+
+// forgetful is the memory of a chat that nobody keeps.
+type forgetful struct{}
+
+func (forgetful) Load(context.Context) (string, error) { return "", nil }
+func (forgetful) Save(context.Context, string) error   { return nil }
+
+func (forgetful) LoadLasting(context.Context) (string, error) { return "", nil }
+func (forgetful) SaveLasting(context.Context, string) error   { return nil }
+
+// Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands that were.
+func (r *Runner) Stop(chat string) (ended int) {
+	if s, ok := r.o.Protocol.(Stopper); ok {
+		return s.Stop(chat)
+	}
+	return 0
+}
