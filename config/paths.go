@@ -29,6 +29,7 @@ func (c *Config) settle(path string, environ []string) error {
 	for i, root := range c.Terminal.MediaRoots {
 		c.Terminal.MediaRoots[i] = absolute(c.Workspace, root, home)
 	}
+	c.Terminal.settleSandbox(c.Workspace, home)
 	if c.Gateway.StateDir == "" {
 		// systemd lists several when StateDirectory= does.
 		c.Gateway.StateDir, _, _ = strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":")
@@ -37,6 +38,7 @@ func (c *Config) settle(path string, environ []string) error {
 		c.Gateway.StateDir = ".nanobot"
 	}
 	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
+	c.Audit.settle(c.Workspace, c.Gateway.StateDir, home)
 	if c.Channels.Telegram.APIBase == "" {
 		c.Channels.Telegram.APIBase = Default().Channels.Telegram.APIBase
 	}

@@ -47,7 +47,7 @@ func suggestVariable(name string, p place, segment string) string {
 		switch short := fold(strings.Join(path, "")); {
 		case short == given:
 			same = []string{candidate}
-		case given != "" && strings.HasSuffix(short, given) && len(ending) < 3:
+		case len(given) > 2 && strings.HasSuffix(short, given) && len(ending) < 3:
 			ending = append(ending, candidate)
 		}
 	})

@@ -22,6 +22,7 @@ type Agent struct {
 	*process.Child
 	ctx    context.Context // only to tell why the agent was ended
 	unhook func() bool
+	used   func(process.Usage) // is told at the end; nil: nobody asks
 }
 
 // launch starts the child and ties its life to ctx.
@@ -52,6 +53,9 @@ func (a *Agent) Wait() Ended {
 	a.unhook()
 	if e.Forced {
 		e.Cause = context.Cause(a.ctx)
+	}
+	if a.used != nil {
+		a.used(e.Used)
 	}
 	return e
 }

@@ -15,6 +15,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
 )
 
@@ -33,9 +34,11 @@ func newContest(b *testing.B) *contest {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = trivial, "rich"
 	c := &contest{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
+	cage := process.NewCage(process.CageOptions{})
+	b.Cleanup(cage.Close)
 	var err error
 	c.runner, err = terminal.NewRunner(terminal.Options{
-		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(),
+		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Cage: cage,
 	})
 	if err != nil {
 		b.Fatal(err)

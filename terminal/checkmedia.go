@@ -108,11 +108,22 @@ func insideAny(roots []string, path string) bool {
 	return false
 }
 
+// checkOf is check, but for the files that the protocol has written, which need not be in the roots. No link may have taken their place.
+func (m mediaRules) checkOf(f Frame, path string) (File, error) {
+	if f.Own == "" || filepath.Dir(path) != f.Own {
+		return m.check(path)
+	}
+	if real, err := filepath.EvalSymlinks(path); err != nil || real != path {
+		return File{}, errNoFile
+	}
+	return m.inspect(path)
+}
+
 // checkMedia splits a frame's media into files that may be sent and remarks about the others.
 func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []string) {
 	left := 0
 	for _, path := range f.Media {
-		file, err := m.check(path)
+		file, err := m.checkOf(f, path)
 		switch {
 		case err == nil && f.Guessed && slices.Contains(files, file):
 		case err == nil && f.Guessed && len(files) == maxGuessed:

@@ -7,12 +7,14 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/config"
+	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )
 
@@ -24,7 +26,9 @@ type Options struct {
 	Environ   []string        // the gateway's own environment
 	Secrets   []config.Secret // of the gateway, never shown to the agent
 	Private   []string        // the gateway's own files and folders, never sent
-	Log       *zap.Logger
+	// Cage holds the agents with all that they start; nil: what leaves an agent's group lives on.
+	Cage *process.Cage
+	Log  *zap.Logger
 }
 
 // Request is one incoming message for the agent.
@@ -44,11 +48,15 @@ type Request struct {
 	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
 	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts.
 	Inject <-chan Injection
-	// Env is added to the agent's environment.
-	Env []string
+	// Env is added to the agent's environment; KeptEnv to that of an agent that outlives the turn.
+	Env, KeptEnv []string
+	// Memory, if not nil, is what is known of the chat from earlier turns.
+	Memory Memory
+	// OnAbout, if not nil, is called with what the agent tells of itself.
+	OnAbout func(About)
 	// OnLog, if not nil, is called with each log frame, beside the log.
 	OnLog func(Frame)
-	// OnLaunch, if not nil, is called once for each process that is started, before anything is read from it.
+	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is read from it.
 	OnLaunch func(pid int)
 }
 
@@ -57,9 +65,12 @@ type Runner struct {
 	o         Options
 	env       []string
 	providers map[string]Provider
+	confine   *confine.Confinement
+	kept      keptAgents
+	turns     sync.WaitGroup
 }
 
-// NewRunner prepares what all turns share. It fails when a provider's key cannot be read.
+// NewRunner prepares what all turns share. It fails when a provider's key cannot be read, or when the agent cannot be confined as it must be.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
 	for name, p := range o.Config.Providers {
@@ -77,13 +88,19 @@ func NewRunner(o Options) (*Runner, error) {
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
 	}
-	r.env = environ(o.Environ, o.Secrets, inEnv, o.Config.Env)
+	var err error
+	if r.confine, err = newConfinement(o); err != nil {
+		return nil, err
+	}
+	r.env = environ(slices.Concat(o.Environ, r.confine.Environ()), o.Secrets, inEnv, o.Config.Env)
 	return r, nil
 }
 
 // Turn runs the agent on one message and hands what the user is to see to emit, in order. An error is what we could not do;
 // what the agent did wrong has been emitted.
 func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
+	r.turns.Add(1)
+	defer r.turns.Done()
 	cfg := r.o.Config
 	if !cfg.On() {
 		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: "This bot is switched off at the moment."})
@@ -92,8 +109,11 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, err
 	}
+	if err := r.confine.Own(userDir, req.Media); err != nil {
+		return Outcome{}, err
+	}
 	t := &turn{
-		Runner: r, req: req, emit: emit,
+		Runner: r, req: req, emit: emit, userDir: userDir,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 		media:  mediaRules{roots: r.mediaRoots(userDir), private: r.o.Private},
@@ -103,8 +123,11 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
-		Emit:     t.take,
-		Ask:      t.ask, Interactive: cfg.Interactive,
+		Keep:     t.keep, Uses: t.uses,
+		Place:  Place{Dir: t.dir(), Roots: []string{r.o.Workspace, t.dir(), userDir}, Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Confine: t.confined},
+		Memory: t.memory(), Tell: t.tell,
+		Emit: t.take,
+		Ask:  t.ask, Interactive: cfg.Interactive,
 		Inject: req.Inject, PassMedia: cfg.PassMedia,
 		Final:   Final{Reveal: t.reveal, Timeout: cfg.Timeout},
 		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
@@ -112,7 +135,17 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if errors.Is(err, errTooLong) {
 		return t.tooLong()
 	}
+	used := t.used.total()
+	out.Memory, out.CPU = used.Memory, used.CPU
 	return out, err
+}
+
+// Close waits for the turns that run and ends the agents that are kept.
+func (r *Runner) Close() {
+	r.turns.Wait()
+	if k, ok := r.o.Protocol.(Keeper); ok {
+		k.Close()
+	}
 }
 
 func (r *Runner) mediaRoots(userDir string) []string {
@@ -146,11 +179,13 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 // turn is one run of the agent.
 type turn struct {
 	*Runner
-	req    Request
-	emit   func(Frame) error
-	log    *zap.Logger
-	reveal bool
-	media  mediaRules
+	req     Request
+	userDir string
+	emit    func(Frame) error
+	log     *zap.Logger
+	reveal  bool
+	media   mediaRules
+	used    usage
 }
 
 func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
@@ -159,17 +194,21 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	if len(command) > maxCommand {
 		return nil, errTooLong
 	}
-	dir := cfg.Cwd
-	if dir == "" {
-		dir = t.o.Workspace
-	}
-	agent, err := launch(ctx, process.Options{
-		Args: []string{cfg.Shell, "-c", command}, Dir: dir, Env: slices.Concat(t.env, t.req.Env), Input: in.First, KeepInput: in.Keep,
-	})
-	if err == nil && t.req.OnLaunch != nil {
-		t.req.OnLaunch(agent.Pid())
+	agent, err := launch(ctx, t.confined(process.Options{
+		Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, t.req.Env), Input: in.First, KeepInput: in.Keep,
+	}))
+	if err == nil {
+		agent.used = t.used.add
+		t.uses(agent.Pid())
 	}
 	return agent, err
+}
+
+func (t *turn) dir() string {
+	if t.o.Config.Cwd != "" {
+		return t.o.Config.Cwd
+	}
+	return t.o.Workspace
 }
 
 func (t *turn) tooLong() (Outcome, error) {

@@ -3,6 +3,7 @@ package terminal_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,11 +16,19 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/confine"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain makes the test binary the helper that confines agents too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == confine.Command {
+		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		os.Exit(126)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // bench is an agent on a workbench: a shell script, how it is configured, and what came of it.
 type bench struct {

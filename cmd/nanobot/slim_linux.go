@@ -18,20 +18,24 @@ func slim() {
 	if err != nil {
 		return
 	}
-	f, err := os.Open("/proc/self/maps")
+	f, err := os.Open("/proc/self/smaps")
 	if err != nil {
 		return
 	}
 	defer f.Close()
+	var begin, end uint64 // of a part of our program that nothing writes to
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		fields := strings.Fields(lines.Text()) // from-to perms offset device inode path
-		if len(fields) != 6 || fields[5] != exe || !strings.HasPrefix(fields[1], "r-") {
-			continue
-		}
-		from, to, _ := strings.Cut(fields[0], "-")
-		begin, err1 := strconv.ParseUint(from, 16, 64)
-		end, err2 := strconv.ParseUint(to, 16, 64)
-		if err1 == nil && err2 == nil && end > begin {
+		fields := strings.Fields(lines.Text())
+		switch {
+		case len(fields) == 6 && strings.Contains(fields[0], "-"): // from-to perms offset device inode path
+			begin, end = 0, 0
+			if fields[5] == exe && strings.HasPrefix(fields[1], "r-") {
+				from, to, _ := strings.Cut(fields[0], "-")
+				begin, _ = strconv.ParseUint(from, 16, 64)
+				end, _ = strconv.ParseUint(to, 16, 64)
+			}
+		// What the dynamic linker has filled in, before it was made read-only, is in no file.
+		case len(fields) == 3 && fields[0] == "Anonymous:" && fields[1] == "0" && end > begin:
 			_, _, _ = unix.Syscall(unix.SYS_MADVISE, uintptr(begin), uintptr(end-begin), unix.MADV_DONTNEED) // it is only advice
 		}
 	}

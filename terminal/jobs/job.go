@@ -20,7 +20,8 @@ type job struct {
 	tail *tail
 	exit *Exit
 
-	released, ended bool // the table's
+	number          int  // in the order of their beginning; the table's, as are these
+	released, ended bool
 }
 
 func newJob(child *process.Child, keep int, grace time.Duration) *job {

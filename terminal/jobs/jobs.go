@@ -26,7 +26,7 @@ const (
 
 // Limits bound what one session may use.
 type Limits struct {
-	Jobs   int           // not released; 0: any number
+	Jobs   int           // not released, of which the oldest that has ended makes room for a new one; 0: any number
 	Wall   time.Duration // how long a job may run; 0: for ever
 	Output int           // bytes of a job's output that are kept, at most and by default; 0: 1 MiB
 	Memory int64         // bytes of data that each process of a job may have; 0: any number
@@ -39,6 +39,8 @@ type Options struct {
 	Dir    string   // where commands run that name no folder; an absolute path
 	Roots  []string // within these and Dir are the folders that may be named
 	Shell  string   // for command lines; "": /bin/sh
+	// Confine, if not nil, puts each command under limits and into a sandbox.
+	Confine func(process.Options) process.Options
 }
 
 // Command says what to run.
@@ -72,6 +74,7 @@ type Table struct {
 
 	mu     sync.Mutex
 	jobs   map[string]*job // a released one stays until it is dead
+	begun  int             // jobs so far
 	closed bool
 }
 
@@ -100,8 +103,11 @@ func (t *Table) Create(c Command) (id string, err error) {
 	if t.closed {
 		return "", fmt.Errorf("run %q: the session is over", c.Line)
 	}
-	if limit := t.o.Limits.Jobs; limit > 0 && len(t.jobs) >= limit {
-		return "", fmt.Errorf("run %q: this session has %d commands, which is the limit; release one first", c.Line, len(t.jobs))
+	if !t.makeRoom() {
+		return "", fmt.Errorf("run %q: this session has %d commands that run, which is the limit; release one first", c.Line, len(t.jobs))
+	}
+	if t.o.Confine != nil {
+		o = t.o.Confine(o)
 	}
 	child, err := process.Start(o)
 	if err != nil {
@@ -109,6 +115,8 @@ func (t *Table) Create(c Command) (id string, err error) {
 	}
 	id = "term_" + rand.Text()
 	j := newJob(child, t.o.keep(c), t.o.Limits.Grace)
+	t.begun++
+	j.number = t.begun
 	t.jobs[id] = j
 	t.runs.Go(func() {
 		j.run(t.o.Limits.Wall)
@@ -116,6 +124,25 @@ func (t *Table) Create(c Command) (id string, err error) {
 		close(j.done)
 	})
 	return id, nil
+}
+
+// makeRoom says whether one more job may be there, for which the oldest that has ended is forgotten if need be: not every session
+// releases what it does not need any more. The caller holds mu.
+func (t *Table) makeRoom() bool {
+	if t.o.Limits.Jobs <= 0 || len(t.jobs) < t.o.Limits.Jobs {
+		return true
+	}
+	oldest := ""
+	for id, j := range t.jobs {
+		if j.ended && (oldest == "" || j.number < t.jobs[oldest].number) {
+			oldest = id
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	t.drop(oldest, t.jobs[oldest])
+	return true
 }
 
 // Output returns what a job has printed so far, and how it ended once it has.
@@ -146,6 +173,19 @@ func (t *Table) Kill(ctx context.Context, id string) error {
 	j.stop()
 	_, err = j.wait(ctx)
 	return err
+}
+
+// KillAll ends all jobs, leaves their ids valid and returns how many of them still ran. It does not wait until they are dead.
+func (t *Table) KillAll() (ran int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, j := range t.jobs {
+		if !j.ended && !j.released {
+			ran++
+			j.stop()
+		}
+	}
+	return ran
 }
 
 // Release makes the id unknown, ends the job and returns when it has ended, or with ctx, after which the job still ends.

@@ -16,18 +16,52 @@ import (
 
 func TestASessionHasSoManyJobs(t *testing.T) {
 	s := newSession(t, jobs.Limits{Jobs: 2})
-	running, over := s.script("sleep 300"), s.script("exit 0")
-	s.wait(over)
+	one, other := s.script("sleep 300"), s.script("sleep 300")
 	id, err := s.Create(jobs.Command{Line: "true", Env: usualEnv})
-	if id != "" || err == nil || !strings.Contains(err.Error(), "2 commands, which is the limit; release one first") {
+	if id != "" || err == nil || !strings.Contains(err.Error(), "2 commands that run, which is the limit; release one first") {
 		t.Fatalf("id %q, %v", id, err)
 	}
-	for _, id := range []string{over, running} {
+	for _, id := range []string{other, one} {
 		if err := s.Release(soon(t), id); err != nil {
 			t.Fatal(err)
 		}
 		s.script("sleep 300")
 	}
+}
+
+func TestTheOldestThatHasEndedMakesRoom(t *testing.T) {
+	s := newSession(t, jobs.Limits{Jobs: 4})
+	running, first, second, third := s.script("sleep 300"), s.script("exit 1"), s.script("exit 2"), s.script("exit 3")
+	for _, id := range []string{third, second, first} {
+		s.wait(id)
+	}
+	s.script("sleep 300")
+	s.mustUnknown(first)
+	s.script("sleep 300")
+	s.mustUnknown(second)
+	for _, id := range []string{running, third} {
+		if _, err := s.Output(id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestAllJobsCanBeKilledAtOnce(t *testing.T) {
+	s := newSession(t, jobs.Limits{})
+	over, one, other := s.script("exit 0"), s.script("exec sleep 300"), s.script("exec sleep 300")
+	s.wait(over)
+	if n := s.KillAll(); n != 2 {
+		t.Errorf("%d were killed", n)
+	}
+	for _, id := range []string{one, other} {
+		if exit := s.wait(id); exit.Signal == nil || *exit.Signal != "SIGTERM" {
+			t.Errorf("ended with %+v", exit)
+		}
+	}
+	if n := s.KillAll(); n != 0 {
+		t.Errorf("%d were killed again", n)
+	}
+	s.script("exit 0") // the session is not over
 }
 
 func TestTheNextMayBeginWhenOneIsReleased(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 // attributes gives the child its own session and so its own group, so that all of it can be killed and none of it waits for a
 // terminal that it cannot have, and has the kernel kill it when we die by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine exits
 // while locked to it, which nothing here does.
-func attributes() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+func attributes(o Options) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User}
 }
 
 // awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays taken.

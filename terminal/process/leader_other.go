@@ -8,7 +8,9 @@ import (
 )
 
 // attributes gives the child its own session and so its own group, so that all of it can be killed.
-func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+func attributes(o Options) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Credential: o.User}
+}
 
 // awaitExit returns when the child has exited. There is no portable way to leave it unreaped.
 func awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }

@@ -39,6 +39,14 @@ type Options struct {
 	// groups of their own. After Stop, all of them are heard out and may take as long as the child may. It costs a
 	// look through /proc at the end and only works on Linux.
 	Session bool
+	// Cage ends with the child whatever it has started, wherever that has gone; nil: only its group, or session, is reached.
+	Cage *Cage
+	// Memory in bytes and Processes are the most that the child and all that it starts may have together; 0: any number. They
+	// count where Cage.Can says so.
+	Memory    int64
+	Processes int
+	// User is who it runs as; nil: as we do.
+	User *syscall.Credential
 }
 
 // Exit says how a child ended.
@@ -52,6 +60,8 @@ type Exit struct {
 	// Unread is how many of the last bytes in its stdin the child had not read when that was closed. It is only known
 	// with Options.KeepInput, and on Linux.
 	Unread int
+	// Used is what it took, with all that it has started and waited for, or all that it has started if it had a control group.
+	Used Usage
 }
 
 // OK reports whether the child exited by itself with status 0.
@@ -64,6 +74,7 @@ type Child struct {
 	Stdout io.Reader
 
 	cmd    *exec.Cmd
+	hold   *hold
 	in     *input
 	out    *output
 	err    *output
@@ -78,6 +89,7 @@ type Child struct {
 	reaped bool
 	killed bool
 	timer  *time.Timer
+	last   Usage // that is known
 	wait   func() Exit
 }
 
@@ -90,13 +102,14 @@ func Start(o Options) (*Child, error) {
 	if o.Path == "" {
 		cmd = exec.Command(o.Args[0], o.Args[1:]...)
 	}
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, attributes()
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, attributes(o)
 	p, err := openPipes(o)
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.attach(cmd)
-	if err := cmd.Start(); err != nil {
+	hold, err := o.Cage.start(cmd, o)
+	if err != nil {
 		p.closeAll()
 		// With process attributes set, os blames the program for a missing folder.
 		if _, serr := os.Stat(o.Dir); o.Dir != "" && serr != nil {
@@ -105,11 +118,11 @@ func Start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds()
-	return newChild(cmd, p, o), nil
+	return newChild(cmd, hold, p, o), nil
 }
 
-func newChild(cmd *exec.Cmd, p pipes, o Options) *Child {
-	c := &Child{cmd: cmd, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
+func newChild(cmd *exec.Cmd, hold *hold, p pipes, o Options) *Child {
+	c := &Child{cmd: cmd, hold: hold, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
 	c.stderr, c.whole = NewBounded(0, o.StderrTail), o.Session
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
@@ -137,6 +150,9 @@ func (c *Child) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.signal(unix.SIGKILL)
+	if !c.reaped {
+		c.hold.kill()
+	}
 	c.killed = true
 	c.out.patience.Store(0)
 	if c.whole && c.left && !c.reaped {
@@ -169,7 +185,9 @@ func (c *Child) finish() Exit {
 	c.work.Wait()
 	if c.whole {
 		c.awaitOthers()
-		c.endOthers()
+		if !c.hold.whole() {
+			c.endOthers()
+		}
 	}
 	c.mu.Lock()
 	if c.timer != nil {
@@ -180,9 +198,15 @@ func (c *Child) finish() Exit {
 	c.reaped = true
 	forced := c.forced
 	c.mu.Unlock()
-	_ = c.cmd.Wait() // the state below says all that the error does
+	c.hold.end(c.Pid())
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.hold.used()}
+	c.hold.reap(c.cmd)
+	c.hold.leave(e.Used)
+	e.Used = e.Used.or(usageOf(c.cmd.ProcessState)).or(c.Used())
+	c.mu.Lock()
+	c.last = e.Used
+	c.mu.Unlock()
 	closeFiles(c.out.file, c.err.file)
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread}
 	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
 		e.Signal = signalName(ws.Signal())
 	} else {

@@ -16,7 +16,12 @@ import (
 	"nanobot/terminal/process"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && other(os.Args[1:]) {
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // start runs a shell script as a child.
 func start(t *testing.T, script string, input ...byte) *process.Child {

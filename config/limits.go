@@ -1,0 +1,47 @@
+package config
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Limits bounds what the agent may use; 0: any number. Its wall time is terminal.timeout.
+type Limits struct {
+	// Memory is in MiB, CPU in seconds.
+	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory that the agent and what it starts may have together, or each of its processes where no control group can count them; 0: no limit."`
+	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds of processor time that each process of the agent may use; 0: no limit."`
+	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Processes and threads that the agent may have at once; 0: no limit. It needs a control group that can count them, or terminal.user."`
+	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Files that each process of the agent may have open; 0: no limit."`
+}
+
+// ReadOnly lets the agent only read below a path of terminal.sandboxPaths that it is behind.
+const ReadOnly = ":ro"
+
+func checkSandbox(t Terminal) []fault {
+	var all []fault
+	for name, s := range map[string]string{"terminal.sandbox": t.Sandbox, "terminal.user": t.User} {
+		if s != "" && strings.TrimSpace(s) == "" {
+			all = append(all, fault{path: key(name), want: "must not be blank"})
+		}
+	}
+	for i, path := range t.SandboxPaths {
+		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnly)) == "" {
+			all = append(all, fault{path: join(key("terminal.sandboxPaths"), strconv.Itoa(i)), want: "must be a file or folder"})
+		}
+	}
+	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
+		all = append(all, fault{path: key("terminal.sandboxPaths"), because: key("terminal.sandbox"), want: `needs terminal.sandbox to be "landlock"`})
+	}
+	return all
+}
+
+// settleSandbox makes the paths of the sandbox absolute.
+func (t *Terminal) settleSandbox(workspace, home string) {
+	for i, path := range t.SandboxPaths {
+		path, readOnly := strings.CutSuffix(path, ReadOnly)
+		t.SandboxPaths[i] = absolute(workspace, path, home)
+		if readOnly {
+			t.SandboxPaths[i] += ReadOnly
+		}
+	}
+}

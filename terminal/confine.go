@@ -1,0 +1,104 @@
+package terminal
+
+import (
+	"slices"
+	"sync"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// newConfinement is what the configuration says an agent may use and reach.
+func newConfinement(o Options) (*confine.Confinement, error) {
+	cfg := o.Config
+	dirs := []string{o.Workspace}
+	if cfg.Cwd != "" {
+		dirs = append(dirs, cfg.Cwd)
+	}
+	return confine.New(confine.Options{
+		Limits: confine.Limits{
+			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
+		},
+		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
+		Cage: o.Cage, Dirs: dirs, Private: o.Private,
+	})
+}
+
+// Lacks says in words what the configuration asks for and this machine does not have. It is for the log at the start.
+func (r *Runner) Lacks() []string { return r.confine.Lacks() }
+
+// confined puts what is started for the turn under the limits and into the sandbox.
+func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o, t.userDir) }
+
+// usage gathers what the processes of a turn use.
+type usage struct {
+	mu   sync.Mutex
+	sum  process.Usage
+	kept []keptUse
+}
+
+// keptUse is an agent that was there before the turn, and what it had used by then.
+type keptUse struct {
+	agent  *Agent
+	before process.Usage
+}
+
+// add counts a process that has ended.
+func (u *usage) add(used process.Usage) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.sum.CPU += used.CPU
+	u.sum.Memory = max(u.sum.Memory, used.Memory)
+}
+
+// watch counts what a kept agent uses from here on.
+func (u *usage) watch(a *Agent) {
+	before := a.Used()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.ContainsFunc(u.kept, func(k keptUse) bool { return k.agent == a }) {
+		u.kept = append(u.kept, keptUse{a, before})
+	}
+}
+
+func (u *usage) total() process.Usage {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	sum := u.sum
+	for _, k := range u.kept {
+		now := k.agent.Used()
+		sum.CPU += now.CPU - k.before.CPU
+		sum.Memory = max(sum.Memory, now.Memory) // of its whole life: the kernel counts no other
+	}
+	return sum
+}
+
+// keptAgents are the agents that outlive their turns, by pid.
+type keptAgents struct {
+	mu   sync.Mutex
+	live map[int]*Agent
+}
+
+func (k *keptAgents) add(a *Agent) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.live == nil {
+		k.live = map[int]*Agent{}
+	}
+	k.live[a.Pid()] = a
+	a.used = func(process.Usage) { k.drop(a) }
+}
+
+func (k *keptAgents) drop(a *Agent) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.live[a.Pid()] == a {
+		delete(k.live, a.Pid())
+	}
+}
+
+func (k *keptAgents) find(pid int) *Agent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live[pid]
+}

@@ -1,0 +1,184 @@
+// Package confine bounds what an agent may use and reach: memory, processor time, processes and files, the folders it sees, and the user it
+// runs as. Part of that can only be done by the process itself before it becomes the agent, so it puts a helper in front: this
+// program again, by a command that ends in Main. It knows nothing of chats or protocols.
+package confine
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nanobot/terminal/process"
+)
+
+// Command is the word by which this program is told to be the helper.
+const Command = "confine"
+
+// Landlock is the sandbox that the kernel offers to everybody.
+const Landlock = "landlock"
+
+// Options says what an agent may use and reach.
+type Options struct {
+	Limits
+	// Sandbox is "", "none", Landlock, or the beginning of a command line that the agent's is appended to.
+	Sandbox string
+	// Paths are what the agent may read and write beside its own folders; with ":ro" behind it, only read.
+	Paths []string
+	// Required makes it an error if something of this cannot be had here.
+	Required bool
+	User     string // "": as we are
+	Shell    string
+	Cage     *process.Cage
+	// Dirs are where every agent works, and Private what it should not see.
+	Dirs, Private []string
+}
+
+// Limits are for one agent with all that it starts, or for each of its processes where that cannot be counted; 0: any number.
+type Limits struct {
+	Memory    int64 // bytes
+	CPU       int   // seconds, of each process
+	Processes int
+	Files     int // open at once, of each process
+}
+
+// Confinement is what agents are put under. A nil one lets them do anything.
+type Confinement struct {
+	o       Options
+	who     *who // nil: as we are
+	help    Limits
+	group   Limits
+	missing []string // what was asked for and cannot be had
+	notes   []string // what is not quite as one may think
+}
+
+// New finds out what can be had here. It fails if that is too little.
+func New(o Options) (*Confinement, error) {
+	c := &Confinement{o: o}
+	var err error
+	if c.who, err = findUser(o.User); err != nil {
+		return nil, fmt.Errorf("terminal.user: %w", err)
+	}
+	if err := c.who.canEnter(o.Dirs); err != nil {
+		return nil, fmt.Errorf("terminal.user: %w", err)
+	}
+	c.divide()
+	c.checkSandbox()
+	if o.Required && len(c.missing) > 0 {
+		return nil, errors.New("terminal.sandboxRequired is true, and this machine lacks what it takes: " + strings.Join(c.missing, "; "))
+	}
+	return c, nil
+}
+
+// Lacks says in words what was asked for and is not there, or not in full. It is for the log at the start.
+func (c *Confinement) Lacks() []string {
+	if c == nil {
+		return nil
+	}
+	return slices.Concat(c.missing, c.notes)
+}
+
+// divide decides which limits the control group has to keep and which the process itself.
+func (c *Confinement) divide() {
+	c.help = c.o.Limits
+	if c.o.Memory == 0 && c.o.Processes == 0 {
+		return
+	}
+	memory, processes := c.o.Cage.Can()
+	switch {
+	case c.o.Memory == 0:
+	case memory:
+		c.help.Memory, c.group.Memory = 0, c.o.Memory
+	default:
+		c.notes = append(c.notes, "terminal.limits.memory: there is no control group that counts memory here (with systemd, Delegate=yes makes one), "+
+			"so it bounds each process of the agent, and counts what a program has only set aside too; Node and Go set aside much")
+	}
+	switch {
+	case c.o.Processes == 0:
+	case processes:
+		c.help.Processes, c.group.Processes = 0, c.o.Processes
+	case c.who != nil && c.who.uid != 0:
+		c.notes = append(c.notes, "terminal.limits.processes: there is no control group that counts processes here (with systemd, Delegate=yes makes one), "+
+			"so it bounds all processes and threads of terminal.user together")
+	default:
+		c.help.Processes = 0
+		c.missing = append(c.missing, "terminal.limits.processes: needs a control group that counts processes (with systemd, Delegate=yes makes one), or terminal.user")
+	}
+}
+
+func (c *Confinement) checkSandbox() {
+	switch c.o.Sandbox {
+	case "", "none":
+		c.o.Sandbox = ""
+	case Landlock:
+		missing, notes := landlockLacks()
+		c.missing, c.notes = append(c.missing, missing...), append(c.notes, notes...)
+		if open := slices.DeleteFunc(slices.Clone(c.o.Private), func(p string) bool { return !c.sees(p) }); len(open) > 0 && len(missing) == 0 {
+			c.notes = append(c.notes, "terminal.sandbox: the agent may read "+strings.Join(open, ", ")+
+				", because they are in a folder that it may use; keep the config and gateway.stateDir outside the workspace")
+		}
+	default:
+		program, _, _ := strings.Cut(c.o.Sandbox, " ")
+		if _, err := exec.LookPath(program); err != nil {
+			c.missing = append(c.missing, fmt.Sprintf("terminal.sandbox: %v", err))
+		}
+	}
+}
+
+// sees reports whether a private file exists in a folder of the agent's, where it may read it.
+func (c *Confinement) sees(private string) bool {
+	if _, err := os.Stat(private); err != nil || c.who != nil {
+		return false // another user's files are closed to it anyway
+	}
+	return slices.ContainsFunc(c.o.Dirs, func(dir string) bool { return within(dir, private) })
+}
+
+// Apply puts what is to be started under the confinement. It may use the folders of Options.Dirs and these.
+func (c *Confinement) Apply(o process.Options, dirs ...string) process.Options {
+	if c == nil {
+		return o
+	}
+	o.Memory, o.Processes, o.Cage = c.group.Memory, c.group.Processes, c.o.Cage
+	o.User = c.who.credential()
+	if c.wrapped() {
+		o.Path, o.Args = c.wrap(o.Path, o.Args)
+	}
+	if c.help == (Limits{}) && c.o.Sandbox != Landlock {
+		return o
+	}
+	args := []string{"nanobot", Command}
+	for flag, n := range map[string]int64{
+		"memory": c.help.Memory, "cpu": int64(c.help.CPU), "processes": int64(c.help.Processes), "files": int64(c.help.Files),
+	} {
+		if n > 0 {
+			args = append(args, "-"+flag+"="+strconv.FormatInt(n, 10))
+		}
+	}
+	if c.o.Sandbox == Landlock {
+		args = append(args, "-landlock")
+		for _, dir := range slices.Concat(c.o.Dirs, dirs) {
+			args = append(args, "-path="+dir)
+		}
+		for _, path := range c.o.Paths {
+			args = append(args, "-path="+path)
+		}
+	}
+	if o.Path != "" {
+		args = append(args, "-program="+o.Path)
+	}
+	o.Path, o.Args = self, slices.Concat(args, []string{"--"}, o.Args)
+	return o
+}
+
+func (c *Confinement) wrapped() bool { return c.o.Sandbox != "" && c.o.Sandbox != Landlock }
+
+// wrap puts the sandbox's command line in front. A program that is not to be called by its own name has to be called by its path then.
+func (c *Confinement) wrap(path string, args []string) (string, []string) {
+	if path != "" {
+		args = append([]string{path}, args[1:]...)
+	}
+	return "", slices.Concat([]string{c.o.Shell, "-c", "exec " + c.o.Sandbox + ` "$@"`, c.o.Shell}, args)
+}

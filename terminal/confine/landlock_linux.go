@@ -1,0 +1,106 @@
+package confine
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/landlock-lsm/go-landlock/landlock"
+	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
+	"golang.org/x/sys/unix"
+)
+
+// What programs need to run at all. Names are looked up in /run where /etc/resolv.conf leads there.
+var (
+	systemDirs = []string{
+		"/usr", "/lib", "/lib32", "/lib64", "/libx32", "/bin", "/sbin", "/etc", "/opt", "/nix", "/snap", "/proc", "/sys",
+		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/current-system",
+	}
+	devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
+	// Other devices are not in the list, because what is on a disk could be read there by root.
+	shared = []string{"/dev/pts", "/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"}
+)
+
+// The versions of Landlock that brought something which is missed in an older one.
+const moves, truncation, signals = 2, 3, 6
+
+func version() int {
+	v, err := ll.LandlockGetABIVersion()
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// landlockLacks says what the kernel cannot do.
+func landlockLacks() (missing, notes []string) {
+	v := version()
+	if v < 1 {
+		return []string{"terminal.sandbox: this kernel has no Landlock (it needs Linux 5.13, with landlock in /sys/kernel/security/lsm)"}, nil
+	}
+	for _, lack := range []struct {
+		before int
+		what   string
+	}{
+		{moves, "files cannot be moved from one folder to another"},
+		{truncation, "files outside the agent's folders can be emptied, though not read"},
+		{signals, "the agent can signal other processes of its user"},
+	} {
+		if v < lack.before {
+			notes = append(notes, fmt.Sprintf("terminal.sandbox: this kernel has version %d of Landlock: %s", v, lack.what))
+		}
+	}
+	return nil, notes
+}
+
+// wayOut are the powers of root by which a sandbox is left: by other processes, by devices, by the kernel itself.
+var wayOut = []uintptr{
+	unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_MKNOD, unix.CAP_SYS_RAWIO,
+	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_SYSLOG,
+}
+
+// closeWays gives those powers up for the program that we become. Who is not root has none to give up.
+func closeWays() {
+	for _, power := range wayOut {
+		_ = unix.Prctl(unix.PR_CAPBSET_DROP, power, 0, 0, 0)
+	}
+}
+
+// restrict takes away from us all files but the system's, which can be read, and those below the paths.
+func restrict(paths []string) error {
+	closeWays()
+	v := version()
+	writable := func(rule landlock.FSRule) landlock.FSRule {
+		if v >= moves { // without it a rule that asks for it would undo all
+			rule = rule.WithRefer()
+		}
+		return rule.IgnoreIfMissing()
+	}
+	rules := []landlock.Rule{
+		landlock.RODirs(systemDirs...).IgnoreIfMissing(),
+		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
+		writable(landlock.RWDirs(shared...).WithIoctlDev()),
+	}
+	for _, path := range append(slices.Clone(paths), os.TempDir()) {
+		path, readOnly := strings.CutSuffix(path, ":ro")
+		info, err := os.Stat(path)
+		switch {
+		case err != nil: // there is nothing to allow
+		case readOnly && info.IsDir():
+			rules = append(rules, landlock.RODirs(path).IgnoreIfMissing())
+		case readOnly:
+			rules = append(rules, landlock.ROFiles(path).IgnoreIfMissing())
+		case info.IsDir():
+			rules = append(rules, writable(landlock.RWDirs(path)))
+		default:
+			rules = append(rules, landlock.RWFiles(path).IgnoreIfMissing())
+		}
+	}
+	// Sockets of the file system are left alone, for not every kernel could close them.
+	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal))
+	if err != nil {
+		return err
+	}
+	return handled.BestEffort().Restrict(rules...)
+}

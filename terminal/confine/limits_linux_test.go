@@ -1,0 +1,117 @@
+package confine_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+const mib = 1 << 20
+
+func TestTheLimitsOfAProcessBite(t *testing.T) {
+	for name, tc := range map[string]struct {
+		limits confine.Limits
+		script string
+		bitten func(trial) bool
+	}{
+		"memory": {
+			confine.Limits{Memory: 64 * mib},
+			"head -c 200000000 /dev/zero | tail -c 200000000 | wc -c",
+			func(r trial) bool { return r.out != "200000000" && strings.Contains(r.err, "memory") },
+		},
+		"cpu": {
+			confine.Limits{CPU: 1},
+			"while :; do :; done",
+			func(r trial) bool { return r.exit.Signal == "SIGXCPU" && r.exit.Used.CPU > 500*time.Millisecond },
+		},
+		"cpu of one that does not listen": {
+			confine.Limits{CPU: 1},
+			"trap '' XCPU; while :; do :; done",
+			func(r trial) bool { return r.exit.Signal == "SIGKILL" && r.exit.Used.CPU > 1200*time.Millisecond },
+		},
+		"files": {
+			confine.Limits{Files: 64},
+			os.Args[0] + " files",
+			func(r trial) bool { return strings.HasSuffix(r.out, "too many open files") && len(r.out) < 100 },
+		},
+	} {
+		if r := try(t, confine.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
+			t.Errorf("%s: out %.200q, err %.200q, exit %+v", name, r.out, r.err, r.exit)
+		}
+		if r := try(t, confine.Options{Limits: tc.limits}, "cat; exit 3"); r.out != "input" || r.exit.Code != 3 {
+			t.Errorf("%s: one that stays within: %+v", name, r)
+		}
+	}
+}
+
+func TestMemoryIsEnoughForWhatReservesMuch(t *testing.T) {
+	limits := confine.Limits{Memory: 512 * mib}
+	if r := try(t, confine.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
+		t.Errorf("go: %+v", r)
+	}
+	if r := try(t, confine.Options{Limits: limits}, need(t, "node")+" -e 'console.log(1+1)'"); r.out != "2" {
+		t.Errorf("node: %+v", r)
+	}
+}
+
+func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
+	needRoot(t)
+	cage := process.NewCage(process.CageOptions{NoGroups: true})
+	defer cage.Close()
+	o := confine.Options{Limits: confine.Limits{Processes: 20}, User: "nobody", Cage: cage}
+	r := try(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
+	if n := len(strings.Fields(r.out)); n < 5 || n > 20 || r.exit.OK() {
+		t.Errorf("%d processes, exit %+v, %q", n, r.exit, r.err)
+	}
+}
+
+// What a control group counts is for all processes together.
+func TestTheLimitsOfAControlGroupBite(t *testing.T) {
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
+	memory, processes := cage.Can()
+	if !memory || !processes {
+		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, cage.About())
+	}
+	r := try(t, confine.Options{Cage: cage, Limits: confine.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
+	if r.out == "200000000" || r.exit.Used.Memory < 32*mib {
+		t.Errorf("memory: %+v", r)
+	}
+	r = try(t, confine.Options{Cage: cage, Limits: confine.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
+	if n := len(strings.Fields(r.out)); n < 5 || n > 20 {
+		t.Errorf("%d processes: %+v", n, r)
+	}
+}
+
+func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
+	cage := process.NewCage(process.CageOptions{NoGroups: true})
+	defer cage.Close()
+	for _, tc := range []struct {
+		o       confine.Options
+		says    string
+		refuses bool
+	}{
+		{confine.Options{Limits: confine.Limits{Memory: mib}}, "terminal.limits.memory: there is no control group", false},
+		{confine.Options{Limits: confine.Limits{Processes: 9}}, "terminal.limits.processes: needs a control group", true},
+		{confine.Options{Sandbox: "no-such-program --flag"}, `terminal.sandbox: exec: "no-such-program"`, true},
+		{confine.Options{Sandbox: "env A=b"}, "", false},
+		{confine.Options{Limits: confine.Limits{CPU: 1, Files: 1}, Sandbox: "none"}, "", false},
+	} {
+		tc.o.Cage = cage
+		c, err := confine.New(tc.o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(c.Lacks(), "\n"); !strings.HasPrefix(got, tc.says) || (got == "") != (tc.says == "") {
+			t.Errorf("%+v says %q", tc.o, got)
+		}
+		tc.o.Required = true
+		if _, err := confine.New(tc.o); (err != nil) != tc.refuses || err != nil && !strings.Contains(err.Error(), tc.says) {
+			t.Errorf("%+v required: %v", tc.o, err)
+		}
+	}
+}

@@ -1,0 +1,134 @@
+package confine_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// TestMain makes the test binary the helper too, and a few agents in Go.
+func TestMain(m *testing.M) {
+	word := ""
+	if len(os.Args) > 1 {
+		word = os.Args[1]
+	}
+	switch word {
+	case confine.Command:
+		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		os.Exit(126)
+	case "agent":
+		agent(os.Args[2])
+	case "files":
+		hoardFiles()
+	default:
+		goleak.VerifyTestMain(m)
+	}
+}
+
+// agent is a Go program that reads its input and writes a file.
+func agent(file string) {
+	in, err := io.ReadAll(os.Stdin)
+	if err == nil {
+		err = os.WriteFile(file, in, 0o600)
+	}
+	fmt.Println("go", string(in), err)
+}
+
+// hoardFiles opens files until it cannot, and says how many.
+func hoardFiles() {
+	var open []*os.File
+	for range 100000 {
+		f, err := os.Open("/dev/null")
+		if err != nil {
+			fmt.Println(len(open), err)
+			return
+		}
+		open = append(open, f)
+	}
+	fmt.Println("no limit")
+}
+
+// trial is one command under a confinement.
+type trial struct {
+	out, err string
+	exit     process.Exit
+}
+
+// try runs a shell script under a confinement and gathers what it says.
+func try(t *testing.T, o confine.Options, script string, dirs ...string) trial {
+	t.Helper()
+	if o.Shell == "" {
+		o.Shell = "/bin/sh"
+	}
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child, err := process.Start(c.Apply(process.Options{
+		Args: []string{"/bin/sh", "-c", script}, Dir: "/", Env: append(os.Environ(), c.Environ()...), Input: []byte("input"),
+		StderrTail: 1 << 12, Grace: 100 * time.Millisecond,
+	}, dirs...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(time.Minute, child.Kill).Stop()
+	out, _ := io.ReadAll(child.Stdout)
+	e := child.Wait()
+	return trial{out: strings.TrimSpace(string(out)), err: e.Stderr.String(), exit: e}
+}
+
+// openDir returns a folder that every user may enter, and this test only.
+func openDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// outside returns a folder that is in none that a sandbox lets one see, as the temp folders are.
+func outside(t *testing.T) string {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	for _, place := range []string{".", home, "/srv", "/var/lib"} {
+		abs, err := filepath.Abs(place)
+		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
+			continue
+		}
+		if dir, err := os.MkdirTemp(abs, "outside-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	t.Skip("there is no folder to write to but the temp folders")
+	return ""
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root may become somebody else")
+	}
+}
+
+func need(t *testing.T, program string) string {
+	t.Helper()
+	path, err := exec.LookPath(program)
+	if err != nil {
+		t.Skip(err)
+	}
+	return path
+}

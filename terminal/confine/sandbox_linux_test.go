@@ -1,0 +1,146 @@
+package confine_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nanobot/terminal/confine"
+)
+
+// landlocked returns options for a sandbox of the kernel around a new folder.
+func landlocked(t *testing.T) (confine.Options, string) {
+	t.Helper()
+	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
+		t.Skip(err)
+	}
+	dir := outside(t)
+	work := filepath.Join(dir, "work")
+	if err := os.Mkdir(work, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return confine.Options{Sandbox: confine.Landlock, Dirs: []string{work}}, dir
+}
+
+func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
+	o, dir := landlocked(t)
+	user := filepath.Join(dir, "user")
+	if err := os.Mkdir(user, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		script string
+		out    string // "": it must fail
+	}{
+		{"cat " + dir + "/secret", ""},
+		{"ls " + dir, ""},
+		{"echo x > " + dir + "/new", ""},
+		{"echo x > " + dir + "/secret", ""},
+		{"rm " + dir + "/secret", ""},
+		{"mv " + dir + "/work/../secret " + dir + "/work/mine", ""},
+		{"ln " + dir + "/secret " + dir + "/work/mine", ""},
+		{"ln -s " + dir + "/secret " + dir + "/work/link; cat " + dir + "/work/link", ""},
+		{"ls /root", ""},
+		{"touch /etc/nanobot-was-here", ""},
+		{"touch /usr/nanobot-was-here", ""},
+		{"cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", ""},
+		{"kill -0 " + strconv.Itoa(os.Getpid()), ""},
+		{"head -c 1 /dev/sda || head -c 1 /dev/vda || head -c 1 /dev/mem", ""},
+		{"cd " + dir + "/work && mkdir a b && echo hi > a/f && mv a/f b/f && cat b/f", "hi"},
+		{"echo mine > " + user + "/f && cat " + user + "/f", "mine"},
+		{"d=$(mktemp -d) && echo x > $d/f && cat $d/f && rm -r $d", "x"},
+		{"echo out > /dev/null; echo two > /dev/stderr; head -c 3 /dev/urandom | wc -c", "3"},
+		{"sleep 60 & kill $! && echo killed", "killed"},
+		{"cat /etc/passwd | head -n 1 | cut -c 1-5", "root:"},
+	} {
+		r := try(t, o, tc.script, user)
+		if tc.out == "" && (r.exit.OK() || r.out != "") || tc.out != "" && (!r.exit.OK() || r.out != tc.out) {
+			t.Errorf("%s: out %q, err %q, exit %+v", tc.script, r.out, r.err, r.exit)
+		}
+	}
+	if b, err := os.ReadFile(dir + "/secret"); string(b) != "secret" {
+		t.Errorf("the secret is %q: %v", b, err)
+	}
+}
+
+func TestPathsThatAreNamedAreOpen(t *testing.T) {
+	o, dir := landlocked(t)
+	for _, name := range []string{"more", "readable"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "f"), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Paths = []string{dir + "/more", dir + "/readable:ro", dir + "/secret", dir + "/missing"}
+	r := try(t, o, "cd "+dir+"; cat more/f readable/f secret; echo x > more/g; echo y > secret; echo z > readable/g")
+	if r.out != "morereadablesecret" || r.exit.OK() {
+		t.Errorf("%+v", r)
+	}
+	if r := try(t, o, "cat "+dir+"/more/g "+dir+"/secret"); r.out != "x\ny" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
+	o, dir := landlocked(t)
+	file := filepath.Join(dir, "work", "f")
+	agents := map[string]string{"go": os.Args[0] + " agent " + file}
+	if node, err := exec.LookPath("node"); err == nil {
+		agents["node"] = node + ` -e 'const fs = require("fs"); const t = fs.readFileSync(0, "utf8"); fs.writeFileSync("` + file + `", t); ` +
+			`require("child_process").execSync("true"); console.log("node", t)'`
+	}
+	where, err := exec.Command("python3", "-c", "import sys; print(sys.executable); print(sys.base_prefix)").Output()
+	if python, prefix, _ := strings.Cut(strings.TrimSpace(string(where)), "\n"); err == nil {
+		o.Paths = append(o.Paths, prefix+":ro", filepath.Dir(python)+":ro")
+		agents["python"] = python + ` -c 'import json, os, subprocess, sys, tempfile, threading; t = sys.stdin.read(); open("` + file + `", "w").write(t); ` +
+			`subprocess.run(["true"], check=True); tempfile.TemporaryFile(); print("python", t)'`
+	}
+	for name, command := range agents {
+		_ = os.Remove(file)
+		r := try(t, o, command)
+		b, _ := os.ReadFile(file)
+		if !strings.HasPrefix(r.out, name+" input") || !r.exit.OK() || string(b) != "input" {
+			t.Errorf("%s: %+v wrote %q", name, r, b)
+		}
+	}
+	if len(agents) < 3 {
+		t.Skipf("there is no node or no python3 here, so only these were tried: %v", agents)
+	}
+}
+
+func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
+	o, dir := landlocked(t)
+	o.Private = []string{dir + "/secret", dir + "/work/missing"}
+	c, err := confine.New(o)
+	if err != nil || len(c.Lacks()) > 0 {
+		t.Fatal(err, c.Lacks())
+	}
+	o.Dirs = append(o.Dirs, dir)
+	if c, err = confine.New(o); err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/secret,") {
+		t.Error(err, c.Lacks())
+	}
+}
+
+func TestAnOwnCommandIsPutInFront(t *testing.T) {
+	for _, tc := range []struct {
+		o      confine.Options
+		script string
+		want   string
+	}{
+		{confine.Options{Sandbox: "env 'A=b  c'"}, `echo "$A" "$0"`, "b  c /bin/sh"},
+		{confine.Options{Sandbox: "env A=1", Limits: confine.Limits{Files: 77}}, `echo "$A"; ulimit -n`, "1\n77"},
+		{confine.Options{Sandbox: "none"}, `cat`, "input"},
+	} {
+		if r := try(t, tc.o, tc.script); r.out != tc.want || !r.exit.OK() {
+			t.Errorf("%+v: %+v", tc.o, r)
+		}
+	}
+}

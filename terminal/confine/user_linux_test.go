@@ -1,0 +1,172 @@
+package confine_test
+
+import (
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+func TestTheAgentIsAnotherUser(t *testing.T) {
+	needRoot(t)
+	dir := openDir(t)
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, name := range []string{"nobody", nobody.Uid} {
+		for _, sandbox := range []string{"none", confine.Landlock} {
+			o := confine.Options{User: name, Dirs: []string{dir}, Sandbox: sandbox}
+			r := try(t, o, "id -un; id -u; echo $HOME $USER $LOGNAME; cat /etc/shadow 2>/dev/null; cat /proc/self/status | grep -i capeff")
+			want := "nobody\n" + nobody.Uid + "\n" + nobody.HomeDir + " nobody nobody\nCapEff:\t0000000000000000"
+			if r.out != want {
+				t.Errorf("%s, %s: %q, %q", name, sandbox, r.out, r.err)
+			}
+		}
+	}
+}
+
+func TestTheGroupsOfTheUserComeAlong(t *testing.T) {
+	needRoot(t)
+	out, err := exec.Command("sh", "-c", "getent group | awk -F: '$4 != \"\" {split($4, m, \",\"); print m[1]}' | grep -v root | head -n 1").Output()
+	name := strings.TrimSpace(string(out))
+	if err != nil || name == "" {
+		name = "nobody"
+	}
+	want, err := exec.Command("id", "-G", name).Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	r := try(t, confine.Options{User: name}, "id -G")
+	if got := strings.Fields(r.out); !sameSet(got, strings.Fields(string(want))) {
+		t.Errorf("%s: %v, want %s", name, got, want)
+	}
+}
+
+func sameSet(a, b []string) bool {
+	set := map[string]int{}
+	for _, s := range a {
+		set[s] |= 1
+	}
+	for _, s := range b {
+		set[s] |= 2
+	}
+	for _, n := range set {
+		if n != 3 {
+			return false
+		}
+	}
+	return true
+}
+
+func TestAUserWhoCannotBeIsAMistake(t *testing.T) {
+	if _, err := confine.New(confine.Options{User: "no-such-user"}); err == nil || !strings.Contains(err.Error(), "useradd") {
+		t.Error(err)
+	}
+	needRoot(t)
+	closed := openDir(t)
+	if err := os.Chmod(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := confine.New(confine.Options{User: "nobody", Dirs: []string{filepath.Join(closed)}})
+	if err == nil || !strings.Contains(err.Error(), "chmod o+x "+closed) {
+		t.Error(err)
+	}
+}
+
+func TestOnlyRootRunsAgentsAsOthers(t *testing.T) {
+	needRoot(t)
+	// The test binary runs as nobody and has to refuse to become root.
+	c, err := process.Start(process.Options{
+		Path: "/proc/self/exe", Args: []string{"test", "-test.run=TestNobodyIsRefused"}, Dir: "/", Env: append(os.Environ(), "AS_NOBODY=1"),
+		User: &syscall.Credential{Uid: 65534, Gid: 65534}, StderrTail: 1 << 10,
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+	out := new(strings.Builder)
+	buf := make([]byte, 4096)
+	for {
+		n, err := c.Stdout.Read(buf)
+		out.Write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	if e := c.Wait(); !e.OK() {
+		t.Errorf("%s %+v", out, e)
+	}
+}
+
+func TestNobodyIsRefused(t *testing.T) {
+	if os.Getenv("AS_NOBODY") == "" {
+		t.Skip("it is run by another test")
+	}
+	if _, err := confine.New(confine.Options{User: "root"}); err == nil || !strings.Contains(err.Error(), "only root may run an agent as root") {
+		t.Error(err)
+	}
+	if c, err := confine.New(confine.Options{User: "65534"}); err != nil || c.Environ() != nil {
+		t.Errorf("ourselves: %v", err)
+	}
+}
+
+func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
+	needRoot(t)
+	dir := openDir(t)
+	chat := filepath.Join(dir, "users", "1")
+	if err := os.MkdirAll(filepath.Join(chat, "media"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, link := range map[string]string{"media/photo.jpg": "", "hard": dir + "/ours", "soft": ""} {
+		path := filepath.Join(chat, name)
+		if err := os.WriteFile(dir+"/ours", []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		switch {
+		case name == "soft":
+			err = os.Symlink(dir+"/ours", path)
+		case link != "":
+			err = os.Link(link, path)
+		default:
+			err = os.WriteFile(path, []byte("photo"), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := syscall.Mkfifo(filepath.Join(chat, "pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o := confine.Options{User: "nobody", Dirs: []string{dir}, Shell: "/bin/sh"}
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := []string{chat + "/media/photo.jpg", chat + "/hard", chat + "/pipe", chat + "/gone", dir + "/ours", "/etc/shadow"}
+	if err := c.Own(chat, files); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Own(chat, []string{chat + "/soft"}); err == nil {
+		t.Error("a link out of the folder was followed")
+	}
+	r := try(t, o, "cd "+chat+" && cat media/photo.jpg && echo made > new && ls ..; cat "+dir+"/ours hard")
+	if r.out != "photo" || r.exit.OK() {
+		t.Errorf("%+v", r)
+	}
+	if b, err := os.ReadFile(chat + "/new"); string(b) != "made\n" {
+		t.Errorf("we cannot read what it wrote: %q, %v", b, err)
+	}
+	for _, ours := range []string{dir + "/ours", "/etc/shadow"} {
+		info, err := os.Stat(ours)
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
+			t.Errorf("%s was given away: %v", ours, err)
+		}
+	}
+}

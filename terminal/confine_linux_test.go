@@ -1,0 +1,222 @@
+package terminal_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal"
+	"nanobot/terminal/confine"
+	"nanobot/terminal/jobs"
+	"nanobot/terminal/process"
+)
+
+// caged gives a workbench a cage and a workspace outside the temp folders, which every sandbox lets an agent use.
+func (b *bench) caged() *bench {
+	b.t.Helper()
+	cage := process.NewCage(process.CageOptions{})
+	b.t.Cleanup(cage.Close)
+	dir := outside(b.t)
+	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o644); err != nil {
+		b.t.Fatal(err)
+	}
+	b.workspace = filepath.Join(dir, "work")
+	b.opts.Workspace, b.opts.Cage = b.workspace, cage
+	return b
+}
+
+// outside returns a folder that is in none that a sandbox lets one see, as the temp folders are.
+func outside(t *testing.T) string {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	for _, place := range []string{".", home, "/srv", "/var/lib"} {
+		abs, err := filepath.Abs(place)
+		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
+			continue
+		}
+		if dir, err := os.MkdirTemp(abs, "outside-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	t.Skip("there is no folder to write to but the temp folders")
+	return ""
+}
+
+// sandboxed switches the kernel's sandbox on, if the kernel has it.
+func (b *bench) sandboxed() *bench {
+	b.t.Helper()
+	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
+		b.t.Skip(err)
+	}
+	b.opts.Config.Sandbox = confine.Landlock
+	return b
+}
+
+func TestAPlainAndARichAgentAreConfined(t *testing.T) {
+	const look = `cat ../secret 2>/dev/null; echo mine > users/local/f; cat users/local/f; ulimit -n`
+	b := newBench(t, "plain", look).caged().sandboxed()
+	b.opts.Config.Limits.Files = 99
+	b.run().says(terminal.Done, "message: mine\n99")
+	b = newBench(t, "rich", "read -r line; "+look).caged().sandboxed()
+	b.opts.Config.Limits.Files = 99
+	b.run().says(terminal.Done, "message: mine\n99")
+	newBench(t, "plain", look).caged().run().says(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
+}
+
+// limit is how many files a child of ours may have open.
+func limit(t *testing.T) string {
+	t.Helper()
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "ulimit -n"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	line, _ := bufio.NewReader(c.Stdout).ReadString('\n')
+	c.Wait()
+	return line
+}
+
+func TestAnAgentThatUsesTooMuchIsNamed(t *testing.T) {
+	b := newBench(t, "plain", "while :; do :; done").caged()
+	b.opts.Config.Limits.CPU = 1
+	b.run().says(terminal.Failed, "message: Killed by SIGXCPU")
+	if b.out.CPU < 500*time.Millisecond {
+		t.Errorf("used %v", b.out.CPU)
+	}
+}
+
+func TestWhatATurnUsedIsInItsOutcome(t *testing.T) {
+	var ours unix.Rusage // a peak below our own could not be told from it
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
+		t.Fatal(err)
+	}
+	size := ours.Maxrss<<10 + 50<<20
+	b := newBench(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).caged().run()
+	if b.out.Memory < size || b.out.CPU <= 0 || b.out.CPU > time.Minute {
+		t.Errorf("used %+v", b.out)
+	}
+}
+
+func TestWhoLeavesAnAgentsGroupDiesWithItsTurn(t *testing.T) {
+	b := newBench(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").caged()
+	b.run().says(terminal.Done, "message: up")
+	pid, err := os.ReadFile(filepath.Join(b.workspace, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat"); err == nil && !strings.Contains(string(stat), ") Z ") {
+		t.Errorf("process %s lives on", pid)
+	}
+}
+
+func TestAnAgentMayBeAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may become somebody else")
+	}
+	b := newBench(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).caged()
+	// The way to the checkout may be closed to others, and the temp folder is not.
+	b.workspace = t.TempDir()
+	b.opts.Workspace = b.workspace
+	for _, dir := range []string{filepath.Dir(b.workspace), b.workspace} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	media := filepath.Join(b.workspace, "users", "local", "in.txt")
+	if err := os.MkdirAll(filepath.Dir(media), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(media, []byte("for you\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.opts.Config.User, b.req.Media = "nobody", []string{media}
+	b.opts.Config.Env = map[string]string{"HOME": "/chosen"}
+	b.run().says(terminal.Done, "message: nobody\nfor you\n"+b.workspace+"/users/local/out.png /chosen [out.png]")
+}
+
+func TestARunnerThatCannotConfineRefuses(t *testing.T) {
+	b := newBench(t, "plain", "true").caged()
+	b.opts.Config.Sandbox = "no-such-wrapper"
+	r, err := terminal.NewRunner(b.opts)
+	if err != nil || len(r.Lacks()) != 1 || !strings.Contains(r.Lacks()[0], "no-such-wrapper") {
+		t.Errorf("%v", err)
+	}
+	b.opts.Config.SandboxRequired = true
+	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "terminal.sandboxRequired is true") {
+		t.Errorf("%v", err)
+	}
+}
+
+// keeper is a protocol that keeps one agent, which reads a line and answers it, and runs commands for it.
+type keeper struct {
+	agent *terminal.Agent
+	lines *bufio.Reader
+	said  string
+	job   string
+}
+
+func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if k.agent == nil {
+		agent, err := t.Keep()
+		if err != nil {
+			return terminal.Outcome{}, err
+		}
+		k.agent, k.lines = agent, bufio.NewReader(agent.Stdout)
+	}
+	t.Uses(k.agent.Pid())
+	fmt.Fprintln(k.agent, t.Envelope.Text)
+	k.said, _ = k.lines.ReadString('\n')
+	table := jobs.NewTable(jobs.Options{Dir: t.Place.Dir, Confine: t.Place.Confine})
+	defer table.Close()
+	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.Place.Env})
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	_, _ = table.Wait(ctx, id)
+	out, _ := table.Output(id)
+	k.job = out.Text
+	return terminal.Outcome{Status: terminal.Done}, nil
+}
+
+func (k *keeper) Close() {
+	k.agent.CloseInput()
+	k.agent.Wait()
+}
+
+func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
+	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
+	b := newBench(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").caged().sandboxed()
+	k := &keeper{}
+	b.opts.Protocol, b.opts.Config.Limits.Files = k, 98
+	r, err := terminal.NewRunner(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var used []time.Duration
+	for n := 1; n < 3; n++ {
+		b.req.Text = strconv.Itoa(n)
+		out, err := r.Turn(b.ctx, b.req, func(terminal.Frame) error { return nil })
+		if err != nil || k.said != "98\n" || !strings.HasSuffix(k.job, "Permission denied\n98\n") {
+			t.Fatalf("agent %q, job %q, %v", k.said, k.job, err)
+		}
+		if out.Memory == 0 {
+			t.Errorf("used %+v", out)
+		}
+		used = append(used, out.CPU)
+	}
+	if used[0] < 20*time.Millisecond || used[1] > used[0]/2 {
+		t.Errorf("turns used %v: the second did nothing", used)
+	}
+}

@@ -1,0 +1,357 @@
+package process_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/process"
+)
+
+// other makes the test binary another program, if the first argument names one.
+func other(args []string) bool {
+	switch args[0] {
+	case "own-cage":
+		ownCage()
+	case "ask-controller":
+		askController(args[1])
+	case "be-first":
+		beFirst()
+	default:
+		return false
+	}
+	return true
+}
+
+// ownCage makes the test binary a program that starts a child in a cage and waits to be killed.
+func ownCage() {
+	cage := process.NewCage(process.CageOptions{})
+	c, err := process.Start(process.Options{
+		Args: []string{"/bin/sh", "-c", "setsid sh -c 'echo $$; exec sleep 300'"}, Cage: cage,
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(cage.About())
+	_, _ = io.Copy(os.Stdout, c.Stdout)
+}
+
+// cages are the two ways of holding children, as far as this machine has them.
+func cages(t *testing.T, f func(t *testing.T, cage *process.Cage)) {
+	t.Helper()
+	for name, noGroups := range map[string]bool{"groups": false, "orphans": true} {
+		t.Run(name, func(t *testing.T) {
+			cage := process.NewCage(process.CageOptions{NoGroups: noGroups})
+			t.Cleanup(cage.Close)
+			if !noGroups && !strings.Contains(cage.About(), "control group of its own") {
+				t.Skip(cage.About())
+			}
+			f(t, cage)
+			if z := zombies(t); z != 0 {
+				t.Errorf("%d zombies", z)
+			}
+		})
+	}
+}
+
+// escapes are scripts that print the pid of a process which has left their session, if need be by way of others.
+var escapes = map[string]string{
+	"in the background": "sleep 300 & echo $!",
+	"by setsid":         "setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2",
+	"by a double fork":  "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait",
+	"far below":         "setsid sh -c 'setsid sh -c \"setsid sh -c \\\"echo \\\\\\$\\\\\\$; exec sleep 300\\\" & sleep 300\" & sleep 300' & sleep 0.2",
+	"without a name":    "env -i setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2",
+	"hidden below one":  "setsid sh -c 'env -i setsid sh -c \"echo \\$\\$; exec sleep 300\"; exit' & sleep 0.2",
+	"deaf":              "setsid sh -c 'trap \"\" TERM HUP INT; echo $$; while :; do sleep 1; done' & sleep 0.2",
+}
+
+func inCage(t *testing.T, cage *process.Cage, script string) *process.Child {
+	t.Helper()
+	c, err := process.Start(process.Options{
+		Args: []string{"/bin/sh", "-c", script}, Cage: cage, Grace: 50 * time.Millisecond, StderrTail: 1 << 10,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill(); c.Wait() })
+	return c
+}
+
+// pidFrom reads the pid that a script prints.
+func pidFrom(t *testing.T, c *process.Child) (pid int) {
+	t.Helper()
+	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil || !runs(pid) {
+		t.Fatalf("no process %d: %v", pid, err)
+	}
+	return pid
+}
+
+func runs(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return pid > 1 && err == nil && !strings.Contains(string(stat), ") Z ")
+}
+
+func TestWhoeverLeavesTheGroupDiesWithTheChild(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		for name, script := range escapes {
+			c := inCage(t, cage, script)
+			pid := pidFrom(t, c)
+			readAll(t, c)
+			if e := c.Wait(); !e.OK() {
+				t.Errorf("%s: exit %+v", name, e)
+			}
+			if runs(pid) {
+				t.Errorf("%s: process %d lives on", name, pid)
+			}
+		}
+	})
+}
+
+func TestWithoutACageThoseWhoLeaveLiveOn(t *testing.T) {
+	c := inCage(t, nil, escapes["by setsid"])
+	pid := pidFrom(t, c)
+	readAll(t, c)
+	c.Wait()
+	if !runs(pid) {
+		t.Error("it is dead: the other tests prove nothing")
+	}
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+	}
+}
+
+func TestAKillReachesThoseWhoHaveLeft(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		c := inCage(t, cage, "setsid sh -c 'echo $$; exec sleep 300' & sleep 300")
+		pid := pidFrom(t, c)
+		c.Kill()
+		readAll(t, c)
+		if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
+			t.Errorf("exit %+v", e)
+		}
+		if runs(pid) {
+			t.Error("it lives on")
+		}
+	})
+}
+
+func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		for _, start := range []string{"setsid", "env -i setsid"} {
+			c := inCage(t, cage, start+" sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; sleep 300")
+			pid := pidFrom(t, c)
+			for range 5 {
+				other := inCage(t, cage, escapes["by a double fork"])
+				readAll(t, other)
+				other.Wait()
+			}
+			if !runs(pid) {
+				t.Errorf("%s: it died with another child", start)
+			}
+			c.Kill()
+			readAll(t, c)
+			c.Wait()
+			if runs(pid) {
+				t.Errorf("%s: it lives on", start)
+			}
+		}
+	})
+}
+
+func TestWhoHidesBehindAnElderIsKnownByItsParents(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		elder := inCage(t, cage, "echo up; exec sleep 300")
+		await(t, elder, "up")
+		c := inCage(t, cage, escapes["hidden below one"])
+		pid := pidFrom(t, c)
+		readAll(t, c)
+		c.Wait()
+		if runs(pid) {
+			t.Error("it lives on")
+		}
+		if !runs(elder.Pid()) {
+			t.Error("another child was killed")
+		}
+		elder.Kill()
+		elder.Wait()
+	})
+}
+
+func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		before := openFiles(t)
+		var all sync.WaitGroup
+		for range 16 {
+			all.Go(func() {
+				for range 4 {
+					c, err := process.Start(process.Options{
+						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; exit 7"}, Cage: cage,
+						Grace: 50 * time.Millisecond,
+					})
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					out, _ := io.ReadAll(c.Stdout)
+					if e := c.Wait(); e.Code != 7 {
+						t.Errorf("exit %+v: it was reaped by somebody else", e)
+					}
+					if pid, err := strconv.Atoi(strings.TrimSpace(string(out))); err != nil || runs(pid) {
+						t.Errorf("process %q lives on", out)
+					}
+				}
+			})
+		}
+		all.Wait()
+		const keptOpen = 3 * 16 // of the groups that wait for the next child
+		if after := openFiles(t); after > before+keptOpen {
+			t.Errorf("%d files open, %d before", after, before)
+		}
+	})
+}
+
+func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		var others []*exec.Cmd
+		for range 50 { // some of them are children of the thread that has the orphans
+			others = append(others, exec.Command("/bin/sh", "-c", "exit 6"))
+		}
+		var all sync.WaitGroup
+		for _, cmd := range others {
+			all.Go(func() {
+				if err := cmd.Start(); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		for _, cmd := range others {
+			awaitGone(t, cmd.Process.Pid)
+		}
+		c := inCage(t, cage, escapes["by setsid"])
+		readAll(t, c)
+		c.Wait()
+		for _, cmd := range others {
+			if err := cmd.Wait(); cmd.ProcessState.ExitCode() != 6 {
+				t.Errorf("exit %v: it was reaped by somebody else", err)
+			}
+		}
+	})
+}
+
+func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
+	cage := process.NewCage(process.CageOptions{})
+	_, base, ok := strings.Cut(cage.About(), " under ")
+	if !ok {
+		t.Skip(cage.About())
+	}
+	for range 10 {
+		c := inCage(t, cage, "exit 0")
+		readAll(t, c)
+		c.Wait()
+	}
+	if made, _ := filepath.Glob(filepath.Join(base, "[0-9]*")); len(made) != 1 {
+		t.Errorf("%d groups were made for one child at a time", len(made))
+	}
+	cage.Close()
+	if _, err := os.Stat(base); err == nil {
+		t.Errorf("%s is still there", base)
+	}
+}
+
+// own starts a program that has a cage and a process in it that has left its group.
+func own(t *testing.T, mode string) (owner *exec.Cmd, about string, pid int) {
+	t.Helper()
+	owner = exec.Command(os.Args[0], mode)
+	out, err := owner.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := owner.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(out)
+	lines.Scan()
+	about = lines.Text()
+	lines.Scan()
+	pid, _ = strconv.Atoi(lines.Text())
+	if !runs(pid) {
+		t.Fatalf("no process: %q", about)
+	}
+	t.Cleanup(func() {
+		if p, err := os.FindProcess(pid); err == nil && runs(pid) {
+			_ = p.Kill()
+		}
+	})
+	return owner, about, pid
+}
+
+func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
+	killed, about, pid := own(t, "own-cage")
+	_, base, ok := strings.Cut(about, " under ")
+	if !ok {
+		_ = killed.Process.Kill()
+		_ = killed.Wait()
+		t.Skip(about)
+	}
+	lives, _, spared := own(t, "own-cage")
+	defer func() { _ = lives.Process.Kill(); _ = lives.Wait() }()
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	if !runs(pid) {
+		t.Fatal("it died with the program: that proves nothing")
+	}
+	process.NewCage(process.CageOptions{}).Close()
+	if runs(pid) {
+		t.Error("it lives on")
+	}
+	if _, err := os.Stat(base); err == nil {
+		t.Errorf("%s is still there", base)
+	}
+	if !runs(spared) {
+		t.Error("a living program's process was killed")
+	}
+}
+
+func TestWhatWasUsedIsTold(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
+		var ours unix.Rusage // a peak below our own could not be told from it
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
+			t.Fatal(err)
+		}
+		size := ours.Maxrss<<10 + 50<<20
+		c := inCage(t, cage, burn+fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size))
+		readAll(t, c)
+		if u := c.Wait().Used; u.CPU < 20*time.Millisecond || u.CPU > time.Minute || u.Memory < size || u.Memory > 2*size+100<<20 {
+			t.Errorf("used %+v", u)
+		}
+		c = inCage(t, cage, "exit 0")
+		readAll(t, c)
+		if u := c.Wait().Used; u.CPU > 100*time.Millisecond || u.Memory > 100<<20 || u != c.Used() {
+			t.Errorf("used %+v, then %+v", u, c.Used())
+		}
+	})
+}
+
+func TestWhatALivingChildUsesIsTold(t *testing.T) {
+	cages(t, func(t *testing.T, cage *process.Cage) {
+		c := inCage(t, cage, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
+		await(t, c, "up")
+		u := c.Used()
+		if u.CPU < 10*time.Millisecond || u.Memory == 0 || u.Memory > 50<<20 {
+			t.Errorf("used %+v", u)
+		}
+	})
+}

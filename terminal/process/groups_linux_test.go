@@ -1,0 +1,140 @@
+package process_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/process"
+)
+
+func TestOurOwnGroupIsFound(t *testing.T) {
+	const v1 = "36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+	for _, tc := range []struct{ mounts, own, want string }{
+		{"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", "0::/system.slice/bot.service\n", "/sys/fs/cgroup/system.slice/bot.service"},
+		{v1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", "4:memory:/x\n0::/\n", "/sys/fs/cgroup/unified"},
+		{"30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abc/in\n", "/sys/fs/cgroup/in"},
+		{"30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/elsewhere\n", ""},
+		{"30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/../outside\n", ""},
+		{v1, "4:memory:/x\n", ""},
+		{v1, "0::/x\n", ""},
+		{"", "", ""},
+	} {
+		dir := t.TempDir()
+		for name, text := range map[string]string{"mounts": tc.mounts, "own": tc.own} {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := process.FindGroup(dir+"/mounts", dir+"/own"); got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%q, %q: %q, %v", tc.mounts, tc.own, got, err)
+		}
+	}
+}
+
+// askController makes the test binary a program that wants a controller for its children.
+func askController(controller string) {
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
+	own, _ := os.ReadFile("/proc/self/cgroup")
+	before := strings.TrimSpace(string(own))
+	on := cage.Enable(controller)
+	own, _ = os.ReadFile("/proc/self/cgroup")
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $((1+1))"}, Cage: cage})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, _ := io.ReadAll(c.Stdout)
+	fmt.Println(on, strings.TrimSpace(string(own)) != before, strings.TrimSpace(string(out)), c.Wait().OK())
+}
+
+// A group that has processes hands no controllers down, so who has one for itself goes into another.
+func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
+	top, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	if err != nil {
+		t.Skip(err)
+	}
+	b, _ := os.ReadFile(filepath.Join(top, "cgroup.controllers"))
+	if len(strings.Fields(string(b))) == 0 {
+		t.Skip("there are no controllers here")
+	}
+	controller := strings.Fields(string(b))[0]
+	control := filepath.Join(top, "cgroup.subtree_control")
+	if b, _ = os.ReadFile(control); !strings.Contains(string(b), controller) {
+		if err := os.WriteFile(control, []byte("+"+controller), 0); err != nil {
+			t.Skip(err)
+		}
+		t.Cleanup(func() { _ = os.WriteFile(control, []byte("-"+controller), 0) })
+	}
+	for alone, want := range map[bool]string{true: "true true 2 true\n", false: "false false 2 true\n"} {
+		dir, err := os.MkdirTemp(top, "delegated-")
+		if err != nil {
+			t.Skip(err)
+		}
+		group, err := os.Open(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := func(args ...string) *exec.Cmd {
+			cmd := exec.Command(args[0], args[1:]...)
+			cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
+			return cmd
+		}
+		if !alone {
+			other := in("sleep", "300")
+			if err := other.Start(); err != nil {
+				t.Skip(err)
+			}
+			defer func() { _ = other.Process.Kill(); _ = other.Wait(); _ = unix.Rmdir(dir) }()
+		}
+		out, err := in(os.Args[0], "ask-controller", controller).Output()
+		if string(out) != want || err != nil {
+			t.Errorf("alone %v: %q, %v", alone, out, err)
+		}
+		group.Close()
+		_ = unix.Rmdir(filepath.Join(dir, "nanobot"))
+		if err := unix.Rmdir(dir); err != nil && alone {
+			t.Errorf("something is left: %v", err)
+		}
+	}
+}
+
+// beFirst makes the test binary the first process of a container, whose every orphan is its own.
+func beFirst() {
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		fmt.Println(err)
+		return
+	}
+	cage := process.NewCage(process.CageOptions{})
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by a double fork"]}, Cage: cage, Grace: 50 * time.Millisecond})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	out, _ := io.ReadAll(c.Stdout)
+	e := c.Wait()
+	left, _ := os.ReadFile("/proc/self/task/1/children")
+	fmt.Printf("pid %d, printed %v, ok %v, children %q", os.Getpid(), len(out) > 0, e.OK(), left)
+	cage.Close()
+}
+
+func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
+	cmd := exec.Command("/proc/self/exe", "be-first")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID | syscall.CLONE_NEWNS, Unshareflags: syscall.CLONE_NEWNS}
+	out, err := cmd.Output()
+	if err != nil {
+		t.Skip(err, string(out))
+	}
+	if string(out) != `pid 1, printed true, ok true, children ""` {
+		t.Errorf("%s", out)
+	}
+}
