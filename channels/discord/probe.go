@@ -1,0 +1,63 @@
+package discord
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"nanobot/channels"
+)
+
+var _ channels.Examiner = (*Channel)(nil)
+
+// The checks that Examine makes.
+const (
+	checkToken   = Name + ".token"
+	checkIntents = Name + ".intents"
+	checkClock   = Name + ".clock"
+)
+
+// The flags by which an application says that it may read messages: one for those that were verified, one for those on few servers.
+const readsMessages, readsMessagesLimited = 1 << 18, 1 << 19
+
+// Examine asks Discord about the bot: whether it takes the token, and whether the switch that lets the bot read messages is on.
+func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channels.Finding {
+	defer c.api.http.CloseIdleConnections()
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	var app struct {
+		Name  string `json:"name"`
+		Flags int    `json:"flags"`
+	}
+	err := c.api.call(ctx, request{method: http.MethodGet, route: "/applications/@me"}, &app)
+	var no *refusal
+	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
+		return []channels.Finding{{
+			Check: checkToken, Status: channels.Bad, Detail: "Discord does not take the token: " + no.Error(),
+			Fix: "make a new one in the Developer Portal → your application → Bot → Reset Token, and put it where channels.discord.token says",
+		}}
+	}
+	if err != nil {
+		fix := "check the network, the proxy variables and channels.discord.apiBase, and try again"
+		if errors.As(err, &no) && no.After > 0 {
+			fix = "wait as long as it says, and try again"
+		}
+		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error(), Fix: fix}}
+	}
+	return []channels.Finding{
+		{Check: checkToken, Status: channels.Good, Detail: "the application is " + app.Name},
+		intentsFinding(app.Flags),
+		channels.SkewFinding(checkClock, time.Duration(c.api.skew.Load())),
+	}
+}
+
+func intentsFinding(flags int) channels.Finding {
+	if flags&(readsMessages|readsMessagesLimited) != 0 {
+		return channels.Finding{Check: checkIntents, Status: channels.Good, Detail: "the Message Content Intent is switched on"}
+	}
+	return channels.Finding{
+		Check: checkIntents, Status: channels.Bad, Detail: "the Message Content Intent is switched off, so Discord refuses the connection",
+		Fix: "switch on Developer Portal → your application → Bot → Privileged Gateway Intents → Message Content Intent",
+	}
+}

@@ -1,0 +1,108 @@
+package discord_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+// examine asks a bot that does not run about itself, and returns what was found by check.
+func examine(t *testing.T, s *discordtest.Server, change ...func(*discord.Options)) map[string]channels.Finding {
+	t.Helper()
+	o := discord.Options{Token: s.Token, APIBase: s.URL, Folder: func(string) (string, error) { return t.TempDir(), nil }}
+	for _, c := range change {
+		c(&o)
+	}
+	c, err := discord.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]channels.Finding{}
+	for _, f := range c.Examine(t.Context(), channels.Examination{}) {
+		found[f.Check] = f
+		if (f.Fix == "") != (f.Status == channels.Good) {
+			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
+		}
+		if strings.Contains(f.Detail+f.Fix, o.Token) {
+			t.Errorf("the token is shown: %+v", f)
+		}
+	}
+	return found
+}
+
+func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
+	t.Helper()
+	f, ok := found[check]
+	if !ok || f.Status != status || !strings.Contains(f.Detail, words) {
+		t.Errorf("%s: got %+v, want %s with %q; all: %+v", check, f, status, words, found)
+	}
+}
+
+func TestExamineOfARightBot(t *testing.T) {
+	s := discordtest.New(t)
+	found := examine(t, s)
+	expect(t, found, "discord.token", channels.Good, s.Bot.Username)
+	expect(t, found, "discord.intents", channels.Good, "on")
+	expect(t, found, "discord.clock", channels.Good, "agrees")
+}
+
+func TestExamineNamesTheSwitchThatIsOff(t *testing.T) {
+	s := discordtest.New(t)
+	s.SetPortal(0)
+	found := examine(t, s)
+	expect(t, found, "discord.intents", channels.Bad, "switched off")
+	if !strings.Contains(found["discord.intents"].Fix, "Message Content Intent") {
+		t.Errorf("the fix is %q", found["discord.intents"].Fix)
+	}
+}
+
+func TestExamineNamesAWrongToken(t *testing.T) {
+	s := discordtest.New(t)
+	found := examine(t, s, func(o *discord.Options) { o.Token = "MTk4.wrong.token" })
+	expect(t, found, "discord.token", channels.Bad, "does not take the token")
+	s.TakeViolations()
+}
+
+func TestExamineSaysWhatIsInTheWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault discordtest.Fault
+		words string
+	}{
+		"a proxy's page": {discordtest.BadGateway(), "502"},
+		"a cut":          {discordtest.Fault{CutBefore: true}, "GET /applications/@me"},
+		"half an answer": {discordtest.Garbage(), "not Discord's"},
+		"too many calls": {discordtest.RateLimited(time.Second), "429"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := discordtest.New(t)
+			s.FailNext(discordtest.GetMyApp, c.fault)
+			expect(t, examine(t, s), "discord.token", channels.Bad, c.words)
+		})
+	}
+}
+
+func TestExamineComparesClocks(t *testing.T) {
+	s := discordtest.New(t)
+	to, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(to)
+	proxy.ModifyResponse = func(r *http.Response) error {
+		r.Header.Set("Date", time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat))
+		return nil
+	}
+	front := httptest.NewServer(proxy)
+	defer front.Close()
+	found := examine(t, s, func(o *discord.Options) { o.APIBase = front.URL })
+	expect(t, found, "discord.clock", channels.Doubtful, "ahead of")
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}

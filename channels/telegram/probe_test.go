@@ -1,0 +1,190 @@
+package telegram_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// examine asks a bot that does not run about itself, and returns what was found by check.
+func examine(t *testing.T, s *telegramtest.Server, e channels.Examination, change ...func(*telegram.Options)) map[string]channels.Finding {
+	t.Helper()
+	o := telegram.Options{Token: s.Token, APIBase: s.URL, Folder: func(string) (string, error) { return t.TempDir(), nil }}
+	for _, c := range change {
+		c(&o)
+	}
+	c, err := telegram.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]channels.Finding{}
+	for _, f := range c.Examine(t.Context(), e) {
+		found[f.Check] = f
+		if (f.Fix == "") != (f.Status == channels.Good) {
+			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
+		}
+		if strings.Contains(f.Detail+f.Fix, o.Token) {
+			t.Errorf("the token is shown: %+v", f)
+		}
+	}
+	return found
+}
+
+// expect fails unless a check had a verdict and its detail says something.
+func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
+	t.Helper()
+	f, ok := found[check]
+	if !ok || f.Status != status || !strings.Contains(f.Detail, words) {
+		t.Errorf("%s: got %+v, want %s with %q; all: %+v", check, f, status, words, found)
+	}
+}
+
+func TestExamineOfARightBotChangesNothing(t *testing.T) {
+	s := telegramtest.New(t)
+	found := examine(t, s, channels.Examination{})
+	expect(t, found, "telegram.token", channels.Good, "@"+telegramtest.DefaultUsername)
+	expect(t, found, "telegram.privacy", channels.Good, "mention")
+	expect(t, found, "telegram.webhook", channels.Good, "none")
+	expect(t, found, "telegram.poller", channels.Good, "nobody else")
+	expect(t, found, "telegram.clock", channels.Good, "agrees")
+	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
+	s.Say(person, "waits")
+	expect(t, examine(t, s, channels.Examination{Listen: time.Minute}), "telegram.poller", channels.Good, "messages wait")
+	if s.Pending() != 1 {
+		t.Errorf("%d messages wait for the daemon, of one", s.Pending())
+	}
+}
+
+func TestExamineNamesAWrongToken(t *testing.T) {
+	s := telegramtest.New(t)
+	found := examine(t, s, channels.Examination{}, func(o *telegram.Options) { o.Token = "123:WRONG" })
+	expect(t, found, "telegram.token", channels.Bad, "does not know this bot")
+	if len(found) != 1 {
+		t.Errorf("there is more: %+v", found)
+	}
+}
+
+func TestExamineSaysWhatIsInTheWay(t *testing.T) {
+	for name, c := range map[string]struct {
+		fault telegramtest.Fault
+		words string
+		fix   string
+	}{
+		"a proxy's page":  {telegramtest.BadGateway(), "502", "apiBase"},
+		"a cut":           {telegramtest.Fault{CutBefore: true}, "getMe", "network"},
+		"half an answer":  {telegramtest.Garbage(), "not the Bot API's", "apiBase"},
+		"too many calls":  {telegramtest.TooMany(30), "retry after 30", "wait"},
+		"an error of its": {telegramtest.Refuse(500, "Internal Server Error"), "500", "try again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := telegramtest.New(t)
+			s.FailNext("getMe", c.fault)
+			found := examine(t, s, channels.Examination{})
+			expect(t, found, "telegram.token", channels.Bad, c.words)
+			if !strings.Contains(found["telegram.token"].Fix, c.fix) {
+				t.Errorf("the fix is %q", found["telegram.token"].Fix)
+			}
+		})
+	}
+}
+
+func TestExamineLooksAtPrivacyModeWhenAllMessagesAreWanted(t *testing.T) {
+	s := telegramtest.New(t)
+	all := func(o *telegram.Options) { o.Groups = "all" }
+	expect(t, examine(t, s, channels.Examination{Running: true}, all), "telegram.privacy", channels.Good, "off")
+	s.SetPrivacy(true)
+	expect(t, examine(t, s, channels.Examination{Running: true}, all), "telegram.privacy", channels.Doubtful, "privacy mode")
+	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.privacy", channels.Good, "no difference")
+}
+
+// hookTo sets a webhook as another program would.
+func hookTo(t *testing.T, s *telegramtest.Server, to string) {
+	t.Helper()
+	resp, err := http.PostForm(s.URL+"/bot"+s.Token+"/setWebhook", url.Values{"url": {to}, "secret_token": {"s"}})
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Fatalf("setWebhook: %v, %v", resp, err)
+	}
+	_ = resp.Body.Close()
+	http.DefaultClient.CloseIdleConnections()
+}
+
+func TestExamineFindsALeftOverWebhook(t *testing.T) {
+	s := telegramtest.New(t)
+	hookTo(t, s, "https://old.example.com/secret-path/"+s.Token)
+	found := examine(t, s, channels.Examination{})
+	if strings.Contains(found["telegram.webhook"].Detail, "secret-path") {
+		t.Errorf("another program's secret is shown: %+v", found["telegram.webhook"])
+	}
+	expect(t, found, "telegram.webhook", channels.Doubtful, "old.example.com")
+	if _, polled := found["telegram.poller"]; polled {
+		t.Error("it polls although a webhook is set")
+	}
+	expect(t, examine(t, s, channels.Examination{Running: true}), "telegram.webhook", channels.Bad, "somebody has set a webhook")
+}
+
+func TestExamineInWebhookMode(t *testing.T) {
+	s := telegramtest.New(t)
+	down := httptest.NewServer(http.NotFoundHandler())
+	defer down.Close()
+	mode := func(o *telegram.Options) {
+		o.Mode, o.WebhookURL, o.State = "webhook", down.URL+"/telegram", t.TempDir()
+	}
+	expect(t, examine(t, s, channels.Examination{}, mode), "telegram.webhook", channels.Good, "the start sets it")
+	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
+	hookTo(t, s, "https://other.example.com/x")
+	expect(t, examine(t, s, channels.Examination{}, mode), "telegram.webhook", channels.Doubtful, "other.example.com")
+	hookTo(t, s, down.URL+"/telegram")
+	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Good, "0 waiting")
+	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
+	s.Say(person, "cannot be delivered")
+	if _, ok := s.AwaitDeliveries(patience, func(all []telegramtest.Delivery) bool { return len(all) > 1 }); !ok {
+		t.Fatal("nothing was delivered")
+	}
+	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Bad, "cannot deliver")
+}
+
+func TestExamineFindsASecondPoller(t *testing.T) {
+	s := telegramtest.New(t)
+	r := newRigOn(t, s, t.TempDir()) // another program with the same token
+	r.run()
+	s.AwaitPoll(t)
+	found := examine(t, s, channels.Examination{Listen: 20 * time.Second})
+	expect(t, found, "telegram.poller", channels.Bad, "somebody else polls")
+}
+
+func TestExamineDoesNotPollWhileOurDaemonRuns(t *testing.T) {
+	s := telegramtest.New(t)
+	found := examine(t, s, channels.Examination{Running: true})
+	expect(t, found, "telegram.poller", channels.Good, "not disturbed")
+	if calls := s.Calls("getUpdates"); len(calls) > 0 {
+		t.Errorf("it polled: %+v", calls)
+	}
+}
+
+func TestExamineComparesClocks(t *testing.T) {
+	s := telegramtest.New(t)
+	to, err := url.Parse(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for offset, words := range map[time.Duration]string{time.Hour: "behind", -time.Hour: "ahead of"} {
+		proxy := httputil.NewSingleHostReverseProxy(to)
+		proxy.ModifyResponse = func(r *http.Response) error {
+			r.Header.Set("Date", time.Now().Add(offset).UTC().Format(http.TimeFormat))
+			return nil
+		}
+		front := httptest.NewServer(proxy)
+		found := examine(t, s, channels.Examination{Running: true}, func(o *telegram.Options) { o.APIBase = front.URL })
+		front.Close()
+		expect(t, found, "telegram.clock", channels.Doubtful, words)
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/config"
+)
+
+func newBots(std stdio) *cobra.Command {
+	b := &bots{std: std}
+	cmd := &cobra.Command{
+		Use:   "bots",
+		Short: "Run many bots on one server",
+		Long: `Bots makes, starts, stops and removes named bots on a server with systemd. A bot has its config and its tokens in /etc/nanobot/NAME, its state
+in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. All but status and list need root.`,
+		Example: `  nanobot bots create faq --command 'grep -i {message} /srv/faq.txt' --telegram-token-file token.txt --allow 123456789
+  nanobot bots start faq
+  nanobot bots list`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.PersistentFlags().StringVar(&b.root, "root", "/", "the root of the server's files, for preparing another machine's")
+	cmd.PersistentFlags().BoolVar(&b.json, "json", false, "print JSON")
+	_ = cmd.MarkPersistentFlagDirname("root")
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
+		if b.root, err = filepath.Abs(b.root); err != nil {
+			return err
+		}
+		if info, err := os.Stat(b.root); err != nil || !info.IsDir() {
+			return usage("--root: there is no folder %s", b.root)
+		}
+		return nil
+	}
+	cmd.AddCommand(newBotsCreate(b), newBotsList(b), newBotsStatus(b), newBotsStart(b), newBotsStop(b), newBotsRemove(b))
+	return cmd
+}
+
+// bots are the named bots of a server.
+type bots struct {
+	std  stdio
+	root string
+	json bool
+}
+
+// botName is a name that is a folder's, a unit's, with nanobot- before it a user's, which have up to 31 characters, and nobody's flag.
+var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
+
+func (b *bots) files(name string) (botFiles, error) {
+	if !botName.MatchString(name) {
+		return botFiles{}, usage("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+	}
+	return botFiles{b.root, name}, nil
+}
+
+// known is files for a bot that must be there.
+func (b *bots) known(name string) (botFiles, error) {
+	f, err := b.files(name)
+	if err != nil {
+		return f, err
+	}
+	if _, err := os.Stat(f.config()); err != nil {
+		return f, fmt.Errorf("there is no bot %s: %w", name, rights(err))
+	}
+	return f, nil
+}
+
+// all returns the bots that are there, in order.
+func (b *bots) all() ([]botFiles, error) {
+	configs, err := filepath.Glob(filepath.Join(b.root, "etc/nanobot", "*", "config.json"))
+	if err != nil {
+		return nil, fmt.Errorf("--root: %w", err)
+	}
+	var all []botFiles
+	for _, path := range configs {
+		if name := filepath.Base(filepath.Dir(path)); botName.MatchString(name) {
+			all = append(all, botFiles{b.root, name})
+		}
+	}
+	return all, nil
+}
+
+// named returns the bots that are named, or all.
+func (b *bots) named(names []string, all bool) (chosen []botFiles, err error) {
+	switch {
+	case all && len(names) > 0:
+		return nil, usage("give names or --all, not both")
+	case all:
+		return b.all()
+	case len(names) == 0:
+		return nil, usage("name a bot, or say --all")
+	}
+	for _, name := range names {
+		f, err := b.known(name)
+		if err != nil {
+			return nil, err
+		}
+		chosen = append(chosen, f)
+	}
+	return chosen, nil
+}
+
+// rights says what to do about a lack of them.
+func rights(err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("%w; try again with sudo", err)
+	}
+	return err
+}
+
+func printJSON(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// networksOf names the chat networks that a config enables, and says if the config is bad.
+func networksOf(path string) (names []string, problem string) {
+	names = []string{}
+	cfg, err := config.Load(path, nil)
+	if err != nil {
+		return names, err.Error()
+	}
+	for _, name := range sortedKeys(networks) {
+		if networks[name].enabled(cfg) {
+			names = append(names, name)
+		}
+	}
+	return names, ""
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// botFiles is where one bot of a server is, as the units in deploy/systemd have it. Without a name it is the only one.
+type botFiles struct{ root, name string }
+
+// findBot returns the bot that a config belongs to, if it lies where the units look for it.
+func findBot(path string) (botFiles, bool) {
+	path, err := filepath.Abs(path)
+	if err != nil || filepath.Base(path) != "config.json" {
+		return botFiles{}, false
+	}
+	b := botFiles{name: filepath.Base(filepath.Dir(path))}
+	etc := filepath.Dir(filepath.Dir(path))
+	if b.name == "nanobot" && filepath.Base(etc) == "etc" {
+		etc, b.name = filepath.Dir(path), ""
+	}
+	b.root = filepath.Dir(filepath.Dir(etc))
+	return b, b.config() == path && (b.name == "" || botName.MatchString(b.name))
+}
+
+func (b botFiles) dir() string         { return filepath.Join(b.root, "etc/nanobot", b.name) }
+func (b botFiles) config() string      { return filepath.Join(b.dir(), "config.json") }
+func (b botFiles) credentials() string { return filepath.Join(b.dir(), "credentials") }
+func (b botFiles) state() string       { return filepath.Join(b.root, "var/lib/nanobot", b.name) }
+
+// workspace is apart from the rest of the state, so that an agent can be confined to it.
+func (b botFiles) workspace() string { return filepath.Join(b.state(), "workspace") }
+
+// kept are the folders of a bot's state: under DynamicUser= the first is a link to the second.
+func (b botFiles) kept() []string {
+	return []string{b.state(), filepath.Join(b.root, "var/lib/private/nanobot", b.name)}
+}
+
+func (b botFiles) unit() string {
+	if b.name == "" {
+		return "nanobot.service"
+	}
+	return "nanobot@" + b.name + ".service"
+}
+
+// enter sets what systemd would tell the daemon, so that its state and its secrets are found by who may read them.
+func (b botFiles) enter() {
+	for name, dir := range map[string]string{"STATE_DIRECTORY": b.state(), "CREDENTIALS_DIRECTORY": b.credentials()} {
+		if _, err := os.Stat(dir); err == nil && os.Getenv(name) == "" {
+			_ = os.Setenv(name, dir)
+		}
+	}
+}
+
+// systemd is the service manager of a root.
+type systemd struct{ root string }
+
+// runs tells whether systemd is what runs this machine, as sd_booted does.
+func (s systemd) runs() bool {
+	info, err := os.Stat(filepath.Join(s.root, "run/systemd/system"))
+	return err == nil && info.IsDir()
+}
+
+var errNoSystemd = errors.New("systemd does not run here, so there is nothing that could start or stop bots; nanobot serve --config FILE runs one by hand")
+
+// call runs systemctl and returns what it printed.
+func (s systemd) call(ctx context.Context, args ...string) (string, error) {
+	if !s.runs() {
+		return "", errNoSystemd
+	}
+	var out, said bytes.Buffer
+	cmd := exec.CommandContext(ctx, "systemctl", append([]string{"--no-pager"}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &said
+	if err := cmd.Run(); err != nil {
+		if text := oneLine(said.String()); text != "" {
+			err = errors.New(text)
+		}
+		return out.String(), fmt.Errorf("systemctl %s: %w", strings.Join(args, " "), err)
+	}
+	return out.String(), nil
+}
+
+// unitState is what systemd says of a unit.
+type unitState struct {
+	Load    string // loaded, not-found, masked …
+	File    string // enabled, disabled …
+	State   string // active, inactive, failed, activating …
+	Sub     string
+	Result  string // success, exit-code, watchdog …
+	Status  string // what the daemon says of itself
+	Exit    int
+	PID     int
+	Restart int // how often it was restarted
+}
+
+// Active tells whether it runs, or is about to.
+func (u unitState) Active() bool {
+	return u.State == "active" || u.State == "activating" || u.State == "reloading"
+}
+
+const unitProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,StatusText,ExecMainStatus,MainPID,NRestarts"
+
+// show asks about units. Where systemd does not run it knows none.
+func (s systemd) show(ctx context.Context, units ...string) (map[string]unitState, error) {
+	all := map[string]unitState{}
+	if !s.runs() || len(units) == 0 {
+		return all, nil
+	}
+	out, err := s.call(ctx, append([]string{"show", "--property=" + unitProperties, "--"}, units...)...)
+	if err != nil {
+		return nil, err
+	}
+	for block := range strings.SplitSeq(out, "\n\n") {
+		p := map[string]string{}
+		for line := range strings.Lines(block) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+			p[name] = value
+		}
+		number := func(name string) int {
+			n, _ := strconv.Atoi(p[name]) // what systemd does not tell is 0
+			return n
+		}
+		all[p["Id"]] = unitState{
+			Load: p["LoadState"], File: p["UnitFileState"], State: p["ActiveState"], Sub: p["SubState"], Result: p["Result"], Status: p["StatusText"],
+			Exit: number("ExecMainStatus"), PID: number("MainPID"), Restart: number("NRestarts"),
+		}
+	}
+	return all, nil
+}

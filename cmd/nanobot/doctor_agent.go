@@ -1,0 +1,182 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+// The harmless message. An agent that speaks ACP is only asked what the gateway answers for it once there is a session, so no model is paid.
+const (
+	harmless    = "This is a check by the operator. Please answer with one word: ok"
+	harmlessACP = "/model"
+)
+
+// checkAgent runs the agent once, as a message would, in a chat that is gone afterwards.
+func (d *doctor) checkAgent(ctx context.Context) {
+	const check = "agent"
+	t := d.cfg.Terminal
+	if !t.On() {
+		return // the config's warnings have said so
+	}
+	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
+		d.say(check, channels.Bad, "terminal.shell: "+err.Error(), "install it, or correct terminal.shell")
+		return
+	}
+	if !d.turn {
+		d.ok(check, "not run (--no-turn)")
+		return
+	}
+	info, err := os.Stat(d.cfg.Workspace)
+	switch {
+	case err != nil: // whoever makes it owns it, and that should be the daemon
+		d.say(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
+		return
+	case !d.mayRun(info): // what an agent writes as root its daemon could not change any more
+		d.turnInside(ctx, owner(info))
+		return
+	}
+	r := d.dryTurn(ctx)
+	status, detail, fix := r.judge(t.Protocol, t.Timeout)
+	d.say(check, status, detail, fix)
+}
+
+// mayRun sees to it that the agent runs as the workspace's owner, and reports whether that can be done. A user that systemd has made up for a
+// service is in no list.
+func (d *doctor) mayRun(workspace os.FileInfo) bool {
+	uid := strconv.Itoa(owner(workspace))
+	if os.Geteuid() != 0 || uid == "0" || d.cfg.Terminal.User != "" {
+		return true
+	}
+	if _, err := user.LookupId(uid); err != nil {
+		return false
+	}
+	d.cfg.Terminal.User = uid
+	return true
+}
+
+// dry is how the dry turn went.
+type dry struct {
+	heard  hearing
+	frames []terminal.Frame // that a person would have seen
+	out    terminal.Outcome
+	err    error
+	took   time.Duration
+}
+
+func (d *doctor) dryTurn(ctx context.Context) (r dry) {
+	newProtocol, known := protocols[d.cfg.Terminal.Protocol]
+	if !known {
+		r.err = fmt.Errorf("protocol %q is not part of this build", d.cfg.Terminal.Protocol)
+		return r
+	}
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
+	runner, err := newRunnerWith(d.cfg, &ear{newProtocol(d.cfg.Terminal), &r.heard}, cage, zap.NewNop())
+	if err != nil {
+		r.err = err
+		return r
+	}
+	defer runner.Close()
+	chat := "doctor-" + rand.Text()
+	defer d.forget(chat)()
+	text := harmless
+	if d.cfg.Terminal.Protocol == "acp" {
+		text = harmlessACP
+	}
+	operator := localUser()
+	began := time.Now()
+	r.out, r.err = runner.Turn(ctx, terminal.Request{
+		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&operator),
+	}, func(f terminal.Frame) error {
+		r.frames = append(r.frames, f)
+		return nil
+	})
+	r.took = time.Since(began)
+	return r
+}
+
+// forget returns what removes a chat's folder, and the folder above it if that was not there before.
+func (d *doctor) forget(chat string) func() {
+	users := filepath.Join(d.cfg.Workspace, "users")
+	_, err := os.Stat(users)
+	return func() {
+		_ = os.RemoveAll(filepath.Join(users, chat))
+		if errors.Is(err, os.ErrNotExist) {
+			_ = os.Remove(users) // not if the agent has put something else there
+		}
+	}
+}
+
+// ear is a protocol that listens in on what the agent prints.
+type ear struct {
+	terminal.Protocol
+	heard *hearing
+}
+
+// Turn runs the turn as ever.
+func (e *ear) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	launch := t.Launch
+	t.Launch = func(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
+		a, err := launch(ctx, in)
+		if err == nil {
+			a.Stdout = io.TeeReader(a.Stdout, e.heard)
+		}
+		return a, err
+	}
+	return e.Protocol.Turn(ctx, t)
+}
+
+// Close ends the agents that the protocol keeps.
+func (e *ear) Close() {
+	if k, ok := e.Protocol.(terminal.Keeper); ok {
+		k.Close()
+	}
+}
+
+// hearing is the beginning of what an agent has printed.
+type hearing struct{ bytes.Buffer }
+
+// maxHeard is more than an agent says that does as it is asked.
+const maxHeard = 1 << 20
+
+// Write takes everything and keeps some.
+func (h *hearing) Write(b []byte) (int, error) {
+	_, _ = h.Buffer.Write(b[:min(len(b), max(0, maxHeard-h.Len()))])
+	return len(b), nil
+}
+
+// count counts the frames by type, and the other lines.
+func (h *hearing) count() (frames map[string]int, plain int) {
+	frames = map[string]int{}
+	for line := range strings.Lines(h.String()) {
+		line = strings.TrimSpace(line)
+		var f struct {
+			Type *string `json:"type"`
+		}
+		switch err := json.Unmarshal([]byte(line), &f); {
+		case line == "":
+		case err == nil && f.Type != nil:
+			frames[*f.Type]++
+		default:
+			plain++
+		}
+	}
+	return frames, plain
+}

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+)
+
+// The disk is nearly full, or as good as full: a busy day's messages and files still fit into the first, the next write into the second.
+const (
+	scarce = 512 << 20
+	full   = 32 << 20
+	// fewFiles is the same for files, where a file system counts them.
+	fewFiles, noFiles = 5000, 100
+)
+
+func (d *doctor) checkDisk() {
+	seen := map[unix.Fsid]bool{}
+	for _, path := range []string{d.cfg.Gateway.StateDir, d.cfg.Workspace} {
+		if _, err := os.Stat(path); err != nil {
+			path, _ = existing(path)
+		}
+		var s unix.Statfs_t
+		if err := unix.Statfs(path, &s); err != nil {
+			d.say("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+shown(path))
+			continue
+		}
+		if seen[s.Fsid] && s.Fsid != (unix.Fsid{}) {
+			continue // the same file system
+		}
+		seen[s.Fsid] = true
+		d.found = append(d.found, space(path, s.Bavail*uint64(s.Bsize), s.Files, s.Ffree))
+	}
+}
+
+// space judges how much is free for files of a folder: bytes, and, where files are counted, files.
+func space(path string, bytes, files, free uint64) channels.Finding {
+	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, size(bytes))}
+	switch {
+	case bytes < full || files > 0 && free < noFiles:
+		f.Status = channels.Bad
+	case bytes < scarce || files > 0 && free < fewFiles:
+		f.Status = channels.Doubtful
+	default:
+		return f
+	}
+	if files > 0 && free < fewFiles {
+		f.Detail += fmt.Sprintf(", %d files", free)
+	}
+	f.Fix = "make room: du -xh --max-depth=2 " + shown(path) + " | sort -h shows what is big"
+	return f
+}
+
+func size(bytes uint64) string {
+	const gib = 1 << 30
+	if bytes >= gib {
+		return fmt.Sprintf("%.1f GiB", float64(bytes)/gib)
+	}
+	return fmt.Sprintf("%d MiB", bytes>>20)
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+	"nanobot/httpd"
+)
+
+// findDaemon finds out whether a daemon serves this bot: its lock says so, or systemd, where the state is not ours to look into.
+func (d *doctor) findDaemon() {
+	const check = "daemon"
+	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, "daemon.lock"))
+	switch {
+	case pid != 0:
+		d.running = pid
+	case d.unit.Active():
+		d.running = d.unit.PID
+	}
+	switch {
+	case d.running != 0:
+		d.ok(check, "runs (pid %d)", d.running)
+	case err != nil:
+		d.say(check, channels.Doubtful, "cannot tell whether it runs: "+err.Error(), "run this as root or as the user that the daemon runs as")
+	default:
+		d.ok(check, "does not run")
+	}
+}
+
+// lockHolder returns the daemon that holds a lock, or 0. It looks at whether a process has that number before it tries the lock, so that a
+// daemon which starts just now does not find the lock taken by us.
+func lockHolder(path string) (int, error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	b := make([]byte, 32)
+	n, _ := f.Read(b)
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b[:n])))
+	if err != nil || errors.Is(unix.Kill(pid, 0), unix.ESRCH) {
+		return 0, nil // one that nobody has signed is nobody's
+	}
+	err = unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return pid, nil
+	}
+	return 0, err
+}
+
+func (d *doctor) checkWorkspace() {
+	d.checkFolder("workspace", d.cfg.Workspace)
+	if cwd := d.cfg.Terminal.Cwd; cwd != "" {
+		if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
+			d.say("workspace", channels.Bad, "terminal.cwd: there is no folder "+cwd, "make it, or correct terminal.cwd")
+		}
+	}
+}
+
+// checkFolder looks at a folder that we must be able to write to. It reports whether it is there.
+func (d *doctor) checkFolder(check, path string) bool {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if parent, ok := existing(path); !ok {
+			d.say(check, channels.Bad, fmt.Sprintf("%s is not there, and cannot be made in %s", path, parent), "make it, for the user that the daemon runs as")
+		} else {
+			d.ok(check, "%s is made at the first start", path)
+		}
+		return false
+	case err != nil:
+		d.say(check, channels.Bad, err.Error(), "run this as root or as the user that the daemon runs as")
+		return false
+	case !info.IsDir():
+		d.say(check, channels.Bad, path+" is not a folder", "move it away, or name another one in "+d.path)
+		return false
+	}
+	if err := unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK); err != nil {
+		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, this is user %d)", path, err, owner(info), os.Geteuid()),
+			fmt.Sprintf("chown -R %d %s, or run this as the user that the daemon runs as", os.Geteuid(), shown(path)))
+		return true
+	}
+	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+		d.say(check, channels.Doubtful, path+" can be written to by everybody on this machine", "chmod o-w "+shown(path))
+		return true
+	}
+	d.ok(check, "%s can be written to (user %d, mode %#o)", path, owner(info), info.Mode().Perm())
+	return true
+}
+
+// existing returns the folder above a path that is there, and whether something can be made in it.
+func existing(path string) (string, bool) {
+	for {
+		path = filepath.Dir(path)
+		if info, err := os.Stat(path); err == nil {
+			return path, info.IsDir() && unix.Access(path, unix.W_OK|unix.X_OK) == nil
+		}
+		if path == filepath.Dir(path) {
+			return path, false
+		}
+	}
+}
+
+func owner(info fs.FileInfo) int {
+	if s, ok := info.Sys().(*syscall.Stat_t); ok {
+		return int(s.Uid)
+	}
+	return -1
+}
+
+// database is the state's main file.
+const database = "nanobot.db"
+
+// checkState looks at the state: whose it is, and whether it can be opened. It is opened by its owner only, because what SQLite makes beside
+// it would belong to whoever opens it.
+func (d *doctor) checkState(ctx context.Context) {
+	const check = "state"
+	dir := d.cfg.Gateway.StateDir
+	if !d.checkFolder(check, dir) {
+		return
+	}
+	folder, err := os.Stat(dir)
+	if err != nil {
+		return
+	}
+	for _, path := range d.ownFiles() {
+		if info, err := os.Stat(path); err == nil && owner(info) != owner(folder) {
+			d.say(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, owner(info), owner(folder)),
+				fmt.Sprintf("chown -R --reference=%s %[1]s", shown(dir)))
+			return
+		}
+	}
+	if info, err := os.Stat(filepath.Join(dir, database)); err != nil || owner(info) != os.Geteuid() {
+		return
+	}
+	s, err := openStore(ctx, d.cfg, true)
+	if err == nil {
+		err = closeStore(s)
+	}
+	if err != nil {
+		d.say(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own; what is damaged comes back from a backup")
+		return
+	}
+	d.ok(check, "%s can be opened and is sound", filepath.Join(dir, database))
+}
+
+// ownFiles are the daemon's own files in the state's folder, which may be the workspace, too, with files of others.
+func (d *doctor) ownFiles() []string {
+	not := append(d.cfg.SecretFiles(), d.cfg.File())
+	return slices.DeleteFunc(private(d.cfg), func(path string) bool { return slices.Contains(not, path) })
+}
+
+// checkSecrets looks for secrets that everybody on this machine can read.
+func (d *doctor) checkSecrets() {
+	const check = "secrets"
+	files := append(d.cfg.SecretFiles(), filepath.Join(d.cfg.Gateway.StateDir, database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile))
+	open := 0
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			continue // those that are needed have been read already
+		}
+		if info.Mode().Perm()&0o007 != 0 {
+			open++
+			d.say(check, channels.Doubtful, fmt.Sprintf("%s is open to everybody on this machine (mode %#o)", f, info.Mode().Perm()), "chmod o= "+shown(f))
+		}
+	}
+	if open == 0 {
+		d.ok(check, "no file with secrets is open to everybody")
+	}
+}
+
+// checkHTTP tries the address. A daemon that runs has it already.
+func (d *doctor) checkHTTP(ctx context.Context) {
+	const check = "http"
+	address := d.cfg.HTTP.Listen
+	if address == "" {
+		return
+	}
+	if d.running != 0 {
+		d.ok(check, "http.listen is %s, and the daemon has it", address)
+		return
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		d.say(check, channels.Bad, "http.listen: "+err.Error(), "end the program that has this address (ss -ltnp shows it), or choose another for http.listen")
+		return
+	}
+	_ = l.Close()
+	d.ok(check, "http.listen is %s, which is free", address)
+}

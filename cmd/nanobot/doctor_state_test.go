@@ -1,0 +1,197 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/config"
+)
+
+const harmlessBot = `{"terminal": {"command": "echo ok"}}`
+
+func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
+	for name, c := range map[string]struct {
+		cfg    string
+		harm   func(t *testing.T, dir string)
+		check  string
+		status channels.Verdict
+		words  string
+	}{
+		"an open token": {
+			`{"terminal": {"command": "echo ok", "providers": {"p": {"apiKeys": ["file:key"]}}}}`,
+			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "key"), 0o644)) }, "secrets", channels.Doubtful, "key is open to everybody",
+		},
+		"an open config": {
+			`{"terminal": {"command": "echo ok"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`,
+			func(t *testing.T, dir string) { must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644)) }, "config", channels.Doubtful, "everybody on this machine can read it",
+		},
+		"no workspace": {
+			`{"workspace": "gone", "terminal": {"command": "echo ok"}}`, func(*testing.T, string) {}, "agent", channels.Doubtful, "no workspace",
+		},
+		"a file in the state's place": {
+			harmlessBot, func(t *testing.T, dir string) { must(t, os.WriteFile(filepath.Join(dir, ".nanobot"), nil, 0o600)) }, "state", channels.Bad, "is not a folder",
+		},
+		"a damaged database": {
+			harmlessBot, func(t *testing.T, dir string) {
+				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				must(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), []byte(strings.Repeat("garbage ", 1000)), 0o600))
+			}, "state", channels.Bad, "damaged",
+		},
+		"a state that everybody may change": {
+			harmlessBot, func(t *testing.T, dir string) {
+				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				must(t, os.Chmod(filepath.Join(dir, ".nanobot"), 0o777))
+			}, "state", channels.Doubtful, "by everybody",
+		},
+		"somebody else's database": {
+			harmlessBot, func(t *testing.T, dir string) {
+				if os.Geteuid() != 0 {
+					t.Skip("only root can give files away")
+				}
+				must(t, os.Mkdir(filepath.Join(dir, ".nanobot"), 0o700))
+				must(t, os.WriteFile(filepath.Join(dir, ".nanobot/nanobot.db"), nil, 0o600))
+				must(t, os.Chown(filepath.Join(dir, ".nanobot"), 4711, 4711))
+			}, "state", channels.Bad, "belongs to user 0, and its folder to user 4711",
+		},
+		"somebody else's workspace": {
+			harmlessBot, func(t *testing.T, dir string) {
+				if os.Geteuid() != 0 {
+					t.Skip("only root can give files away")
+				}
+				must(t, os.Chown(dir, 4711, 4711))
+			}, "agent", channels.Doubtful, "belongs to user 4711",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := writeBot(t, c.cfg, map[string]string{"key": "sk-secret-key"})
+			c.harm(t, filepath.Dir(path))
+			all, status, _ := examined(t, path, true)
+			all.expect(t, c.check, c.status, c.words)
+			if (status != 0) != (c.status == channels.Bad) {
+				t.Errorf("status %d: %+v", status, all)
+			}
+		})
+	}
+}
+
+func TestDoctorRunsTheAgentAsTheWorkspacesOwner(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	path := writeBot(t, `{"terminal": {"command": "test $(id -u) = 65534 && touch mine && echo ok"}}`, nil)
+	dir := filepath.Dir(path)
+	must(t, os.Chmod(filepath.Dir(dir), 0o755)) // the test's own is closed to others
+	must(t, os.Chown(dir, 65534, 65534))
+	all, _, _ := examined(t, path, true)
+	all.expect(t, "agent", channels.Good, "plain: 1 lines")
+	if info, err := os.Stat(filepath.Join(dir, "mine")); err != nil || owner(info) != 65534 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "users")); err == nil {
+		t.Error("the chat's folder stays")
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDoctorSaysWhatItsUserMayNotDo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip("needs setpriv")
+	}
+	dir, err := os.MkdirTemp("/tmp", "doctor-user-") // where others may look
+	must(t, err)
+	defer os.RemoveAll(dir)
+	must(t, os.Chmod(dir, 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(harmlessBot), 0o644))
+	self, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "nanobot"), self, 0o755))
+	cmd := exec.Command("setpriv", "--reuid=4711", "--regid=4711", "--clear-groups", filepath.Join(dir, "nanobot"), "doctor", "--no-turn", "--config", filepath.Join(dir, "config.json"))
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, _ := cmd.CombinedOutput()
+	for _, want := range []string{"fail  workspace", "cannot be written to: permission denied", "fail  state", "cannot be made in"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("no %q in:\n%s", want, out)
+		}
+	}
+	if cmd.ProcessState.ExitCode() != exitFailed {
+		t.Errorf("status %d", cmd.ProcessState.ExitCode())
+	}
+}
+
+func TestDoctorTriesTheAddress(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer l.Close()
+	path := writeBot(t, fmt.Sprintf(`{"terminal": {"command": "echo ok"}, "http": {"listen": %q}}`, l.Addr()), nil)
+	all, _, _ := examined(t, path, false)
+	all.expect(t, "http", channels.Bad, "in use")
+}
+
+func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
+	path := writeBot(t, harmlessBot, nil)
+	cfg, err := config.Load(path, nil)
+	must(t, err)
+	lock := filepath.Join(cfg.Gateway.StateDir, "daemon.lock")
+	want := func(pid int) {
+		t.Helper()
+		if got, err := lockHolder(lock); got != pid || err != nil {
+			t.Errorf("got %d, %v, want %d", got, err, pid)
+		}
+	}
+	want(0)
+	s, err := openStore(t.Context(), cfg, false)
+	must(t, err)
+	want(os.Getpid())
+	must(t, closeStore(s))
+	want(0) // the number is still in it, and is that of a process
+	must(t, os.WriteFile(lock, []byte("nonsense\n"), 0o600))
+	want(0)
+}
+
+func TestSpace(t *testing.T) {
+	for _, c := range []struct {
+		bytes, files, free uint64
+		status             channels.Verdict
+		words              string
+	}{
+		{10 << 30, 1000, 900000, channels.Good, "10.0 GiB"},
+		{10 << 30, 0, 0, channels.Good, "10.0 GiB"}, // a file system that counts none
+		{200 << 20, 0, 0, channels.Doubtful, "200 MiB"},
+		{1 << 20, 0, 0, channels.Bad, "1 MiB"},
+		{10 << 30, 1000, 300, channels.Doubtful, "300 files"},
+		{10 << 30, 1000, 0, channels.Bad, "0 files"},
+	} {
+		if f := space("/x", c.bytes, c.files, c.free); f.Status != c.status || !strings.Contains(f.Detail, c.words) {
+			t.Errorf("%+v: %+v", c, f)
+		}
+	}
+}
+
+func TestDoctorNoticesARealDiskThatIsFull(t *testing.T) {
+	dir := t.TempDir()
+	script := `mount -t tmpfs -o size=8m none "$1" || exit 77; echo '` + harmlessBot + `' > "$1/config.json"; exec "$2" doctor --no-turn --config "$1/config.json"`
+	cmd := exec.Command("unshare", "--mount", "sh", "-c", script, "sh", dir, os.Args[0])
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() == 77 || strings.Contains(string(out), "unshare") {
+		t.Skipf("no mount namespace here: %v %s", err, out)
+	}
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "fail  disk") {
+		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/acp"
+)
+
+// findings are what a doctor has found.
+type findings []channels.Finding
+
+// examined runs the doctor in this process and returns what it prints, too.
+func examined(t *testing.T, path string, turn bool) (all findings, status int, text string) {
+	t.Helper()
+	var out bytes.Buffer
+	d := doctor{path: path, turn: turn, listen: time.Second, out: &out}
+	status = d.examine(t.Context())
+	if err := d.finish(); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range d.found {
+		if (f.Fix == "") != (f.Status == channels.Good) {
+			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
+		}
+	}
+	return d.found, status, out.String()
+}
+
+// expect fails unless a check had a verdict and its detail says something.
+func (all findings) expect(t *testing.T, check string, status channels.Verdict, words string) {
+	t.Helper()
+	for _, f := range all {
+		if f.Check == check && f.Status == status && strings.Contains(f.Detail, words) {
+			return
+		}
+	}
+	t.Errorf("there is no %s of %s with %q in %+v", status, check, words, all)
+}
+
+// only fails if anything but these checks is less than well.
+func (all findings) only(t *testing.T, checks ...string) {
+	t.Helper()
+	for _, f := range all {
+		if f.Status != channels.Good && !strings.Contains(strings.Join(checks, " "), f.Check) {
+			t.Errorf("and %+v", f)
+		}
+	}
+}
+
+// writeBot writes a config and the files beside it, and returns the config's path.
+func writeBot(t *testing.T, cfg string, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "config.json")
+	if err := os.WriteFile(path, []byte(cfg), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestDoctorOfARightBotOnTwoNetworksFindsNothing(t *testing.T) {
+	tg, dc := telegramtest.New(t), discordtest.New(t)
+	path := writeBot(t, `{"terminal": {"command": "sh agent.sh", "protocol": "rich"}, "http": {"listen": "127.0.0.1:0"}, "channels": {
+		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"]},
+		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`,
+		map[string]string{"agent.sh": echo, "tg": tg.Token, "dc": dc.Token})
+	all, status, text := examined(t, path, true)
+	if status != 0 {
+		t.Errorf("status %d", status)
+	}
+	all.only(t)
+	for check, words := range map[string]string{
+		"config": path, "workspace": "can be written to", "state": "first start", "secrets": "no file", "disk": "free", "http": "free", "daemon": "does not run",
+		"agent": "rich: 1 message", "systemd": "", "telegram.token": "@nano_test_bot", "telegram.webhook": "none", "telegram.poller": "nobody else",
+		"telegram.privacy": "", "telegram.clock": "", "discord.token": "", "discord.intents": "on", "discord.clock": "",
+	} {
+		all.expect(t, check, channels.Good, words)
+	}
+	if strings.Contains(text, tg.Token) || strings.Contains(text, dc.Token) {
+		t.Errorf("a token is shown:\n%s", text)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(path)); len(left) != 4 {
+		t.Errorf("it left something behind: %v", left)
+	}
+}
+
+func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.Say(7, "one")
+	b.api.WaitFor(t, 7, "you said one")
+	cmd := exec.Command(os.Args[0], "doctor", "--json", "--config", b.cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	var all findings
+	if err := json.Unmarshal(out, &all); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	all.only(t)
+	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.cmd.Process.Pid))
+	all.expect(t, "state", channels.Good, "sound")
+	all.expect(t, "telegram.poller", channels.Good, "not disturbed")
+	b.api.Say(7, "two")
+	b.api.WaitFor(t, 7, "you said two")
+	for _, c := range b.api.Calls("getUpdates") {
+		if c.Done && c.Status == 409 {
+			t.Error("the daemon's poll was cut off")
+		}
+	}
+}
+
+func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.AwaitPoll(t)
+	other := setup{agent: echo}.write(t, b.api)
+	cmd := exec.Command(os.Args[0], "doctor", "--no-turn", "--config", other)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "somebody else polls with this bot's token") {
+		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {
+	tg, dc := telegramtest.New(t), discordtest.New(t)
+	dc.SetPortal(0)
+	tg.SetPrivacy(true)
+	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {
+		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"], "groups": "all"},
+		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`, map[string]string{"tg": tg.Token, "dc": dc.Token})
+	all, status, _ := examined(t, path, false)
+	if status != exitFailed {
+		t.Errorf("status %d", status)
+	}
+	all.expect(t, "telegram.privacy", channels.Doubtful, "privacy mode")
+	all.expect(t, "discord.intents", channels.Bad, "switched off")
+	all.only(t, "telegram.privacy", "discord.intents")
+}
+
+func TestDoctorJudgesRealAgents(t *testing.T) {
+	const secret = "sk-0123456789"
+	for name, c := range map[string]struct {
+		agent, more string
+		status      channels.Verdict
+		words       string
+	}{
+		"rich":              {`echo '{"type":"progress","text":"x"}'; echo '{"type":"message","text":"ok"}'; echo so`, `"protocol": "rich"`, channels.Good, "1 message, 1 progress, 1 plain lines"},
+		"a log only":        {`echo '{"type":"log","text":"x"}'`, `"protocol": "rich"`, channels.Good, "1 log"},
+		"an unknown frame":  {`echo '{"type":"mesage","text":"x"}'`, `"protocol": "rich"`, channels.Doubtful, `"mesage"`},
+		"no frame":          {`echo hello`, `"protocol": "rich"`, channels.Doubtful, "no frame"},
+		"nothing":           {`:`, `"protocol": "rich"`, channels.Doubtful, "nothing at all"},
+		"an error frame":    {`echo '{"type":"error","text":"no such word","code":"X"}'`, `"protocol": "rich"`, channels.Doubtful, "no such word"},
+		"plain":             {`echo hello`, `"protocol": "plain"`, channels.Good, "plain: 1 lines"},
+		"plain and silent":  {`exit 0`, `"protocol": "plain"`, channels.Doubtful, "nothing at all"},
+		"frames in plain":   {`echo '{"type":"message","text":"x"}'`, `"protocol": "plain"`, channels.Doubtful, "looks like frames"},
+		"a failure":         {`echo first >&2; echo "it broke" >&2; exit 3`, `"protocol": "rich"`, channels.Bad, "exit status 3: it broke"},
+		"a leak":            {`echo "key $KEY and $ANTHROPIC_API_KEY" >&2; exit 3`, `"providerEnv": true, "providers": {"anthropic": {"apiKeys": ["` + secret + `"]}}, "env": {"KEY": "` + secret + `x"}`, channels.Bad, "key ***"},
+		"not found":         {`no-such-program-anywhere`, `"protocol": "rich"`, channels.Bad, "was not found"},
+		"not executable":    {`./config.json`, `"protocol": "rich"`, channels.Bad, "cannot be executed"},
+		"a crash":           {`kill -SEGV $$`, `"protocol": "rich"`, channels.Bad, "SIGSEGV"},
+		"one without end":   {`exec sleep 100`, `"protocol": "rich", "timeout": 1`, channels.Bad, "within 1 s"},
+		"a wrong folder":    {`echo hi`, `"cwd": "nowhere"`, channels.Bad, "cannot be run"},
+		"a shell not there": {`echo hi`, `"shell": "/bin/no-such-shell"`, channels.Bad, "terminal.shell"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := writeBot(t, `{"terminal": {"command": `+strconv.Quote(c.agent)+`, `+c.more+`}}`, nil)
+			all, status, text := examined(t, path, true)
+			all.expect(t, "agent", c.status, c.words)
+			if (status != 0) != (c.status == channels.Bad) {
+				t.Errorf("status %d", status)
+			}
+			if strings.Contains(text, secret) {
+				t.Errorf("a secret is shown:\n%s", text)
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(path), "users")); err == nil {
+				t.Error("the chat's folder stays")
+			}
+		})
+	}
+}
+
+// sessionAgent speaks as much of the Agent Client Protocol as a session needs, and fails at a prompt.
+const sessionAgent = `import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    r = {"initialize": {"protocolVersion": 1, "agentCapabilities": {}}, "session/new": {"sessionId": "s1"}}.get(m.get("method"))
+    if m.get("method") == "session/prompt": sys.exit(9)
+    if "id" in m: print(json.dumps({"jsonrpc": "2.0", "id": m["id"], **({"result": r} if r else {"error": {"code": -32601, "message": "no"}})}), flush=True)
+`
+
+func TestDoctorOpensAnACPSessionAndPromptsNoModel(t *testing.T) {
+	if _, ok := protocols["acp"]; !ok {
+		protocols["acp"] = func(c config.Terminal) terminal.Protocol { return acp.New(c) }
+		t.Cleanup(func() { delete(protocols, "acp") })
+	}
+	for command, want := range map[string]channels.Verdict{"python3 agent.py": channels.Good, "cat": channels.Bad, "exec sleep 100 < /dev/null": channels.Bad} {
+		path := writeBot(t, `{"terminal": {"command": "`+command+`", "protocol": "acp", "timeout": 2}}`, map[string]string{"agent.py": sessionAgent})
+		all, _, _ := examined(t, path, true)
+		words := map[bool]string{true: "opened a session", false: ""}[want == channels.Good]
+		all.expect(t, "agent", want, words)
+	}
+}
+
+func TestDoctorOfABadConfig(t *testing.T) {
+	for name, cfg := range map[string]string{
+		"two mistakes":          `{"terminal": {"comand": "x", "timeout": -1}}`,
+		"a secret that is gone": `{"terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "file:gone"}}}`,
+		"a token of no form":    `{"terminal": {"command": "true"}, "channels": {"telegram": {"enabled": true, "token": "hush-hush"}}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			all, status, text := examined(t, writeBot(t, cfg, nil), true)
+			if status != exitConfig {
+				t.Errorf("status %d", status)
+			}
+			all.expect(t, "config", channels.Bad, "")
+			if name == "two mistakes" && len(all) != 2 {
+				t.Errorf("found %+v", all)
+			}
+			if strings.Contains(text, "hush") {
+				t.Error(text)
+			}
+		})
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/channels"
+)
+
+// manyRestarts is how often a unit may be restarted before something is probably wrong.
+const manyRestarts = 5
+
+// checkUnit asks systemd about the unit that the config is for.
+func (d *doctor) checkUnit(ctx context.Context, bot botFiles, isBot bool) {
+	const check = "systemd"
+	if !isBot {
+		d.ok(check, "no unit belongs to this config, since it is not under /etc/nanobot")
+		return
+	}
+	s := systemd{bot.root}
+	if !s.runs() {
+		d.ok(check, "systemd does not run here")
+		return
+	}
+	unit := bot.unit()
+	d.unitName = unit
+	all, err := s.show(ctx, unit)
+	if err != nil {
+		d.say(check, channels.Doubtful, err.Error(), "look at it by hand: systemctl status "+unit)
+		return
+	}
+	d.unit = all[unit]
+	status, detail, fix := d.unit.judge(unit)
+	d.say(check, status, detail, fix)
+}
+
+func (u unitState) judge(unit string) (status channels.Verdict, detail, fix string) {
+	look := fmt.Sprintf("journalctl -u %s -n 50 says why", unit)
+	switch {
+	case u.Load == "not-found":
+		return channels.Doubtful, unit + " is not installed", "install the package, or copy deploy/systemd/*.service to /etc/systemd/system, and run systemctl daemon-reload"
+	case u.Load != "loaded":
+		return channels.Bad, fmt.Sprintf("%s is %s", unit, u.Load), "systemctl status " + unit + " says why"
+	case u.State == "failed" && u.Exit == exitConfig:
+		return channels.Bad, unit + " has failed because of its config", "correct what is said here, then systemctl restart " + unit
+	case u.State == "failed":
+		return channels.Bad, fmt.Sprintf("%s has failed (%s, exit status %d)", unit, u.Result, u.Exit), look
+	case !u.Active():
+		return channels.Doubtful, fmt.Sprintf("%s is %s", unit, u.State), "systemctl enable --now " + unit
+	case u.Restart >= manyRestarts:
+		return channels.Doubtful, fmt.Sprintf("%s was restarted %d times", unit, u.Restart), look
+	case u.File != "enabled" && u.File != "enabled-runtime":
+		return channels.Doubtful, fmt.Sprintf("%s is %s and %s: it does not come back after a reboot", unit, u.State, u.File), "systemctl enable " + unit
+	}
+	return channels.Good, fmt.Sprintf("%s is %s and enabled", unit, u.State), ""
+}

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/terminal"
+)
+
+// judge says what a turn says of the agent.
+func (r *dry) judge(protocol string, timeout int) (status channels.Verdict, detail, fix string) {
+	switch {
+	case r.err != nil:
+		return channels.Bad, "cannot be run: " + r.err.Error(), "correct terminal.command, terminal.cwd or terminal.shell"
+	case r.out.Status == terminal.TimedOut:
+		return channels.Bad, fmt.Sprintf("has not ended within %d s%s", timeout, r.stderr()), "see what it waits for, or raise terminal.timeout"
+	case r.out.Signal != "":
+		return channels.Bad, "was killed by " + r.out.Signal + r.stderr(), "try it by hand: nanobot run -v hello"
+	case r.out.ExitCode == 127:
+		return channels.Bad, "the command was not found" + r.stderr(), "install it, or give its full path in terminal.command; a service has another PATH than your shell"
+	case r.out.ExitCode == 126:
+		return channels.Bad, "the command cannot be executed" + r.stderr(), "chmod +x it, or name its interpreter in terminal.command"
+	case r.out.ExitCode != 0:
+		return channels.Bad, fmt.Sprintf("exit status %d%s", r.out.ExitCode, r.stderr()), "try it by hand: nanobot run -v hello"
+	case protocol == "acp":
+		return r.judgeACP()
+	case protocol == "rich":
+		return r.judgeRich()
+	}
+	return r.judgePlain()
+}
+
+// stderr is the last that the agent said there, where the reason usually is.
+func (r *dry) stderr() string {
+	lines := strings.Split(strings.TrimSpace(r.out.Stderr), "\n")
+	last := []rune(terminal.Clean(strings.TrimSpace(lines[len(lines)-1])))
+	if len(last) == 0 {
+		return ""
+	}
+	return ": " + string(last[:min(len(last), 300)])
+}
+
+func (r *dry) judgeACP() (status channels.Verdict, detail, fix string) {
+	for _, f := range r.frames {
+		if f.Kind == terminal.Error {
+			return channels.Bad, "no session: " + f.Text + r.stderr(), "try it by hand: nanobot run -v hello; an agent that wants you to sign in says how"
+		}
+	}
+	if r.out.Status != terminal.Done {
+		return channels.Bad, "no session: the agent has " + string(r.out.Status) + r.stderr(), "try it by hand: nanobot run -v hello"
+	}
+	return channels.Good, fmt.Sprintf("acp: initialized and opened a session in %s", r.took.Round(time.Millisecond)), ""
+}
+
+// kinds are the frames that an agent may print.
+var kinds = []string{"message", "progress", "error", "log", "ask"}
+
+func (r *dry) judgeRich() (status channels.Verdict, detail, fix string) {
+	frames, plain := r.heard.count()
+	var known []string
+	n := 0
+	for _, kind := range kinds {
+		if frames[kind] > 0 {
+			known = append(known, fmt.Sprintf("%d %s", frames[kind], kind))
+			n += frames[kind]
+			delete(frames, kind)
+		}
+	}
+	switch {
+	case len(frames) > 0:
+		return channels.Doubtful, fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", sortedKeys(frames)), "the types are " + strings.Join(kinds, ", ")
+	case n == 0 && plain == 0:
+		return channels.Doubtful, "rich: printed nothing at all" + r.stderr(), "try it by hand: nanobot run -v hello; an agent that buffers must flush"
+	case n == 0:
+		return channels.Doubtful, fmt.Sprintf("rich: printed %d lines and no frame", plain), `set terminal.protocol to "plain", or print one JSON object a line`
+	}
+	detail = fmt.Sprintf("rich: %s, %d plain lines, exit status 0 in %s", strings.Join(known, ", "), plain, r.took.Round(time.Millisecond))
+	for _, f := range r.frames {
+		if f.Kind == terminal.Error {
+			return channels.Doubtful, detail + "; it says " + f.Text, "nothing if it is right to refuse such a message"
+		}
+	}
+	return channels.Good, detail, ""
+}
+
+func (r *dry) judgePlain() (status channels.Verdict, detail, fix string) {
+	frames, plain := r.heard.count()
+	for _, kind := range kinds {
+		if frames[kind] > 0 {
+			return channels.Doubtful, "plain: the output looks like frames", `set terminal.protocol to "rich"`
+		}
+	}
+	if plain == 0 && len(frames) == 0 {
+		return channels.Doubtful, "plain: printed nothing at all" + r.stderr(), "try it by hand: nanobot run -v hello"
+	}
+	return channels.Good, fmt.Sprintf("plain: %d lines, exit status 0 in %s", plain+len(frames), r.took.Round(time.Millisecond)), ""
+}
