@@ -28,6 +28,9 @@ under the same user name; operators see all chats, and what the daemon does.`,
 			if path = configPath(path); path == "" {
 				path = "config.json"
 			}
+			if b, ok := findBot(path); ok {
+				b.enter()
+			}
 			cfg, err := config.Load(path, os.Environ())
 			if err != nil {
 				return err
