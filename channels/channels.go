@@ -5,6 +5,7 @@ package channels
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -77,6 +78,8 @@ const (
 	Progress Kind = "progress" // a passing word that the turn is at work
 	Answer   Kind = "message"
 	Failure  Kind = "error"
+	// Draft is the beginning of an answer that is being written, as passing as progress. Only an Editor that is no Replacer gets it.
+	Draft Kind = "draft"
 )
 
 // Message is what the gateway has to say to a chat, before it is cut to the network's measure.
@@ -106,6 +109,9 @@ type Outgoing struct {
 	Media   []File   `json:"media,omitempty"`
 	ReplyTo string   `json:"reply_to,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
+	// Replace, if not "", is the id of a message that was sent before and whose place this one takes. The gateway sees to it:
+	// Send need not look at it.
+	Replace string `json:"replace,omitempty"`
 	// Key is set by the gateway before Send and is the same for every try of the same call, so that a network that
 	// takes a nonce carries it out once.
 	Key string `json:"-"`
@@ -127,6 +133,18 @@ type Editor interface {
 	// Remove deletes the message with this id. A message that is gone is no error.
 	Remove(ctx context.Context, chat Chat, id string) error
 }
+
+// Replacer is an Editor that can make a message of its own what another one shows while it is being written. The gateway asks for
+// text only. An Editor without it is handed what is being written as a Draft, which is removed when the message was sent.
+type Replacer interface {
+	Editor
+	// Replace makes o of the message with this id, for good. Doing it again is harmless. That the message is gone is
+	// ErrGone: then o is sent.
+	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
+}
+
+// ErrGone says that there is no such message any more.
+var ErrGone = errors.New("the message is gone")
 
 // Typer is a channel that can show that somebody is typing. The gateway calls it every few seconds during a turn.
 type Typer interface {
@@ -161,12 +179,18 @@ type Healthy interface {
 	Health() error
 }
 
-// Command is one of the gateway's commands, for a channel's menu.
+// Command is something that can be said with a slash before it, for a channel's menu.
 type Command struct{ Name, Help string }
 
 // Menu is a channel that can show its users which commands there are. It is called before Run.
 type Menu interface {
 	SetMenu(commands []Command)
+}
+
+// ChatMenu is a channel that can show the users of one chat which commands the agent has there, beside those of SetMenu.
+type ChatMenu interface {
+	// SetChatMenu replaces them. What the network does not take as a command is left out.
+	SetChatMenu(ctx context.Context, chat Chat, commands []Command) error
 }
 
 // SendError says what a failed send means for the gateway. With neither flag the call may be repeated,

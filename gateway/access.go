@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 )
 
@@ -51,6 +52,7 @@ func (g *Gateway) admit(ctx context.Context, in channels.Incoming) (answer strin
 	}
 	set := g.set()
 	if _, _, isCommand := parseCommand(in); !isCommand && !g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, set.RatePerMinute, time.Now()) {
+		g.audit(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
 		return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", set.RatePerMinute), false, nil
 	}
 	return "", true, nil
@@ -68,6 +70,7 @@ func (g *Gateway) refuse(ctx context.Context, in channels.Incoming) (string, err
 	if !logged {
 		log.Warn("refused a user who is not allowed", zap.String("name", in.User.Name))
 	}
+	g.auditStranger(in, code != "" && fresh, logged)
 	if code == "" || !fresh {
 		return "", nil
 	}

@@ -1,20 +1,24 @@
 package gateway
 
-import "sync"
+import (
+	"sync"
+
+	"nanobot/terminal"
+)
 
 // answers brings answers to the turns that wait for them.
 type answers struct {
 	mu    sync.Mutex
-	waits map[string]chan string
+	waits map[string]chan terminal.Answer
 }
 
-func (a *answers) expect(id string) <-chan string {
+func (a *answers) expect(id string) <-chan terminal.Answer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waits == nil {
-		a.waits = map[string]chan string{}
+		a.waits = map[string]chan terminal.Answer{}
 	}
-	a.waits[id] = make(chan string, 1)
+	a.waits[id] = make(chan terminal.Answer, 1)
 	return a.waits[id]
 }
 
@@ -24,11 +28,11 @@ func (a *answers) forget(id string) {
 	delete(a.waits, id)
 }
 
-func (a *answers) tell(id, text string) {
+func (a *answers) tell(id string, answer terminal.Answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if wait, ok := a.waits[id]; ok {
-		wait <- text
+		wait <- answer
 		delete(a.waits, id)
 	}
 }

@@ -9,11 +9,14 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 )
 
 const (
 	// editEvery is the shortest time between two edits of a bubble: about what networks allow a chat.
 	editEvery = 1500 * time.Millisecond
+	// moveEvery is the shortest time after which a bubble that is above something newer is sent anew below it.
+	moveEvery = 10 * time.Second
 	// tickEvery is how often the elapsed time of a long turn is renewed.
 	tickEvery = 15 * time.Second
 )
@@ -27,8 +30,11 @@ type bubble struct {
 	begun sync.Once
 	wake  chan struct{}
 	id    string // on the network
-	mu    sync.Mutex
-	text  string
+	since time.Time
+
+	mu     sync.Mutex
+	text   string
+	buried bool // something was said since it was sent
 }
 
 func newBubble(t *turn) *bubble {
@@ -55,6 +61,13 @@ func (b *bubble) show(text string) bool {
 	return true
 }
 
+// bury notes that something is said below the bubble.
+func (b *bubble) bury() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.buried = true
+}
+
 // run keeps the bubble up to date until the turn ends, then takes it away. Nobody waits for it: a network that hangs must not hold up
 // the chat.
 func (b *bubble) run() {
@@ -69,13 +82,14 @@ func (b *bubble) run() {
 		case <-b.t.ctx.Done():
 			return
 		}
-		if text := b.render(); text != "" && text != shown {
-			b.put(text)
-			shown = text
-			if !sleep(b.t.ctx, editEvery) {
-				return
-			}
+		if text := b.render(); text == "" || text == shown {
+			continue
 		}
+		if !b.t.pace.wait(b.t.ctx) {
+			return
+		}
+		shown = b.render() // the newest by now
+		b.put(shown)
 	}
 }
 
@@ -106,28 +120,45 @@ func (b *bubble) put(text string) {
 	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
 	ctx, cancel := context.WithTimeout(b.t.g.senders.ctx, sendTimeout)
 	defer cancel()
-	if b.id != "" {
+	if b.id != "" && !b.sinks() {
 		if err := b.editor.Edit(ctx, b.id, parts[0]); err != nil {
 			b.t.log.Debug("progress not edited", zap.Error(err))
+			b.t.pace.hold(waitOf(err))
 		}
 		return
 	}
 	receipt, err := b.t.ch.Send(ctx, parts[0])
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
+		b.t.pace.hold(waitOf(err))
 		return
 	}
-	b.id = receipt.ID
-	if err := b.t.g.o.Store.SetBubble(context.WithoutCancel(ctx), b.t.item.ID, receipt.ID); err != nil {
+	b.remove()
+	b.id, b.since = receipt.ID, time.Now()
+	if err := b.t.g.o.Store.AddBubble(context.WithoutCancel(ctx), b.t.bubbleOf(receipt.ID)); err != nil {
 		b.t.log.Warn("progress bubble not noted", zap.Error(err))
 	}
+}
+
+// sinks reports whether the bubble is to be sent anew, below what was said since.
+func (b *bubble) sinks() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !b.buried || time.Since(b.since) < moveEvery {
+		return false
+	}
+	b.buried = false
+	return true
 }
 
 func (b *bubble) remove() {
 	if b.id == "" {
 		return
 	}
-	item := b.t.item
-	item.Bubble = b.id
-	b.t.g.removeBubble(item)
+	b.t.g.removeBubble(b.t.bubbleOf(b.id))
+}
+
+// bubbleOf is how a message on the network is noted that is there only while this turn runs.
+func (t *turn) bubbleOf(id string) store.Bubble {
+	return store.Bubble{Chat: t.item.In.Chat, ID: id, Item: t.item.ID}
 }

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/gatewaytest"
-	"nanobot/gateway/store/sqlite"
 )
 
 // harness is a daemon in a process of its own on one network.
@@ -296,25 +295,11 @@ func TestABubbleIsRemovedAfterAKill(t *testing.T) {
 	if calls, ok := h.net.Await("1", 2*patience, shown("progress")); !ok {
 		t.Fatalf("was shown %+v", calls)
 	}
-	h.awaitBubble()
+	h.awaitBubbles(1)
 	h.kill()
 	h.begin()
 	if calls, ok := h.net.Await("1", 2*patience, shown("error")); !ok { // only the report is left
 		t.Fatalf("was shown %+v", calls)
 	}
 	h.end()
-}
-
-// awaitBubble waits until the daemon has noted a bubble.
-func (h *harness) awaitBubble() {
-	h.t.Helper()
-	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
-	if err != nil {
-		h.t.Fatal(err)
-	}
-	defer s.Close()
-	h.await("a bubble to be noted", func() bool {
-		items, err := s.Bubbles(h.t.Context())
-		return err == nil && len(items) > 0
-	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 )
 
@@ -28,6 +29,7 @@ func Commands() []channels.Command { return slices.Clone(menu) }
 type command struct {
 	button bool // reached by a button only
 	stops  bool // ends the turn that runs
+	forget bool // what the turn that runs still learns
 	do     func(c call) (answer string, err error)
 }
 
@@ -47,7 +49,7 @@ var commands = map[string]command{
 	"/help":   {do: call.help},
 	"/stop":   {do: call.stop, stops: true},
 	"/status": {do: call.status},
-	"/new":    {do: call.afresh},
+	"/new":    {do: call.afresh, forget: true},
 	"/retry":  {do: call.retry},
 	"/whoami": {do: call.whoami},
 	"/cancel": {button: true, do: call.cancelOne},
@@ -57,7 +59,7 @@ var commands = map[string]command{
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
-	if c.stops { // also what is just about to begin
+	if c.stops || c.forget { // also what is just about to begin
 		g.starting.Lock()
 		defer g.starting.Unlock()
 	}
@@ -66,8 +68,20 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 	if err != nil {
 		return err
 	}
-	first, err := g.conclude(ctx, arrival, answer)
-	if t := g.running(in.Chat); first && c.stops && t != nil {
+	var first bool
+	word, _ := commandWord(in)
+	conclude := func() error {
+		if first, err = g.conclude(ctx, arrival, answer); first {
+			g.audit(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
+		}
+		return err
+	}
+	t := g.running(in.Chat)
+	if c.forget && t != nil {
+		return t.memory.forget(conclude)
+	}
+	err = conclude()
+	if first && c.stops && t != nil {
 		t.cancel(errStopped) // the turn says that it was stopped
 	}
 	return err
@@ -82,7 +96,23 @@ func (c call) help() (string, error) {
 	for _, m := range menu {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
 	}
+	about, err := c.about(c.ctx, c.in.Chat)
+	if err != nil {
+		return "", err
+	}
+	if its := agentCommands(about); len(its) > 0 {
+		b.WriteString("\nThe agent's own:\n")
+		for _, m := range its {
+			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, firstLine(m.Help)), ": ") + "\n")
+		}
+		b.WriteString("\n")
+	}
 	return b.String() + "Everything else goes to the agent.", nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
 }
 
 // stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not.

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
@@ -31,6 +32,10 @@ type daemonSpec struct {
 	Command  string
 	OnCrash  string
 	Inject   bool
+	Stream   bool   // the command speaks as streaming says
+	Keep     bool   // the command is kept, as keeping says
+	Telegram string // where a Bot API is, and the token for it
+	Token    string
 	Number   int // how many daemons there were before
 	Networks []networkSpec
 }
@@ -67,7 +72,14 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	}
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = s.Command, "rich"
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: log})
+	var protocol terminal.Protocol = rich.Protocol{}
+	switch {
+	case s.Stream:
+		protocol = streaming{}
+	case s.Keep:
+		protocol = &keeping{}
+	}
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Log: log})
 	if err != nil {
 		return err
 	}
@@ -79,6 +91,15 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	for _, n := range s.Networks {
 		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Timeout: n.Timeout, Sender: s.Number}
 		allow[n.Name] = []string{"*"}
+	}
+	if s.Telegram != "" {
+		chans[telegram.Name], err = telegram.New(telegram.Options{
+			Token: s.Token, APIBase: s.Telegram, State: filepath.Join(s.Dir, "telegram"),
+			Folder: func(chat string) (string, error) { return filepath.Join(s.Dir, chat), nil },
+		})
+		if err != nil {
+			return err
+		}
 	}
 	whileRunning := "queue"
 	if s.Inject {

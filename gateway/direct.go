@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -21,7 +22,51 @@ type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
-	Log          *zap.Logger
+	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they leave instead. Otherwise nobody answers.
+	Answer func(ctx context.Context) (string, error)
+	Log    *zap.Logger
+
+	memories sync.Map   // by chat
+	asking   sync.Mutex // held while a question is open
+}
+
+// Close waits for the turns that run and ends the agents that are kept.
+func (g *Direct) Close() { g.Runner.Close() }
+
+// passing is the memory of a chat for as long as somebody sits and watches.
+type passing struct {
+	mu            sync.Mutex
+	text, lasting string
+}
+
+// Load returns what was saved last.
+func (p *passing) Load(context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.text, nil
+}
+
+// Save keeps something for the next turns.
+func (p *passing) Save(_ context.Context, s string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.text = s
+	return nil
+}
+
+// LoadLasting returns what was saved last of what stays.
+func (p *passing) LoadLasting(context.Context) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lasting, nil
+}
+
+// SaveLasting keeps something for good.
+func (p *passing) SaveLasting(_ context.Context, s string) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lasting = s
+	return nil
 }
 
 // Turn works on one incoming message: it runs the agent and sends what it says to the channel as it comes. The error says
@@ -32,8 +77,14 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	run := rand.Text()
 	log := g.Log.With(zap.Stringer("chat", in.Chat), zap.String("run", run))
 	began := time.Now()
-	out, err := g.Runner.Turn(ctx, request(in, run), func(f terminal.Frame) error {
-		if f.Kind == terminal.Progress && g.HideProgress {
+	req := request(in, run)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	req.Ask = g.ask(r, stop)
+	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
+	req.Memory = known.(*passing)
+	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
+		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
 		return r.send(message(f))
@@ -71,7 +122,7 @@ func message(f terminal.Frame) channels.Message {
 		m.Kind, m.Text = channels.Progress, "⏳ "+f.Text
 	case terminal.Error:
 		m.Kind = channels.Failure
-	case terminal.Message, terminal.Log:
+	case terminal.Message, terminal.Partial, terminal.Log:
 	}
 	for _, file := range f.Checked {
 		m.Media = append(m.Media, channels.File{

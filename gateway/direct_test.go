@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -71,7 +72,7 @@ func (w *wall) texts() string {
 func newDirect(t *testing.T, command string) (*gateway.Direct, string) {
 	t.Helper()
 	cfg := config.Default().Terminal
-	cfg.Command = command
+	cfg.Command, cfg.Interactive = command, strings.Contains(command, `"ask"`)
 	dir := t.TempDir()
 	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop()})
 	if err != nil {
@@ -116,6 +117,33 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is missing in %s", want, b)
 		}
+	}
+}
+
+func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
+	asks := `read -r e; echo '{"type":"ask","id":"1","text":"Which?","options":["Red","Blue"]}'; read -r a; text=${a#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"${text%%'"'*}\"}"`
+	says := func(lines ...string) func(context.Context) (string, error) {
+		return func(context.Context) (string, error) {
+			if len(lines) == 0 {
+				return "", io.EOF
+			}
+			line := lines[0]
+			lines = lines[1:]
+			return line, nil
+		}
+	}
+	g, _ := newDirect(t, asks)
+	w := &wall{}
+	g.Answer = says("Green", " 2 ")
+	if out, err := g.Turn(t.Context(), w, hello); err != nil || out.Status != terminal.Done {
+		t.Errorf("got %+v, %v", out, err)
+	}
+	if got := strings.ReplaceAll(w.texts(), "|message:", ""); got != "message:Which?\n1. Red\n2. BluePlease answer with one of the numbers.Blue" {
+		t.Errorf("the chat shows %q", got)
+	}
+	g.Answer = says() // who leaves has it stopped
+	if out, err := g.Turn(t.Context(), &wall{}, hello); err != nil || out.Status != terminal.Stopped {
+		t.Errorf("got %+v, %v", out, err)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -31,6 +32,7 @@ type Settings struct {
 	OnCrash       string // report or retry
 	AtMostOnce    bool   // which way to err when the outcome of a send is unknown
 	DrainTimeout  time.Duration
+	Launch        audit.Launch // how Runner starts agents, for Options.Audit
 }
 
 // Options is what a gateway is made of.
@@ -40,11 +42,16 @@ type Options struct {
 	MaxConcurrent int
 	Settings      Settings
 	Log           *zap.Logger
-	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it. 0 is ten seconds, which is
-	// longer than an agent that ignores SIGTERM takes to be killed.
+	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it. 0 is fifteen seconds, which is
+	// longer than an agent that does not obey takes to be killed: one that is kept is given ten seconds.
 	AbandonAfter time.Duration
+	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be an edit of that, which nobody is
+	// notified of. Later it is a new message. 0 is twenty seconds.
+	NotifyAfter time.Duration
 	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
 	Watch func(Event)
+	// Audit, if not nil, writes down who started what, from many goroutines. It must not block for long.
+	Audit func(audit.Record)
 }
 
 // Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it
@@ -53,7 +60,9 @@ type Gateway struct {
 	o        Options
 	settings atomic.Pointer[Settings]
 	senders  *senders
+	runners  runners
 	answers  answers
+	kept     string // names this gateway in the environment of agents that are kept
 	rates    rates
 	refused  sync.Map // users who were refused and logged once
 
@@ -61,10 +70,12 @@ type Gateway struct {
 	starting sync.RWMutex
 	slots    chan struct{} // one for each agent that may run
 	wake     chan struct{} // there may be something to claim
+	beat     chan struct{} // dispatch offers one whenever it comes round
 
 	mu     sync.Mutex
 	active map[channels.Chat]*turn
 	health map[string]ChannelHealth
+	gone   map[string]bool // channels whose loop has ended too early
 	turns  sync.WaitGroup
 	killed context.Context // ends when turns must not be waited for any longer
 	kill   context.CancelCauseFunc
@@ -76,19 +87,24 @@ var errShutdown = errors.New("the gateway shuts down")
 // New returns a gateway. Run does the work.
 func New(o Options) *Gateway {
 	if o.AbandonAfter == 0 {
-		o.AbandonAfter = 10 * time.Second
+		o.AbandonAfter = 15 * time.Second
+	}
+	if o.NotifyAfter == 0 {
+		o.NotifyAfter = 20 * time.Second
 	}
 	g := &Gateway{
-		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1),
-		active: map[channels.Chat]*turn{}, health: map[string]ChannelHealth{},
+		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1), beat: make(chan struct{}),
+		active: map[channels.Chat]*turn{}, health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	g.senders = newSenders(g)
 	g.Reload(o.Settings)
 	return g
 }
 
-// Reload changes the settings. Turns that run keep those they began with.
-func (g *Gateway) Reload(s Settings) { g.settings.Store(&s) }
+// Reload changes the settings. Turns that run keep those they began with; when the last of them has ended, their runner is closed.
+func (g *Gateway) Reload(s Settings) {
+	g.runners.appoint(s.Runner, func() { g.settings.Store(&s) })
+}
 
 func (g *Gateway) set() *Settings { return g.settings.Load() }
 
@@ -97,6 +113,7 @@ func (g *Gateway) set() *Settings { return g.settings.Load() }
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	g.killed, g.kill = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer g.kill(nil)
+	defer g.runners.end(g.o.AbandonAfter, g.o.Log)
 	// Sends outlive the intake: what turns say while they drain is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
 	defer g.senders.wait()
@@ -138,6 +155,7 @@ func (g *Gateway) drain() {
 
 // listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.
 func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
+	defer g.leave(ctx, name)
 	if r, ok := ch.(channels.Resumer); ok {
 		for {
 			cursor, err := g.o.Store.Cursor(ctx, name)
@@ -163,7 +181,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		g.channelIs(name, nil)
 		err := g.runChannel(ctx, ch)
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // it ended because it was told to
+			return nil // it ended because it was told to
 		}
 		if time.Since(began) > time.Minute {
 			pause.Reset()

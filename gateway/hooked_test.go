@@ -64,12 +64,12 @@ func (h *hooked) Claim(ctx context.Context) (store.Item, bool, error) {
 	return item, ok, err
 }
 
-func (h *hooked) OpenQuestion(ctx context.Context, c channels.Chat, now time.Time) (store.Question, bool, error) {
-	q, ok, err := h.Store.OpenQuestion(ctx, c, now)
-	if ok && h.openQuestion != nil {
+func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat, now time.Time) ([]store.Question, error) {
+	open, err := h.Store.OpenQuestions(ctx, c, now)
+	if len(open) > 0 && h.openQuestion != nil {
 		h.openQuestion()
 	}
-	return q, ok, err
+	return open, err
 }
 
 // startHooked is start with a changed store.

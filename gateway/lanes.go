@@ -16,6 +16,8 @@ func (g *Gateway) dispatch(ctx context.Context) error {
 	for {
 		select {
 		case g.slots <- struct{}{}:
+		case g.beat <- struct{}{}:
+			continue
 		case <-ctx.Done():
 			return nil
 		}
@@ -31,10 +33,21 @@ func (g *Gateway) dispatch(ctx context.Context) error {
 			}
 			continue
 		}
+		if !g.rest(ctx) {
+			return nil
+		}
+	}
+}
+
+// rest waits until there may be something to claim. It reports false when ctx has ended.
+func (g *Gateway) rest(ctx context.Context) bool {
+	for {
 		select {
 		case <-g.wake:
+			return true
+		case g.beat <- struct{}{}:
 		case <-ctx.Done():
-			return nil
+			return false
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,14 +49,14 @@ func stat(pid string) []string {
 }
 
 // killLeftover kills what is left of an agent. The kernel killed the agent itself when its gateway died, but not its children: those
-// are found by their session, which is the agent's own: that of a process with the turn's name in its environment, or of the agent itself.
+// are found by their session: that of a process with the turn's name in its environment, or of the agent itself.
 // Its pid alone would not do, which may be another's by now.
 func killLeftover(item store.Item) {
 	p := item.Process
 	if p.Pid != 0 && !sameBoot(p.Start) {
 		return
 	}
-	sessions := orphanedSessions(runVariable + runName(item))
+	sessions := othersWith(runVariable + runName(item))
 	if lives(p) { // the kernel could not kill it, for it runs as another user perhaps
 		sessions = append(sessions, strconv.Itoa(p.Pid))
 	}
@@ -83,20 +84,31 @@ func lives(p store.Process) bool {
 	return err == nil && began <= then
 }
 
-// orphanedSessions returns the sessions of processes with this variable whose leader is dead. A leader that lives is no agent of a
-// dead gateway but something that left the agent's session on purpose.
-func orphanedSessions(variable string) (sessions []string) {
+// killKept kills the agents that a dead gateway of this name kept, and what they started, whether their leaders live or not: the one
+// gateway that may have any is this one, and it has none yet.
+func killKept(name string) {
+	for _, session := range othersWith(keptVariable + name) {
+		for round := 0; round < 10 && killSession(session); round++ {
+		}
+	}
+}
+
+// othersWith returns the sessions of processes with this variable, those included that left the agent's. Ours has it too if an agent
+// has started us.
+func othersWith(variable string) []string {
+	own, _ := unix.Getsid(0)
+	return slices.DeleteFunc(sessionsWith(variable), func(session string) bool { return session == strconv.Itoa(own) })
+}
+
+// sessionsWith returns the sessions of processes with this variable.
+func sessionsWith(variable string) (sessions []string) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
 		environ, err := os.ReadFile("/proc/" + e.Name() + "/environ")
 		if err != nil || !bytes.Contains(environ, []byte(variable+"\x00")) {
 			continue
 		}
-		fields := stat(e.Name())
-		if fields == nil {
-			continue
-		}
-		if leader := stat(fields[sessionField]); leader == nil || leader[0] == "Z" {
+		if fields := stat(e.Name()); fields != nil && !slices.Contains(sessions, fields[sessionField]) {
 			sessions = append(sessions, fields[sessionField])
 		}
 	}

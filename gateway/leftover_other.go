@@ -10,3 +10,5 @@ func thisMoment() string { return "" }
 func sameBoot(string) bool { return false }
 
 func killLeftover(store.Item) {}
+
+func killKept(string) {}

@@ -21,6 +21,9 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 	if err != nil {
 		return fmt.Errorf("stop turn %d: %w", item, err)
 	}
+	if found {
+		g.auditOperator(i, "/stop")
+	}
 	if found && i.State == store.Pending {
 		n, err := g.o.Store.Cancel(ctx, i.In.Chat, item)
 		if err != nil {
@@ -56,6 +59,7 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	if err != nil {
 		return fmt.Errorf("retry turn %d: %w", item, err)
 	}
+	g.auditOperator(i, "/retry")
 	g.tell(Event{What: Queued, Chat: i.In.Chat, Item: item})
 	g.poke()
 	return nil
@@ -122,21 +126,11 @@ const probe = "health check"
 
 // Health looks whether all is well: every channel runs, and the store takes what is written to it.
 func (g *Gateway) Health(ctx context.Context) Health {
-	h := Health{OK: true, Channels: map[string]ChannelHealth{}, Running: len(g.turnsNow())}
-	g.mu.Lock()
-	maps.Copy(h.Channels, g.health)
-	g.mu.Unlock()
-	for name, ch := range g.o.Channels {
-		c := h.Channels[name]
-		if healthy, ok := ch.(channels.Healthy); ok && c.OK {
-			if err := healthy.Health(); err != nil {
-				c.OK, c.Error = false, err.Error()
-			}
-		}
-		h.Channels[name] = c
+	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.turnsNow())}
+	for _, c := range h.Channels {
 		h.OK = h.OK && c.OK
 	}
-	if err := g.o.Store.SetCursor(ctx, probe, time.Now().UTC().Format(time.RFC3339)); err != nil {
+	if err := g.write(ctx); err != nil {
 		h.OK, h.Store = false, err.Error()
 	}
 	var err error

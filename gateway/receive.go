@@ -24,8 +24,8 @@ func (g *Gateway) receive(ctx context.Context, in channels.Incoming) error {
 	if answered, err := g.answer(ctx, in); answered || err != nil {
 		return err
 	}
-	if in.Press != "" { // an old button
-		return g.settle(ctx, in, "")
+	if in.Press != "" {
+		return g.pressed(ctx, in)
 	}
 	return g.enlist(ctx, in)
 }
@@ -138,14 +138,20 @@ func (g *Gateway) injectInto(ctx context.Context, t *turn, in channels.Incoming)
 
 // parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
 func parseCommand(in channels.Incoming) (c command, args string, ok bool) {
+	word, args := commandWord(in)
+	c, ok = commands[word]
+	return c, args, ok && (!c.button || in.Press != "")
+}
+
+// commandWord is what would be a command, and what follows it.
+func commandWord(in channels.Incoming) (word, args string) {
 	text := in.Text
 	if in.Press != "" {
 		text = in.Press
 	}
-	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	word, args, _ = strings.Cut(strings.TrimSpace(text), " ")
 	if name, data, found := strings.Cut(word, ":"); in.Press != "" && found {
 		word, args = "/"+name, data
 	}
-	c, ok = commands[strings.ToLower(word)]
-	return c, strings.TrimSpace(args), ok && (!c.button || in.Press != "")
+	return strings.ToLower(word), strings.TrimSpace(args)
 }

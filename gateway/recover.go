@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -21,6 +22,11 @@ const mostAttempts = 3
 // recover cleans up what a gateway that died has left: its agents are killed, its turns reported or run again, its sends resolved.
 // Everything else that is pending enters the same lanes as what comes in.
 func (g *Gateway) recover(ctx context.Context) error {
+	var err error
+	if g.kept, err = g.name(ctx); err != nil {
+		return err
+	}
+	killKept(g.kept)
 	items, err := g.o.Store.Stranded(ctx)
 	if err != nil {
 		return err
@@ -32,8 +38,8 @@ func (g *Gateway) recover(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, item := range bubbles {
-		g.removeBubble(item)
+	for _, b := range bubbles {
+		g.removeBubble(b)
 	}
 	parcels, err := g.o.Store.InFlight(ctx)
 	if err != nil {
@@ -58,6 +64,10 @@ func (g *Gateway) recover(ctx context.Context) error {
 // runVariable leads the name of a turn in the environment of its agent, by which leftovers are known.
 const runVariable = "NANOBOT_RUN="
 
+// keptVariable leads the name of the gateway in the environment of agents that are kept. Those that a dead gateway left work on no turn
+// perhaps, so they are known by it alone.
+const keptVariable = "NANOBOT_KEPT="
+
 // runName names an item's turns for ever, also among those of other gateways on this machine.
 func runName(item store.Item) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", item.ID, item.In.Chat, item.In.ID, item.Received.UnixMicro()))
@@ -68,7 +78,7 @@ func runName(item store.Item) string {
 func (g *Gateway) resolve(ctx context.Context, p store.Parcel) error {
 	reason := doubt + ": the gateway died while sending"
 	ch := g.o.Channels[p.Out.Chat.Channel]
-	if g.set().AtMostOnce && (ch == nil || !repeatable(ch)) {
+	if _, edits := replacer(ch, p.Out); g.set().AtMostOnce && !edits && (ch == nil || !repeatable(ch)) {
 		g.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
 		_, err := g.o.Store.Settle(ctx, p.ID, store.Unknown, "", reason, time.Time{})
 		return err
@@ -77,25 +87,45 @@ func (g *Gateway) resolve(ctx context.Context, p store.Parcel) error {
 	return err
 }
 
-// removeBubble takes away what is left of a turn's progress.
-func (g *Gateway) removeBubble(item store.Item) {
-	editor, ok := g.o.Channels[item.In.Chat.Channel].(channels.Editor)
+// removeBubble takes away what is there only while a turn runs.
+func (g *Gateway) removeBubble(b store.Bubble) {
+	editor, ok := g.o.Channels[b.Chat.Channel].(channels.Editor)
 	if !ok {
 		return
 	}
 	g.senders.background(func() {
 		ctx, cancel := context.WithTimeout(g.senders.ctx, sendTimeout)
 		defer cancel()
-		if err := editor.Remove(ctx, item.In.Chat, item.Bubble); err != nil {
-			g.o.Log.Warn("progress bubble not removed", zap.Stringer("chat", item.In.Chat), zap.Error(err))
+		err := removeMessage(ctx, editor, b)
+		if err != nil {
+			g.o.Log.Warn("bubble not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
 		}
-		if g.senders.ctx.Err() != nil {
+		if g.senders.ctx.Err() != nil || waitOf(err) > 0 {
 			return // the next start tries again
 		}
-		if err := g.o.Store.SetBubble(ctx, item.ID, ""); err != nil {
-			g.o.Log.Warn("progress bubble not forgotten", zap.Stringer("chat", item.In.Chat), zap.Error(err))
+		if err := g.o.Store.DropBubble(g.senders.ctx, b); err != nil {
+			g.o.Log.Warn("bubble not forgotten", zap.Stringer("chat", b.Chat), zap.Error(err))
 		}
 	})
+}
+
+// removeMessage removes a message, and waits for that when the network asks for it, within reason.
+func removeMessage(ctx context.Context, editor channels.Editor, b store.Bubble) error {
+	for {
+		err := editor.Remove(ctx, b.Chat, b.ID)
+		if wait := waitOf(err); wait <= 0 || wait > longestPause || !sleep(ctx, wait) {
+			return err
+		}
+	}
+}
+
+// waitOf is how long a network asks to wait.
+func waitOf(err error) time.Duration {
+	var se *channels.SendError
+	if errors.As(err, &se) && !se.Permanent {
+		return se.After
+	}
+	return 0
 }
 
 // recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always runs.

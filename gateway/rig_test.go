@@ -40,6 +40,7 @@ type rig struct {
 	wrap     func(*gatewaytest.Channel) channels.Channel // nil: as it is
 
 	abandonAfter time.Duration
+	notifyAfter  time.Duration
 	watch        func(gateway.Event)
 	also         map[string]channels.Channel   // beside net
 	hook         func(store.Store) store.Store // nil: the store as it is
@@ -90,7 +91,7 @@ func (r *rig) start() *rig {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.also)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, Watch: r.watch,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Watch: r.watch,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

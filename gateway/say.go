@@ -34,6 +34,7 @@ type draft struct {
 	message channels.Message
 	letter  letter
 	kept    []channels.File // files that are in the spool; those left in the message are not
+	places  []string        // of messages that the first parts replace
 	parts   []channels.Outgoing
 }
 
@@ -57,6 +58,9 @@ func (d *draft) post(ctx context.Context) error {
 		}
 		if len(d.parts) == 0 {
 			return nil
+		}
+		for i, id := range d.places[:min(len(d.places), len(d.parts))] {
+			d.parts[i].Replace = id
 		}
 	}
 	l := d.letter

@@ -116,6 +116,19 @@ func (s *senders) post(ctx context.Context, l store.Letter) error {
 	return nil
 }
 
+// clear reports whether nothing waits to be sent to a chat.
+func (s *senders) clear(chat channels.Chat) bool {
+	s.mu.Lock()
+	_, busy := s.chats[chat]
+	s.mu.Unlock()
+	if busy {
+		return false
+	}
+	// What is pending is newer than what has failed.
+	newest, err := s.g.o.Store.Undelivered(s.ctx, chat, 1)
+	return err == nil && (len(newest) == 0 || newest[0].State != store.Pending)
+}
+
 // lane is a chat that is being served.
 type lane struct {
 	first *store.Parcel // marked sending already, or nil
@@ -221,14 +234,17 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	doubtful := strings.HasPrefix(p.Err, doubt)
 	p.Out.Repeat = doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, patience(p.Out))
-	receipt, err := ch.Send(ctx, p.Out)
+	receipt, safe, err := s.hand(ctx, ch, p)
 	cancel()
-	state, notBefore := s.judge(ch, p, err)
+	state, notBefore := s.judge(safe, p, err)
 	defer s.g.tell(Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
 	if state == store.Sent {
 		return s.settle(p, state, receipt.ID, "", time.Time{})
 	}
 	reason := err.Error()
+	if safe { // there is nothing to doubt
+		reason = strings.TrimPrefix(reason, doubt+": ")
+	}
 	if doubtful && !strings.HasPrefix(reason, doubt) {
 		reason = doubt + " of an earlier try; then: " + reason // that this one was refused does not undo it
 	}
@@ -262,8 +278,8 @@ func key(p store.Parcel) string {
 	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
 }
 
-// judge says what a send's error means for the parcel.
-func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.State, time.Time) {
+// judge says what a send's error means for the parcel. safe says that doing it again has no second effect.
+func (s *senders) judge(safe bool, p store.Parcel, err error) (store.State, time.Time) {
 	now := time.Now()
 	var se *channels.SendError
 	known := errors.As(err, &se)
@@ -272,7 +288,7 @@ func (s *senders) judge(ch channels.Channel, p store.Parcel, err error) (store.S
 		return store.Sent, time.Time{}
 	case known && se.Permanent, p.Tries >= leastTries && now.Sub(p.Queued) > giveUp:
 		return store.Failed, time.Time{}
-	case known && se.Unknown && !repeatable(ch) && s.g.set().AtMostOnce:
+	case known && se.Unknown && !safe && s.g.set().AtMostOnce:
 		return store.Unknown, time.Time{}
 	case known && se.After > 0:
 		return store.Pending, now.Add(min(se.After, longestWait))

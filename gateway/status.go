@@ -18,6 +18,13 @@ func (c call) status() (string, error) {
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
+	about, err := c.about(c.ctx, c.in.Chat)
+	if err != nil {
+		return "", err
+	}
+	if about.Line != "" {
+		fmt.Fprintf(&b, "Agent: %s\n", firstLine(about.Line))
+	}
 	waiting, err := c.waiting()
 	if err != nil {
 		return "", err
@@ -45,7 +52,7 @@ func (c call) lastTurns(b *strings.Builder) error {
 		if shown++; shown == 1 {
 			b.WriteString("Last turns:\n")
 		}
-		fmt.Fprintf(b, "- %s, %s: %s\n", outcomeWords(item), item.Ended.Sub(item.Started).Round(100*time.Millisecond), excerpt(item.In.Text))
+		fmt.Fprintf(b, "- %s, %s%s: %s\n", outcomeWords(item), item.Ended.Sub(item.Started).Round(100*time.Millisecond), usageWords(item.Outcome), excerpt(item.In.Text))
 	}
 	return nil
 }
@@ -61,6 +68,17 @@ func outcomeWords(item store.Item) string {
 	default:
 		return o.Status
 	}
+}
+
+// usageWords says what a turn used, as far as it is worth a word.
+func usageWords(o store.Outcome) (words string) {
+	if cpu := o.CPU.Round(100 * time.Millisecond); cpu > 0 {
+		words += fmt.Sprintf(", CPU %s", cpu)
+	}
+	if o.Memory > 0 {
+		words += fmt.Sprintf(", %d MiB", o.Memory>>20)
+	}
+	return words
 }
 
 func (c call) undelivered(b *strings.Builder) error {

@@ -31,17 +31,27 @@ type turn struct {
 	ch    channels.Channel
 	log   *zap.Logger
 	began time.Time
+	done  func() // to be called when the agent has ended
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	inject injections
 	bubble *bubble
+	live   *live
+	pace   pacing
+	memory *memory
+	about  *about
 	tracer *tracer
 	pid    atomic.Int64
+
+	saidBytes, saidMedia atomic.Int64 // what the agent said, for the audit
 
 	// listening ends when nothing that the turn says is taken any more: we shut down, or the chat goes on without it.
 	listening context.Context
 	leave     context.CancelCauseFunc
+
+	asks  sync.Mutex
+	asked map[[2]string]int // how often this run has asked a question
 
 	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
@@ -50,9 +60,13 @@ type turn struct {
 
 func (g *Gateway) newTurn(item store.Item) *turn {
 	t := &turn{
-		g: g, set: g.set(), item: item, ch: g.o.Channels[item.In.Chat.Channel], began: time.Now(),
+		g: g, item: item, ch: g.o.Channels[item.In.Chat.Channel], began: time.Now(),
 		log: g.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
 	}
+	t.done = g.runners.use(func() *terminal.Runner {
+		t.set = g.set()
+		return t.set.Runner
+	})
 	t.ctx, t.cancel = context.WithCancelCause(g.killed)
 	t.listening, t.leave = context.WithCancelCause(g.killed)
 	if t.set.WhileRunning == "inject" {
@@ -61,7 +75,9 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 	if g.o.Watch != nil {
 		t.tracer = &tracer{}
 	}
-	t.bubble = newBubble(t)
+	t.bubble, t.live = newBubble(t), newLive(t)
+	t.memory = &memory{g: g, chat: item.In.Chat}
+	t.about = &about{t: t, wake: make(chan struct{}, 1)}
 	return t
 }
 
@@ -69,7 +85,9 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 func (t *turn) run() {
 	defer t.cancel(nil)
 	defer t.leave(nil)
+	t.auditStart()
 	if t.ch == nil {
+		t.done()
 		t.finish(terminal.Outcome{Status: terminal.Failed}, fmt.Errorf("channel %s is not enabled any more", t.item.In.Chat.Channel))
 		return
 	}
@@ -82,6 +100,7 @@ func (t *turn) run() {
 		t.g.senders.background(func() { t.typing(typer) })
 	}
 	go func() {
+		defer t.done()
 		out, err := t.work()
 		ended <- end{out, err}
 	}()
@@ -123,6 +142,8 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 	req := request(t.item.In, strconv.FormatInt(t.item.ID, 10))
 	req.Attempt = t.item.Attempt
 	req.OnLaunch, req.Env = t.launched, []string{runVariable + runName(t.item)}
+	req.KeptEnv = []string{keptVariable + t.g.kept}
+	req.Memory, req.OnAbout = t.memory, t.about.tell
 	req.Ask = t.ask
 	if t.tracer != nil {
 		req.OnLog = t.seen
@@ -139,7 +160,8 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 }
 
 func (t *turn) history() ([]terminal.HistoryEntry, error) {
-	entries, err := t.g.o.Store.History(t.ctx, t.item.In.Chat, t.set.PassHistory, t.item.ID)
+	// A turn that is stopped while this is read is stopped by the runner, which says so.
+	entries, err := t.g.o.Store.History(context.WithoutCancel(t.ctx), t.item.In.Chat, t.set.PassHistory, t.item.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
@@ -169,17 +191,43 @@ func (t *turn) note(pid int) {
 func (t *turn) emit(f terminal.Frame) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.seen(f)
+	if f.Kind != terminal.Partial { // which the message says again
+		t.seen(f)
+		t.saidBytes.Add(int64(len(f.Text)))
+		t.saidMedia.Add(int64(len(f.Checked)))
+	}
 	switch {
 	case t.listening.Err() != nil:
 		return context.Cause(t.listening)
+	case f.Kind == terminal.Partial:
+		t.live.show(f.Text)
+		return nil
 	case f.Kind == terminal.Progress && t.set.Progress == "off":
 		return nil
-	case f.Kind == terminal.Progress && t.bubble.show(f.Text):
+	case f.Kind == terminal.Progress && (t.bubble.show(f.Text) || f.Board):
 		return nil
 	}
 	t.place++
+	if f.Kind == terminal.Message {
+		return t.complete(message(f))
+	}
 	return t.say(message(f), t.place)
+}
+
+// complete says a message of which the beginning may be shown already.
+func (t *turn) complete(m channels.Message) error {
+	places, rest := t.live.take()
+	d := t.g.newDraft(t.ch, m, letter{item: &t.item, place: t.place})
+	d.places = places
+	err := t.post(d)
+	if err == nil {
+		rest = append(rest, places[min(len(d.parts), len(places)):]...)
+		t.bubble.bury()
+	}
+	for _, id := range rest { // what is left of the others is removed when the turn ends
+		t.g.removeBubble(t.bubbleOf(id))
+	}
+	return err
 }
 
 // seen keeps a frame for those who watch.
@@ -191,7 +239,10 @@ func (t *turn) seen(f terminal.Frame) {
 // say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
 // words would be lost otherwise, and nobody could be told.
 func (t *turn) say(m channels.Message, place int) error {
-	d := t.g.newDraft(t.ch, m, letter{item: &t.item, place: place})
+	return t.post(t.g.newDraft(t.ch, m, letter{item: &t.item, place: place}))
+}
+
+func (t *turn) post(d *draft) error {
 	var refused error // for good
 	err := persist(t.listening, func() error {
 		err := d.post(t.listening)
@@ -206,12 +257,18 @@ func (t *turn) say(m channels.Message, place int) error {
 	return refused
 }
 
+// cutOff tells whether it was our end that ended the turn.
+func (t *turn) cutOff(out terminal.Outcome, err error) bool {
+	return t.g.killed.Err() != nil && (err != nil || out.Status == terminal.Stopped)
+}
+
 // finish records the end. When we could not run the agent, the chat is told.
 func (t *turn) finish(out terminal.Outcome, err error) {
 	ctx := context.WithoutCancel(t.ctx)
 	lasted := time.Since(t.began)
 	took := zap.Duration("took", lasted)
-	if t.g.killed.Err() != nil && (err != nil || out.Status == terminal.Stopped) {
+	t.auditEnd(out, err, lasted)
+	if t.cutOff(out, err) {
 		t.log.Warn("turn cut off by shutdown", took)
 		return // it stays running on disk, for the next start to find
 	}
@@ -228,7 +285,7 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
-	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Trace: t.tracer.text(out.Stderr)}
+	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr)}
 	defer t.g.tell(Event{What: Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: lasted})
 	_ = persist(t.g.killed, func() error { // else it stays running on disk, for the next start to find
 		next, err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o, read...)

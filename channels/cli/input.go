@@ -55,6 +55,7 @@ type Keyboard struct {
 	tty    *os.File
 	keys   *pasteReader
 	editor *term.Terminal
+	typed  chan line // of a read that nobody waits for any more; nil: none is under way
 }
 
 // NewKeyboard returns the keyboard of tty, which prompts on it and remembers lines in history.
@@ -82,15 +83,19 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	}
 	k.editor.SetBracketedPasteMode(true)
 	defer k.editor.SetBracketedPasteMode(false)
-	typed := make(chan line, 1)
-	go func() {
-		text, err := k.message()
-		typed <- line{text, err}
-	}()
+	if k.typed == nil {
+		typed := make(chan line, 1)
+		k.typed = typed
+		go func() {
+			text, err := k.message()
+			typed <- line{text, err}
+		}()
+	}
 	select {
-	case l := <-typed:
+	case l := <-k.typed:
+		k.typed = nil
 		return l.text, l.err
-	case <-ctx.Done(): // the read itself cannot be interrupted and ends with the process
+	case <-ctx.Done(): // the read itself cannot be interrupted: what it reads is for the next one
 		return "", ctx.Err()
 	}
 }

@@ -158,6 +158,25 @@ func TestReadEndsAtOnceWithItsContextAndRestoresTheTerminal(t *testing.T) {
 	s.await("\x1b[?2004l")
 }
 
+func TestWhatIsTypedAtAPromptThatWasGivenUpIsTheNextMessage(t *testing.T) {
+	s := newScreen(t)
+	k := s.keyboard(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	done := s.reading(ctx, k)
+	cancel()
+	s.result(done)
+	again := make(chan typed, 1)
+	go func() {
+		text, err := k.Read(t.Context())
+		again <- typed{text, err}
+	}()
+	s.await("\x1b[?2004h")
+	s.press("not lost\r")
+	if got := s.result(again); got.text != "not lost" || got.err != nil {
+		t.Errorf("got %q, %v", got.text, got.err)
+	}
+}
+
 func TestAKeyboardNeedsATerminal(t *testing.T) {
 	r, w := pipe(t)
 	if text, err := cli.NewKeyboard(r, w, prompt, nil).Read(t.Context()); err == nil {

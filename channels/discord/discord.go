@@ -78,7 +78,7 @@ type Channel struct {
 
 var (
 	_ channels.Channel  = (*Channel)(nil)
-	_ channels.Editor   = (*Channel)(nil)
+	_ channels.Replacer = (*Channel)(nil)
 	_ channels.Typer    = (*Channel)(nil)
 	_ channels.Resumer  = (*Channel)(nil)
 	_ channels.Menu     = (*Channel)(nil)

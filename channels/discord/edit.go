@@ -20,7 +20,15 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 		rows = []discordgo.MessageComponent{} // none, and not those that there are
 	}
 	r.body = content{Text: o.Text, Mentions: nobody, Components: rows}
-	return sendError(c.api.call(ctx, r, nil))
+	if err = c.api.call(ctx, r, nil); gone(err) {
+		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
+	}
+	return sendError(err)
+}
+
+// Replace edits a message for good.
+func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{ID: id}, c.Edit(ctx, id, o)
 }
 
 // Remove deletes a message.

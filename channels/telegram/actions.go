@@ -40,7 +40,7 @@ func (c *Channel) act(ctx context.Context, to place, action string) error {
 	err := c.api.call(ctx, "sendChatAction", params, nil)
 	var no *refusal
 	if errors.As(err, &no) {
-		c.pace.hold(to.chat, no.wait())
+		c.pace.hold(to.chat, no.wait(), false)
 	}
 	return err
 }

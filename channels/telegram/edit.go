@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/go-telegram/bot/models"
 
@@ -14,17 +15,25 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	if err != nil {
 		return &channels.SendError{Err: err, Permanent: true}
 	}
-	p.as, p.files = asText, nil
+	p.as, p.files, p.edits = asText, nil, true
 	err = c.insist(ctx, p, func() error {
 		return c.api.call(ctx, "editMessageText", request{
 			Chat: p.to.chat, Message: message, Text: p.words.Text, Entities: p.words.Entities,
 			Preview: &models.LinkPreviewOptions{IsDisabled: new(true)}, Keyboard: keyboard(o.Buttons),
 		}, nil)
 	})
-	if unchanged(err) {
+	switch {
+	case unchanged(err):
 		return nil
+	case gone(err):
+		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
 	return sendError(err)
+}
+
+// Replace edits a message for good.
+func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{ID: id}, c.Edit(ctx, id, o)
 }
 
 // Remove deletes a message.

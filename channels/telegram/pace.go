@@ -39,6 +39,7 @@ type pacing struct {
 	limits []*rate.Limiter
 	used   time.Time
 	until  time.Time // Telegram has asked to wait until then
+	edits  time.Time // and with edits, which must not keep an answer waiting, until then
 }
 
 func newPacer(off bool) *pacer {
@@ -47,11 +48,11 @@ func newPacer(off bool) *pacer {
 
 // wait returns when a call that sends n messages to a chat may be made. A chat that Telegram has asked to wait for long
 // is not waited for, nor a turn that comes so late that less time would be left for the call than was spent on waiting.
-func (p *pacer) wait(ctx context.Context, chat int64, n int) error {
+func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	pause, turn, err := p.turn(ctx, chat, n)
+	pause, turn, err := p.turn(ctx, chat, n, edit)
 	if err != nil {
 		return err
 	}
@@ -74,7 +75,7 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int) error {
 }
 
 // turn takes a chat's next turn and returns how long the chat must be left alone, and how long after that the turn is.
-func (p *pacer) turn(ctx context.Context, id int64, n int) (pause, turn time.Duration, err error) {
+func (p *pacer) turn(ctx context.Context, id int64, n int, edit bool) (pause, turn time.Duration, err error) {
 	now := time.Now()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,6 +83,9 @@ func (p *pacer) turn(ctx context.Context, id int64, n int) (pause, turn time.Dur
 	chat := p.chat(id)
 	chat.used = now
 	pause = max(chat.until.Sub(now), 0)
+	if edit {
+		pause = max(chat.edits.Sub(now), pause)
+	}
 	if pause > longestPause {
 		return 0, 0, &channels.SendError{Err: fmt.Errorf("chat %d was sent too much", id), After: pause}
 	}
@@ -141,14 +145,14 @@ func (p *pacer) sweep(now time.Time) {
 	}
 	p.swept = now
 	for id, one := range p.chats {
-		if now.Sub(one.used) > idleAfter && now.After(one.until) {
+		if now.Sub(one.used) > idleAfter && now.After(one.until) && now.After(one.edits) {
 			delete(p.chats, id)
 		}
 	}
 }
 
 // hold keeps a chat waiting for as long as Telegram has asked, which may be longer for one call than for the next.
-func (p *pacer) hold(chat int64, d time.Duration) {
+func (p *pacer) hold(chat int64, d time.Duration, edit bool) {
 	if d <= 0 {
 		return
 	}
@@ -157,8 +161,12 @@ func (p *pacer) hold(chat int64, d time.Duration) {
 	defer p.mu.Unlock()
 	one := p.chat(chat)
 	one.used = now
-	if until := now.Add(d); until.After(one.until) {
-		one.until = until
+	which := &one.until
+	if edit {
+		which = &one.edits
+	}
+	if until := now.Add(d); until.After(*which) {
+		*which = until
 	}
 }
 

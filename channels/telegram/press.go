@@ -41,7 +41,7 @@ func (c *Channel) removeButtons(ctx context.Context, p *press) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	chat := p.Message.Chat.ID
-	err := c.pace.wait(ctx, chat, 1)
+	err := c.pace.wait(ctx, chat, 1, true)
 	if err == nil {
 		params := map[string]any{"chat_id": chat, "message_id": p.Message.ID}
 		err = c.api.call(ctx, "editMessageReplyMarkup", params, nil)

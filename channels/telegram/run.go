@@ -85,33 +85,6 @@ func wrongToken(err error) error {
 	return nil
 }
 
-// showMenu tells Telegram our commands, until it listens or does not like them. Without them the bot works as well.
-func (c *Channel) showMenu(ctx context.Context) {
-	type command struct {
-		Command     string `json:"command"`
-		Description string `json:"description"`
-	}
-	var menu []command
-	for _, m := range c.menu {
-		menu = append(menu, command{m.Name, m.Help})
-	}
-	if len(menu) == 0 {
-		return
-	}
-	trouble := c.newTrouble("command menu not set, will retry")
-	for {
-		err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
-		var no *refusal
-		if errors.As(err, &no) && no.final() {
-			c.log.Warn("command menu not set", zap.Error(err))
-			return
-		}
-		if err == nil || !trouble.wait(ctx, err) {
-			return
-		}
-	}
-}
-
 // allowedUpdates are the kinds of update that we want, whichever way they come.
 var allowedUpdates = []string{"message", "callback_query"}
 

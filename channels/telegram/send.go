@@ -47,6 +47,7 @@ type post struct {
 	home   int64 // the chat as the gateway knows it
 	to     place
 	pinned bool // the call is about a message, which is in that chat and no other
+	edits  bool // the call is an edit
 	as     string
 	words  entities.Text
 	files  []channels.File
@@ -112,7 +113,7 @@ func (c *Channel) insist(ctx context.Context, p *post, call func() error) error 
 			return errMoved
 		}
 		p.to.chat = now
-		if err := c.pace.wait(ctx, p.to.chat, max(len(p.files), 1)); err != nil {
+		if err := c.pace.wait(ctx, p.to.chat, max(len(p.files), 1), p.edits); err != nil {
 			return err
 		}
 		err := call()
@@ -127,7 +128,7 @@ func (c *Channel) insist(ctx context.Context, p *post, call func() error) error 
 		default:
 			var no *refusal
 			if errors.As(err, &no) {
-				c.pace.hold(p.to.chat, no.wait())
+				c.pace.hold(p.to.chat, no.wait(), p.edits)
 			}
 			return err
 		}

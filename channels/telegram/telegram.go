@@ -87,13 +87,14 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel = (*Channel)(nil)
-	_ channels.Editor  = (*Channel)(nil)
-	_ channels.Typer   = (*Channel)(nil)
-	_ channels.Resumer = (*Channel)(nil)
-	_ channels.Menu    = (*Channel)(nil)
-	_ channels.Mounter = (*Channel)(nil)
-	_ channels.Healthy = (*Channel)(nil)
+	_ channels.Channel  = (*Channel)(nil)
+	_ channels.Replacer = (*Channel)(nil)
+	_ channels.Typer    = (*Channel)(nil)
+	_ channels.Resumer  = (*Channel)(nil)
+	_ channels.Menu     = (*Channel)(nil)
+	_ channels.ChatMenu = (*Channel)(nil)
+	_ channels.Mounter  = (*Channel)(nil)
+	_ channels.Healthy  = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.
@@ -149,9 +150,6 @@ func New(o Options) (*Channel, error) {
 
 // Resume is told which update was received last.
 func (c *Channel) Resume(cursor string) { c.resume = cursor }
-
-// SetMenu sets the commands that Telegram shows beside the input field.
-func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
 
 // place is where a message goes: a chat and, of a forum, a topic.
 type place struct {

@@ -20,6 +20,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 const (
@@ -96,21 +97,24 @@ func (c *Console) changed() (ids []int64, lost bool) {
 
 // tell publishes turns. Those that cannot be read just now are told of later.
 func (c *Console) tell(ctx context.Context, ids []int64, publish func(event string, data any)) {
-	for i, id := range ids {
-		var t Turn
+	var items []store.Item
+	for _, id := range ids {
 		item, found, err := c.store.Item(ctx, id)
-		if err == nil && found {
-			t, err = c.turn(ctx, item)
-		}
 		if err != nil {
-			for _, id := range ids[i:] {
-				c.Watch(gateway.Event{Item: id})
-			}
-			return
+			c.Watch(gateway.Event{Item: id})
 		}
 		if found {
-			publish("turn", t)
+			items = append(items, item)
 		}
+	}
+	turns, err := c.listed(ctx, items)
+	if err != nil {
+		for _, item := range items {
+			c.Watch(gateway.Event{Item: item.ID})
+		}
+	}
+	for _, t := range turns {
+		publish("turn", t)
 	}
 }
 
@@ -189,6 +193,12 @@ func (c *Console) item(r *http.Request) (store.Item, error) {
 	return item, err
 }
 
+// outcomes are what can be asked for: the states of turns that are not done, and what became of those that are.
+var outcomes = []string{
+	"", string(store.Pending), string(store.Running), string(store.Interrupted), string(store.Dead),
+	string(terminal.Done), string(terminal.Failed), string(terminal.TimedOut), string(terminal.Stopped),
+}
+
 // filter reads which turns are asked for.
 func filter(r *http.Request) (store.TurnFilter, error) {
 	q := r.URL.Query()
@@ -198,13 +208,16 @@ func filter(r *http.Request) (store.TurnFilter, error) {
 	} else if channel != "" {
 		return f, badRequest{errors.New("chat: must be channel:id")}
 	}
+	if !slices.Contains(outcomes, f.Outcome) {
+		return f, badRequest{errors.New("outcome: must be one of" + strings.Join(outcomes, " "))}
+	}
 	for name, into := range map[string]func(int64){
 		"before": func(n int64) { f.Before = n },
 		"limit":  func(n int64) { f.Limit = int(min(max(n, 1), mostTurns)) },
 	} {
 		if v := q.Get(name); v != "" {
 			n, err := strconv.ParseInt(v, 10, 64)
-			if err != nil {
+			if err != nil || n < 0 {
 				return f, badRequest{fmt.Errorf("%s: must be a number", name)}
 			}
 			into(n)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -138,6 +139,7 @@ func TestTurnsAreListedAndShown(t *testing.T) {
 	r.net.Say("1", "u", "hello")
 	r.net.Say("2", "u", "fail")
 	r.await("both turns", func() bool { return r.turnsAre("", "failed 2|done 1") })
+	r.await("both answers to be sent", func() bool { return r.turn(1).Sends["sent"] == 2 && r.turn(2).Sends["sent"] > 0 })
 	for query, want := range map[string]string{
 		"?outcome=failed": "failed 2", "?chat=net:1": "done 1", "?limit=1": "failed 2", "?before=2": "done 1", "?outcome=timeout": "",
 	} {
@@ -150,6 +152,10 @@ func TestTurnsAreListedAndShown(t *testing.T) {
 		var frames []string
 		for _, f := range d.Frames {
 			frames = append(frames, f.Kind+" "+f.Text)
+		}
+		var turns []console.Turn
+		if r.ask("GET", "/api/turns", &turns); len(turns) != 2 || !maps.Equal(turns[2-id].Sends, d.Sends) {
+			t.Errorf("turn %d sent %v, in the list %+v", id, d.Sends, turns)
 		}
 		switch got := strings.Join(frames, "|"); d.Text {
 		case "hello":
@@ -233,6 +239,7 @@ func TestMistakesAreAnswered(t *testing.T) {
 	r := newRig(t, agent)
 	for path, want := range map[string]int{
 		"GET /api/turns/7": 404, "GET /api/turns/x": 400, "POST /api/turns/7/stop": 404, "GET /api/turns?limit=x": 400, "GET /api/turns?chat=x": 400,
+		"GET /api/turns?outcome=bogus": 400, "GET /api/turns?before=-3": 400, "GET /api/turns?limit=-1": 400,
 	} {
 		method, path, _ := strings.Cut(path, " ")
 		var answer struct{ Error string }

@@ -63,6 +63,12 @@ func (w *watched) Item(ctx context.Context, id int64) (store.Item, bool, error) 
 	return w.Store.Item(ctx, id)
 }
 
+// Parcels are too much to read for a list.
+func (w *watched) Parcels(context.Context, int64) ([]store.Parcel, error) {
+	w.t.Error("all that was sent was read")
+	return nil, nil
+}
+
 // change says that turns have changed.
 func (w *watched) change(ids ...int64) {
 	for _, id := range ids {
@@ -78,6 +84,9 @@ func (w *watched) run() {
 		w.Run(ctx, func(event string, data any) {
 			if t, ok := data.(console.Turn); ok {
 				event += fmt.Sprint(" ", t.ID, " ", t.Message)
+				if len(t.Sends) > 0 {
+					event += fmt.Sprint(" ", t.Sends)
+				}
 			}
 			w.told <- event
 		})
@@ -151,6 +160,24 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 	ask()
 	answer <- true
 	if got := w.next(); got != "turn 2 message-b" {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
+	w := newWatched(t)
+	chat := channels.Chat{Channel: "net", ID: "a"}
+	item, _, err := w.Claim(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []channels.Outgoing{{Chat: chat, Text: "one"}, {Chat: chat, Text: "two"}}
+	if _, _, err := w.Enqueue(t.Context(), store.Letter{Item: item.ID, Place: 1, Parts: parts}); err != nil {
+		t.Fatal(err)
+	}
+	w.change(1)
+	w.run()
+	if got := w.next(); got != "turn 1 message-a map[pending:2]" {
 		t.Errorf("told %q", got)
 	}
 }

@@ -26,6 +26,8 @@ type Turn struct {
 	Status   string         `json:"status,omitempty"`
 	ExitCode int            `json:"exit_code,omitempty"`
 	Signal   string         `json:"signal,omitempty"`
+	Memory   int64          `json:"memory,omitempty"` // bytes, at its peak
+	CPU      float64        `json:"cpu,omitempty"`    // seconds
 	Attempt  int            `json:"attempt"`
 	Received time.Time      `json:"received"`
 	Started  time.Time      `json:"started,omitzero"`
@@ -66,31 +68,36 @@ func (c *Console) turns(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	return c.listed(r.Context(), items)
+}
+
+// listed counts what was sent of turns without reading it: an agent may say much, and those who watch are told of each word.
+func (c *Console) listed(ctx context.Context, items []store.Item) ([]Turn, error) {
+	ids := make([]int64, len(items))
+	for i, item := range items {
+		ids[i] = item.ID
+	}
+	counts, err := c.store.Tally(ctx, ids)
+	if err != nil {
+		return nil, err
+	}
 	turns := []Turn{}
 	for _, item := range items {
-		t, err := c.turn(r.Context(), item)
-		if err != nil {
-			return nil, err
-		}
-		turns = append(turns, t)
+		turns = append(turns, turn(item, counts[item.ID]))
 	}
 	return turns, nil
 }
 
-func (c *Console) turn(ctx context.Context, i store.Item) (Turn, error) {
-	parcels, err := c.store.Parcels(ctx, i.ID)
-	if err != nil {
-		return Turn{}, err
-	}
+func turn(i store.Item, sends map[store.State]int) Turn {
 	t := Turn{
 		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
-		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Attempt: i.Attempt,
+		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
 	}
-	for _, p := range parcels {
-		t.Sends[string(p.State)]++
+	for state, n := range sends {
+		t.Sends[string(state)] = n
 	}
-	return t, nil
+	return t
 }
 
 func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
@@ -98,11 +105,6 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := c.turn(r.Context(), item)
-	if err != nil {
-		return nil, err
-	}
-	t.Text = item.In.Text
 	trace, err := g.Trace(r.Context(), item.ID)
 	if err != nil {
 		return nil, err
@@ -111,7 +113,12 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := Detail{Turn: t, Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(parcels)}
+	counts := map[store.State]int{}
+	for _, p := range parcels {
+		counts[p.State]++
+	}
+	d := Detail{Turn: turn(item, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(parcels)}
+	d.Text = item.In.Text
 	if d.Frames == nil {
 		d.Frames = []gateway.TraceLine{}
 	}

@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -30,7 +32,7 @@ type Channel struct {
 
 var (
 	_ channels.Channel  = (*Channel)(nil)
-	_ channels.Editor   = (*Channel)(nil)
+	_ channels.Replacer = (*Channel)(nil)
 	_ channels.Repeater = (*Channel)(nil)
 	_ channels.Resumer  = (*Channel)(nil)
 	_ channels.Typer    = (*Channel)(nil)
@@ -125,6 +127,24 @@ func callOf(o channels.Outgoing) (Call, error) {
 // Edit replaces a message.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
 	return c.call(ctx, http.MethodPost, "/edit", Call{ID: id, Text: o.Text}, nil)
+}
+
+// Replace replaces a message for good.
+func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (channels.Receipt, error) {
+	if err := ctx.Err(); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err}
+	}
+	call, err := callOf(o)
+	if err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	call.ID, call.Sender = id, c.Sender
+	err = c.call(ctx, http.MethodPost, "/replace", call, nil)
+	var se *channels.SendError
+	if errors.As(err, &se) && se.Permanent && strings.Contains(err.Error(), "404") {
+		se.Err = fmt.Errorf("%w: %w", channels.ErrGone, se.Err)
+	}
+	return channels.Receipt{ID: id}, err
 }
 
 // Remove deletes a message.

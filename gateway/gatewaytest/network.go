@@ -50,8 +50,8 @@ type Network struct {
 	URL string
 	// Idempotent networks carry out a key once.
 	Idempotent bool
-	// Fault, if not nil, is asked about every send.
-	Fault func(c Call) Fault
+	// Fault, if not nil, is asked about every send, EditFault about every edit and replacement.
+	Fault, EditFault func(c Call) Fault
 
 	server *httptest.Server
 	mu     sync.Mutex
@@ -61,6 +61,7 @@ type Network struct {
 	keys   map[string]string
 	gone   map[string]bool
 	edits  int
+	placed int
 	typed  int
 	polls  int
 	polled int
@@ -74,6 +75,7 @@ func NewNetwork() *Network {
 	mux.HandleFunc("GET /updates", n.updates)
 	mux.HandleFunc("POST /send", n.send)
 	mux.HandleFunc("POST /edit", n.edit)
+	mux.HandleFunc("POST /replace", n.replace)
 	mux.HandleFunc("POST /remove", n.remove)
 	mux.HandleFunc("POST /typing", func(http.ResponseWriter, *http.Request) { n.mu.Lock(); n.typed++; n.mu.Unlock() })
 	n.server = httptest.NewServer(mux)
@@ -145,6 +147,9 @@ func (n *Network) Await(chat string, patience time.Duration, enough func([]Call)
 // Edits and Typed count edits of messages and signs of typing.
 func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits }
 
+// Replaced counts messages that took the place of others.
+func (n *Network) Replaced() int { n.mu.Lock(); defer n.mu.Unlock(); return n.placed }
+
 // Acknowledged says up to which update the network was told that they are safe, and how often it was asked for more.
 func (n *Network) Acknowledged() (seq, polls int) {
 	n.mu.Lock()
@@ -181,9 +186,14 @@ func (n *Network) send(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "empty or broken", http.StatusBadRequest)
 		return
 	}
+	n.faulty(w, r, n.Fault, c, func() (int, any) { return http.StatusOK, map[string]string{"id": n.show(c)} })
+}
+
+// faulty does something in the way in which it is to be treated.
+func (n *Network) faulty(w http.ResponseWriter, r *http.Request, fault func(Call) Fault, c Call, do func() (status int, answer any)) {
 	var f Fault
-	if n.Fault != nil {
-		f = n.Fault(c)
+	if fault != nil {
+		f = fault(c)
 	}
 	if f.Hang != nil {
 		select {
@@ -204,7 +214,7 @@ func (n *Network) send(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no", f.Status)
 		return
 	}
-	id := n.show(c)
+	status, answer := do()
 	if f.Linger > 0 {
 		select {
 		case <-time.After(f.Linger):
@@ -214,7 +224,8 @@ func (n *Network) send(w http.ResponseWriter, r *http.Request) {
 	if f.Cut {
 		panic(http.ErrAbortHandler)
 	}
-	_ = json.NewEncoder(w).Encode(map[string]string{"id": id})
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer)
 }
 
 func (n *Network) show(c Call) string {
@@ -231,20 +242,40 @@ func (n *Network) show(c Call) string {
 }
 
 func (n *Network) edit(w http.ResponseWriter, r *http.Request) {
+	n.change(w, r, func(old *Call, c Call) { n.edits++; old.Text = c.Text })
+}
+
+// replace makes another message of one, for good.
+func (n *Network) replace(w http.ResponseWriter, r *http.Request) {
+	n.change(w, r, func(old *Call, c Call) { n.placed++; *old = c })
+}
+
+func (n *Network) change(w http.ResponseWriter, r *http.Request, do func(old *Call, c Call)) {
 	var c Call
 	if err := json.NewDecoder(r.Body).Decode(&c); err != nil {
 		http.Error(w, "broken", http.StatusBadRequest)
 		return
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.edits++
-	for i := range n.sent {
-		if n.sent[i].ID == c.ID {
-			n.sent[i].Text = c.Text
+	n.faulty(w, r, n.EditFault, c, func() (int, any) {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		defer n.more.Broadcast()
+		for i := range n.sent {
+			if n.sent[i].ID == c.ID && !n.gone[c.ID] {
+				do(&n.sent[i], c)
+				return http.StatusOK, nil
+			}
 		}
-	}
+		return http.StatusNotFound, nil
+	})
+}
+
+// Delete is a user who deletes a message.
+func (n *Network) Delete(id string) {
+	n.mu.Lock()
+	n.gone[id] = true
 	n.more.Broadcast()
+	n.mu.Unlock()
 }
 
 func (n *Network) remove(_ http.ResponseWriter, r *http.Request) {

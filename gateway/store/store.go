@@ -1,4 +1,4 @@
-// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors, transcripts, access,
+// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors, transcripts, memories, access,
 // questions and the spool of files on their way out. Every method that changes something returns once the change is durable.
 // It knows nothing of agents or networks. The engines are in folders of their own.
 package store
@@ -25,6 +25,7 @@ type Store interface {
 	Inbox
 	Outbox
 	Transcripts
+	Memories
 	Access
 	Questions
 	Spool
@@ -68,7 +69,13 @@ type Item struct {
 	Ended    time.Time // zero until it has ended
 	Outcome  Outcome
 	Process  Process
-	Bubble   string // the network's id of the progress bubble, while there is one
+}
+
+// Bubble is a message on the network that is there only while a turn runs, such as its progress.
+type Bubble struct {
+	Chat channels.Chat
+	ID   string // the network's
+	Item int64
 }
 
 // Outcome is how a turn ended, in the words of the terminal.
@@ -76,6 +83,9 @@ type Outcome struct {
 	Status   string
 	ExitCode int
 	Signal   string
+	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time, to the microsecond.
+	Memory int64
+	CPU    time.Duration
 	// Trace, if not "", is kept for Views.Trace. It is no part of an Item.
 	Trace string
 }
@@ -142,15 +152,17 @@ type Inbox interface {
 	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many. When it is all of them,
 	// the status of the running one becomes stopped until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	// SetProcess and SetBubble note what must be cleaned up if we die. SetProcess is quick, because it does not wait for the disk: a
+	// SetProcess and AddBubble note what must be cleaned up if we die. SetProcess is quick, because it does not wait for the disk: a
 	// process does not outlive the machine. Item 0 is the gateway itself.
 	SetProcess(id int64, p Process) error
-	SetBubble(ctx context.Context, id int64, bubble string) error
+	AddBubble(ctx context.Context, b Bubble) error
+	// DropBubble forgets a bubble that is gone. One whose place a part of a letter takes is forgotten when that is stored.
+	DropBubble(ctx context.Context, b Bubble) error
+	Bubbles(ctx context.Context) ([]Bubble, error)
 	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left, with
-	// their processes: for one without, with the Start of the gateway that left it. Bubbles returns the items with a bubble.
+	// their processes: for one without, with the Start of the gateway that left it.
 	Item(ctx context.Context, id int64) (Item, bool, error)
 	Stranded(ctx context.Context) ([]Item, error)
-	Bubbles(ctx context.Context) ([]Item, error)
 	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a chat, or of all for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Item, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
@@ -214,8 +226,19 @@ type Entry struct {
 type Transcripts interface {
 	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first; without those of one item.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// StartAfresh forgets what was said so far, for History.
+	// StartAfresh forgets what was said so far, for History, and what is remembered of the chat but for what is Lasting.
 	StartAfresh(ctx context.Context, chat channels.Chat) error
+}
+
+// Lasting leads the keys of memories that stay when a chat is started afresh.
+const Lasting = "lasting:"
+
+// Memories are what is known of a chat beyond what was said, until it is started afresh. Those of the zero Chat are the gateway's own.
+type Memories interface {
+	// Recall returns what is remembered under a key, or "".
+	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
+	// Remember replaces it; "" removes it.
+	Remember(ctx context.Context, chat channels.Chat, key, value string) error
 }
 
 // Guest is a user who was let in by pairing, or waits for it.
@@ -248,6 +271,11 @@ type Question struct {
 	Expires time.Time // zero: never
 	Answer  *string   // nil until it is answered
 	By      string    // who answered
+	// What the store knows of it: whether it takes no answer any more, for whatever reason but time; whether none was asked in its chat
+	// since; and what became of the last part of its letter, with the network's id of that, or "".
+	Closed, Newest bool
+	Letter         State
+	Receipt        string
 }
 
 // Questions are open and answered questions.
@@ -256,8 +284,10 @@ type Questions interface {
 	Ask(ctx context.Context, q Question, l Letter) error
 	// Answer records the first answer. It reports false when there is no such open question, or it has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)
-	// OpenQuestion returns the oldest question of a chat that waits for an answer and has not expired.
-	OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (Question, bool, error)
+	// Withdraw closes an open question without an answer, also one that has expired. It reports false when there is no such one.
+	Withdraw(ctx context.Context, id string) (bool, error)
+	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired, oldest first.
+	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]Question, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
 }
 
@@ -275,6 +305,8 @@ type Views interface {
 	Turns(ctx context.Context, f TurnFilter) ([]Item, error)
 	// Parcels returns what the agent said in a turn, in order.
 	Parcels(ctx context.Context, item int64) ([]Parcel, error)
+	// Tally counts the same of several turns, by state. A turn that said nothing is not in it.
+	Tally(ctx context.Context, items []int64) (map[int64]map[State]int, error)
 	// Trace returns what Finish was given to keep of a turn, or "".
 	Trace(ctx context.Context, item int64) (string, error)
 	// Oldest returns when the pending item came in that waits longest; zero when there is none.

@@ -91,8 +91,8 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	if err != nil {
 		return false, err
 	}
-	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?
-		WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, id)
+	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, memory = ?, cpu = ?
+		WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id)
 	if err != nil {
 		return false, err
 	}
@@ -200,7 +200,7 @@ func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 }
 
 func (t *tx) again(id int64, chat string, uncounted int) error {
-	err := t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '',
+	err := t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0,
 		attempt = attempt - ? WHERE id = ?`, uncounted, id)
 	if err != nil {
 		return err
@@ -236,21 +236,6 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 	return n, t.rejoin(chat)
 }
 
-// SetBubble notes the progress bubble of an item.
-func (s *Store) SetBubble(ctx context.Context, id int64, bubble string) error {
-	return s.note(ctx, fmt.Sprintf("note the bubble of item %d", id), "UPDATE inbox SET bubble = ? WHERE id = ?", bubble, id)
-}
-
-func (s *Store) note(ctx context.Context, what, query string, args ...any) error {
-	return s.change(ctx, what, func(t *tx) error {
-		n, err := t.changed(query, args...)
-		if err == nil && n == 0 {
-			err = fmt.Errorf("%w: there is no such item", store.ErrState)
-		}
-		return err
-	})
-}
-
 // Item returns one item.
 func (s *Store) Item(ctx context.Context, id int64) (store.Item, bool, error) {
 	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
@@ -267,12 +252,6 @@ func (s *Store) Stranded(ctx context.Context) ([]store.Item, error) {
 		err = s.agents.recall(items)
 	}
 	return items, wrap("read running items", err)
-}
-
-// Bubbles returns the items with a bubble.
-func (s *Store) Bubbles(ctx context.Context) ([]store.Item, error) {
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE bubble <> '' ORDER BY id")
-	return items, wrap("read items with bubbles", err)
 }
 
 // Recent returns the last items of a chat.

@@ -62,6 +62,10 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return err
 	}
 	fmt.Println("sent", item.ID, chat, p.ID)
+	if err := s.Remember(ctx, c, "key "+message, message); err != nil {
+		return err
+	}
+	fmt.Println("remembered", item.ID, chat, message)
 	if _, err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
 		return err
 	}
@@ -150,6 +154,10 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 			if fmt.Sprint(p.ID) == ack[3] {
 				t.Errorf("%v: parcel is in flight again", ack)
 			}
+		}
+	case "remembered":
+		if got, err := s.Recall(ctx, chat, "key "+ack[3]); err != nil || got != ack[3] {
+			t.Errorf("%v: it is remembered as %q (%v)", ack, got, err)
 		}
 	case "finished":
 		if item.State != store.Done {

@@ -45,13 +45,14 @@ func (s *Store) sealed(l store.Letter) (letter, error) {
 	return s.letter(l, chat), nil
 }
 
-// digest tells whether two attempts say the same. A file's copy is named by what is in it, not by where this copy lies.
+// digest tells whether two attempts say the same. A file's copy is named by what is in it, not by where this copy lies; and which bubble
+// a part takes the place of says nothing.
 func (s spool) digest(parts []channels.Outgoing) []byte {
 	h := sha256.New()
 	for _, o := range parts {
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
-		o.Media = files
+		o.Media, o.Replace = files, ""
 		for i, f := range files {
 			content, ok := s.content(f.Path)
 			if !ok {
@@ -95,6 +96,11 @@ func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 		p.ids = append(p.ids, id)
 		if err := t.need(l.spool[n], id); err != nil {
 			return p, err
+		}
+		if bubble := l.Parts[n].Replace; bubble != "" {
+			if err := t.dropBubble(l.chat, bubble); err != nil {
+				return p, err
+			}
 		}
 	}
 	return p, nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 )
 
@@ -87,6 +88,21 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 		if got := history(t, s, chat); got != want {
 			t.Errorf("%s: got %s, want %s", chat, got, want)
 		}
+	}
+}
+
+func TestTheBubbleOfAnOldStateIsStillKnown(t *testing.T) {
+	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
+		(1, 'net:a', 'running', 10, '77', '{}'), (2, 'net:b', 'running', 10, '', '{}')`)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	bubbles, err := s.Bubbles(ctx)
+	want := store.Bubble{Chat: channels.Chat{Channel: "net", ID: "a"}, ID: "77", Item: 1}
+	if err != nil || len(bubbles) != 1 || bubbles[0] != want {
+		t.Errorf("got %+v, %v", bubbles, err)
+	}
+	if got, err := s.Recall(ctx, want.Chat, "agent"); got != "" || err != nil {
+		t.Errorf("remembered %q, %v", got, err)
 	}
 }
 

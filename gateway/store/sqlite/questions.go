@@ -25,8 +25,10 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Letter) error
 		if err != nil {
 			return err
 		}
-		sent, err = t.post(made, false, now)
-		return err
+		if sent, err = t.post(made, false, now); err != nil || len(sent.ids) == 0 {
+			return err
+		}
+		return t.exec("UPDATE question SET parcel = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
 	})
 	if err == nil {
 		s.spool.remove(sent.unused)
@@ -50,21 +52,30 @@ func (t *tx) reply(r store.Reply, now time.Time) (int, error) {
 		WHERE id = ?4 AND closed = 0 AND (expires = 0 OR expires > ?3)`, r.Text, r.By, micros(now), r.Question)
 }
 
-const questionColumns = "id, item, chat, text, options, expires, answer, answered_by"
+// Withdraw closes a question that nobody has answered.
+func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
+	now := s.now()
+	var n int
+	err := s.change(ctx, "withdraw question "+id, func(t *tx) (err error) {
+		n, err = t.changed("UPDATE question SET closed = ? WHERE id = ? AND closed = 0", micros(now), id)
+		return err
+	})
+	return n > 0 && err == nil, err
+}
 
-// OpenQuestion returns the oldest question of a chat that waits for an answer.
-func (s *Store) OpenQuestion(ctx context.Context, chat channels.Chat, now time.Time) (store.Question, bool, error) {
-	q, err := all(ctx, s, scanQuestion, "SELECT "+questionColumns+` FROM question
-		WHERE chat = ? AND closed = 0 AND (expires = 0 OR expires > ?) ORDER BY seq LIMIT 1`, chat.String(), micros(now))
-	if err != nil || len(q) == 0 {
-		return store.Question{}, false, wrap("look for a question in %s", err, chat)
-	}
-	return q[0], true, nil
+const questions = `SELECT q.id, q.item, q.chat, q.text, q.options, q.expires, q.answer, q.answered_by, q.closed > 0,
+	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
+	FROM question q LEFT JOIN outbox o ON o.id = q.parcel `
+
+// OpenQuestions returns the questions of a chat that wait for an answer.
+func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error) {
+	open, err := all(ctx, s, scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(now))
+	return open, wrap("look for a question in %s", err, chat)
 }
 
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	q, err := all(ctx, s, scanQuestion, "SELECT "+questionColumns+" FROM question WHERE id = ?", id)
+	q, err := all(ctx, s, scanQuestion, questions+"WHERE q.id = ?", id)
 	if err != nil || len(q) == 0 {
 		return store.Question{}, false, wrap("read question %s", err, id)
 	}
@@ -76,7 +87,8 @@ func scanQuestion(scan func(...any) error) (store.Question, error) {
 	var chat string
 	var options []byte
 	var expires int64
-	if err := scan(&q.ID, &q.Item, &chat, &q.Text, &options, &expires, &q.Answer, &q.By); err != nil {
+	err := scan(&q.ID, &q.Item, &chat, &q.Text, &options, &expires, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Letter, &q.Receipt)
+	if err != nil {
 		return store.Question{}, err
 	}
 	q.Chat, q.Expires = chatOf(chat), moment(expires)

@@ -76,17 +76,18 @@ func text(v any) string {
 // errUnreadable says that a row does not hold what we once stored there.
 var errUnreadable = errors.New("unreadable")
 
-const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, bubble, incoming"
+const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
 
 func scanItem(scan func(...any) error) (store.Item, error) {
 	var i store.Item
-	var received, started, ended int64
+	var received, started, ended, cpu int64
 	var incoming []byte
 	err := scan(&i.ID, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
-		&i.Bubble, &incoming)
+		&i.Outcome.Memory, &cpu, &incoming)
 	if err != nil {
 		return store.Item{}, err
 	}
+	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
 	i.Received, i.Started, i.Ended = moment(received), moment(started), moment(ended)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
 		return store.Item{}, fmt.Errorf("item %d: %w: %w", i.ID, errUnreadable, err)

@@ -64,6 +64,9 @@ func (s *Store) StartAfresh(ctx context.Context, chat channels.Chat) error {
 }
 
 func (t *tx) startAfresh(chat channels.Chat) error {
+	if err := t.exec("DELETE FROM memory WHERE chat = ?1 AND substr(key, 1, length(?2)) <> ?2", chat.String(), store.Lasting); err != nil {
+		return err
+	}
 	return t.exec(`INSERT INTO afresh (chat, item) SELECT ?1, coalesce(max(id), 0) FROM inbox WHERE chat = ?1
 		ON CONFLICT DO UPDATE SET item = excluded.item`, chat.String())
 }

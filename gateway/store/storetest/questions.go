@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"reflect"
+	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -15,6 +16,7 @@ var questionTests = []test{
 		b.reopen()
 		got, found, err := b.Question(ctx, "q")
 		b.must(err)
+		q.Newest, q.Letter = true, store.Pending // which it was not told
 		if !found || !reflect.DeepEqual(got, q) {
 			b.Fatalf("got %+v, want %+v", got, q)
 		}
@@ -50,14 +52,48 @@ var questionTests = []test{
 		b.must(err)
 		b.equal("found", found, false)
 	}},
-	{"the open question of a chat is the oldest without an answer", func(b *bench) {
-		b.equal("the open question", b.openQuestion(ann), "")
+	{"the open questions of a chat are those without an answer", func(b *bench) {
+		b.equal("the open questions", b.openQuestion(ann), "")
 		b.ask("z", ann)
 		b.ask("a", ann)
 		b.ask("other", bob)
-		b.equal("the open question", b.openQuestion(ann), "z")
+		b.equal("the open questions", b.openQuestion(ann), "z a")
 		b.answer("z", "yes", "7")
-		b.equal("the open question", b.openQuestion(ann), "a")
+		b.equal("the open questions", b.openQuestion(ann), "a")
+	}},
+	{"a withdrawn question is not open and takes no answer, and an answered one is not withdrawn", func(b *bench) {
+		b.ask("q", ann)
+		b.ask("answered", ann)
+		b.answer("answered", "yes", "7")
+		b.equal("withdrawn", []bool{b.withdraw("q"), b.withdraw("q"), b.withdraw("answered"), b.withdraw("unknown")}, "[true false false false]")
+		b.reopen()
+		b.equal("the open questions", b.openQuestion(ann), "")
+		b.equal("answered", b.answer("q", "yes", "7"), false)
+		b.equal("closed", []bool{b.question("q").Closed, b.question("answered").Closed}, "[true true]")
+		b.equal("the answer that was given", *b.question("answered").Answer, "yes")
+	}},
+	{"an expired question can be withdrawn", func(b *bench) {
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Letter{}))
+		b.pass(time.Hour)
+		b.equal("withdrawn", b.withdraw("q"), true)
+	}},
+	{"the newest question of a chat is the last that was asked there, open or not", func(b *bench) {
+		b.ask("first", ann)
+		b.equal("newest", b.question("first").Newest, true)
+		b.ask("second", ann)
+		b.ask("other", bob)
+		b.withdraw("second")
+		b.equal("newest", []bool{b.question("first").Newest, b.question("second").Newest, b.question("other").Newest}, "[false true true]")
+	}},
+	{"a question knows what became of the last part of its letter", func(b *bench) {
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: parts(ann, "su", "re?")}))
+		b.equal("its letter", b.question("q").Letter, store.Pending)
+		b.send(ann, "message 1")
+		b.equal("its letter", b.question("q").Letter, store.Pending)
+		b.send(ann, "message 2")
+		b.reopen()
+		b.equal("its letter", b.question("q").Letter, store.Sent)
+		b.equal("its receipt", b.question("q").Receipt, "message 2")
 	}},
 	{"an expired question is not open and takes no answer", func(b *bench) {
 		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Letter{}))
@@ -97,10 +133,39 @@ func (b *bench) answer(id, answer, by string) bool {
 	return ok
 }
 
+// openQuestion names the open questions of a chat.
 func (b *bench) openQuestion(chat channels.Chat) string {
 	b.Helper()
-	q, found, err := b.OpenQuestion(ctx, chat, b.now())
+	open, err := b.OpenQuestions(ctx, chat, b.now())
 	b.must(err)
-	b.equal("found", found, q.ID != "")
-	return q.ID
+	var ids []string
+	for _, q := range open {
+		ids = append(ids, q.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func (b *bench) question(id string) store.Question {
+	b.Helper()
+	q, found, err := b.Question(ctx, id)
+	b.must(err)
+	b.equal("found", found, true)
+	return q
+}
+
+func (b *bench) withdraw(id string) bool {
+	b.Helper()
+	ok, err := b.Withdraw(ctx, id)
+	b.must(err)
+	return ok
+}
+
+// send sends the next parcel of a chat.
+func (b *bench) send(chat channels.Chat, receipt string) {
+	b.Helper()
+	p, found, err := b.NextParcel(ctx, chat)
+	b.must(err)
+	b.equal("found", found, true)
+	_, err = b.Settle(ctx, p.ID, store.Sent, receipt, "", time.Time{})
+	b.must(err)
 }

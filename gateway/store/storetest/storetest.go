@@ -34,6 +34,7 @@ func Run(t *testing.T, open Open) {
 		{"settle", settleTests},
 		{"rerun", rerunTests},
 		{"transcripts", transcriptTests},
+		{"memories", memoryTests},
 		{"views", viewTests},
 		{"access", accessTests},
 		{"questions", questionTests},

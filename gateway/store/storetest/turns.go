@@ -73,7 +73,7 @@ var finishTests = []test{
 			item := b.running(channels.Chat{Channel: "net", ID: string(state)}, "1")
 			b.must(b.SetProcess(item.ID, store.Process{Pid: 5, Start: "9"}))
 			b.pass(time.Second)
-			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed"}
+			out := store.Outcome{Status: "exited", ExitCode: 3, Signal: "killed", Memory: 5 << 30, CPU: 1500 * time.Microsecond}
 			b.must(b.finish(item.ID, state, out))
 			b.reopen()
 			got := b.item(item.ID)
@@ -231,24 +231,53 @@ var cancelTests = []test{
 }
 
 var noteTests = []test{
-	{"process and bubble are there after a restart", func(b *bench) {
+	{"a process is there after a restart", func(b *bench) {
 		item := b.running(ann, "1")
 		b.must(b.SetProcess(item.ID, store.Process{Pid: 123, Start: "456"}))
-		b.must(b.SetBubble(ctx, item.ID, "77"))
 		b.reopen()
 		items, err := b.Stranded(ctx)
 		b.must(err)
 		b.equal("the process", items[0].Process, store.Process{Pid: 123, Start: "456"})
-		b.equal("the bubble", items[0].Bubble, "77")
+	}},
+	{"bubbles are there after a restart, and after the end of their items, until they are dropped", func(b *bench) {
+		item := b.running(ann, "1")
+		one, two := store.Bubble{Chat: ann, ID: "77", Item: item.ID}, store.Bubble{Chat: ann, ID: "78", Item: item.ID}
+		b.must(b.AddBubble(ctx, one))
+		b.must(b.AddBubble(ctx, two))
+		b.must(b.AddBubble(ctx, two))
+		b.must(b.AddBubble(ctx, store.Bubble{Chat: bob, ID: "77", Item: 9}))
 		b.done(item.ID)
-		items, err = b.Bubbles(ctx)
-		b.must(err)
-		b.equal("the bubble of an ended item", items[0].Bubble, "77")
-		b.must(b.SetBubble(ctx, item.ID, ""))
-		b.equal("the bubble", b.item(item.ID).Bubble, "")
-		items, err = b.Bubbles(ctx)
-		b.must(err)
-		b.equal("how many bubbles are left", len(items), 0)
+		b.reopen()
+		b.equal("the bubbles", b.bubbles(), []store.Bubble{one, two, {Chat: bob, ID: "77", Item: 9}})
+		b.must(b.DropBubble(ctx, one))
+		b.must(b.DropBubble(ctx, one))
+		b.equal("the bubbles", b.bubbles(), []store.Bubble{two, {Chat: bob, ID: "77", Item: 9}})
+	}},
+	{"a part that takes the place of a bubble is all that knows of it, in the same step", func(b *bench) {
+		item := b.running(ann, "1")
+		for _, id := range []string{"77", "78", "79"} {
+			b.must(b.AddBubble(ctx, store.Bubble{Chat: ann, ID: id, Item: item.ID}))
+		}
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "one", "two")}
+		l.Parts[0].Replace, l.Parts[1].Replace = "77", "78"
+		b.enqueue(l)
+		b.reopen()
+		b.equal("the bubbles", b.bubbles(), []store.Bubble{{Chat: ann, ID: "79", Item: item.ID}})
+		b.equal("the place that it takes", b.next(ann).Out.Replace, "77")
+	}},
+	{"what was said by an earlier attempt takes no bubble's place again, and its bubble stays to be removed", func(b *bench) {
+		item := b.running(ann, "1")
+		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "one")})
+		b.equal("what is sent", b.sendAll(ann), "[one]")
+		b.must(b.Requeue(ctx, item.ID, false))
+		b.claim()
+		again := store.Bubble{Chat: ann, ID: "77", Item: item.ID}
+		b.must(b.AddBubble(ctx, again))
+		l := store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "one")}
+		l.Parts[0].Replace = again.ID
+		b.enqueue(l)
+		b.nothingToSend(ann)
+		b.equal("the bubbles", b.bubbles(), []store.Bubble{again})
 	}},
 	{"an item without a process has the start of the gateway that left it", func(b *bench) {
 		b.must(b.SetProcess(0, store.Process{Pid: 7, Start: "then"}))
@@ -289,9 +318,13 @@ var noteTests = []test{
 		b.must(err)
 		b.equal("the process", items[0].Process, store.Process{})
 	}},
-	{"an unknown item takes no bubble", func(b *bench) {
-		b.refused(b.SetBubble(ctx, 99, "x"))
-	}},
+}
+
+func (b *bench) bubbles() []store.Bubble {
+	b.Helper()
+	bubbles, err := b.Bubbles(ctx)
+	b.must(err)
+	return bubbles
 }
 
 func (b *bench) refused(err error) {

@@ -44,6 +44,23 @@ var viewTests = []test{
 		b.equal("the texts", []string{got[0].Out.Text, got[1].Out.Text}, "[a b]")
 		b.equal("the states", []store.State{got[0].State, got[1].State}, "[sent pending]")
 	}},
+	{"the parcels of several turns are counted by state", func(b *bench) {
+		one, two, other, silent := b.running(ann, "1"), b.running(bob, "2"), b.running(cid, "3"), b.queue(ann, "4")[0]
+		b.enqueue(store.Letter{Item: one.ID, Place: 1, Parts: parts(ann, "a", "b", "c")})
+		b.enqueue(store.Letter{Item: two.ID, Place: 1, Parts: parts(bob, "x")})
+		b.enqueue(store.Letter{Item: other.ID, Place: 1, Parts: parts(cid, "y")})
+		b.enqueue(store.Letter{Parts: parts(ann, "of no turn")})
+		b.settle(b.next(ann).ID, store.Sent)
+		b.settle(b.next(ann).ID, store.Failed)
+		got, err := b.Tally(ctx, []int64{one.ID, two.ID, silent.ID})
+		b.must(err)
+		b.equal("the turns", len(got), 2)
+		b.equal("of the first", got[one.ID], "map[failed:1 pending:1 sent:1]")
+		b.equal("of the second", got[two.ID], "map[pending:1]")
+		got, err = b.Tally(ctx, nil)
+		b.must(err)
+		b.equal("of none", len(got), 0)
+	}},
 	{"what is undelivered is found for all chats together", func(b *bench) {
 		b.enqueue(store.Letter{Parts: parts(ann, "a")})
 		b.enqueue(store.Letter{Parts: parts(bob, "b", "c")})

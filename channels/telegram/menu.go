@@ -1,0 +1,80 @@
+package telegram
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"regexp"
+	"slices"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+// What Telegram takes as a menu.
+const (
+	maxCommands = 100
+	maxHelp     = 256 // of a command, in UTF-16 units
+)
+
+var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
+
+// menuItem is one line of a menu.
+type menuItem struct {
+	Command     string `json:"command"`
+	Description string `json:"description"`
+}
+
+// menuOf makes a menu of commands. Those that Telegram does not take can still be typed.
+func menuOf(commands []channels.Command) []menuItem {
+	var menu []menuItem
+	for _, c := range commands {
+		again := func(m menuItem) bool { return m.Command == c.Name }
+		if !commandForm.MatchString(c.Name) || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
+			continue
+		}
+		help := cmp.Or(channels.Split(strings.Join(strings.Fields(c.Help), " "), maxHelp, channels.UTF16)...)
+		menu = append(menu, menuItem{c.Name, cmp.Or(help, c.Name)})
+	}
+	return menu
+}
+
+// SetMenu sets the commands that Telegram shows beside the input field.
+func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
+
+// showMenu tells Telegram our commands, until it listens or does not like them. Without them the bot works as well.
+func (c *Channel) showMenu(ctx context.Context) {
+	menu := menuOf(c.menu)
+	if len(menu) == 0 {
+		return
+	}
+	trouble := c.newTrouble("command menu not set, will retry")
+	for {
+		err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
+		var no *refusal
+		if errors.As(err, &no) && no.final() {
+			c.log.Warn("command menu not set", zap.Error(err))
+			return
+		}
+		if err == nil || !trouble.wait(ctx, err) {
+			return
+		}
+	}
+}
+
+// SetChatMenu adds commands to the menu in one chat. The topics of a forum share one.
+func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands []channels.Command) error {
+	to, err := parsePlace(chat.ID)
+	if err != nil {
+		return err
+	}
+	params := map[string]any{"scope": map[string]any{"type": "chat", "chat_id": c.moves.current(to.chat)}}
+	all, plain := menuOf(slices.Concat(c.menu, commands)), menuOf(c.menu)
+	if len(all) == len(plain) {
+		return c.ask(ctx, "deleteMyCommands", params, nil)
+	}
+	params["commands"] = all
+	return c.ask(ctx, "setMyCommands", params, nil)
+}

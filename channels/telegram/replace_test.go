@@ -1,0 +1,112 @@
+package telegram_test
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestAMessageTakesThePlaceOfAnother(t *testing.T) {
+	r := newRig(t)
+	written, err := r.Send(t.Context(), r.hello("hel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // once more is harmless
+		receipt, err := r.Replace(t.Context(), written.ID, r.hello("**hello**"))
+		if err != nil || receipt != written {
+			t.Fatalf("got %+v, %v", receipt, err)
+		}
+	}
+	if all := r.server.Shown(person); len(all) != 1 || all[0].Text != "hello" || len(all[0].Entities) != 1 {
+		t.Errorf("shown is %+v", all)
+	}
+	if err := r.Remove(t.Context(), chatOf("42"), written.ID); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.Replace(t.Context(), written.ID, r.hello("hello again"))
+	var se *channels.SendError
+	if !errors.Is(err, channels.ErrGone) || !errors.As(err, &se) || !se.Permanent {
+		t.Errorf("of a message that is gone it says %v", err)
+	}
+}
+
+// An edit that must wait keeps other edits waiting, and no answer.
+func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		edits := 0
+		ch, err := telegram.New(telegram.Options{
+			Token: "1:abc", Folder: func(string) (string, error) { return t.TempDir(), nil },
+			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+				if strings.HasSuffix(req.URL.Path, "/editMessageText") {
+					edits++
+					return respond(req, 429, `{"ok":false,"error_code":429,"description":"Too Many Requests","parameters":{"retry_after":600}}`), nil
+				}
+				return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
+			})},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := channels.Outgoing{Chat: chatOf("42"), Text: "x"}
+		for range 3 {
+			var se *channels.SendError
+			if err := ch.Edit(t.Context(), "1", o); !asSendError(err, &se) || se.After < time.Minute {
+				t.Errorf("an edit says %v", err)
+			}
+		}
+		if edits != 1 {
+			t.Errorf("%d edits were asked for", edits)
+		}
+		began := time.Now()
+		if _, err := ch.Send(t.Context(), o); err != nil || time.Since(began) > 5*time.Second {
+			t.Errorf("an answer took %s: %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
+	r := newRig(t)
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	many := []channels.Command{
+		{Name: "plan", Help: "make a plan\nof more than one line"},
+		{Name: "web-search", Help: "not a name for Telegram"},
+		{Name: "Loud"},
+		{Name: "stop", Help: "ours goes first"},
+		{Name: "quiet"},
+		{Name: "long", Help: strings.Repeat("long ", 100)},
+	}
+	for i := range 200 {
+		many = append(many, channels.Command{Name: "c" + itoa(i), Help: "one of many"})
+	}
+	if err := r.SetChatMenu(t.Context(), chatOf("42"), many); err != nil {
+		t.Fatal(err)
+	}
+	var menu []telegramtest.Command
+	calls := r.server.Calls("setMyCommands")
+	if err := calls[0].Into("commands", &menu); err != nil {
+		t.Fatal(err)
+	}
+	if calls[0].Params["scope"] != `{"chat_id":42,"type":"chat"}` || len(menu) != 100 {
+		t.Errorf("%d commands for %s", len(menu), calls[0].Params["scope"])
+	}
+	want := []telegramtest.Command{{Command: "stop", Description: "stop it"}, {Command: "plan", Description: "make a plan of more than one line"}, {Command: "quiet", Description: "quiet"}}
+	for i, w := range want {
+		if menu[i] != w {
+			t.Errorf("command %d is %+v", i, menu[i])
+		}
+	}
+	if err := r.SetChatMenu(t.Context(), chatOf("42"), nil); err != nil {
+		t.Fatal(err)
+	}
+	if calls := r.server.Calls("deleteMyCommands"); len(calls) != 1 || calls[0].Status != 200 {
+		t.Errorf("got %+v", calls)
+	}
+}

@@ -1,0 +1,146 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/terminal"
+)
+
+// asking is a protocol that asks and says what became of it.
+func asking(q terminal.Question) protocolFunc {
+	return func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		a, err := tn.Ask(ctx, q)
+		text := fmt.Sprintf("%s by %s", a.Text, a.By)
+		if err != nil {
+			text = "error: " + err.Error()
+		}
+		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
+	}
+}
+
+const notOpen = "This question is not open any more."
+
+func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
+	r := newRig(t, "true")
+	r.settings.AllowFrom = map[string][]string{"net": {"7", "8"}}
+	r.protocol = asking(terminal.Question{ID: "q", Text: "Run it?", Options: []string{"Allow", "Reject"}})
+	r.start()
+	r.net.Say("1", "7", "work")
+	question := r.awaitText("1", "Run it?")
+	r.net.Press("1", "stranger", question.Buttons[0])
+	r.awaitText("1", "This bot is private.") // and nothing else came of it
+	r.net.Press("2", "8", question.Buttons[0])
+	r.awaitText("2", notOpen) // not in another chat
+	r.net.Press("1", "8", question.Buttons[1])
+	r.net.Press("1", "7", question.Buttons[0])
+	r.awaitText("1", "Reject by 8")
+	r.net.Press("1", "7", question.Buttons[0])
+	r.net.Say("1", "7", "/whoami") // when this is answered, the others were received
+	r.awaitText("1", "user id: 7")
+	if got := texts(r.net.Sent("1")); len(got) != 4 {
+		t.Errorf("was shown %q", got)
+	}
+}
+
+func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
+	r := newRig(t, "true")
+	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Within: 300 * time.Millisecond})
+	goOn := make(chan struct{})
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		out, err := ask(ctx, tn)
+		<-goOn
+		return out, err
+	})
+	r.start()
+	r.net.Say("1", "u", "work")
+	question := r.awaitText("1", "Quick?")
+	r.awaitText("1", "error: timeout")
+	for _, when := range []string{"while the turn runs", "when it has ended"} {
+		before := len(r.net.Sent("1"))
+		r.net.Press("1", "u", question.Buttons[0])
+		if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > before }); !ok || calls[before].Text != notOpen {
+			t.Errorf("%s: was shown %q", when, texts(calls))
+		}
+		if before == 2 {
+			close(goOn)
+			r.awaitIdle("1")
+		}
+	}
+	r.net.Say("2", "u", "/whoami")
+	r.awaitText("2", "user id")
+	r.awaitIdle("1")
+	if got := texts(r.net.Sent("1")); len(got) != 4 { // the presses began no turn
+		t.Errorf("was shown %q", got)
+	}
+}
+
+func TestAQuestionEndsWithItsTurn(t *testing.T) {
+	r := newRig(t, "true")
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		_, err := tn.Ask(ctx, terminal.Question{Text: "Sure?", Options: []string{"Yes"}})
+		return terminal.Outcome{Status: terminal.Stopped}, tn.Emit(terminal.Frame{Kind: terminal.Error, Text: "ended: " + err.Error()})
+	})
+	r.start()
+	r.net.Say("1", "u", "work")
+	question := r.awaitText("1", "Sure?")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "ended: stopped by the user")
+	r.awaitIdle("1")
+	r.net.Press("1", "u", question.Buttons[0])
+	r.awaitText("1", notOpen)
+}
+
+// An agent that asks the same twice means it: what was allowed once is not allowed again.
+func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
+	r := newRig(t, "true")
+	q := terminal.Question{ID: "call-1", Text: "Delete it?", Options: []string{"Allow", "Reject"}}
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		var work sync.WaitGroup
+		answers := make(chan string, 3)
+		ask := func() {
+			if a, err := tn.Ask(ctx, q); err == nil {
+				answers <- a.Text
+			}
+		}
+		ask()
+		work.Go(ask)
+		work.Go(ask)
+		work.Wait()
+		close(answers)
+		var all []string
+		for a := range answers {
+			all = append(all, a)
+		}
+		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: strings.Join(all, ",")})
+	})
+	r.start()
+	r.net.Say("1", "u", "work")
+	pressed := map[string]bool{}
+	for n, option := range []int{0, 1, 1} {
+		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+			for _, call := range c {
+				if len(call.Buttons) == 2 && !pressed[call.Buttons[0]] {
+					return true
+				}
+			}
+			return false
+		})
+		if !ok {
+			t.Fatalf("asked %d times", n)
+		}
+		for _, call := range calls {
+			if len(call.Buttons) == 2 && !pressed[call.Buttons[0]] {
+				pressed[call.Buttons[0]] = true
+				r.net.Press("1", "u", call.Buttons[option])
+				break
+			}
+		}
+	}
+	r.awaitText("1", "Allow,Reject,Reject")
+}

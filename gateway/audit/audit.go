@@ -1,0 +1,219 @@
+package audit
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Options is what a log is made of.
+type Options struct {
+	Path    string
+	MaxSize int64 // bytes; the file is rotated before it grows beyond them
+	Keep    int   // how many old files are kept
+	Text    bool  // also write what people said
+	// Beside is for a tool that runs beside the daemon: it appends, and leaves rotating and mending to the daemon.
+	Beside bool
+	// Failed is told of the first record that could not be written, and then not again until one could. nil: nobody is.
+	Failed func(error)
+}
+
+// Log is an audit log. It is safe for concurrent use, and a nil one takes everything and writes nothing.
+type Log struct {
+	o    Options
+	mu   sync.Mutex
+	file *os.File // nil: it could not be opened
+	lost int      // records since the last that could be written
+}
+
+// Open opens or creates a log. Half a line at its end, which a crash has left, is cut off. A full disk is no error: it may have room later.
+func Open(o Options) (*Log, error) {
+	l := &Log{o: o}
+	if err := l.open(); err != nil && !full(err) {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Write writes a record. It never fails: what cannot be written is counted, and who waits for a turn does not wait for that.
+func (l *Log) Write(r Record) {
+	if l == nil {
+		return
+	}
+	if r.Time.IsZero() {
+		r.Time = time.Now()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	records := []Record{r}
+	if l.lost > 0 { // where both find no room, the gap is not closed
+		records = []Record{{Time: r.Time, Event: Lost, Count: l.lost}, r}
+	}
+	err := l.write(records)
+	if err == nil {
+		l.lost = 0
+		return
+	}
+	if l.lost++; l.lost == 1 && l.o.Failed != nil {
+		l.o.Failed(err)
+	}
+}
+
+// Close closes the file. Nothing may be written any more, and nothing is left to be written.
+func (l *Log) Close() {
+	if l != nil && l.file != nil {
+		_ = l.file.Close()
+	}
+}
+
+// write writes records in one go.
+func (l *Log) write(records []Record) error {
+	var lines []byte
+	for _, r := range records {
+		if !l.o.Text {
+			r.Text = ""
+		}
+		r.Time = r.Time.UTC().Truncate(time.Millisecond)
+		line, err := json.Marshal(r)
+		if err != nil {
+			return fmt.Errorf("write audit record: %w", err)
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	size, err := l.ready(int64(len(lines)))
+	if err != nil {
+		return err
+	}
+	n, err := l.file.Write(lines)
+	if err != nil && n > 0 { // half a line would spoil the next one
+		err = errors.Join(err, l.file.Truncate(size))
+	}
+	return err
+}
+
+// ready sees to it that the right file is open and has room for a line, and returns its size. Somebody may have moved it away.
+func (l *Log) ready(line int64) (int64, error) {
+	if l.file == nil {
+		if err := l.open(); err != nil {
+			return 0, err
+		}
+	}
+	there, err := os.Stat(l.o.Path)
+	if here, herr := l.file.Stat(); err != nil || herr != nil || !os.SameFile(here, there) {
+		if err := l.open(); err != nil {
+			return 0, err
+		}
+		if there, err = l.file.Stat(); err != nil {
+			return 0, err
+		}
+	}
+	size := there.Size()
+	if l.o.Beside || size == 0 || size+line <= l.o.MaxSize {
+		return size, nil
+	}
+	return 0, l.rotate()
+}
+
+func (l *Log) open() error {
+	if l.file != nil {
+		_ = l.file.Close()
+		l.file = nil
+	}
+	if err := os.MkdirAll(filepath.Dir(l.o.Path), 0o700); err != nil {
+		return fmt.Errorf("open audit log: %w", err)
+	}
+	// Without O_NONBLOCK a pipe would be waited for here.
+	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NONBLOCK, 0o600)
+	if err != nil {
+		return fmt.Errorf("open audit log: %w", err)
+	}
+	if err := l.prepare(f); err != nil {
+		_ = f.Close()
+		return fmt.Errorf("open audit log: %w", err)
+	}
+	l.file = f
+	return nil
+}
+
+// prepare makes a file fit to be written to.
+func (l *Log) prepare(f *os.File) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is not a file", f.Name())
+	case info.Mode().Perm() != 0o600:
+		if err := f.Chmod(0o600); err != nil {
+			return err
+		}
+	}
+	if l.o.Beside {
+		return giveAway(f, info.Size())
+	}
+	return mend(f, info.Size())
+}
+
+// giveAway gives a file that root has made to whom its folder belongs, or the daemon could not write to it.
+func giveAway(f *os.File, size int64) error {
+	if size > 0 || os.Geteuid() != 0 {
+		return nil
+	}
+	folder, err := os.Stat(filepath.Dir(f.Name()))
+	if err != nil {
+		return err
+	}
+	if owner, ok := folder.Sys().(*syscall.Stat_t); ok {
+		return f.Chown(int(owner.Uid), int(owner.Gid))
+	}
+	return nil
+}
+
+// mend cuts off what follows the last line end.
+func mend(f *os.File, size int64) error {
+	var block [4096]byte
+	for end := size; ; {
+		from := max(0, end-int64(len(block)))
+		b := block[:end-from]
+		if _, err := f.ReadAt(b, from); err != nil {
+			return err
+		}
+		for i := len(b); i > 0; i-- {
+			if b[i-1] == '\n' {
+				from, b = from+int64(i), nil
+				break
+			}
+		}
+		if end = from; b == nil || end == 0 {
+			if end == size {
+				return nil
+			}
+			return f.Truncate(end)
+		}
+	}
+}
+
+// rotate moves each file to the next number, and begins a new one.
+func (l *Log) rotate() error {
+	old := func(n int) string {
+		if n == 0 {
+			return l.o.Path
+		}
+		return fmt.Sprintf("%s.%d", l.o.Path, n)
+	}
+	for n := l.o.Keep; os.Remove(old(n)) == nil && n > 0; n++ { // also those that a greater number had kept
+	}
+	for n := l.o.Keep - 1; n >= 0; n-- {
+		if err := os.Rename(old(n), old(n+1)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("rotate audit log: %w", err)
+		}
+	}
+	return l.open()
+}
+
+func full(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }

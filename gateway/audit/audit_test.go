@@ -1,0 +1,277 @@
+package audit_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"nanobot/gateway/audit"
+)
+
+func open(t *testing.T, o audit.Options) *audit.Log {
+	t.Helper()
+	if o.MaxSize == 0 {
+		o.MaxSize, o.Keep = 1<<20, 2
+	}
+	l, err := audit.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	return l
+}
+
+// read returns the records of a file, which must be whole lines.
+func read(t *testing.T, path string) (all []audit.Record) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(b) {
+		var r audit.Record
+		if err := json.Unmarshal(line, &r); err != nil || line[len(line)-1] != '\n' {
+			t.Errorf("%s has the line %q: %v", filepath.Base(path), line, err)
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func runs(all []audit.Record) (n []int64) {
+	for _, r := range all {
+		n = append(n, r.Run)
+	}
+	return n
+}
+
+func TestARecordIsOneLineThatOnlyTheOwnerReads(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "audit.jsonl")
+	l := open(t, audit.Options{Path: path})
+	l.Write(audit.Record{
+		Event: audit.TurnStart, Decision: audit.Allowed, Channel: "telegram", Chat: "7", User: audit.User{ID: "7", Name: "A\nda \u2028"},
+		Run: 3, Attempt: 1, Launch: audit.Launch{Argv: []string{"/bin/sh", "-c", "agent {message}"}, Cwd: "/srv", Env: []string{"PATH"}},
+		In: audit.Size{Bytes: 5, Media: 2}, Text: "my secret words",
+	})
+	all := read(t, path)
+	if len(all) != 1 || all[0].User.Name != "A\nda \u2028" || all[0].Argv[2] != "agent {message}" || all[0].Time.IsZero() {
+		t.Errorf("it has %+v", all)
+	}
+	b, _ := os.ReadFile(path)
+	for _, word := range []string{"secret words", `"end"`, `"out"`, `"count"`} {
+		if strings.Contains(string(b), word) {
+			t.Errorf("%s is in %s", word, b)
+		}
+	}
+	for _, at := range []string{path, filepath.Dir(path)} {
+		if info, err := os.Stat(at); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has the mode %v: %v", at, info.Mode(), err)
+		}
+	}
+}
+
+func TestTextIsWrittenOnlyWhereItIsAskedFor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	open(t, audit.Options{Path: path, Text: true}).Write(audit.Record{Text: "hello"})
+	if all := read(t, path); len(all) != 1 || all[0].Text != "hello" {
+		t.Errorf("it has %+v", all)
+	}
+}
+
+func TestAWideModeIsNarrowed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	open(t, audit.Options{Path: path})
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
+		t.Errorf("the mode is %v", info.Mode())
+	}
+}
+
+func TestNoLogTakesEverything(*testing.T) {
+	var l *audit.Log
+	l.Write(audit.Record{})
+	l.Close()
+}
+
+func TestRotationBySizeKeepsSoManyAndLosesNoLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	if err := os.WriteFile(path+".4", []byte("of a time when more were kept\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path+".3", nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const size = 1000
+	l := open(t, audit.Options{Path: path, MaxSize: size, Keep: 3})
+	for i := range 100 {
+		l.Write(audit.Record{Run: int64(i + 1), Message: strings.Repeat("x", 100)})
+	}
+	var all []int64
+	for _, name := range []string{path + ".3", path + ".2", path + ".1", path} {
+		info, err := os.Stat(name)
+		if err != nil || info.Size() > size || info.Size() < size/2 && name != path || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has %d bytes and the mode %v: %v", filepath.Base(name), info.Size(), info.Mode(), err)
+		}
+		all = append(all, runs(read(t, name))...)
+	}
+	for i, n := range all {
+		if n != int64(100-len(all)+i+1) {
+			t.Fatalf("the files have %v", all)
+		}
+	}
+	if len(all) < 16 {
+		t.Errorf("only %d records are kept", len(all))
+	}
+	if files, _ := filepath.Glob(path + "*"); len(files) != 4 {
+		t.Errorf("there are %v", files)
+	}
+}
+
+func TestKeepNoneBeginsAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	l := open(t, audit.Options{Path: path, MaxSize: 200})
+	for i := range 20 {
+		l.Write(audit.Record{Run: int64(i)})
+	}
+	if files, _ := filepath.Glob(path + "*"); len(files) != 1 {
+		t.Errorf("there are %v", files)
+	}
+	if all := runs(read(t, path)); len(all) == 0 || all[len(all)-1] != 19 {
+		t.Errorf("it has %v", all)
+	}
+}
+
+func TestALineThatACrashCutIsCutOff(t *testing.T) {
+	for name, torn := range map[string]string{
+		"short": `{"ru`, "long": `{"text":"` + strings.Repeat("x", 10_000), "zeros": strings.Repeat("\x00", 5000), "none": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, whole := range []string{"", `{"run":1}` + "\n", `{"run":1,"text":"` + strings.Repeat("y", 9000) + `"}` + "\n"} {
+				path := filepath.Join(t.TempDir(), "a")
+				if err := os.WriteFile(path, []byte(whole+torn), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				open(t, audit.Options{Path: path}).Write(audit.Record{Run: 2})
+				want := []int64{1, 2}
+				if whole == "" {
+					want = want[1:]
+				}
+				if got := runs(read(t, path)); !slices.Equal(got, want) {
+					t.Errorf("after %d whole and %d torn bytes it has %v", len(whole), len(torn), got)
+				}
+			}
+		})
+	}
+}
+
+func TestAFileThatIsMovedAwayIsMadeAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	l := open(t, audit.Options{Path: path})
+	l.Write(audit.Record{Run: 1})
+	if err := os.Rename(path, path+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	l.Write(audit.Record{Run: 2})
+	if got := runs(read(t, path)); !slices.Equal(got, []int64{2}) {
+		t.Errorf("it has %v", got)
+	}
+}
+
+func TestManyWritersAndAToolBesideThemKeepLinesWhole(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a")
+	l := open(t, audit.Options{Path: path, MaxSize: 64 << 10, Keep: 1000})
+	var work sync.WaitGroup
+	for i := range 8 {
+		work.Go(func() {
+			for n := range 200 {
+				l.Write(audit.Record{Run: int64(1000*i + n), Message: strings.Repeat("x", n)})
+			}
+		})
+	}
+	work.Go(func() {
+		for n := range 50 {
+			tool, err := audit.Open(audit.Options{Path: path, Beside: true, Failed: func(err error) { t.Error(err) }})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			tool.Write(audit.Record{Event: audit.Pairing, Run: int64(100_000 + n)})
+			tool.Close()
+		}
+	})
+	work.Wait()
+	seen := map[int64]int{}
+	files, _ := filepath.Glob(path + "*")
+	for _, f := range files {
+		for _, n := range runs(read(t, f)) {
+			seen[n]++
+		}
+	}
+	if len(seen) != 8*200+50 || len(files) < 2 {
+		t.Errorf("%d records in %d files", len(seen), len(files))
+	}
+}
+
+func TestWhatIsNoFileIsRefusedAtOnce(t *testing.T) {
+	for _, path := range []string{t.TempDir(), "/dev/null"} {
+		if _, err := audit.Open(audit.Options{Path: path}); err == nil || !strings.HasPrefix(err.Error(), "open audit log: ") {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+func TestAFileThatCannotBeWrittenIsSaidOnceAndTheGapIsWrittenDown(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "logs", "a")
+	var said []error
+	l := open(t, audit.Options{Path: path, Failed: func(err error) { said = append(said, err) }})
+	l.Write(audit.Record{Run: 1})
+	if err := os.Rename(filepath.Join(dir, "logs"), filepath.Join(dir, "away")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "logs"), nil, 0o600); err != nil { // in the way of the folder
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		l.Write(audit.Record{Run: int64(2 + i)})
+	}
+	if err := errors.Join(os.Remove(filepath.Join(dir, "logs")), os.Rename(filepath.Join(dir, "away"), filepath.Join(dir, "logs"))); err != nil {
+		t.Fatal(err)
+	}
+	l.Write(audit.Record{Run: 5})
+	all := read(t, path)
+	if len(all) != 3 || all[1].Event != audit.Lost || all[1].Count != 3 || all[2].Run != 5 {
+		t.Errorf("it has %+v", all)
+	}
+	if len(said) != 1 {
+		t.Errorf("said is %v", said)
+	}
+}
+
+// BenchmarkWrite is one record of a turn's start, as large as they usually are.
+func BenchmarkWrite(b *testing.B) {
+	l, err := audit.Open(audit.Options{Path: filepath.Join(b.TempDir(), "a"), MaxSize: 10 << 20, Keep: 5})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer l.Close()
+	r := audit.Record{
+		Event: audit.TurnStart, Decision: audit.Allowed, Channel: "telegram", Chat: "123456789", User: audit.User{ID: "123456789", Name: "Ada"},
+		Launch: audit.Launch{Argv: []string{"/bin/sh", "-c", "python3 agent.py"}, Cwd: "/srv/bot"}, In: audit.Size{Bytes: 50},
+	}
+	for i := range 30 {
+		r.Env = append(r.Env, fmt.Sprintf("SOME_VARIABLE_%d", i))
+	}
+	for b.Loop() {
+		l.Write(r)
+	}
+}

@@ -1,0 +1,46 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"nanobot/channels"
+	"nanobot/terminal"
+)
+
+// errLeft says that the person wants no more of it.
+var errLeft = errors.New("nobody answers")
+
+// ask puts a question to the person who sits and watches, and takes what they say next for the answer. One who leaves instead of it stops
+// the turn.
+func (g *Direct) ask(r reply, stop func()) terminal.Ask {
+	if g.Answer == nil {
+		return nil
+	}
+	return func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		g.asking.Lock()
+		defer g.asking.Unlock()
+		if err := ctx.Err(); err != nil {
+			return terminal.Answer{}, err
+		}
+		text := questionText(q)
+		for {
+			if err := r.send(channels.Message{Kind: channels.Answer, Text: text}); err != nil {
+				return terminal.Answer{}, err
+			}
+			said, err := g.Answer(ctx)
+			if errors.Is(err, io.EOF) {
+				stop()
+				return terminal.Answer{}, errLeft
+			}
+			if err != nil {
+				return terminal.Answer{}, err
+			}
+			if answer, ok := option(q.Options, said); ok {
+				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
+			}
+			text = "Please answer with one of the numbers."
+		}
+	}
+}

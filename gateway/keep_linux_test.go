@@ -1,0 +1,360 @@
+package gateway_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+)
+
+func (r *rig) pids() (pids []int) {
+	r.t.Helper()
+	b, err := os.ReadFile(filepath.Join(r.dir, "pids"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for line := range strings.FieldsSeq(string(b)) {
+		pid, _ := strconv.Atoi(line)
+		pids = append(pids, pid)
+	}
+	return pids
+}
+
+func alive(pid int) bool {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(b), ") Z ")
+}
+
+// awaitDead waits until a process is no more.
+func awaitDead(t *testing.T, pid int) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); alive(pid); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("process %d lives", pid)
+		}
+	}
+}
+
+func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T) {
+	r := newRig(t, remembers)
+	r.protocol = &keeping{}
+	r.start()
+	say := func(chat, text, want string) {
+		t.Helper()
+		before := len(r.net.Sent(chat))
+		r.net.Say(chat, "u", text)
+		calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(c) > before })
+		if !ok || !strings.HasPrefix(calls[before].Text, want) {
+			t.Fatalf("to %q chat %s was shown %q, want %q", text, chat, texts(calls), want)
+		}
+		r.awaitIdle(chat)
+	}
+	say("1", "save session 7", "known: ")
+	say("1", "hello", "known: session 7")
+	say("2", "hello", "known: ")
+	if n := len(r.pids()); n != 1 {
+		t.Errorf("%d agents were started", n)
+	}
+	r.stop()
+	awaitDead(t, r.pids()[0])
+	r.protocol = &keeping{}
+	r.start()
+	say("1", "hello", "known: session 7")
+	say("1", "/new", "A fresh start")
+	say("1", "hello", "known: ")
+}
+
+func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
+	r := newRig(t, "true")
+	began, goOn := make(chan struct{}), make(chan struct{})
+	known := make(chan string, 1)
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		if tn.Envelope.Text == "first" {
+			close(began)
+			<-goOn
+			tn.Tell(terminal.About{Line: "of the past"})
+			return terminal.Outcome{Status: terminal.Done}, tn.Memory.Save(ctx, "of the past")
+		}
+		was, err := tn.Memory.Load(ctx)
+		known <- was
+		return terminal.Outcome{Status: terminal.Done}, err
+	})
+	r.start()
+	r.net.Say("1", "u", "first")
+	<-began
+	r.net.Say("1", "u", "/new")
+	r.awaitText("1", "A fresh start")
+	close(goOn)
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "second")
+	if was := <-known; was != "" {
+		t.Errorf("remembered is %q", was)
+	}
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "/status")
+	if got := r.awaitText("1", "Nothing is running."); strings.Contains(got.Text, "past") {
+		t.Errorf("the status is %s", got.Text)
+	}
+}
+
+// menus is a channel that shows commands in a chat.
+type menus struct {
+	*gatewaytest.Channel
+	set chan string
+}
+
+func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []channels.Command) error {
+	line := chat.String()
+	for _, c := range commands {
+		line += " " + c.Name + "=" + c.Help
+	}
+	m.set <- line
+	return nil
+}
+
+func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
+	r := newRig(t, remembers)
+	r.protocol = &keeping{}
+	set := make(chan string, 10)
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return menus{c, set} }
+	r.start()
+	r.net.Say("1", "u", "about gpt-x, 12k of 200k tokens /plan /stop /web-search")
+	if got := <-set; got != "net:1 plan=does plan web-search=does web-search" {
+		t.Errorf("the menu is %q", got)
+	}
+	r.awaitText("1", "known: ")
+	r.awaitIdle("1")
+	check := func() {
+		t.Helper()
+		n := len(r.net.Sent("1"))
+		r.net.Say("1", "u", "/status")
+		r.net.Say("1", "u", "/help")
+		calls, _ := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == n+2 })
+		if got := calls[n].Text; !strings.Contains(got, "Agent: gpt-x, 12k of 200k tokens") {
+			t.Errorf("the status is %s", got)
+		}
+		if got := calls[n+1].Text; !strings.Contains(got, "\n/plan: does plan\n") || strings.Contains(got, "/stop: does stop") {
+			t.Errorf("the help is %s", got)
+		}
+	}
+	check()
+	r.stop()
+	r.protocol = &keeping{}
+	r.start()
+	check()
+	r.net.Say("1", "u", "about gpt-y /plan /stop /web-search") // the same commands
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "about gpt-z")
+	if got := <-set; got != "net:1" {
+		t.Errorf("the menu is %q", got)
+	}
+}
+
+func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
+	r := newRig(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+until("go")+`;; esac; echo answer; done`)
+	former, next := &keeping{}, &keeping{}
+	r.protocol = former
+	r.start()
+	r.net.Say("1", "u", "slow")
+	r.awaitFile("up")
+	s := r.settings
+	var err error
+	if s.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: next, Environ: os.Environ(), Log: zap.NewNop()}); err != nil {
+		t.Fatal(err)
+	}
+	r.gw.Reload(s)
+	r.net.Say("2", "u", "quick")
+	r.awaitText("2", "answer")
+	if !alive(r.pids()[0]) {
+		t.Fatal("the former agent was ended in the midst of its turn")
+	}
+	r.touch("go")
+	r.awaitText("1", "answer")
+	awaitDead(t, r.pids()[0])
+	if !alive(r.pids()[1]) {
+		t.Error("the new agent was ended")
+	}
+	r.stop()
+	if former.closed != 1 || next.closed != 1 || alive(r.pids()[1]) {
+		t.Errorf("closed %d and %d times", former.closed, next.closed)
+	}
+}
+
+func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
+	r := newRig(t, remembers)
+	k := &keeping{}
+	runner, err := terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, w := &gateway.Direct{Runner: runner, Log: zap.NewNop()}, &wall{}
+	for _, text := range []string{"save s1", "x"} {
+		in := channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "1"}, Text: text}
+		if _, err := g.Turn(t.Context(), w, in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := w.sent[len(w.sent)-1].Text; !strings.HasSuffix(got, "s1") {
+		t.Errorf("sent %+v", w.sent)
+	}
+	g.Close()
+	if pids := r.pids(); len(pids) != 1 || alive(pids[0]) {
+		t.Errorf("agents %v", pids)
+	}
+}
+
+// A gateway that dies while nothing runs leaves no item behind, but its kept agent's children, and agents that the kernel could not kill.
+func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
+	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
+	h.spec.Keep = true
+	h.begin()
+	h.net.Say("1", "u", "hello")
+	h.expect("1", "answer")
+	r := &rig{t: t, dir: h.spec.Dir}
+	h.awaitSettled()
+	h.kill()
+	pids := r.pids()
+	awaitDead(t, pids[1])
+	if !alive(pids[0]) {
+		t.Fatal("the child died by itself: that proves nothing")
+	}
+	name, err := os.ReadFile(filepath.Join(h.spec.Dir, "kept"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	orphan := func(variable string) int { // a leader that lives, of a parent that is gone
+		cmd := exec.Command("sh", "-c", `setsid sleep 300 >/dev/null 2>&1 & echo $!`)
+		cmd.Env = append(os.Environ(), variable)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGKILL) })
+		return pid
+	}
+	ours, others := orphan(strings.TrimSpace(string(name))), orphan("NANOBOT_KEPT=somebody-else")
+	h.begin()
+	awaitDead(t, pids[0])
+	awaitDead(t, ours)
+	if !alive(others) {
+		t.Error("another gateway's agent was killed")
+	}
+	h.net.Say("1", "u", "again")
+	h.expect("1", "answer", "answer")
+	h.end()
+	for _, pid := range r.pids() {
+		awaitDead(t, pid)
+	}
+}
+
+// awaitSettled waits until no turn runs.
+func (h *harness) awaitSettled() {
+	h.t.Helper()
+	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer s.Close()
+	h.await("the turns to end", func() bool {
+		running, err := s.Turns(h.t.Context(), store.TurnFilter{Outcome: string(store.Running), Limit: 1})
+		return err == nil && len(running) == 0
+	})
+}
+
+func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
+	h := newHarness(t, `echo partial words:1000; `+until("go")+`echo message the end`)
+	h.spec.Stream = true
+	h.begin()
+	h.net.Say("1", "u", "write")
+	shows := func(part string) func(c []gatewaytest.Call) bool {
+		return func(c []gatewaytest.Call) bool { return strings.Contains(strings.Join(texts(c), " "), part) }
+	}
+	if calls, ok := h.net.Await("1", 2*patience, shows("w00999")); !ok {
+		t.Fatalf("shown is %+v", calls)
+	}
+	h.awaitBubbles(2)
+	h.kill()
+	r := &rig{t: t, dir: h.spec.Dir}
+	r.touch("go")
+	h.begin()
+	if calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "the end" }); !ok {
+		t.Errorf("shown is %q", texts(calls))
+	}
+	h.end()
+}
+
+// The message is on disk, and whether it took its bubble's place is not known.
+func TestAnAnswerTakesItsBubblesPlaceAfterAKill(t *testing.T) {
+	for name, done := range map[string]bool{"it had not": false, "it had": true} {
+		t.Run(name, func(t *testing.T) {
+			h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))
+			h.spec.Stream, h.spec.OnCrash = true, "report"
+			h.net.Idempotent, h.spec.Networks[0].Idempotent = false, false
+			hang, reached := make(chan struct{}), make(chan struct{}, 10)
+			first := true
+			h.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
+				if !first {
+					return gatewaytest.Fault{}
+				}
+				first = false
+				reached <- struct{}{}
+				if done {
+					return gatewaytest.Fault{Linger: 2 * patience}
+				}
+				return gatewaytest.Fault{Hang: hang}
+			}
+			h.begin()
+			h.net.Say("1", "u", "write")
+			calls, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
+			if !ok {
+				t.Fatal("nothing is shown")
+			}
+			h.awaitBubbles(1)
+			(&rig{t: t, dir: h.spec.Dir}).touch("go")
+			<-reached
+			h.kill()
+			h.begin()
+			all, ok := h.net.Await("1", 2*patience, func(c []gatewaytest.Call) bool { return len(c) == 2 && c[0].Text == "one two" })
+			if !ok || all[0].ID != calls[0].ID || all[0].Repeat || !strings.HasPrefix(all[1].Text, "I was restarted") {
+				t.Errorf("shown is %+v", all)
+			}
+			close(hang)
+			h.end()
+			if left := h.net.Sent("1"); len(left) != 2 {
+				t.Errorf("in the end %+v", left)
+			}
+		})
+	}
+}
+
+// awaitBubbles waits until the daemon has noted bubbles.
+func (h *harness) awaitBubbles(n int) {
+	h.t.Helper()
+	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer s.Close()
+	h.await("bubbles to be noted", func() bool {
+		bubbles, err := s.Bubbles(h.t.Context())
+		return err == nil && len(bubbles) == n
+	})
+}

@@ -1,0 +1,298 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+)
+
+const (
+	// firstAfter is how long an agent writes before it is shown: a short answer is there by then, and sent once.
+	firstAfter = 500 * time.Millisecond
+	// callWithin is how long a message that is complete waits for the last call about what was shown of it. A bubble that is still
+	// being changed then is not used again.
+	callWithin = 4 * time.Second
+)
+
+// live shows a message while the agent writes it: in as many bubbles as it will have parts, each edited in place as it grows. The parts
+// of the message then take the bubbles' places; what is left of them is removed. Like progress they are no part of the answer until then.
+type live struct {
+	t      *turn
+	editor channels.Editor // nil: it is not shown
+	kind   channels.Kind   // Answer where bubbles become the message; Draft where they go when it comes
+
+	begun sync.Once
+	wake  chan struct{}
+
+	mu     sync.Mutex
+	text   string // what is to be shown; "": nothing
+	shown  []liveBubble
+	since  time.Time     // when the first of them was sent
+	number int           // of the message, within the turn
+	call   chan struct{} // closed when the call that is under way has ended; nil when there is none
+	at     int           // which bubble it is about
+	broken bool          // the message is not shown any further
+	made   []string      // all bubbles of the turn
+}
+
+// liveBubble is a bubble and what it shows.
+type liveBubble struct {
+	id   string
+	part channels.Outgoing
+}
+
+func newLive(t *turn) *live {
+	l := &live{t: t, wake: make(chan struct{}, 1), kind: channels.Draft}
+	if t.set.Progress != "edit" {
+		return l
+	}
+	l.editor, _ = t.ch.(channels.Editor)
+	if _, ok := t.ch.(channels.Replacer); ok {
+		l.kind = channels.Answer
+	}
+	return l
+}
+
+// show makes text what is shown of the message that is being written. It never waits.
+func (l *live) show(text string) {
+	if l.editor == nil {
+		return
+	}
+	l.mu.Lock()
+	l.text = text
+	l.mu.Unlock()
+	l.begun.Do(func() { l.t.g.senders.background(l.run) })
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take ends the showing of a message that is complete. It returns the bubbles whose places its parts take, in order, and those that are
+// to be removed.
+func (l *live) take() (places, rest []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.text = ""
+	if call := l.call; call != nil {
+		l.mu.Unlock()
+		timeout := time.NewTimer(callWithin)
+		select {
+		case <-call:
+		case <-timeout.C:
+		}
+		timeout.Stop()
+		l.mu.Lock()
+	}
+	// An edit does not notify anybody, so that who has looked away would miss an answer that took its time.
+	stale := time.Since(l.since) > l.t.g.o.NotifyAfter
+	for i, b := range l.shown {
+		switch {
+		case l.call != nil && i == l.at: // it is removed when its call has ended
+		case stale, l.call != nil && i > l.at:
+			rest = append(rest, b.id)
+		default:
+			places = append(places, b.id)
+		}
+	}
+	l.number++
+	l.shown, l.broken = nil, false
+	return places, rest
+}
+
+// run keeps the bubbles up to date until the turn has ended.
+func (l *live) run() {
+	defer l.clear()
+	over := l.t.listening
+	for {
+		select {
+		case <-l.wake:
+		case <-over.Done():
+			return
+		}
+		l.mu.Lock()
+		first := len(l.shown) == 0
+		l.mu.Unlock()
+		if first && !sleep(over, firstAfter) {
+			return
+		}
+		for more := true; more; {
+			if !l.t.pace.wait(over) {
+				return
+			}
+			more = l.step()
+		}
+	}
+}
+
+// step makes one call, if there is something to change. It reports whether it did.
+func (l *live) step() bool {
+	l.mu.Lock()
+	text, number := l.text, l.number
+	l.mu.Unlock()
+	if text == "" {
+		return false
+	}
+	in := l.t.item.In
+	parts, err := l.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: l.kind, Text: text, ReplyTo: in.ID})
+	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
+		return false // it has become too long for bubbles
+	}
+	id, i, ok := l.begin(number, parts)
+	if !ok {
+		return false
+	}
+	if id == "" && !l.t.g.senders.clear(in.Chat) { // what was said before comes first
+		l.end(number, i, liveBubble{}, errNotYet)
+		return true
+	}
+	began := time.Now()
+	made, err := l.put(id, parts[i])
+	l.t.pace.hold(max(2*time.Since(began), waitOf(err)))
+	if err != nil {
+		l.t.log.Debug("what is being written is not shown", zap.Error(err))
+	}
+	l.end(number, i, liveBubble{made, parts[i]}, err)
+	return true
+}
+
+// errNotYet says that a bubble would come before what was said earlier.
+var errNotYet = errors.New("something waits to be sent before it")
+
+// begin finds the first part that is not shown as it is, and notes that a call about it is under way.
+func (l *live) begin(number int, parts []channels.Outgoing) (id string, at int, ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.number != number || l.text == "" || l.broken {
+		return "", 0, false
+	}
+	for i, p := range parts {
+		if i < len(l.shown) && l.shown[i].part.Text == p.Text && bytes.Equal(l.shown[i].part.Form, p.Form) {
+			continue
+		}
+		if i < len(l.shown) {
+			id = l.shown[i].id
+		}
+		l.call, l.at = make(chan struct{}), i
+		return id, i, true
+	}
+	return "", 0, false
+}
+
+// end notes what became of a call.
+func (l *live) end(number, at int, b liveBubble, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	close(l.call)
+	l.call = nil
+	if l.number != number { // the message did not wait for it
+		if b.id != "" {
+			l.t.g.removeBubble(l.t.bubbleOf(b.id))
+		}
+		return
+	}
+	var se *channels.SendError
+	if errors.As(err, &se) && (se.Permanent || se.Unknown && at == len(l.shown)) {
+		l.broken = true // another bubble would be one too many
+	}
+	switch {
+	case err != nil:
+	case at < len(l.shown):
+		l.shown[at] = b
+	default:
+		if at == 0 {
+			l.since = time.Now()
+		}
+		l.shown = append(l.shown, b)
+		l.t.bubble.bury()
+	}
+}
+
+// put edits a bubble, or makes one, and returns its id.
+func (l *live) put(id string, o channels.Outgoing) (string, error) {
+	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
+	ctx, cancel := context.WithTimeout(l.t.g.senders.ctx, sendTimeout)
+	defer cancel()
+	if id != "" {
+		return id, l.editor.Edit(ctx, id, o)
+	}
+	tries := 1
+	if l.kind == channels.Answer && repeatable(l.t.ch) {
+		o.Key, tries = "live-"+rand.Text()[:16], 3
+	}
+	var receipt channels.Receipt
+	var err error
+	for ; tries > 0; tries-- {
+		receipt, err = l.t.ch.Send(ctx, o)
+		var se *channels.SendError
+		if !errors.As(err, &se) || !se.Unknown {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	l.mu.Lock()
+	l.made = append(l.made, receipt.ID)
+	l.mu.Unlock()
+	if err := l.t.g.o.Store.AddBubble(context.WithoutCancel(ctx), l.t.bubbleOf(receipt.ID)); err != nil {
+		l.t.log.Warn("bubble not noted", zap.Error(err))
+	}
+	return receipt.ID, nil
+}
+
+// clear removes the bubbles of the turn whose places nothing has taken.
+func (l *live) clear() {
+	l.mu.Lock()
+	l.text, l.number = "", l.number+1
+	made := l.made
+	l.mu.Unlock()
+	if len(made) == 0 {
+		return
+	}
+	left, err := l.t.g.o.Store.Bubbles(l.t.g.senders.ctx)
+	if err != nil {
+		l.t.log.Warn("bubbles not removed", zap.Error(err))
+	}
+	for _, b := range left {
+		if b.Item == l.t.item.ID && slices.Contains(made, b.ID) {
+			l.t.g.removeBubble(b)
+		}
+	}
+}
+
+// pacing spaces out what a turn shows while it runs, all of it together.
+type pacing struct {
+	mu   sync.Mutex
+	next time.Time
+}
+
+// wait waits for the next time at which something may be shown. It reports false when ctx ends before.
+func (p *pacing) wait(ctx context.Context) bool {
+	p.mu.Lock()
+	now := time.Now()
+	at := p.next
+	if at.Before(now) {
+		at = now
+	}
+	p.next = at.Add(editEvery)
+	p.mu.Unlock()
+	return sleep(ctx, at.Sub(now))
+}
+
+// hold keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.
+func (p *pacing) hold(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if next := time.Now().Add(min(d, longestPause)); next.After(p.next) {
+		p.next = next
+	}
+}

@@ -1,0 +1,49 @@
+package gateway_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// slowHistory is a store that takes its time to read what was said, as long as somebody waits for that.
+type slowHistory struct {
+	store.Store
+	reading, goOn chan struct{}
+}
+
+func (s *slowHistory) History(ctx context.Context, c channels.Chat, n int, before int64) ([]store.Entry, error) {
+	close(s.reading)
+	select {
+	case <-s.goOn:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	return s.Store.History(ctx, c, n, before)
+}
+
+func TestStopWhileTheHistoryIsReadIsNoFailure(t *testing.T) {
+	r := newRig(t, "exec sleep 300")
+	r.settings.PassHistory = 1
+	slow := &slowHistory{reading: make(chan struct{}), goOn: make(chan struct{})}
+	r.hook = func(s store.Store) store.Store {
+		slow.Store = s
+		return slow
+	}
+	r.start()
+	r.net.Say("1", "u", "work")
+	<-slow.reading
+	r.net.Say("1", "u", "/stop")
+	r.net.Say("2", "u", "/whoami") // when this is answered, the other has been obeyed
+	r.awaitText("2", "user id")
+	close(slow.goOn)
+	r.awaitText("1", "Stopped.")
+	for _, c := range r.net.Sent("1") {
+		if strings.Contains(c.Text, "Sorry") {
+			t.Errorf("the chat is told %q", c.Text)
+		}
+	}
+}

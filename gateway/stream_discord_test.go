@@ -1,0 +1,66 @@
+package gateway_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+)
+
+func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
+	const ada = "4200000000000000042"
+	r := newStream(t, `echo partial **one**; `+until("shown")+`echo partial **one** two; `+until("edited")+`echo message **one** two three; echo message next`)
+	api := discordtest.New(t)
+	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	ch, err := discord.New(discord.Options{
+		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
+		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, chat), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.start()
+	dm := api.DM(ada).ID
+	api.AwaitReady(t)
+	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first bubble is not known
+	api.Say(dm, ada, "write")
+	shows := func(text string) discordtest.Message {
+		t.Helper()
+		var found discordtest.Message
+		shown, ok := api.Await(dm, patience, func(all []discordtest.Message) bool {
+			i := slices.IndexFunc(all, func(m discordtest.Message) bool { return m.Content == text })
+			if i >= 0 {
+				found = all[i]
+			}
+			return i >= 0
+		})
+		if !ok {
+			t.Fatalf("%q is not shown, but %+v", text, shown)
+		}
+		return found
+	}
+	first := shows("**one**")
+	r.touch("shown")
+	shows("**one** two")
+	r.touch("edited")
+	last := shows("**one** two three")
+	shows("next")
+	r.stop()
+	var all []string
+	for _, m := range api.Shown(dm) {
+		all = append(all, m.Content)
+	}
+	if last.ID != first.ID || strings.Join(all, "|") != "**one** two three|next" {
+		t.Errorf("shown is %q", all)
+	}
+}

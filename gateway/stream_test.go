@@ -1,0 +1,301 @@
+package gateway_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/terminal"
+)
+
+// streaming is a protocol for scripts that say a frame a line: its kind, a file perhaps as file=PATH, and the text, in which words:N stands
+// for N numbered words.
+type streaming struct{}
+
+func (streaming) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	line, err := t.Envelope.Line()
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	agent, err := t.Launch(ctx, terminal.Input{First: line})
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	defer agent.Wait()
+	defer agent.Kill()
+	for said := bufio.NewScanner(agent.Stdout); said.Scan(); {
+		kind, text, _ := strings.Cut(said.Text(), " ")
+		f := terminal.Frame{Kind: terminal.Kind(kind), Text: text}
+		if rest, ok := strings.CutPrefix(text, "file="); ok {
+			path, words, _ := strings.Cut(rest, " ")
+			f.Media, f.Text = []string{path}, words
+		}
+		if n, ok := strings.CutPrefix(f.Text, "words:"); ok {
+			f.Text = words(n)
+		}
+		if err := t.Emit(f); err != nil {
+			return terminal.Outcome{}, err
+		}
+	}
+	return terminal.Outcome{Status: terminal.Done}, nil
+}
+
+// words are numbered words.
+func words(count string) string {
+	n, _ := strconv.Atoi(count)
+	var all []string
+	for i := range n {
+		all = append(all, fmt.Sprintf("w%05d", i))
+	}
+	return strings.Join(all, " ")
+}
+
+func newStream(t *testing.T, script string) *rig {
+	t.Helper()
+	r := newRig(t, script)
+	r.protocol = streaming{}
+	return r
+}
+
+// bare is a channel that can edit but not replace.
+type bare struct {
+	channels.Channel
+	channels.Editor
+}
+
+func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
+	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; echo partial one two three; `+until("edited")+`echo message one two three four`).start()
+	r.net.Say("1", "u", "write")
+	bubble := r.awaitText("1", "one")
+	if bubble.Text != "one" || bubble.Kind != "message" || bubble.ReplyTo == "" {
+		t.Errorf("the first that is shown is %+v", bubble)
+	}
+	r.touch("shown")
+	if got := r.awaitText("1", "one two three"); got.ID != bubble.ID {
+		t.Errorf("it became %+v", got)
+	}
+	r.touch("edited")
+	r.awaitText("1", "one two three four")
+	r.stop()
+	all := r.net.Sent("1")
+	if len(all) != 1 || all[0].ID != bubble.ID || all[0].Repeat || r.net.Edits() > 2 || r.net.Replaced() != 1 {
+		t.Errorf("%d edits, %d replacements; shown is %+v", r.net.Edits(), r.net.Replaced(), all)
+	}
+}
+
+func TestAShortAnswerIsSentOnce(t *testing.T) {
+	r := newStream(t, `echo partial o; echo partial on; echo message one; echo message two`).start()
+	r.net.Say("1", "u", "write")
+	r.expect("1", "one", "two")
+	r.stop()
+	if r.net.Edits()+r.net.Replaced() != 0 {
+		t.Errorf("%d edits, %d replacements", r.net.Edits(), r.net.Replaced())
+	}
+}
+
+func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
+	for name, change := range map[string]func(*rig){
+		"progress is off":      func(r *rig) { r.settings.Progress = "off" },
+		"progress is messages": func(r *rig) { r.settings.Progress = "message" },
+		"it cannot be edited": func(r *rig) {
+			r.wrap = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newStream(t, `echo partial one; sleep 0.8; echo partial one two; echo message one two three`)
+			change(r)
+			r.start()
+			r.net.Say("1", "u", "write")
+			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok || calls[0].Text != "one two three" {
+				t.Errorf("the first that was shown is %+v", calls)
+			}
+		})
+	}
+}
+
+func TestAnAnswerThatCannotTakeTheBubblesPlaceIsSentAndTheBubbleGoes(t *testing.T) {
+	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two; `+until("go"))
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return bare{c, c} }
+	r.start()
+	r.net.Say("1", "u", "write")
+	if bubble := r.awaitText("1", "one"); bubble.Kind != "draft" || len(bubble.Buttons) > 0 {
+		t.Errorf("the bubble is %+v", bubble)
+	}
+	r.touch("shown")
+	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
+	if !ok || calls[0].Kind != "message" {
+		t.Errorf("shown is %+v", calls)
+	}
+	r.touch("go")
+}
+
+func TestAnAnswerGrowsIntoMoreBubbles(t *testing.T) {
+	r := newStream(t, `echo partial words:300; `+until("first")+`echo partial words:1000; `+until("second")+`echo message words:1500`).start()
+	r.net.Say("1", "u", "write")
+	r.awaitText("1", "w00299")
+	r.touch("first")
+	r.awaitText("1", "w00999")
+	shown := r.net.Sent("1")
+	if len(shown) != 2 {
+		t.Fatalf("%d bubbles", len(shown))
+	}
+	r.touch("second")
+	r.awaitText("1", "w01499")
+	r.stop()
+	all := r.net.Sent("1")
+	if len(all) != 3 || all[0].ID != shown[0].ID || all[1].ID != shown[1].ID {
+		t.Errorf("%d bubbles in the end", len(all))
+	}
+	if got := strings.Join(strings.Fields(strings.Join(texts(all), " ")), " "); got != words("1500") {
+		t.Errorf("the text is %s…", got[:min(100, len(got))])
+	}
+}
+
+func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
+	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + until("go"), "an error": `echo error sorry`} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newStream(t, `echo partial words:1000; `+until("shown")+end).start()
+			r.net.Say("1", "u", "write")
+			r.awaitText("1", "w00999")
+			r.touch("shown")
+			if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+				return len(c) <= 1 && !strings.Contains(strings.Join(texts(c), ""), "w00")
+			}); !ok {
+				t.Fatalf("shown is %q", texts(calls))
+			}
+			r.touch("go")
+			r.awaitIdle("1")
+			r.stop()
+			if left, err := openStore(t, r.dir); err != nil {
+				t.Error(err)
+			} else if b, err := left.Bubbles(context.Background()); len(b) > 0 || err != nil {
+				t.Errorf("noted are %+v, %v", b, err)
+			} else {
+				_ = left.Close()
+			}
+		})
+	}
+}
+
+func TestAnAnswerWhoseBubbleWasDeletedIsSent(t *testing.T) {
+	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two`).start()
+	r.net.Say("1", "u", "write")
+	bubble := r.awaitText("1", "one")
+	r.net.Delete(bubble.ID)
+	r.touch("shown")
+	if got := r.awaitText("1", "one two"); got.ID == bubble.ID || got.Repeat {
+		t.Errorf("it was sent as %+v", got)
+	}
+}
+
+func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
+	for name, f := range map[string]gatewaytest.Fault{
+		"for long":          {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
+		"again and again":   {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
+		"for good":          {Status: http.StatusForbidden},
+		"and are cut off":   {Cut: true},
+		"by a broken proxy": {Status: http.StatusBadGateway},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; sleep 2; echo message one two three; echo message next`)
+			tries := 0
+			r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
+				if tries++; (f.Cut || f.Status == http.StatusBadGateway) && tries > 3 {
+					return gatewaytest.Fault{} // nothing but waiting helps there
+				}
+				return f
+			}
+			r.start()
+			r.net.Say("1", "u", "write")
+			r.awaitText("1", "one")
+			r.touch("shown")
+			r.awaitText("1", "next")
+			r.awaitIdle("1")
+			calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 2 })
+			if got := strings.Join(texts(calls), "|"); !ok || got != "one two three|next" || calls[0].Repeat {
+				t.Errorf("shown is %+v", calls)
+			}
+		})
+	}
+}
+
+func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
+	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; `+until("hangs")+`echo message one two three; `+until("go"))
+	hang := make(chan struct{})
+	r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
+		r.touch("hangs")
+		return gatewaytest.Fault{Hang: hang}
+	}
+	r.start()
+	r.net.Say("1", "u", "write")
+	bubble := r.awaitText("1", "one")
+	r.touch("shown")
+	if got := r.awaitText("1", "one two three"); got.ID == bubble.ID {
+		t.Error("the bubble was used again")
+	}
+	close(hang)
+	if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+		t.Errorf("shown is %+v", calls)
+	}
+	r.touch("go")
+}
+
+func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
+	r := newStream(t, `echo message first; echo partial sec; `+until("shown")+`echo message second`)
+	release := make(chan struct{})
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Text == "first" {
+			return gatewaytest.Fault{Hang: release}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.start()
+	r.net.Say("1", "u", "write")
+	if calls, early := r.net.Await("1", 3*time.Second, func(c []gatewaytest.Call) bool { return len(c) > 0 }); early {
+		t.Errorf("shown is %+v", calls)
+	}
+	close(release)
+	r.awaitText("1", "sec")
+	r.touch("shown")
+	r.awaitText("1", "second")
+	r.expect("1", "first", "second")
+}
+
+func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
+	r := newStream(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
+	began := time.Now()
+	r.net.Say("1", "u", "write")
+	r.awaitText("1", "the end")
+	r.stop()
+	if all, most := r.net.Sent("1"), int(time.Since(began)/time.Second)+1; len(all) != 1 || r.net.Edits() > most {
+		t.Errorf("%d messages, %d edits", len(all), r.net.Edits())
+	}
+}
+
+func TestProgressMovesBelowWhatIsSaid(t *testing.T) {
+	r := newStream(t, `echo progress working; `+until("up")+`echo message said; sleep 10; echo progress still working; `+until("go")).start()
+	r.net.Say("1", "u", "write")
+	r.awaitText("1", "⏳ working")
+	r.touch("up")
+	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+		return len(c) == 2 && c[0].Text == "said" && strings.HasPrefix(c[1].Text, "⏳ still working")
+	})
+	if !ok {
+		t.Errorf("shown is %+v", calls)
+	}
+	r.touch("go")
+	r.expect("1", "said")
+	if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
+		t.Errorf("in the end %+v", calls)
+	}
+}
