@@ -20,6 +20,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 func newChat(std stdio) *cobra.Command {
@@ -70,9 +71,15 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 		o.Printer = cli.Text{Out: std.out, Progress: std.out}
 		o.In = cli.NewPiped(std.in)
 	}
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
 	var err error
-	if s.gateway, err = newDirect(cfg, newLog(logTo, flags.verbose)); err != nil {
+	if s.gateway, err = newDirect(cfg, cage, newLog(logTo, flags.verbose)); err != nil {
 		return err
+	}
+	defer s.gateway.Close()
+	if s.live != nil { // somebody sits here
+		s.gateway.Answer = o.In.Read
 	}
 	s.ch = cli.New(o)
 	err = s.talk(ctx)

@@ -33,6 +33,9 @@ func newDaemonLog(w io.Writer, cfg config.Log) (*zap.Logger, zap.AtomicLevel) {
 	if cfg.Format == "console" || cfg.Format == "auto" && isFile && term.IsTerminal(int(f.Fd())) {
 		encoder = zapcore.NewConsoleEncoder(enc)
 	}
+	if isFile && isJournal(f) {
+		encoder = journalEncoder{encoder}
+	}
 	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(w)), level)), level
 }
 

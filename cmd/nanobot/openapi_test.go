@@ -142,9 +142,10 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		"Said ", "Press ", // are asked, not answered
 		"event reload", // for more than a thousand changes at once: see gateway/console
 		" 429", " 503", // there is too much of something, or the disk is broken
-		"Ready missed",  // for somebody who was away for long
-		"User username", // which only other networks have
-		"Health store",  // again the disk
+		"Ready missed",   // for somebody who was away for long
+		"User username",  // which only other networks have
+		"Health store",   // again the disk
+		"Progress draft", // of an agent that shows what it is writing
 	)
 }
 
@@ -167,14 +168,14 @@ func (a *api) door() {
 
 const (
 	messagesAt = "/api/chats/{id}/messages"
-	hereAt     = "/api/chats/web-a/messages"
+	hereAt     = "/api/chats/web-a-known-to-nobody-else/messages"
 	isJSON     = "application/json"
 )
 
 // say posts a text to a chat of its own and returns the id that it was given.
 func (a *api) say(text string) (id string) {
 	a.t.Helper()
-	answer := a.ask(202, request{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "/messages", kind: isJSON, body: jsonOf(obj{"text": text})})
+	answer := a.ask(202, request{as: a.ann, method: "POST", template: messagesAt, path: "/api/chats/web-" + text + "-known-to-nobody-else/messages", kind: isJSON, body: jsonOf(obj{"text": text})})
 	var receipt struct{ ID string }
 	_ = json.Unmarshal(answer, &receipt)
 	return receipt.ID
@@ -205,7 +206,7 @@ func (a *api) talk() {
 	post(413, a.ann, hereAt, messagesAt, form, file(strings.Repeat("x", 1<<20+1)))
 	post(415, a.ann, hereAt, messagesAt, "text/plain", "x")
 
-	const press, here = "/api/chats/{id}/press", "/api/chats/web-a/press"
+	const press, here = "/api/chats/{id}/press", "/api/chats/web-a-known-to-nobody-else/press"
 	var question struct {
 		ID      string
 		Buttons []struct{ Data string }
@@ -275,7 +276,7 @@ func (a *api) turns() {
 	}
 	get(400, "/api/turns/x", one)
 	get(404, "/api/turns/999", one)
-	get(400, list+"?limit=x", list)
+	get(400, list+"?outcome=bogus", list)
 	for text, with := range map[string]string{"picture": `"sent":1`, "crash": `"signal":"SIGSEGV"`, "fail": `"exit_code":4`} {
 		get(200, fmt.Sprint("/api/turns/", turn(a.say(text), with, `"ended"`)), one)
 	}
@@ -288,7 +289,7 @@ func (a *api) turns() {
 			a.t.Fatalf("undelivered are %s", undelivered)
 		}
 	}
-	get(200, list+"?chat=web:web-a&outcome=done&limit=10", list)
+	get(200, list+"?chat=web:web-a-known-to-nobody-else&outcome=done&limit=10", list)
 }
 
 // daemon has the daemon say how it is, and lets somebody out.

@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 )
 
@@ -31,14 +33,14 @@ notices at once.`,
 			if chosen := len(args) + btoi(list) + btoi(revoke != ""); chosen != 1 {
 				return usage("pair: give a CODE, --list or --revoke")
 			}
-			return withStore(cmd.Context(), path, func(s store.Store) error {
+			return withStore(cmd.Context(), path, func(s store.Store, cfg *config.Config) error {
 				switch {
 				case list:
 					return listGuests(cmd.Context(), s, std)
 				case revoke != "":
-					return revokeGuest(cmd.Context(), s, revoke, std)
+					return revokeGuest(cmd.Context(), s, cfg, revoke, std)
 				}
-				return acceptGuest(cmd.Context(), s, args[0], std)
+				return acceptGuest(cmd.Context(), s, cfg, args[0], std)
 			})
 		},
 	}
@@ -57,9 +59,12 @@ func btoi(b bool) int {
 }
 
 // withStore opens the state beside a daemon that may be running.
-func withStore(ctx context.Context, path string, f func(store.Store) error) error {
+func withStore(ctx context.Context, path string, f func(store.Store, *config.Config) error) error {
 	if path = configPath(path); path == "" {
 		path = "config.json"
+	}
+	if b, ok := findBot(path); ok {
+		b.enter()
 	}
 	cfg, err := config.Load(path, os.Environ())
 	if err != nil {
@@ -69,10 +74,10 @@ func withStore(ctx context.Context, path string, f func(store.Store) error) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(s), closeStore(s))
+	return errors.Join(f(s, cfg), closeStore(s))
 }
 
-func acceptGuest(ctx context.Context, s store.Store, code string, std stdio) error {
+func acceptGuest(ctx context.Context, s store.Store, cfg *config.Config, code string, std stdio) error {
 	g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), gateway.CodeLife)
 	if err != nil {
 		return err
@@ -80,6 +85,7 @@ func acceptGuest(ctx context.Context, s store.Store, code string, std stdio) err
 	if !ok {
 		return fmt.Errorf("code %s is not known or older than %s; ask for a new one by writing to the bot", code, gateway.CodeLife)
 	}
+	auditGuest(cfg, audit.Paired, g, std)
 	_, err = fmt.Fprintf(std.out, "%s may talk to the bot now.\n", guestName(g))
 	return err
 }
@@ -104,7 +110,7 @@ func listGuests(ctx context.Context, s store.Store, std stdio) error {
 	return err
 }
 
-func revokeGuest(ctx context.Context, s store.Store, who string, std stdio) error {
+func revokeGuest(ctx context.Context, s store.Store, cfg *config.Config, who string, std stdio) error {
 	channel, user, _ := strings.Cut(who, ":")
 	ok, err := s.Revoke(ctx, channel, user)
 	if err != nil {
@@ -113,6 +119,7 @@ func revokeGuest(ctx context.Context, s store.Store, who string, std stdio) erro
 	if !ok {
 		return fmt.Errorf("%s was not let in by a code; allowFrom in the config is another matter", who)
 	}
+	auditGuest(cfg, audit.Revoked, store.Guest{Channel: channel, User: channels.User{ID: user}}, std)
 	_, err = fmt.Fprintf(std.out, "%s is shut out.\n", who)
 	return err
 }

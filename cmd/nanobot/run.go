@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/cli"
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 func newRun(std stdio) *cobra.Command {
@@ -71,10 +72,13 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 
 func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer cli.Printer, text string, media []string, stderr io.Writer) error {
 	log := newLog(stderr, flags.verbose)
-	g, err := newDirect(cfg, log)
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
+	g, err := newDirect(cfg, cage, log)
 	if err != nil {
 		return err
 	}
+	defer g.Close()
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for

@@ -21,6 +21,7 @@ import (
 	"nanobot/gateway/console"
 	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
+	"nanobot/terminal/process"
 )
 
 func newServe(std stdio) *cobra.Command {
@@ -49,9 +50,10 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	d := daemon{cfg: cfg, ready: func(*site) {}}
+	d := daemon{cfg: cfg, ready: func(*site) {}, cage: process.NewCage(process.CageOptions{})}
+	defer d.cage.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	d.reload = func(g *gateway.Gateway) { reload(path, g, d.level, d.log) }
+	d.reload = func(g *gateway.Gateway) error { return reload(path, g, d.cage, d.level, d.log) }
 	return d.run(ctx)
 }
 
@@ -60,8 +62,9 @@ type daemon struct {
 	cfg    *config.Config
 	log    *zap.Logger
 	level  zap.AtomicLevel
-	reload func(*gateway.Gateway)
+	reload func(*gateway.Gateway) error
 	ready  func(*site) // called once it answers
+	cage   *process.Cage
 }
 
 // run answers on every enabled channel until it is told to end.
@@ -69,7 +72,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	for _, w := range d.cfg.Warnings() {
 		d.log.Warn(w)
 	}
-	settings, err := newSettings(d.cfg, d.log)
+	settings, err := newSettings(d.cfg, d.cage, d.log)
 	if err != nil {
 		return err
 	}
@@ -91,7 +94,12 @@ func (d daemon) run(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	options := gateway.Options{Channels: open, Store: state, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log}
+	book, err := openAudit(d.cfg, false, d.log)
+	if err != nil {
+		return err
+	}
+	defer book.Close()
+	options := gateway.Options{Channels: open, Store: state, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: book.Write}
 	watch := func(context.Context) {}
 	if page == nil {
 		g = gateway.New(options)
@@ -101,20 +109,25 @@ func (d daemon) run(ctx context.Context) (err error) {
 		g = gateway.New(options)
 		watch = page.watch(g, c, m, open)
 	}
-	defer onHangup(ctx, func() { d.reload(g) })()
+	sd := &manager{log: d.log}
+	d.log.Info(d.cage.About())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
+	defer onHangup(ctx, func() { sd.reload(ctx, g, d.reload) })()
+	context.AfterFunc(ctx, func() { sd.stopping(g) })
 	// The page outlives the intake: what turns say while they drain is still seen.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()
 	work.Go(func() error { return page.run(serving) })
 	work.Go(func() error { watch(serving); return nil })
 	work.Go(func() error { slimDown(serving); return nil })
+	work.Go(func() error { sd.run(ctx, g); return nil })
 	work.Go(func() error {
 		defer stopServing()
-		return g.Run(ctx, func() { d.log.Info("ready"); d.ready(page) })
+		return g.Run(ctx, func() { d.log.Info("ready"); sd.ready(ctx, g); d.ready(page) })
 	})
 	err = work.Wait()
+	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return err
 }
@@ -175,18 +188,16 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 }
 
 // reload reads the config again. A mistake in it changes nothing.
-func reload(path string, g *gateway.Gateway, level zap.AtomicLevel, log *zap.Logger) {
+func reload(path string, g *gateway.Gateway, cage *process.Cage, level zap.AtomicLevel, log *zap.Logger) error {
 	cfg, err := config.Load(path, os.Environ())
 	if err != nil {
-		log.Error("config not reloaded, the last good one stays", zap.Error(err))
-		return
+		return err
 	}
-	settings, err := newSettings(cfg, log)
+	settings, err := newSettings(cfg, cage, log)
 	if err != nil {
-		log.Error("config not reloaded, the last good one stays", zap.Error(err))
-		return
+		return err
 	}
 	level.SetLevel(parseLevel(cfg.Log.Level))
 	g.Reload(settings)
-	log.Info("config reloaded")
+	return nil
 }

@@ -34,7 +34,7 @@ func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	stop := make(chan struct{})
 	var writers sync.WaitGroup
 	for chat := range 4 {
-		writers.Go(func() { s.write(fmt.Sprintf("web-%d", chat), stop) })
+		writers.Go(func() { s.write(fmt.Sprintf("web-%d-known-to-nobody-else", chat), stop) })
 	}
 	for range kills {
 		time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond) // any instant

@@ -42,7 +42,7 @@ const webAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
 	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
 		read -r answer; answer=${answer#*'"text":"'}; say message "you chose ${answer%%'"'*}";;
 	steal) echo "{\"type\":\"message\",\"text\":\"take\",\"media\":[\"$PWD/.nanobot/http.key\",\"$PWD/.nanobot/web/history.db\"]}"; say message "env: $(env | tr '\n"' '  ')";;
-	"") say message "files: $(ls users/web-a | sed 's/^[^-]*-//' | tr '\n' ' ')";;
+	"") say message "files: $(ls users/web-a-known-to-nobody-else | sed 's/^[^-]*-//' | tr '\n' ' ')";;
 	*) say message "re **$text**";;
 	esac
 `
@@ -226,27 +226,27 @@ func TestTheWebChatTalks(t *testing.T) {
 	b := newWebBot(t)
 	ann := b.enter("--user", "ann")
 	next := ann.tab()
-	ann.say("web-a", "hello")
-	if e := next("message"); e.data.HTML != "<p>re <strong>hello</strong></p>" || e.data.Chat != "web-a" {
+	ann.say("web-a-known-to-nobody-else", "hello")
+	if e := next("message"); e.data.HTML != "<p>re <strong>hello</strong></p>" || e.data.Chat != "web-a-known-to-nobody-else" {
 		t.Errorf("shown was %+v", e)
 	}
 	// Progress and Stop.
-	ann.say("web-a", "slow")
+	ann.say("web-a-known-to-nobody-else", "slow")
 	p := next("progress")
 	if !strings.Contains(p.data.Text, "working") || len(p.data.Buttons) != 1 {
 		t.Errorf("shown was %+v", p)
 	}
-	ann.press("web-a", p.data.ID, p.data.Buttons[0].Data)
+	ann.press("web-a-known-to-nobody-else", p.data.ID, p.data.Buttons[0].Data)
 	if e := next("message"); !strings.Contains(e.data.Text, "Stopped") {
 		t.Errorf("after Stop came %+v", e)
 	}
 	// A question.
-	ann.say("web-a", "ask")
+	ann.say("web-a-known-to-nobody-else", "ask")
 	q := next("message")
 	if len(q.data.Buttons) != 2 || q.data.Buttons[1].Label != "Blue" {
 		t.Fatalf("the question is %+v", q)
 	}
-	ann.press("web-a", q.data.ID, q.data.Buttons[1].Data)
+	ann.press("web-a-known-to-nobody-else", q.data.ID, q.data.Buttons[1].Data)
 	if e := next("message"); e.data.Text != "you chose Blue" {
 		t.Errorf("the answer is %+v", e)
 	}
@@ -256,7 +256,7 @@ func TestTheWebChatTalks(t *testing.T) {
 	part, _ := w.CreateFormFile("file", "photo.png")
 	fmt.Fprint(part, "x")
 	w.Close()
-	if status, answer := ann.ask("POST", "/api/chats/web-a/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
+	if status, answer := ann.ask("POST", "/api/chats/web-a-known-to-nobody-else/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
 		t.Errorf("a file is answered %d %s", status, answer)
 	}
 	if e := next("message"); e.data.Text != "files: photo.png " {
@@ -324,7 +324,7 @@ func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
 	b := newWebBot(t)
 	ann := b.enter()
 	next := ann.tab()
-	ann.say("web-a", "steal")
+	ann.say("web-a-known-to-nobody-else", "steal")
 	e := next("message")
 	if len(e.data.Media) > 0 || strings.Count(e.data.Text, "was not sent") != 2 {
 		t.Errorf("it got %+v", e)
@@ -338,7 +338,7 @@ func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
 	b := newWebBot(t)
 	ann := b.enter()
 	next := ann.tab()
-	ann.say("web-a", "slow")
+	ann.say("web-a-known-to-nobody-else", "slow")
 	next("progress")
 	dir := filepath.Dir(b.cfg)
 	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
@@ -347,7 +347,7 @@ func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
 		}
 	}
 	b.signal(syscall.SIGTERM)
-	ann.say("web-b", "said while it ends")
+	ann.say("web-b-known-to-nobody-else", "said while it ends")
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}

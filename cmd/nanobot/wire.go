@@ -25,14 +25,17 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/httpd"
 	"nanobot/terminal"
+	"nanobot/terminal/acp"
 	"nanobot/terminal/plain"
+	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
 )
 
 // protocols are the ways to talk with an agent; a new one is a line here.
-var protocols = map[string]terminal.Protocol{
-	"plain": plain.Protocol{},
-	"rich":  rich.Protocol{},
+var protocols = map[string]func(config.Terminal) terminal.Protocol{
+	"plain": func(config.Terminal) terminal.Protocol { return plain.Protocol{} },
+	"rich":  func(config.Terminal) terminal.Protocol { return rich.Protocol{} },
+	"acp":   func(t config.Terminal) terminal.Protocol { return acp.New(t) },
 }
 
 // network makes a channel of a configuration.
@@ -133,8 +136,8 @@ func openChannels(cfg *config.Config, knows func(channel, user string) bool, log
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
 
 // newSettings is what a configuration says about a gateway that may be running already.
-func newSettings(cfg *config.Config, log *zap.Logger) (gateway.Settings, error) {
-	runner, err := newRunner(cfg, log)
+func newSettings(cfg *config.Config, cage *process.Cage, log *zap.Logger) (gateway.Settings, error) {
+	runner, err := newRunner(cfg, cage, log)
 	if err != nil {
 		return gateway.Settings{}, err
 	}
@@ -142,7 +145,7 @@ func newSettings(cfg *config.Config, log *zap.Logger) (gateway.Settings, error) 
 		Runner: runner, Progress: cfg.Terminal.Progress, PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
 		WhileRunning: cfg.Gateway.WhileRunning, QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
 		OnCrash: cfg.Gateway.OnCrash, AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
-		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
+		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second, Launch: lineup(runner),
 	}
 	for name, n := range networks {
 		if n.allowFrom != nil {
@@ -168,7 +171,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here if there is one)")
 	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
-	flags.StringVar(&f.protocol, "protocol", "", "how its output is read: plain or rich")
+	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: plain, rich or acp")
 	flags.IntVar(&f.timeout, "timeout", 0, "seconds the agent may run")
 	flags.StringVar(&f.chat, "chat", "local", "id of the chat, which has a folder of its own for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show the log, with the agent's log frames, on stderr")
@@ -223,25 +226,32 @@ func configPath(flag string) string {
 }
 
 // newDirect puts together what run and chat need.
-func newDirect(cfg *config.Config, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, log)
+func newDirect(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*gateway.Direct, error) {
+	runner, err := newRunner(cfg, cage, log)
 	if err != nil {
 		return nil, err
 	}
 	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
 }
 
-func newRunner(cfg *config.Config, log *zap.Logger) (*terminal.Runner, error) {
-	protocol, ok := protocols[cfg.Terminal.Protocol]
+func newRunner(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
+	newProtocol, ok := protocols[cfg.Terminal.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
 	}
+	return newRunnerWith(cfg, newProtocol(cfg.Terminal), cage, log)
+}
+
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Cage: cage, Log: log,
 	})
 	if err != nil {
 		return nil, statusError{exitConfig, err}
+	}
+	for _, lack := range runner.Lacks() {
+		log.Warn(lack)
 	}
 	return runner, nil
 }
@@ -249,8 +259,8 @@ func newRunner(cfg *config.Config, log *zap.Logger) (*terminal.Runner, error) {
 // private names what agents must not send: the config, key files, and our own state. The state's folder as a whole is not named, because
 // it may be the workspace itself.
 func private(cfg *config.Config) []string {
-	paths := append(cfg.SecretFiles(), cfg.File())
-	for _, name := range []string{"history", "spool", "daemon.lock", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm", telegramState, webState, httpd.KeyFile, httpd.LinkFolder} {
+	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
+	for _, name := range []string{"history", "spool", "daemon.lock", "agents.txt", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm", telegramState, webState, httpd.KeyFile, httpd.LinkFolder, httpd.OutFile} {
 		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, name))
 	}
 	return paths

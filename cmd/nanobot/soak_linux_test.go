@@ -1,0 +1,258 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// soakAgent does what the second word of a message says, and leaves its number behind a or b.
+const soakAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}; n=${text%% *}
+	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
+	case ${text#* } in
+	plain) say b;;
+	two) say a; sleep 0.2; say b;;
+	slow) echo '{"type":"progress","text":"working"}'; sleep 1; echo '{"type":"progress","text":"still"}'; sleep 1; say b;;
+	album) echo "{\"type\":\"message\",\"text\":\"b$n\",\"media\":[\"$PWD/a.png\",\"$PWD/b.png\",\"$PWD/c.png\"]}";;
+	photos) m=${line#*'"media":['}; m=$(printf %s "${m%%]*}" | tr -cd , | wc -c); if [ "$m" = 2 ]; then say b; else say "$m files short of 3 for "; fi;;
+	kids) sleep 300 & sleep 301 >/dev/null 2>&1 & say b;;
+	daemon) setsid sleep 302 >/dev/null 2>&1 & say b;;
+	hang) echo '{"type":"progress","text":"hanging"}'; sleep 300; say b;;
+	esac
+`
+
+// TestSoak runs the real daemon on Telegram, Discord and the web for as long as SOAK says, with people who write, networks that fail, kills, restarts
+// and reloads. NANOBOT_SEED is its chance.
+func TestSoak(t *testing.T) {
+	t.Parallel()
+	span, err := time.ParseDuration(os.Getenv("SOAK"))
+	if err != nil {
+		span = 20 * time.Second
+	}
+	s := newSoak(t)
+	s.start()
+	s.dc.AwaitReady(t) // nobody is told what was said before the first time
+	// At first it is killed and restarted, and then one daemon runs on, whose memory is measured.
+	over := make(chan struct{})
+	stormy := make(chan struct{})
+	go func() {
+		defer close(stormy)
+		s.storm(over, true)
+	}()
+	s.load(span * 2 / 5)
+	close(over)
+	<-stormy
+	s.load(span / 10)
+	s.tidy()
+	before := s.measure()
+	over, stormy = make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stormy)
+		s.storm(over, false)
+	}()
+	s.load(span / 2)
+	close(over)
+	<-stormy
+	s.tidy()
+	after := s.measure()
+	s.end(syscall.SIGTERM)
+	s.tidy()
+	s.score()
+	s.report(span, before, after)
+}
+
+// soak is a daemon on three networks and the people who write to it.
+type soak struct {
+	t      *testing.T
+	seed   uint64
+	random *rand.Rand // of the storm; the people and the networks have their own
+	dir    string
+	cfg    string
+	listen string
+	tg     *telegramtest.Server
+	dc     *discordtest.Server
+	chats  []*soakChat
+	users  []string // of Discord, which the bot must know to find what they said while it was away
+	doubt  soakDoubt
+	items  soakItems
+	stuck  atomic.Bool // somebody waits for ever, so the rest would be in vain
+
+	daemon                   *exec.Cmd
+	began                    int   // where its log begins
+	ends                     []int // the last call to Telegram of each daemon but the last
+	kills, drains, reloads   int
+	cuts                     int // of the connection to Discord
+	faults                   atomic.Int64
+	sent, posted             map[int]time.Time // calls to Telegram and to Discord
+	answered                 []time.Duration
+	samples                  []held // of the daemon that runs on, at work
+	slowest                  time.Duration
+	slowestIs                string
+	marked, doubled, reports int
+}
+
+func newSoak(t *testing.T) *soak {
+	t.Helper()
+	s := &soak{t: t, seed: uint64(time.Now().UnixNano()), dir: t.TempDir(), listen: freeAddress(t), tg: telegramtest.New(t), dc: discordtest.New(t)}
+	if n, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
+		s.seed = n
+	}
+	s.random = rand.New(rand.NewPCG(s.seed, 0))
+	s.tg.SetFault(s.telegramFault(rand.New(rand.NewPCG(s.seed, 1))))
+	s.dc.SetFault(s.discordFault(rand.New(rand.NewPCG(s.seed, 2))))
+	s.addChats()
+	s.addPages()
+	for i, c := range s.chats {
+		c.random = rand.New(rand.NewPCG(s.seed, uint64(100+i)))
+	}
+	s.cfg = filepath.Join(s.dir, "config.json")
+	s.configure(0)
+	for name, content := range map[string][]byte{
+		"agent.sh": []byte(soakAgent), "telegram": []byte(s.tg.Token), "discord": []byte(s.dc.Token), "http": []byte(soakToken),
+		"a.png": telegramtest.PNG(40, 40), "b.png": telegramtest.PNG(50, 50), "c.png": telegramtest.PNG(60, 60),
+	} {
+		if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		if s.daemon != nil {
+			_ = s.daemon.Process.Kill()
+		}
+		if t.Failed() {
+			kept := filepath.Join(os.TempDir(), fmt.Sprintf("nanobot-soak-%d.log", s.seed))
+			t.Logf("NANOBOT_SEED=%d; the log is kept as %s (%v)", s.seed, kept, os.WriteFile(kept, []byte(s.log()), 0o600))
+		}
+	})
+	return s
+}
+
+// configure writes the config, of which there are several good ones, and one that is not.
+func (s *soak) configure(version int) {
+	s.t.Helper()
+	key := "passHistory"
+	if version < 0 {
+		key = "passHistry"
+	}
+	text := fmt.Sprintf(`{
+		"terminal": {"command": "sh agent.sh", "protocol": "rich", %q: %d},
+		"channels": {
+			"telegram": {"enabled": true, "token": "file:telegram", "apiBase": %q, "allowFrom": ["*"]},
+			"discord": {"enabled": true, "token": "file:discord", "apiBase": %q, "allowFrom": [%s]},
+			"web": {"enabled": true},
+		},
+		"http": {"listen": %q, "token": "file:http"},
+		"gateway": {"maxConcurrent": 8, "onCrash": "retry", "drainTimeout": 3},
+	}`, key, max(0, version)%3, s.tg.URL, s.dc.URL, `"`+strings.Join(s.users, `", "`)+`"`, s.listen)
+	if err := os.WriteFile(s.cfg+".new", []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Rename(s.cfg+".new", s.cfg); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// start begins a daemon, whose log goes to a file, and in a folder of its own, so that only agents are at home in the workspace.
+func (s *soak) start() {
+	s.t.Helper()
+	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	s.began = len(s.log())
+	s.daemon = exec.Command(os.Args[0], "serve", "--config", s.cfg)
+	s.daemon.Dir = os.TempDir()
+	s.daemon.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	s.daemon.Stderr = log
+	s.daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := s.daemon.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *soak) log() string {
+	b, _ := os.ReadFile(s.cfg + ".log")
+	return string(b)
+}
+
+// end ends the daemon in one way or the other.
+func (s *soak) end(signal syscall.Signal) {
+	s.t.Helper()
+	_ = s.daemon.Process.Signal(signal)
+	late := time.AfterFunc(soakPatience, func() { _ = s.daemon.Process.Signal(syscall.SIGQUIT) })
+	_ = s.daemon.Wait()
+	late.Stop()
+	status := s.daemon.ProcessState.Sys().(syscall.WaitStatus)
+	if signal == syscall.SIGKILL && status.Signal() != signal || signal == syscall.SIGTERM && status != 0 {
+		s.t.Errorf("after %s the daemon ended with %s", signal, s.daemon.ProcessState)
+	}
+	if !s.tg.AwaitDisconnected(soakPatience) {
+		s.t.Error("the daemon is dead and its connections are not")
+	}
+	s.ends = append(s.ends, len(s.tg.Calls("")))
+}
+
+// storm is what happens to the daemon until it is over. A deadly one ends it now and then.
+func (s *soak) storm(over <-chan struct{}, deadly bool) {
+	for version := 1; ; version++ {
+		select {
+		case <-over:
+			return
+		case <-time.After(time.Duration(200+s.random.IntN(4000)) * time.Millisecond):
+		}
+		if !deadly {
+			s.samples = append(s.samples, s.held())
+		}
+		switch n := s.random.IntN(10); {
+		case deadly && n < 5:
+			s.kills++
+			s.end(syscall.SIGKILL)
+			s.start()
+		case deadly && n < 7:
+			s.drains++
+			s.end(syscall.SIGTERM)
+			s.start()
+		case n < 8:
+			s.reload(version)
+		case n == 8:
+			s.cuts++
+			s.dc.Cut()
+		default:
+			s.cuts++
+			[]func(){s.dc.Reconnect, func() { s.dc.InvalidSession(false) }, s.dc.ExpireSessions}[s.random.IntN(3)]()
+		}
+	}
+}
+
+// reload has the daemon read another config, or one with a mistake in it.
+func (s *soak) reload(version int) {
+	if version%3 == 0 {
+		version = -version
+		defer s.configure(0)
+	}
+	s.configure(version)
+	before := strings.Count(s.log(), "reloaded")
+	if !strings.Contains(s.log()[s.began:], `"ready"`) {
+		return // it would take the signal for its end
+	}
+	s.reloads++
+	_ = s.daemon.Process.Signal(syscall.SIGHUP)
+	for deadline := time.Now().Add(soakPatience); strings.Count(s.log(), "reloaded") == before; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			s.t.Error("a reload was not noticed")
+			return
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package config
+
+import "strings"
+
+// AuditOff is what audit.file says when nothing is to be written down.
+const AuditOff = "off"
+
+// Audit configures the record of who started what.
+type Audit struct {
+	File    string `json:"file" jsonschema_description:"Where it is written down who started what, relative to the workspace; off: nowhere. Default: audit.jsonl in gateway.stateDir."`
+	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"MiB at which a new file is begun."`
+	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many old files are kept."`
+	Text    bool   `json:"text" jsonschema_description:"Also write down what people said."`
+}
+
+// On reports whether there is to be a record. A configuration that was made up and not loaded names no file.
+func (a Audit) On() bool { return a.File != "" && a.File != AuditOff }
+
+// settle makes the path absolute. That of a log that is off stays as it is.
+func (a *Audit) settle(workspace, stateDir, home string) {
+	switch {
+	case strings.TrimSpace(a.File) == "":
+		a.File = absolute(stateDir, "audit.jsonl", home)
+	case a.File != AuditOff:
+		a.File = absolute(workspace, a.File, home)
+	}
+}
