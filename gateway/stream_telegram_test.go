@@ -167,26 +167,3 @@ func TestTelegramStormOnEditsDoesNotKeepTheAnswerWaiting(t *testing.T) {
 		})
 	}
 }
-
-func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
-	api := telegramtest.New(t)
-	h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))
-	h.spec.Stream, h.spec.OnCrash, h.spec.Telegram, h.spec.Token = true, "report", api.URL, api.Token
-	api.FailNext("editMessageText", telegramtest.Fault{Linger: time.Minute})
-	h.begin()
-	api.Say(7, "write")
-	bubble := awaitWords(t, api, 7, "one")
-	h.awaitBubbles(1)
-	(&rig{t: t, dir: h.spec.Dir}).touch("go")
-	if _, ok := api.AwaitCalls("editMessageText", patience, func(c []telegramtest.Call) bool { return len(c) > 0 }); !ok {
-		t.Fatal("it is not edited")
-	}
-	h.kill()
-	h.begin()
-	awaitWords(t, api, 7, "I was restarted")
-	h.end()
-	all := api.Shown(7)
-	if len(all) != 2 || all[0].ID != bubble.ID || all[0].Words() != "one two" {
-		t.Errorf("shown is %q", shownWords(all))
-	}
-}

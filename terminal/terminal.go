@@ -130,8 +130,8 @@ type Frame struct {
 	// Board says of a Progress that it is all that the agent is at, told anew with every change. It is shown only where it
 	// can take the place of the one before.
 	Board bool
-	Code  string   // of an Error
-	Level string   // of a Log: debug, info, warning or error
+	Code  string // of an Error
+	Level string // of a Log: debug, info, warning or error
 	// Audit says of a Log that it is a decision which the operator wants on record.
 	Audit bool
 	Media []string // of a Message: paths the agent named

@@ -8,7 +8,8 @@ import "time"
 const (
 	TurnStart = "turn.start" // an agent is about to be started
 	TurnEnd   = "turn.end"
-	Answer    = "answer" // somebody answered an agent's question, which may be a permission
+	Answer    = "answer"   // somebody answered an agent's question, which may be a permission
+	Decided   = "decision" // something was decided in a turn, by whomever; Title says what, how and by whom
 	Command   = "command"
 	Denied    = "denied"
 	Pairing   = "pairing"
@@ -43,6 +44,8 @@ type Record struct {
 	Command string `json:"command,omitempty"`
 	// Question is what was answered. Whoever answered is the User, and what they chose the Text.
 	Question string `json:"question,omitempty"`
+	// Title is the first line of what was asked or decided.
+	Title string `json:"title,omitempty"`
 
 	Launch
 	// End is how a turn has ended.

@@ -28,7 +28,7 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 		frame.Code = f.code.text()
 	case terminal.Log:
 		frame.Level = f.level.text()
-	case terminal.Progress:
+	case terminal.Progress, terminal.Partial:
 	}
 	return frame, true
 }

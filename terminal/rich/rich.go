@@ -73,6 +73,7 @@ func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.Ending) error {
 	case terminal.Error:
 		end.Fail(f)
 		return nil
+	case terminal.Partial: // which is for other protocols
 	}
 	return warn(t, fmt.Sprintf("frame of unknown type %.40q ignored", string(f.Kind)))
 }

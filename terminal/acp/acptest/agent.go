@@ -28,6 +28,8 @@ type options struct {
 	modes, configs, models                   bool
 	auth                                     string
 	slow                                     time.Duration
+	behind                                   bool
+	onLoad                                   string
 	stubborn, noisy, early, repeats, version bool
 }
 
@@ -36,6 +38,8 @@ func (o *options) parse(args []string) error {
 	f.StringVar(&o.dir, "dir", "", "where sessions are kept")
 	f.BoolVar(&o.resume, "resume", false, "can resume sessions")
 	f.BoolVar(&o.load, "load", false, "can load sessions, and says all that was said again")
+	f.BoolVar(&o.behind, "behind", false, "says what was said again only when it has answered session/load")
+	f.StringVar(&o.onLoad, "on-load", "", "exit or hang, in place of loading a session")
 	f.BoolVar(&o.list, "list", false, "can list sessions")
 	f.BoolVar(&o.end, "close", false, "can close sessions")
 	f.BoolVar(&o.images, "images", false, "takes images")

@@ -30,27 +30,27 @@ func (a *agent) prompt(s *session, blocks json.RawMessage) (any, error) {
 		if err := r.step(line); err != nil {
 			return nil, err
 		}
-		stopped := s.ctx.Err() != nil
-		if stopped {
-			r.reason = "cancelled"
-		}
-		if r.ended || stopped {
+		if r.over() {
 			break
 		}
 	}
 	return fields{"stopReason": r.reason}, nil
 }
 
-// after sends what comes too late, behind the answer to a prompt.
+// after sends what comes too late, behind an answer.
 func (a *agent) after(m message) {
 	var p struct {
 		SessionID string `json:"sessionId"`
 	}
-	if m.Method != "session/prompt" || json.Unmarshal(m.Params, &p) != nil {
-		return
-	}
+	_ = json.Unmarshal(m.Params, &p) // most have none
 	s := a.session(p.SessionID)
-	if s == nil {
+	switch {
+	case s == nil:
+		return
+	case m.Method == "session/load" && a.behind:
+		a.replay(s, 10*time.Millisecond)
+		return
+	case m.Method != "session/prompt":
 		return
 	}
 	for _, text := range s.late {
@@ -74,6 +74,14 @@ type run struct {
 	blocks json.RawMessage
 	reason string
 	ended  bool
+}
+
+// over says whether there is no more to do.
+func (r *run) over() bool {
+	if r.s.ctx.Err() != nil {
+		r.reason, r.ended = "cancelled", true
+	}
+	return r.ended
 }
 
 func (r *run) step(line string) error {

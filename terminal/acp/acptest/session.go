@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -192,19 +193,34 @@ func (a *agent) configOptions(s *session) []any {
 }
 
 func (a *agent) bringBack(id string, replay bool) (any, error) {
+	switch a.onLoad {
+	case "exit":
+		fmt.Fprintln(os.Stderr, "cannot load")
+		os.Exit(1)
+	case "hang":
+		select {}
+	}
 	s, err := a.open(id)
 	if err != nil {
 		return nil, err
 	}
-	for _, said := range s.Said {
-		if !replay {
-			break
-		}
-		a.update(id, fields{"sessionUpdate": "user_message_chunk", "content": fields{"type": "text", "text": said}})
-		a.update(id, fields{"sessionUpdate": "agent_message_chunk", "content": fields{"type": "text", "text": "REPLAYED " + said}})
-		a.update(id, fields{"sessionUpdate": "tool_call", "toolCallId": "old", "title": "REPLAYED tool", "status": "completed"})
+	if replay && !a.behind {
+		a.replay(s, 0)
 	}
 	return a.state(s), nil
+}
+
+// replay says again what was said.
+func (a *agent) replay(s *session, pause time.Duration) {
+	for _, said := range s.Said {
+		for _, u := range []fields{
+			chunk("user_message_chunk", said), chunk("agent_message_chunk", "REPLAYED "+said),
+			{"sessionUpdate": "tool_call", "toolCallId": "old", "title": "REPLAYED tool", "status": "completed"},
+		} {
+			time.Sleep(pause)
+			a.update(s.ID, u)
+		}
+	}
 }
 
 func (a *agent) listSessions() any {
