@@ -143,10 +143,10 @@ func TestTheAPIIsAsDescribed(t *testing.T) {
 		"event reload", // for more than a thousand changes at once: see gateway/console
 		" 429", " 503", // there is too much of something, or the disk is broken
 		"TurnFacts memory", // not known of an agent that has less than we do
-		"Ready missed",   // for somebody who was away for long
-		"User username",  // which only other networks have
-		"Health store",   // again the disk
-		"Progress draft", // of an agent that shows what it is writing
+		"Ready missed",     // for somebody who was away for long
+		"User username",    // which only other networks have
+		"Health store",     // again the disk
+		"Progress draft",   // of an agent that shows what it is writing
 	)
 }
 
