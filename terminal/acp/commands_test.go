@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -58,6 +59,60 @@ func TestSessionsAreListedAndSwitched(t *testing.T) {
 	p.says("/sessions say one").is(terminal.Done, "This is the conversation that you are in.")
 	if text := p.says("/sessions three").text(terminal.Message); !strings.HasPrefix(text, "There is no conversation \"three\".\n\n1. ") || !strings.Contains(text, "✓ say one") {
 		t.Errorf("said %q", text)
+	}
+}
+
+func TestSessionsOfOtherChatsAreNotOffered(t *testing.T) {
+	d := newDesk(t, "-list -load -close")
+	alice, bob := d.person("alice"), d.person("bob")
+	alice.says("say my salary")
+	bob.says("say hello")
+	if text := bob.says("/sessions").text(terminal.Message); strings.Contains(text, "salary") || !strings.Contains(text, "1. ✓ say hello") {
+		t.Errorf("listed %q", text)
+	}
+	for _, wanted := range []string{"2", "say my salary", "salary"} {
+		if text := bob.says("/sessions " + wanted).text(terminal.Message); !strings.HasPrefix(text, "There is no conversation") {
+			t.Errorf("%s: said %q", wanted, text)
+		}
+	}
+	bob.says("history").is(terminal.Done, "prompts so far: 2")
+
+	var known struct{ Session string }
+	if err := json.Unmarshal([]byte(alice.mem.s), &known); err != nil || known.Session == "" {
+		t.Fatal(alice.mem.s, err)
+	}
+	bob.says("/sessions "+known.Session).is(terminal.Done, "This conversation is open in another chat.")
+	bob.says("history").is(terminal.Done, "prompts so far: 3")
+	d.restart() // no agent is kept now
+	bob.says("/sessions "+known.Session).is(terminal.Done, "Conversation: say my salary")
+	bob.says("history").is(terminal.Done, "prompts so far: 2")
+	alice.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
+	if text := bob.says("/sessions").text(terminal.Message); !strings.Contains(text, "✓ say my salary") || !strings.Contains(text, "say hello") {
+		t.Errorf("listed %q", text)
+	}
+}
+
+func TestAChatsSessionsAreKnownAfterAFreshStartAndARestart(t *testing.T) {
+	d := newDesk(t, "-list -load")
+	p := d.person("a")
+	for _, text := range []string{"say one", "say two", "say three"} {
+		p.mem.forget()
+		p.says(text)
+	}
+	d.restart()
+	text := p.says("/sessions").text(terminal.Message)
+	for _, want := range []string{"say one", "say two", "✓ say three"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in %q", want, text)
+		}
+	}
+	var past []any
+	for range 50 {
+		p.mem.forget()
+		p.says("hello")
+	}
+	if err := json.Unmarshal([]byte(p.mem.past), &past); err != nil || len(past) != 50 {
+		t.Errorf("%d are remembered, %v", len(past), err)
 	}
 }
 

@@ -118,10 +118,7 @@ func TestMediaThatCannotBeShownIsNamed(t *testing.T) {
 	})
 	t.Run("no room", func(t *testing.T) {
 		turn, r := newChat(t)
-		turn.Envelope.UserDataDir = filepath.Join(turn.Place.Dir, "file")
-		if err := os.WriteFile(turn.Envelope.UserDataDir, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		t.Setenv("TMPDIR", filepath.Join(turn.Place.Dir, "none"))
 		v := newView(turn, nil)
 		show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
 		flush(t, v)

@@ -107,6 +107,10 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			if got := asked(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
+			silent := !strings.Contains(c.by, "nobody") && !strings.Contains(c.by, "want of an answer")
+			if text := r.last(terminal.Message); (text == "") != silent || text != "" && !strings.HasSuffix(text, "refused: Do it") {
+				t.Errorf("said %q", text)
+			}
 			kind := strings.Replace(c.kind, "read ", "other", 1)
 			if got, want := r.last(terminal.Log), fmt.Sprintf("permission: %s \"Do it\": %s", kind, c.by); got != want {
 				t.Errorf("logged %s\nnot    %s", got, want)
@@ -139,6 +143,49 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	flush(t, v)
 }
 
+func TestThatNobodyIsThereIsSaidOnce(t *testing.T) {
+	turn, r := newChat(t)
+	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{}, terminal.ErrNobody
+	}
+	v := newView(turn, nil)
+	for range 3 {
+		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
+	}
+	flush(t, v)
+	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to be asked, so what needs a permission is refused: Do it" {
+		t.Errorf("said %q", got)
+	}
+}
+
+func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
+	turn, _ := newChat(t)
+	var text string
+	turn.Ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		text = q.Text
+		return terminal.Answer{Text: "No"}, nil
+	}
+	v := newView(turn, nil)
+	long := strings.Repeat("x", 200<<10)
+	for input, want := range map[string]string{
+		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + long[:maxAsked-10] + "…\n(203310 more bytes)\n```",
+		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + long[:maxAsked-11] + "…\n(203313 more bytes)\n```",
+		`{"script":"short"}`:                   "🔐 💻 Bash",
+	} {
+		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
+		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
+		if text != want {
+			t.Errorf("asked %d bytes %.60q … %q, want %q", len(text), text, text[max(0, len(text)-60):], want[max(0, len(want)-60):])
+		}
+		send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
+		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
+		if text != want {
+			t.Errorf("asked of what was known: %.60q … %q", text, text[max(0, len(text)-60):])
+		}
+	}
+	flush(t, v)
+}
+
 func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := newChat(t)
@@ -161,6 +208,9 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			start := time.Now()
 			if got := asked(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
 				t.Errorf("%s after %v", got, time.Since(start))
+			}
+			if got := r.last(terminal.Message); got != "🔐 Nobody answered within 7 s, so this was refused: edit" {
+				t.Errorf("said %q", got)
 			}
 			if got := r.last(terminal.Log); !strings.HasSuffix(got, "No by timeout") {
 				t.Errorf("logged %s", got)

@@ -43,14 +43,8 @@ type talk struct {
 	frames []terminal.Frame
 	asked  []terminal.Question
 	answer string
-	memory memo
+	memory memory
 }
-
-// memo is a memory that lasts as long as the test.
-type memo struct{ s string }
-
-func (m *memo) Load(context.Context) (string, error)   { return m.s, nil }
-func (m *memo) Save(_ context.Context, s string) error { m.s = s; return nil }
 
 func converse(t *testing.T, command string, env map[string]string) *talk {
 	cfg := config.Default().Terminal

@@ -42,10 +42,12 @@ func (s *segment) add(text, id string) (full []string) {
 	return full
 }
 
-// cutAt returns where to cut a text that is too long: behind a line, or at least not within a character.
+// cutAt returns where to cut a text that is too long: behind a line, else behind a word, or at least not within a character.
 func cutAt(b []byte) int {
-	if i := bytes.LastIndexByte(b[maxSegment/2:maxSegment], '\n'); i >= 0 {
-		return maxSegment/2 + i + 1
+	for _, end := range []byte("\n ") {
+		if i := bytes.LastIndexByte(b[maxSegment/2:maxSegment], end); i >= 0 {
+			return maxSegment/2 + i + 1
+		}
 	}
 	n := maxSegment
 	for n > maxSegment-utf8.UTFMax && !utf8.RuneStart(b[n]) {

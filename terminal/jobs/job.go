@@ -20,7 +20,7 @@ type job struct {
 	tail *tail
 	exit *Exit
 
-	number          int  // in the order of their beginning; the table's, as are these
+	number          int // in the order of their beginning; the table's, as are these
 	released, ended bool
 }
 

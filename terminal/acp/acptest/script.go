@@ -99,6 +99,7 @@ var steps = map[string]func(r *run, rest string) error{
 	"think":   func(r *run, text string) error { r.send(chunk("agent_thought_chunk", text)); return nil },
 	"message": (*run).message,
 	"chunks":  (*run).chunks,
+	"flow":    (*run).flow,
 	"tool":    (*run).tool,
 	"status":  (*run).status,
 	"plan":    (*run).plan,
@@ -115,15 +116,19 @@ var steps = map[string]func(r *run, rest string) error{
 	"blocks":  func(r *run, _ string) error { r.say(r.s, "`"+string(r.blocks)+"`"); return nil },
 	"history": func(r *run, _ string) error { r.say(r.s, fmt.Sprintf("prompts so far: %d", len(r.s.Said))); return nil },
 	"state":   func(r *run, _ string) error { r.say(r.s, "mode "+r.s.Mode+", model "+r.s.Model); return nil },
-	"pid":     func(r *run, _ string) error { r.say(r.s, fmt.Sprintf("pid %d", os.Getpid())); return nil },
-	"stop":    func(r *run, reason string) error { r.reason, r.ended = reason, true; return nil },
-	"fail":    func(_ *run, text string) error { return &Problem{-32603, text} },
-	"exit":    func(_ *run, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
-	"die":     func(*run, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
-	"hang":    func(*run, string) error { select {} },
-	"await":   func(r *run, _ string) error { <-r.s.ctx.Done(); return nil },
-	"until":   (*run).until,
-	"stderr":  func(_ *run, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
+	"capabilities": func(r *run, _ string) error {
+		r.say(r.s, fmt.Sprintf("fs %v %v\n", r.caps.FS.Read, r.caps.FS.Write))
+		return nil
+	},
+	"pid":    func(r *run, _ string) error { r.say(r.s, fmt.Sprintf("pid %d", os.Getpid())); return nil },
+	"stop":   func(r *run, reason string) error { r.reason, r.ended = reason, true; return nil },
+	"fail":   func(_ *run, text string) error { return &Problem{-32603, text} },
+	"exit":   func(_ *run, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
+	"die":    func(*run, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	"hang":   func(*run, string) error { select {} },
+	"await":  func(r *run, _ string) error { <-r.s.ctx.Done(); return nil },
+	"until":  (*run).until,
+	"stderr": func(_ *run, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
 }
 
 func (r *run) send(update any) { r.update(r.s.ID, update) }
@@ -144,6 +149,22 @@ func (r *run) chunks(rest string) error {
 		r.say(r.s, fmt.Sprintf("w%07d ", i))
 	}
 	return err
+}
+
+// flow SECONDS RATE says so many numbered words a second, for so long.
+func (r *run) flow(rest string) error {
+	var seconds, rate int
+	if _, err := fmt.Sscan(rest, &seconds, &rate); err != nil {
+		return err
+	}
+	began := time.Now()
+	for i := range seconds * rate {
+		if i%(rate/100) == 0 {
+			time.Sleep(time.Until(began.Add(time.Second * time.Duration(i) / time.Duration(rate))))
+		}
+		r.say(r.s, fmt.Sprintf("w%07d ", i))
+	}
+	return nil
 }
 
 // tool ID KIND TITLE begins a tool call.

@@ -1,0 +1,60 @@
+package acp_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+func TestCommandsAreInTheAgentsSandbox(t *testing.T) {
+	p := newDesk(t, "", func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
+	p.says("env CONFINED\nrun echo $CONFINED").is(terminal.Done, "CONFINED=yesyes\n(exit 0)")
+}
+
+func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may be somebody else")
+	}
+	workspace, err := os.MkdirTemp("/tmp", "acp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(workspace) })
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := os.ReadFile(exe)
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent, secret, sessions := filepath.Join(workspace, "agent"), filepath.Join(workspace, "secret"), filepath.Join(workspace, "sessions")
+	for _, err := range []error{os.WriteFile(agent, program, 0o755), os.WriteFile(secret, []byte("SECRET"), 0o600), os.Mkdir(sessions, 0o700)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, mode := range map[string]os.FileMode{workspace: 0o755, sessions: 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d := newDesk(t, "")
+	d.workspace, d.cfg.User = workspace, "nobody"
+	d.cfg.Command = "ACPTEST_AGENT=1 exec " + agent + " -dir " + sessions
+	d.restart()
+	p := d.person("a")
+	p.says("run id -un").is(terminal.Done, "nobody\n(exit 0)")
+	h := p.says("capabilities\nread " + secret + "\nwrite " + secret + " changed\nrun cat " + secret)
+	text := h.text(terminal.Message)
+	if strings.Contains(text, "SECRET") || strings.Count(text, "-32601") != 2 || !strings.HasPrefix(text, "fs false false\n") {
+		t.Errorf("said %q", text)
+	}
+	if b, _ := os.ReadFile(secret); string(b) != "SECRET" {
+		t.Errorf("it was changed to %q", b)
+	}
+}

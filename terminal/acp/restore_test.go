@@ -1,0 +1,111 @@
+package acp_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+func TestAPastThatComesBehindTheAnswerIsHidden(t *testing.T) {
+	d := newDesk(t, "-load -behind")
+	p := d.person("a")
+	p.says("say one")
+	p.says("say two")
+	d.restart()
+	h := p.says("history").is(terminal.Done, "prompts so far: 3")
+	for _, f := range h.frames {
+		if strings.Contains(f.Text, "REPLAYED") {
+			t.Errorf("the past was shown: %+v", f)
+		}
+	}
+}
+
+func TestAPastThatNeverEndsIsHeardOutForAWhile(t *testing.T) {
+	begin, _, _ := strings.Cut(hello, "hear; say")
+	d := scripted(t, begin+`
+hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
+hear
+case $line in
+*session/load*)
+	rm prompted
+	say '{"jsonrpc":"2.0","id":2,"result":null}'
+	while [ ! -e prompted ]; do chunk OLD; sleep 0.01; done & ;;
+*) say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}' ;;
+esac
+hear; touch prompted; wait; chunk answer`+done+"hear")
+	p := d.person("a")
+	p.says("hello").is(terminal.Done, "answer")
+	d.restart()
+	d.protocol.Replay = 300 * time.Millisecond
+	if text := p.says("hello").text(terminal.Message); !strings.HasSuffix(text, "answer") || strings.Contains(text, newOne) {
+		t.Errorf("said %q", text)
+	}
+}
+
+func TestResumingWaitsForNothing(t *testing.T) {
+	d := newDesk(t, "-resume")
+	p := d.person("a")
+	p.says("hello")
+	d.restart()
+	d.protocol.Quiet, d.protocol.Replay = time.Hour, time.Hour
+	p.says("history").is(terminal.Done, "prompts so far: 2")
+}
+
+func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
+	for _, way := range []string{"exit", "hang"} {
+		t.Run(way, func(t *testing.T) {
+			d := newDesk(t, "-load -on-load "+way)
+			d.protocol.Restore = 100 * time.Millisecond
+			p := d.person("a")
+			p.says("hello")
+			d.restart()
+			d.protocol.Restore = 100 * time.Millisecond
+			h := p.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
+			if !strings.Contains(h.text(terminal.Log), "could not be resumed") {
+				t.Errorf("log %q", h.text(terminal.Log))
+			}
+			p.says("history").is(terminal.Done, "prompts so far: 2")
+			if alive(p.pids[1]) || !alive(p.pids[len(p.pids)-1]) {
+				t.Errorf("of %v the wrong ones live", p.pids)
+			}
+		})
+	}
+}
+
+func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
+	d := newDesk(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 4 })
+	p := d.person("a")
+	p.says("hello")
+	d.restart()
+	p.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
+}
+
+func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
+	noHello := "echo 'Ok to proceed? (y)' >&2; exec sleep 3600"
+	noSession := strings.Replace(hello, `say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
+	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
+		t.Run(name, func(t *testing.T) {
+			d := scripted(t, script)
+			d.protocol.Begin = 300 * time.Millisecond
+			p := d.person("a")
+			p.says("hello").fails(terminal.Failed, "The agent did not get ready within 0.3 s.", "STDERR: Ok to proceed? (y)")
+			if alive(p.pids[0]) {
+				t.Error("it is kept")
+			}
+			d.cfg.RevealErrors = config.Reveal{}
+			d.restart()
+			d.protocol.Begin = 300 * time.Millisecond
+			h := p.says("hello").fails(terminal.Failed, "The agent did not get ready")
+			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
+				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))
+			}
+		})
+	}
+	d := scripted(t, noHello)
+	d.cfg.Timeout = 1
+	d.restart()
+	d.person("a").says("hello").fails(terminal.TimedOut, "Timed out after 1 s.", "STDERR: Ok to proceed? (y)")
+}

@@ -1,0 +1,66 @@
+package terminal_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// sends is a protocol that sends one frame.
+type sends terminal.Frame
+
+func (s sends) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame(s))
+}
+
+func TestFilesOfTheProtocolsOwnMayBeSentFromAnywhereButNotLinks(t *testing.T) {
+	own, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, private := t.TempDir(), filepath.Join(t.TempDir(), "config.json")
+	frame := terminal.Frame{Kind: terminal.Message, Own: own}
+	for _, name := range []string{"good.png", "sub/other.png"} {
+		path := filepath.Join(own, name)
+		_ = os.MkdirAll(filepath.Dir(path), 0o700)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		frame.Media = append(frame.Media, path)
+	}
+	if err := os.WriteFile(private, []byte("SECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, make := range map[string]func(string, string) error{"link.png": os.Symlink, "hard.png": os.Link} {
+		path := filepath.Join(own, name)
+		if err := make(private, path); err != nil {
+			t.Fatal(err)
+		}
+		frame.Media = append(frame.Media, path)
+	}
+	cfg := config.Default().Terminal
+	cfg.Command, cfg.MediaRoots = "true", []string{root}
+	r, err := terminal.NewRunner(terminal.Options{
+		Config: cfg, Workspace: t.TempDir(), Protocol: sends(frame), Private: []string{private}, Log: zap.NewNop(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	_, err = r.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "a"}, func(f terminal.Frame) error {
+		if len(f.Checked) != 1 || filepath.Base(f.Checked[0].Path) != "good.png" || strings.Count(f.Text, "was not sent") != 3 {
+			t.Errorf("sent %+v, said %q", f.Checked, f.Text)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
