@@ -24,6 +24,15 @@ type ACP struct {
 // toolKinds are the kinds of tool that the Agent Client Protocol knows.
 var toolKinds = []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 
+// asks tells whether there is anything that a person is asked about.
+func (a ACP) asks() bool {
+	asks := a.Permissions == "ask" || a.Permissions == "allow-reads"
+	for _, rule := range a.Rules {
+		asks = asks || rule == "ask"
+	}
+	return asks
+}
+
 func checkACP(t Terminal) []fault {
 	var all []fault
 	if strings.Contains(t.Command, Placeholder) {

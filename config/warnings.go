@@ -15,6 +15,9 @@ func (c *Config) Warnings() []string {
 	case t.Command == "":
 		all = append(all, "terminal.command is empty: there is no agent to run")
 	}
+	if t := c.Terminal; t.Protocol == "acp" && t.Timeout <= t.ACP.AskTimeout && t.ACP.asks() {
+		all = append(all, fmt.Sprintf("terminal.timeout is %d s and terminal.acp.askTimeout %d s: a question ends with its turn, before the person's time is up; set terminal.timeout higher", t.Timeout, t.ACP.AskTimeout))
+	}
 	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
 		for _, f := range folders {
 			if info, err := os.Stat(f); f != "" && (err != nil || !info.IsDir()) {

@@ -26,6 +26,11 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{` + quiet + `,"channels":{"telegram":{"enabled":true,"token":"env:A","allowFrom":["1"],"webhookUrl":"https://x.example"}}}`: {
 			`channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`,
 		},
+		`{"terminal":{"command":"x","protocol":"acp","timeout":301}}`:                              nil,
+		`{"terminal":{"command":"x","protocol":"acp","timeout":300,"acp":{"permissions":"deny"}}}`: nil,
+		`{"terminal":{"command":"x","protocol":"acp","timeout":300,"acp":{"permissions":"deny","rules":{"read":"ask"}}}}`: {
+			"terminal.timeout is 300 s and terminal.acp.askTimeout 300 s: a question ends with its turn, before the person's time is up; set terminal.timeout higher",
+		},
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":"[::1]:8080"}}`:            nil,
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
 		`{` + quiet + `,"http":{"listen":"0.0.0.0:8080","token":"env:A"}}`:                              {noTLS},

@@ -12,8 +12,9 @@ import (
 // cutOff is the status of a turn that a shutdown has ended. Another gateway runs it again or reports it.
 const cutOff = "cut off"
 
-// longestChoice bounds what is written down of the option that somebody chose, which is in the agent's words.
-const longestChoice = 80
+// longestChoice and longestTitle bound what is written down of the option that somebody chose and of what it was about, which is in the
+// agent's words.
+const longestChoice, longestTitle = 80, 200
 
 // audit writes down something that a message led to.
 func (g *Gateway) audit(in channels.Incoming, r audit.Record) {
@@ -50,14 +51,16 @@ func (t *turn) auditEnd(out terminal.Outcome, err error, took time.Duration) {
 
 // auditAnswer writes down that somebody answered a question. What they chose of several options is the decision; what they wrote is text.
 func (g *Gateway) auditAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Item, Question: q.ID, Text: *q.Answer}
+	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Item, Question: q.ID, Title: short(q.Text, longestTitle), Text: *q.Answer}
 	if len(q.Options) > 0 {
-		r.Decision = *q.Answer
-		if runes := []rune(r.Decision); len(runes) > longestChoice {
-			r.Decision = string(runes[:longestChoice]) + "…"
-		}
+		r.Decision = short(*q.Answer, longestChoice)
 	}
 	g.audit(in, r)
+}
+
+// auditDecision writes down what was decided in a turn.
+func (t *turn) auditDecision(what string) {
+	t.g.audit(t.item.In, audit.Record{Event: audit.Decided, Run: t.item.ID, Attempt: t.item.Attempt, Title: short(what, 2*longestTitle)})
 }
 
 // auditStranger writes down that somebody was not let in: when they are given a code, and else as often as that is logged. Were it each time,

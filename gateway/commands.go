@@ -41,6 +41,8 @@ type call struct {
 	args string
 	// arrival is what will be stored of the command. What it is to change on disk belongs there, so that it happens once, with it.
 	arrival *store.Arrival
+	// dropped are the waiting turns that will not be when that is done.
+	dropped *[]int64
 }
 
 // commands are all there are; everything else, slash or not, goes to the agent.
@@ -64,7 +66,8 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 		defer g.starting.Unlock()
 	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
-	answer, err := c.do(call{g, ctx, in, args, &arrival})
+	var dropped []int64
+	answer, err := c.do(call{g, ctx, in, args, &arrival, &dropped})
 	if err != nil {
 		return err
 	}
@@ -73,6 +76,9 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 	conclude := func() error {
 		if first, err = g.conclude(ctx, arrival, answer); first {
 			g.audit(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
+			for _, id := range dropped {
+				g.tell(Event{What: Queued, Chat: in.Chat, Item: id}) // it is not any more
+			}
 		}
 		return err
 	}
@@ -115,20 +121,48 @@ func firstLine(s string) string {
 	return line
 }
 
-// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not.
+// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not. Between turns, what the agent
+// has left running is ended.
 func (c call) stop() (string, error) {
 	waiting, err := c.waiting()
+	if err == nil {
+		err = c.drop()
+	}
 	if err != nil {
 		return "", err
 	}
 	c.arrival.Cancel = true
-	switch {
-	case waiting > 0:
-		return fmt.Sprintf("%d waiting message(s) dropped.", waiting), nil
-	case c.running(c.in.Chat) == nil:
-		return "Nothing is running.", nil
+	var said []string
+	if waiting > 0 {
+		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
 	}
-	return "", nil
+	if c.running(c.in.Chat) == nil {
+		if ended := c.set().Runner.Stop(c.in.Chat.String()); ended > 0 {
+			said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
+		}
+		if len(said) == 0 {
+			return "Nothing is running.", nil
+		}
+	}
+	return strings.Join(said, " "), nil
+}
+
+// mostDropped bounds how many dropped turns are told of.
+const mostDropped = 1000
+
+// drop notes the waiting turns for those who watch.
+func (c call) drop() error {
+	if c.o.Watch == nil {
+		return nil
+	}
+	items, err := c.o.Store.Turns(c.ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
+	if err != nil {
+		return fmt.Errorf("read waiting messages: %w", err)
+	}
+	for _, i := range items {
+		*c.dropped = append(*c.dropped, i.ID)
+	}
+	return nil
 }
 
 // waiting counts the chat's messages that no agent has been handed.
@@ -204,5 +238,6 @@ func (c call) cancelOne() (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
+	c.tell(Event{What: Queued, Chat: c.in.Chat, Item: id})
 	return "Cancelled.", nil
 }

@@ -201,7 +201,8 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 	r.stop()
 	r.net.Press("1", "u", question.Buttons[0]) // while nobody listens
 	r.start()
-	r.expect("1", "Go on?\n1. Yes\n2. No", "done") // asked once, answered once
+	r.awaitText("1", "→ Yes (by u)")
+	r.expect("1", "Go on?\n\n→ Yes (by u)", "done") // asked once, answered once
 	b, _ := os.ReadFile(filepath.Join(r.dir, "answer"))
 	if !strings.Contains(string(b), `"text":"Yes"`) {
 		t.Errorf("the agent got %s", b)

@@ -23,6 +23,15 @@ type hooked struct {
 	finish       func() error
 	claimed      func(store.Item)
 	openQuestion func()
+	settled      func(store.State) // after it
+}
+
+func (h *hooked) Settle(ctx context.Context, id int64, s store.State, receipt, reason string, notBefore time.Time) (bool, error) {
+	more, err := h.Store.Settle(ctx, id, s, receipt, reason, notBefore)
+	if h.settled != nil && err == nil {
+		h.settled(s)
+	}
+	return more, err
 }
 
 func (h *hooked) Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
@@ -179,7 +188,8 @@ func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 	r.net.Say("1", "u", "begin")
 	r.awaitText("1", "Anybody?")
 	r.net.Say("1", "u", "hello?")
-	r.expect("1", "Anybody?", "end", "turn")
+	r.awaitText("1", "→ no answer")
+	r.expect("1", "Anybody?\n\n→ no answer", "end", "turn")
 }
 
 func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {

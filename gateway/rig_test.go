@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -42,6 +43,7 @@ type rig struct {
 	abandonAfter time.Duration
 	notifyAfter  time.Duration
 	watch        func(gateway.Event)
+	audit        func(audit.Record)
 	also         map[string]channels.Channel   // beside net
 	hook         func(store.Store) store.Store // nil: the store as it is
 	logs         *observer.ObservedLogs
@@ -91,7 +93,7 @@ func (r *rig) start() *rig {
 	all := map[string]channels.Channel{"net": ch}
 	maps.Copy(all, r.also)
 	r.gw = gateway.New(gateway.Options{
-		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Watch: r.watch,
+		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Watch: r.watch, Audit: r.audit,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	r.cancel = cancel

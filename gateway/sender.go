@@ -228,6 +228,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	if !ok {
 		const reason = "the channel is not enabled any more"
 		s.g.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
+		defer s.g.tell(Event{What: Failed, Chat: p.Out.Chat, Item: p.Item})
 		return s.settle(p, store.Failed, "", reason, time.Time{})
 	}
 	p.Out.Key = key(p)

@@ -145,9 +145,7 @@ func (t *turn) work() (out terminal.Outcome, err error) {
 	req.KeptEnv = []string{keptVariable + t.g.kept}
 	req.Memory, req.OnAbout = t.memory, t.about.tell
 	req.Ask = t.ask
-	if t.tracer != nil {
-		req.OnLog = t.seen
-	}
+	req.OnLog = t.logged
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}
@@ -228,6 +226,16 @@ func (t *turn) complete(m channels.Message) error {
 		t.g.removeBubble(t.bubbleOf(id))
 	}
 	return err
+}
+
+// logged takes what the agent or its protocol says to the log.
+func (t *turn) logged(f terminal.Frame) {
+	if f.Audit {
+		t.auditDecision(f.Text)
+	}
+	if t.tracer != nil {
+		t.seen(f)
+	}
 }
 
 // seen keeps a frame for those who watch.

@@ -55,11 +55,14 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 			return fmt.Errorf("poll: %w", err)
 		}
 		for _, u := range ups {
-			err := receive(ctx, channels.Incoming{
+			in := channels.Incoming{
 				Chat: channels.Chat{Channel: c.Name, ID: u.Chat}, ID: u.ID, User: channels.User{ID: u.User}, Text: u.Text, Press: u.Press,
 				Cursor: strconv.Itoa(u.Seq),
-			})
-			if err != nil {
+			}
+			if u.Reply != "" {
+				in.ReplyTo = &channels.Quote{ID: u.Reply}
+			}
+			if err := receive(ctx, in); err != nil {
 				if ctx.Err() != nil {
 					return nil //nolint:nilerr // likewise
 				}

@@ -19,6 +19,7 @@ type Update struct {
 	User  string `json:"user"`
 	Text  string `json:"text"`
 	Press string `json:"press,omitempty"`
+	Reply string `json:"reply,omitempty"` // id of the message it replies to
 }
 
 // Call is one request to show something: a message, its key, and what the network made of it.
@@ -92,6 +93,11 @@ func (n *Network) Close() {
 // Say is a user who writes. It returns the message's id.
 func (n *Network) Say(chat, user, text string) string {
 	return n.add(Update{Chat: chat, User: user, Text: text})
+}
+
+// Reply is a user who writes about a message.
+func (n *Network) Reply(chat, user, to, text string) string {
+	return n.add(Update{Chat: chat, User: user, Text: text, Reply: to})
 }
 
 // Press is a user who presses a button.

@@ -1,0 +1,101 @@
+package gateway_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
+	r, api := onTelegram(t, "true")
+	p := newPermissions()
+	r.protocol = p
+	api.AddUser(telegramtest.User{ID: 7, FirstName: "A_d_a *x*"})
+	r.start()
+	api.Say(7, "work")
+	became := func(question telegramtest.Message, words string) {
+		t.Helper()
+		shown, ok := api.Await(7, 2*patience, func(all []telegramtest.Message) bool {
+			return slices.ContainsFunc(all, func(m telegramtest.Message) bool {
+				return m.ID == question.ID && m.Words() == words && len(m.Buttons()) == 0
+			})
+		})
+		if !ok {
+			t.Errorf("the question never became %q: %+v", words, shown)
+		}
+	}
+	p.ask <- "Run **make**?"
+	question := awaitWords(t, api, 7, "Run make?\n1. Allow")
+	api.Press(7, 7, question.ID, question.Buttons()[0].Data)
+	became(question, "Run make?\n\n→ Allow (by A_d_a *x*)") // a name is no Markdown
+	p.ask <- "Delete it?"
+	question = awaitWords(t, api, 7, "Delete it?\n1. Allow")
+	p.withdraw <- "Delete it?"
+	became(question, "Delete it?\n\n→ no answer")
+	close(p.ask)
+	r.stop()
+}
+
+func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
+	const ada = "4200000000000000042"
+	r := newStream(t, "true")
+	p := newPermissions()
+	r.protocol = p
+	api := discordtest.New(t)
+	api.AddUser(discordtest.User{ID: ada, Username: "ada"})
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	ch, err := discord.New(discord.Options{
+		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
+		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, chat), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.start()
+	dm := api.DM(ada).ID
+	api.AwaitReady(t)
+	shows := func(words string, buttons int) (found discordtest.Message) {
+		t.Helper()
+		shown, ok := api.Await(dm, patience, func(all []discordtest.Message) bool {
+			i := slices.IndexFunc(all, func(m discordtest.Message) bool {
+				return strings.HasPrefix(m.Content, words) && len(m.Buttons()) == buttons
+			})
+			if i >= 0 {
+				found = all[i]
+			}
+			return i >= 0
+		})
+		if !ok {
+			t.Fatalf("%q is not shown, but %+v", words, shown)
+		}
+		return found
+	}
+	api.Say(dm, ada, "work")
+	p.ask <- "Run make?"
+	question := shows("Run make?\n1. Allow", 2)
+	if _, err := api.Press(ada, question.ID, question.Buttons()[0].CustomID); err != nil {
+		t.Fatal(err)
+	}
+	if ended := shows("Run make?\n\n→ Allow (by ada)", 0); ended.ID != question.ID {
+		t.Errorf("it is another message: %+v", ended)
+	}
+	p.ask <- "Delete it?"
+	question = shows("Delete it?\n1. Allow", 2)
+	p.withdraw <- "Delete it?"
+	if ended := shows("Delete it?\n\n→ no answer", 0); ended.ID != question.ID {
+		t.Errorf("it is another message: %+v", ended)
+	}
+	close(p.ask)
+	r.stop()
+}

@@ -1,0 +1,309 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/gateway/audit"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+const whichOne = "Which question do you mean? Press a button under it, or reply to it."
+
+// permissions is a protocol that asks for each permission that is named to it, side by side, and says what it was told. One of them is
+// withdrawn when the channel says so.
+type permissions struct {
+	ask, withdraw chan string
+}
+
+func newPermissions() *permissions {
+	return &permissions{ask: make(chan string), withdraw: make(chan string)}
+}
+
+func (p *permissions) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	var asked sync.WaitGroup
+	cancels := map[string]context.CancelFunc{}
+	for {
+		select {
+		case what, more := <-p.ask:
+			if !more {
+				asked.Wait()
+				return terminal.Outcome{Status: terminal.Done}, nil
+			}
+			ctx, cancel := context.WithCancel(ctx)
+			cancels[what] = cancel
+			asked.Go(func() {
+				a, err := t.Ask(ctx, terminal.Question{ID: what, Text: what, Options: []string{"Allow", "Reject"}})
+				_ = t.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("told of %s: %s %v", what, a.Text, err)})
+			})
+		case what := <-p.withdraw:
+			cancels[what]()
+		case <-ctx.Done():
+			asked.Wait()
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		}
+	}
+}
+
+// told fails the test if the agent has been told something of a permission.
+func (r *rig) untold(what string) {
+	r.t.Helper()
+	for _, text := range texts(r.net.Sent("1")) {
+		if strings.HasPrefix(text, "told of "+what) {
+			r.t.Errorf("the agent was %s", text)
+		}
+	}
+}
+
+func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	r.start()
+	r.net.Say("1", "u", "work")
+	p.ask <- "rm -rf"
+	dangerous := r.awaitText("1", "rm -rf")
+	p.ask <- "ls"
+	r.awaitText("1", "ls\n1. Allow")
+	r.net.Say("1", "u", "1")
+	r.awaitText("1", whichOne)
+	r.untold("")
+	r.net.Reply("1", "u", dangerous.ID, "2")
+	r.awaitText("1", "told of rm -rf: Reject")
+	r.untold("ls")
+	r.net.Say("1", "u", "allow") // the only one now, and the last that was asked
+	r.awaitText("1", "told of ls: Allow")
+	close(p.ask)
+	r.awaitIdle("1")
+}
+
+// The person may not have noticed that the last question has gone.
+func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
+	for how, end := range map[string]func(r *rig, p *permissions, last gatewaytest.Call){
+		"withdrawn": func(_ *rig, p *permissions, _ gatewaytest.Call) { p.withdraw <- "ls" },
+		"answered":  func(r *rig, _ *permissions, last gatewaytest.Call) { r.net.Press("1", "u", last.Buttons[1]) },
+	} {
+		t.Run(how, func(t *testing.T) {
+			p := newPermissions()
+			r := newRig(t, "true")
+			r.protocol = p
+			r.start()
+			r.net.Say("1", "u", "work")
+			p.ask <- "rm -rf"
+			dangerous := r.awaitText("1", "rm -rf")
+			p.ask <- "ls"
+			end(r, p, r.awaitText("1", "ls\n1. Allow"))
+			r.awaitText("1", "told of ls")
+			r.net.Say("1", "u", "1")
+			r.awaitText("1", whichOne)
+			r.untold("rm -rf")
+			r.net.Press("1", "u", dangerous.Buttons[0])
+			r.awaitText("1", "told of rm -rf: Allow")
+			close(p.ask)
+			r.awaitIdle("1")
+		})
+	}
+}
+
+func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	r.start()
+	r.net.Say("1", "u", "work")
+	p.ask <- "first"
+	first := r.awaitText("1", "first")
+	p.withdraw <- "first"
+	r.awaitText("1", "told of first:  context canceled")
+	p.ask <- "second"
+	r.awaitText("1", "second\n1. Allow")
+	r.net.Press("1", "u", first.Buttons[0])
+	r.awaitText("1", notOpen)
+	r.untold("second")
+	r.net.Say("1", "u", "Allow")
+	r.awaitText("1", "told of second: Allow")
+	close(p.ask)
+	r.awaitIdle("1")
+}
+
+// What is typed before a question was seen is not about it.
+func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	var held sync.Once
+	r.net.Fault = func(c gatewaytest.Call) (f gatewaytest.Fault) {
+		if strings.HasPrefix(c.Text, "rm -rf") {
+			held.Do(func() { f = gatewaytest.Fault{Status: 500} })
+		}
+		return f
+	}
+	tried := make(chan struct{})
+	var once sync.Once
+	r.startHooked(func(h *hooked) {
+		h.settled = func(state store.State) {
+			if state == store.Pending {
+				once.Do(func() { close(tried) })
+			}
+		}
+	})
+	r.net.Say("1", "u", "work")
+	p.ask <- "rm -rf"
+	<-tried
+	r.net.Say("1", "u", "1")
+	r.awaitText("1", "Queued, number 1 in line.")
+	r.untold("")
+	question := r.awaitText("1", "rm -rf\n1. Allow")
+	r.net.Press("1", "u", question.Buttons[1])
+	r.awaitText("1", "told of rm -rf: Reject")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "dropped")
+}
+
+// shown waits until a message on the network says this and no button is under it.
+func (r *rig) shown(id, text string) {
+	r.t.Helper()
+	calls, ok := r.net.Await("1", patience, func(all []gatewaytest.Call) bool {
+		return slices.ContainsFunc(all, func(c gatewaytest.Call) bool { return c.ID == id && c.Text == text && len(c.Buttons) == 0 })
+	})
+	if !ok {
+		r.t.Errorf("%s never became %q: %+v", id, text, calls)
+	}
+}
+
+func TestAQuestionSaysHowItEnded(t *testing.T) {
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	var failed sync.Once
+	r.net.EditFault = func(gatewaytest.Call) (f gatewaytest.Fault) {
+		failed.Do(func() { f = gatewaytest.Fault{Status: 500} })
+		return f
+	}
+	r.start()
+	r.net.Say("1", "ada_l", "work")
+	for what, end := range map[string]struct {
+		do   func(q gatewaytest.Call)
+		says string
+	}{
+		"pressed":   {func(q gatewaytest.Call) { r.net.Press("1", "ada_l", q.Buttons[0]) }, `Allow (by ada\_l)`},
+		"typed":     {func(gatewaytest.Call) { r.net.Say("1", "ada_l", "2") }, `Reject (by ada\_l)`},
+		"withdrawn": {func(gatewaytest.Call) { p.withdraw <- "withdrawn" }, "no answer"},
+	} {
+		p.ask <- what
+		question := r.awaitText("1", what+"\n1. Allow")
+		end.do(question)
+		r.shown(question.ID, what+"\n\n→ "+end.says)
+	}
+	p.ask <- "stopped"
+	question := r.awaitText("1", "stopped\n1. Allow")
+	r.net.Say("1", "ada_l", "/stop")
+	r.shown(question.ID, "stopped\n\n→ no answer")
+	r.awaitIdle("1")
+}
+
+func TestALongQuestionKeepsItsWordsWhenItEnds(t *testing.T) {
+	long := strings.Repeat("x", 4100)
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	r.start()
+	r.net.Say("1", "u", "work")
+	p.ask <- long
+	question := r.awaitText("1", "1. Allow")
+	r.net.Press("1", "u", question.Buttons[0])
+	r.shown(question.ID, long[4000:]+"\n\n→ Allow (by u)")
+	close(p.ask)
+	r.awaitIdle("1")
+}
+
+// lateAnswer is a store to which the answer comes in the moment in which nobody waits any more.
+type lateAnswer struct{ store.Store }
+
+func (s lateAnswer) Withdraw(ctx context.Context, id string) (bool, error) {
+	if _, err := s.Answer(ctx, id, "Allow", "7"); err != nil {
+		return false, err
+	}
+	return s.Store.Withdraw(ctx, id)
+}
+
+func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
+	p := newPermissions()
+	r := newRig(t, "true")
+	r.protocol = p
+	r.hook = func(s store.Store) store.Store { return lateAnswer{s} }
+	r.start()
+	r.net.Say("1", "u", "work")
+	p.ask <- "ls"
+	r.awaitText("1", "ls")
+	p.withdraw <- "ls"
+	r.awaitText("1", "told of ls: Allow <nil>")
+	close(p.ask)
+	r.awaitIdle("1")
+}
+
+func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
+	r := newRig(t, "true")
+	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
+	runs := 0
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		runs++
+		q := terminal.Question{ID: "q", Text: "Sure?", Options: []string{"Yes"}, Within: time.Minute}
+		if runs == 1 {
+			q.Within = time.Millisecond
+		}
+		a, err := tn.Ask(ctx, q)
+		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %s %v", runs, a.Text, err)})
+		if runs == 1 {
+			<-ctx.Done()
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		}
+		return terminal.Outcome{Status: terminal.Done}, nil
+	})
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitText("1", "run 1:  timeout")
+	r.awaitText("1", "→ no answer")
+	r.stop()
+	r.start()
+	again := r.awaitText("1", "Sure?\n1. Yes")
+	r.net.Press("1", "u", again.Buttons[0])
+	r.awaitText("1", "run 2: Yes <nil>")
+}
+
+func TestTheAuditTrailSaysWhatWasAllowedAndByWhom(t *testing.T) {
+	var mu sync.Mutex
+	var got []string
+	r := newRig(t, "true")
+	r.audit = func(rec audit.Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		if rec.Event == audit.Answer || rec.Event == audit.Decided {
+			got = append(got, fmt.Sprintf("%s %q %s %s %d", rec.Event, rec.Title, rec.Decision, rec.User.ID, rec.Run))
+		}
+	}
+	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
+		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: `permission: read "x": Allow by rule`, Audit: true})
+		_ = tn.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: "nothing"})
+		_, err := tn.Ask(ctx, terminal.Question{Text: "Run make?\nwith all that follows", Options: []string{"Allow", "Reject"}})
+		return terminal.Outcome{Status: terminal.Done}, err
+	})
+	r.start()
+	r.net.Say("1", "7", "work")
+	question := r.awaitText("1", "Run make?")
+	r.net.Press("1", "7", question.Buttons[0])
+	r.awaitText("1", "→ Allow (by 7)")
+	mu.Lock()
+	defer mu.Unlock()
+	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, `answer "Run make?" Allow 7 1`}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,97 @@
+package gateway_test
+
+import (
+	"context"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// leaving is a protocol that leaves commands running between turns, and remembers for good what it was told last.
+type leaving struct{ left map[string]int }
+
+func (l *leaving) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	ctx := context.Background()
+	passing, _ := t.Memory.Load(ctx)
+	lasting, err := t.Memory.LoadLasting(ctx)
+	if err == nil {
+		err = t.Memory.Save(ctx, t.Envelope.Text)
+	}
+	if err == nil {
+		err = t.Memory.SaveLasting(ctx, t.Envelope.Text)
+	}
+	if err == nil {
+		err = t.Emit(terminal.Frame{Kind: terminal.Message, Text: "knew " + passing + "," + lasting})
+	}
+	return terminal.Outcome{Status: terminal.Done}, err
+}
+
+func (l *leaving) Stop(chat string) (ended int) {
+	ended = l.left[chat]
+	delete(l.left, chat)
+	return ended
+}
+
+func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
+	r := newRig(t, "true")
+	r.protocol = &leaving{left: map[string]int{"net:1": 2, "net:2": 1}}
+	r.start()
+	r.net.Say("1", "u", "/stop")
+	r.expect("1", "2 command(s) stopped.")
+	r.net.Say("1", "u", "/stop")
+	r.expect("1", "2 command(s) stopped.", "Nothing is running.")
+}
+
+func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
+	r := newRig(t, "true")
+	r.protocol = &leaving{}
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitText("1", "knew ,")
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "/new")
+	r.awaitText("1", "A fresh start")
+	r.net.Say("1", "u", "two")
+	r.awaitText("1", "knew ,one")
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "three")
+	r.awaitText("1", "knew two,two")
+}
+
+func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
+	w := &watcher{}
+	r := newRig(t, "exec sleep 300")
+	r.watch = w.watch
+	r.start()
+	r.net.Say("1", "u", "work")
+	w.await(t, 1, "[started]")
+	r.net.Say("1", "u", "second")
+	cancel := r.awaitText("1", "number 1 in line").Buttons[0]
+	r.net.Say("1", "u", "third")
+	r.awaitText("1", "number 2 in line")
+	r.net.Press("1", "u", cancel)
+	r.awaitText("1", "Cancelled.")
+	w.await(t, 2, "[queued queued]")
+	w.await(t, 3, "[queued]")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "dropped")
+	w.await(t, 2, "[queued queued]")
+	w.await(t, 3, "[queued queued]")
+}
+
+func TestWhoWatchesIsToldOfWhatCannotBeDelivered(t *testing.T) {
+	w := &watcher{}
+	r := newRig(t, echo)
+	r.watch = w.watch
+	r.hook = func(s store.Store) store.Store { // an earlier run had another channel
+		parts := []channels.Outgoing{{Chat: channels.Chat{Channel: "gone", ID: "1"}, Kind: channels.Answer, Text: "hello"}}
+		if _, _, err := s.Enqueue(t.Context(), store.Letter{Parts: parts}); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	r.start()
+	w.await(t, 0, "[failed]")
+}
