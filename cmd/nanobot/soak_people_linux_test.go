@@ -40,7 +40,7 @@ type soakShown struct {
 }
 
 // soakKinds are what people ask for, the usual more often.
-var soakKinds = []string{"plain", "plain", "plain", "plain", "two", "two", "two", "slow", "album", "album", "photos", "kids", "hang"}
+var soakKinds = []string{"plain", "plain", "plain", "plain", "two", "two", "two", "slow", "album", "album", "photos", "kids", "daemon", "hang"}
 
 // soakPatience is how long an answer may take while all kinds of things go wrong. Chats wait for each other, and agents that are cut off
 // begin again.
@@ -176,7 +176,7 @@ func (s *soak) settled(c *soakChat, open int) {
 // stop frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is told that it has, so one asks again.
 func (s *soak) stop(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
-	for range 5 {
+	for end := time.Now().Add(soakPatience); time.Now().Before(end); {
 		before := ended(c.shown())
 		c.stops++
 		c.say("/stop")
