@@ -302,7 +302,7 @@ func TestTheAuditTrailSaysWhatWasAllowedAndByWhom(t *testing.T) {
 	r.awaitText("1", "→ Allow (by 7)")
 	mu.Lock()
 	defer mu.Unlock()
-	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, `answer "Run make?" Allow 7 1`}
+	want := []string{`decision "permission: read \"x\": Allow by rule"  7 1`, `answer "" Allow 7 1`}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -51,7 +51,7 @@ func (t *turn) auditEnd(out terminal.Outcome, err error, took time.Duration) {
 
 // auditAnswer writes down that somebody answered a question. What they chose of several options is the decision; what they wrote is text.
 func (g *Gateway) auditAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Item, Question: q.ID, Title: short(q.Text, longestTitle), Text: *q.Answer}
+	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Item, Question: q.ID, Text: short(q.Text, longestTitle) + " → " + *q.Answer}
 	if len(q.Options) > 0 {
 		r.Decision = short(*q.Answer, longestChoice)
 	}

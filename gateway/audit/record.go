@@ -44,7 +44,7 @@ type Record struct {
 	Command string `json:"command,omitempty"`
 	// Question is what was answered. Whoever answered is the User, and what they chose the Text.
 	Question string `json:"question,omitempty"`
-	// Title is the first line of what was asked or decided.
+	// Title is what was decided.
 	Title string `json:"title,omitempty"`
 
 	Launch
