@@ -218,3 +218,6 @@ func decodeReveal(_, to reflect.Type, data any) (any, error) {
 	var r Reveal
 	return r, json.Unmarshal(b, &r)
 }
+
+// HoldsSecrets reports whether the file that the configuration was loaded from has secrets in it, and not only where they are.
+func (c *Config) HoldsSecrets() bool { return c.literals }

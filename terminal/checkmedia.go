@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"nanobot/straight"
 )
 
 // maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
@@ -56,7 +58,7 @@ var errOurs = errors.New("one of the gateway's own files")
 
 // inspect opens the file as a sender would, without blocking on a FIFO or following a link put there meanwhile.
 func (m mediaRules) inspect(path string) (File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
+	f, err := straight.Open(path)
 	if err != nil {
 		return File{}, reason(err)
 	}

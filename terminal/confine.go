@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"path/filepath"
 	"slices"
 	"sync"
 
@@ -11,24 +12,30 @@ import (
 // newConfinement is what the configuration says an agent may use and reach.
 func newConfinement(o Options) (*confine.Confinement, error) {
 	cfg := o.Config
-	dirs := []string{o.Workspace}
-	if cfg.Cwd != "" {
-		dirs = append(dirs, cfg.Cwd)
-	}
+	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless })
 	return confine.New(confine.Options{
 		Limits: confine.Limits{
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
-		Cage: o.Cage, Dirs: dirs, Private: o.Private,
+		Cage: o.Cage, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret,
 	})
+}
+
+// dirs are the folders where every agent works. A folder within the workspace is not named, because an agent could put a link there.
+func (o *Options) dirs() []string {
+	rel, err := filepath.Rel(o.Workspace, o.Config.Cwd)
+	if o.Config.Cwd == "" || err == nil && filepath.IsLocal(rel) {
+		return []string{o.Workspace}
+	}
+	return []string{o.Workspace, o.Config.Cwd}
 }
 
 // Lacks says in words what the configuration asks for and this machine does not have. It is for the log at the start.
 func (r *Runner) Lacks() []string { return r.confine.Lacks() }
 
 // confined puts what is started for the turn under the limits and into the sandbox.
-func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o, t.userDir) }
+func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o) }
 
 // usage gathers what the processes of a turn use.
 type usage struct {

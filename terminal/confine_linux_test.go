@@ -220,3 +220,47 @@ func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
 		t.Errorf("turns used %v: the second did nothing", used)
 	}
 }
+
+// An agent that puts a link in the place of its chat's folder must not get what it leads to.
+func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
+	for _, at := range []string{"users", "users/local"} {
+		b := newBench(t, "plain", "cat ../secret users/local/secret; true").caged().sandboxed()
+		link := filepath.Join(b.workspace, at)
+		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		outside := filepath.Dir(b.workspace)
+		if err := os.Symlink(outside, link); err != nil {
+			t.Fatal(err)
+		}
+		r, err := terminal.NewRunner(b.opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = r.Turn(b.ctx, b.req, func(f terminal.Frame) error { t.Errorf("%s: it says %q", at, f.Text); return nil })
+		if err == nil || !strings.Contains(err.Error(), link) {
+			t.Errorf("%s: %v", at, err)
+		}
+		if _, err := os.Stat(filepath.Join(outside, "local")); err == nil {
+			t.Errorf("%s: a folder was made where the link leads to", at)
+		}
+	}
+}
+
+// The link may come while the turn runs: by then the folder is not a root of its own.
+func TestAChatsFolderIsNoRootOfItsOwn(t *testing.T) {
+	b := newBench(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).caged()
+	b.opts.Config.MediaRoots = nil
+	if err := os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.run()
+	for _, f := range b.frames {
+		if len(f.Checked) > 0 {
+			t.Errorf("sends %v", f.Checked)
+		}
+	}
+	if !strings.Contains(b.frames[0].Text, "was not sent") {
+		t.Errorf("%+v", b.frames)
+	}
+}

@@ -26,6 +26,7 @@ type Options struct {
 	Environ   []string        // the gateway's own environment
 	Secrets   []config.Secret // of the gateway, never shown to the agent
 	Private   []string        // the gateway's own files and folders, never sent
+	Harmless  string          // of these, one that holds no secret and may be read
 	// Cage holds the agents with all that they start; nil: what leaves an agent's group lives on.
 	Cage *process.Cage
 	Log  *zap.Logger
@@ -116,7 +117,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Runner: r, req: req, emit: emit, userDir: userDir,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
-		media:  mediaRules{roots: r.mediaRoots(userDir), private: r.o.Private},
+		media:  mediaRules{roots: r.mediaRoots(), private: r.o.Private},
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
 	defer cancel()
@@ -124,7 +125,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
 		Keep:     t.keep, Uses: t.uses,
-		Place:  Place{Dir: t.dir(), Roots: []string{r.o.Workspace, t.dir(), userDir}, Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Confine: t.confined},
+		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,
@@ -148,12 +149,14 @@ func (r *Runner) Close() {
 	}
 }
 
-func (r *Runner) mediaRoots(userDir string) []string {
+// mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace, and is not named because an agent could
+// put a link there.
+func (r *Runner) mediaRoots() []string {
 	if len(r.o.Config.MediaRoots) > 0 {
 		return r.o.Config.MediaRoots
 	}
 	// The temp folder is often a private one, and agents write /tmp all the same.
-	return []string{r.o.Workspace, userDir, os.TempDir(), "/tmp"}
+	return []string{r.o.Workspace, os.TempDir(), "/tmp"}
 }
 
 func (r *Runner) envelope(req Request, userDir string) Envelope {

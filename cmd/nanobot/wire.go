@@ -245,7 +245,7 @@ func newRunner(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*termin
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Cage: cage, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), Cage: cage, Log: log,
 	})
 	if err != nil {
 		return nil, statusError{exitConfig, err}
@@ -254,6 +254,14 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process
 		log.Warn(lack)
 	}
 	return runner, nil
+}
+
+// openConfig is the config if it only says where secrets are.
+func openConfig(cfg *config.Config) string {
+	if cfg.HoldsSecrets() {
+		return ""
+	}
+	return cfg.File()
 }
 
 // private names what agents must not send: the config, key files, and our own state. The state's folder as a whole is not named, because

@@ -6,8 +6,8 @@ package confine
 import (
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +33,8 @@ type Options struct {
 	User     string // "": as we are
 	Shell    string
 	Cage     *process.Cage
+	// Workspace holds the folders of the chats, in which we write ourselves. "": there are none.
+	Workspace string
 	// Dirs are where every agent works, and Private what it should not see.
 	Dirs, Private []string
 }
@@ -65,7 +67,13 @@ func New(o Options) (*Confinement, error) {
 	if err := c.who.canEnter(o.Dirs); err != nil {
 		return nil, fmt.Errorf("terminal.user: %w", err)
 	}
-	c.divide()
+	if err := c.who.cannotMove(o.Workspace); err != nil {
+		return nil, fmt.Errorf("terminal.user: %w", err)
+	}
+	c.help = o.Limits
+	if o.Memory > 0 || o.Processes > 0 {
+		c.divide(o.Cage.Can())
+	}
 	c.checkSandbox()
 	if o.Required && len(c.missing) > 0 {
 		return nil, errors.New("terminal.sandboxRequired is true, and this machine lacks what it takes: " + strings.Join(c.missing, "; "))
@@ -81,17 +89,23 @@ func (c *Confinement) Lacks() []string {
 	return slices.Concat(c.missing, c.notes)
 }
 
-// divide decides which limits the control group has to keep and which the process itself.
-func (c *Confinement) divide() {
-	c.help = c.o.Limits
-	if c.o.Memory == 0 && c.o.Processes == 0 {
-		return
+// spare is how many times the memory of its whole group one process may set aside that could leave the group: it is not to spoil what a
+// group lets work, since most programs set aside more than they use.
+const spare = 4
+
+// divide decides which limits the control group has to keep, if it counts memory or processes, and which the process itself.
+func (c *Confinement) divide(memory, processes bool) {
+	held := c.held()
+	if !held && (memory && c.o.Memory > 0 || processes && c.o.Processes > 0) {
+		c.notes = append(c.notes, "terminal.limits: the agent runs as the gateway's own user, so it may leave the control group that keeps memory and processes, unless "+
+			`the sandbox keeps it from /sys/fs/cgroup; terminal.sandbox "landlock" does, and so does terminal.user`)
 	}
-	memory, processes := c.o.Cage.Can()
 	switch {
 	case c.o.Memory == 0:
-	case memory:
+	case memory && held:
 		c.help.Memory, c.group.Memory = 0, c.o.Memory
+	case memory:
+		c.help.Memory, c.group.Memory = spare*c.o.Memory, c.o.Memory
 	default:
 		c.notes = append(c.notes, "terminal.limits.memory: there is no control group that counts memory here (with systemd, Delegate=yes makes one), "+
 			"so it bounds each process of the agent, and counts what a program has only set aside too; Node and Go set aside much")
@@ -109,6 +123,15 @@ func (c *Confinement) divide() {
 	}
 }
 
+// held reports whether the agent surely stays in its control group.
+func (c *Confinement) held() bool {
+	if c.o.Sandbox == Landlock {
+		missing, _ := landlockLacks()
+		return len(missing) == 0 || c.who != nil
+	}
+	return c.who != nil
+}
+
 func (c *Confinement) checkSandbox() {
 	switch c.o.Sandbox {
 	case "", "none":
@@ -117,8 +140,9 @@ func (c *Confinement) checkSandbox() {
 		missing, notes := landlockLacks()
 		c.missing, c.notes = append(c.missing, missing...), append(c.notes, notes...)
 		if open := slices.DeleteFunc(slices.Clone(c.o.Private), func(p string) bool { return !c.sees(p) }); len(open) > 0 && len(missing) == 0 {
-			c.notes = append(c.notes, "terminal.sandbox: the agent may read "+strings.Join(open, ", ")+
-				", because they are in a folder that it may use; keep the config and gateway.stateDir outside the workspace")
+			c.missing = append(c.missing, "terminal.sandbox: the agent may read "+strings.Join(open, ", ")+
+				", because it may read a folder above; keep the config, the files of its secrets and gateway.stateDir outside the workspace, "+
+				"terminal.sandboxPaths, the temp folders and the system's, such as /etc")
 		}
 	default:
 		program, _, _ := strings.Cut(c.o.Sandbox, " ")
@@ -128,16 +152,20 @@ func (c *Confinement) checkSandbox() {
 	}
 }
 
-// sees reports whether a private file exists in a folder of the agent's, where it may read it.
+// sees reports whether a private file exists in a folder that the sandbox lets the agent read.
 func (c *Confinement) sees(private string) bool {
-	if _, err := os.Stat(private); err != nil || c.who != nil {
+	real, err := filepath.EvalSymlinks(private)
+	if err != nil || c.who != nil {
 		return false // another user's files are closed to it anyway
 	}
-	return slices.ContainsFunc(c.o.Dirs, func(dir string) bool { return within(dir, private) })
+	return slices.ContainsFunc(slices.Concat(c.o.Dirs, c.o.Paths, everybodys()), func(dir string) bool {
+		dir, err := filepath.EvalSymlinks(strings.TrimSuffix(dir, ":ro"))
+		return err == nil && within(dir, real)
+	})
 }
 
-// Apply puts what is to be started under the confinement. It may use the folders of Options.Dirs and these.
-func (c *Confinement) Apply(o process.Options, dirs ...string) process.Options {
+// Apply puts what is to be started under the confinement.
+func (c *Confinement) Apply(o process.Options) process.Options {
 	if c == nil {
 		return o
 	}
@@ -159,10 +187,7 @@ func (c *Confinement) Apply(o process.Options, dirs ...string) process.Options {
 	}
 	if c.o.Sandbox == Landlock {
 		args = append(args, "-landlock")
-		for _, dir := range slices.Concat(c.o.Dirs, dirs) {
-			args = append(args, "-path="+dir)
-		}
-		for _, path := range c.o.Paths {
+		for _, path := range slices.Concat(c.o.Dirs, c.o.Paths) {
 			args = append(args, "-path="+path)
 		}
 	}

@@ -3,6 +3,7 @@ package confine
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -21,6 +22,9 @@ var (
 	// Other devices are not in the list, because what is on a disk could be read there by root.
 	shared = []string{"/dev/pts", "/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"}
 )
+
+// everybodys are the folders that every agent may read.
+func everybodys() []string { return slices.Concat(systemDirs, shared, []string{os.TempDir()}) }
 
 // The versions of Landlock that brought something which is missed in an older one.
 const moves, truncation, signals = 2, 3, 6
@@ -67,6 +71,15 @@ func closeWays() {
 	}
 }
 
+// outermost leaves out what is below a path that can be written anyway: the agent could have put a link there, which would be followed.
+func outermost(paths []string) []string {
+	open := slices.DeleteFunc(slices.Concat(shared, paths), func(p string) bool { return strings.HasSuffix(p, ":ro") })
+	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
+		p = strings.TrimSuffix(p, ":ro")
+		return slices.ContainsFunc(open, func(dir string) bool { return filepath.Clean(dir) != filepath.Clean(p) && within(dir, p) })
+	})
+}
+
 // restrict takes away from us all files but the system's, which can be read, and those below the paths.
 func restrict(paths []string) error {
 	closeWays()
@@ -82,7 +95,7 @@ func restrict(paths []string) error {
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
 		writable(landlock.RWDirs(shared...).WithIoctlDev()),
 	}
-	for _, path := range append(slices.Clone(paths), os.TempDir()) {
+	for _, path := range outermost(append(slices.Clone(paths), os.TempDir())) {
 		path, readOnly := strings.CutSuffix(path, ":ro")
 		info, err := os.Stat(path)
 		switch {

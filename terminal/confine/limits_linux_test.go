@@ -115,3 +115,22 @@ func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
 		}
 	}
 }
+
+// An agent of our own user may write where we may, and so leave its control group.
+func TestAnAgentThatMayLeaveItsGroupIsBoundedBesideItAndWarnedOf(t *testing.T) {
+	limits := confine.Limits{Memory: 64 * mib, Processes: 20, CPU: 3}
+	inGroup := confine.Limits{Memory: 64 * mib, Processes: 20}
+	help, group, lacks := confine.Divide(confine.Options{Limits: limits}, true, true)
+	if help != (confine.Limits{Memory: 4 * 64 * mib, CPU: 3}) || group != inGroup || len(lacks) != 1 || !strings.Contains(lacks[0], "may leave the control group") {
+		t.Errorf("help %+v, group %+v, %q", help, group, lacks)
+	}
+	help, group, lacks = confine.Divide(confine.Options{Limits: limits, User: "other"}, true, true)
+	if help != (confine.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
+		t.Errorf("another user: help %+v, group %+v, %q", help, group, lacks)
+	}
+	o, _ := landlocked(t)
+	o.Limits = limits
+	if help, group, lacks = confine.Divide(o, true, true); help != (confine.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
+		t.Errorf("a sandbox: help %+v, group %+v, %q", help, group, lacks)
+	}
+}

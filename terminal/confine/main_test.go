@@ -65,7 +65,7 @@ type trial struct {
 }
 
 // try runs a shell script under a confinement and gathers what it says.
-func try(t *testing.T, o confine.Options, script string, dirs ...string) trial {
+func try(t *testing.T, o confine.Options, script string) trial {
 	t.Helper()
 	if o.Shell == "" {
 		o.Shell = "/bin/sh"
@@ -77,7 +77,7 @@ func try(t *testing.T, o confine.Options, script string, dirs ...string) trial {
 	child, err := process.Start(c.Apply(process.Options{
 		Args: []string{"/bin/sh", "-c", script}, Dir: "/", Env: append(os.Environ(), c.Environ()...), Input: []byte("input"),
 		StderrTail: 1 << 12, Grace: 100 * time.Millisecond,
-	}, dirs...))
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

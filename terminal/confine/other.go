@@ -12,6 +12,8 @@ func Main([]string) error {
 	return errors.New("terminal.limits and terminal.sandbox need Linux")
 }
 
+func everybodys() []string { return nil }
+
 func landlockLacks() (missing, notes []string) {
 	return []string{"terminal.sandbox: Landlock is part of Linux"}, nil
 }

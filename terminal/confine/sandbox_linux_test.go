@@ -34,6 +34,7 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 	if err := os.Mkdir(user, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	o.Dirs = append(o.Dirs, user)
 	for _, tc := range []struct {
 		script string
 		out    string // "": it must fail
@@ -59,7 +60,7 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 		{"sleep 60 & kill $! && echo killed", "killed"},
 		{"cat /etc/passwd | head -n 1 | cut -c 1-5", "root:"},
 	} {
-		r := try(t, o, tc.script, user)
+		r := try(t, o, tc.script)
 		if tc.out == "" && (r.exit.OK() || r.out != "") || tc.out != "" && (!r.exit.OK() || r.out != tc.out) {
 			t.Errorf("%s: out %q, err %q, exit %+v", tc.script, r.out, r.err, r.exit)
 		}
@@ -123,10 +124,41 @@ func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
 	if err != nil || len(c.Lacks()) > 0 {
 		t.Fatal(err, c.Lacks())
 	}
-	o.Dirs = append(o.Dirs, dir)
-	if c, err = confine.New(o); err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/secret,") {
-		t.Error(err, c.Lacks())
+	inTemp := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(inTemp, []byte("key"), 0o600); err != nil {
+		t.Fatal(err)
 	}
+	for name, tc := range map[string]struct {
+		private string
+		dirs    []string
+		paths   []string
+	}{
+		"in a folder of its own":        {dir + "/secret", []string{dir}, nil},
+		"in one that is named":          {dir + "/secret", nil, []string{dir}},
+		"in one that is named to read":  {dir + "/secret", nil, []string{dir + ":ro"}},
+		"one of the system's":           {"/etc/passwd", nil, nil},
+		"in the temp folder":            {inTemp, nil, nil},
+		"a link to one of the system's": {link(t, "/etc/passwd", dir), nil, nil},
+	} {
+		o := o
+		o.Private, o.Dirs, o.Paths = []string{tc.private}, append(tc.dirs, o.Dirs...), tc.paths
+		if c, err = confine.New(o); err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], tc.private+",") {
+			t.Error(name, err, c.Lacks())
+		}
+		o.Required = true
+		if _, err := confine.New(o); err == nil || !strings.Contains(err.Error(), tc.private) {
+			t.Errorf("%s, required: %v", name, err)
+		}
+	}
+}
+
+func link(t *testing.T, to, dir string) string {
+	t.Helper()
+	at := filepath.Join(dir, "link")
+	if err := os.Symlink(to, at); err != nil {
+		t.Fatal(err)
+	}
+	return at
 }
 
 func TestAnOwnCommandIsPutInFront(t *testing.T) {
@@ -142,5 +174,21 @@ func TestAnOwnCommandIsPutInFront(t *testing.T) {
 		if r := try(t, tc.o, tc.script); r.out != tc.want || !r.exit.OK() {
 			t.Errorf("%+v: %+v", tc.o, r)
 		}
+	}
+}
+
+// What is below a folder of the agent's may be a link by now that the agent has put there.
+func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
+	o, dir := landlocked(t)
+	link, inTemp := filepath.Join(dir, "work", "link"), filepath.Join(t.TempDir(), "link")
+	for _, at := range []string{link, inTemp} {
+		if err := os.Symlink(dir, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Dirs = append(o.Dirs, link)
+	o.Paths = []string{inTemp, link + ":ro"}
+	if r := try(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
+		t.Errorf("%+v", r)
 	}
 }

@@ -72,7 +72,7 @@ func (w *who) canEnter(dirs []string) error {
 				return fmt.Errorf("%s cannot work in %s: %w", w.name, dir, err)
 			}
 			if !w.may(info, 0o1) {
-				return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s, or chown it", w.name, dir, at, info.Mode())
+				return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s", w.name, dir, at, info.Mode())
 			}
 			if at == filepath.Dir(at) {
 				break
@@ -114,20 +114,9 @@ func (c *Confinement) Own(dir string, files []string) error {
 	if c == nil || c.who == nil {
 		return nil
 	}
-	above := filepath.Dir(dir)
-	info, err := os.Stat(above)
-	if err == nil && !c.who.may(info, 0o1) {
-		err = os.Chmod(above, info.Mode().Perm()|0o111)
-	}
-	if err == nil {
-		err = os.Lchown(dir, int(c.who.uid), int(c.who.gid))
-	}
+	root, err := c.who.open(dir)
 	if err != nil {
 		return fmt.Errorf("give the user folder to %s: %w", c.who.name, err)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return fmt.Errorf("open user folder: %w", err)
 	}
 	defer func() { _ = root.Close() }()
 	for _, file := range files {

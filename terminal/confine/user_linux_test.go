@@ -1,6 +1,7 @@
 package confine_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"os/user"
@@ -167,6 +168,79 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 		info, err := os.Stat(ours)
 		if err != nil || info.Sys().(*syscall.Stat_t).Uid != 0 {
 			t.Errorf("%s was given away: %v", ours, err)
+		}
+	}
+}
+
+func TestAUserWhoCouldMoveTheWorkspaceIsRefused(t *testing.T) {
+	needRoot(t)
+	const nobody = 65534
+	for name, tc := range map[string]struct {
+		path  string // below the test's folder
+		owner int
+		mode  os.FileMode
+		is    bool // refused
+	}{
+		"ours":                         {"above/work", 0, 0o755, false},
+		"its own workspace":            {"above/work", nobody, 0o755, true},
+		"its own, with a sticky bit":   {"above/work", nobody, 0o755 | os.ModeSticky, true},
+		"open to all":                  {"above/work", 0, 0o777, true},
+		"open to all, but sticky":      {"above/work", 0, 0o777 | os.ModeSticky, false},
+		"the one above is its own":     {"above", nobody, 0o755, true},
+		"the one above is open to all": {"above", 0, 0o777, true},
+		"the chats are its own":        {"above/work/users", nobody, 0o755, true},
+	} {
+		dir := openDir(t)
+		work := filepath.Join(dir, "above", "work")
+		if err := os.MkdirAll(filepath.Join(work, "users"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, tc.path)
+		if err := errors.Join(os.Chmod(path, tc.mode), os.Lchown(path, tc.owner, 0)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := confine.New(confine.Options{User: "nobody", Workspace: work, Dirs: []string{work}})
+		if (err != nil) != tc.is || err != nil && !strings.Contains(err.Error(), "chown root "+path) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A link that stands for the chats' folder, or for one chat's, must change nothing where it leads to, even within the workspace.
+func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
+	needRoot(t)
+	for _, link := range []string{"users", "users/1"} {
+		for _, to := range []string{"within", "outside"} {
+			dir := openDir(t)
+			work := filepath.Join(dir, "work")
+			target := map[string]string{"within": filepath.Join(work, "target"), "outside": filepath.Join(dir, "target")}[to]
+			if err := os.MkdirAll(filepath.Join(target, "1"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			at := filepath.Join(work, link)
+			if err := os.MkdirAll(filepath.Dir(at), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			rel, err := filepath.Rel(filepath.Dir(at), target) // by which a root goes, if it stays within
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(rel, at); err != nil {
+				t.Fatal(err)
+			}
+			c, err := confine.New(confine.Options{User: "nobody"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Own(filepath.Join(work, "users", "1"), nil); err == nil {
+				t.Errorf("%s to %s: it was followed", link, to)
+			}
+			for _, path := range []string{target, target + "/1"} {
+				info, err := os.Stat(path)
+				if err != nil || info.Mode().Perm() != 0o700 || info.Sys().(*syscall.Stat_t).Uid != 0 {
+					t.Errorf("%s to %s: %s is %v now, %v", link, to, path, info.Mode(), err)
+				}
+			}
 		}
 	}
 }

@@ -6,7 +6,8 @@ import (
 )
 
 // Cage makes sure that nothing a child starts outlives it, whatever session or group it goes to: by a control group for each child
-// where they can be made, else by inheriting the orphans. A program has at most one, and its children name it in their Options.
+// where they can be made, and by inheriting the orphans, for a process of our own user may leave its group. A program has at most one,
+// and its children name it in their Options.
 type Cage struct {
 	groups  *groups  // nil: none can be made
 	orphans *orphans // nil: they are somebody else's
@@ -26,7 +27,7 @@ func NewCage(o CageOptions) *Cage {
 	if !o.NoGroups {
 		c.groups, c.why = openGroups()
 	}
-	c.orphans = openOrphans(c.groups == nil && !o.NoOrphans)
+	c.orphans = openOrphans(!o.NoOrphans)
 	return c
 }
 

@@ -138,3 +138,25 @@ func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// Who may write where we may can go to our own group, in which nobody is counted or killed.
+func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
+	cage := process.NewCage(process.CageOptions{})
+	defer cage.Close()
+	_, base, ok := strings.Cut(cage.About(), " under ")
+	if !ok {
+		t.Skip(cage.About())
+	}
+	leave := "echo $$ > " + filepath.Dir(base) + "/cgroup.procs && ! grep -q " + filepath.Base(base) + " /proc/self/cgroup && "
+	c := inCage(t, cage, "setsid sh -c '"+leave+"echo $$; exec sleep 300' & sleep 0.2")
+	pid := 0
+	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
+		c.Wait()
+		t.Skip("it cannot leave here")
+	}
+	readAll(t, c)
+	c.Wait()
+	if runs(pid) {
+		t.Error("it lives on")
+	}
+}

@@ -20,6 +20,7 @@ const markVariable = "NANOBOT_CHILD="
 type orphans struct {
 	reaper  bool // we asked for them; else they come because we are the first process
 	session int  // ours; no orphan of a child has it
+	list    int  // the kernel's list of our children, held open; -1: there is none
 
 	// starting is held for reading by who starts or reaps a child, so that who has it for writing sees no child that is in neither list.
 	starting sync.RWMutex
@@ -45,6 +46,10 @@ func openOrphans(wanted bool) *orphans {
 		o.reaper = true
 	}
 	o.session, _ = unix.Getsid(0)
+	var err error
+	if o.list, err = unix.Open(fmt.Sprintf("/proc/%d/task/%[1]d/children", os.Getpid()), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
+		o.list = -1
+	}
 	return o
 }
 
@@ -54,6 +59,9 @@ func (o *orphans) close() {
 		return
 	}
 	o.end(0, &hold{})
+	if o.list >= 0 {
+		_ = unix.Close(o.list)
+	}
 	if o.reaper {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
@@ -129,9 +137,8 @@ func (o *orphans) end(leader int, h *hold) {
 
 // strangers reports whether we have children that os/exec may not have started.
 func (o *orphans) strangers() bool {
-	us := os.Getpid()
 	// Asked twice, because the list may miss one while others are reaped.
-	pids := append(childrenOf(us, us), childrenOf(us, us)...)
+	pids := append(o.children(), o.children()...)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, pid := range pids {
@@ -140,6 +147,16 @@ func (o *orphans) strangers() bool {
 		}
 	}
 	return false
+}
+
+// children is childrenOf us, at half the price: every child that ends asks for it.
+func (o *orphans) children() []int {
+	var buf [1024]byte
+	n, err := unix.Pread(o.list, buf[:], 0)
+	if us := os.Getpid(); err != nil || n > len(buf)/2 { // there may be more
+		return childrenOf(us, us)
+	}
+	return numbers(buf[:n])
 }
 
 // family is what descends from one child.

@@ -48,11 +48,15 @@ func nowTicks() uint64 {
 }
 
 // childrenOf returns the children of a process's thread. The kernel gives orphans to the first one.
-func childrenOf(pid, thread int) (pids []int) {
+func childrenOf(pid, thread int) []int {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, thread))
 	if err != nil {
 		return childrenByParent(pid)
 	}
+	return numbers(b)
+}
+
+func numbers(b []byte) (pids []int) {
 	for word := range bytes.FieldsSeq(b) {
 		if n, err := strconv.Atoi(string(word)); err == nil {
 			pids = append(pids, n)

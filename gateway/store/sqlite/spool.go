@@ -14,10 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
@@ -62,9 +61,10 @@ func (s spool) keep(ctx context.Context, path string, now time.Time) (string, er
 	return filepath.Join(kept, base), nil
 }
 
-// openRegular opens what is a file and nothing else: a link could lead out of the roots that were checked, a pipe would block.
+// openRegular opens what is a file and nothing else: a link anywhere on the way could lead out of the roots that were checked, a pipe
+// would block.
 func openRegular(path string) (*os.File, os.FileInfo, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	f, err := straight.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}

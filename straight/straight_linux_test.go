@@ -1,0 +1,51 @@
+package straight_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/straight"
+)
+
+func TestNoPartOfThePathMayBeALink(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	real := filepath.Join(dir, "real")
+	if err := os.Mkdir(real, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(real, "file"), []byte("text"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"folder": "real", "file": "real/file"} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f, err := straight.Open(filepath.Join(real, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if b, err := io.ReadAll(f); string(b) != "text" || err != nil {
+		t.Errorf("read %q, %v", b, err)
+	}
+	for _, path := range []string{"folder/file", "file"} {
+		if f, err := straight.Open(filepath.Join(dir, path)); !errors.Is(err, unix.ELOOP) {
+			t.Errorf("%s: %v, %v", path, f, err)
+		}
+	}
+	if _, err := straight.Open(filepath.Join(dir, "gone")); !errors.Is(err, os.ErrNotExist) {
+		t.Error(err)
+	}
+}
