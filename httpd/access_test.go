@@ -1,14 +1,12 @@
 package httpd_test
 
 import (
-	"io/fs"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -104,29 +102,6 @@ func TestLinksLeaveNoCodeOnDiskAndDoNotPileUp(t *testing.T) {
 	r.link("bob", httpd.Chat)
 	if entries, _ = os.ReadDir(filepath.Join(r.state, "links")); len(entries) != 1 {
 		t.Errorf("old ones pile up: %v", entries)
-	}
-}
-
-func TestALinkThatRootMadeIsTheDaemons(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root writes for somebody else")
-	}
-	state := t.TempDir()
-	if err := os.Chown(state, 65534, 65534); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := (httpd.Links{State: state}).Make("ann", httpd.Chat); err != nil {
-		t.Fatal(err)
-	}
-	err := filepath.WalkDir(state, func(path string, e fs.DirEntry, err error) error {
-		info, ierr := e.Info()
-		if owner, ok := info.Sys().(*syscall.Stat_t); ierr == nil && ok && owner.Uid != 65534 {
-			t.Errorf("%s belongs to %d", path, owner.Uid)
-		}
-		return err
-	})
-	if err != nil {
-		t.Error(err)
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -115,9 +114,6 @@ func writeFile(path string, content []byte) error {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	if err := give(folder, filepath.Dir(folder)); err != nil {
-		return err
-	}
 	part, err := os.CreateTemp(folder, ".new-*")
 	if err != nil {
 		return err
@@ -125,9 +121,6 @@ func writeFile(path string, content []byte) error {
 	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
 	_, err = part.Write(content)
 	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	if err := give(part.Name(), folder); err != nil {
 		return err
 	}
 	if err := os.Rename(part.Name(), path); err != nil {
@@ -139,17 +132,4 @@ func writeFile(path string, content []byte) error {
 	}
 	defer dir.Close()
 	return dir.Sync()
-}
-
-// give makes what root wrote belong to whoever has what is around it: the daemon, which must be able to read it, may be another user.
-func give(path, like string) error {
-	info, err := os.Stat(like)
-	if err != nil || os.Geteuid() != 0 {
-		return err
-	}
-	owner, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	return os.Lchown(path, int(owner.Uid), int(owner.Gid))
 }

@@ -42,6 +42,9 @@ func lineup(r *terminal.Runner) audit.Launch {
 	return audit.Launch{Argv: argv, Cwd: dir, Env: env}
 }
 
+// startedBy is who has started this program, whoever it becomes.
+var startedBy = os.Getuid()
+
 // auditGuest writes down that the operator let somebody in, or shut them out. That it was done matters more than the record of it.
 func auditGuest(cfg *config.Config, decision string, g store.Guest, std stdio) {
 	l, err := openAudit(cfg, true, newLog(std.err, false))
@@ -51,7 +54,7 @@ func auditGuest(cfg *config.Config, decision string, g store.Guest, std stdio) {
 	}
 	defer l.Close()
 	l.Write(audit.Record{
-		Event: audit.Pairing, Decision: decision, By: fmt.Sprintf("uid %d", os.Getuid()), Channel: g.Channel,
+		Event: audit.Pairing, Decision: decision, By: fmt.Sprintf("uid %d", startedBy), Channel: g.Channel,
 		User: audit.User{ID: g.User.ID, Name: g.User.Name, Username: g.User.Username},
 	})
 }

@@ -22,6 +22,7 @@ type draft struct {
 	command, protocol, template string
 	telegram, discord           string // files with tokens
 	allow                       []string
+	keepState                   bool // of a bot that had the name before
 }
 
 func newBotsCreate(b *bots) *cobra.Command {
@@ -44,6 +45,7 @@ systemd hands to the bot, and with --template a first agent beside it. It never 
 	flags.StringVar(&d.telegram, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
 	flags.StringVar(&d.discord, "discord-token-file", "", "file with the token of a Discord bot; -: stdin")
 	flags.StringArrayVar(&d.allow, "allow", nil, "numeric id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
+	flags.BoolVar(&d.keepState, "keep-state", false, "take over the people and messages of a bot that had this name before")
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(sortedKeys(protocols), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -66,6 +68,13 @@ func (b *bots) create(name string, d draft) error {
 	}
 	if _, err := os.Lstat(f.dir()); err == nil {
 		return fmt.Errorf("%s is already there and stays as it is; choose another name, or nanobot bots remove %s", f.dir(), name)
+	}
+	for _, dir := range f.kept() {
+		if _, err := os.Lstat(dir); err == nil && !d.keepState {
+			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or remove it", dir)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return rights(err)
+		}
 	}
 	if err := d.write(f, b.std.in); err != nil {
 		return rights(err)

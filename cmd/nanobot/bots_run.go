@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -120,9 +121,11 @@ func (b *bots) remove(ctx context.Context, f botFiles, purge bool) error {
 		}
 		_, _ = s.call(ctx, "reset-failed", f.unit()) // it refuses where nothing has failed
 	}
-	folders := []string{f.dir()}
+	folders, stays := []string{f.dir()}, []string{}
 	if purge {
 		folders = append(folders, f.kept()...)
+	} else {
+		stays = slices.DeleteFunc(f.kept(), func(dir string) bool { _, err := os.Lstat(dir); return errors.Is(err, os.ErrNotExist) })
 	}
 	for _, dir := range folders {
 		if err := os.RemoveAll(dir); err != nil {
@@ -130,8 +133,11 @@ func (b *bots) remove(ctx context.Context, f botFiles, purge bool) error {
 		}
 	}
 	if b.json {
-		return printJSON(b.std.out, map[string]any{"name": f.name, "removed": folders})
+		return printJSON(b.std.out, map[string]any{"name": f.name, "removed": folders, "kept": stays})
 	}
-	_, err := fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(folders, ", "))
-	return err
+	fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(folders, ", "))
+	if len(stays) > 0 {
+		fmt.Fprintf(b.std.out, "Its people and messages stay in %s.\n", strings.Join(stays, ", "))
+	}
+	return nil
 }

@@ -130,7 +130,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	d := doctor{path: filepath.Join(f.root, "etc/nanobot/faq/config.json")}
 	bot, _ := findBot(d.path)
 	bot.enter()
-	if open, ok := d.checkConfig(); !ok || open["telegram"] == nil {
+	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {
 		t.Errorf("found %+v", d.found)
 	}
 	if d.cfg == nil || d.cfg.Gateway.StateDir != "/var/lib/nanobot/faq" || os.Getenv("STATE_DIRECTORY") != state {

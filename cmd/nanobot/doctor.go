@@ -77,6 +77,7 @@ type doctor struct {
 	unit     unitState
 	unitName string // "": none belongs to the config
 	running  int    // the daemon's process; 0: none runs
+	servant  servant
 	found    []channels.Finding
 	shown    int // how many of them were printed
 }
@@ -95,11 +96,13 @@ func (d *doctor) examine(ctx context.Context) int {
 	if isBot {
 		bot.enter()
 	}
-	open, ok := d.checkConfig()
+	open, ok := d.checkConfig(bot, isBot)
 	if !ok {
 		return exitConfig
 	}
 	for _, check := range []func(){
+		d.findServant,
+		func() { d.checkReading(bot, isBot) },
 		func() { d.checkUnit(ctx, bot, isBot) },
 		d.findDaemon,
 		d.checkWorkspace,
@@ -141,7 +144,7 @@ func (d *doctor) load() bool {
 }
 
 // checkConfig does what the start does before it touches anything: it reads the config, its secrets included, and makes the channels.
-func (d *doctor) checkConfig() (map[string]channels.Channel, bool) {
+func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Channel, bool) {
 	const check = "config"
 	if !d.load() {
 		return nil, false
@@ -149,7 +152,7 @@ func (d *doctor) checkConfig() (map[string]channels.Channel, bool) {
 	cfg := d.cfg
 	cage := process.NewCage(process.CageOptions{})
 	defer cage.Close()
-	_, err := newSettings(cfg, cage, zap.NewNop())
+	settings, err := newSettings(cfg, cage, zap.NewNop())
 	var open map[string]channels.Channel
 	if err == nil {
 		open, err = openChannels(cfg, func(string, string) bool { return false }, zap.NewNop())
@@ -162,8 +165,9 @@ func (d *doctor) checkConfig() (map[string]channels.Channel, bool) {
 		d.say(check, channels.Bad, err.Error(), "correct it in "+d.path+", or see that the secret that it names can be read by who runs this")
 		return nil, false
 	}
-	for _, w := range cfg.Warnings() {
-		d.say(check, channels.Doubtful, w, "change it in "+d.path+" if that is not meant")
+	d.warn(bot, isBot)
+	for _, lack := range settings.Runner.Lacks() {
+		d.say("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.path+"; a service of systemd's may have more than is seen from here")
 	}
 	d.ok(check, "%s can be read and has no mistakes", cfg.File())
 	return open, true

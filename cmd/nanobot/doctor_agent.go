@@ -9,9 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,32 +41,23 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		d.ok(check, "not run (--no-turn)")
 		return
 	}
-	info, err := os.Stat(d.cfg.Workspace)
-	switch {
-	case err != nil: // whoever makes it owns it, and that should be the daemon
+	if _, err := os.Stat(d.cfg.Workspace); err != nil { // whoever makes it owns it, and that should be the daemon
 		d.say(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
 		return
-	case !d.mayRun(info): // what an agent writes as root its daemon could not change any more
-		d.turnInside(ctx, owner(info))
-		return
+	}
+	if os.Geteuid() == 0 {
+		switch uid, err := d.agentsUser(); {
+		case err != nil:
+			d.say(check, channels.Doubtful, "not run, because this is root: "+err.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
+			return
+		case uid != 0:
+			d.turnAs(ctx, uid)
+			return
+		}
 	}
 	r := d.dryTurn(ctx)
 	status, detail, fix := r.judge(t.Protocol, t.Timeout)
 	d.say(check, status, detail, fix)
-}
-
-// mayRun sees to it that the agent runs as the workspace's owner, and reports whether that can be done. A user that systemd has made up for a
-// service is in no list.
-func (d *doctor) mayRun(workspace os.FileInfo) bool {
-	uid := strconv.Itoa(owner(workspace))
-	if os.Geteuid() != 0 || uid == "0" || d.cfg.Terminal.User != "" {
-		return true
-	}
-	if _, err := user.LookupId(uid); err != nil {
-		return false
-	}
-	d.cfg.Terminal.User = uid
-	return true
 }
 
 // dry is how the dry turn went.

@@ -23,10 +23,8 @@ import (
 func (d *doctor) findDaemon() {
 	const check = "daemon"
 	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, "daemon.lock"))
-	switch {
-	case pid != 0:
-		d.running = pid
-	case d.unit.Active():
+	d.running = pid
+	if d.unit.Active() && d.unit.PID != 0 { // the agent can write anything into the lock
 		d.running = d.unit.PID
 	}
 	switch {
@@ -42,7 +40,7 @@ func (d *doctor) findDaemon() {
 // lockHolder returns the daemon that holds a lock, or 0. It looks at whether a process has that number before it tries the lock, so that a
 // daemon which starts just now does not find the lock taken by us.
 func lockHolder(path string) (int, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0) // the agent may have put a pipe there
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
@@ -77,7 +75,8 @@ func (d *doctor) checkFolder(check, path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if parent, ok := existing(path); !ok {
+		parent, ok := existing(path)
+		if above, err := os.Stat(parent); !ok || err == nil && !d.servant.may(above, 0o3) {
 			d.say(check, channels.Bad, fmt.Sprintf("%s is not there, and cannot be made in %s", path, parent), "make it, for the user that the daemon runs as")
 		} else {
 			d.ok(check, "%s is made at the first start", path)
@@ -93,6 +92,11 @@ func (d *doctor) checkFolder(check, path string) bool {
 	if err := unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK); err != nil {
 		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, this is user %d)", path, err, owner(info), os.Geteuid()),
 			fmt.Sprintf("chown -R %d %s, or run this as the user that the daemon runs as", os.Geteuid(), shown(path)))
+		return true
+	}
+	if !d.servant.may(info, 0o7) {
+		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to by user %d, whom the state belongs to (it belongs to user %d, mode %#o)", path, d.servant.uid, owner(info), info.Mode().Perm()),
+			fmt.Sprintf("chown -hR %d %s", d.servant.uid, shown(path)))
 		return true
 	}
 	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
@@ -147,6 +151,12 @@ func (d *doctor) checkState(ctx context.Context) {
 	}
 	if info, err := os.Stat(filepath.Join(dir, database)); err != nil || owner(info) != os.Geteuid() {
 		return
+	}
+	if os.Geteuid() == 0 {
+		if _, _, err := trustee(dir); err != nil {
+			d.say(check, channels.Doubtful, "not opened, because this is root: "+err.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
+			return
+		}
 	}
 	s, err := openStore(ctx, d.cfg, true)
 	if err == nil {

@@ -19,7 +19,7 @@ func newLink(std stdio) *cobra.Command {
 		Use:   "link [flags]",
 		Short: "Make a link that lets somebody into the web chat",
 		Long: `Link prints an address that lets one browser in, once, within 15 minutes; the browser stays in for 30 days. It works while the
-daemon runs, as the user that the daemon runs as. People with the role chat see the chats that they began, on every browser that came in
+daemon runs, for root and the user that the daemon runs as. People with the role chat see the chats that they began, on every browser that came in
 under the same user name; operators see all chats, and what the daemon does.`,
 		Example: `  nanobot link --role operator
   nanobot link --user ann`,
@@ -55,6 +55,9 @@ func makeLink(cfg *config.Config, user string, role httpd.Role, std stdio) error
 	}
 	base, err := address(cfg.HTTP)
 	if err != nil {
+		return err
+	}
+	if err := becomeOwner(cfg, std); err != nil {
 		return err
 	}
 	code, err := httpd.Links{State: cfg.Gateway.StateDir}.Make(user, role)

@@ -33,7 +33,7 @@ notices at once.`,
 			if chosen := len(args) + btoi(list) + btoi(revoke != ""); chosen != 1 {
 				return usage("pair: give a CODE, --list or --revoke")
 			}
-			return withStore(cmd.Context(), path, func(s store.Store, cfg *config.Config) error {
+			return withStore(cmd.Context(), path, std, func(s store.Store, cfg *config.Config) error {
 				switch {
 				case list:
 					return listGuests(cmd.Context(), s, std)
@@ -58,8 +58,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// withStore opens the state beside a daemon that may be running.
-func withStore(ctx context.Context, path string, f func(store.Store, *config.Config) error) error {
+// withStore opens the state beside a daemon that may be running, as the user that it belongs to.
+func withStore(ctx context.Context, path string, std stdio, f func(store.Store, *config.Config) error) error {
 	if path = configPath(path); path == "" {
 		path = "config.json"
 	}
@@ -68,6 +68,9 @@ func withStore(ctx context.Context, path string, f func(store.Store, *config.Con
 	}
 	cfg, err := config.Load(path, os.Environ())
 	if err != nil {
+		return err
+	}
+	if err := becomeOwner(cfg, std); err != nil {
 		return err
 	}
 	s, err := openStore(ctx, cfg, true)

@@ -103,7 +103,7 @@ func (l *Log) ready(line int64) (int64, error) {
 			return 0, err
 		}
 	}
-	there, err := os.Stat(l.o.Path)
+	there, err := os.Lstat(l.o.Path)
 	if here, herr := l.file.Stat(); err != nil || herr != nil || !os.SameFile(here, there) {
 		if err := l.open(); err != nil {
 			return 0, err
@@ -127,8 +127,11 @@ func (l *Log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.o.Path), 0o700); err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	// Without O_NONBLOCK a pipe would be waited for here.
-	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NONBLOCK, 0o600)
+	// Without O_NONBLOCK a pipe would be waited for here. The folder may be an agent's, who must not choose what is written to.
+	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return fmt.Errorf("open audit log: %s is a link; name the file itself in audit.file, or remove the link", l.o.Path)
+	}
 	if err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
@@ -154,24 +157,9 @@ func (l *Log) prepare(f *os.File) error {
 		}
 	}
 	if l.o.Beside {
-		return giveAway(f, info.Size())
-	}
-	return mend(f, info.Size())
-}
-
-// giveAway gives a file that root has made to whom its folder belongs, or the daemon could not write to it.
-func giveAway(f *os.File, size int64) error {
-	if size > 0 || os.Geteuid() != 0 {
 		return nil
 	}
-	folder, err := os.Stat(filepath.Dir(f.Name()))
-	if err != nil {
-		return err
-	}
-	if owner, ok := folder.Sys().(*syscall.Stat_t); ok {
-		return f.Chown(int(owner.Uid), int(owner.Gid))
-	}
-	return nil
+	return mend(f, info.Size())
 }
 
 // mend cuts off what follows the last line end.

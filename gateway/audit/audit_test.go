@@ -275,3 +275,26 @@ func BenchmarkWrite(b *testing.B) {
 		l.Write(r)
 	}
 }
+
+func TestALinkIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "a"), filepath.Join(dir, "other")
+	if err := os.Symlink(other, path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := audit.Open(audit.Options{Path: path}); err == nil || !strings.Contains(err.Error(), "is a link") {
+		t.Errorf("it opens: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	var said []error
+	l := open(t, audit.Options{Path: path, Failed: func(err error) { said = append(said, err) }})
+	if err := errors.Join(os.Rename(path, other), os.Symlink(other, path)); err != nil { // while it is open
+		t.Fatal(err)
+	}
+	l.Write(audit.Record{Run: 1})
+	if all := read(t, other); len(all) != 0 || len(said) != 1 {
+		t.Errorf("it has %+v, said %v", all, said)
+	}
+}

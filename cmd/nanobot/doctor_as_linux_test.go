@@ -1,0 +1,142 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+// nobody is a user of every machine.
+const nobody = 65534
+
+// rootsDoctor is a place where root examines somebody else's bot, with a program that others can start.
+func rootsDoctor(t *testing.T, cfg string) (dir string, examine func(args ...string) string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become somebody else")
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip("needs setpriv")
+	}
+	dir, err := os.MkdirTemp("/tmp", "roots-doctor-") // where others may look
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	self, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "nanobot"), self, 0o755))
+	for _, name := range []string{"state", "state/workspace"} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
+	}
+	path := filepath.Join(dir, "config.json")
+	must(t, os.WriteFile(path, []byte(cfg), 0o644))
+	return dir, func(args ...string) string {
+		cmd := exec.Command(filepath.Join(dir, "nanobot"), append([]string{"doctor", "--config", path}, args...)...)
+		cmd.Env = append(plainEnviron(), "ROOTS_SECRET=hush")
+		out, _ := cmd.CombinedOutput()
+		return string(out)
+	}
+}
+
+const nobodysBot = `{"workspace": "state/workspace", "gateway": {"stateDir": ".."}, "terminal": {"command": "id -u > ran; env >> ran; grep -E '^(NoNewPrivs|CapBnd)' /proc/self/status >> ran; echo ok"}}`
+
+func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
+	dir, examine := rootsDoctor(t, nobodysBot)
+	if out := examine(); !strings.Contains(out, "ok    agent             plain: 1 lines") {
+		t.Error(out)
+	}
+	ran := filepath.Join(dir, "state/workspace/ran")
+	b, err := os.ReadFile(ran)
+	must(t, err)
+	text := string(b)
+	for _, want := range []string{"65534\n", "NoNewPrivs:\t1", "CapBnd:\t0000000000000000", "PATH=/usr/local/sbin:"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "hush") {
+		t.Errorf("it has root's environment:\n%s", text)
+	}
+	if info, err := os.Stat(ran); err != nil || owner(info) != nobody {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "state/workspace/users")); err == nil {
+		t.Error("the chat's folder stays")
+	}
+}
+
+func TestRootsDoctorIsNotLedAstrayByTheAgent(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, workspace, victim string){
+		"a link for the workspace": func(t *testing.T, workspace, victim string) {
+			must(t, os.Remove(workspace))
+			must(t, os.Symlink(victim, workspace))
+		},
+		"a link for the users": func(t *testing.T, workspace, victim string) {
+			must(t, os.Symlink(victim, filepath.Join(workspace, "users")))
+		},
+		"a workspace of root's": func(t *testing.T, workspace, _ string) { must(t, os.Chown(workspace, 0, 0)) },
+		"a pipe for the lock": func(t *testing.T, workspace, _ string) {
+			must(t, exec.Command("mkfifo", filepath.Join(filepath.Dir(workspace), "daemon.lock")).Run())
+			must(t, os.Chown(workspace, 0, 0))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, examine := rootsDoctor(t, nobodysBot)
+			victim := filepath.Join(dir, "victim")
+			must(t, os.Mkdir(victim, 0o700))
+			harm(t, filepath.Join(dir, "state/workspace"), victim)
+			if out := examine(); strings.Contains(out, "ok    agent") || !strings.Contains(out, "agent") {
+				t.Error(out)
+			}
+			if _, err := os.Stat(filepath.Join(dir, "state/workspace/ran")); err == nil {
+				t.Error("the agent ran")
+			}
+			info, err := os.Stat(victim)
+			entries, _ := os.ReadDir(victim)
+			if err != nil || info.Mode().Perm() != 0o700 || len(entries) > 0 {
+				t.Errorf("root's folder is %v, %v, with %v", info, err, entries)
+			}
+		})
+	}
+}
+
+func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
+	dir, examine := rootsDoctor(t, strings.Replace(nobodysBot, `{"`, `{"http": {"token": "file:key"}, "`, 1))
+	must(t, os.WriteFile(filepath.Join(dir, "key"), []byte("abcdefghijklmnopqrstuvwxyz0123456789"), 0o600))
+	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
+	must(t, os.Chown(filepath.Join(dir, "state/workspace"), 0, 0))
+	out := examine("--no-turn")
+	for _, want := range []string{"/key cannot be read by user 65534", "config.json cannot be read by user 65534", "workspace cannot be written to by user 65534"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestDoctorSaysWhatTheIsolationLacks(t *testing.T) {
+	// No machine has this one.
+	path := writeBot(t, `{"terminal": {"command": "echo ok", "sandbox": "no-such-sandbox-anywhere"}}`, nil)
+	all, _, _ := examined(t, path, false)
+	all.expect(t, "isolation", channels.Doubtful, "no-such-sandbox-anywhere")
+}
+
+func TestDoctorDoesNotShutABotOutOfItsConfig(t *testing.T) {
+	f := newFakeSystemd(t)
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	t.Setenv("STATE_DIRECTORY", "")
+	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
+		t.Fatal(out)
+	}
+	path := filepath.Join(f.root, "etc/nanobot/faq/config.json")
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`), 0o644))
+	all, _, text := examined(t, path, false)
+	all.expect(t, "config", channels.Doubtful, "everybody on this machine can read it")
+	if strings.Contains(text, "chmod o-r") || !strings.Contains(text, "etc/nanobot/faq/credentials/NAME") {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/store"
+)
+
+const stranger = 4711
+
+// heldState is a bot whose state belongs to another user than root, who runs the commands.
+type heldState struct {
+	t                       *testing.T
+	dir, cfg, state, victim string
+	code                    string // by which somebody waits
+}
+
+// newHeldState makes one. If it is closed, only root comes to the state's folder, as with DynamicUser=.
+func newHeldState(t *testing.T, closed bool) *heldState {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	dir, err := os.MkdirTemp("/tmp", "held-state-") // where others may look
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	must(t, os.Chmod(dir, 0o755))
+	s := &heldState{t: t, dir: dir, cfg: filepath.Join(dir, "config.json"), state: filepath.Join(dir, "private/state"), victim: filepath.Join(dir, "victim")}
+	must(t, os.MkdirAll(s.state, 0o700))
+	if !closed {
+		must(t, os.Chmod(filepath.Dir(s.state), 0o755))
+	}
+	must(t, os.Mkdir(s.victim, 0o755))
+	must(t, os.WriteFile(s.cfg, []byte(`{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}, "gateway": {"stateDir": "private/state"}}`), 0o644))
+	cfg, err := config.Load(s.cfg, nil)
+	must(t, err)
+	db, err := openStore(t.Context(), cfg, false)
+	must(t, err)
+	s.code, _, err = db.Knock(t.Context(), store.Guest{Channel: "telegram", User: channels.User{ID: "8"}, Code: "ABCDEFGH"}, gateway.CodeLife, 10)
+	must(t, err)
+	must(t, closeStore(db))
+	must(t, filepath.WalkDir(s.state, func(path string, _ fs.DirEntry, err error) error {
+		must(t, err)
+		return os.Lchown(path, stranger, stranger)
+	}))
+	return s
+}
+
+func (s *heldState) root(args ...string) (string, error) {
+	cmd := exec.Command(os.Args[0], append(args, "--config", s.cfg)...)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestRootsCommandsLeaveTheStateItsOwners(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
+			s := newHeldState(t, closed)
+			if out, err := s.root("pair", s.code); err != nil || !strings.Contains(out, "telegram:8 may talk to the bot now") || strings.Contains(out, "audit") {
+				t.Errorf("pair: %v, %s", err, out)
+			}
+			if out, err := s.root("link"); err != nil || !strings.Contains(out, "http://127.0.0.1:8080/") {
+				t.Errorf("link: %v, %s", err, out)
+			}
+			record, err := os.ReadFile(filepath.Join(s.state, "audit.jsonl"))
+			if err != nil || !strings.Contains(string(record), `"uid 0"`) {
+				t.Errorf("the record is %s, %v", record, err)
+			}
+			if links, _ := os.ReadDir(filepath.Join(s.state, "links")); len(links) != 1 {
+				t.Errorf("links: %v", links)
+			}
+			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
+				must(t, err)
+				if info, err := e.Info(); err != nil || owner(info) != stranger {
+					t.Errorf("%s belongs to somebody else: %v", path, err)
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
+			s := newHeldState(t, closed)
+			old, file := filepath.Join(s.victim, "old"), filepath.Join(s.victim, "file")
+			for _, path := range []string{old, file} {
+				must(t, os.WriteFile(path, []byte("root's"), 0o644))
+			}
+			must(t, os.Chtimes(old, time.Time{}, time.Now().Add(-24*time.Hour)))
+			trap := func(name, to string) {
+				_ = os.Remove(filepath.Join(s.state, name))
+				must(t, os.Symlink(to, filepath.Join(s.state, name)))
+			}
+			trap("audit.jsonl", file)
+			trap("links", s.victim)
+			_, _ = s.root("pair", s.code)
+			_, _ = s.root("link")
+			trap("audit.jsonl", filepath.Join(s.victim, "new"))
+			trap("agents.txt", filepath.Join(s.victim, "agents"))
+			_, _ = s.root("pair", "--revoke", "telegram:8")
+			_, _ = s.root("pair", "--list")
+			entries, err := os.ReadDir(s.victim)
+			if err != nil || len(entries) != 2 {
+				t.Errorf("root's folder has %v, %v", entries, err)
+			}
+			for _, path := range []string{old, file} {
+				info, err := os.Stat(path)
+				if err != nil || info.Size() != 6 || info.Mode().Perm() != 0o644 || owner(info) != 0 {
+					t.Errorf("%s: %v, %v", path, info, err)
+				}
+			}
+		})
+	}
+}
+
+func TestRootTakesNoStateThatSomebodyElseCanReplace(t *testing.T) {
+	s := newHeldState(t, false)
+	must(t, os.Chown(filepath.Dir(s.state), stranger, stranger))
+	must(t, os.Rename(s.state, s.state+".old"))
+	must(t, os.Symlink(s.victim, s.state))
+	for _, args := range [][]string{{"pair", "--list"}, {"link"}} {
+		if out, err := s.root(args...); err == nil || !strings.Contains(out, "who could put anything there") {
+			t.Errorf("%v: %v, %s", args, err, out)
+		}
+	}
+	if entries, _ := os.ReadDir(s.victim); len(entries) != 0 {
+		t.Errorf("root's folder has %v", entries)
+	}
+}
