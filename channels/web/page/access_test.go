@@ -194,7 +194,7 @@ func TestTheCheckFindsWhatIsWrong(t *testing.T) {
 		"document.getElementById('send').disabled = false; document.getElementById('send').style.width = '9px'":   "target of 9×40",
 		"document.body.append('stray', document.createElement('p')); document.body.lastChild.append('stray')":     "outside of every landmark",
 		"document.getElementById('composer').style.minWidth = '3000px'; document.body.style.overflow = 'visible'": "px wide in a window",
-		"document.getElementById('title').outerHTML = '<p id=title>x</p>'":                                         "not one h1",
+		"document.getElementById('title').outerHTML = '<p id=title>x</p>'":                                        "not one h1",
 	} {
 		p.do(reload)
 		p.sees("#hello", "Say hello")
