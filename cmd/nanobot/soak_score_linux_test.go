@@ -175,7 +175,14 @@ func (s *soak) held() held {
 		return held{}
 	}
 	rss, _ := strconv.Atoi(strings.Fields(rest)[0])
-	return held{rss, len(files)}
+	open := 0
+	for _, f := range files {
+		// Empty control groups are kept for later agents, up to a number of their own; they come and go with the load.
+		if to, _ := os.Readlink(proc + "fd/" + f.Name()); !strings.HasPrefix(to, "/sys/fs/cgroup/") {
+			open++
+		}
+	}
+	return held{rss, open}
 }
 
 // tidy waits until nobody is at home in the workspace, and no child of the daemon is dead and not buried.
