@@ -1,3 +1,4 @@
+// Package packaging_test builds the packages, installs the .deb into a clean root, runs what is in it and removes it again.
 package packaging_test
 
 import (
