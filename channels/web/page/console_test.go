@@ -32,6 +32,7 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 		f.details[50] = obj{
 			"frames": []obj{{"time": at, "kind": "message", "text": "so far"}, {"time": at, "kind": "log", "level": "error", "text": "out of paper"}},
 			"parts":  []obj{{"id": 1, "state": "failed", "tries": 2, "error": "blocked by the user", "queued": at, "text": "so far"}}, "stderr": "oh no\n",
+			"cpu": 1.25, "memory": 48_300_000,
 		}
 	})
 	f.turn(with(turn, obj{"state": "done", "status": "stopped", "signal": "SIGTERM", "attempt": 1, "started": at, "ended": at.Add(3 * time.Second)}))
@@ -39,6 +40,8 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.sees(".story", "Not sent, 2 tries: blocked by the user")
 	p.sees(".lines", "out of paper")
 	p.sees("#turn pre", "oh no")
+	p.sees("#turn dl", "1.3 s")
+	p.sees("#turn dl", "48.3 MB")
 	p.sees("#turns tr:first-child", "Stopped")
 	p.sees("#turns tr:first-child", "3.0 s")
 	p.sans("#turn .stop")

@@ -1,5 +1,5 @@
 // One turn with all that is known of it.
-import { $, h, put, at, button, icon, duration, moment, say } from './dom.js';
+import { $, h, put, at, button, bytes, icon, duration, moment, say } from './dom.js';
 import { get, post } from './api.js';
 import { badge, outcome } from './console.js';
 
@@ -29,7 +29,7 @@ function story(t) {
 
 const facts = (t) => [
 	['Chat', t.chat], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
-	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))],
+	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory)],
 ].filter(([, v]) => v);
 
 export function turnView() {
