@@ -2,7 +2,6 @@ package gateway_test
 
 import (
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
@@ -56,7 +56,7 @@ func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
 	defer transport.CloseIdleConnections()
 	ch, err := discord.New(discord.Options{
 		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{ada}, Client: &http.Client{Transport: transport},
-		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, chat), nil },
+		Folder: channelstest.Folder(r.dir),
 	})
 	if err != nil {
 		t.Fatal(err)

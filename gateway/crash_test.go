@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -95,7 +96,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	if s.Telegram != "" {
 		chans[telegram.Name], err = telegram.New(telegram.Options{
 			Token: s.Token, APIBase: s.Telegram, State: filepath.Join(s.Dir, "telegram"),
-			Folder: func(chat string) (string, error) { return filepath.Join(s.Dir, chat), nil },
+			Folder: channelstest.Folder(s.Dir),
 		})
 		if err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -21,7 +22,7 @@ func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 	api.SetFlood(telegramtest.RealFlood)
 	ch, err := telegram.New(telegram.Options{
 		Token: api.Token, APIBase: api.URL, State: filepath.Join(r.dir, "telegram"),
-		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, chat), nil },
+		Folder: channelstest.Folder(r.dir),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -14,38 +14,57 @@ import (
 // maxName keeps a folder's name under the 255 bytes that file systems allow.
 const maxName = 200
 
-// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it. Agents can write to the workspace, so a link that
-// stands in its place may lead anywhere, and is refused.
+// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it.
 func UserDir(workspace, chatID string) (string, error) {
-	users := filepath.Join(workspace, "users")
-	dir := filepath.Join(users, dirName(chatID))
-	for _, d := range []string{users, dir} {
-		if err := realDir(d); err != nil {
-			return "", fmt.Errorf("make user folder: %w", err)
-		}
+	root, err := UserRoot(workspace, chatID)
+	if err != nil {
+		return "", err
 	}
-	return dir, nil
+	return root.Name(), root.Close()
 }
 
-// realDir creates a folder, unless it is there.
-func realDir(dir string) error {
-	info, err := os.Lstat(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
-			return err
+// UserRoot creates the folder of a chat and opens it. Agents can write to the workspace, so a link that stands in the folder's place may
+// lead anywhere, and is refused; what is done in the folder once it is open stays in it.
+func UserRoot(workspace, chatID string) (*os.Root, error) {
+	if err := os.MkdirAll(workspace, 0o700); err != nil {
+		return nil, fmt.Errorf("make user folder: %w", err)
+	}
+	root, err := os.OpenRoot(workspace)
+	for _, name := range []string{"users", dirName(chatID)} {
+		if err != nil {
+			break
 		}
-		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		info, err = os.Lstat(dir)
+		parent := root
+		root, err = realDir(parent, name)
+		_ = parent.Close()
 	}
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("make user folder: %w", err)
 	}
-	if !info.IsDir() {
-		return fmt.Errorf("%s is not a folder but a link or a file, which an agent may have put there; move it away", dir)
+	return root, nil
+}
+
+// realDir opens a folder, which is created unless it is there.
+func realDir(parent *os.Root, name string) (*os.Root, error) {
+	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
 	}
-	return nil
+	is, err := parent.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !is.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder but a link or a file, which an agent may have put there; move it away", filepath.Join(parent.Name(), name))
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(is, opened) {
+		_ = root.Close()
+		return nil, fmt.Errorf("%s was replaced meanwhile", root.Name())
+	}
+	return root, nil
 }
 
 // dirName turns a chat id into one folder name that stays within its parent, different for different ids. Usual ids stay as

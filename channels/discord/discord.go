@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -37,8 +39,8 @@ type Options struct {
 	Groups  string // when messages on servers are taken: "" or mention, all, off
 	// Thread opens a thread for each conversation that begins in a text channel.
 	Thread bool
-	// Folder returns where the files of a chat go. It is created if it does not exist.
-	Folder func(chatID string) (string, error)
+	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	Folder func(chatID string) (*os.Root, error)
 	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are downloaded, and their presses
 	// leave the buttons in place; what they say is received all the same.
 	Known func(userID string) bool
@@ -67,6 +69,7 @@ type Channel struct {
 	api    *api
 	upload chan struct{} // one for each upload that may run
 	fetch  chan struct{} // one for each download that may run
+	inbox  *inbox.Inbox
 	world  *world
 	slash  *slashes
 
@@ -121,7 +124,7 @@ func New(o Options) (*Channel, error) {
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
 		api:    newAPI(o.APIBase, o.Token, o.Client, newLimits(o.Unpaced)),
-		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
+		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce), inbox: inbox.New(o.Folder),
 		world: newWorld(), slash: newSlashes(), memory: newMemory(""),
 	}, nil
 }

@@ -3,15 +3,11 @@ package discord
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"nanobot/channels/inbox"
 )
 
 const (
@@ -20,8 +16,6 @@ const (
 	// downloadTimeout bounds a download with all its tries.
 	downloadTimeout = 2 * time.Minute
 	downloadTries   = 3
-	// maxName keeps names, with what is put before them, below the 255 bytes that file systems allow.
-	maxName = 200
 )
 
 var errTooBig = errors.New("too big")
@@ -32,19 +26,14 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	if f.Size > maxDownload {
 		return "", errTooBig
 	}
-	folder, err := c.o.Folder(chatID)
+	folder, err := c.inbox.Open(chatID)
 	if err != nil {
-		return "", fmt.Errorf("folder of chat: %w", err)
-	}
-	if folder, err = filepath.Abs(folder); err != nil {
 		return "", err
 	}
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", err
-	}
-	path := filepath.Join(folder, f.ID.String()+"-"+safeName(f.Name, "file"))
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == f.Size {
-		return path, nil // downloaded before we died, or before it was quoted
+	defer folder.Close() //nolint:errcheck // it was only for its files
+	name := f.ID.String() + "-" + inbox.Name(f.Name, "file")
+	if path, ok := folder.Find(name, f.Size); ok {
+		return path, nil
 	}
 	select {
 	case c.fetch <- struct{}{}:
@@ -55,31 +44,13 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	ctx, cancel := context.WithTimeout(ctx, downloadTimeout) // not before: to wait for others is no fault of this file
 	defer cancel()
 	for try, pause := 1, time.Second/2; ; try, pause = try+1, 2*pause {
-		err := c.transfer(ctx, f.URL, path)
+		path, err := folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, f.URL, to) })
 		var no *refusal
 		final := errors.Is(err, errTooBig) || errors.As(err, &no) && no.Status < 500 && no.Status != http.StatusTooManyRequests
 		if err == nil || final || try == downloadTries || !sleep(ctx, max(pause, waitOf(err))) {
 			return path, err
 		}
 	}
-}
-
-// transfer streams a file to its place. It appears under its name when it is complete. Its id is in its name, so it is
-// the only one of that name.
-func (c *Channel) transfer(ctx context.Context, url, path string) error {
-	part, err := os.CreateTemp(filepath.Dir(path), ".download-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
-	defer part.Close()
-	if err := c.api.get(ctx, url, part); err != nil {
-		return err
-	}
-	if err := errors.Join(part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	return os.Rename(part.Name(), path)
 }
 
 // get streams a file. Its address is signed and not Discord's API: neither is it shown, nor is our token sent there.
@@ -106,31 +77,4 @@ func (a *api) get(ctx context.Context, url string, to io.Writer) error {
 		return errTooBig
 	}
 	return nil
-}
-
-// safeName makes a file name of what a sender calls a file: the last part of a path, without what terminals and shells
-// stumble over, not too long, and with its extension.
-func safeName(name, otherwise string) string {
-	name = name[strings.LastIndexAny(name, `/\`)+1:]
-	name = strings.TrimSpace(strings.Map(func(r rune) rune {
-		if r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*`, r) {
-			return '_'
-		}
-		return r
-	}, name))
-	if strings.Trim(name, "._ ") == "" {
-		return otherwise
-	}
-	if len(name) <= maxName {
-		return name
-	}
-	ext := filepath.Ext(name)
-	if len(ext) > 20 {
-		ext = ""
-	}
-	stem := name[:maxName-len(ext)]
-	for !utf8.ValidString(stem) {
-		stem = stem[:len(stem)-1]
-	}
-	return stem + ext
 }

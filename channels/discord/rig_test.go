@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
@@ -58,7 +59,7 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 	transport := &http.Transport{}
 	o := discord.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
-		Folder: func(chat string) (string, error) { return filepath.Join(dir, chat, "media"), nil },
+		Folder: channelstest.Folder(dir, "media"),
 		Timing: discord.Timing{Identify: 20 * time.Millisecond, Pause: 10 * time.Millisecond}, People: []string{ada},
 	}
 	for _, f := range change {

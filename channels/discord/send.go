@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 )
 
 // content is what a message is made of, to be sent or to replace another.
@@ -153,7 +154,7 @@ func (c *Channel) post(ctx context.Context, p *post) (string, error) {
 	}
 	r := request{method: "POST", route: "/channels/{channel_id}/messages", args: []string{p.to.String()}}
 	for i, f := range p.files {
-		name := safeName(strings.ToValidUTF8(f.Name, "_"), "file")
+		name := inbox.Name(strings.ToValidUTF8(f.Name, "_"), "file")
 		m.Files = append(m.Files, fileNote{strconv.Itoa(i), name})
 		r.files = append(r.files, upload{name, f})
 	}

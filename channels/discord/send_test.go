@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/discord"
 	"nanobot/channels/discord/discordtest"
 )
@@ -186,7 +187,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	good := discord.Options{Token: "MTE.abc.def", Folder: func(string) (string, error) { return "", nil }}
+	good := discord.Options{Token: "MTE.abc.def", Folder: channelstest.Folder("")}
 	for name, change := range map[string]func(*discord.Options){
 		"token":   func(o *discord.Options) { o.Token = " " },
 		"like":    func(o *discord.Options) { o.Token = "MTE.a/../b" },

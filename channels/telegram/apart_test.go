@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -153,7 +154,7 @@ func TestAnAlbumInSingleFilesWaitsOutAShortFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls []string
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: func(string) (string, error) { return "", nil }, Unpaced: true,
+			Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true,
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				calls = append(calls, path.Base(req.URL.Path))
 				switch len(calls) {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 )
 
@@ -23,7 +24,7 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 	t.Helper()
 	dir := t.TempDir()
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Unpaced: true, State: filepath.Join(dir, "state"), Folder: func(string) (string, error) { return dir, nil },
+		Token: "1:abc", Unpaced: true, State: filepath.Join(dir, "state"), Folder: channelstest.Folder(dir),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if answer := network[path.Base(req.URL.Path)]; answer != nil {
 				return answer(req)

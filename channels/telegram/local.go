@@ -5,6 +5,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+
+	"nanobot/channels/inbox"
 )
 
 // localError is why a file of a local Bot API server cannot be had. The path is left out: it contains the token.
@@ -24,38 +26,29 @@ func (c *Channel) localError(err error) error {
 
 // adopt gives a file that a local Bot API server has on this disk a name in a chat's folder. Its own path contains the
 // token, which is for nobody else. Where it cannot be linked it is copied.
-func (c *Channel) adopt(stored, folder, name string) (string, error) {
-	size, err := sizeOf(stored)
+func (c *Channel) adopt(stored string, folder *inbox.Folder, name string) (string, error) {
+	info, err := os.Lstat(stored)
 	switch {
 	case err != nil:
 		return "", c.localError(err)
-	case size < 0:
+	case !info.Mode().IsRegular():
 		return "", c.localError(errors.New("it is not a regular file"))
 	}
-	if err := c.within(size); err != nil {
+	if err := c.within(info.Size()); err != nil {
 		return "", err
 	}
-	part, err := os.CreateTemp(folder, unfinishedFile+"*")
-	if err != nil {
-		return "", err
-	}
-	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
-	defer part.Close()
-	linked := part.Name() + "-linked"
-	if os.Link(stored, linked) == nil {
-		defer os.Remove(linked) //nolint:errcheck // as above
-		return c.publish(linked, folder, name)
+	if path, err := folder.Adopt(name, stored); err == nil {
+		return path, nil
 	}
 	from, err := os.Open(stored)
 	if err != nil {
 		return "", c.localError(err)
 	}
 	defer from.Close()
-	if _, err := io.Copy(part, from); err != nil {
-		return "", errors.New(c.api.clean(err.Error()))
-	}
-	if err := errors.Join(part.Sync(), part.Close()); err != nil {
-		return "", err
-	}
-	return c.publish(part.Name(), folder, name)
+	return folder.Save(name, func(to io.Writer) error {
+		if _, err := io.Copy(to, from); err != nil {
+			return errors.New(c.api.clean(err.Error()))
+		}
+		return nil
+	})
 }

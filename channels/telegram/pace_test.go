@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 )
 
@@ -41,7 +42,7 @@ func paced(t *testing.T) (*telegram.Channel, func() []time.Time) {
 	var mu sync.Mutex
 	var at []time.Time
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Folder: func(string) (string, error) { return t.TempDir(), nil },
+		Token: "1:abc", Folder: channelstest.Folder(t.TempDir()),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -210,7 +211,7 @@ func TestAShortWaitDoesNotEndALongOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var calls atomic.Int32
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: func(string) (string, error) { return "", nil },
+			Token: "1:abc", Folder: channelstest.Folder(""),
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				n := calls.Add(1) // the first to be answered waits for an hour, the second for a second
 				time.Sleep(time.Duration(n) * time.Second)

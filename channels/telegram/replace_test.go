@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -43,7 +44,7 @@ func TestEditsThatAreTooManyDoNotDelayAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		edits := 0
 		ch, err := telegram.New(telegram.Options{
-			Token: "1:abc", Folder: func(string) (string, error) { return t.TempDir(), nil },
+			Token: "1:abc", Folder: channelstest.Folder(t.TempDir()),
 			Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 				if strings.HasSuffix(req.URL.Path, "/editMessageText") {
 					edits++

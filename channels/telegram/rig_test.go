@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -61,7 +62,7 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	transport := &http.Transport{}
 	o := telegram.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
-		Folder: func(chat string) (string, error) { return filepath.Join(dir, chat, "media"), nil },
+		Folder: channelstest.Folder(dir, "media"),
 		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, State: filepath.Join(dir, "state"),
 	}
 	for _, f := range change {

@@ -9,17 +9,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -40,8 +41,8 @@ type Options struct {
 	// State is a folder for what came until it is received, for which groups have moved, and for which bot this is. Without
 	// one Run receives nothing.
 	State string
-	// Folder returns where the files of a chat go. It is created if it does not exist.
-	Folder func(chatID string) (string, error)
+	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	Folder func(chatID string) (*os.Root, error)
 	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the server hands out.
 	MaxDownload int64
 	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are downloaded, and their presses
@@ -71,6 +72,7 @@ type Channel struct {
 	pace   *pacer
 	upload chan struct{} // one for each upload that may run
 	fetch  chan struct{} // one for each download that may run
+	inbox  *inbox.Inbox
 	moves  *moves
 	hook   *hook // nil: we poll
 	desk   atomic.Pointer[desk]
@@ -81,9 +83,6 @@ type Channel struct {
 	me     user   // the bot itself; only Run touches it
 	prefix string // what stands before message ids; see recognise
 	well   health
-
-	names   sync.Mutex      // held while a file gets its name
-	cleared map[string]bool // the folders in which nothing of an earlier run is left
 }
 
 var (
@@ -144,7 +143,7 @@ func New(o Options) (*Channel, error) {
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
 		api:  newAPI(o.APIBase, o.Token, o.Client),
 		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moves: moved, cleared: map[string]bool{},
+		moves: moved, inbox: inbox.New(o.Folder),
 	}, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -38,7 +39,7 @@ func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 }
 
 func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
-	good := telegram.Options{Token: "1:abc", Folder: func(string) (string, error) { return "", nil }}
+	good := telegram.Options{Token: "1:abc", Folder: channelstest.Folder("")}
 	for name, change := range map[string]func(*telegram.Options){
 		"token":   func(o *telegram.Options) { o.Token = " " },
 		"like":    func(o *telegram.Options) { o.Token = "1:a/../b" },

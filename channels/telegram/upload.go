@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 )
 
 // upload is one file of a request.
@@ -131,7 +132,7 @@ func (b *multipartBody) addFile(f channels.File) error {
 
 // fileName is a name that stays one line of a form.
 func fileName(f channels.File) string {
-	name := safeName(f.Name, "file")
+	name := inbox.Name(f.Name, "file")
 	return strings.ToValidUTF8(name, "_")
 }
 

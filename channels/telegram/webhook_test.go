@@ -195,7 +195,7 @@ func TestPressesComeByWebhook(t *testing.T) {
 func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	good := telegram.Options{
-		Token: "1:abc", Folder: func(string) (string, error) { return "", nil }, Mode: "webhook", State: "state",
+		Token: "1:abc", Folder: channelstest.Folder(""), Mode: "webhook", State: "state",
 		WebhookURL: "https://example.com/hook", WebhookSecret: "a-secret",
 	}
 	for name, change := range map[string]func(*telegram.Options){

@@ -3,7 +3,6 @@ package web
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -15,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
 )
 
@@ -195,7 +195,7 @@ func field(part *multipart.Part, limit int64) (string, error) {
 
 // readFile streams a file to disk.
 func (c *Channel) readFile(part *multipart.Part, h *history.History) (history.Media, error) {
-	m, err := store(h, safeName(part.FileName()), &upload{Reader: part})
+	m, err := store(h, inbox.Name(part.FileName(), "file"), &upload{Reader: part})
 	var broken *uploadError
 	if errors.As(err, &broken) {
 		return m, unreadable(broken.error)
@@ -230,10 +230,11 @@ func discard(h *history.History, media []history.Media) {
 
 // handOver copies files to where the agent finds them, which may change its copy.
 func (c *Channel) handOver(chat string, h *history.History, media []history.Media) error {
-	folder, err := c.o.Folder(chat)
+	folder, err := c.inbox.Open(chat)
 	if err != nil {
-		return fmt.Errorf("folder of chat: %w", err)
+		return err
 	}
+	defer folder.Close() //nolint:errcheck // it was only for its files
 	for i := range media {
 		if media[i].Path, err = h.CopyTo(folder, media[i].ID, media[i].Name); err != nil {
 			return err

@@ -21,6 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 	"nanobot/channels/web"
 )
 
@@ -62,7 +63,7 @@ func (r *rig) start() {
 	r.t.Helper()
 	ch, err := web.New(web.Options{
 		State: filepath.Join(r.dir, "state", "web"), MaxUpload: r.max, Log: r.log,
-		Folder: func(chat string) (string, error) { return filepath.Join(r.dir, "users", chat), nil },
+		Folder: channelstest.Folder(filepath.Join(r.dir, "users")),
 		Who: func(req *http.Request) web.Person {
 			user := req.Header.Get("X-User")
 			return web.Person{User: user, Operator: user == "operator"}

@@ -7,12 +7,14 @@ import (
 	"cmp"
 	"errors"
 	"net/http"
+	"os"
 	"path/filepath"
 	"sync"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
 )
 
@@ -32,8 +34,8 @@ type Person struct {
 type Options struct {
 	// State is a folder for the conversations. It is created if it does not exist.
 	State string
-	// Folder returns where the files that are sent in a chat go. It is created if it does not exist.
-	Folder func(chatID string) (string, error)
+	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
+	Folder func(chatID string) (*os.Root, error)
 	// Who tells who makes a request that was let through.
 	Who func(*http.Request) Person
 	// MaxUpload is how many bytes the files of one message may have; 0 is DefaultMaxUpload.
@@ -46,6 +48,7 @@ type Channel struct {
 	o      Options
 	log    *zap.Logger
 	hub    *hub
+	inbox  *inbox.Inbox
 	coming crowd         // messages on their way in, and pages of them on their way out
 	poke   chan struct{} // there may be something for the gateway
 
@@ -84,7 +87,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
 // history opens the conversations when they are first needed. What failed, for want of room perhaps, is tried again the next time.

@@ -84,7 +84,7 @@ func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) 
 	return telegram.New(telegram.Options{
 		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: known, Log: log,
 		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState),
-		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 }
 
@@ -96,7 +96,7 @@ func openDiscord(cfg *config.Config, known func(string) bool, log *zap.Logger) (
 	}
 	return discord.New(discord.Options{
 		Token: token, APIBase: d.APIBase, Groups: d.Groups, Thread: d.Thread, People: d.AllowFrom, Known: known, Log: log,
-		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 }
 
@@ -106,7 +106,7 @@ const webState = "web"
 func openWeb(cfg *config.Config, _ func(string) bool, log *zap.Logger) (channels.Channel, error) {
 	return web.New(web.Options{
 		State: filepath.Join(cfg.Gateway.StateDir, webState), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Log: log,
-		Folder: func(chat string) (string, error) { return terminal.UserDir(cfg.Workspace, chat) },
+		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		Who: func(r *http.Request) web.Person {
 			id := httpd.Who(r.Context())
 			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}

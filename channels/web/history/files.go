@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"nanobot/channels/inbox"
 )
 
 // Create makes a file for a message that is yet to come. Nobody knows it until it is in one.
@@ -31,27 +33,17 @@ func (h *History) Discard(media []Media) {
 }
 
 // CopyTo copies a file into a folder, under a name that no other file there has, and returns its path.
-func (h *History) CopyTo(folder, id, name string) (path string, err error) {
-	folder, err = filepath.Abs(folder)
-	if err == nil {
-		err = os.MkdirAll(folder, 0o700)
-	}
-	if err != nil {
-		return "", err
-	}
+func (h *History) CopyTo(folder *inbox.Folder, id, name string) (path string, err error) {
 	from, err := os.Open(filepath.Join(h.files, id))
 	if err != nil {
 		return "", err
 	}
 	defer from.Close()
-	path = filepath.Join(folder, strings.ToLower(id[:8])+"-"+name)
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	path, err = folder.Save(strings.ToLower(id[:8])+"-"+name, func(to io.Writer) error {
+		_, err := io.Copy(to, from)
+		return err
+	})
 	if err != nil {
-		return "", err
-	}
-	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Sync(), to.Close(), syncFolder(folder)); err != nil {
-		_ = os.Remove(path)
 		return "", fmt.Errorf("copy file: %w", err)
 	}
 	return path, nil

@@ -16,6 +16,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/channels/channelstest"
+	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
 )
 
@@ -380,7 +382,12 @@ func TestNobodyElseOnTheMachineCanReadIt(t *testing.T) {
 
 func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
 	h := open(t, t.TempDir(), history.Options{})
-	folder := filepath.Join(t.TempDir(), "new", "folder")
+	dir := t.TempDir()
+	folder, err := inbox.New(channelstest.Folder(dir)).Open("chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
 	var paths []string
 	for range 2 {
 		id, f, err := h.Create()
@@ -395,15 +402,12 @@ func TestACopyHasANameOfItsOwnAndIsNotTheOriginal(t *testing.T) {
 			t.Fatal(err)
 		}
 		paths = append(paths, path)
-		if _, err := h.CopyTo(folder, id, "a.txt"); !errors.Is(err, os.ErrExist) {
-			t.Errorf("a second copy: %v", err)
-		}
 		got, err := os.ReadFile(path)
 		if err != nil || string(got) != "content" {
 			t.Errorf("the copy holds %q, %v", got, err)
 		}
 	}
-	if paths[0] == paths[1] || filepath.Dir(paths[0]) != folder {
+	if paths[0] == paths[1] || filepath.Dir(paths[0]) != filepath.Join(dir, "chat") {
 		t.Errorf("the copies are %q", paths)
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package inbox
 
 import (
 	"path/filepath"
@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxName keeps names, with what is put before them, below the 255 bytes that file systems allow.
-const maxName = 180
+// maxName keeps names, with what is put before and behind them, below the 255 bytes that file systems allow.
+const maxName = 200
 
-// safeName makes a file name of what a sender calls a file: the last part of a path, without what terminals and shells stumble over, not
-// too long, and with its extension.
-func safeName(name string) string {
+// Name makes a file name of what a sender calls a file: the last part of a path, without what terminals and shells stumble over, not too
+// long, and with its extension. What has no name is called otherwise.
+func Name(name, otherwise string) string {
 	name = name[strings.LastIndexAny(name, `/\`)+1:]
 	name = strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) || strings.ContainsRune(`<>:"|?*`, r) {
@@ -21,7 +21,7 @@ func safeName(name string) string {
 		return r
 	}, name))
 	if strings.Trim(name, "._ ") == "" {
-		return "file"
+		return otherwise
 	}
 	if len(name) <= maxName {
 		return name

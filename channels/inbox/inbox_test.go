@@ -1,0 +1,179 @@
+package inbox_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"unicode/utf8"
+
+	"nanobot/channels/channelstest"
+	"nanobot/channels/inbox"
+)
+
+func open(t *testing.T, b *inbox.Inbox) *inbox.Folder {
+	t.Helper()
+	f, err := b.Open("chat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return f
+}
+
+func text(s string) func(io.Writer) error {
+	return func(to io.Writer) error {
+		_, err := io.WriteString(to, s)
+		return err
+	}
+}
+
+// holds fails unless a folder has just these files.
+func holds(t *testing.T, dir string, want map[string]string) {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if got, err := os.ReadFile(filepath.Join(dir, f.Name())); err != nil || want[f.Name()] != string(got) {
+			t.Errorf("%s holds %q, %v; want %q", f.Name(), got, err, want[f.Name()])
+		}
+	}
+	if len(files) != len(want) {
+		t.Errorf("there are %v", files)
+	}
+}
+
+func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, inbox.New(channelstest.Folder(dir)))
+	here := filepath.Join(dir, "chat")
+	var paths []string
+	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
+		path, err := f.Save("1-a.txt", func(to io.Writer) error {
+			if _, err := os.Stat(filepath.Join(here, "1-a.txt")); len(paths) == 0 && !errors.Is(err, os.ErrNotExist) {
+				t.Errorf("half a file is there: %v", err)
+			}
+			return text(s)(to)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, filepath.Base(path))
+	}
+	if got := strings.Join(paths, " "); got != "1-a.txt 1-a-2.txt 1-a.txt 1-a-3.txt" {
+		t.Errorf("the paths are %s", got)
+	}
+	if path, ok := f.Find("1-a.txt", 3); !ok || path != filepath.Join(here, "1-a.txt") {
+		t.Errorf("found %s, %t", path, ok)
+	}
+	if _, ok := f.Find("1-a.txt", 4); ok {
+		t.Error("a file of another length was found")
+	}
+	broken := errors.New("the line broke")
+	if _, err := f.Save("2-b.txt", func(io.Writer) error { return broken }); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	holds(t, here, map[string]string{"1-a.txt": "one", "1-a-2.txt": "three", "1-a-3.txt": "longer"})
+}
+
+func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
+	dir := t.TempDir()
+	here := filepath.Join(dir, "chat")
+	if err := os.MkdirAll(here, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{".download-XYZ", "mine"} {
+		if err := os.WriteFile(filepath.Join(here, name), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := inbox.New(channelstest.Folder(dir))
+	f := open(t, b)
+	holds(t, here, map[string]string{"mine": "x"})
+	_, err := f.Save("new", func(to io.Writer) error {
+		open(t, b) // while this one is written
+		return text("y")(to)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	holds(t, here, map[string]string{"mine": "x", "new": "y"})
+}
+
+func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
+	dir, outside := t.TempDir(), t.TempDir()
+	f := open(t, inbox.New(channelstest.Folder(dir)))
+	secret := filepath.Join(outside, "secret")
+	if err := os.WriteFile(secret, []byte("keep"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	here := filepath.Join(dir, "chat")
+	if err := os.Symlink(secret, filepath.Join(here, "1-a.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := f.Save("1-a.txt", text("evil")); err != nil || filepath.Base(path) != "1-a-2.txt" {
+		t.Errorf("beside a link: %s, %v", path, err)
+	}
+	// The whole folder is exchanged for a link while the file comes in.
+	_, err := f.Save("2-b.txt", func(to io.Writer) error {
+		if err := errors.Join(os.Rename(here, here+"-moved"), os.Symlink(outside, here)); err != nil {
+			t.Fatal(err)
+		}
+		return text("evil")(to)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	if _, err := f.Adopt("3-c.txt", secret); err != nil {
+		t.Error(err)
+	}
+	holds(t, outside, map[string]string{"secret": "keep"})
+	holds(t, here+"-moved", map[string]string{"1-a.txt": "keep", "1-a-2.txt": "evil", "2-b.txt": "evil", "3-c.txt": "keep"})
+}
+
+func TestManyAtOnceEachGetAName(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, inbox.New(channelstest.Folder(dir)))
+	want := map[string]string{}
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	for i := range 20 {
+		all.Go(func() {
+			s := strings.Repeat("x", i)
+			path, err := f.Save("a", text(s))
+			if err != nil {
+				t.Error(err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			want[filepath.Base(path)] = s
+		})
+	}
+	all.Wait()
+	if len(want) != 20 {
+		t.Errorf("%d names for 20 files", len(want))
+	}
+	holds(t, filepath.Join(dir, "chat"), want)
+}
+
+func TestNamesOfFilesAreTame(t *testing.T) {
+	for name, want := range map[string]string{
+		"a.txt": "a.txt", "": "photo", "..": "photo", "../../etc/passwd": "passwd", `C:\x\y.doc`: "y.doc", " a b ": "a b", "a\nb\x1b[2J": "a_b_[2J",
+		`<a>:"|?*.png`: "_a______.png", "\xff.png": "_.png", "é.png": "é.png",
+	} {
+		if got := inbox.Name(name, "photo"); got != want {
+			t.Errorf("%q becomes %q, want %q", name, got, want)
+		}
+	}
+	for _, long := range []string{strings.Repeat("é", 200) + ".jpeg", strings.Repeat("x", 300) + "." + strings.Repeat("y", 300)} {
+		got := inbox.Name(long, "photo")
+		if len(got) > 200 || !utf8.ValidString(got) || strings.HasSuffix(long, ".jpeg") && !strings.HasSuffix(got, ".jpeg") {
+			t.Errorf("%.20s… becomes %q", long, got)
+		}
+	}
+}
