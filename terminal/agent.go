@@ -21,6 +21,7 @@ const (
 type Agent struct {
 	*process.Child
 	ctx    context.Context // only to tell why the agent was ended
+	told   context.Context // ends when ctx does, but not before the agent was told
 	unhook func() bool
 	used   func(process.Usage) // is told at the end; nil: nobody asks
 }
@@ -32,7 +33,9 @@ func launch(ctx context.Context, o process.Options) (*Agent, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{Child: child, ctx: ctx, unhook: context.AfterFunc(ctx, func() {
+	told, tell := context.WithCancelCause(context.WithoutCancel(ctx))
+	return &Agent{Child: child, ctx: ctx, told: told, unhook: context.AfterFunc(ctx, func() {
+		defer tell(context.Cause(ctx))
 		if errors.Is(context.Cause(ctx), ErrTimeout) {
 			child.Kill()
 		} else {

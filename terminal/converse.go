@@ -37,7 +37,7 @@ func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, er
 	if err != nil {
 		return Outcome{}, err
 	}
-	ctx, hush := context.WithCancel(ctx)
+	ctx, hush := context.WithCancel(agent.told) // a question that ends with the turn is answered by an agent that knows why
 	take, wait := begin(ctx, agent)
 	finish := sync.OnceValue(func() Ended {
 		hush()
