@@ -10,6 +10,8 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
+
+	"nanobot/channels/remote"
 )
 
 // The command that carries free text to the agent, and what it takes.
@@ -92,7 +94,7 @@ func (c *Channel) register(ctx context.Context, app flake) {
 			c.log.Warn("commands not registered", zap.Error(err))
 			return
 		}
-		if !sleep(ctx, pause.next(err)) {
+		if !remote.Sleep(ctx, pause.Next(err)) {
 			return
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -123,7 +124,7 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
-		api:    newAPI(o.APIBase, o.Token, o.Client, newLimits(o.Unpaced)),
+		api:    &api{base: o.APIBase, token: o.Token, http: remote.NewClient(o.Client), limits: newLimits(o.Unpaced)},
 		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce), inbox: inbox.New(o.Folder),
 		world: newWorld(), slash: newSlashes(), memory: newMemory(""),
 	}, nil

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 const (
@@ -47,7 +48,7 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 		path, err := folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, f.URL, to) })
 		var no *refusal
 		final := errors.Is(err, errTooBig) || errors.As(err, &no) && no.Status < 500 && no.Status != http.StatusTooManyRequests
-		if err == nil || final || try == downloadTries || !sleep(ctx, max(pause, waitOf(err))) {
+		if err == nil || final || try == downloadTries || !remote.Sleep(ctx, max(pause, waitOf(err))) {
 			return path, err
 		}
 	}
@@ -61,7 +62,7 @@ func (a *api) get(ctx context.Context, url string, to io.Writer) error {
 		return &silence{Name: r.name(), Err: errors.New("no address to download from")}
 	}
 	req.Header.Set("User-Agent", agent)
-	resp, written, err := a.open(req)
+	resp, written, err := a.http.Do(req)
 	if err != nil {
 		return a.silent(r, err, written)
 	}

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is done at the side
@@ -33,7 +34,7 @@ type intake struct {
 	since   time.Time       // when the session began
 	asking  int             // how many calls are made at the side to look for the past
 	opening int             // how many direct conversations are looked up
-	disk    *trouble
+	disk    *remote.Trouble
 	kept    flake // the mark that was stored last
 	greeted bool  // what is done once a Run was done
 }
@@ -159,11 +160,11 @@ func (in *intake) deliver(ctx context.Context) {
 	}
 	if failed == nil {
 		if !troubled {
-			in.disk.over()
+			in.disk.Over()
 		}
 		return
 	}
-	again := now.Add(in.disk.next(failed))
+	again := now.Add(in.disk.Next(failed))
 	for _, l := range in.lines {
 		if l.retry.Equal(now) {
 			l.retry = again

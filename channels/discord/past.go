@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"nanobot/channels/remote"
 )
 
 const (
@@ -30,7 +32,7 @@ type past struct {
 	busy   bool // a call is under way
 	again  bool // there is more at the end: look once more
 	retry  time.Time
-	pause  *trouble
+	pause  *remote.Trouble
 	// found is what was said to us before we came and does not seem to be answered.
 	found []*message
 }
@@ -132,7 +134,7 @@ func (in *intake) found(ctx context.Context, id flake, page []*message, err erro
 		in.present(ctx, l)
 		return
 	case err != nil:
-		p.retry = time.Now().Add(p.pause.next(err))
+		p.retry = time.Now().Add(p.pause.Next(err))
 		return
 	}
 	p.retry = time.Time{}

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"go.uber.org/zap"
+
+	"nanobot/channels/remote"
 )
 
 // mostPeople bounds how many direct conversations are opened to look into them. Who opens many looks like spam.
@@ -48,7 +50,7 @@ func (c *Channel) conversation(ctx context.Context, id flake) place {
 		case errors.As(err, &no) && no.final():
 			c.log.Debug("no direct conversation", zap.Stringer("user", id), zap.Error(err))
 			return place{}
-		case ctx.Err() != nil || !sleep(ctx, pause.next(err)):
+		case ctx.Err() != nil || !remote.Sleep(ctx, pause.Next(err)):
 			return place{}
 		}
 	}

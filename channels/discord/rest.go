@@ -7,20 +7,21 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/bwmarrin/discordgo"
+
+	"nanobot/channels/remote"
 )
 
 // api makes calls of the REST API. What an answer says is decoded by ourselves and not by the library because of a message
 // that was sent only the id matters: were an answer too new for the library's types, a message would count as not sent.
 type api struct {
 	base, token string
-	http        *http.Client
+	http        *remote.Client
 	limits      *limits
 	skew        atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
 }
@@ -36,30 +37,14 @@ const (
 	agent = "DiscordBot (https://github.com/bwmarrin/discordgo, v" + discordgo.VERSION + ") nanobot"
 )
 
-func newAPI(base, token string, client *http.Client, l *limits) *api {
-	own := http.Client{}
-	if client != nil {
-		own = *client
-	} else {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 8
-		// A connection that died without a word is noticed by pings instead of by each of its requests.
-		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
-		own.Transport = t
-	}
-	// The token must not follow a redirection to somebody else.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &api{base: base, token: token, http: &own, limits: l}
-}
-
 // request is one call. Its route is as Discord writes it, with the arguments in braces, and is what errors and logs show:
 // an argument may be a secret.
 type request struct {
 	method, route string
 	args          []string
 	query         url.Values
-	body          any      // JSON, or nil
-	files         []upload // sent along with the body
+	body          any             // JSON, or nil
+	files         []remote.Upload // sent along with the body
 }
 
 func (r request) name() string { return r.method + " " + r.route }
@@ -104,23 +89,18 @@ func (a *api) call(ctx context.Context, r request, into any) error {
 
 // make makes a call and returns the headers of its answer, if there was one.
 func (a *api) make(ctx context.Context, r request, into any) (http.Header, error) {
-	body, err := newBody(r)
+	body, err := bodyOf(r)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.name(), err)
 	}
-	defer body.close()
-	req, err := http.NewRequestWithContext(ctx, r.method, a.base+r.path(), body.reader())
+	defer body.Close()
+	req, err := body.Request(ctx, r.method, a.base+r.path())
 	if err != nil {
 		return nil, a.silent(r, err, false)
 	}
 	req.Header.Set("Authorization", "Bot "+a.token)
 	req.Header.Set("User-Agent", agent)
-	if body.size > 0 {
-		req.ContentLength = body.size
-		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(body.reader()), nil }
-		req.Header.Set("Content-Type", body.contentType)
-	}
-	resp, written, err := a.open(req)
+	resp, written, err := a.http.Do(req)
 	if err != nil {
 		return nil, a.silent(r, err, written)
 	}
@@ -157,17 +137,3 @@ func (a *api) compare(date string, now time.Time) {
 
 // theirs is a time of ours by Discord's clock, by which ids are made.
 func (a *api) theirs(t time.Time) time.Time { return t.Add(time.Duration(a.skew.Load())) }
-
-// open makes a request and says, when there is no answer, whether the request was written.
-func (a *api) open(req *http.Request) (resp *http.Response, written bool, err error) {
-	var wrote atomic.Bool
-	trace := &httptrace.ClientTrace{
-		WroteRequest: func(i httptrace.WroteRequestInfo) {
-			if i.Err == nil {
-				wrote.Store(true)
-			}
-		},
-	}
-	resp, err = a.http.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-	return resp, wrote.Load(), err
-}

@@ -16,6 +16,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 // content is what a message is made of, to be sent or to replace another.
@@ -156,7 +157,7 @@ func (c *Channel) post(ctx context.Context, p *post) (string, error) {
 	for i, f := range p.files {
 		name := inbox.Name(strings.ToValidUTF8(f.Name, "_"), "file")
 		m.Files = append(m.Files, fileNote{strconv.Itoa(i), name})
-		r.files = append(r.files, upload{name, f})
+		r.files = append(r.files, remote.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
 	}
 	if len(r.files) > 0 {
 		c.api.limits.await(ctx, r) // others may send their files meanwhile

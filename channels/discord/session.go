@@ -13,6 +13,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
+
+	"nanobot/channels/remote"
 )
 
 // intents are what we want to hear of: servers with their channels and threads, messages, and what is in them.
@@ -64,15 +66,15 @@ func (s *session) run(ctx context.Context) error {
 		}
 		if !ready && !errors.Is(err, errInvalid) { // which has been waited for already
 			s.fail()
-			sleep(ctx, network.next(err))
+			remote.Sleep(ctx, network.Next(err))
 			continue
 		}
 		s.c.log.Info("connection lost, connecting anew", zap.Duration("after", time.Since(began)), zap.Error(err))
 		if time.Since(began) > steady {
-			network.over()
+			network.Over()
 		}
 		if time.Since(began) < time.Second {
-			sleep(ctx, s.c.o.Timing.Pause/2)
+			remote.Sleep(ctx, s.c.o.Timing.Pause/2)
 		}
 	}
 	return nil
@@ -143,7 +145,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if s.id != "" && !s.astray {
 		return s.url, nil
 	}
-	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !sleep(ctx, wait) {
+	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !remote.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
 	var gateway struct {
@@ -160,7 +162,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	}
 	if wait := seconds(gateway.Limit.After / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
-		if !sleep(ctx, wait) {
+		if !remote.Sleep(ctx, wait) {
 			return "", ctx.Err()
 		}
 	}
@@ -249,7 +251,7 @@ func (s *session) invalid(ctx context.Context, f frame) error {
 	if !resumable {
 		s.forget()
 	}
-	sleep(ctx, time.Duration(rand.Float64()*float64(s.c.o.Timing.Identify)))
+	remote.Sleep(ctx, time.Duration(rand.Float64()*float64(s.c.o.Timing.Identify)))
 	return errInvalid
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"nanobot/channels/remote"
 )
 
 // The gateway's operations.
@@ -127,7 +129,7 @@ func (k *socket) hello(timeout time.Duration) (time.Duration, error) {
 func (k *socket) beat(ctx context.Context, every time.Duration) error {
 	k.acked.Store(true)
 	for wait := time.Duration(rand.Float64() * float64(every)); ; wait = every {
-		if !sleep(ctx, wait) {
+		if !remote.Sleep(ctx, wait) {
 			return nil
 		}
 		if !k.acked.Swap(false) {

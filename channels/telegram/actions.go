@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
 const (
@@ -60,7 +61,7 @@ func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
 	work.Go(func() {
 		for {
 			_ = c.act(ctx, to, action) // if it fails the upload will say why
-			if !sleep(ctx, actionEvery) {
+			if !remote.Sleep(ctx, actionEvery) {
 				return
 			}
 		}

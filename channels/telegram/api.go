@@ -1,25 +1,24 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"nanobot/channels/remote"
 )
 
 // api makes calls. The answer is read by ourselves and not by the library because of a message that was sent only the
 // id matters: were an answer too new for the library's types, a message would count as not sent and go out twice.
 type api struct {
 	base, token string
-	http        *http.Client
+	http        *remote.Client
 }
 
 // hidden stands for the token, which is part of every URL and must be in no error.
@@ -27,22 +26,6 @@ const hidden = "***"
 
 // maxAnswer bounds what is read of an answer. A hundred updates are some hundred kilobytes.
 const maxAnswer = 32 << 20
-
-func newAPI(base, token string, client *http.Client) *api {
-	own := http.Client{}
-	if client != nil {
-		own = *client
-	} else {
-		t := http.DefaultTransport.(*http.Transport).Clone()
-		t.MaxIdleConnsPerHost = 8
-		// A connection that died without a word is noticed by pings instead of by each of its requests.
-		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
-		own.Transport = t
-	}
-	// The token must not follow a redirection to somebody else.
-	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &api{base: base, token: token, http: &own}
-}
 
 // refusal is an answer that says no.
 type refusal struct {
@@ -91,15 +74,20 @@ type answer struct {
 
 // call makes a call without files. Into may be nil.
 func (a *api) call(ctx context.Context, method string, params, into any) error {
-	body, err := json.Marshal(params)
+	body, err := remote.NewJSON(params)
+	return a.post(ctx, method, body, err, into)
+}
+
+// post makes a call with a body, which it closes, unless that could not be made.
+func (a *api) post(ctx context.Context, method string, body *remote.Body, err error, into any) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.url(method), bytes.NewReader(body))
+	defer body.Close()
+	req, err := body.Request(ctx, http.MethodPost, a.url(method))
 	if err != nil {
 		return a.silent(method, err, false)
 	}
-	req.Header.Set("Content-Type", "application/json")
 	return a.do(req, method, into)
 }
 
@@ -107,7 +95,7 @@ func (a *api) url(method string) string { return a.base + "/bot" + a.token + "/"
 
 // do makes a request and reads its answer.
 func (a *api) do(req *http.Request, method string, into any) error {
-	resp, written, err := a.open(req)
+	resp, written, err := a.http.Do(req)
 	if err != nil {
 		return a.silent(method, err, written)
 	}
@@ -136,20 +124,6 @@ func (a *api) do(req *http.Request, method string, into any) error {
 		return a.silent(method, fmt.Errorf("decode answer: %w", err), true)
 	}
 	return nil
-}
-
-// open makes a request and says, when there is no answer, whether the request was written.
-func (a *api) open(req *http.Request) (resp *http.Response, written bool, err error) {
-	var wrote atomic.Bool
-	trace := &httptrace.ClientTrace{
-		WroteRequest: func(i httptrace.WroteRequestInfo) {
-			if i.Err == nil {
-				wrote.Store(true)
-			}
-		},
-	}
-	resp, err = a.http.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
-	return resp, wrote.Load(), err
 }
 
 // silent makes an error of a call that was not answered. The URL is left out, since it contains the token.

@@ -74,7 +74,7 @@ func (c *Channel) firstBot(ctx context.Context) (int64, error) {
 		if err = newShelf(c.o.State, c.log).write(botFile, b); err == nil {
 			return kept.ID, nil
 		}
-		if !disk.wait(ctx, err) {
+		if !disk.Wait(ctx, err) {
 			return 0, ctx.Err()
 		}
 	}

@@ -64,7 +64,7 @@ func (c *Channel) download(ctx context.Context, chatID, message string, f *file)
 		}
 		path, err := c.downloadOnce(ctx, chatID, message, f)
 		<-c.fetch // others go on while this one waits
-		if err == nil || isFinal(err) || time.Since(began) > downloadGiveUp || !trouble.wait(ctx, err) {
+		if err == nil || isFinal(err) || time.Since(began) > downloadGiveUp || !trouble.Wait(ctx, err) {
 			return path, err
 		}
 	}
@@ -134,7 +134,7 @@ func (a *api) get(ctx context.Context, stored string, to io.Writer, most int64) 
 	if err != nil {
 		return a.silent(method, err, false)
 	}
-	resp, written, err := a.open(req)
+	resp, written, err := a.http.Do(req)
 	if err != nil {
 		return a.silent(method, err, written)
 	}

@@ -58,7 +58,7 @@ func (c *Channel) showMenu(ctx context.Context) {
 			c.log.Warn("command menu not set", zap.Error(err))
 			return
 		}
-		if err == nil || !trouble.wait(ctx, err) {
+		if err == nil || !trouble.Wait(ctx, err) {
 			return
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
 // What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a minute in a group; 30 a
@@ -57,7 +58,7 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 		return err
 	}
 	for _, d := range []time.Duration{pause, turn} {
-		if d > 0 && !sleep(ctx, d) {
+		if d > 0 && !remote.Sleep(ctx, d) {
 			return ctx.Err()
 		}
 	}
@@ -68,7 +69,7 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	p.mu.Lock()
 	turn, err = book(ctx, time.Now(), 0, n, p.overall)
 	p.mu.Unlock()
-	if err == nil && turn > 0 && !sleep(ctx, turn) {
+	if err == nil && turn > 0 && !remote.Sleep(ctx, turn) {
 		return ctx.Err()
 	}
 	return err
@@ -176,16 +177,4 @@ func (p *pacer) held(chat int64) bool {
 	defer p.mu.Unlock()
 	one := p.chats[chat]
 	return one != nil && time.Now().Before(one.until)
-}
-
-// sleep waits and reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -36,7 +36,7 @@ func (p *poller) run(ctx context.Context) error {
 			err = p.handIn(ctx, batch)
 		}
 		if err == nil {
-			network.over()
+			network.Over()
 			p.c.well.set(nil)
 			continue
 		}
@@ -45,7 +45,7 @@ func (p *poller) run(ctx context.Context) error {
 		}
 		err = explain(err)
 		p.c.well.set(err)
-		if !network.wait(ctx, err) {
+		if !network.Wait(ctx, err) {
 			return nil
 		}
 	}
@@ -159,7 +159,7 @@ func (p *poller) offer(ctx context.Context, a arrival) bool {
 			if err == nil {
 				return true
 			}
-			if !disk.wait(ctx, err) {
+			if !disk.Wait(ctx, err) {
 				return false
 			}
 		case <-ctx.Done():

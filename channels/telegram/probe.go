@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
 var _ channels.Examiner = (*Channel)(nil)
@@ -30,7 +31,7 @@ const onlyOne = "stop the other program, or get a token of its own from @BotFath
 // Examine asks Telegram about the bot: whether it knows the token, what the bot is allowed to see, and who else uses it.
 func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channels.Finding {
 	x := &probe{Channel: c, e: e, clock: &clock{next: c.api.http.Transport}}
-	x.api = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock})
+	x.api = &api{base: c.o.APIBase, token: c.o.Token, http: remote.NewClient(&http.Client{Transport: x.clock})}
 	defer c.api.http.CloseIdleConnections()
 	if !x.token(ctx) {
 		return x.found

@@ -7,10 +7,10 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/cenkalti/backoff/v5"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
 // Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does not know the token, or
@@ -60,7 +60,7 @@ func (c *Channel) identify(ctx context.Context) error {
 			return wrong
 		}
 		c.well.set(err)
-		if !trouble.wait(ctx, err) {
+		if !trouble.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
@@ -88,40 +88,12 @@ func wrongToken(err error) error {
 // allowedUpdates are the kinds of update that we want, whichever way they come.
 var allowedUpdates = []string{"message", "callback_query"}
 
-// trouble waits between tries, longer each time, and logs when the error changes.
-type trouble struct {
-	log   *zap.Logger
-	what  string
-	last  string
-	pause *backoff.ExponentialBackOff
-}
-
-func (c *Channel) newTrouble(what string) *trouble {
-	pause := backoff.NewExponentialBackOff()
-	pause.MaxInterval = 30 * time.Second
-	return &trouble{log: c.log, what: what, pause: pause}
-}
-
-// wait reports whether to try again.
-func (t *trouble) wait(ctx context.Context, err error) bool {
-	return ctx.Err() == nil && sleep(ctx, t.note(err))
-}
-
-// note returns how long to wait before the next try.
-func (t *trouble) note(err error) time.Duration {
-	d := t.pause.NextBackOff()
-	var no *refusal
-	if errors.As(err, &no) {
-		d = max(d, no.wait())
-	}
-	if err.Error() != t.last {
-		t.last = err.Error()
-		t.log.Warn(t.what, zap.Duration("after", d), zap.Error(err))
-	}
-	return d
-}
-
-func (t *trouble) over() {
-	t.last = ""
-	t.pause.Reset()
+func (c *Channel) newTrouble(what string) *remote.Trouble {
+	return remote.NewTrouble(c.log, what, time.Second/2, func(err error) time.Duration {
+		var no *refusal
+		if errors.As(err, &no) {
+			return no.wait()
+		}
+		return 0
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -168,7 +169,7 @@ func (c *Channel) post(ctx context.Context, p *post) (int, error) {
 	if p.as != asAlbum {
 		r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
 		r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
-		err := c.api.upload(ctx, methodOf[p.as], r, []upload{{field: p.as, file: p.files[0]}}, &one)
+		err := c.api.upload(ctx, methodOf[p.as], r, []remote.Upload{{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}}, &one)
 		return one.ID, err
 	}
 	var all []sent
@@ -185,8 +186,8 @@ var methodOf = map[string]string{
 }
 
 // album puts the items of an album into a request and returns their files. One caption alone is shown below the album.
-func (p *post) album(r *request) []upload {
-	var files []upload
+func (p *post) album(r *request) []remote.Upload {
+	var files []remote.Upload
 	for i, f := range p.files {
 		field := "file" + strconv.Itoa(i)
 		item := media{Type: single(f), Media: "attach://" + field}
@@ -195,7 +196,7 @@ func (p *post) album(r *request) []upload {
 			item.Caption, item.CaptionEntities = p.words.Text, p.words.Entities
 		}
 		r.Media = append(r.Media, item)
-		files = append(files, upload{field: field, file: f})
+		files = append(files, remote.Upload{Field: field, Name: fileName(f), File: f})
 	}
 	return files
 }

@@ -21,6 +21,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -141,7 +142,7 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
-		api:  newAPI(o.APIBase, o.Token, o.Client),
+		api:  &api{base: o.APIBase, token: o.Token, http: remote.NewClient(o.Client)},
 		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
 		moves: moved, inbox: inbox.New(o.Folder),
 	}, nil

@@ -59,9 +59,9 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 	for ctx.Err() == nil {
 		if !time.Now().Before(resume) {
 			if err := in.deliver(ctx); err != nil && ctx.Err() == nil {
-				resume = time.Now().Add(disk.note(err))
+				resume = time.Now().Add(disk.Next(err))
 			} else {
-				disk.over()
+				disk.Over()
 			}
 		}
 		wait, waits := in.untilDue()

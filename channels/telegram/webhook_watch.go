@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"nanobot/channels/remote"
 )
 
 // hookInfo is what Telegram says of a webhook.
@@ -27,7 +29,7 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 		c.awaitRest(ctx)
 		close(complete)
 	}
-	for sleep(ctx, c.o.Timing.Watch) {
+	for remote.Sleep(ctx, c.o.Timing.Watch) {
 		var info hookInfo
 		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil {
 			if wrong := wrongToken(err); wrong != nil {
@@ -85,7 +87,7 @@ func (c *Channel) register(ctx context.Context) error {
 			return wrong
 		}
 		c.well.set(err)
-		if !trouble.wait(ctx, err) {
+		if !trouble.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
@@ -100,7 +102,7 @@ func (c *Channel) awaitRest(ctx context.Context) {
 		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err == nil && info.Pending == 0 {
 			return
 		}
-		if !sleep(ctx, c.o.Timing.Resend/30) {
+		if !remote.Sleep(ctx, c.o.Timing.Resend/30) {
 			return
 		}
 	}
