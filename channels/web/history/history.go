@@ -171,7 +171,7 @@ func (h *History) Last() int64 { return h.last }
 
 // Close waits for the writes under way. What is asked later fails.
 func (h *History) Close() error {
-	h.writer.close()
+	h.writer.queue.Close()
 	// The writer goes last, so that it folds its log into the database.
 	return errors.Join(h.read.Close(), h.writer.db.Close())
 }

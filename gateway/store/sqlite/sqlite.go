@@ -159,7 +159,7 @@ func (s *Store) Close() error {
 func (s *Store) release() error {
 	var errs []error
 	if s.writer != nil {
-		s.writer.close()
+		s.writer.queue.Close()
 	}
 	// The writer's connection goes last, so that it folds the log into the database.
 	if s.read != nil {

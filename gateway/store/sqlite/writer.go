@@ -3,19 +3,17 @@ package sqlite
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"slices"
-	"sync"
+
+	"nanobot/batch"
 )
 
-// batch is how many callers share one transaction at most, which bounds how long the first of them waits.
-const batch = 256
+// together is how many callers share one transaction at most, which bounds how long the first of them waits.
+const together = 256
 
 // job is one caller's change. It may be done twice, of which the first time is undone.
 type job struct {
-	do   func(*tx) error
-	err  error
-	turn chan bool // true: it is done; false: its caller is to lead
+	do  func(*tx) error
+	err error
 }
 
 // try does the job. A panic is its failure alone: whoever leads has nothing to do with it.
@@ -28,21 +26,16 @@ func (j *job) try(t *tx) (err error) {
 	return j.do(t)
 }
 
-// writer carries out changes one after the other on its own connection, in the goroutine of one of the callers: nobody has to be woken
-// when there is only one. While the disk confirms a transaction the next jobs gather, and go together.
+// writer carries out changes one after the other on its own connection. While the disk confirms a transaction the next jobs gather, and go
+// together.
 type writer struct {
-	tx *tx
-
-	mu      sync.Mutex
-	waiting []*job
-	leading bool // one of the callers is at work
-	closed  bool
-	idle    sync.Cond // signalled when nobody leads any more
+	tx    *tx
+	queue *batch.Queue[*job]
 }
 
 func newWriter(t *tx) *writer {
 	w := &writer{tx: t}
-	w.idle.L = &w.mu
+	w.queue = batch.New(together, w.commit)
 	return w
 }
 
@@ -52,76 +45,10 @@ func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 		return err
 	}
 	j := &job{do: do}
-	lead, err := w.join(j)
-	if err != nil {
-		return err
-	}
-	if lead || !<-j.turn {
-		w.lead()
+	if !w.queue.Do(j) {
+		return ErrClosed
 	}
 	return j.err
-}
-
-// join puts a job in line and says whether its caller is to lead.
-func (w *writer) join(j *job) (lead bool, err error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.closed {
-		return false, ErrClosed
-	}
-	w.waiting = append(w.waiting, j)
-	if !w.leading {
-		w.leading = true
-		return true, nil
-	}
-	j.turn = make(chan bool, 1)
-	return false, nil
-}
-
-// lead does what waits, its own job first, and lets one of those lead who came meanwhile.
-func (w *writer) lead() {
-	jobs := w.gather()
-	w.commit(jobs)
-	for _, j := range jobs[1:] {
-		j.turn <- true
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.waiting) > 0 {
-		w.waiting[0].turn <- false
-		return
-	}
-	w.leading = false
-	w.idle.Broadcast()
-}
-
-// gather takes what waits. Callers who were just answered often come right back, so it lets them run before it looks.
-func (w *writer) gather() []*job {
-	for before := 0; ; {
-		runtime.Gosched()
-		w.mu.Lock()
-		n := len(w.waiting)
-		if n > before && n < batch && n > 1 {
-			before = n
-			w.mu.Unlock()
-			continue
-		}
-		n = min(n, batch)
-		jobs := slices.Clone(w.waiting[:n])
-		w.waiting = slices.Delete(w.waiting, 0, n)
-		w.mu.Unlock()
-		return jobs
-	}
-}
-
-// close returns when what was handed over is done. What comes later is refused.
-func (w *writer) close() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closed = true
-	for w.leading {
-		w.idle.Wait()
-	}
 }
 
 // commit carries out jobs in one transaction. A job that fails by itself leaves the others alone; when the transaction fails,
