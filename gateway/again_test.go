@@ -18,6 +18,7 @@ import (
 )
 
 func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "{\"type\":\"message\",\"text\":\"turn $text\"}"
 		case $text in one) touch up1; `+until("go")+`;; two) touch up2; `+until("go2")+`;; esac`)
 	r.settings.WhileRunning = "inject"
@@ -38,6 +39,7 @@ func TestAnInjectedMessageDoesNotPassOneThatWaits(t *testing.T) {
 }
 
 func TestATurnThatHadNotBegunRuns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.start()
 	r.net.Say("0", "u", "before")
@@ -59,6 +61,7 @@ func TestATurnThatHadNotBegunRuns(t *testing.T) {
 }
 
 func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
+	t.Parallel()
 	asks := func(r *rig, times int) {
 		r.t.Helper()
 		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Go on?") == times })
@@ -98,6 +101,7 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 }
 
 func TestPassHistoryCountsEarlierTurns(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo "$line" > envelope; echo answer`)
 	r.settings.PassHistory = 1
 	r.start()
@@ -116,6 +120,7 @@ func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 }
 
 func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; touch up; `+until("go")+`echo done`)
 	r.slots, r.settings.QueueLimit = 1, 2
 	r.start()
@@ -129,6 +134,7 @@ func TestTheQueueHasALimitWhileAllAgentsAreBusy(t *testing.T) {
 }
 
 func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.DrainTimeout = 0
 	s, err := openStore(t, r.dir)
@@ -157,6 +163,7 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 }
 
 func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "")
 	r.slots = 32
 	r.settings.Progress = "off"
@@ -271,6 +278,7 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 }
 
 func TestABubbleIsRemovedBeforeTheGatewayEnds(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `echo '{"type":"progress","text":"step"}'; `+until("go")+`echo done`)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
 	r.start()
@@ -287,6 +295,7 @@ func TestABubbleIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 }
 
 func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	s, err := openStore(t, r.dir)
 	if err != nil {
@@ -317,6 +326,7 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 }
 
 func TestAWaitForANetworkDoesNotHoldUpTheEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.DrainTimeout = time.Hour
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour} }

@@ -27,6 +27,7 @@ func asking(q terminal.Question) protocolFunc {
 const notOpen = "This question is not open any more."
 
 func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	r.settings.AllowFrom = map[string][]string{"net": {"7", "8"}}
 	r.protocol = asking(terminal.Question{ID: "q", Text: "Run it?", Options: []string{"Allow", "Reject"}})
@@ -49,6 +50,7 @@ func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
 }
 
 func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Within: 300 * time.Millisecond})
 	goOn := make(chan struct{})
@@ -81,6 +83,7 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 }
 
 func TestAQuestionEndsWithItsTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		_, err := tn.Ask(ctx, terminal.Question{Text: "Sure?", Options: []string{"Yes"}})
@@ -98,6 +101,7 @@ func TestAQuestionEndsWithItsTurn(t *testing.T) {
 
 // An agent that asks the same twice means it: what was allowed once is not allowed again.
 func TestTheSameQuestionAgainIsAnotherQuestion(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	q := terminal.Question{ID: "call-1", Text: "Delete it?", Options: []string{"Allow", "Reject"}}
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {

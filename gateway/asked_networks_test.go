@@ -16,6 +16,7 @@ import (
 )
 
 func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
+	t.Parallel()
 	r, api := onTelegram(t, "true")
 	p := newPermissions()
 	r.protocol = p
@@ -46,6 +47,7 @@ func TestTelegramShowsHowAQuestionEnded(t *testing.T) {
 }
 
 func TestDiscordShowsHowAQuestionEnded(t *testing.T) {
+	t.Parallel()
 	const ada = "4200000000000000042"
 	r := newStream(t, "true")
 	p := newPermissions()

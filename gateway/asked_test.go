@@ -63,6 +63,7 @@ func (r *rig) untold(what string) {
 }
 
 func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
+	t.Parallel()
 	p := newPermissions()
 	r := newRig(t, "true")
 	r.protocol = p
@@ -86,6 +87,7 @@ func TestWithSeveralQuestionsTypedWordsAllowNothing(t *testing.T) {
 
 // The person may not have noticed that the last question has gone.
 func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
+	t.Parallel()
 	for how, end := range map[string]func(r *rig, p *permissions, last gatewaytest.Call){
 		"withdrawn": func(_ *rig, p *permissions, _ gatewaytest.Call) { p.withdraw <- "ls" },
 		"answered":  func(r *rig, _ *permissions, last gatewaytest.Call) { r.net.Press("1", "u", last.Buttons[1]) },
@@ -113,6 +115,7 @@ func TestTypedWordsDoNotFallThroughToAnOlderQuestion(t *testing.T) {
 }
 
 func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
+	t.Parallel()
 	p := newPermissions()
 	r := newRig(t, "true")
 	r.protocol = p
@@ -135,6 +138,7 @@ func TestAWithdrawnQuestionTakesNoAnswer(t *testing.T) {
 
 // What is typed before a question was seen is not about it.
 func TestAQuestionThatIsNotShownYetTakesNoTypedAnswer(t *testing.T) {
+	t.Parallel()
 	p := newPermissions()
 	r := newRig(t, "true")
 	r.protocol = p
@@ -179,6 +183,7 @@ func (r *rig) shown(id, text string) {
 }
 
 func TestAQuestionSaysHowItEnded(t *testing.T) {
+	t.Parallel()
 	p := newPermissions()
 	r := newRig(t, "true")
 	r.protocol = p
@@ -210,6 +215,7 @@ func TestAQuestionSaysHowItEnded(t *testing.T) {
 }
 
 func TestALongQuestionKeepsItsWordsWhenItEnds(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 4100)
 	p := newPermissions()
 	r := newRig(t, "true")
@@ -235,6 +241,7 @@ func (s lateAnswer) Withdraw(ctx context.Context, id string) (bool, error) {
 }
 
 func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
+	t.Parallel()
 	p := newPermissions()
 	r := newRig(t, "true")
 	r.protocol = p
@@ -250,6 +257,7 @@ func TestAnAnswerInTheLastMomentCounts(t *testing.T) {
 }
 
 func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	r.settings.DrainTimeout, r.settings.OnCrash = 10*time.Millisecond, "retry"
 	runs := 0
@@ -279,6 +287,7 @@ func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
 }
 
 func TestTheAuditTrailSaysWhatWasAllowedAndByWhom(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var got []string
 	r := newRig(t, "true")

@@ -35,6 +35,7 @@ func (l *leaving) Stop(chat string) (ended int) {
 }
 
 func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	r.protocol = &leaving{left: map[string]int{"net:1": 2, "net:2": 1}}
 	r.start()
@@ -45,6 +46,7 @@ func TestStopBetweenTurnsEndsWhatTheAgentLeftRunning(t *testing.T) {
 }
 
 func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	r.protocol = &leaving{}
 	r.start()
@@ -61,6 +63,7 @@ func TestWhatLastsIsKnownAfterAFreshStart(t *testing.T) {
 }
 
 func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
+	t.Parallel()
 	w := &watcher{}
 	r := newRig(t, "exec sleep 300")
 	r.watch = w.watch
@@ -82,6 +85,7 @@ func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
 }
 
 func TestWhoWatchesIsToldOfWhatCannotBeDelivered(t *testing.T) {
+	t.Parallel()
 	w := &watcher{}
 	r := newRig(t, echo)
 	r.watch = w.watch

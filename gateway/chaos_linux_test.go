@@ -99,6 +99,7 @@ func fill(t *testing.T, dir string) (free func()) {
 }
 
 func TestAFullDiskIsWaitedOut(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in work) touch up; `+until("go")+`;; esac
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.State = filepath.Join(h.spec.Dir, "state")
@@ -150,6 +151,7 @@ func (h *harness) await(what string, done func() bool) {
 }
 
 func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; case $text in one) read -r more; touch up; `+until("go")+`;; esac
 		echo "{\"type\":\"message\",\"text\":\"you said $text\"}"`)
 	h.spec.Inject, h.spec.OnCrash = true, "report"
@@ -168,6 +170,7 @@ func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
 
 // A disk that lies has lost what it confirmed last, here that an answer is on its way: then at worst it comes twice, and all others come.
 func TestALostLastWriteStopsNothing(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, echo+"; "+until("go"))
 	h.net.Fault = func(gatewaytest.Call) gatewaytest.Fault { return gatewaytest.Fault{Linger: patience} } // so that it is not confirmed
 	h.begin()
@@ -200,6 +203,7 @@ func (h *harness) tear(change func(b []byte) []byte) {
 }
 
 func TestATornEndOfTheLogChangesNothing(t *testing.T) {
+	t.Parallel()
 	for name, tear := range map[string]func(b []byte) []byte{
 		"garbage behind it":  func(b []byte) []byte { return append(b, bytes.Repeat([]byte{0xa5}, 5000)...) },
 		"half a frame again": func(b []byte) []byte { return append(b, b[32:32+2000]...) },
@@ -222,6 +226,7 @@ func TestATornEndOfTheLogChangesNothing(t *testing.T) {
 }
 
 func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, echo)
 	h.begin()
 	h.net.Say("1", "u", "one")
@@ -255,6 +260,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 }
 
 func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	state := filepath.Join(r.dir, ".nanobot")
 	if err := os.Mkdir(state, 0o700); err != nil {
@@ -285,6 +291,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 }
 
 func TestABubbleIsRemovedAfterAKill(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, `echo '{"type":"progress","text":"step"}'; `+until("go"))
 	h.spec.OnCrash = "report"
 	h.begin()

@@ -135,6 +135,7 @@ func (tr *trouble) read(calls []gatewaytest.Call, idempotent bool) (texts, mista
 }
 
 func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
+	t.Parallel()
 	for name, wrong := range map[string]time.Time{
 		"far ahead":  time.Now().AddDate(50, 0, 0),
 		"far behind": time.Unix(0, 0),
@@ -172,6 +173,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 // A picture that changes while it is sent is either whole or named, never half of one and half of the other. An agent that changes it
 // before its frame was even read cannot be told from one that made it so.
 func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
+	t.Parallel()
 	const size = 1 << 20
 	for name, change := range map[string]string{
 		"overwritten": `cat new > $PWD/$n.png`, "truncated": `: > $PWD/$n.png`, "replaced": `cp new $n.tmp; mv $n.tmp $n.png`, "deleted": `rm $n.png`,

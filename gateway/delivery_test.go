@@ -41,6 +41,7 @@ func once(word string, f gatewaytest.Fault) func(gatewaytest.Call) gatewaytest.F
 const threeMessages = `for i in 1 2 3; do echo "{\"type\":\"message\",\"text\":\"m$i\"}"; done`
 
 func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]gatewaytest.Fault{
 		"429": {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
 		"500": {Status: http.StatusInternalServerError},
@@ -57,6 +58,7 @@ func TestARefusedSendIsTriedAgainInOrder(t *testing.T) {
 }
 
 func TestAMessageRefusedForGoodDoesNotHoldUpTheOthers(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, threeMessages)
 	r.net.Fault = once("m2", gatewaytest.Fault{Status: http.StatusForbidden})
 	r.start()
@@ -70,6 +72,7 @@ func TestAMessageRefusedForGoodDoesNotHoldUpTheOthers(t *testing.T) {
 }
 
 func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
+	t.Parallel()
 	for _, tc := range []struct {
 		name       string
 		idempotent bool
@@ -104,6 +107,7 @@ func TestACutConnectionIsResolvedByTheKindOfNetwork(t *testing.T) {
 }
 
 func TestAHungSendDelaysNoOtherChat(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	hang := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
@@ -124,6 +128,7 @@ func TestAHungSendDelaysNoOtherChat(t *testing.T) {
 }
 
 func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `printf before > a.png; printf keep > b.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png","'$PWD'/b.png"]}'
 		until ls .nanobot/spool/*/b.png; do sleep 0.01; done >/dev/null 2>&1; printf after > a.png; rm b.png; touch changed; `+until("go"))
 	r.net.Fault = func(gatewaytest.Call) gatewaytest.Fault {
@@ -146,6 +151,7 @@ func TestFilesAreSentAsTheyWereWhenTheFrameCame(t *testing.T) {
 }
 
 func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo finished;; *) echo later;; esac`).start()
 	r.net.Say("1", "u", "first")
 	r.awaitFile("up")
@@ -160,6 +166,7 @@ func TestShutdownLetsTurnsFinishAndKeepsTheRest(t *testing.T) {
 }
 
 func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `if [ -e up ]; then echo second time; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout = 50 * time.Millisecond
 	r.start()
@@ -176,6 +183,7 @@ func TestATurnThatOutlastsTheDrainIsReportedAtTheNextStart(t *testing.T) {
 }
 
 func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo "$line" > env; echo '{"type":"message","text":"same"}'; if [ -e up ]; then echo end; else touch up; exec sleep 300; fi`)
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
 	r.start()
@@ -192,6 +200,7 @@ func TestATurnIsRunAgainWithItsAttemptRaised(t *testing.T) {
 }
 
 func TestAQuestionSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; touch asked; read -r answer; echo "$answer" > answer; echo done`)
 	r.terminal.Interactive = true
 	r.settings.DrainTimeout, r.settings.OnCrash = 50*time.Millisecond, "retry"
@@ -213,6 +222,7 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 }
 
 func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Anybody?"}'; touch asked; exec sleep 300`)
 	r.terminal.Interactive, r.terminal.Timeout = true, 1
 	r.start()

@@ -84,6 +84,7 @@ func newDirect(t *testing.T, command string) (*gateway.Direct, string) {
 var hello = channels.Incoming{Chat: channels.Chat{Channel: "wall", ID: "7"}, ID: "m1", User: channels.User{ID: "u"}, Text: "hello"}
 
 func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
+	t.Parallel()
 	g, dir := newDirect(t, `read -r e; echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"twelve runes"}'
 		echo '{"type":"message","text":"","media":["'$PWD'/a.png"]}'; echo '{"type":"error","text":"bad","code":"E"}'; exit 1`)
 	if err := os.WriteFile(filepath.Join(dir, "a.png"), []byte("x"), 0o600); err != nil {
@@ -106,6 +107,7 @@ func TestWhatTheAgentSaysReachesTheChatInOrder(t *testing.T) {
 }
 
 func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
+	t.Parallel()
 	g, dir := newDirect(t, "cat > envelope")
 	in := hello
 	in.ReplyTo, in.ThreadID = &channels.Quote{ID: "m0", Text: "before"}, "t9"
@@ -121,6 +123,7 @@ func TestTheEnvelopeCarriesWhoWroteAndWhatWasQuoted(t *testing.T) {
 }
 
 func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
+	t.Parallel()
 	asks := `read -r e; echo '{"type":"ask","id":"1","text":"Which?","options":["Red","Blue"]}'; read -r a; text=${a#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"${text%%'"'*}\"}"`
 	says := func(lines ...string) func(context.Context) (string, error) {
 		return func(context.Context) (string, error) {
@@ -148,6 +151,7 @@ func TestAQuestionIsAnsweredByWhoSitsThere(t *testing.T) {
 }
 
 func TestProgressCanBeHidden(t *testing.T) {
+	t.Parallel()
 	g, _ := newDirect(t, `echo '{"type":"progress","text":"p"}'; echo '{"type":"message","text":"m"}'`)
 	g.HideProgress = true
 	w := &wall{}
@@ -157,6 +161,7 @@ func TestProgressCanBeHidden(t *testing.T) {
 }
 
 func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
+	t.Parallel()
 	g, _ := newDirect(t, "echo before; sleep 300")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -168,6 +173,7 @@ func TestAStoppedTurnStillDeliversWhatWasPrinted(t *testing.T) {
 }
 
 func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
+	t.Parallel()
 	g, dir := newDirect(t, "true")
 	if err := os.WriteFile(filepath.Join(dir, "users"), nil, 0o600); err != nil { // in the way of the user's folder
 		t.Fatal(err)
@@ -180,6 +186,7 @@ func TestWhatTheGatewayCannotDoIsToldWithoutInternals(t *testing.T) {
 }
 
 func TestASendThatFailsEndsTheTurn(t *testing.T) {
+	t.Parallel()
 	g, _ := newDirect(t, `echo '{"type":"message","text":"m"}'; sleep 300`)
 	broken := errors.New("network is gone")
 	if _, err := g.Turn(t.Context(), &wall{fail: broken}, hello); !errors.Is(err, broken) {

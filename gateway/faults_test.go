@@ -23,6 +23,7 @@ func (f protocolFunc) Turn(ctx context.Context, t terminal.Turn) (terminal.Outco
 }
 
 func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "echo free")
 	stuck := make(chan struct{})
 	var first atomic.Bool
@@ -50,6 +51,7 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 }
 
 func TestAPanicIsOneTurnsFailure(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	var first atomic.Bool
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
@@ -82,6 +84,7 @@ func (s *shaky) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
 		s := &shaky{Channel: c}
@@ -97,6 +100,7 @@ func TestAChannelThatFailsIsTriedAgain(t *testing.T) {
 }
 
 func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.OnCrash = "retry"
 	s, err := openStore(t, r.dir)
@@ -129,6 +133,7 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 }
 
 func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	s, err := openStore(t, r.dir)
 	if err != nil {

@@ -14,12 +14,14 @@ import (
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo).start()
 	r.net.Say("1", "u", "hello")
 	r.expect("1", "you said hello")
 }
 
 func TestWithinAChatInOrderAndChatsSideBySide(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *slow*) `+until("go")+`echo slow;; *) echo fast;; esac`).start()
 	r.net.Say("a", "u", "slow")
 	r.net.Say("b", "u", "one")
@@ -32,6 +34,7 @@ func TestWithinAChatInOrderAndChatsSideBySide(t *testing.T) {
 }
 
 func TestMoreChatsThanSlotsAllGetTheirTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.slots = 2
 	r.start()
@@ -59,6 +62,7 @@ func answers(calls []gatewaytest.Call) (out []string) {
 }
 
 func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.net.Say("1", "u", "early")
 	r.start()
@@ -70,6 +74,7 @@ func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 }
 
 func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+until("go")+`echo done`).start()
 	r.net.Say("1", "u", "work")
 	bubble := r.awaitText("1", "⏳ step")
@@ -96,6 +101,7 @@ func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
 }
 
 func TestProgressCanBeMessagesOrNothing(t *testing.T) {
+	t.Parallel()
 	for mode, want := range map[string]int{"message": 3, "off": 1} {
 		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
 		r.settings.Progress = mode
@@ -109,6 +115,7 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 }
 
 func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *again*) echo free;; *) touch up; exec sleep 300;; esac`).start()
 	r.net.Say("1", "u", "work")
 	r.awaitFile("up")
@@ -124,6 +131,7 @@ func TestStopFreesTheChatAndDropsWhatWaits(t *testing.T) {
 }
 
 func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `trap '' TERM; touch up; while :; do sleep 0.1; done`).start()
 	r.net.Say("1", "u", "work")
 	r.awaitFile("up")
@@ -132,6 +140,7 @@ func TestAnAgentThatIgnoresSIGTERMIsStoppedToo(t *testing.T) {
 }
 
 func TestAQueuedMessageCanBeCancelled(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *first*) `+until("go")+`;; esac; echo ran`).start()
 	r.net.Say("1", "u", "first")
 	r.net.Say("1", "u", "second")
@@ -148,6 +157,7 @@ func TestAQueuedMessageCanBeCancelled(t *testing.T) {
 }
 
 func TestWhileRunningReject(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, until("go")+"echo done")
 	r.settings.WhileRunning = "reject"
 	r.start()
@@ -159,6 +169,7 @@ func TestWhileRunningReject(t *testing.T) {
 }
 
 func TestWhileRunningInterrupt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *one*) touch up; exec sleep 300;; esac; echo second`)
 	r.settings.WhileRunning = "interrupt"
 	r.start()
@@ -169,6 +180,7 @@ func TestWhileRunningInterrupt(t *testing.T) {
 }
 
 func TestWhileRunningInject(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; touch up; read -r more; echo "$more" > more; echo done`)
 	r.settings.WhileRunning = "inject"
 	r.start()
@@ -183,6 +195,7 @@ func TestWhileRunningInject(t *testing.T) {
 }
 
 func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case "$line" in *first*) touch up; `+until("go")+`echo done;; *) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
 	r.settings.WhileRunning = "inject"
 	r.start()
@@ -197,6 +210,7 @@ func TestWhatAnAgentDoesNotReadGetsATurnOfItsOwn(t *testing.T) {
 }
 
 func TestTheQueueHasALimit(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, until("go")+"echo done")
 	r.settings.QueueLimit = 2
 	r.start()
@@ -208,6 +222,7 @@ func TestTheQueueHasALimit(t *testing.T) {
 }
 
 func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
 	r.start()
@@ -233,6 +248,7 @@ func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
 }
 
 func TestTheRateIsLimitedPolitely(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.RatePerMinute = 2
 	r.start()
@@ -245,6 +261,7 @@ func TestTheRateIsLimitedPolitely(t *testing.T) {
 }
 
 func TestCommandsAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo).start()
 	r.net.Say("1", "u", "hello")
 	r.awaitText("1", "you said hello")
@@ -262,6 +279,7 @@ func TestCommandsAnswer(t *testing.T) {
 }
 
 func TestRetryRunsTheLastMessageAgain(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo "{\"type\":\"message\",\"text\":\"$(date +%N)\"}"`).start()
 	r.net.Say("1", "u", "hello")
 	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 })
@@ -273,6 +291,7 @@ func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 }
 
 func TestHistoryIsHandedToTheAgent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo "$line" > env; echo answer`)
 	r.settings.PassHistory = 2
 	r.start()
@@ -288,6 +307,7 @@ func TestHistoryIsHandedToTheAgent(t *testing.T) {
 }
 
 func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Red or blue?","options":["Red","Blue"]}'; read -r answer; echo "$answer" > answer; echo done`)
 	r.terminal.Interactive = true
 	r.start()
@@ -308,6 +328,7 @@ func TestAQuestionIsAnsweredByAButtonOrInWords(t *testing.T) {
 }
 
 func TestASecondGatewayOnTheSameStateIsRefused(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo).start()
 	if _, err := openStore(t, r.dir); err == nil || !strings.Contains(err.Error(), "another nanobot is running") {
 		t.Errorf("got %v", err)

@@ -93,6 +93,7 @@ func (r *rig) startHooked(change func(*hooked)) *rig {
 }
 
 func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `echo '{"type":"message","text":"m1"}'; `+until("go"))
 	stored, release := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hooked) {
@@ -114,6 +115,7 @@ func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 }
 
 func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `echo x >> runs; echo "run $(wc -l < runs)"`)
 	release := make(chan struct{})
 	r.startHooked(func(h *hooked) {
@@ -130,6 +132,7 @@ func TestRetryWaitsForTheEndToBeRecorded(t *testing.T) {
 }
 
 func TestAPictureOutlivesAFullDisk(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `printf before > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'; `+until("copied")+`rm a.png; touch changed; `+until("go"))
 	var full atomic.Bool
 	full.Store(true)
@@ -152,6 +155,7 @@ func TestAPictureOutlivesAFullDisk(t *testing.T) {
 }
 
 func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
 	claimed, stopping := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hooked) {
@@ -177,6 +181,7 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 }
 
 func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+until("go")+`echo end;; *) echo turn;; esac`)
 	r.terminal.Interactive = true
 	r.startHooked(func(h *hooked) {
@@ -193,6 +198,7 @@ func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 }
 
 func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.settings.RatePerMinute = 2
 	var fails atomic.Int32
@@ -224,6 +230,7 @@ func (s *slowPlan) Plan(m channels.Message) ([]channels.Outgoing, error) {
 }
 
 func TestStopFreesAChatWhoseAnswerIsStillBeingTaken(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; case $line in *again*) echo free;; *) echo '{"type":"message","text":"hang"}'; `+until("never")+`;; esac`)
 	slow := &slowPlan{began: make(chan struct{}), release: make(chan struct{})}
 	r.abandonAfter = 100 * time.Millisecond

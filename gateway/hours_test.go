@@ -59,6 +59,7 @@ func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f 
 func asItIs(s store.Store) store.Store { return s }
 
 func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
+	t.Parallel()
 	ask := func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		_, err := tn.Ask(ctx, terminal.Question{ID: "q", Text: "Anybody?"})
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "answer: " + err.Error()})
@@ -79,6 +80,7 @@ func TestAQuestionThatNobodyAnswersTimesOut(t *testing.T) {
 }
 
 func TestALongTurnShowsHowLongItTakes(t *testing.T) {
+	t.Parallel()
 	work := func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		err := tn.Emit(terminal.Frame{Kind: terminal.Progress, Text: "thinking"})
 		time.Sleep(70 * time.Second)
@@ -106,6 +108,7 @@ func (p pruned) Prune(ctx context.Context, keep store.Retention) error {
 }
 
 func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
+	t.Parallel()
 	var n atomic.Int32
 	idle := func(context.Context, terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, nil
@@ -120,6 +123,7 @@ func TestWhatIsOldIsPrunedEveryHour(t *testing.T) {
 }
 
 func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	bad := &shaky{Channel: &gatewaytest.Channel{Name: "bad"}}
 	bad.fails.Store(1 << 30)
@@ -141,6 +145,7 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 }
 
 func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo '{"type":"ask","id":"q","text":"Go on?","options":["Yes","No"]}'; read -r answer; echo "got ${answer#*text}"`)
 	r.terminal.Interactive = true
 	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
@@ -157,6 +162,7 @@ func TestOnlyThosePeopleAnswerWhoMay(t *testing.T) {
 }
 
 func TestStatusSaysWhatRunsAndWaits(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `touch up; `+until("go")+`exit 3`)
 	r.start()
 	r.net.Say("1", "u", "the first")
@@ -183,6 +189,7 @@ type keeper struct {
 func (k *keeper) KeepCursor(keep func(context.Context, string) error) { k.keep <- keep }
 
 func TestAChannelMayMoveItsPlaceItself(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	k := &keeper{keep: make(chan func(context.Context, string) error, 1)}
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { k.Channel = c; return k }

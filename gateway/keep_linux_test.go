@@ -50,6 +50,7 @@ func awaitDead(t *testing.T, pid int) {
 }
 
 func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, remembers)
 	r.protocol = &keeping{}
 	r.start()
@@ -79,6 +80,7 @@ func TestWhatAProtocolRemembersIsThereAfterARestartAndGoneAfterNew(t *testing.T)
 }
 
 func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, "true")
 	began, goOn := make(chan struct{}), make(chan struct{})
 	known := make(chan string, 1)
@@ -127,6 +129,7 @@ func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []cha
 }
 
 func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, remembers)
 	r.protocol = &keeping{}
 	set := make(chan string, 10)
@@ -165,6 +168,7 @@ func TestWhatAnAgentTellsOfItselfIsInStatusHelpAndTheMenu(t *testing.T) {
 }
 
 func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `echo $$ >> pids; while read -r line; do case $line in *slow*) touch up; `+until("go")+`;; esac; echo answer; done`)
 	former, next := &keeping{}, &keeping{}
 	r.protocol = former
@@ -195,6 +199,7 @@ func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 }
 
 func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, remembers)
 	k := &keeping{}
 	runner, err := terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: k, Environ: os.Environ(), Log: zap.NewNop()})
@@ -219,6 +224,7 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 
 // A gateway that dies while nothing runs leaves no item behind, but its kept agent's children, and agents that the kernel could not kill.
 func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
 	h.spec.Keep = true
 	h.begin()
@@ -280,6 +286,7 @@ func (h *harness) awaitSettled() {
 }
 
 func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
+	t.Parallel()
 	h := newHarness(t, `echo partial words:1000; `+until("go")+`echo message the end`)
 	h.spec.Stream = true
 	h.begin()
@@ -303,6 +310,7 @@ func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
 
 // The message is on disk, and whether it took its bubble's place is not known.
 func TestAnAnswerTakesItsBubblesPlaceAfterAKill(t *testing.T) {
+	t.Parallel()
 	for name, done := range map[string]bool{"it had not": false, "it had": true} {
 		t.Run(name, func(t *testing.T) {
 			h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))

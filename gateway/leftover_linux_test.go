@@ -11,6 +11,7 @@ import (
 )
 
 func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		moment func(ticks int64) string
 		dies   bool

@@ -46,6 +46,7 @@ func (w *watcher) await(t *testing.T, item int64, want string) {
 }
 
 func TestWhoWatchesIsToldOfATurn(t *testing.T) {
+	t.Parallel()
 	w := &watcher{}
 	r := newRig(t, `echo '{"type":"log","level":"warning","text":"hm"}'; echo '{"type":"message","text":"hi"}'; echo oops >&2; exit 3`)
 	r.watch = w.watch
@@ -74,6 +75,7 @@ func TestWhoWatchesIsToldOfATurn(t *testing.T) {
 }
 
 func TestATraceIsBounded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
 	r.watch = func(gateway.Event) {}
 	r.start()
@@ -94,6 +96,7 @@ func TestATraceIsBounded(t *testing.T) {
 }
 
 func TestAnOperatorStopsAndRetries(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `touch up; `+until("go")+`echo '{"type":"message","text":"done"}'`)
 	r.start()
 	r.net.Say("1", "u", "one")
@@ -122,6 +125,7 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 }
 
 func TestHealthSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, until("go"))
 	r.start()
 	r.net.Say("1", "u", "one")

@@ -11,7 +11,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway"
-	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 )
 
@@ -61,16 +60,23 @@ func take(t *testing.T, p *gateway.Pulse, within time.Duration) string {
 }
 
 func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `read -r line; echo '{"type":"message","text":"up"}'; exec sleep 300`)
 	r.slots, r.settings.DrainTimeout = 1, time.Millisecond
 	r.start()
 	p := r.gw.Pulse()
 	defer p.End()
-	for _, chat := range []string{"a", "b"} { // the second waits for the slot
-		r.net.Say(chat, "7", "work")
-	}
-	if calls, ok := r.net.Await("a", patience, func(c []gatewaytest.Call) bool { return len(c) > 0 }); !ok {
-		t.Fatalf("no turn began: %v", calls)
+	r.net.Say("a", "7", "work")
+	r.awaitText("a", "up")
+	r.net.Say("b", "7", "work")
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) { // it waits for the slot
+		h := r.gw.Health(t.Context())
+		if h.Waiting == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%+v", h)
+		}
 	}
 	for range 3 {
 		if got := take(t, p, patience); got != "" {
@@ -80,6 +86,7 @@ func TestTheDispatcherHasAPulseWhileAllSlotsAreTaken(t *testing.T) {
 }
 
 func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
+	t.Parallel()
 	s := &ill{claims: make(chan struct{}), claimed: make(chan struct{}, 1)}
 	r := illRig(t, s).start()
 	p := r.gw.Pulse()
@@ -95,6 +102,7 @@ func TestADispatcherThatHangsHasNoPulse(t *testing.T) {
 }
 
 func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
+	t.Parallel()
 	s := &ill{}
 	r := illRig(t, s).start()
 	p := r.gw.Pulse()
@@ -147,6 +155,7 @@ func (m *mortal) Run(context.Context, channels.Receive) error {
 }
 
 func TestAChannelThatRetriesHasAPulseAndOneWhoseLoopIsGoneHasNot(t *testing.T) {
+	t.Parallel()
 	m := &mortal{die: make(chan struct{}), tried: make(chan struct{})}
 	r := newRig(t, "true")
 	r.also = map[string]channels.Channel{"mortal": m}

@@ -15,6 +15,7 @@ import (
 )
 
 func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	const ada = "4200000000000000042"
 	r := newStream(t, `echo partial **one**; `+until("shown")+`echo partial **one** two; `+until("edited")+`echo message **one** two three; echo message next`)
 	api := discordtest.New(t)

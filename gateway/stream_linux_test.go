@@ -8,6 +8,7 @@ import (
 )
 
 func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
+	t.Parallel()
 	api := telegramtest.New(t)
 	h := newHarness(t, `echo partial one; `+until("go")+`echo message one two; `+until("never"))
 	h.spec.Stream, h.spec.OnCrash, h.spec.Telegram, h.spec.Token = true, "report", api.URL, api.Token

@@ -66,6 +66,7 @@ func refusals(api *telegramtest.Server) (n int) {
 }
 
 func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	for name, chat := range map[string]int64{"a person": 7, "a group": -77} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +91,7 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 }
 
 func TestTelegramNotifiesOfAnAnswerThatTookItsTime(t *testing.T) {
+	t.Parallel()
 	r, api := onTelegram(t, `echo partial slow; `+until("shown")+`echo message slow and steady`)
 	r.notifyAfter = time.Nanosecond
 	r.start()
@@ -106,6 +108,7 @@ func TestTelegramNotifiesOfAnAnswerThatTookItsTime(t *testing.T) {
 }
 
 func TestTelegramAlbumTakesThePlaceOfWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	r, api := onTelegram(t, `echo partial look; `+until("shown")+`echo "message file=$PWD/a.png look at this"; `+until("go"))
 	if err := os.WriteFile(filepath.Join(r.dir, "a.png"), telegramtest.PNG(40, 40), 0o600); err != nil {
 		t.Fatal(err)
@@ -122,6 +125,7 @@ func TestTelegramAlbumTakesThePlaceOfWhatWasWritten(t *testing.T) {
 }
 
 func TestTelegramAnswerGrowsIntoBubblesAndThenIntoADocument(t *testing.T) {
+	t.Parallel()
 	r, api := onTelegram(t, `echo partial words:300; `+until("one")+`echo partial words:1000; `+until("two")+`echo partial words:9000; echo "message words:9000"; `+until("go"))
 	r.start()
 	api.Say(7, "write")
@@ -143,6 +147,7 @@ func TestTelegramAnswerGrowsIntoBubblesAndThenIntoADocument(t *testing.T) {
 }
 
 func TestTelegramStormOnEditsDoesNotKeepTheAnswerWaiting(t *testing.T) {
+	t.Parallel()
 	for name, seconds := range map[string]int{"short": 1, "long": 1800} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -71,6 +71,7 @@ type bare struct {
 }
 
 func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; echo partial one two three; `+until("edited")+`echo message one two three four`).start()
 	r.net.Say("1", "u", "write")
 	bubble := r.awaitText("1", "one")
@@ -91,6 +92,7 @@ func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
 }
 
 func TestAShortAnswerIsSentOnce(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial o; echo partial on; echo message one; echo message two`).start()
 	r.net.Say("1", "u", "write")
 	r.expect("1", "one", "two")
@@ -101,6 +103,7 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*rig){
 		"progress is off":      func(r *rig) { r.settings.Progress = "off" },
 		"progress is messages": func(r *rig) { r.settings.Progress = "message" },
@@ -122,6 +125,7 @@ func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
 }
 
 func TestAnAnswerThatCannotTakeTheBubblesPlaceIsSentAndTheBubbleGoes(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two; `+until("go"))
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return bare{c, c} }
 	r.start()
@@ -138,6 +142,7 @@ func TestAnAnswerThatCannotTakeTheBubblesPlaceIsSentAndTheBubbleGoes(t *testing.
 }
 
 func TestAnAnswerGrowsIntoMoreBubbles(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial words:300; `+until("first")+`echo partial words:1000; `+until("second")+`echo message words:1500`).start()
 	r.net.Say("1", "u", "write")
 	r.awaitText("1", "w00299")
@@ -160,6 +165,7 @@ func TestAnAnswerGrowsIntoMoreBubbles(t *testing.T) {
 }
 
 func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + until("go"), "an error": `echo error sorry`} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -187,6 +193,7 @@ func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 }
 
 func TestAnAnswerWhoseBubbleWasDeletedIsSent(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two`).start()
 	r.net.Say("1", "u", "write")
 	bubble := r.awaitText("1", "one")
@@ -198,6 +205,7 @@ func TestAnAnswerWhoseBubbleWasDeletedIsSent(t *testing.T) {
 }
 
 func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
+	t.Parallel()
 	for name, f := range map[string]gatewaytest.Fault{
 		"for long":          {Status: http.StatusTooManyRequests, RetryAfter: time.Hour},
 		"again and again":   {Status: http.StatusTooManyRequests, RetryAfter: 300 * time.Millisecond},
@@ -230,6 +238,7 @@ func TestRefusedEditsDoNotKeepTheAnswerWaiting(t *testing.T) {
 }
 
 func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; `+until("hangs")+`echo message one two three; `+until("go"))
 	hang := make(chan struct{})
 	r.net.EditFault = func(gatewaytest.Call) gatewaytest.Fault {
@@ -251,6 +260,7 @@ func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
 }
 
 func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo message first; echo partial sec; `+until("shown")+`echo message second`)
 	release := make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
@@ -272,6 +282,7 @@ func TestWhatIsWrittenIsNotShownBeforeWhatWasSaidEarlier(t *testing.T) {
 }
 
 func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `i=0; while [ $i -lt 20000 ]; do i=$((i+1)); echo "partial piece $i"; done; echo message the end`).start()
 	began := time.Now()
 	r.net.Say("1", "u", "write")
@@ -283,6 +294,7 @@ func TestAFloodOfPiecesIsAFewEdits(t *testing.T) {
 }
 
 func TestProgressMovesBelowWhatIsSaid(t *testing.T) {
+	t.Parallel()
 	r := newStream(t, `echo progress working; `+until("up")+`echo message said; sleep 10; echo progress still working; `+until("go")).start()
 	r.net.Say("1", "u", "write")
 	r.awaitText("1", "⏳ working")
