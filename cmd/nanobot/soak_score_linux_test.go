@@ -351,16 +351,13 @@ func (s *soak) report(span time.Duration, before, after held) {
 		s.t.Logf("at work after %d tenths: RSS %d KiB, descriptors %d", i, now.rss, now.files)
 	}
 	s.t.Logf("the log's errors and warnings: %v", s.complaints())
-	if after.rss > before.rss+before.rss/4+soakSlack {
+	if after.rss > before.rss+before.rss/4 {
 		s.t.Errorf("memory grew from %d to %d KiB", before.rss, after.rss)
 	}
 	if after.files > before.files+8 {
 		s.t.Errorf("descriptors grew from %d to %d", before.files, after.files)
 	}
 }
-
-// soakSlack is what a heap under the race detector moves about by, in KiB.
-const soakSlack = 32 << 10
 
 // complaints counts the messages of the log that are not good news.
 func (s *soak) complaints() map[string]int {
