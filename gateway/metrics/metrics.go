@@ -3,99 +3,92 @@ package metrics
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"nanobot/gateway"
 )
 
 // Metrics counts. Its Watch is for the gateway's options.
 type Metrics struct {
-	registry *prometheus.Registry
-	turns    *prometheus.CounterVec
-	took     prometheus.Histogram
-	sends    *prometheus.CounterVec
+	mu    sync.Mutex
+	turns map[pair]int
+	sends map[pair]int
+	took  histogram
 }
+
+// pair is a channel, and what something in it came to.
+type pair struct{ channel, result string }
 
 // New returns metrics of a gateway that is yet to be made.
 func New() *Metrics {
-	m := &Metrics{
-		registry: prometheus.NewRegistry(),
-		turns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nanobot_turns_total", Help: "Turns that have ended, by channel and outcome.",
-		}, []string{"channel", "outcome"}),
-		took: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "nanobot_turn_seconds", Help: "How long turns took.", Buckets: []float64{.05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900, 3600},
-		}),
-		sends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nanobot_sends_total", Help: "Tries to send a message, by channel and result: sent, retrying, failed or unknown.",
-		}, []string{"channel", "result"}),
-	}
-	m.registry.MustRegister(m.turns, m.took, m.sends, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m
+	return &Metrics{turns: map[pair]int{}, sends: map[pair]int{}}
 }
 
 // Watch counts an event.
 func (m *Metrics) Watch(e gateway.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	switch e.What {
 	case gateway.Ended:
-		m.turns.WithLabelValues(e.Chat.Channel, e.Status).Inc()
-		m.took.Observe(e.Took.Seconds())
+		m.turns[pair{e.Chat.Channel, e.Status}]++
+		m.took.add(e.Took.Seconds())
 	case gateway.Sent, gateway.Retrying, gateway.Failed, gateway.Unknown:
-		m.sends.WithLabelValues(e.Chat.Channel, string(e.What)).Inc()
+		m.sends[pair{e.Chat.Channel, string(e.What)}]++
 	case gateway.Queued, gateway.Started, gateway.Said:
 	}
 }
 
 // Handler serves the metrics, with those that are looked up in the gateway when they are asked for.
 func (m *Metrics) Handler(g *gateway.Gateway) http.Handler {
-	m.registry.MustRegister(state{g})
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var p page
+		m.counted(&p)
+		state(r.Context(), g, &p)
+		process(&p)
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(p.Bytes()) // whoever asked is gone
+	})
 }
 
-// state collects what is true at the moment.
-type state struct{ g *gateway.Gateway }
+func (m *Metrics) counted(p *page) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel and outcome.")
+	p.pairs("nanobot_turns_total", "outcome", m.turns)
+	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
+	p.pairs("nanobot_sends_total", "result", m.sends)
+	m.took.write(p, "nanobot_turn_seconds", "How long turns took.")
+}
 
-var (
-	running   = prometheus.NewDesc("nanobot_turns_running", "Turns at work.", nil, nil)
-	waiting   = prometheus.NewDesc("nanobot_inbox_waiting", "Messages that wait for a turn.", nil, nil)
-	age       = prometheus.NewDesc("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", nil, nil)
-	storeUp   = prometheus.NewDesc("nanobot_store_up", "Whether the state can be written to.", nil, nil)
-	channelUp = prometheus.NewDesc("nanobot_channel_up", "Whether a channel runs.", []string{"channel"}, nil)
-	agentRSS  = prometheus.NewDesc("nanobot_agents_resident_bytes", "Memory of the agents at work, with their children.", nil, nil)
-)
-
-// Describe is part of prometheus.Collector.
-func (s state) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{running, waiting, age, storeUp, channelUp, agentRSS} {
-		to <- d
+func (p *page) pairs(name, label string, counts map[pair]int) {
+	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b pair) int { return strings.Compare(a.channel+"\x00"+a.result, b.channel+"\x00"+b.result) }) {
+		p.sample(name, float64(counts[c]), "channel", c.channel, label, c.result)
 	}
 }
 
-// Collect is part of prometheus.Collector.
-func (s state) Collect(to chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+// state is what is true at the moment.
+func state(ctx context.Context, g *gateway.Gateway, p *page) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	h := s.g.Health(ctx)
-	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
-		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
-	}
-	gauge(running, float64(h.Running))
-	gauge(waiting, float64(h.Waiting))
+	h := g.Health(ctx)
 	waited := 0.0
 	if !h.Oldest.IsZero() {
 		waited = max(0, time.Since(h.Oldest).Seconds())
 	}
-	gauge(age, waited)
-	gauge(storeUp, one(h.Store == ""))
-	for name, c := range h.Channels {
-		gauge(channelUp, one(c.OK), name)
+	p.gauge("nanobot_turns_running", "Turns at work.", float64(h.Running))
+	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
+	p.gauge("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", waited)
+	p.gauge("nanobot_store_up", "Whether the state can be written to.", one(h.Store == ""))
+	p.family("nanobot_channel_up", "gauge", "Whether a channel runs.")
+	for _, name := range slices.Sorted(maps.Keys(h.Channels)) {
+		p.sample("nanobot_channel_up", one(h.Channels[name].OK), "channel", name)
 	}
-	gauge(agentRSS, float64(resident(s.g.Agents())))
+	p.gauge("nanobot_agents_resident_bytes", "Memory of the agents at work, with their children.", float64(resident(g.Agents())))
 }
 
 func one(ok bool) float64 {

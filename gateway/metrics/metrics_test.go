@@ -83,7 +83,53 @@ func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 	r.await(`nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_turns_total{channel="net",outcome="failed"} 1`,
 		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count 2`,
 		`nanobot_turns_running 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
-		`nanobot_agents_resident_bytes 0`, `process_resident_memory_bytes [1-9]`)
+		`nanobot_agents_resident_bytes 0`, `process_resident_memory_bytes [1-9]`, `process_open_fds [1-9]`, `process_max_fds [1-9]`,
+		`process_cpu_seconds_total [0-9.]+$`, `process_start_time_seconds 1\.[0-9]+e\+09$`, `go_goroutines [1-9]`, `go_memstats_heap_alloc_bytes [1-9]`)
+}
+
+// A page is lines of three kinds. Samples stand behind the type of their family, and each but once.
+func TestAPageIsWhatPrometheusReads(t *testing.T) {
+	r := newRig(t, `echo hi`, gateway.Settings{})
+	for _, chat := range []string{"1", "2", "3"} {
+		r.net.Say(chat, "u", "hello")
+	}
+	r.await(`nanobot_turn_seconds_count 3`, `nanobot_turn_seconds_bucket{le="\+Inf"} 3`)
+	help := regexp.MustCompile(`^# HELP ([a-z_]+) \S.*\.$`)
+	kind := regexp.MustCompile(`^# TYPE ([a-z_]+) (counter|gauge|histogram)$`)
+	sample := regexp.MustCompile(`^([a-z_]+)(\{[a-z]+="(?:[^"\\]|\\.)*"(?:,[a-z]+="(?:[^"\\]|\\.)*")*\})? ([0-9.e+-]+)$`)
+	text, seen, family, last := r.metrics(), map[string]bool{}, "", 0.0
+	if !strings.HasSuffix(text, "\n") {
+		t.Error("the last line does not end")
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
+		if m := help.FindStringSubmatch(line); m != nil {
+			family, last = m[1], 0
+			continue
+		}
+		if m := kind.FindStringSubmatch(line); m != nil && m[1] == family && !seen[m[1]] {
+			seen[m[1]] = true
+			continue
+		}
+		m := sample.FindStringSubmatch(line)
+		if m == nil || seen[m[1]+m[2]] && m[2] != "" || !seen[family] || !strings.HasPrefix(m[1], family) {
+			t.Errorf("behind %s stands %q", family, line)
+			continue
+		}
+		seen[m[1]+m[2]] = true
+		if v, err := strconv.ParseFloat(m[3], 64); strings.HasSuffix(m[1], "_bucket") && (err != nil || v < last) {
+			t.Errorf("%s is less than the bucket before it", line)
+		} else {
+			last = v
+		}
+	}
+	res, err := http.Get(r.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res.Body.Close()
+	if got := res.Header.Get("Content-Type"); got != "text/plain; version=0.0.4; charset=utf-8" {
+		t.Errorf("it is %q", got)
+	}
 }
 
 func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
