@@ -61,9 +61,10 @@ func (c *Cage) Can() (memory, processes bool) {
 
 // hold is what holds one child.
 type hold struct {
-	cage *Cage
-	cell *cell // nil: none
-	mark string
+	cage  *Cage
+	cell  *cell // nil: none
+	mark  string
+	began uint64 // in the kernel's ticks
 }
 
 // start starts a command within the cage.

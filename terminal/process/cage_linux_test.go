@@ -25,6 +25,8 @@ func other(args []string) bool {
 		ownCage()
 	case "ask-controller":
 		askController(args[1])
+	case "hang":
+		hang(args[1], args[2] == "orphans")
 	case "be-first":
 		beFirst()
 	default:

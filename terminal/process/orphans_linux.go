@@ -1,11 +1,9 @@
 package process
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"sync"
 	"time"
 
@@ -22,23 +20,17 @@ type orphans struct {
 	session int  // ours; no orphan of a child has it
 	list    int  // the kernel's list of our children, held open; -1: there is none
 
-	// starting is held for reading by who starts or reaps a child, so that who has it for writing sees no child that is in neither list.
-	starting sync.RWMutex
-
 	mu    sync.Mutex
 	count int
-	live  map[int]*kin // by pid
-}
-
-// kin is a child that os/exec has started.
-type kin struct {
-	mark  string
-	began uint64 // in the kernel's ticks
+	// born are the children that os/exec has started, by pid. Those that it is starting are in neither list until their programs run, which
+	// a hung file system may put off for ever.
+	born   map[int]*hold
+	unborn map[*hold]bool
 }
 
 // openOrphans returns nil if orphans are not ours.
 func openOrphans(wanted bool) *orphans {
-	o := &orphans{live: map[int]*kin{}}
+	o := &orphans{born: map[int]*hold{}, unborn: map[*hold]bool{}}
 	if os.Getpid() != 1 {
 		if !wanted || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return nil
@@ -87,30 +79,29 @@ func (o *orphans) start(cmd *exec.Cmd, h *hold) error {
 	if o == nil {
 		return cmd.Start()
 	}
-	o.starting.RLock()
-	defer o.starting.RUnlock()
-	began := nowTicks()
-	if err := cmd.Start(); err != nil {
-		return err
-	}
+	h.began = nowTicks()
+	o.mu.Lock()
+	o.unborn[h] = true
+	o.mu.Unlock()
+	err := cmd.Start()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.live[cmd.Process.Pid] = &kin{mark: h.mark, began: began}
-	return nil
+	delete(o.unborn, h)
+	if err == nil {
+		o.born[cmd.Process.Pid] = h
+	}
+	return err
 }
 
 func (o *orphans) reap(cmd *exec.Cmd, h *hold) {
+	_ = cmd.Wait() // the state says all that the error does
 	if o == nil {
-		_ = cmd.Wait()
 		return
 	}
-	o.starting.RLock()
-	defer o.starting.RUnlock()
-	_ = cmd.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if k := o.live[cmd.Process.Pid]; k != nil && k.mark == h.mark { // else the pid is another child's by now
-		delete(o.live, cmd.Process.Pid)
+	if o.born[cmd.Process.Pid] == h { // else the pid is another child's by now
+		delete(o.born, cmd.Process.Pid)
 	}
 }
 
@@ -142,7 +133,7 @@ func (o *orphans) strangers() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, pid := range pids {
-		if o.live[pid] == nil {
+		if o.born[pid] == nil {
 			return true
 		}
 	}
@@ -157,83 +148,4 @@ func (o *orphans) children() []int {
 		return childrenOf(us, us)
 	}
 	return numbers(buf[:n])
-}
-
-// family is what descends from one child.
-type family struct {
-	*orphans
-	leader int
-	mark   string
-	known  map[int]uint64 // pid and start of those who were seen below one of the family
-	doubts int
-}
-
-// sweep reaps the orphans that are dead, whosever they were, kills those of the family and reports whether there were any, or may be.
-func (f *family) sweep() (found, unsure bool) {
-	f.starting.Lock() // from here on a child that is in neither list is an orphan, and its pid stays its own until we reap it
-	defer f.starting.Unlock()
-	us := os.Getpid()
-	for _, pid := range childrenOf(us, us) {
-		p, ok := look(pid)
-		if f.live[pid] != nil || !ok || p.parent != us || p.session == f.session {
-			continue
-		}
-		if p.dead {
-			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
-			found = true // its children may be ours only now
-			continue
-		}
-		mine, sure := f.has(p)
-		unsure = unsure || !sure
-		if mine {
-			f.remember(pid, 0)
-			_ = unix.Kill(pid, unix.SIGKILL)
-			found = true
-		}
-	}
-	return found, unsure
-}
-
-// remember notes what descends from a process, for it may hide its descent by the time that it is ours.
-func (f *family) remember(pid, depth int) {
-	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, t := range threads {
-		tid, _ := strconv.Atoi(t.Name())
-		for _, child := range childrenOf(pid, tid) {
-			if p, ok := look(child); ok && depth < 100 {
-				f.known[child] = p.start
-				f.remember(child, depth+1)
-			}
-		}
-	}
-}
-
-// has reports whether an orphan is one of the family, or of a child that is gone.
-func (f *family) has(p peek) (mine, sure bool) {
-	if p.session == f.leader || f.known[p.pid] == p.start && p.start != 0 {
-		return true, true
-	}
-	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
-	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
-	for v := range bytes.SplitSeq(environ, []byte{0}) {
-		if bytes.HasPrefix(v, ours) {
-			return string(v) == f.mark || !f.lives(string(v)), true
-		}
-	}
-	// One that has emptied its environment is of a child that began before it did. If no other that lives did, it is ours.
-	for pid, k := range f.live {
-		if pid != f.leader && k.began <= p.start {
-			return false, len(environ) > 0
-		}
-	}
-	return true, true
-}
-
-func (f *family) lives(mark string) bool {
-	for _, k := range f.live {
-		if k.mark == mark {
-			return true
-		}
-	}
-	return false
 }
