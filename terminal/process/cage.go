@@ -1,6 +1,8 @@
 package process
 
 import (
+	"errors"
+	"fmt"
 	"os/exec"
 	"time"
 )
@@ -69,23 +71,29 @@ type hold struct {
 
 // start starts a command within the cage.
 func (c *Cage) start(cmd *exec.Cmd, o Options) (*hold, error) {
+	if c == nil && o.limited() {
+		return nil, errors.New("control group: there is none")
+	}
 	if c == nil {
 		return nil, cmd.Start()
 	}
-	h := &hold{cage: c, cell: c.groups.take(o)}
+	cell, err := c.groups.take(o)
+	if err != nil && o.limited() {
+		return nil, fmt.Errorf("control group: %w", err)
+	}
+	h := &hold{cage: c, cell: cell}
 	h.mark = c.orphans.mark(cmd)
 	bare := *cmd
 	h.cell.enter(cmd)
-	err := c.orphans.start(cmd, h)
-	if err != nil && h.cell != nil { // perhaps the kernel does not let us, in which case the orphans are all that we have
-		h.cell.leave(Usage{})
+	err = c.orphans.start(cmd, h)
+	if err != nil && h.cell != nil {
+		h.cell.waste()
 		h.cell = nil
-		bare.SysProcAttr = attributes(o)
-		*cmd = bare
-		err = c.orphans.start(cmd, h)
-	}
-	if err != nil {
-		h.cell.leave(Usage{})
+		if !o.limited() { // perhaps the kernel does not let us, in which case the orphans are all that we have
+			bare.SysProcAttr = attributes(o)
+			*cmd = bare
+			err = c.orphans.start(cmd, h)
+		}
 	}
 	return h, err
 }

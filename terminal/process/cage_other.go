@@ -2,14 +2,18 @@
 
 package process
 
-import "os/exec"
+import (
+	"errors"
+	"os/exec"
+)
 
 type groups struct{ base string }
 
 func openGroups() (*groups, string) { return nil, "this system has none" }
 func (*groups) close()              {}
 func (*groups) enable(string) bool  { return false }
-func (*groups) take(Options) *cell  { return nil }
+
+func (*groups) take(Options) (*cell, error) { return nil, errors.New("this system has none") }
 
 type cell struct{}
 
@@ -17,6 +21,7 @@ func (*cell) enter(*exec.Cmd) {}
 func (*cell) kill()           {}
 func (*cell) end()            {}
 func (*cell) leave(Usage)     {}
+func (*cell) waste()          {}
 func (*cell) used() Usage     { return Usage{} }
 
 type orphans struct{}

@@ -2,6 +2,8 @@ package process
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,31 +21,33 @@ type cell struct {
 	dir, events, stat int // files; -1: none
 	limited           bool
 	before            time.Duration // of processor time, by children that had it earlier
-	spent             atomic.Bool   // it was killed: the kernel would kill who is started in it
+	spent             atomic.Bool   // it was killed, and the kernel would kill who is started in it, or nothing could be started
 }
 
-// take returns an empty group for a child; nil: it has to do without.
-func (g *groups) take(o Options) *cell {
+// take returns an empty group for a child.
+func (g *groups) take(o Options) (*cell, error) {
 	if g == nil {
-		return nil
+		return nil, errors.New("there is none")
 	}
-	limited := o.Memory > 0 || o.Processes > 0
-	if c := g.reuse(limited); c != nil {
-		return c
+	if c := g.reuse(o); c != nil {
+		return c, nil
 	}
-	c := &cell{groups: g, path: filepath.Join(g.base, g.name()), limited: limited, dir: -1, events: -1, stat: -1}
+	c := &cell{groups: g, path: filepath.Join(g.base, g.name()), limited: o.limited(), dir: -1, events: -1, stat: -1}
 	if err := os.Mkdir(c.path, 0o755); err != nil {
-		return nil
+		return nil, err
 	}
 	for file, fd := range map[string]*int{"": &c.dir, "cgroup.events": &c.events, "cpu.stat": &c.stat} {
 		var err error
 		if *fd, err = unix.Open(filepath.Join(c.path, file), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 			c.close()
-			return nil
+			return nil, fmt.Errorf("open %s: %w", filepath.Join(c.path, file), err)
 		}
 	}
-	c.limit(o)
-	return c
+	if err := c.limit(o); err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
 }
 
 func (g *groups) name() string {
@@ -54,10 +58,10 @@ func (g *groups) name() string {
 }
 
 // reuse returns a group that had a child before. One with limits is made anew, since what it counts has to begin at nothing.
-func (g *groups) reuse(limited bool) *cell {
+func (g *groups) reuse(o Options) *cell {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if limited || len(g.idle) == 0 {
+	if o.limited() || len(g.idle) == 0 {
 		return nil
 	}
 	last := len(g.idle) - 1
@@ -66,20 +70,27 @@ func (g *groups) reuse(limited bool) *cell {
 	return c
 }
 
-// limit bounds the group as far as there are controllers for it. Without swap the bound is what it says.
-func (c *cell) limit(o Options) {
+// limit bounds the group. Without swap the bound is what it says; a kernel may count none.
+func (c *cell) limit(o Options) (err error) {
 	if o.Memory > 0 {
-		c.write("memory.max", strconv.FormatInt(o.Memory, 10))
-		c.write("memory.swap.max", "0")
-		c.write("memory.oom.group", "1")
+		err = c.write("memory.max", strconv.FormatInt(o.Memory, 10))
+		_ = c.write("memory.swap.max", "0")
+		_ = c.write("memory.oom.group", "1")
 	}
 	if o.Processes > 0 {
-		c.write("pids.max", strconv.Itoa(o.Processes))
+		err = errors.Join(err, c.write("pids.max", strconv.Itoa(o.Processes)))
 	}
+	return err
 }
 
-func (c *cell) write(file, value string) {
-	_ = os.WriteFile(filepath.Join(c.path, file), []byte(value), 0)
+func (c *cell) write(file, value string) error {
+	f, err := os.OpenFile(filepath.Join(c.path, file), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	_, err = f.WriteString(value)
+	return err
 }
 
 // enter makes a command start in the group.
@@ -93,7 +104,7 @@ func (c *cell) enter(cmd *exec.Cmd) {
 func (c *cell) kill() {
 	if c != nil {
 		c.spent.Store(true)
-		c.write("cgroup.kill", "1")
+		_ = c.write("cgroup.kill", "1")
 	}
 }
 
@@ -120,6 +131,12 @@ func (c *cell) leave(u Usage) {
 		return
 	}
 	g.idle = append(g.idle, c)
+}
+
+// waste gives a group back in which nothing could be started.
+func (c *cell) waste() {
+	c.spent.Store(true)
+	c.leave(Usage{})
 }
 
 // close removes the group.

@@ -73,15 +73,14 @@ func openGroups() (*groups, string) {
 // try starts a program that is not there: getting so far as to miss it shows that processes can be started in a group. One that was
 // started into a group after a kill of ours dies at once in some kernels, and some do not let us.
 func (g *groups) try() error {
-	c := g.take(Options{})
-	if c == nil {
-		return errors.New("no group can be made in " + g.base)
+	c, err := g.take(Options{})
+	if err != nil {
+		return err
 	}
 	defer c.leave(Usage{})
 	cmd := &exec.Cmd{Path: filepath.Join(g.base, "no such program"), SysProcAttr: attributes(Options{})}
 	c.enter(cmd)
-	err := cmd.Start()
-	if err == nil {
+	if err = cmd.Start(); err == nil {
 		_ = cmd.Wait()
 		return errors.New("what is started in one dies at once")
 	}

@@ -41,13 +41,16 @@ type Options struct {
 	Session bool
 	// Cage ends with the child whatever it has started, wherever that has gone; nil: only its group, or session, is reached.
 	Cage *Cage
-	// Memory in bytes and Processes are the most that the child and all that it starts may have together; 0: any number. They
-	// count where Cage.Can says so.
+	// Memory in bytes and Processes are the most that the child and all that it starts may have together; 0: any number. Where
+	// Cage.Can does not say so it is not started.
 	Memory    int64
 	Processes int
 	// User is who it runs as; nil: as we do.
 	User *syscall.Credential
 }
+
+// limited reports whether the child has to have a control group that bounds it.
+func (o Options) limited() bool { return o.Memory > 0 || o.Processes > 0 }
 
 // Exit says how a child ended.
 type Exit struct {
