@@ -110,7 +110,7 @@ func (c *cell) kill() {
 
 // end kills all that is in the group and returns when it is dead. The child itself has exited.
 func (c *cell) end() {
-	if c == nil || empty(c.events) {
+	if c == nil || says(c.events, "populated 0") {
 		return
 	}
 	c.kill()
@@ -126,7 +126,7 @@ func (c *cell) leave(u Usage) {
 	g := c.groups
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.limited || c.spent.Load() || len(g.idle) >= maxIdle {
+	if c.limited || c.spent.Load() || !says(c.events, "populated 0", "frozen 0") || len(g.idle) >= maxIdle {
 		c.close()
 		return
 	}

@@ -92,3 +92,15 @@ func TestAGroupInWhichNothingCanBeStartedIsNotUsedAgain(t *testing.T) {
 		t.Errorf("the third is in %s", got)
 	}
 }
+
+func TestAFrozenGroupIsNotUsedAgain(t *testing.T) {
+	cage, base := grouped(t)
+	c := inCage(t, cage, "echo $$ > "+filepath.Dir(base)+"/cgroup.procs; echo 1 > "+base+"/1/cgroup.freeze")
+	readAll(t, c)
+	if e := c.Wait(); !e.OK() {
+		t.Skipf("it cannot freeze its group here: %s", e.Stderr)
+	}
+	if got := groupOf(t, cage); !strings.HasSuffix(got, "/2") {
+		t.Errorf("the next is in %s", got)
+	}
+}

@@ -164,7 +164,7 @@ func awaitEmpty(dir string) error {
 
 func pollEmpty(events int) error {
 	for deadline := time.Now().Add(stubborn); ; {
-		if empty(events) {
+		if says(events, "populated 0") {
 			return nil
 		}
 		left := time.Until(deadline)
@@ -175,11 +175,16 @@ func pollEmpty(events int) error {
 	}
 }
 
-// empty asks the events of a group for its processes, those in groups within included.
-func empty(events int) bool {
+// says reports whether the events of a group have all of these lines. They tell of the groups within too.
+func says(events int, lines ...string) bool {
 	var buf [128]byte
 	n, err := unix.Pread(events, buf[:], 0)
-	return err == nil && bytes.Contains(buf[:n], []byte("populated 0"))
+	for _, line := range lines {
+		if err != nil || !bytes.Contains(buf[:n], []byte(line)) {
+			return false
+		}
+	}
+	return true
 }
 
 // removeGroups removes a group and those within, all empty.
