@@ -22,7 +22,9 @@ import (
 func other(args []string) bool {
 	switch args[0] {
 	case "own-cage":
-		ownCage()
+		ownCage(args[1])
+	case "usurp":
+		usurp()
 	case "ask-controller":
 		askController(args[1])
 	case "hang":
@@ -36,11 +38,9 @@ func other(args []string) bool {
 }
 
 // ownCage makes the test binary a program that starts a child in a cage and waits to be killed.
-func ownCage() {
+func ownCage(script string) {
 	cage := process.NewCage(process.CageOptions{})
-	c, err := process.Start(process.Options{
-		Args: []string{"/bin/sh", "-c", "setsid sh -c 'echo $$; exec sleep 300'"}, Cage: cage,
-	})
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, Cage: cage})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -273,9 +273,9 @@ func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
 }
 
 // own starts a program that has a cage and a process in it that has left its group.
-func own(t *testing.T, mode string) (owner *exec.Cmd, about string, pid int) {
+func own(t *testing.T, script string) (owner *exec.Cmd, about string, pid int) {
 	t.Helper()
-	owner = exec.Command(os.Args[0], mode)
+	owner = exec.Command(os.Args[0], "own-cage", script)
 	out, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -300,14 +300,14 @@ func own(t *testing.T, mode string) (owner *exec.Cmd, about string, pid int) {
 }
 
 func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
-	killed, about, pid := own(t, "own-cage")
+	killed, about, pid := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	_, base, ok := strings.Cut(about, " under ")
 	if !ok {
 		_ = killed.Process.Kill()
 		_ = killed.Wait()
 		t.Skip(about)
 	}
-	lives, _, spared := own(t, "own-cage")
+	lives, _, spared := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	defer func() { _ = lives.Process.Kill(); _ = lives.Wait() }()
 	_ = killed.Process.Kill()
 	_ = killed.Wait()

@@ -122,36 +122,6 @@ func findGroup(mounts, own string) (string, error) {
 	return "", errors.New("version 2 of them is not mounted here")
 }
 
-// lockGroup locks a group until we die; nil: somebody else has it, or it is gone.
-func lockGroup(dir string) *os.File {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		f.Close()
-		return nil
-	}
-	if _, err := os.Stat(dir); err != nil { // removed before it was locked
-		f.Close()
-		return nil
-	}
-	return f
-}
-
-// killAbandoned kills and removes the groups whose owner is dead, which is who has locked them.
-func killAbandoned(top string) {
-	left, _ := filepath.Glob(filepath.Join(top, groupPrefix+"*"))
-	for _, dir := range left {
-		if lock := lockGroup(dir); lock != nil {
-			_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)
-			_ = awaitEmpty(dir)
-			removeGroups(dir)
-			lock.Close()
-		}
-	}
-}
-
 // awaitEmpty waits until a group has no process.
 func awaitEmpty(dir string) error {
 	fd, err := unix.Open(filepath.Join(dir, "cgroup.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)

@@ -160,3 +160,46 @@ func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
 		t.Error("it lives on")
 	}
 }
+
+// usurp makes the test binary an agent that waits for its program's death to take what tells that it lives.
+func usurp() {
+	group, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	if err != nil {
+		return
+	}
+	base, err := os.Open(filepath.Dir(group))
+	if err != nil {
+		return
+	}
+	fmt.Println(os.Getpid())
+	_ = unix.Flock(int(base.Fd()), unix.LOCK_EX)
+	time.Sleep(time.Hour)
+	base.Close()
+}
+
+func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
+	killed, about, pid := own(t, "setsid env -i "+os.Args[0]+" usurp")
+	_ = killed.Process.Kill()
+	_ = killed.Wait()
+	_, base, ok := strings.Cut(about, " under ")
+	if !ok {
+		t.Skip(about)
+	}
+	locked := func() bool {
+		b, _ := os.ReadFile("/proc/locks")
+		return strings.Contains(string(b), fmt.Sprintf(": FLOCK  ADVISORY  WRITE %d ", pid))
+	}
+	for i := 0; !locked(); i++ {
+		if i > 5000 {
+			t.Fatal("it does not get the lock")
+		}
+		time.Sleep(time.Millisecond)
+	}
+	process.NewCage(process.CageOptions{}).Close()
+	if runs(pid) {
+		t.Error("it lives on")
+	}
+	if _, err := os.Stat(base); err == nil {
+		t.Errorf("%s is still there", base)
+	}
+}
