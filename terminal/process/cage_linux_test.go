@@ -23,6 +23,10 @@ func other(args []string) bool {
 	switch args[0] {
 	case "own-cage":
 		ownCage(args[1])
+	case "say-cage":
+		cage := process.NewCage(process.CageOptions{})
+		fmt.Println(cage.About())
+		cage.Close()
 	case "usurp":
 		usurp()
 	case "ask-controller":

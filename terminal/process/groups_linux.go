@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	// groupPrefix begins the names of our control groups; ourGroup is the one that we go to ourselves where the kernel wants it.
+	// groupPrefix begins the names of our control groups; ourGroup is the one that we go to ourselves where the kernel wants it, and has a
+	// name that nobody else gives one.
 	groupPrefix = "nanobot-"
-	ourGroup    = "nanobot"
+	ourGroup    = "self.nanobot"
 	// maxIdle is how many empty groups are kept for later children: to make one takes longer than to use it again.
 	maxIdle = 16
 	// stubborn is how long processes may take to die that were killed. What takes longer hangs in the kernel.

@@ -101,7 +101,7 @@ func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
 			t.Errorf("alone %v: %q, %v", alone, out, err)
 		}
 		group.Close()
-		_ = unix.Rmdir(filepath.Join(dir, "nanobot"))
+		_ = unix.Rmdir(filepath.Join(dir, "self.nanobot"))
 		if err := unix.Rmdir(dir); err != nil && alone {
 			t.Errorf("something is left: %v", err)
 		}
@@ -201,5 +201,33 @@ func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 	}
 	if _, err := os.Stat(base); err == nil {
 		t.Errorf("%s is still there", base)
+	}
+}
+
+// A group that is named as we are may have limits that somebody has set for us and our children.
+func TestAGroupOfOurNameIsNotLeft(t *testing.T) {
+	top, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	if err != nil {
+		t.Skip(err)
+	}
+	above, err := os.MkdirTemp(top, "named-")
+	if err != nil {
+		t.Skip(err)
+	}
+	defer func() { _ = unix.Rmdir(above) }()
+	dir := filepath.Join(above, "nanobot")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = unix.Rmdir(dir) }()
+	group, err := os.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer group.Close()
+	cmd := exec.Command(os.Args[0], "say-cage")
+	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), " under "+dir+"/") {
+		t.Errorf("started in %s: %s, %v", dir, out, err)
 	}
 }
