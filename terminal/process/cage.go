@@ -29,7 +29,7 @@ func NewCage(o CageOptions) *Cage {
 	if !o.NoGroups {
 		c.groups, c.why = openGroups()
 	}
-	c.orphans = openOrphans(!o.NoOrphans)
+	c.orphans = openOrphans(!o.NoOrphans, c.groups)
 	return c
 }
 

@@ -26,7 +26,7 @@ func (*cell) used() Usage     { return Usage{} }
 
 type orphans struct{}
 
-func openOrphans(bool) *orphans                     { return nil }
+func openOrphans(bool, *groups) *orphans            { return nil }
 func (*orphans) close()                             {}
 func (*orphans) mark(*exec.Cmd) string              { return "" }
 func (*orphans) start(cmd *exec.Cmd, _ *hold) error { return cmd.Start() }

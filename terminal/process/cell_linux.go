@@ -32,7 +32,7 @@ func (g *groups) take(o Options) (*cell, error) {
 	if c := g.reuse(o); c != nil {
 		return c, nil
 	}
-	c := &cell{groups: g, path: filepath.Join(g.base, g.name()), limited: o.limited(), dir: -1, events: -1, stat: -1}
+	c := &cell{groups: g, path: filepath.Join(g.base, g.next()), limited: o.limited(), dir: -1, events: -1, stat: -1}
 	if err := os.Mkdir(c.path, 0o755); err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func (g *groups) take(o Options) (*cell, error) {
 	return c, nil
 }
 
-func (g *groups) name() string {
+func (g *groups) next() string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.made++
@@ -91,6 +91,14 @@ func (c *cell) write(file, value string) error {
 	defer f.Close()
 	_, err = f.WriteString(value)
 	return err
+}
+
+// folder is where the group is; "": there is none.
+func (c *cell) folder() string {
+	if c == nil {
+		return ""
+	}
+	return c.path
 }
 
 // enter makes a command start in the group.

@@ -13,8 +13,8 @@ import (
 type family struct {
 	*orphans
 	leader int
-	mark   string
-	known  map[int]uint64 // pid and start of those who were seen below one of the family
+	hold   *hold
+	known  map[int]uint64 // pid and start of those who were seen below one of the family; it takes the place of groups
 	doubts int
 }
 
@@ -29,7 +29,8 @@ func (f *family) sweep() (found, unsure bool) {
 		if f.born[pid] != nil || !ok || p.parent != us || p.session == f.session {
 			continue
 		}
-		if p.dead && f.mayBeUnborn(p) {
+		cell, err := f.groups.cellOf(pid)
+		if err != nil || p.dead && f.mayBeUnborn(p, cell) {
 			unsure = true
 			continue
 		}
@@ -38,10 +39,12 @@ func (f *family) sweep() (found, unsure bool) {
 			found = true // its children may be ours only now
 			continue
 		}
-		mine, sure := f.has(p)
+		mine, sure := f.has(p, cell)
 		unsure = unsure || !sure
 		if mine {
-			f.remember(pid, 0)
+			if f.groups == nil {
+				f.remember(pid, 0)
+			}
 			_ = unix.Kill(pid, unix.SIGKILL)
 			found = true
 		}
@@ -63,8 +66,13 @@ func (f *family) remember(pid, depth int) {
 	}
 }
 
-// has reports whether an orphan is one of the family, or of a child that is gone.
-func (f *family) has(p peek) (mine, sure bool) {
+// has reports whether an orphan is one of the family, or of a child that is gone. Where there are groups, that is a matter of the cell
+// that it is in, and who has left its own has to have the name of a child that lives. Without them it is a guess, which one who
+// has no name and no parent can mislead while an older child lives.
+func (f *family) has(p peek, cell string) (mine, sure bool) {
+	if cell != "" {
+		return cell == f.hold.cell.folder() || !f.lives(func(h *hold) bool { return h.cell.folder() == cell }), true
+	}
 	if p.session == f.leader || f.known[p.pid] == p.start && p.start != 0 {
 		return true, true
 	}
@@ -72,39 +80,41 @@ func (f *family) has(p peek) (mine, sure bool) {
 	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
 	for v := range bytes.SplitSeq(environ, []byte{0}) {
 		if bytes.HasPrefix(v, ours) {
-			return string(v) == f.mark || !f.lives(string(v)), true
+			return string(v) == f.hold.mark || !f.lives(func(h *hold) bool { return string(v) == h.mark }), true
 		}
 	}
-	if f.mayBeUnborn(p) {
+	if f.mayBeUnborn(p, cell) {
 		return false, false
 	}
 	// One that has emptied its environment is of a child that began before it did. If no other that lives did, it is ours.
 	for pid, h := range f.born {
-		if pid != f.leader && h.began <= p.start {
+		if pid != f.leader && h.cell == nil && h.began <= p.start {
 			return false, len(environ) > 0
 		}
 	}
-	return true, true
+	sure = f.groups == nil || len(environ) > 0 || f.doubts >= doubts
+	return sure, sure
 }
 
 // mayBeUnborn reports whether a process may be a child of which os/exec has not said yet that it was started.
-func (f *family) mayBeUnborn(p peek) bool {
+func (f *family) mayBeUnborn(p peek, cell string) bool {
 	for h := range f.unborn {
-		if h.began <= p.start {
+		if h.began <= p.start && h.cell.folder() == cell {
 			return true
 		}
 	}
 	return false
 }
 
-func (f *family) lives(mark string) bool {
+// lives reports whether there is such a child.
+func (f *family) lives(is func(*hold) bool) bool {
 	for h := range f.unborn {
-		if h.mark == mark {
+		if is(h) {
 			return true
 		}
 	}
 	for _, h := range f.born {
-		if h.mark == mark {
+		if is(h) {
 			return true
 		}
 	}

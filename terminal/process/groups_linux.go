@@ -29,6 +29,7 @@ const (
 // groups are the control groups (version 2) of our children: base/1, base/2 …
 type groups struct {
 	top, base string
+	name      string   // base as the kernel calls it in what it tells of processes
 	lock      *os.File // base, locked as long as we live
 
 	mu    sync.Mutex
@@ -43,8 +44,9 @@ func openGroups() (*groups, string) {
 	if err != nil {
 		return nil, err.Error()
 	}
+	name, _ := groupIn("/proc/self/cgroup")
 	if filepath.Base(top) == ourGroup {
-		top = filepath.Dir(top)
+		top, name = filepath.Dir(top), filepath.Dir(name)
 	}
 	killAbandoned(top)
 	for range 10 {
@@ -61,7 +63,7 @@ func openGroups() (*groups, string) {
 			_ = unix.Rmdir(base)
 			return nil, "this kernel cannot kill a group: it needs Linux 5.14"
 		}
-		g := &groups{top: top, base: base, lock: lock, ready: map[string]bool{}}
+		g := &groups{top: top, base: base, name: filepath.Join(name, filepath.Base(base)), lock: lock, ready: map[string]bool{}}
 		if err := g.try(); err != nil {
 			g.close()
 			return nil, err.Error()
@@ -93,18 +95,13 @@ func (g *groups) try() error {
 
 // findGroup returns the folder of our own group.
 func findGroup(mounts, own string) (string, error) {
-	b, err := os.ReadFile(own)
+	path, err := groupIn(own)
 	if err != nil {
-		return "", fmt.Errorf("find our control group: %w", err)
+		return "", err
 	}
-	path, found := "", false
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
-			path, found = rest, true
-		}
-	}
-	if b, err = os.ReadFile(mounts); err != nil || !found {
-		return "", errors.New("no version 2 of them is in use here")
+	b, err := os.ReadFile(mounts)
+	if err != nil {
+		return "", err
 	}
 	if strings.HasPrefix(path, "/..") {
 		return "", errors.New("ours is outside what this container sees of them")
@@ -121,6 +118,37 @@ func findGroup(mounts, own string) (string, error) {
 		}
 	}
 	return "", errors.New("version 2 of them is not mounted here")
+}
+
+// groupIn returns the group that a file like /proc/self/cgroup tells of.
+func groupIn(file string) (string, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(b)) {
+		if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
+			return path, nil
+		}
+	}
+	return "", errors.New("no version 2 of control groups is in use here")
+}
+
+// cellOf returns the folder of the cell that a process is in; "": it is in none.
+func (g *groups) cellOf(pid int) (string, error) {
+	if g == nil {
+		return "", nil
+	}
+	path, err := groupIn(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return "", err
+	}
+	within, ok := strings.CutPrefix(path, g.name+"/")
+	if !ok {
+		return "", nil
+	}
+	cell, _, _ := strings.Cut(within, "/")
+	return filepath.Join(g.base, cell), nil
 }
 
 // awaitEmpty waits until a group has no process.

@@ -139,22 +139,56 @@ func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
 	}
 }
 
+// leaves returns a script that leaves its control group and then becomes another, and skips the test where it may not.
+func leaves(t *testing.T, base, then string) string {
+	t.Helper()
+	procs := filepath.Join(filepath.Dir(base), "cgroup.procs")
+	if err := unix.Access(procs, unix.W_OK); err != nil {
+		t.Skipf("nobody can leave: %v", err)
+	}
+	return "echo $$ > " + procs + " || exit; ! grep -q " + filepath.Base(base) + " /proc/self/cgroup || exit; " + then
+}
+
 // Who may write where we may can go to our own group, in which nobody is counted or killed.
 func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
-	_, base, ok := strings.Cut(cage.About(), " under ")
-	if !ok {
-		t.Skip(cage.About())
-	}
-	leave := "echo $$ > " + filepath.Dir(base) + "/cgroup.procs && ! grep -q " + filepath.Base(base) + " /proc/self/cgroup && "
-	c := inCage(t, cage, "setsid sh -c '"+leave+"echo $$; exec sleep 300' & sleep 0.2")
-	pid := 0
-	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
+	cage, base := grouped(t)
+	elder := inCage(t, cage, "echo up; exec sleep 300")
+	await(t, elder, "up")
+	const stay = `sh -c "echo \$\$; exec sleep 300" & exit`
+	for name, script := range map[string]string{
+		"alone":            "exec " + strings.TrimSuffix(stay, " & exit"),
+		"without a parent": stay,
+		"without a name":   "env -i " + stay,
+		"by another name":  fmt.Sprintf("NANOBOT_CHILD=%d.1 ", os.Getpid()) + stay,
+	} {
+		c := inCage(t, cage, "setsid sh -c '"+leaves(t, base, script)+"' & sleep 0.2")
+		pid := pidFrom(t, c)
+		readAll(t, c)
 		c.Wait()
-		t.Skip("it cannot leave here")
+		if runs(pid) {
+			t.Errorf("%s: it lives on", name)
+			_ = unix.Kill(pid, unix.SIGKILL)
+		}
 	}
-	readAll(t, c)
+	if !runs(elder.Pid()) {
+		t.Error("another child was killed")
+	}
+}
+
+// Programs that make control groups themselves do so too, and are none of another child's business.
+func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
+	cage, base := grouped(t)
+	c := inCage(t, cage, "setsid sh -c '"+leaves(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
+	pid := pidFrom(t, c)
+	for range 3 {
+		other := inCage(t, cage, escapes["by a double fork"])
+		readAll(t, other)
+		other.Wait()
+	}
+	if !runs(pid) {
+		t.Error("it died with another child")
+	}
+	c.Kill()
 	c.Wait()
 	if runs(pid) {
 		t.Error("it lives on")

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"crypto/rand"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,12 +17,12 @@ const markVariable = "NANOBOT_CHILD="
 // orphans are the processes whose parents, started by our children, have died: the kernel makes them children of ours. os/exec knows
 // nothing of them, and must not: each is reaped by its own pid, and never one that os/exec has started.
 type orphans struct {
-	reaper  bool // we asked for them; else they come because we are the first process
-	session int  // ours; no orphan of a child has it
-	list    int  // the kernel's list of our children, held open; -1: there is none
+	groups  *groups // nil: there are none
+	reaper  bool    // we asked for them; else they come because we are the first process
+	session int     // ours; no orphan of a child has it
+	list    int     // the kernel's list of our children, held open; -1: there is none
 
-	mu    sync.Mutex
-	count int
+	mu sync.Mutex
 	// born are the children that os/exec has started, by pid. Those that it is starting are in neither list until their programs run, which
 	// a hung file system may put off for ever.
 	born   map[int]*hold
@@ -29,8 +30,8 @@ type orphans struct {
 }
 
 // openOrphans returns nil if orphans are not ours.
-func openOrphans(wanted bool) *orphans {
-	o := &orphans{born: map[int]*hold{}, unborn: map[*hold]bool{}}
+func openOrphans(wanted bool, g *groups) *orphans {
+	o := &orphans{groups: g, born: map[int]*hold{}, unborn: map[*hold]bool{}}
 	if os.Getpid() != 1 {
 		if !wanted || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return nil
@@ -53,6 +54,7 @@ func (o *orphans) close() {
 	o.end(0, &hold{})
 	if o.list >= 0 {
 		_ = unix.Close(o.list)
+		o.list = -1
 	}
 	if o.reaper {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
@@ -64,10 +66,7 @@ func (o *orphans) mark(cmd *exec.Cmd) string {
 	if o == nil {
 		return ""
 	}
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.count++
-	mark := fmt.Sprintf("%s%d.%d", markVariable, os.Getpid(), o.count)
+	mark := fmt.Sprintf("%s%d.%s", markVariable, os.Getpid(), rand.Text()) // a child that lives is not for others to guess
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
@@ -113,7 +112,7 @@ func (o *orphans) end(leader int, h *hold) {
 	if o == nil {
 		return
 	}
-	f := family{orphans: o, leader: leader, mark: h.mark, known: map[int]uint64{}}
+	f := family{orphans: o, leader: leader, hold: h, known: map[int]uint64{}}
 	for deadline := time.Now().Add(stubborn); o.strangers(); {
 		found, unsure := f.sweep()
 		if unsure {
