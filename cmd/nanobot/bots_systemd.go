@@ -62,10 +62,17 @@ func (b botFiles) enter() {
 // systemd is the service manager of a root.
 type systemd struct{ root string }
 
-// runs tells whether systemd is what runs this machine, as sd_booted does.
+// booted is there where systemd is what runs this machine, as sd_booted has it.
+var booted = "/run/systemd/system"
+
+// runs tells whether systemd runs this machine, and the root is this machine's. systemctl would obey for no other.
 func (s systemd) runs() bool {
-	info, err := os.Stat(filepath.Join(s.root, "run/systemd/system"))
-	return err == nil && info.IsDir()
+	here, err := os.Stat(booted)
+	if err != nil || !here.IsDir() {
+		return false
+	}
+	there, err := os.Stat(filepath.Join(s.root, "run/systemd/system"))
+	return err == nil && os.SameFile(here, there)
 }
 
 var errNoSystemd = errors.New("systemd does not run here, so there is nothing that could start or stop bots; nanobot serve --config FILE runs one by hand")

@@ -22,7 +22,10 @@ type fakeSystemd struct {
 func newFakeSystemd(t *testing.T) *fakeSystemd {
 	t.Helper()
 	f := &fakeSystemd{t, t.TempDir()}
-	must(t, os.MkdirAll(filepath.Join(f.root, "run/systemd/system"), 0o755))
+	before := booted
+	booted = filepath.Join(f.root, "run/systemd/system")
+	t.Cleanup(func() { booted = before })
+	must(t, os.MkdirAll(booted, 0o755))
 	must(t, os.MkdirAll(filepath.Join(f.root, "bin"), 0o755))
 	program := fmt.Sprintf("#!/bin/sh\necho \"$*\" >> %[1]s/calls\ncase \"$*\" in *broken*) echo 'Job for it failed.' >&2; exit 1;; esac\ncase $2 in show) cat %[1]s/shown;; esac\n", f.root)
 	must(t, os.WriteFile(filepath.Join(f.root, "bin/systemctl"), []byte(program), 0o755))
@@ -77,6 +80,20 @@ func TestBotsListAsksSystemdOnceForAll(t *testing.T) {
 	}
 	if got := strings.Count(f.calls(), "\n"); got != 1 {
 		t.Errorf("it asked %d times:\n%s", got, f.calls())
+	}
+}
+
+func TestAnotherMachinesBotsAreNotAskedOfThisOne(t *testing.T) {
+	f := newFakeSystemd(t)
+	other := &fakeSystemd{t, t.TempDir()}
+	must(t, os.MkdirAll(filepath.Join(other.root, "run/systemd/system"), 0o755))
+	for _, args := range [][]string{{"create", "faq", "--command", "cat"}, {"list"}, {"start", "faq"}, {"remove", "faq", "--yes"}} {
+		if out, status := other.bots(args...); (status == 0) != (args[0] != "start") {
+			t.Errorf("%s: status %d: %s", args, status, out)
+		}
+	}
+	if f.calls() != "" {
+		t.Errorf("this machine's systemd was told:\n%s", f.calls())
 	}
 }
 

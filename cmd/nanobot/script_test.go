@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	}
 	testscript.Main(m, map[string]func(){
 		"nanobot": func() {
+			if dir := os.Getenv("TEST_BOOTED"); dir != "" {
+				booted = dir
+			}
 			os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 		},
 	})
