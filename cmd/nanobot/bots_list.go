@@ -21,7 +21,7 @@ type botView struct {
 	Enabled  bool     `json:"enabled"`           // comes back after a reboot
 	PID      int      `json:"pid,omitempty"`
 	Restarts int      `json:"restarts,omitempty"`
-	Result   string   `json:"result,omitempty"` // of what has failed
+	Result   string   `json:"result,omitempty"` // of what has failed, or failed just now and is tried again
 	Exit     int      `json:"exit,omitempty"`
 	Status   string   `json:"status,omitempty"` // what the daemon says of itself
 }
@@ -87,7 +87,7 @@ func (b *bots) look(ctx context.Context, chosen []botFiles) ([]botView, error) {
 			if u.Load != "loaded" {
 				v.State = u.Load
 			}
-			if u.State == "failed" {
+			if u.State == "failed" || u.Crashes() {
 				v.Result, v.Exit = u.Result, u.Exit
 			}
 		}
@@ -125,7 +125,7 @@ func (b *bots) print(views []botView) error {
 		switch {
 		case v.Problem != "":
 			remark = "bad config: nanobot check-config --config " + v.Config
-		case v.State == "failed":
+		case v.Result != "":
 			remark = fmt.Sprintf("%s, exit status %d: nanobot doctor --config %s", v.Result, v.Exit, v.Config)
 		case v.State == "unknown":
 			remark = "systemd does not run here"

@@ -112,6 +112,9 @@ func (u unitState) Active() bool {
 	return u.State == "active" || u.State == "activating" || u.State == "reloading"
 }
 
+// Crashes tells whether it has ended by itself and waits to be started again.
+func (u unitState) Crashes() bool { return strings.HasPrefix(u.Sub, "auto-restart") }
+
 const unitProperties = "Id,LoadState,UnitFileState,ActiveState,SubState,Result,StatusText,ExecMainStatus,MainPID,NRestarts"
 
 // show asks about units. Where systemd does not run it knows none.

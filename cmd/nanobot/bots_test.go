@@ -55,6 +55,11 @@ func (f *fakeSystemd) bots(args ...string) (out string, status int) {
 	return stdout.String() + stderr.String(), status
 }
 
+// crashing is a unit that is between two of its starts.
+func crashing(name string) string {
+	return strings.Replace(unitText(name, "loaded", "enabled", "activating", "exit-code", 1, 0, 3), "SubState=x", "SubState=auto-restart", 1)
+}
+
 func unitText(name, load, file, state, result string, exit, pid, restarts int) string {
 	return fmt.Sprintf("Id=nanobot@%s.service\nLoadState=%s\nUnitFileState=%s\nActiveState=%s\nSubState=x\nResult=%s\nStatusText=all = well\nExecMainStatus=%d\nMainPID=%d\nNRestarts=%d\n\n",
 		name, load, file, state, result, exit, pid, restarts)
@@ -80,6 +85,18 @@ func TestBotsListAsksSystemdOnceForAll(t *testing.T) {
 	}
 	if got := strings.Count(f.calls(), "\n"); got != 1 {
 		t.Errorf("it asked %d times:\n%s", got, f.calls())
+	}
+}
+
+func TestABotThatCrashesAgainAndAgainIsNotCalledWell(t *testing.T) {
+	f := newFakeSystemd(t)
+	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
+		t.Fatal(out)
+	}
+	f.shows(crashing("faq"))
+	out, status := f.bots("status", "faq")
+	if want := "faq activating yes - 3 exit-code, exit status 1: nanobot doctor"; status != exitFailed || !strings.Contains(oneLine(out), want) {
+		t.Errorf("status %d, no %q in\n%s", status, want, out)
 	}
 }
 
