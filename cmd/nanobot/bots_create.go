@@ -111,7 +111,7 @@ func (d *draft) write(f botFiles, stdin io.Reader) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(f.dir()), 0o755); err != nil {
+	if err := makeOpen(filepath.Dir(f.dir())); err != nil {
 		return err
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(f.dir()), ".new-")
@@ -153,6 +153,24 @@ func (d *draft) write(f botFiles, stdin io.Reader) (err error) {
 		return err
 	}
 	return os.Rename(tmp, f.dir())
+}
+
+// makeOpen makes a folder that everybody may enter, with those above it that are missing. Whatever the umask: the bot's own user must come through.
+func makeOpen(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeOpen(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o755)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
 }
 
 type written struct {
