@@ -40,7 +40,7 @@ systemd hands to the bot, and with --template a first agent beside it. It never 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.command, "command", "", "the agent's shell command; {message} is the user's text")
-	flags.StringVar(&d.protocol, "protocol", "", "how its output is read: plain or rich (default: plain; rich with --template)")
+	flags.StringVar(&d.protocol, "protocol", "", "how its output is read: "+strings.Join(sortedKeys(protocols), ", ")+" (default: plain; rich with --template)")
 	flags.StringVar(&d.template, "template", "", "write a first agent: "+strings.Join(names, ", "))
 	flags.StringVar(&d.telegram, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
 	flags.StringVar(&d.discord, "discord-token-file", "", "file with the token of a Discord bot; -: stdin")
@@ -98,6 +98,9 @@ func (d *draft) check() error {
 	}
 	if (d.command == "") == (d.template == "") {
 		return usage("say what the bot runs: either --command or --template")
+	}
+	if len(d.allow) > 0 && d.telegram == "" && d.discord == "" {
+		return usage("--allow is of a chat network: say --telegram-token-file or --discord-token-file, too")
 	}
 	if d.telegram == "-" && d.discord == "-" {
 		return usage("only one token can come from stdin")
