@@ -72,17 +72,21 @@ func (b *bots) known(name string) (botFiles, error) {
 	return f, nil
 }
 
-// all returns the bots that are there, in order.
+// all returns the bots that are there, in order. One whose name cannot be a bot's is left out, and that is said.
 func (b *bots) all() ([]botFiles, error) {
-	configs, err := filepath.Glob(filepath.Join(b.root, "etc/nanobot", "*", "config.json"))
+	configs, err := filepath.Glob(filepath.Join(b.root, "etc/nanobot", "[^.]*", "config.json"))
 	if err != nil {
 		return nil, fmt.Errorf("--root: %w", err)
 	}
 	var all []botFiles
 	for _, path := range configs {
-		if name := filepath.Base(filepath.Dir(path)); botName.MatchString(name) {
-			all = append(all, botFiles{b.root, name})
+		name := filepath.Base(filepath.Dir(path))
+		f, err := b.files(name)
+		if err != nil {
+			fmt.Fprintf(b.std.err, "%s is left out: %v\n", path, err)
+			continue
 		}
+		all = append(all, f)
 	}
 	return all, nil
 }
@@ -122,17 +126,23 @@ func printJSON(w io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// networksOf names the chat networks that a config enables, and says if the config is bad.
-func networksOf(path string) (names []string, problem string) {
-	names = []string{}
-	cfg, err := config.Load(path, nil)
+// load reads the config of a bot. One that may not be read is not a bad one: only of a bad one the error is config.Mistakes.
+func (b botFiles) load() (*config.Config, error) {
+	file, err := os.Open(b.config())
 	if err != nil {
-		return names, err.Error()
+		return nil, rights(err)
 	}
+	defer file.Close()
+	return config.Load(b.config(), nil)
+}
+
+// networksOf names the chat networks that a config enables.
+func networksOf(cfg *config.Config) []string {
+	names := []string{}
 	for _, name := range sortedKeys(networks) {
-		if networks[name].enabled(cfg) {
+		if cfg != nil && networks[name].enabled(cfg) {
 			names = append(names, name)
 		}
 	}
-	return names, ""
+	return names
 }

@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"nanobot/config"
 )
 
 // botView is what list and status show of a bot.
@@ -16,7 +19,7 @@ type botView struct {
 	Config   string   `json:"config"`
 	Unit     string   `json:"unit"`
 	Channels []string `json:"channels"`
-	Problem  string   `json:"problem,omitempty"` // with the config
+	Problem  string   `json:"problem,omitempty"` // with the config: what is wrong with it, or why it cannot be read
 	State    string   `json:"state"`             // active, inactive, failed …; unknown where systemd does not run
 	Enabled  bool     `json:"enabled"`           // comes back after a reboot
 	PID      int      `json:"pid,omitempty"`
@@ -24,6 +27,7 @@ type botView struct {
 	Result   string   `json:"result,omitempty"` // of what has failed, or failed just now and is tried again
 	Exit     int      `json:"exit,omitempty"`
 	Status   string   `json:"status,omitempty"` // what the daemon says of itself
+	bad      bool     // is the config, and not merely out of reach
 }
 
 func newBotsList(b *bots) *cobra.Command {
@@ -81,7 +85,10 @@ func (b *bots) look(ctx context.Context, chosen []botFiles) ([]botView, error) {
 	views := make([]botView, len(chosen))
 	for i, f := range chosen {
 		v := botView{Name: f.name, Config: f.config(), Unit: f.unit(), State: "unknown"}
-		v.Channels, v.Problem = networksOf(f.config())
+		cfg, err := f.load()
+		if v.Channels = networksOf(cfg); err != nil {
+			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
+		}
 		if u, ok := states[f.unit()]; ok {
 			v.State, v.Enabled, v.PID, v.Restarts, v.Status = u.State, u.File == "enabled", u.PID, u.Restart, u.Status
 			if u.Load != "loaded" {
@@ -123,10 +130,12 @@ func (b *bots) print(views []botView) error {
 			pid = strconv.Itoa(v.PID)
 		}
 		switch {
-		case v.Problem != "":
+		case v.bad:
 			remark = "bad config: nanobot check-config --config " + v.Config
 		case v.Result != "":
 			remark = fmt.Sprintf("%s, exit status %d: nanobot doctor --config %s", v.Result, v.Exit, v.Config)
+		case v.Problem != "":
+			remark = v.Problem
 		case v.State == "unknown":
 			remark = "systemd does not run here"
 		}
