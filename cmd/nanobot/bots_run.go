@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 
 	"nanobot/config"
 )
@@ -19,23 +20,14 @@ func newBotsStart(b *bots) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "start [flags] NAME…",
 		Short: "Start bots, now and after each reboot",
-		Long:  `Start checks the configs, and has systemd start the bots now and whenever the server starts. Exit status: 0 all run, 1 one does not, 78 bad config.`,
+		Long: `Start has systemd start the bots now and whenever the server starts, but for those whose config has a mistake. Exit status: 0 all run, 1 one
+does not, 78 all run but those with a bad config.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			chosen, err := b.named(args, all)
 			if err != nil {
 				return err
 			}
-			var mistakes config.Mistakes
-			for _, f := range chosen {
-				var wrong config.Mistakes
-				if _, err := config.Load(f.config(), nil); errors.As(err, &wrong) {
-					mistakes = append(mistakes, wrong...)
-				}
-			}
-			if len(mistakes) > 0 {
-				return mistakes
-			}
-			return b.each(cmd.Context(), chosen, "enable")
+			return b.start(cmd.Context(), chosen)
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
@@ -60,18 +52,52 @@ func newBotsStop(b *bots) *cobra.Command {
 	return cmd
 }
 
+// start starts the bots whose config is good. A bad one does not keep the others from it.
+func (b *bots) start(ctx context.Context, chosen []botFiles) error {
+	var good []botFiles
+	var mistakes config.Mistakes
+	for _, f := range chosen {
+		var wrong config.Mistakes
+		if _, err := f.load(); errors.As(err, &wrong) {
+			mistakes = append(mistakes, wrong...)
+			continue
+		}
+		good = append(good, f)
+	}
+	if len(mistakes) > 0 && len(good) == 0 {
+		return mistakes
+	}
+	err := b.each(ctx, good, "enable")
+	switch {
+	case len(mistakes) == 0:
+		return err
+	case err == nil:
+		return mistakes
+	}
+	return fmt.Errorf("%w\n%s", err, mistakes.Error()) // not wrapped, since not all of it is about configs
+}
+
+// atOnce is how many units are started or stopped side by side. A stop may wait for the drain, and thirty bots shall not wait for each other's.
+const atOnce = 64
+
 // each enables or disables bots, now. One that cannot does not keep the others from it.
 func (b *bots) each(ctx context.Context, chosen []botFiles, verb string) error {
 	s := systemd{b.root}
 	if !s.runs() {
 		return errNoSystemd
 	}
-	var failed []error
-	for _, f := range chosen {
-		if _, err := s.call(ctx, verb, "--now", f.unit()); err != nil {
-			failed = append(failed, fmt.Errorf("%s: %w; nanobot doctor --config %s finds out more", f.name, err, f.config()))
-		}
+	failed := make([]error, len(chosen))
+	var work errgroup.Group
+	work.SetLimit(atOnce)
+	for i, f := range chosen {
+		work.Go(func() error {
+			if _, err := s.call(ctx, verb, "--now", f.unit()); err != nil {
+				failed[i] = fmt.Errorf("%s: %w; nanobot doctor --config %s finds out more", f.name, err, f.config())
+			}
+			return nil
+		})
 	}
+	_ = work.Wait() // what went wrong is in failed, in the bots' order
 	return errors.Join(b.show(chosen), errors.Join(failed...))
 }
 

@@ -100,6 +100,21 @@ func TestABotThatCrashesAgainAndAgainIsNotCalledWell(t *testing.T) {
 	}
 }
 
+func TestBotsDoNotWaitForEachOthersDrain(t *testing.T) {
+	f := newFakeSystemd(t)
+	for _, name := range []string{"one", "two", "three"} {
+		if out, status := f.bots("create", name, "--command", "cat"); status != 0 {
+			t.Fatal(out)
+		}
+	}
+	// Each stop ends when all three have begun.
+	program := fmt.Sprintf("#!/bin/sh\n[ $2 = disable ] || exit 0\n: > %[1]s/$4\nfor i in $(seq 200); do\n[ -e %[1]s/nanobot@one.service -a -e %[1]s/nanobot@two.service -a -e %[1]s/nanobot@three.service ] && exit 0\nsleep 0.05\ndone\nexit 1\n", f.root)
+	must(t, os.WriteFile(filepath.Join(f.root, "bin/systemctl"), []byte(program), 0o755))
+	if out, status := f.bots("stop", "--all"); status != 0 {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
 func TestAnotherMachinesBotsAreNotAskedOfThisOne(t *testing.T) {
 	f := newFakeSystemd(t)
 	other := &fakeSystemd{t, t.TempDir()}
