@@ -71,13 +71,16 @@ func (b *bots) create(name string, d draft) error {
 	}
 	for _, dir := range f.kept() {
 		if _, err := os.Lstat(dir); err == nil && !d.keepState {
-			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or remove it", dir)
+			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or nanobot bots remove %s --purge", dir, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return rights(err)
 		}
 	}
 	if err := d.write(f, b.std.in); err != nil {
 		return rights(err)
+	}
+	if told, _ := present(f.overrides()); len(told) > 0 {
+		fmt.Fprintf(b.std.err, "Its unit is not as the others': %s is there already.\n", strings.Join(told, ", "))
 	}
 	if b.json {
 		return b.show([]botFiles{f})

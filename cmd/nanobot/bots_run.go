@@ -1,13 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
@@ -99,71 +95,4 @@ func (b *bots) each(ctx context.Context, chosen []botFiles, verb string) error {
 	}
 	_ = work.Wait() // what went wrong is in failed, in the bots' order
 	return errors.Join(b.show(chosen), errors.Join(failed...))
-}
-
-func newBotsRemove(b *bots) *cobra.Command {
-	var yes, purge bool
-	cmd := &cobra.Command{
-		Use:   "remove [flags] NAME",
-		Short: "Stop a bot and remove it",
-		Long:  `Remove stops a bot and removes its config and its tokens. What it has received and kept stays unless --purge is said.`,
-		Args:  oneBot,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			f, err := b.known(args[0])
-			if err != nil {
-				return err
-			}
-			if !yes && !b.agreed(f, purge) {
-				return errors.New("nothing was removed; --yes does it without asking")
-			}
-			return b.remove(cmd.Context(), f, purge)
-		},
-	}
-	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
-	cmd.Flags().BoolVar(&purge, "purge", false, "remove its state, too: messages, files of its users, everything")
-	return cmd
-}
-
-// agreed asks the operator.
-func (b *bots) agreed(f botFiles, purge bool) bool {
-	what := f.dir()
-	if purge {
-		what += " and " + f.state()
-	}
-	fmt.Fprintf(b.std.err, "Stop %s and remove %s? [y/N] ", f.name, what)
-	line, _ := bufio.NewReader(b.std.in).ReadString('\n') // nothing said is no
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return true
-	}
-	return false
-}
-
-// remove stops first: what runs would write its state anew.
-func (b *bots) remove(ctx context.Context, f botFiles, purge bool) error {
-	if s := (systemd{b.root}); s.runs() {
-		if _, err := s.call(ctx, "disable", "--now", f.unit()); err != nil {
-			return fmt.Errorf("%w; nothing was removed", err)
-		}
-		_, _ = s.call(ctx, "reset-failed", f.unit()) // it refuses where nothing has failed
-	}
-	folders, stays := []string{f.dir()}, []string{}
-	if purge {
-		folders = append(folders, f.kept()...)
-	} else {
-		stays = slices.DeleteFunc(f.kept(), func(dir string) bool { _, err := os.Lstat(dir); return errors.Is(err, os.ErrNotExist) })
-	}
-	for _, dir := range folders {
-		if err := os.RemoveAll(dir); err != nil {
-			return rights(err)
-		}
-	}
-	if b.json {
-		return printJSON(b.std.out, map[string]any{"name": f.name, "removed": folders, "kept": stays})
-	}
-	fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(folders, ", "))
-	if len(stays) > 0 {
-		fmt.Fprintf(b.std.out, "Its people and messages stay in %s.\n", strings.Join(stays, ", "))
-	}
-	return nil
 }

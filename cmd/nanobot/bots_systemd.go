@@ -43,6 +43,15 @@ func (b botFiles) kept() []string {
 	return []string{b.state(), filepath.Join(b.root, "var/lib/private/nanobot", b.name)}
 }
 
+// overrides are where systemd keeps what it was told of this bot's unit alone: by edit and mask, by set-property, and by either until a reboot.
+func (b botFiles) overrides() (paths []string) {
+	for _, dir := range []string{"etc/systemd/system", "etc/systemd/system.control", "run/systemd/system", "run/systemd/system.control"} {
+		unit := filepath.Join(b.root, dir, b.unit())
+		paths = append(paths, unit+".d", unit)
+	}
+	return paths
+}
+
 func (b botFiles) unit() string {
 	if b.name == "" {
 		return "nanobot.service"

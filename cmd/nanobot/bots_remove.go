@@ -1,0 +1,115 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func newBotsRemove(b *bots) *cobra.Command {
+	var yes, purge bool
+	cmd := &cobra.Command{
+		Use:   "remove [flags] NAME",
+		Short: "Stop a bot and remove it",
+		Long: `Remove stops a bot and removes its config, its tokens, and what systemctl edit has changed for it alone. What it has received and kept stays unless
+--purge is said, now or later.`,
+		Args: oneBot,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f, err := b.files(args[0])
+			if err != nil {
+				return err
+			}
+			gone, stays, err := f.remains(purge)
+			if err != nil {
+				return err
+			}
+			if !yes && !b.agreed(f, gone) {
+				return errors.New("nothing was removed; --yes does it without asking")
+			}
+			return b.remove(cmd.Context(), f, gone, stays)
+		},
+	}
+	cmd.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&purge, "purge", false, "remove its state, too: messages, files of its users, everything")
+	return cmd
+}
+
+// remains returns what is there of a bot, whole or not: what is to go, and what stays.
+func (b botFiles) remains(purge bool) (gone, stays []string, err error) {
+	if gone, err = present(append(b.overrides(), b.dir())); err != nil {
+		return nil, nil, err
+	}
+	if stays, err = present(b.kept()); err != nil {
+		return nil, nil, err
+	}
+	if purge {
+		gone, stays = append(gone, stays...), []string{}
+	}
+	switch {
+	case len(gone) > 0:
+		return gone, stays, nil
+	case len(stays) > 0:
+		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.name, strings.Join(stays, ", "))
+	}
+	return nil, nil, fmt.Errorf("there is no bot %s", b.name)
+}
+
+// present returns those of the paths at which there is something.
+func present(paths []string) ([]string, error) {
+	there := []string{}
+	for _, path := range paths {
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			there = append(there, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, rights(err)
+		}
+	}
+	return there, nil
+}
+
+// agreed asks the operator.
+func (b *bots) agreed(f botFiles, gone []string) bool {
+	fmt.Fprintf(b.std.err, "Stop %s and remove %s? [y/N] ", f.name, strings.Join(gone, ", "))
+	line, _ := bufio.NewReader(b.std.in).ReadString('\n') // nothing said is no
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// remove stops first: what runs would write its state anew.
+func (b *bots) remove(ctx context.Context, f botFiles, gone, stays []string) error {
+	s := systemd{b.root}
+	if s.runs() {
+		if _, err := s.call(ctx, "disable", "--now", f.unit()); err != nil {
+			return fmt.Errorf("%w; nothing was removed", err)
+		}
+		_, _ = s.call(ctx, "reset-failed", f.unit()) // it refuses where nothing has failed
+	}
+	for _, path := range gone {
+		if err := os.RemoveAll(path); err != nil {
+			return rights(err)
+		}
+	}
+	if s.runs() {
+		if _, err := s.call(ctx, "daemon-reload"); err != nil { // or what is gone of the unit would hold on
+			return err
+		}
+	}
+	if b.json {
+		return printJSON(b.std.out, map[string]any{"name": f.name, "removed": gone, "kept": stays})
+	}
+	fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(gone, ", "))
+	if len(stays) > 0 {
+		fmt.Fprintf(b.std.out, "Its people and messages stay in %s.\n", strings.Join(stays, ", "))
+	}
+	return nil
+}
