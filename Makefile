@@ -15,6 +15,9 @@ test: ## everything that CI tests
 test-agents: ## real agents from npm against a model on loopback; needs node and npm
 	go test -tags agents -count=1 -run 'TestClaude|TestOpenCode' -v ./terminal/acp
 
+test-systemd: ## the units, nanobot bots and the page on servers, on a real systemd in namespaces; needs root and systemd
+	NANOBOT_TEST_SYSTEMD=1 go test -count=1 -v ./deploy/systemd
+
 soak: ## the daemon on fake networks that fail, with kills and reloads, for SOAK=30m; NANOBOT_SEED=n does the same again
 	SOAK='$(SOAK)' go test -race -count=1 -timeout 0 -run '^TestSoak$$' -v ./cmd/nanobot
 
@@ -24,4 +27,4 @@ lint: ## formatting, vet, dependency directions and more
 bench: ## the README's table, measured here and now
 	sh .ci/bench
 
-.PHONY: build package test test-agents soak lint bench
+.PHONY: build package test test-agents test-systemd soak lint bench
