@@ -2,7 +2,9 @@ package packaging_test
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,5 +51,23 @@ func TestAReleaseMakesTheSamePackages(t *testing.T) {
 	}
 	if !reflect.DeepEqual(ours, theirs) {
 		t.Errorf("nfpm.yaml and goreleaser.yaml differ:\n%+v\n%+v", ours, theirs)
+	}
+}
+
+func TestAReleasesArchiveHasWhatOursHas(t *testing.T) {
+	var release struct {
+		Archives []struct{ Files []struct{ Src, Dst string } }
+	}
+	readYAML(t, "goreleaser.yaml", &release)
+	if len(release.Archives) != 1 {
+		t.Fatalf("goreleaser.yaml makes %d kinds of archives; want one", len(release.Archives))
+	}
+	for _, place := range []string{"lib/systemd/system", "share/man", "share/doc/nanobot", "share/zsh/site-functions"} {
+		if _, err := os.Stat(filepath.Join(unpack(t), place)); err != nil {
+			t.Error(err)
+		}
+		if !slices.ContainsFunc(release.Archives[0].Files, func(f struct{ Src, Dst string }) bool { return f.Dst != "" && strings.HasPrefix(place, f.Dst) }) {
+			t.Errorf("%s is in our archive and not in a release's", place)
+		}
 	}
 }
