@@ -88,3 +88,30 @@ func TestBotsAreMadeStartedAndRemovedOnARealSystemd(t *testing.T) {
 		t.Errorf("left over: %s", out)
 	}
 }
+
+func TestWhatIsWrongWithABotIsSaidOnARealSystemd(t *testing.T) {
+	m := startMachine(t)
+	m.install()
+	// Without the package's /etc/nanobot, and for an operator who likes to be private.
+	m.run("sh", "-c", "umask 077; exec env -u "+asked+" nanobot bots create loop --command cat")
+	m.run("sed", "-i", `s|"channels": {}|"channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:81"}|`, "/etc/nanobot/loop/config.json")
+	start := m.command("env", "-u", asked, "nanobot", "bots", "start", "loop")
+	if out, err := start.CombinedOutput(); err == nil {
+		t.Errorf("a port that only root can have is had: %s", out)
+	}
+	m.until("it is said that it crashes", func() bool {
+		return strings.Contains(m.nanobot("bots", "list"), "exit-code, exit status 1: nanobot doctor")
+	})
+	if state := m.show("nanobot@loop", "ActiveState"); state != "activating" {
+		t.Errorf("it is %s", state)
+	}
+	m.run("systemctl", "mask", "nanobot@loop") // which remove undoes
+	m.nanobot("bots", "remove", "loop", "--yes")
+	if state, load := m.show("nanobot@loop", "ActiveState"), m.show("nanobot@loop", "LoadState"); state != "inactive" || load != "loaded" {
+		t.Errorf("after remove it is %s and %s", state, load)
+	}
+	m.nanobot("bots", "remove", "loop", "--purge", "--yes")
+	if out := m.run("find", "/etc/nanobot", "/var/lib/nanobot", "/var/lib/private/nanobot", "-mindepth", "1"); out != "" {
+		t.Errorf("left over: %s", out)
+	}
+}
