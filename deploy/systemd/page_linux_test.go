@@ -16,6 +16,18 @@ type page struct {
 	text string
 }
 
+// block is what the page shows after some words.
+func (p page) block(after string) string {
+	p.Helper()
+	_, rest, _ := strings.Cut(p.text, after)
+	_, rest, _ = strings.Cut(rest, "```sh\n")
+	block, _, found := strings.Cut(rest, "```")
+	if !found {
+		p.Fatalf("the page shows nothing after %q", after)
+	}
+	return block
+}
+
 // step does what the page says, with an input. placeholders are pairs of what stands on the page and what a reader puts there.
 func (p page) step(line, input string, placeholders ...string) string {
 	p.Helper()
@@ -63,15 +75,96 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 	}
 	p.step("sudo nanobot check-config --config /etc/nanobot/mybot/config.json && sudo systemctl reload nanobot@mybot", "")
 	p.step("sudo systemctl restart nanobot@mybot", "")
-	p.step("sudo systemctl try-restart 'nanobot@*'", "")
+	p.step("sudo systemctl try-restart nanobot 'nanobot@*'", "")
 	p.until("the status is that of the page", func() bool { return strings.Contains(p.step("systemctl status nanobot@mybot", ""), "telegram ok, ") })
 	if out := p.step("nanobot bots list", ""); !strings.Contains(out, "active") {
 		t.Error("it is not active")
 	}
 	p.step("journalctl -u nanobot@mybot -p warning -o cat", "")
+	if out := p.step("sudo tail /var/lib/nanobot/mybot/audit.jsonl", ""); !strings.Contains(out, `"telegram"`) || strings.Contains(out, "hello") {
+		t.Error("that is not the audit log of the page")
+	}
+	p.backup(api)
+	p.relax()
 	p.step("sudo nanobot bots remove mybot", "y\n")
+	p.byHand()
+	p.many()
 	p.step("sudo apt purge nanobot", "y\n")
 	if out, err := p.command("systemctl", "is-active", "nanobot@mybot").Output(); err == nil {
 		t.Errorf("after all that it is %s", out)
+	}
+	p.step("sudo rm -rf /etc/nanobot /var/lib/nanobot /var/lib/private/nanobot /etc/systemd/system/nanobot*.service.d", "")
+	if out := p.run("find", "/etc", "/var/lib", "/usr/bin", "/usr/lib/systemd", "-name", "*nanobot*", "-not", "-path", "/var/lib/dpkg/*", "-not", "-path", "/var/lib/systemd/*"); out != "" {
+		t.Errorf("left over: %s", out)
+	}
+}
+
+// backup copies the bot, removes it, and brings it back: who was paired still is.
+func (p page) backup(api *telegramtest.Server) {
+	p.Helper()
+	p.step("sudo sqlite3 /var/lib/nanobot/mybot/nanobot.db '.backup mybot.db'", "")
+	if out := p.run("sqlite3", "/tmp/mybot.db", "PRAGMA integrity_check; SELECT count(*) FROM guest"); out != "ok\n1" {
+		p.Errorf("the copy of the database is %q", out)
+	}
+	p.step("sudo nanobot bots stop mybot", "")
+	p.step("sudo sh -c 'umask 077; tar -czf mybot.tar.gz -C / etc/nanobot/mybot var/lib/private/nanobot/mybot'", "")
+	p.step("sudo nanobot bots start mybot", "")
+	if out := p.run("stat", "-c", "%a", "/tmp/mybot.tar.gz"); out != "600" {
+		p.Errorf("the tokens in it can be read by others: %s", out)
+	}
+	p.nanobot("bots", "remove", "mybot", "--purge", "--yes")
+	p.step("sudo tar -xzf mybot.tar.gz -C / && sudo nanobot bots start mybot", "")
+	api.Say(7, "again")
+	api.WaitFor(p.T, 7, "You said: again")
+}
+
+// relax changes the unit of one bot as the page says; a new bot of that name has nothing of it.
+func (p page) relax() {
+	p.Helper()
+	p.write("/tmp/editor", "#!/bin/sh\nprintf '[Service]\\nMemoryMax=123M\\n' >\"$1\"\n", 0o755)
+	// It wants a terminal, and an editor.
+	p.step("sudo systemctl edit nanobot@mybot", "", "sudo systemctl edit nanobot@mybot", `SYSTEMD_EDITOR=/tmp/editor script -qec "systemctl edit nanobot@mybot" /dev/null`)
+	if got := p.show("nanobot@mybot", "MemoryMax"); got != "128974848" {
+		p.Errorf("the drop-in does nothing: %s", got)
+	}
+	p.nanobot("bots", "remove", "mybot", "--yes")
+	p.nanobot("bots", "create", "mybot", "--command", "cat", "--keep-state")
+	if got := p.show("nanobot@mybot", "MemoryMax"); got != "infinity" {
+		p.Errorf("a new bot has the old one's limit: %s", got)
+	}
+}
+
+// byHand makes a bot without nanobot bots.
+func (p page) byHand() {
+	p.Helper()
+	api := telegramtest.New(p.T)
+	p.write("/tmp/token.txt", api.Token+"\n", 0o600)
+	p.write("/opt/mybot/agent.py", read(p.T, "testdata/agent.py"), 0o644)
+	p.step(p.block("By hand"), "", "mybot", "hand", "/opt/mybot", "/opt/mybot", "123456789", "7", `"enabled": true`, `"enabled": true, "apiBase": "`+api.URL+`"`)
+	api.Say(7, "how is it?")
+	api.WaitFor(p.T, 7, free)
+}
+
+// many makes the bots of the page, each with a Telegram of its own.
+func (p page) many() {
+	p.Helper()
+	names := []string{"sales", "support", "oncall"}
+	point := "case $1 in\n"
+	networks := map[string]*telegramtest.Server{}
+	for _, name := range names {
+		api := telegramtest.New(p.T)
+		networks[name] = api
+		p.write("/tmp/tokens/"+name, api.Token+"\n", 0o600)
+		point += name + ") url=" + api.URL + ";;\n"
+	}
+	p.write("/tmp/point", point+`esac; sed -i "s|\"telegram\": {|\"telegram\": {\"apiBase\": \"$url\",|" /etc/nanobot/$1/config.json`, 0o644)
+	p.write("/opt/agents/run", "#!/bin/sh\necho \"you said $1\"\n", 0o755)
+	p.step(p.block("## Many bots"), "", "123456789", "7", "sudo nanobot bots start $n", "sh /tmp/point $n && nanobot bots start $n")
+	for _, name := range names {
+		networks[name].Say(7, name)
+		networks[name].WaitFor(p.T, 7, "you said "+name)
+	}
+	if out := p.nanobot("bots", "stop", "--all"); strings.Count(out, " inactive ") != 1+len(names) { // and the one that was made by hand
+		p.Errorf("stop --all leaves some running:\n%s", out)
 	}
 }
