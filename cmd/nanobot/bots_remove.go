@@ -52,12 +52,20 @@ func (b botFiles) remains(purge bool) (gone, stays []string, err error) {
 		gone, stays = append(gone, stays...), []string{}
 	}
 	switch {
+	case len(gone) > 0 && !b.whole() && (botFiles{root: b.root}).whole():
+		return nil, nil, fmt.Errorf("there is no bot %s, and %s may be of the one without a name, nanobot.service; remove it by hand", b.name, strings.Join(gone, ", "))
 	case len(gone) > 0:
 		return gone, stays, nil
 	case len(stays) > 0:
 		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.name, strings.Join(stays, ", "))
 	}
 	return nil, nil, fmt.Errorf("there is no bot %s", b.name)
+}
+
+// whole tells whether it has a config.
+func (b botFiles) whole() bool {
+	_, err := os.Lstat(b.config())
+	return err == nil
 }
 
 // present returns those of the paths at which there is something.
