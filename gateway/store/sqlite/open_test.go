@@ -94,6 +94,21 @@ func TestASecondDaemonIsRefused(t *testing.T) {
 	closed(t, open(t, dir, sqlite.Options{}))
 }
 
+func TestAnOperatorsToolMakesNoState(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	for range 2 {
+		if s, err := sqlite.Open(ctx, dir, sqlite.Options{Shared: true}); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("got %v, %v", s, err)
+		}
+		if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+			t.Errorf("there is %v", entries)
+		}
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
 	dir := t.TempDir()
 	daemon := open(t, dir, sqlite.Options{})

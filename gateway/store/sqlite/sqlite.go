@@ -26,7 +26,7 @@ var ErrClosed = errors.New("the store is closed")
 
 // Options say how a store is opened. The zero value is the daemon's.
 type Options struct {
-	// Shared opens without the daemon's lock, beside a daemon that may be running: for the operator's tools.
+	// Shared opens what is there without the daemon's lock, beside a daemon that may be running: for the operator's tools.
 	Shared bool
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -48,7 +48,7 @@ type Store struct {
 // readers is how many reads run side by side; the machine's other cores belong to the agents.
 const readers = 3
 
-// Open opens the state in dir, and makes it if it is not there. Another daemon on the same dir is store.ErrLocked.
+// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not be the daemon's. Another daemon on the same dir is store.ErrLocked.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -58,10 +58,15 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("open state: %w", err)
-	}
-	if !o.Shared {
+	path := filepath.Join(dir, "nanobot.db")
+	if o.Shared {
+		if _, err := os.Stat(path); err != nil {
+			return nil, fmt.Errorf("open state: %w", err)
+		}
+	} else {
+		if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
+			return nil, fmt.Errorf("open state: %w", err)
+		}
 		if s.lock, err = lock(dir); err != nil {
 			return nil, err
 		}
@@ -69,7 +74,6 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if s.agents, err = openAgents(filepath.Join(dir, "agents.txt")); err != nil {
 		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.release())
 	}
-	path := filepath.Join(dir, "nanobot.db")
 	if err := s.open(ctx, path); err != nil {
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(err)), s.release())
 	}
