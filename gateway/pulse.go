@@ -58,8 +58,11 @@ func (p *Pulse) End() {
 	}
 }
 
-// full tells a disk without room from other trouble, in the words that SQLite has for it.
-func full(err error) bool { return strings.Contains(err.Error(), "disk is full") }
+// full tells a disk that takes no more from other trouble, in the words that SQLite has for it: the second are for a write that was refused for
+// another reason than a full disk, such as a quota.
+func full(err error) bool {
+	return strings.Contains(err.Error(), "disk is full") || strings.Contains(err.Error(), "disk I/O error (778)")
+}
 
 // write sees whether the store can be written to.
 func (g *Gateway) write(ctx context.Context) error {

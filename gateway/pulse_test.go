@@ -128,6 +128,7 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 	for reason, want := range map[string]string{
 		"database is locked (5)":          "the store takes no write: database is locked (5)",
 		"database or disk is full (13)":   "",
+		"disk I/O error (266)":            "the store takes no write: disk I/O error (266)", // a read
 		"disk I/O error: read-only (522)": "the store takes no write: disk I/O error: read-only (522)",
 	} {
 		fail := func() error { return errors.New(reason) }

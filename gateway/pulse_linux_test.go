@@ -1,0 +1,36 @@
+package gateway_test
+
+import (
+	"os/signal"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// A limit of the size of files is refused by the kernel as a quota is: by another number than that of a full disk.
+func TestAStoreWhoseWritesAreRefusedHasAPulse(t *testing.T) {
+	r := newRig(t, "true").start()
+	p := r.gw.Pulse()
+	defer p.End()
+	if got := take(t, p, patience); got != "" {
+		t.Fatal(got)
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	defer signal.Reset(syscall.SIGXFSZ)
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 0, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	got := take(t, p, patience)
+	refused := r.store.SetCursor(t.Context(), "x", "y")
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if got != "" || refused == nil {
+		t.Errorf("no pulse: %q; a write: %v", got, refused)
+	}
+}
