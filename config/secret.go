@@ -90,6 +90,15 @@ func (c *Config) SecretFiles() []string {
 	return all
 }
 
+// NeedsCredentials reports whether the agent is given a secret that systemd hands to a service.
+func (t *Terminal) NeedsCredentials() (needs bool) {
+	secrets(reflect.ValueOf(t).Elem(), nil, func(_ []string, v reflect.Value) {
+		kind, _ := v.Interface().(Secret).reference()
+		needs = needs || kind == "cred"
+	})
+	return needs
+}
+
 func readCredential(name string) (string, error) {
 	dir := os.Getenv("CREDENTIALS_DIRECTORY")
 	if dir == "" {

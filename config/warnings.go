@@ -1,7 +1,9 @@
 package config
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 )
@@ -20,7 +22,11 @@ func (c *Config) Warnings() []string {
 	}
 	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
 		for _, f := range folders {
-			if info, err := os.Stat(f); f != "" && (err != nil || !info.IsDir()) {
+			switch info, err := os.Stat(f); {
+			case f == "" || err == nil && info.IsDir():
+			case err != nil && !errors.Is(err, fs.ErrNotExist):
+				all = append(all, fmt.Sprintf("%s: %s cannot be seen: %s", key, f, reason(err)))
+			default:
 				all = append(all, fmt.Sprintf("%s: there is no folder %s", key, f))
 			}
 		}

@@ -28,7 +28,8 @@ func newDoctor(std stdio) *cobra.Command {
 		Use:   "doctor [flags]",
 		Short: "Find out whether the bot would work, and what to do if not",
 		Long: `Doctor makes the checks of the start, asks the chat networks about the bot, and sends the agent one harmless message in a chat of its own. It
-works while the daemon runs and does not disturb it. Each line is ok, warn or fail, with what to do about it; --json prints
+works while the daemon runs and does not disturb it. For root it judges by the rights of the user whom the state belongs to, if nobody else than
+root can change the config. Each line is ok, warn or fail, with what to do about it; --json prints
 [{"check":…,"status":"ok|warn|fail","detail":…,"fix":…}].
 
 Exit status: 0 nothing failed, 1 something did, 78 bad config.`,
@@ -74,10 +75,13 @@ type doctor struct {
 	json   bool
 
 	cfg      *config.Config
+	service  bool // of systemd's: the config is where the units look for it
 	unit     unitState
 	unitName string // "": none belongs to the config
 	running  int    // the daemon's process; 0: none runs
 	servant  servant
+	forRoot  bool  // who becomes somebody else to try something by hand
+	doubt    error // who the daemon is cannot be told
 	found    []channels.Finding
 	shown    int // how many of them were printed
 }
@@ -92,8 +96,11 @@ func (d *doctor) ok(check, format string, args ...any) {
 
 // examine makes all checks and returns the exit status.
 func (d *doctor) examine(ctx context.Context) int {
+	if err := obeys(d.path); err != nil {
+		return d.refuse(err)
+	}
 	bot, isBot := findBot(d.path)
-	if isBot {
+	if d.service = isBot; isBot {
 		bot.enter()
 	}
 	open, ok := d.checkConfig(bot, isBot)
@@ -102,7 +109,7 @@ func (d *doctor) examine(ctx context.Context) int {
 	}
 	for _, check := range []func(){
 		d.findServant,
-		func() { d.checkReading(bot, isBot) },
+		func() { d.checkReading(bot) },
 		func() { d.checkUnit(ctx, bot, isBot) },
 		d.findDaemon,
 		d.checkWorkspace,
@@ -129,18 +136,30 @@ func (d *doctor) status() int {
 	return 0
 }
 
-// load reads the config.
-func (d *doctor) load() bool {
-	cfg, err := config.Load(d.path, os.Environ())
+// refuse says why the config is not used.
+func (d *doctor) refuse(err error) int {
 	var mistakes config.Mistakes
-	if errors.As(err, &mistakes) {
-		for _, m := range mistakes {
-			d.say("config", channels.Bad, m.String(), `correct it; "nanobot schema" says what is possible`)
-		}
-		return false
+	if !errors.As(err, &mistakes) {
+		d.say("config", channels.Bad, err.Error(), "run this as the user that the daemon runs as")
+		return exitFailed
 	}
-	d.cfg = cfg
-	return true
+	for _, m := range mistakes {
+		fix := `correct it; "nanobot schema" says what is possible`
+		if m.Line == 0 && m.Key == "" && m.Variable == "" { // the file as a whole
+			fix = "name the bot's config by --config, or run this as who can read it, such as with sudo"
+		}
+		d.say("config", channels.Bad, m.String(), fix)
+	}
+	return exitConfig
+}
+
+// load reads the config.
+func (d *doctor) load() (ok bool) {
+	var err error
+	if d.cfg, err = config.Load(d.path, os.Environ()); err != nil {
+		d.refuse(err)
+	}
+	return err == nil
 }
 
 // checkConfig does what the start does before it touches anything: it reads the config, its secrets included, and makes the channels.
@@ -162,7 +181,7 @@ func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Chan
 		err = nil
 	}
 	if err != nil {
-		d.say(check, channels.Bad, err.Error(), "correct it in "+d.path+", or see that the secret that it names can be read by who runs this")
+		d.say(check, channels.Bad, err.Error(), withSudo(err, "correct it in "+d.path+", or put the secret that it names there"))
 		return nil, false
 	}
 	d.warn(bot, isBot)
@@ -213,26 +232,30 @@ func (d *doctor) finish() error {
 	return err
 }
 
-// secrets replaces everything in a text that must not be shown: an agent may print what it was given.
+// secrets replaces everything in a text that must not be shown.
 func (d *doctor) secrets() *strings.Replacer {
-	var pairs []string
-	add := func(value string) {
-		if len(value) >= 6 { // a shorter one would tear words apart, and is no secret
-			pairs = append(pairs, value, "***")
+	if d.cfg == nil {
+		return strings.NewReplacer()
+	}
+	all := d.cfg.OwnSecrets()
+	for _, p := range d.cfg.Terminal.Providers {
+		all = append(all, p.APIKeys...)
+	}
+	var values []string
+	for _, s := range all {
+		if v, err := s.Reveal(); err == nil {
+			values = append(values, v)
 		}
 	}
-	if d.cfg != nil {
-		all := d.cfg.OwnSecrets()
-		for _, p := range d.cfg.Terminal.Providers {
-			all = append(all, p.APIKeys...)
-		}
-		for _, s := range all {
-			if v, err := s.Reveal(); err == nil {
-				add(v)
-			}
-		}
-		for _, v := range d.cfg.Terminal.Env {
-			add(v)
+	return hiding(values)
+}
+
+// hiding replaces values in a text. A short one would tear words apart, and is no secret.
+func hiding(values []string) *strings.Replacer {
+	var pairs []string
+	for _, v := range values {
+		if len(v) >= 6 {
+			pairs = append(pairs, v, "***")
 		}
 	}
 	return strings.NewReplacer(pairs...)

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,23 +44,43 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		d.ok(check, "not run (--no-turn)")
 		return
 	}
-	if _, err := os.Stat(d.cfg.Workspace); err != nil { // whoever makes it owns it, and that should be the daemon
+	switch _, err := os.Stat(d.cfg.Workspace); {
+	case errors.Is(err, fs.ErrNotExist): // whoever makes it owns it, and that should be the daemon
 		d.say(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
+		return
+	case err != nil:
+		d.say(check, channels.Doubtful, "not run: "+err.Error(), withSudo(err, "see that the workspace can be entered"))
 		return
 	}
 	if os.Geteuid() == 0 {
-		switch uid, err := d.agentsUser(); {
-		case err != nil:
-			d.say(check, channels.Doubtful, "not run, because this is root: "+err.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
+		if why := d.notAsRoot(); why != "" {
+			d.say(check, channels.Doubtful, "not run, because this is root: "+why, d.byHand())
 			return
-		case uid != 0:
-			d.turnAs(ctx, uid)
+		}
+		if d.servant.uid != 0 {
+			d.turnAs(ctx)
 			return
 		}
 	}
 	r := d.dryTurn(ctx)
-	status, detail, fix := r.judge(t.Protocol, t.Timeout)
-	d.say(check, status, detail, fix)
+	status, detail, fix := r.judge(t.Protocol, t.Timeout, d.byHand())
+	// An agent may print what it was given. Elsewhere in what is found these values are no secrets, but words.
+	d.say(check, status, hiding(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
+}
+
+// byHand is how the operator sees for himself what the agent does.
+func (d *doctor) byHand() string {
+	if d.unitName != "" {
+		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
+	}
+	command := "nanobot run -v --config " + shown(d.cfg.File()) + " hello"
+	switch {
+	case d.servant.uid != 0:
+		command = runAs(d.servant.uid) + " " + command
+	case d.forRoot:
+		command = runAs(os.Geteuid()) + " " + command
+	}
+	return "try it by hand: " + command
 }
 
 // dry is how the dry turn went.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -70,14 +71,21 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 	}
 }
 
+// theirLink is one that the agent has made.
+func theirLink(t *testing.T, to, path string) {
+	t.Helper()
+	must(t, os.Symlink(to, path))
+	must(t, os.Lchown(path, nobody, nobody))
+}
+
 func TestRootsDoctorIsNotLedAstrayByTheAgent(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, workspace, victim string){
 		"a link for the workspace": func(t *testing.T, workspace, victim string) {
 			must(t, os.Remove(workspace))
-			must(t, os.Symlink(victim, workspace))
+			theirLink(t, victim, workspace)
 		},
 		"a link for the users": func(t *testing.T, workspace, victim string) {
-			must(t, os.Symlink(victim, filepath.Join(workspace, "users")))
+			theirLink(t, victim, filepath.Join(workspace, "users"))
 		},
 		"a workspace of root's": func(t *testing.T, workspace, _ string) { must(t, os.Chown(workspace, 0, 0)) },
 		"a pipe for the lock": func(t *testing.T, workspace, _ string) {
@@ -90,8 +98,12 @@ func TestRootsDoctorIsNotLedAstrayByTheAgent(t *testing.T) {
 			victim := filepath.Join(dir, "victim")
 			must(t, os.Mkdir(victim, 0o700))
 			harm(t, filepath.Join(dir, "state/workspace"), victim)
-			if out := examine(); strings.Contains(out, "ok    agent") || !strings.Contains(out, "agent") {
+			out := examine()
+			if strings.Contains(out, "ok    agent") || !strings.Contains(out, "agent") {
 				t.Error(out)
+			}
+			if regexp.MustCompile(`(chown|chmod) .*victim`).MatchString(out) {
+				t.Errorf("the operator is sent to root's folder:\n%s", out)
 			}
 			if _, err := os.Stat(filepath.Join(dir, "state/workspace/ran")); err == nil {
 				t.Error("the agent ran")
@@ -111,7 +123,7 @@ func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
 	must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o600))
 	must(t, os.Chown(filepath.Join(dir, "state/workspace"), 0, 0))
 	out := examine("--no-turn")
-	for _, want := range []string{"/key cannot be read by user 65534", "config.json cannot be read by user 65534", "workspace cannot be written to by user 65534"} {
+	for _, want := range []string{"/key cannot be read by user 65534", "config.json cannot be read by user 65534", "workspace cannot be written to: permission denied (it belongs to user 0, mode 0700; the daemon is user 65534)"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -1,70 +1,101 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
 	"path/filepath"
-	"slices"
-	"strconv"
+	"regexp"
 	"strings"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
 )
 
-// servant is the user that the daemon is, where root looks at another one's bot. Root itself may do anything, which says nothing.
-type servant struct {
-	uid    int // 0: the bot is our own
-	groups []string
-}
+// madeUp is a user as systemd makes them up for a service: nobody's file is its own.
+const madeUp = 65519
 
-// findServant finds out whom the state belongs to.
+// findServant finds out who the daemon is, where root asks: whom the state belongs to.
 func (d *doctor) findServant() {
 	if os.Geteuid() != 0 {
 		return
 	}
-	uid, gid, err := trustee(d.cfg.Gateway.StateDir)
-	if err != nil {
-		return // the check of the agent says so
-	}
-	d.servant = servant{uid, []string{strconv.Itoa(gid)}}
-	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		more, _ := u.GroupIds() // without them it has those of its files
-		d.servant.groups = append(append(d.servant.groups, u.Gid), more...)
-	}
-}
-
-// may reports whether a file's mode gives it a right: 4 to read, 2 to write, 1 to enter.
-func (s servant) may(info fs.FileInfo, right fs.FileMode) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
+	h, err := trustee(d.cfg.Gateway.StateDir)
 	switch {
-	case s.uid == 0 || !ok:
-		return true
-	case int(stat.Uid) == s.uid:
-		right <<= 6
-	case slices.Contains(s.groups, strconv.Itoa(int(stat.Gid))):
-		right <<= 3
+	case err != nil:
+		d.doubt = err
+	case d.service && (h.uid == 0 || !h.there):
+		d.servant = servant{uid: madeUp, gid: madeUp}
+		d.doubt = errors.New("the unit has not run yet, or not as the state's owner, so nobody can tell as whom it does")
+	case !h.there && filepath.Dir(d.cfg.Gateway.StateDir) != d.cfg.Workspace:
+		d.doubt = errors.New("there is no state yet, so nobody can tell whose it will be")
+	default:
+		d.servant = servantOf(h)
 	}
-	return info.Mode().Perm()&right == right
 }
 
 // checkReading looks whether the daemon can read what we can. What systemd hands to it needs no rights.
-func (d *doctor) checkReading(bot botFiles, isBot bool) {
+func (d *doctor) checkReading(bot botFiles) {
+	if d.service {
+		d.checkHidden()
+	}
+	if d.servant.uid == 0 {
+		return
+	}
+	status, who := channels.Bad, fmt.Sprintf("user %d, whom the state belongs to", d.servant.uid)
+	if d.servant.uid == madeUp {
+		status, who = channels.Doubtful, "a user that systemd makes up, as it does for the bot unless User= names one"
+	}
 	for _, path := range append([]string{d.cfg.File()}, d.cfg.SecretFiles()...) {
-		info, err := os.Stat(path)
-		if err != nil || d.servant.may(info, 0o4) {
+		if _, err := os.Stat(path); err != nil {
+			continue // which was said already
+		}
+		err := d.servant.may(path, unix.R_OK)
+		if err == nil {
 			continue
 		}
-		fix := fmt.Sprintf("chgrp %s %s && chmod g+r %[2]s", d.servant.groups[0], shown(path)) // its own it could change
+		closed := d.closed(path)
+		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.servant.gid, shown(path)) // its own it could change
 		switch {
-		case isBot && path == d.cfg.File():
-			fix = "chmod a+r " + shown(path) + ", after its secrets are where only root reads them: " + asCredential(bot)
-		case isBot:
+		case d.service && path != d.cfg.File():
 			fix = asCredential(bot)
+		case closed != "" && path != d.cfg.File():
+			fix = "put it where that user can read it"
+		case closed != "":
+			fix = "chmod a+x " + shown(closed)
+		case d.service:
+			fix = "chmod a+r " + shown(path) + ", after its secrets are where only root reads them: " + asCredential(bot)
 		}
-		d.say("rights", channels.Bad, fmt.Sprintf("%s cannot be read by user %d, whom the state belongs to (mode %#o)", path, d.servant.uid, info.Mode().Perm()), fix)
+		if closed != "" {
+			closed = ", to whom " + closed + " is closed"
+		}
+		d.say("rights", status, fmt.Sprintf("%s cannot be read by %s%s: %v", path, who, closed, err), fix)
+	}
+}
+
+// closed returns the first folder on the way to a path that the daemon cannot pass; "": there is none.
+func (d *doctor) closed(path string) string {
+	all := parts(filepath.Dir(path))
+	for n := range all {
+		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.servant.may(at, unix.X_OK), unix.EACCES) {
+			return at
+		}
+	}
+	return ""
+}
+
+// hidden are the folders that the units keep from the bot, where they stand in a command.
+var hidden = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
+
+// checkHidden looks for what the unit hides: root sees it.
+func (d *doctor) checkHidden() {
+	for key, text := range map[string]string{"terminal.command": d.cfg.Terminal.Command, "terminal.cwd": d.cfg.Terminal.Cwd, "workspace": d.cfg.Workspace, "gateway.stateDir": d.cfg.Gateway.StateDir} {
+		if m := hidden.FindStringSubmatch(text); m != nil {
+			d.say("rights", channels.Doubtful, fmt.Sprintf("%s names %s, which the unit hides from the bot (ProtectHome=) unless a drop-in says otherwise", key, m[2]+m[3]),
+				"put it elsewhere, as into /opt, or see relax.conf")
+		}
 	}
 }
 
@@ -80,6 +111,17 @@ func (d *doctor) warn(bot botFiles, isBot bool) {
 		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {
 			w, fix = before, asCredential(bot)
 		}
+		if strings.HasSuffix(w, unix.EACCES.Error()) {
+			fix = withSudo(unix.EACCES, fix)
+		}
 		d.say("config", channels.Doubtful, w, fix)
 	}
+}
+
+// withSudo is what to do where somebody's rights do not suffice, and otherwise something else.
+func withSudo(err error, otherwise string) string {
+	if errors.Is(err, fs.ErrPermission) && os.Geteuid() != 0 {
+		return "run this with sudo, or as the user that the daemon runs as"
+	}
+	return otherwise
 }

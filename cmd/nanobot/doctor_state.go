@@ -62,21 +62,59 @@ func lockHolder(path string) (int, error) {
 }
 
 func (d *doctor) checkWorkspace() {
-	d.checkFolder("workspace", d.cfg.Workspace)
+	const check = "workspace"
+	if folder, err := os.Stat(d.cfg.Workspace); d.checkFolder(check, d.cfg.Workspace) && err == nil {
+		// Who has run the agent by hand may have made this one, and shut the daemon out.
+		users := filepath.Join(d.cfg.Workspace, "users")
+		if err := d.writable(users); err != nil {
+			d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to by the daemon, so nobody gets an answer: %v", users, err),
+				handOver(users, owner(folder)))
+		}
+	}
 	if cwd := d.cfg.Terminal.Cwd; cwd != "" {
 		if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
-			d.say("workspace", channels.Bad, "terminal.cwd: there is no folder "+cwd, "make it, or correct terminal.cwd")
+			d.say(check, channels.Bad, "terminal.cwd: there is no folder "+cwd, "make it, or correct terminal.cwd")
 		}
 	}
 }
 
-// checkFolder looks at a folder that we must be able to write to. It reports whether it is there.
+// writable returns nil if the daemon can write to a folder, or could if it were there. The way to the state of a service may only be open
+// within that, so that what is there is judged by whom it belongs to.
+func (d *doctor) writable(path string) error {
+	info, err := os.Stat(path)
+	rel, outside := filepath.Rel(d.cfg.Gateway.StateDir, path)
+	switch within := d.service && outside == nil && filepath.IsLocal(rel); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case d.servant.uid == 0 || !within:
+		return d.servant.may(path, unix.R_OK|unix.W_OK|unix.X_OK)
+	case d.servant.uid != madeUp && d.servant.uid != owner(info): // otherwise it is handed over at the start
+		return unix.EACCES
+	}
+	return nil
+}
+
+// handOver is how a folder is given to a user. chown -R does not go through a link to it, and nobody is to be sent by a link of the agent's.
+func handOver(path string, uid int) string {
+	actual, err := straightened(path)
+	if err != nil {
+		return "see whose doing that is: " + err.Error()
+	}
+	return fmt.Sprintf("chown -hR %d %s", uid, shown(actual))
+}
+
+// checkFolder looks at a folder that the daemon must be able to write to. It reports whether it is there.
 func (d *doctor) checkFolder(check, path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		parent, ok := existing(path)
-		if above, err := os.Stat(parent); !ok || err == nil && !d.servant.may(above, 0o3) {
+		if ok && !d.service { // systemd makes those of a service
+			ok = d.servant.may(parent, unix.W_OK|unix.X_OK) == nil
+		}
+		if !ok {
 			d.say(check, channels.Bad, fmt.Sprintf("%s is not there, and cannot be made in %s", path, parent), "make it, for the user that the daemon runs as")
 		} else {
 			d.ok(check, "%s is made at the first start", path)
@@ -89,21 +127,24 @@ func (d *doctor) checkFolder(check, path string) bool {
 		d.say(check, channels.Bad, path+" is not a folder", "move it away, or name another one in "+d.path)
 		return false
 	}
-	if err := unix.Access(path, unix.R_OK|unix.W_OK|unix.X_OK); err != nil {
-		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, this is user %d)", path, err, owner(info), os.Geteuid()),
-			fmt.Sprintf("chown -R %d %s, or run this as the user that the daemon runs as", os.Geteuid(), shown(path)))
+	mode := info.Mode().Perm()
+	if err := d.writable(path); err != nil {
+		uid, who := os.Geteuid(), "this is"
+		if d.servant.uid != 0 {
+			uid, who = d.servant.uid, "the daemon is"
+		}
+		fix := handOver(path, uid) + "; each folder above it must be open to that user, too"
+		if uid == madeUp {
+			fix = "name a folder in the service's state, as nanobot bots create does"
+		}
+		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, owner(info), mode, who, uid), fix)
 		return true
 	}
-	if !d.servant.may(info, 0o7) {
-		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to by user %d, whom the state belongs to (it belongs to user %d, mode %#o)", path, d.servant.uid, owner(info), info.Mode().Perm()),
-			fmt.Sprintf("chown -hR %d %s", d.servant.uid, shown(path)))
-		return true
-	}
-	if info.Mode().Perm()&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
+	if mode&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		d.say(check, channels.Doubtful, path+" can be written to by everybody on this machine", "chmod o-w "+shown(path))
 		return true
 	}
-	d.ok(check, "%s can be written to (user %d, mode %#o)", path, owner(info), info.Mode().Perm())
+	d.ok(check, "%s can be written to (user %d, mode %#o)", path, owner(info), mode)
 	return true
 }
 
@@ -135,6 +176,9 @@ const database = "nanobot.db"
 func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
+	if above := d.closed(dir); above != "" && d.service && d.servant.uid != 0 {
+		d.say(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+shown(above))
+	}
 	if !d.checkFolder(check, dir) {
 		return
 	}
@@ -145,18 +189,16 @@ func (d *doctor) checkState(ctx context.Context) {
 	for _, path := range d.ownFiles() {
 		if info, err := os.Stat(path); err == nil && owner(info) != owner(folder) {
 			d.say(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, owner(info), owner(folder)),
-				fmt.Sprintf("chown -R --reference=%s %[1]s", shown(dir)))
+				handOver(dir, owner(folder)))
 			return
 		}
 	}
 	if info, err := os.Stat(filepath.Join(dir, database)); err != nil || owner(info) != os.Geteuid() {
 		return
 	}
-	if os.Geteuid() == 0 {
-		if _, _, err := trustee(dir); err != nil {
-			d.say(check, channels.Doubtful, "not opened, because this is root: "+err.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
-			return
-		}
+	if os.Geteuid() == 0 && d.doubt != nil {
+		d.say(check, channels.Doubtful, "not opened, because this is root: "+d.doubt.Error(), "see whose doing that is, or run this as the user that the daemon runs as")
+		return
 	}
 	s, err := openStore(ctx, d.cfg, true)
 	if err == nil {
@@ -178,12 +220,15 @@ func (d *doctor) ownFiles() []string {
 // checkSecrets looks for secrets that everybody on this machine can read.
 func (d *doctor) checkSecrets() {
 	const check = "secrets"
-	files := append(d.cfg.SecretFiles(), filepath.Join(d.cfg.Gateway.StateDir, database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile))
+	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
 	open := 0
-	for _, f := range files {
+	for _, f := range append(d.cfg.SecretFiles(), inState...) {
 		info, err := os.Stat(f)
 		if err != nil {
 			continue // those that are needed have been read already
+		}
+		if in, err := os.Lstat(f); slices.Contains(inState, f) && (err != nil || !in.Mode().IsRegular()) {
+			continue // a link of the agent's, by which nobody is to change something elsewhere
 		}
 		if info.Mode().Perm()&0o007 != 0 {
 			open++
@@ -206,8 +251,16 @@ func (d *doctor) checkHTTP(ctx context.Context) {
 		d.ok(check, "http.listen is %s, and the daemon has it", address)
 		return
 	}
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
-	if err != nil {
+	var l net.Listener
+	var err error
+	if failed := d.servant.as(func() { l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) }); failed != nil {
+		err = failed
+	}
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		d.say(check, channels.Doubtful, "http.listen: "+err.Error(), "choose a port from 1024 on for http.listen, unless the service is given CAP_NET_BIND_SERVICE")
+		return
+	case err != nil:
 		d.say(check, channels.Bad, "http.listen: "+err.Error(), "end the program that has this address (ss -ltnp shows it), or choose another for http.listen")
 		return
 	}

@@ -60,14 +60,14 @@ func TestDoctorLooksAtFilesAndTheirOwners(t *testing.T) {
 				must(t, os.Chmod(filepath.Join(dir, "config.json"), 0o644))
 			}, "state", channels.Bad, "belongs to user 0, and its folder to user 4711",
 		},
-		"somebody else's workspace": {
+		"somebody else's config": {
 			harmlessBot, func(t *testing.T, dir string) {
 				if os.Geteuid() != 0 {
 					t.Skip("only root can give files away")
 				}
 				must(t, os.Chown(dir, 4711, 4711))
 				must(t, os.Chown(filepath.Join(dir, "config.json"), 4711, 4711))
-			}, "agent", channels.Doubtful, "belongs to user 4711",
+			}, "config", channels.Bad, "belongs to user 4711",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,26 +10,26 @@ import (
 )
 
 // judge says what a turn says of the agent.
-func (r *dry) judge(protocol string, timeout int) (status channels.Verdict, detail, fix string) {
+func (r *dry) judge(protocol string, timeout int, byHand string) (status channels.Verdict, detail, fix string) {
 	switch {
 	case r.err != nil:
 		return channels.Bad, "cannot be run: " + r.err.Error(), "correct terminal.command, terminal.cwd or terminal.shell"
 	case r.out.Status == terminal.TimedOut:
 		return channels.Bad, fmt.Sprintf("has not ended within %d s%s", timeout, r.stderr()), "see what it waits for, or raise terminal.timeout"
 	case r.out.Signal != "":
-		return channels.Bad, "was killed by " + r.out.Signal + r.stderr(), "try it by hand: nanobot run -v hello"
+		return channels.Bad, "was killed by " + r.out.Signal + r.stderr(), byHand
 	case r.out.ExitCode == 127:
 		return channels.Bad, "the command was not found" + r.stderr(), "install it, or give its full path in terminal.command; a service has another PATH than your shell"
 	case r.out.ExitCode == 126:
 		return channels.Bad, "the command cannot be executed" + r.stderr(), "chmod +x it, or name its interpreter in terminal.command"
 	case r.out.ExitCode != 0:
-		return channels.Bad, fmt.Sprintf("exit status %d%s", r.out.ExitCode, r.stderr()), "try it by hand: nanobot run -v hello"
+		return channels.Bad, fmt.Sprintf("exit status %d%s", r.out.ExitCode, r.stderr()), byHand
 	case protocol == "acp":
-		return r.judgeACP()
+		return r.judgeACP(byHand)
 	case protocol == "rich":
-		return r.judgeRich()
+		return r.judgeRich(byHand)
 	}
-	return r.judgePlain()
+	return r.judgePlain(byHand)
 }
 
 // stderr is the last that the agent said there, where the reason usually is.
@@ -42,14 +42,14 @@ func (r *dry) stderr() string {
 	return ": " + string(last[:min(len(last), 300)])
 }
 
-func (r *dry) judgeACP() (status channels.Verdict, detail, fix string) {
+func (r *dry) judgeACP(byHand string) (status channels.Verdict, detail, fix string) {
 	for _, f := range r.frames {
 		if f.Kind == terminal.Error {
-			return channels.Bad, "no session: " + f.Text + r.stderr(), "try it by hand: nanobot run -v hello; an agent that wants you to sign in says how"
+			return channels.Bad, "no session: " + f.Text + r.stderr(), byHand + "; an agent that wants you to sign in says how"
 		}
 	}
 	if r.out.Status != terminal.Done {
-		return channels.Bad, "no session: the agent has " + string(r.out.Status) + r.stderr(), "try it by hand: nanobot run -v hello"
+		return channels.Bad, "no session: the agent has " + string(r.out.Status) + r.stderr(), byHand
 	}
 	return channels.Good, fmt.Sprintf("acp: initialized and opened a session in %s", r.took.Round(time.Millisecond)), ""
 }
@@ -57,7 +57,7 @@ func (r *dry) judgeACP() (status channels.Verdict, detail, fix string) {
 // kinds are the frames that an agent may print.
 var kinds = []string{"message", "progress", "error", "log", "ask"}
 
-func (r *dry) judgeRich() (status channels.Verdict, detail, fix string) {
+func (r *dry) judgeRich(byHand string) (status channels.Verdict, detail, fix string) {
 	frames, plain := r.heard.count()
 	var known []string
 	n := 0
@@ -72,7 +72,7 @@ func (r *dry) judgeRich() (status channels.Verdict, detail, fix string) {
 	case len(frames) > 0:
 		return channels.Doubtful, fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", sortedKeys(frames)), "the types are " + strings.Join(kinds, ", ")
 	case n == 0 && plain == 0:
-		return channels.Doubtful, "rich: printed nothing at all" + r.stderr(), "try it by hand: nanobot run -v hello; an agent that buffers must flush"
+		return channels.Doubtful, "rich: printed nothing at all" + r.stderr(), byHand + "; an agent that buffers must flush"
 	case n == 0:
 		return channels.Doubtful, fmt.Sprintf("rich: printed %d lines and no frame", plain), `set terminal.protocol to "plain", or print one JSON object a line`
 	}
@@ -85,7 +85,7 @@ func (r *dry) judgeRich() (status channels.Verdict, detail, fix string) {
 	return channels.Good, detail, ""
 }
 
-func (r *dry) judgePlain() (status channels.Verdict, detail, fix string) {
+func (r *dry) judgePlain(byHand string) (status channels.Verdict, detail, fix string) {
 	frames, plain := r.heard.count()
 	for _, kind := range kinds {
 		if frames[kind] > 0 {
@@ -93,7 +93,7 @@ func (r *dry) judgePlain() (status channels.Verdict, detail, fix string) {
 		}
 	}
 	if plain == 0 && len(frames) == 0 {
-		return channels.Doubtful, "plain: printed nothing at all" + r.stderr(), "try it by hand: nanobot run -v hello"
+		return channels.Doubtful, "plain: printed nothing at all" + r.stderr(), byHand
 	}
 	return channels.Good, fmt.Sprintf("plain: %d lines, exit status 0 in %s", plain+len(frames), r.took.Round(time.Millisecond)), ""
 }

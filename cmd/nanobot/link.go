@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -19,19 +18,13 @@ func newLink(std stdio) *cobra.Command {
 		Use:   "link [flags]",
 		Short: "Make a link that lets somebody into the web chat",
 		Long: `Link prints an address that lets one browser in, once, within 15 minutes; the browser stays in for 30 days. It works while the
-daemon runs, for root and the user that the daemon runs as. People with the role chat see the chats that they began, on every browser that came in
-under the same user name; operators see all chats, and what the daemon does.`,
+daemon runs, for the user that the daemon runs as, and for root if nobody else can change the config. People with the role chat see the chats
+that they began, on every browser that came in under the same user name; operators see all chats, and what the daemon does.`,
 		Example: `  nanobot link --role operator
   nanobot link --user ann`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			if path = configPath(path); path == "" {
-				path = "config.json"
-			}
-			if b, ok := findBot(path); ok {
-				b.enter()
-			}
-			cfg, err := config.Load(path, os.Environ())
+			cfg, err := readBeside(path)
 			if err != nil {
 				return err
 			}

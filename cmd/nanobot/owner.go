@@ -1,87 +1,108 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"nanobot/config"
 )
 
-// trustee returns whom a folder belongs to, or would if it were made, as far as root may rely on it: who has a folder above it can put any other
-// into its place, so all of those must be root's or the same user's.
-func trustee(path string) (uid, gid int, err error) {
-	path, err = filepath.Abs(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	actual, err := filepath.EvalSymlinks(path)
-	for errors.Is(err, fs.ErrNotExist) && path != filepath.Dir(path) {
-		path = filepath.Dir(path)
-		actual, err = filepath.EvalSymlinks(path)
-	}
-	if err != nil {
-		return 0, 0, err
-	}
-	info, err := os.Lstat(actual)
-	if err != nil {
-		return 0, 0, err
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return 0, 0, fmt.Errorf("whose %s is cannot be told", path)
-	}
-	for _, at := range []string{path, actual} {
-		for at != filepath.Dir(at) {
-			at = filepath.Dir(at)
-			above, err := os.Stat(at)
-			if err != nil {
-				return 0, 0, err
-			}
-			if o := owner(above); o != 0 && o != int(stat.Uid) {
-				return 0, 0, fmt.Errorf("%s belongs to user %d, but lies in %s of user %d, who could put anything there; give both to the user that the daemon runs as", path, stat.Uid, at, o)
-			}
-		}
-	}
-	return int(stat.Uid), int(stat.Gid), nil
+// servant is the user that the daemon is, where root looks after another one's bot. Root itself may do anything, which says nothing.
+type servant struct {
+	uid, gid int // 0: the bot is our own
+	groups   []int
+	name     string // "": it is in no list, as one that systemd has made up
+	home     string
 }
 
-// becomeOwner makes root the user whom the state belongs to, for good: the agent may have put links there, and root would follow them anywhere.
-// To that user the way to the state may be closed, as to one that systemd has made up; then the state is all that is left to see. It comes
-// after everything else that is to be read.
-func becomeOwner(cfg *config.Config, std stdio) error {
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	state := cfg.Gateway.StateDir
-	uid, gid, err := trustee(state)
+// servantOf is who holds the state. A folder's group is only of use for users that are in no list: it may be root's, which the user is not in.
+func servantOf(h holder) servant {
+	s := servant{uid: h.uid, gid: cmp.Or(h.gid, h.uid)}
+	u, err := user.LookupId(strconv.Itoa(h.uid))
 	if err != nil {
-		return fmt.Errorf("use the state: %w", err)
+		return s
 	}
-	if uid == 0 {
-		return nil
+	s.name, s.home = u.Username, u.HomeDir
+	if n, err := strconv.Atoi(u.Gid); err == nil {
+		s.gid = n
 	}
-	if err := errors.Join(syscall.Setgroups([]int{}), syscall.Setgid(gid)); err != nil {
-		return fmt.Errorf("become user %d: %w", uid, err)
-	}
-	if closed, err := closedTo(uid, state); err != nil {
-		return err
-	} else if closed {
-		if err := goInside(cfg, uid, std); err != nil {
-			return fmt.Errorf("go into %s: %w", state, err)
+	ids, _ := u.GroupIds() // without them it has its own
+	for _, id := range ids {
+		if n, err := strconv.Atoi(id); err == nil {
+			s.groups = append(s.groups, n)
 		}
 	}
-	if err := syscall.Setuid(uid); err != nil {
-		return fmt.Errorf("become user %d: %w", uid, err)
+	return s
+}
+
+// may asks the kernel whether the servant has a right to a path, with all that is on the way to it.
+func (s servant) may(path string, right uint32) (err error) {
+	if failed := s.as(func() { err = unix.Faccessat(unix.AT_FDCWD, path, right, unix.AT_EACCESS) }); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// become makes this process the servant's, for good.
+func (s servant) become() error {
+	if err := errors.Join(syscall.Setgroups(s.groups), syscall.Setgid(s.gid)); err != nil {
+		return fmt.Errorf("become user %d: %w", s.uid, err)
+	}
+	if err := syscall.Setuid(s.uid); err != nil {
+		return fmt.Errorf("become user %d: %w", s.uid, err)
 	}
 	return nil
 }
 
-// goInside makes the state the root of what this process sees.
+// readBeside reads the config of a bot for a tool that works beside its daemon.
+func readBeside(path string) (*config.Config, error) {
+	path = cmp.Or(configPath(path), "config.json")
+	if err := obeys(path); err != nil {
+		return nil, err
+	}
+	if b, ok := findBot(path); ok {
+		b.enter()
+	}
+	return config.Load(path, os.Environ())
+}
+
+// becomeOwner makes root the user whom the state belongs to, for good: the agent may have put links there, and root would follow them anywhere.
+// It comes after everything else that is to be read.
+func becomeOwner(cfg *config.Config, std stdio) (err error) {
+	state := cfg.Gateway.StateDir
+	var h holder
+	if os.Geteuid() == 0 {
+		if h, err = trustee(state); err != nil {
+			return fmt.Errorf("use the state: %w", err)
+		}
+	}
+	// What these tools made would be theirs, and the daemon could not use it.
+	if _, err := os.Stat(filepath.Join(state, database)); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no state in %s: the bot was never started; start it first", state)
+	}
+	if h.uid == 0 {
+		return nil
+	}
+	s := servantOf(h)
+	if errors.Is(s.may(state, unix.X_OK), unix.EACCES) {
+		if err := goInside(cfg, s.uid, std); err != nil {
+			return fmt.Errorf("go into %s: %w", state, err)
+		}
+	}
+	return s.become()
+}
+
+// goInside makes the state the root of what this process sees: to its owner the way to it is closed, as to one that systemd has made up.
 func goInside(cfg *config.Config, uid int, std stdio) error {
 	_ = time.Now().Local().String() // reads the time zone, while its file can be found
 	state := cfg.Gateway.StateDir

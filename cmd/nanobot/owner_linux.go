@@ -3,19 +3,26 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"syscall"
 )
 
-// closedTo tells whether a user has no way to a path.
-func closedTo(uid int, path string) (bool, error) {
-	if err := syscall.Setresuid(-1, uid, -1); err != nil {
-		return false, fmt.Errorf("become user %d: %w", uid, err)
+// as does something with the rights of the servant. Nothing else may go on in this process meanwhile.
+func (s servant) as(do func()) error {
+	if s.uid == 0 {
+		do()
+		return nil
 	}
-	_, err := os.Stat(path)
-	if err := syscall.Setresuid(-1, 0, -1); err != nil {
-		return false, fmt.Errorf("become root again: %w", err)
+	groups, err := syscall.Getgroups()
+	if err != nil {
+		return err
 	}
-	return errors.Is(err, fs.ErrPermission), nil
+	gid := syscall.Getegid()
+	err = errors.Join(syscall.Setgroups(s.groups), syscall.Setresgid(-1, s.gid, -1), syscall.Setresuid(-1, s.uid, -1))
+	if err == nil {
+		do()
+	}
+	if err = errors.Join(err, syscall.Setresuid(-1, 0, -1), syscall.Setresgid(-1, gid, -1), syscall.Setgroups(groups)); err != nil {
+		return fmt.Errorf("become user %d and root again: %w", s.uid, err)
+	}
+	return nil
 }

@@ -104,14 +104,20 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 				_ = os.Remove(filepath.Join(s.state, name))
 				must(t, os.Symlink(to, filepath.Join(s.state, name)))
 			}
+			expect := func(words string, args ...string) {
+				t.Helper()
+				if out, _ := s.root(args...); !strings.Contains(out, words) {
+					t.Errorf("%v: there is no %q in %s", args, words, out)
+				}
+			}
 			trap("audit.jsonl", file)
 			trap("links", s.victim)
-			_, _ = s.root("pair", s.code)
-			_, _ = s.root("link")
+			expect("telegram:8 may talk to the bot now", "pair", s.code)
+			expect("write link: ", "link")
 			trap("audit.jsonl", filepath.Join(s.victim, "new"))
+			expect("telegram:8 is shut out", "pair", "--revoke", "telegram:8")
 			trap("agents.txt", filepath.Join(s.victim, "agents"))
-			_, _ = s.root("pair", "--revoke", "telegram:8")
-			_, _ = s.root("pair", "--list")
+			expect("open state: ", "pair", "--list")
 			entries, err := os.ReadDir(s.victim)
 			if err != nil || len(entries) != 2 {
 				t.Errorf("root's folder has %v, %v", entries, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -24,7 +23,7 @@ func newPair(std stdio) *cobra.Command {
 		Use:   "pair [flags] [CODE]",
 		Short: "Let somebody in who was given a pairing code",
 		Long: `Pair accepts the code that the bot gave to somebody who is not in allowFrom. It works while the daemon runs, which
-notices at once.`,
+notices at once, for the user that the daemon runs as, and for root if nobody else can change the config.`,
 		Example: `  nanobot pair K7QX3TBA
   nanobot pair --list
   nanobot pair --revoke telegram:123456789`,
@@ -60,13 +59,7 @@ func btoi(b bool) int {
 
 // withStore opens the state beside a daemon that may be running, as the user that it belongs to.
 func withStore(ctx context.Context, path string, std stdio, f func(store.Store, *config.Config) error) error {
-	if path = configPath(path); path == "" {
-		path = "config.json"
-	}
-	if b, ok := findBot(path); ok {
-		b.enter()
-	}
-	cfg, err := config.Load(path, os.Environ())
+	cfg, err := readBeside(path)
 	if err != nil {
 		return err
 	}

@@ -32,6 +32,7 @@ func newRun(std stdio) *cobra.Command {
 		Long: `Run sends one message to the agent and prints what the chat would see on stdout, progress on stderr.
 With --json it prints one object a line on stdout, as it happens:
   {"kind":"progress|message|error","text":…,"media":[…],"code":…}
+Root can do this with its own bots only.
 
 Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeout, 130 interrupted.`,
 		Example: `  nanobot run 'hello there'

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+// finds fails unless the doctor's lines have all of these words.
+func finds(t *testing.T, out string, all ...string) {
+	t.Helper()
+	for _, words := range all {
+		if !strings.Contains(out, words) {
+			t.Errorf("no %q in\n%s", words, out)
+		}
+	}
+}
+
+func TestDoctorLeavesItsOwnWordsWhole(t *testing.T) {
+	path := writeBot(t, `{"terminal": {"command": "echo it is $MODE >&2; exit 3", "env": {"MODE": "config"}}}`, nil)
+	all, _, text := examined(t, path, true)
+	all.expect(t, "agent", channels.Bad, "it is ***")
+	finds(t, text, "nanobot run -v --config "+path+" hello")
+}
+
+func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{filepath.Join(dir, "gone.json"), dir} {
+		all, status, text := examined(t, path, true)
+		if status != exitConfig || len(all) != 1 {
+			t.Errorf("%s: %d, %+v", path, status, all)
+		}
+		finds(t, text, "→ name the bot's config by --config")
+		if strings.Contains(text, "schema") {
+			t.Error(text)
+		}
+	}
+}
+
+func TestAUnitThatDoesNotStayUpIsAFailure(t *testing.T) {
+	u := unitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
+	status, detail, fix := u.judge("nanobot@faq.service")
+	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {
+		t.Error(status, detail, fix)
+	}
+	u.Sub = "start"
+	if status, detail, _ := u.judge("nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
+		t.Error(status, detail)
+	}
+}
