@@ -8,13 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
+	"nanobot/straight"
 	"nanobot/terminal"
 )
-
-// maxLinks is how many links that lead nowhere yet are followed, as the kernel would.
-const maxLinks = 40
 
 // spot is a file that an agent may use: a root folder that is held open, and the path below it without any links. Should somebody
 // put a link there meanwhile, the root does not let it lead out.
@@ -28,7 +25,7 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, invalid("path %q: must be an absolute path", path)
 	}
-	real, err := realPath(filepath.Clean(path), maxLinks)
+	real, _, err := straight.Way(filepath.Clean(path))
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -52,36 +49,12 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 
 func (s *spot) close() { _ = s.root.Close() }
 
-// realPath follows all links of a clean, absolute path, of which the end may not exist.
-func realPath(path string, links int) (string, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err == nil || !errors.Is(err, fs.ErrNotExist) || path == "/" {
-		return real, err
-	}
-	dir, err := realPath(filepath.Dir(path), links)
-	if err != nil {
-		return "", err
-	}
-	real = filepath.Join(dir, filepath.Base(path))
-	target, err := os.Readlink(real)
-	if err != nil {
-		return real, nil //nolint:nilerr // no link, so it is the name of what is to be made
-	}
-	if links == 0 {
-		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.ELOOP}
-	}
-	if !filepath.IsAbs(target) {
-		target = filepath.Join(dir, target)
-	}
-	return realPath(filepath.Clean(target), links-1)
-}
-
 // isOrHolds reports whether a path without links is one of the gateway's own, or the same file under another name.
 func isOrHolds(own, real string) bool {
 	if own == "" {
 		return false
 	}
-	if r, err := realPath(filepath.Clean(own), maxLinks); err == nil && holds(r, real) {
+	if r, _, err := straight.Way(filepath.Clean(own)); err == nil && holds(r, real) {
 		return true
 	}
 	a, aerr := os.Stat(own)

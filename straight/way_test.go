@@ -1,0 +1,68 @@
+package straight_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/straight"
+)
+
+func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{
+		"abs": dir + "/a", "a/up": "..", "a/b/far": "../../abs/b", "dangling": "a/none", "loop": "loop",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct {
+		end     string
+		through string // the last folders of the way
+	}{
+		"a/b":            {"a/b", "/a"},
+		"a//./b/":        {"a/b", "/a"},
+		"abs/b":          {"a/b", "/a"},
+		"a/up/file":      {"file", "/a /a "},
+		"a/b/far":        {"a/b", "/a"},
+		"abs/none/x":     {"a/none/x", "/a /a/none"},
+		"dangling/x":     {"a/none/x", "/a /a/none"},
+		"a/b/../../file": {"file", "/a /a/b /a "},
+	} {
+		end, through, err := straight.Way(filepath.Join(dir, "") + "/" + path)
+		for i := range through {
+			through[i] = strings.TrimPrefix(through[i], dir)
+		}
+		if err != nil || end != filepath.Join(dir, want.end) || !strings.HasSuffix(strings.Join(through, " "), want.through) {
+			t.Errorf("%s leads to %s through %q: %v", path, end, through, err)
+		}
+		if real, err := filepath.EvalSymlinks(dir + "/" + path); err == nil && real != end {
+			t.Errorf("%s leads to %s, not to %s", path, real, end)
+		}
+	}
+	if end, through, err := straight.Way("/"); end != "/" || len(through) > 0 || err != nil {
+		t.Errorf("the root is %s through %q: %v", end, through, err)
+	}
+	if _, through, _ := straight.Way(dir); !slices.Contains(through, filepath.Dir(dir)) || slices.Contains(through, dir) {
+		t.Errorf("to %s: %q", dir, through)
+	}
+	for path, want := range map[string]error{"loop": syscall.ELOOP, "file/x": syscall.ENOTDIR} {
+		if end, _, err := straight.Way(filepath.Join(dir, path)); !errors.Is(err, want) {
+			t.Errorf("%s leads to %s: %v", path, end, err)
+		}
+	}
+}
