@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
+	"nanobot/straight"
 	"nanobot/terminal/process"
 )
 
@@ -140,9 +140,9 @@ func (c *Confinement) checkSandbox() {
 		missing, notes := landlockLacks()
 		c.missing, c.notes = append(c.missing, missing...), append(c.notes, notes...)
 		if open := slices.DeleteFunc(slices.Clone(c.o.Private), func(p string) bool { return !c.sees(p) }); len(open) > 0 && len(missing) == 0 {
-			c.missing = append(c.missing, "terminal.sandbox: the agent may read "+strings.Join(open, ", ")+
+			c.missing = append(c.missing, "terminal.sandbox: the agent may read "+some(open)+
 				", because it may read a folder above; keep the config, the files of its secrets and gateway.stateDir outside the workspace, "+
-				"terminal.sandboxPaths, the temp folders and the system's, such as /etc")
+				"terminal.sandboxPaths, the temp folders and the system's, such as /etc, or close them to terminal.user")
 		}
 	default:
 		program, _, _ := strings.Cut(c.o.Sandbox, " ")
@@ -152,16 +152,24 @@ func (c *Confinement) checkSandbox() {
 	}
 }
 
-// sees reports whether a private file exists in a folder that the sandbox lets the agent read.
+// sees reports whether a private file is, or will be once it is made, in a folder that the sandbox lets the agent read.
 func (c *Confinement) sees(private string) bool {
-	real, err := filepath.EvalSymlinks(private)
-	if err != nil || c.who != nil {
-		return false // another user's files are closed to it anyway
+	real, _, err := straight.Way(private)
+	if err != nil || c.who != nil && !c.who.canRead(real) {
+		return false
 	}
 	return slices.ContainsFunc(slices.Concat(c.o.Dirs, c.o.Paths, everybodys()), func(dir string) bool {
-		dir, err := filepath.EvalSymlinks(strings.TrimSuffix(dir, ":ro"))
+		dir, _, err := straight.Way(strings.TrimSuffix(dir, ":ro"))
 		return err == nil && within(dir, real)
 	})
+}
+
+// some is a list for a message, of which only the beginning is said if it is long.
+func some(list []string) string {
+	if more := len(list) - 3; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:3], ", "), more)
+	}
+	return strings.Join(list, ", ")
 }
 
 // Apply puts what is to be started under the confinement.

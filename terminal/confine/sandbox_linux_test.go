@@ -1,6 +1,7 @@
 package confine_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -119,7 +120,7 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 
 func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
 	o, dir := landlocked(t)
-	o.Private = []string{dir + "/secret", dir + "/work/missing"}
+	o.Private = []string{dir + "/secret", dir + "/missing"}
 	c, err := confine.New(o)
 	if err != nil || len(c.Lacks()) > 0 {
 		t.Fatal(err, c.Lacks())
@@ -139,6 +140,8 @@ func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
 		"one of the system's":           {"/etc/passwd", nil, nil},
 		"in the temp folder":            {inTemp, nil, nil},
 		"a link to one of the system's": {link(t, "/etc/passwd", dir), nil, nil},
+		"not made yet":                  {dir + "/work/state/nanobot.db", nil, nil},
+		"not made yet, and elsewhere":   {link(t, dir+"/work/none", t.TempDir()), nil, nil},
 	} {
 		o := o
 		o.Private, o.Dirs, o.Paths = []string{tc.private}, append(tc.dirs, o.Dirs...), tc.paths
@@ -148,6 +151,44 @@ func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
 		o.Required = true
 		if _, err := confine.New(o); err == nil || !strings.Contains(err.Error(), tc.private) {
 			t.Errorf("%s, required: %v", name, err)
+		}
+	}
+}
+
+func TestOfManyPrivateFilesOnlySomeAreNamed(t *testing.T) {
+	o, dir := landlocked(t)
+	for i := range 9 {
+		o.Private = append(o.Private, fmt.Sprintf("%s/work/%d", dir, i))
+	}
+	c, err := confine.New(o)
+	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/2 and 6 more, because") {
+		t.Error(err, c.Lacks())
+	}
+}
+
+// The sandbox and the files' modes both have to let the user come to a private file.
+func TestPrivateFilesThatAreOpenToTheUserAreWarnedOf(t *testing.T) {
+	needRoot(t)
+	o, _ := landlocked(t)
+	dir := openDir(t)
+	o.Dirs, o.User = []string{dir}, "nobody"
+	for name, mode := range map[string]os.FileMode{"open": 0o644, "ours": 0o600, "closed/open": 0o644, "folder/open": 0o644} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Chmod(filepath.Join(dir, "closed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, seen := range map[string]bool{"open": true, "ours": false, "closed": false, "closed/open": false, "folder": true, "folder/none": false} {
+		o.Private = []string{filepath.Join(dir, name)}
+		c, err := confine.New(o)
+		if err != nil || (len(c.Lacks()) == 1) != seen {
+			t.Error(name, err, c.Lacks())
 		}
 	}
 }

@@ -66,20 +66,41 @@ func (w *who) canEnter(dirs []string) error {
 		return nil
 	}
 	for _, dir := range dirs {
-		for at := dir; ; at = filepath.Dir(at) {
-			info, err := os.Stat(at)
-			if err != nil {
-				return fmt.Errorf("%s cannot work in %s: %w", w.name, dir, err)
-			}
-			if !w.may(info, 0o1) {
-				return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s", w.name, dir, at, info.Mode())
-			}
-			if at == filepath.Dir(at) {
-				break
-			}
+		at, info, err := w.closed(dir)
+		if err != nil {
+			return fmt.Errorf("%s cannot work in %s: %w", w.name, dir, err)
+		}
+		if at != "" {
+			return fmt.Errorf("%s cannot work in %s: %s is closed to it (%v); chmod o+x %[3]s", w.name, dir, at, info.Mode())
 		}
 	}
 	return nil
+}
+
+// closed returns the folder that the user may not enter, of one and those above it; "": there is none.
+func (w *who) closed(dir string) (string, fs.FileInfo, error) {
+	for at := dir; ; at = filepath.Dir(at) {
+		info, err := os.Stat(at)
+		if err != nil || !w.may(info, 0o1) {
+			return at, info, err
+		}
+		if at == filepath.Dir(at) {
+			return "", nil, nil
+		}
+	}
+}
+
+// canRead reports whether a file, or what is in a folder, is open to the user. What we have yet to make will not be.
+func (w *who) canRead(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.IsDir() && !w.may(info, 0o4) {
+		return false
+	}
+	if !info.IsDir() {
+		path = filepath.Dir(path)
+	}
+	at, _, err := w.closed(path)
+	return err == nil && at == ""
 }
 
 // may reports whether a file's mode gives the user a right: 4 to read, 2 to write, 1 to enter.
