@@ -1,10 +1,10 @@
 package terminal
 
 import (
-	"path/filepath"
 	"slices"
 	"sync"
 
+	"nanobot/straight"
 	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )
@@ -22,10 +22,15 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 	})
 }
 
-// dirs are the folders where every agent works. A folder within the workspace is not named, because an agent could put a link there.
+// dirs are the folders where every agent works. One whose way goes through the workspace is not named, because an agent could put a link
+// there.
 func (o *Options) dirs() []string {
-	rel, err := filepath.Rel(o.Workspace, o.Config.Cwd)
-	if o.Config.Cwd == "" || err == nil && filepath.IsLocal(rel) {
+	if o.Config.Cwd == "" {
+		return []string{o.Workspace}
+	}
+	cwd, through, err := straight.Way(o.Config.Cwd)
+	workspace, _, werr := straight.Way(o.Workspace)
+	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return insideAny([]string{workspace}, at) }) {
 		return []string{o.Workspace}
 	}
 	return []string{o.Workspace, o.Config.Cwd}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -262,5 +263,55 @@ func TestAChatsFolderIsNoRootOfItsOwn(t *testing.T) {
 	}
 	if !strings.Contains(b.frames[0].Text, "was not sent") {
 		t.Errorf("%+v", b.frames)
+	}
+}
+
+// places is a protocol that notes where an agent works.
+type places struct{ roots []string }
+
+func (p *places) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	p.roots = t.Place.Roots
+	return terminal.Outcome{Status: terminal.Done}, nil
+}
+
+// An agent could put a link in the place of a working folder in the workspace, by whatever way the two are known.
+func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	for _, sub := range []string{"real/sub", "real/sub/deep"} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	link := filepath.Join(dir, "link")
+	for at, to := range map[string]string{link: "real", dir + "/real/out": elsewhere, elsewhere + "/in": dir + "/real/sub/.."} {
+		if err := os.Symlink(to, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for cwd, own := range map[string]bool{
+		"": false, link: false, dir + "/real": false, link + "/sub": false, dir + "/real/sub/deep": false, dir + "/real/out": false,
+		elsewhere + "/in": false, elsewhere: true, dir: true,
+	} {
+		p := &places{}
+		b := newBench(t, "plain", "true")
+		b.opts.Workspace, b.opts.Config.Cwd, b.opts.Protocol = link, cwd, p
+		b.run()
+		if want := map[bool][]string{false: {link}, true: {link, cwd}}[own]; b.err != nil || !slices.Equal(p.roots, want) {
+			t.Errorf("cwd %q: %q, %v", cwd, p.roots, b.err)
+		}
+	}
+}
+
+func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
+	b := newBench(t, "plain", "true").caged().sandboxed()
+	file := b.write("config.json", "{}")
+	b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
+	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), file) {
+		t.Error(err)
+	}
+	b.opts.Harmless = file
+	r, err := terminal.NewRunner(b.opts)
+	if err != nil || len(r.Lacks()) > 0 {
+		t.Error(err)
 	}
 }

@@ -3,13 +3,14 @@ package confine
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
+
+	"nanobot/straight"
 )
 
 // What programs need to run at all. Names are looked up in /run where /etc/resolv.conf leads there.
@@ -71,13 +72,39 @@ func closeWays() {
 	}
 }
 
-// outermost leaves out what is below a path that can be written anyway: the agent could have put a link there, which would be followed.
-func outermost(paths []string) []string {
-	open := slices.DeleteFunc(slices.Concat(shared, paths), func(p string) bool { return strings.HasSuffix(p, ":ro") })
-	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool {
-		p = strings.TrimSuffix(p, ":ro")
-		return slices.ContainsFunc(open, func(dir string) bool { return filepath.Clean(dir) != filepath.Clean(p) && within(dir, p) })
-	})
+// reachable follows the links of paths, which keep their ":ro". It leaves out those whose way goes through a folder that can be written
+// anyway: the agent could have put a link there.
+func reachable(paths []string) []string {
+	type place struct {
+		end     string
+		through []string
+	}
+	var found []place
+	var open []string
+	for i, path := range slices.Concat(shared, paths) {
+		path, readOnly := strings.CutSuffix(path, ":ro")
+		end, through, err := straight.Way(path)
+		if err != nil {
+			continue // the agent comes no further
+		}
+		if readOnly {
+			end += ":ro"
+		} else {
+			open = append(open, end)
+		}
+		if i >= len(shared) {
+			found = append(found, place{end, through})
+		}
+	}
+	var out []string
+	for _, p := range found {
+		if !slices.ContainsFunc(p.through, func(at string) bool {
+			return slices.ContainsFunc(open, func(dir string) bool { return within(dir, at) })
+		}) {
+			out = append(out, p.end)
+		}
+	}
+	return out
 }
 
 // restrict takes away from us all files but the system's, which can be read, and those below the paths.
@@ -95,7 +122,7 @@ func restrict(paths []string) error {
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
 		writable(landlock.RWDirs(shared...).WithIoctlDev()),
 	}
-	for _, path := range outermost(append(slices.Clone(paths), os.TempDir())) {
+	for _, path := range reachable(append(slices.Clone(paths), os.TempDir())) {
 		path, readOnly := strings.CutSuffix(path, ":ro")
 		info, err := os.Stat(path)
 		switch {

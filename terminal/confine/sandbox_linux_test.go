@@ -233,3 +233,25 @@ func TestNoLinkWithinTheAgentsFoldersOpensAnother(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// The agent's folder may be known by a link, and a path below it by another way.
+func TestNoLinkOpensAnotherFolderThoughTheAgentsOwnIsALink(t *testing.T) {
+	o, dir := landlocked(t)
+	sub, temp := filepath.Join(dir, "work", "sub"), filepath.Join(dir, "work", "temp")
+	for _, at := range []string{sub, temp} {
+		if err := os.Symlink("..", at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.Dirs = []string{link(t, filepath.Join(dir, "work"), outside(t))}
+	t.Setenv("TMPDIR", temp)
+	o.Paths = []string{link(t, filepath.Join(sub, "work", ".."), outside(t)), filepath.Join(sub, "secret") + ":ro", sub}
+	if r := try(t, o, "cat "+dir+"/secret"); r.out != "" || r.exit.OK() {
+		t.Errorf("%+v", r)
+	}
+	o.Paths = nil
+	t.Setenv("TMPDIR", "")
+	if r := try(t, o, "echo x > "+o.Dirs[0]+"/f && cat "+dir+"/work/f"); r.out != "x" {
+		t.Errorf("%+v", r)
+	}
+}
