@@ -24,8 +24,8 @@ func (c *Channel) localError(err error) error {
 	return &localError{errors.New(c.api.clean(err.Error()))}
 }
 
-// adopt gives a file that a local Bot API server has on this disk a name in a chat's folder. Its own path contains the
-// token, which is for nobody else. Where it cannot be linked it is copied.
+// adopt copies a file that a local Bot API server has on this disk into a chat's folder. Its own path contains the token, which is for
+// nobody else, and the file itself stays the server's.
 func (c *Channel) adopt(stored string, folder *inbox.Folder, name string) (string, error) {
 	info, err := os.Lstat(stored)
 	switch {
@@ -37,7 +37,7 @@ func (c *Channel) adopt(stored string, folder *inbox.Folder, name string) (strin
 	if err := c.within(info.Size()); err != nil {
 		return "", err
 	}
-	if path, err := folder.Adopt(name, stored); err == nil {
+	if path, ok := folder.Find(name, info.Size()); ok && info.Size() > 0 {
 		return path, nil
 	}
 	from, err := os.Open(stored)
