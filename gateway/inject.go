@@ -3,6 +3,8 @@ package gateway
 import (
 	"sync"
 
+	"go.uber.org/zap"
+
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -24,6 +26,11 @@ func (t *turn) add(item store.Item) {
 	defer t.inject.mu.Unlock()
 	// Once one was not taken, a later one must not pass it.
 	if t.inject.closed || t.ctx.Err() != nil {
+		return
+	}
+	if err := t.set.Runner.Give(item.In.Chat.ID, item.In.Media); err != nil {
+		t.log.Warn("message not handed to the agent at work", zap.Error(err))
+		t.inject.closed = true
 		return
 	}
 	select {

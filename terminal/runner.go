@@ -47,7 +47,7 @@ type Request struct {
 	// Ask puts an agent's question to the person; nil: nobody answers.
 	Ask Ask
 	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
-	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts.
+	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts. Its files are for Give first.
 	Inject <-chan Injection
 	// Env is added to the agent's environment; KeptEnv to that of an agent that outlives the turn.
 	Env, KeptEnv []string
@@ -59,6 +59,14 @@ type Request struct {
 	OnLog func(Frame)
 	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is read from it.
 	OnLaunch func(pid int)
+}
+
+// files are those that the person sent or quoted.
+func (r Request) files() []string {
+	if r.ReplyTo == nil {
+		return r.Media
+	}
+	return slices.Concat(r.Media, r.ReplyTo.Media)
 }
 
 // Runner runs turns of the configured agent. It is safe for concurrent use.
@@ -110,7 +118,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, err
 	}
-	if err := r.confine.Own(userDir, req.Media); err != nil {
+	if err := r.confine.Own(userDir, req.files()); err != nil {
 		return Outcome{}, err
 	}
 	t := &turn{
@@ -139,6 +147,18 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	used := t.used.total()
 	out.Memory, out.CPU = used.Memory, used.CPU
 	return out, err
+}
+
+// Give lets the agent have files of a chat that come while it is at work. Those of a Request it has anyway.
+func (r *Runner) Give(chatID string, files []string) error {
+	if len(files) == 0 {
+		return nil
+	}
+	userDir, err := UserDir(r.o.Workspace, chatID)
+	if err != nil {
+		return err
+	}
+	return r.confine.Own(userDir, files)
 }
 
 // Close waits for the turns that run and ends the agents that are kept.

@@ -1,0 +1,61 @@
+package gateway_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+)
+
+// postman is a channel that puts files into the messages that it brings.
+type postman struct {
+	*gatewaytest.Channel
+	add func(*channels.Incoming)
+}
+
+func (p postman) Run(ctx context.Context, receive channels.Receive) error {
+	return p.Channel.Run(ctx, func(ctx context.Context, in channels.Incoming) error {
+		p.add(&in)
+		return receive(ctx, in)
+	})
+}
+
+// What a channel has saved is ours, and only we may read it.
+func TestAnotherUsersAgentHasTheFilesThatAreSentQuotedOrInjected(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root may become somebody else")
+	}
+	r := newRig(t, `read -r line; cd users/1; cat sent quoted; touch up; read -r more; cat injected`)
+	for _, dir := range []string{filepath.Dir(r.dir), r.dir} {
+		if err := os.Chmod(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := filepath.Join(r.dir, "users", "1")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) []string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte(name+" "), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []string{path}
+	}
+	files := map[string]channels.Incoming{
+		"one": {Media: file("sent"), ReplyTo: &channels.Quote{ID: "0", Media: file("quoted")}},
+		"two": {Media: file("injected")},
+	}
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
+		return postman{c, func(in *channels.Incoming) { in.Media, in.ReplyTo = files[in.Text].Media, files[in.Text].ReplyTo }}
+	}
+	r.settings.WhileRunning, r.terminal.User = "inject", "nobody"
+	r.start()
+	r.net.Say("1", "u", "one")
+	r.awaitFile("users/1/up")
+	r.net.Say("1", "u", "two")
+	r.expect("1", "sent quoted injected")
+}
