@@ -28,7 +28,7 @@ var (
 func everybodys() []string { return slices.Concat(systemDirs, shared, []string{os.TempDir()}) }
 
 // The versions of Landlock that brought something which is missed in an older one.
-const moves, truncation, signals = 2, 3, 6
+const moves, truncation, scopes = 2, 3, 6
 
 func version() int {
 	v, err := ll.LandlockGetABIVersion()
@@ -50,7 +50,7 @@ func landlockLacks() (missing, notes []string) {
 	}{
 		{moves, "files cannot be moved from one folder to another"},
 		{truncation, "files outside the agent's folders can be emptied, though not read"},
-		{signals, "the agent can signal other processes of its user"},
+		{scopes, "the agent can signal other processes of its user, and reach abstract sockets"},
 	} {
 		if v < lack.before {
 			notes = append(notes, fmt.Sprintf("terminal.sandbox: this kernel has version %d of Landlock: %s", v, lack.what))
@@ -65,11 +65,19 @@ var wayOut = []uintptr{
 	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_SYSLOG,
 }
 
-// closeWays gives those powers up for the program that we become. Who is not root has none to give up.
-func closeWays() {
+// closeWays gives those powers up for the program that we become, which would have them as root, or by inheritance. Who is not root may
+// have none to give up.
+func closeWays() error {
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var sets [2]unix.CapUserData
+	if err := unix.Capget(&head, &sets[0]); err != nil {
+		return err
+	}
 	for _, power := range wayOut {
 		_ = unix.Prctl(unix.PR_CAPBSET_DROP, power, 0, 0, 0)
+		sets[power/32].Inheritable &^= 1 << (power % 32) // and so no ambient one either
 	}
+	return unix.Capset(&head, &sets[0])
 }
 
 // reachable follows the links of paths, which keep their ":ro". It leaves out those whose way goes through a folder that can be written
@@ -109,7 +117,9 @@ func reachable(paths []string) []string {
 
 // restrict takes away from us all files but the system's, which can be read, and those below the paths.
 func restrict(paths []string) error {
-	closeWays()
+	if err := closeWays(); err != nil {
+		return fmt.Errorf("give up powers: %w", err)
+	}
 	v := version()
 	writable := func(rule landlock.FSRule) landlock.FSRule {
 		if v >= moves { // without it a rule that asks for it would undo all
@@ -138,7 +148,7 @@ func restrict(paths []string) error {
 		}
 	}
 	// Sockets of the file system are left alone, for not every kernel could close them.
-	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal))
+	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
 	if err != nil {
 		return err
 	}

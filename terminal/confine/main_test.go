@@ -3,6 +3,7 @@ package confine_test
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,6 +31,8 @@ func TestMain(m *testing.M) {
 		agent(os.Args[2])
 	case "files":
 		hoardFiles()
+	case "dial":
+		dial(os.Args[2])
 	default:
 		goleak.VerifyTestMain(m)
 	}
@@ -56,6 +59,15 @@ func hoardFiles() {
 		open = append(open, f)
 	}
 	fmt.Println("no limit")
+}
+
+// dial says whether a socket answers.
+func dial(address string) {
+	c, err := net.Dial("unix", address)
+	if err == nil {
+		err = c.Close()
+	}
+	fmt.Println("dial", err)
 }
 
 // trial is one command under a confinement.

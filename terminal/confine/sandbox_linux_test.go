@@ -1,15 +1,21 @@
 package confine_test
 
 import (
+	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
 )
 
 // landlocked returns options for a sandbox of the kernel around a new folder.
@@ -53,7 +59,6 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 		{"touch /usr/nanobot-was-here", ""},
 		{"cat /proc/" + strconv.Itoa(os.Getpid()) + "/environ", ""},
 		{"kill -0 " + strconv.Itoa(os.Getpid()), ""},
-		{"head -c 1 /dev/sda || head -c 1 /dev/vda || head -c 1 /dev/mem", ""},
 		{"cd " + dir + "/work && mkdir a b && echo hi > a/f && mv a/f b/f && cat b/f", "hi"},
 		{"echo mine > " + user + "/f && cat " + user + "/f", "mine"},
 		{"d=$(mktemp -d) && echo x > $d/f && cat $d/f && rm -r $d", "x"},
@@ -68,6 +73,75 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 	}
 	if b, err := os.ReadFile(dir + "/secret"); string(b) != "secret" {
 		t.Errorf("the secret is %q: %v", b, err)
+	}
+}
+
+// What is on a disk is there for root to read, past all files. Where no disk is, another device shows the same.
+func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
+	o, _ := landlocked(t)
+	disks, _ := filepath.Glob("/dev/[hsv]d[a-z]")
+	tried := 0
+	for _, device := range append(disks, "/dev/nvme0n1", "/dev/mem", "/dev/fuse", "/dev/kvm", "/dev/loop-control") {
+		f, err := os.Open(device)
+		if err != nil {
+			continue
+		}
+		_ = f.Close()
+		tried++
+		if r := try(t, o, "exec 3< "+device+"; echo open"); r.out != "" || r.exit.OK() {
+			t.Errorf("%s: %+v", device, r)
+		}
+	}
+	if tried == 0 {
+		t.Skip("there is no device that we could open ourselves")
+	}
+}
+
+func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
+	o, dir := landlocked(t)
+	if c, err := confine.New(o); err != nil || strings.Contains(strings.Join(c.Lacks(), ""), "sockets") {
+		t.Skip("this kernel cannot", err)
+	}
+	for address, answer := range map[string]string{"@nanobot-" + filepath.Base(dir): "operation not permitted", dir + "/work/socket": "dial <nil>"} {
+		l, err := net.Listen("unix", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := try(t, o, os.Args[0]+" dial "+address)
+		_ = l.Close()
+		if !strings.HasSuffix(r.out, answer) {
+			t.Errorf("%s: %+v", address, r)
+		}
+	}
+}
+
+// Powers come to a program by being root's, and by being handed on.
+func TestLandlockTakesAwayThePowersThatAreHandedOn(t *testing.T) {
+	needRoot(t)
+	o, _ := landlocked(t)
+	for _, user := range []uint32{0, 65534} {
+		c, err := confine.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}})
+		cmd := exec.Cmd{Path: p.Path, Args: p.Args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_NET_BIND_SERVICE}, Credential: &syscall.Credential{Uid: user, Gid: user},
+		}}
+		out, err := cmd.CombinedOutput()
+		if errors.Is(err, syscall.EPERM) {
+			t.Skip("we have no such powers to hand on")
+		}
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		for line := range strings.Lines(string(out)) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), ":\t")
+			set, err := strconv.ParseUint(value, 16, 64)
+			if err != nil || name != "CapBnd" && set&(1<<unix.CAP_SYS_ADMIN|1<<unix.CAP_BPF) != 0 || set&(1<<unix.CAP_NET_BIND_SERVICE) == 0 {
+				t.Errorf("user %d: %s, %v", user, line, err)
+			}
+		}
 	}
 }
 
