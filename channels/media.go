@@ -1,6 +1,7 @@
 package channels
 
 import (
+	"io/fs"
 	"path/filepath"
 	"strings"
 )
@@ -23,6 +24,8 @@ type File struct {
 	Kind    MediaKind `json:"kind"`
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
+	// Checked is what was at Path when it was found that it may be sent; nil: nobody has looked. It is not stored.
+	Checked fs.FileInfo `json:"-"`
 }
 
 var kinds = map[string]MediaKind{

@@ -126,7 +126,7 @@ func message(f terminal.Frame) channels.Message {
 	}
 	for _, file := range f.Checked {
 		m.Media = append(m.Media, channels.File{
-			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path),
+			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Checked: file.Info,
 		})
 	}
 	return m

@@ -88,11 +88,11 @@ var errNotStored = errors.New("store message")
 func (d *draft) keep(ctx context.Context) error {
 	for len(d.message.Media) > 0 {
 		f := d.message.Media[0]
-		path, err := d.g.o.Store.Keep(ctx, f.Path)
+		path, err := d.g.o.Store.Keep(ctx, f.Path, f.Checked)
 		why := ""
 		switch {
 		case err == nil:
-			f.Path = path
+			f.Path, f.Checked = path, nil
 			d.kept = append(d.kept, f)
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"

@@ -80,7 +80,7 @@ func (m mediaRules) inspect(path string) (File, error) {
 	case info.Size() == 0:
 		return File{}, errors.New("the file is empty")
 	}
-	return File{Path: path, Size: info.Size()}, nil
+	return File{Path: path, Size: info.Size(), Info: info}, nil
 }
 
 // errNoFile is told apart because text that only looks like a path is no mistake.
@@ -127,7 +127,7 @@ func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []stri
 	for _, path := range f.Media {
 		file, err := m.checkOf(f, path)
 		switch {
-		case err == nil && f.Guessed && slices.Contains(files, file):
+		case err == nil && f.Guessed && slices.ContainsFunc(files, func(f File) bool { return f.Path == file.Path }):
 		case err == nil && f.Guessed && len(files) == maxGuessed:
 			left++
 		case err == nil:

@@ -6,6 +6,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"nanobot/terminal/process"
@@ -148,6 +149,7 @@ type Frame struct {
 type File struct {
 	Path string
 	Size int64
+	Info fs.FileInfo // what was there when it was checked
 }
 
 // Status says how a turn ended.

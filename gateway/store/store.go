@@ -6,6 +6,7 @@ package store
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"time"
 
 	"nanobot/channels"
@@ -17,8 +18,8 @@ var ErrLocked = errors.New("another nanobot is running on this state")
 // ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
 var ErrState = errors.New("not in a state for that")
 
-// ErrChanged says that a file was changed while it was copied into the spool.
-var ErrChanged = errors.New("it changed while it was copied")
+// ErrChanged says that a file was changed before or while it was copied into the spool.
+var ErrChanged = errors.New("it changed before it was copied")
 
 // Store is an engine. Its methods may be called from many goroutines.
 type Store interface {
@@ -316,7 +317,8 @@ type Views interface {
 // Spool keeps copies of files that wait to be sent, so that an agent that overwrites or deletes them changes nothing.
 type Spool interface {
 	// Keep copies a regular file into the spool (by reflink where the file system can) and returns where the copy is, under the same
-	// base name. A file that is changed meanwhile is ErrChanged. The copy goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever
-	// referred to is removed by Prune once it is an hour old.
-	Keep(ctx context.Context, path string) (string, error)
+	// base name. A file that is changed meanwhile is ErrChanged, and so is another than was checked, if that is not nil. The copy goes
+	// when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever referred to is removed by Prune
+	// once it is an hour old.
+	Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error)
 }

@@ -117,7 +117,7 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keep(ctx, big); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := s.Keep(ctx, big, nil); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want ENOSPC", err)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, "spool"))

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -26,21 +27,24 @@ type spool struct{ dir string }
 const fresh = "new-"
 
 // Keep copies a file into the spool.
-func (s *Store) Keep(ctx context.Context, path string) (string, error) {
-	kept, err := s.spool.keep(ctx, path, s.now())
+func (s *Store) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
+	kept, err := s.spool.keep(ctx, path, checked, s.now())
 	if err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", path, err)
 	}
 	return kept, nil
 }
 
-func (s spool) keep(ctx context.Context, path string, now time.Time) (string, error) {
+func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, now time.Time) (string, error) {
 	began := time.Now()
 	src, before, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = src.Close() }()
+	if checked != nil && !os.SameFile(checked, before) {
+		return "", store.ErrChanged
+	}
 	random := rand.Text()[:16]
 	folder := filepath.Join(s.dir, fresh+random)
 	if err := os.Mkdir(folder, 0o700); err != nil {

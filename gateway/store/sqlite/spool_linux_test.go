@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 		}
 	}
 	file := filepath.Join(checked, "a.txt")
-	if _, err := s.Keep(ctx, file); err != nil {
+	if _, err := s.Keep(ctx, file, nil); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(dir, "link")
@@ -42,7 +43,62 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 	if err := unix.Renameat2(unix.AT_FDCWD, checked, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
 		t.Skip(err)
 	}
-	if kept, err := s.Keep(ctx, file); !errors.Is(err, unix.ELOOP) {
+	if kept, err := s.Keep(ctx, file, nil); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("kept %q: %v", kept, err)
 	}
+}
+
+// An agent may exchange a folder for a link as fast as it can.
+func TestNoCopyIsMadeThroughALinkThatComesAndGoes(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"folder", "private"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "a.txt"), []byte(name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, link := filepath.Join(dir, "folder"), filepath.Join(dir, "link")
+	if err := os.Symlink("private", link); err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	made, refused := 0, 0
+	for made < 200 || refused < 200 {
+		kept, err := s.Keep(ctx, filepath.Join(folder, "a.txt"), nil)
+		if err != nil {
+			refused++
+			continue
+		}
+		made++
+		if b, err := os.ReadFile(kept); string(b) != "folder" {
+			t.Errorf("a copy of %q was made: %v", b, err)
+			break
+		}
+	}
+	close(over)
+	agent.Wait()
 }

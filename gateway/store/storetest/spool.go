@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,7 +17,7 @@ var spoolTests = []test{
 	{"overwriting or deleting the original changes nothing", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "a b.png")
 		b.must(os.WriteFile(path, []byte("first"), 0o600))
-		kept, err := b.Keep(ctx, path)
+		kept, err := b.Keep(ctx, path, nil)
 		b.must(err)
 		b.equal("the name", filepath.Base(kept), "a b.png")
 		b.must(os.WriteFile(path, []byte("other"), 0o600))
@@ -49,18 +50,37 @@ var spoolTests = []test{
 		b.must(os.Symlink(file, link))
 		b.must(syscall.Mkfifo(pipe, 0o600))
 		for _, path := range []string{link, pipe, dir, filepath.Join(dir, "missing"), "/dev/null"} {
-			if kept, err := b.Keep(ctx, path); err == nil {
+			if kept, err := b.Keep(ctx, path, nil); err == nil {
 				b.Errorf("%s was kept as %s", path, kept)
 			}
 		}
 		b.equal("copies", b.copies(), 0)
+	}},
+	{"another file than was checked is refused and leaves nothing behind", func(b *bench) {
+		dir := b.TempDir()
+		file, private := filepath.Join(dir, "file"), filepath.Join(dir, "private")
+		b.must(os.WriteFile(file, []byte("x"), 0o600))
+		b.must(os.WriteFile(private, []byte("y"), 0o600))
+		checked, err := os.Stat(file)
+		b.must(err)
+		b.must(os.Remove(file))
+		b.must(os.Link(private, file))
+		if kept, err := b.Keep(ctx, file, checked); !errors.Is(err, store.ErrChanged) {
+			b.Errorf("it was kept as %s: %v", kept, err)
+		}
+		b.equal("copies", b.copies(), 0)
+		now, err := os.Stat(private)
+		b.must(err)
+		kept, err := b.Keep(ctx, file, now)
+		b.must(err)
+		b.holds(kept, "y")
 	}},
 	{"a copy that is not wanted any more is not made", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "x")
 		b.must(os.WriteFile(path, []byte("x"), 0o600))
 		ended, end := context.WithCancel(ctx)
 		end()
-		if _, err := b.Keep(ended, path); err == nil {
+		if _, err := b.Keep(ended, path, nil); err == nil {
 			b.Fatal("it was kept")
 		}
 		b.equal("copies", b.copies(), 0)

@@ -1,0 +1,40 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nanobot/gateway/store"
+)
+
+// slowSpool is a store before whose copies something happens.
+type slowSpool struct {
+	store.Store
+	before func(path string) error
+}
+
+func (s slowSpool) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
+	if err := s.before(path); err != nil {
+		return "", err
+	}
+	return s.Store.Keep(ctx, path, checked)
+}
+
+// A second name of one of our own files could take the place of a file that was found good.
+func TestAFileThatTakesThePlaceOfTheOneThatWasCheckedIsNotSent(t *testing.T) {
+	r := newRig(t, `echo picture > a.png; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`)
+	private := filepath.Join(t.TempDir(), "private")
+	if err := os.WriteFile(private, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.hook = func(s store.Store) store.Store {
+		return slowSpool{s, func(path string) error { return errors.Join(os.Remove(path), os.Link(private, path)) }}
+	}
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.expect("1", "look\n⚠ \"a.png\" was not sent: the agent changed it at once.")
+}

@@ -1,0 +1,91 @@
+package terminal_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal"
+)
+
+// exchanged returns a folder and a link beside it, and a function that exchanges the two. Each leads to a file a.png, of which that by the
+// link is longer.
+func exchanged(t *testing.T) (folder, link string, exchange func() error) {
+	t.Helper()
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "root")
+	for name, content := range map[string]string{"root/folder": "x", "outside": "secret"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "a.png"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder, link = filepath.Join(root, "folder"), filepath.Join(root, "link")
+	if err := os.Symlink("../outside", link); err != nil {
+		t.Fatal(err)
+	}
+	return folder, link, func() error { return unix.Renameat2(unix.AT_FDCWD, folder, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE) }
+}
+
+func TestALinkThatComesAfterLinksWereFollowedIsNot(t *testing.T) {
+	folder, link, exchange := exchanged(t)
+	path := filepath.Join(folder, "a.png")
+	if f, err := terminal.Inspect(path); err != nil || f.Size != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if err := exchange(); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := terminal.Inspect(path); !errors.Is(err, unix.ELOOP) {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if f, err := terminal.Inspect(filepath.Join(link, "a.png")); err != nil || f.Size != 1 {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
+func TestAFolderThatIsExchangedForALinkWhileAFileIsCheckedIsNotLeft(t *testing.T) {
+	folder, _, exchange := exchanged(t)
+	over := make(chan struct{})
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := exchange(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	good, refused := 0, 0
+	for good < 3000 || refused < 3000 {
+		f, err := terminal.Check(filepath.Dir(folder), filepath.Join(folder, "a.png"))
+		switch {
+		case err != nil:
+			refused++
+		case f.Size != 1:
+			t.Errorf("%+v", f)
+			good += 3000
+		default:
+			good++
+		}
+	}
+	close(over)
+	agent.Wait()
+}

@@ -1,0 +1,7 @@
+package terminal
+
+// Check is what is found out about a file that an agent sends; Inspect is the part behind the following of links.
+func Check(root, path string) (File, error) { return mediaRules{roots: []string{root}}.check(path) }
+
+// Inspect is told a path without links.
+func Inspect(path string) (File, error) { return mediaRules{}.inspect(path) }
