@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
+
+	"nanobot/straight"
 )
 
 // maxName keeps a folder's name under the 255 bytes that file systems allow.
@@ -49,22 +50,11 @@ func realDir(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	is, err := parent.Lstat(name)
-	if err != nil {
-		return nil, err
+	root, err := straight.Sub(parent, name)
+	if errors.Is(err, straight.ErrNoFolder) {
+		err = fmt.Errorf("%w, which an agent may have put there; move it away", err)
 	}
-	if !is.IsDir() {
-		return nil, fmt.Errorf("%s is not a folder but a link or a file, which an agent may have put there; move it away", filepath.Join(parent.Name(), name))
-	}
-	root, err := parent.OpenRoot(name)
-	if err != nil {
-		return nil, err
-	}
-	if opened, err := root.Stat("."); err != nil || !os.SameFile(is, opened) {
-		_ = root.Close()
-		return nil, fmt.Errorf("%s was replaced meanwhile", root.Name())
-	}
-	return root, nil
+	return root, err
 }
 
 // dirName turns a chat id into one folder name that stays within its parent, different for different ids. Usual ids stay as

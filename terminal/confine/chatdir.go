@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"nanobot/straight"
 )
 
 // cannotMove checks that the user can put nothing else in the place of the workspace, of a folder above it, or of the chats' folder in
@@ -69,7 +71,12 @@ func (w *who) open(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	defer func() { _ = workspace.Close() }()
-	users, err := step(workspace, filepath.Base(above), func(f *os.File, info fs.FileInfo) error {
+	users, err := straight.Sub(workspace, filepath.Base(above))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = users.Close() }()
+	err = change(users, func(f *os.File, info fs.FileInfo) error {
 		switch {
 		case w.owns(info):
 			return w.risk(above, dir, info)
@@ -81,34 +88,27 @@ func (w *who) open(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = users.Close() }()
-	return step(users, filepath.Base(dir), func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(w.uid), int(w.gid)) })
+	chat, err := straight.Sub(users, filepath.Base(dir))
+	if err != nil {
+		return nil, err
+	}
+	if err := change(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(w.uid), int(w.gid)) }); err != nil {
+		_ = chat.Close()
+		return nil, err
+	}
+	return chat, nil
 }
 
-// step opens a folder within another and changes it. A root follows links that stay within it, so what it has opened is compared.
-func step(root *os.Root, name string, change func(*os.File, fs.FileInfo) error) (*os.Root, error) {
-	sub, err := root.OpenRoot(name)
+// change does something to a folder itself.
+func change(dir *os.Root, do func(*os.File, fs.FileInfo) error) error {
+	f, err := dir.Open(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
-	err = func() error {
-		f, err := sub.Open(".")
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		info, err := f.Stat()
-		if err != nil {
-			return err
-		}
-		if named, err := root.Lstat(name); err != nil || !os.SameFile(named, info) {
-			return &fs.PathError{Op: "open", Path: name, Err: syscall.ELOOP}
-		}
-		return change(f, info)
-	}()
+	defer f.Close()
+	info, err := f.Stat()
 	if err != nil {
-		_ = sub.Close()
-		return nil, err
+		return err
 	}
-	return sub, nil
+	return do(f, info)
 }
