@@ -4,6 +4,7 @@ package straight
 
 import (
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -11,5 +12,14 @@ import (
 // flags are for reading; a pipe that nobody writes to must not hold us up.
 const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC
 
-// plain is for systems that can only look at the end of a path.
-func plain(path string) (*os.File, error) { return os.OpenFile(path, flags, 0) }
+// plain is for systems that can only open a path and look at its end. It looks at the rest before.
+func plain(path string) (*os.File, error) {
+	end, _, err := Way(path)
+	if err == nil && end != filepath.Clean(path) {
+		err = &os.PathError{Op: "open", Path: path, Err: unix.ELOOP}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.OpenFile(path, flags, 0)
+}

