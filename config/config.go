@@ -50,7 +50,7 @@ type Terminal struct {
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is kept from the rest of the machine: none, landlock (it reads the system's folders and uses its own, the temp folder and sandboxPaths), or a command that its own is appended to."`
 	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"Files and folders that the agent may also use under landlock; with :ro behind it, only read."`
 	// SandboxRequired is about limits too.
-	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Do not start if this machine cannot keep the limits and the sandbox."`
+	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Do not start if this machine lacks what the limits or the sandbox need, or if the sandbox would show secrets; what holds only in part is said in the log."`
 	User            string `json:"user" jsonschema_description:"The user that the agent runs as, when started as root."`
 	PassHistory     int    `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope carries."`
 }

@@ -72,5 +72,8 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 		if warned := strings.Contains(got, path+" holds secrets"); warned != test.warned || !warned && got != "" {
 			t.Errorf("%s: %q", name, got)
 		}
+		if holds := test.warned || test.text == token; c.HoldsSecrets() != holds {
+			t.Errorf("%s: holds secrets: %v", name, !holds)
+		}
 	}
 }
