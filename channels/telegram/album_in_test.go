@@ -113,6 +113,7 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	second := newRigOn(t, s, dir)
 	second.Resume(got[0].Cursor)
 	second.run()
+	second.wait(1) // though Telegram has nothing more to say, for as long as a poll may take
 	isAlbum(t, second.only(), 3, "look")
 }
 

@@ -55,6 +55,9 @@ func (p *poller) run(ctx context.Context) error {
 // poll asks for updates, and confirms those that were handed in.
 func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	wait := p.c.o.Timing.Poll
+	if p.complete != nil {
+		wait = 0 // an album waits for what there is now
+	}
 	offset := int64(0) // whatever Telegram has for us
 	if p.top != 0 {
 		offset = p.top + 1
