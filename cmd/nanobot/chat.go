@@ -135,11 +135,14 @@ func (s *session) talk(ctx context.Context) error {
 	err := s.ch.Run(ctx, s.turn)
 	leave()
 	watch.Wait()
-	if left && err == nil {
+	if left && err == nil || errors.Is(err, errLeft) {
 		return statusError{status: exitInterrupted}
 	}
 	return err
 }
+
+// errLeft ends a chat whose user pressed Ctrl-C when the answer was there and its turn about to end.
+var errLeft = errors.New("left")
 
 // stopTurn ends the turn that runs, and reports whether there was one to be told.
 func (s *session) stopTurn() bool {
@@ -161,15 +164,18 @@ func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	s.mu.Lock()
 	s.stop = cancel
 	s.mu.Unlock()
-	_, err := s.gateway.Turn(ctx, s.ch, in)
+	out, err := s.gateway.Turn(ctx, s.ch, in)
 	s.mu.Lock()
+	late := s.stop == nil && out.Status != terminal.Stopped
 	s.stop = nil
 	s.mu.Unlock()
 	var se *channels.SendError
-	if errors.As(err, &se) && se.Permanent {
+	switch {
+	case late:
+		return errLeft
+	case errors.As(err, &se) && se.Permanent:
 		return err
-	}
-	if s.live != nil {
+	case s.live != nil:
 		return s.live.Clear()
 	}
 	return nil
