@@ -58,6 +58,7 @@ func (b *telegramBot) press(m telegramtest.Message, label string) {
 }
 
 func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
+	t.Parallel()
 	signal := filepath.Join(t.TempDir(), "go")
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -repeats -noisy")})
 	b.api.Say(7, "say Looking at it.\ntool t1 execute make test\nstatus t1 in_progress\nuntil "+signal+"\nask t1 execute make test\nstatus t1 completed\nsay All **done**.")
@@ -91,6 +92,7 @@ func TestAnACPAgentOnTelegramStreamsShowsAsksAndStops(t *testing.T) {
 }
 
 func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-resume -list -configs -early")})
 	b.api.Say(7, "first talk")
 	b.shows(7, "You said: first talk")
@@ -120,6 +122,7 @@ func TestAnACPAgentOnTelegramIsAskedForItsSessionsAndModels(t *testing.T) {
 func lives(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
 func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
+	t.Parallel()
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >" + pidFile + "; " + acpAgent(t, "-resume")})
 	b.api.Say(7, "embed t1 sleep 300\nawait")
@@ -141,6 +144,7 @@ func TestAnACPAgentIsGoneWithAKilledDaemonAndItsSessionIsResumed(t *testing.T) {
 }
 
 func TestAnACPAgentThatIsKilledIsResumed(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{protocol: "acp", command: acpAgent(t, "-load")})
 	b.api.Say(7, "say half an ans\ndie")
 	b.shows(7, "half an ans")
@@ -155,6 +159,7 @@ func TestAnACPAgentThatIsKilledIsResumed(t *testing.T) {
 }
 
 func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{protocol: "acp", command: acpAgent(t, "-resume")})
 	shows := func(words string) (found discordtest.Message) {
 		t.Helper()

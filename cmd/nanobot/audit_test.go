@@ -59,6 +59,7 @@ const auditAgent = `read -r line
 	esac`
 
 func TestWhoStartedWhatIsWrittenDown(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{
 		command:  "PASSWORD=hunter2hunter2 sh agent.sh {message}",
 		terminal: `, "interactive": true, "env": {"API_KEY": "hunter2hunter2"}`, agent: auditAgent,
@@ -142,6 +143,7 @@ func (b *telegramBot) strangersAreWrittenDown() {
 }
 
 func TestAuditCanBeSwitchedOffAndTurnsGoOnWithoutIt(t *testing.T) {
+	t.Parallel()
 	off := startTelegramBot(t, setup{agent: echo, gateway: `}, "audit": {"file": "off"`})
 	off.api.Say(7, "one")
 	off.api.WaitFor(t, 7, "you said one")

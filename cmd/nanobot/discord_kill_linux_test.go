@@ -25,6 +25,7 @@ const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*
 // turns and its sends, while people write in chats of all kinds. Discord takes a key with each message, so there is no
 // exception: nothing is lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are ten times as many kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
+	t.Parallel()
 	kills := 15
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		kills *= 10

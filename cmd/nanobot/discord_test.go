@@ -97,6 +97,7 @@ func (b *discordBot) texts(channel string) (all []string) {
 }
 
 func TestDiscordTextAndFilesBothWays(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: `read -r line
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.pdf"]}';;
@@ -117,6 +118,7 @@ func TestDiscordTextAndFilesBothWays(t *testing.T) {
 }
 
 func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: echo})
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
@@ -141,6 +143,7 @@ func TestDiscordMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 }
 
 func TestDiscordStopButtonAndStrangers(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.Say(b.dm, ada, "work")
 	bubble := b.api.WaitFor(t, b.dm, "⏳ working")
@@ -167,6 +170,7 @@ func TestDiscordStopButtonAndStrangers(t *testing.T) {
 }
 
 func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{
 		agent: `read -r line
 			case "$line" in *many*) options='"o1","o2","o3","o4","o5","o6","o7","o8","o9","o10","o11","o12"';; *) options='"Red","Blue"';; esac
@@ -205,6 +209,7 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 }
 
 func TestDiscordSlashCommands(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: echo})
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID
@@ -233,6 +238,7 @@ func TestDiscordSlashCommands(t *testing.T) {
 }
 
 func TestDiscordThreads(t *testing.T) {
+	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: echo, channel: `, "thread": true`})
 	g := b.api.AddGuild("home")
 	ch := b.api.AddChannel(g.ID, "general").ID

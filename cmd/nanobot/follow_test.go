@@ -143,6 +143,7 @@ func newScript(t *testing.T) (*script, *webBot) {
 }
 
 func TestAScriptPostsAMessageAndReadsItsAnswer(t *testing.T) {
+	t.Parallel()
 	s, _ := newScript(t)
 	var chat struct{ ID string }
 	s.call("POST", "/api/chats", "{}", &chat)
@@ -168,6 +169,7 @@ func TestAScriptPostsAMessageAndReadsItsAnswer(t *testing.T) {
 }
 
 func TestAScriptThatWasAwayFindsItsTurn(t *testing.T) {
+	t.Parallel()
 	s, b := newScript(t)
 	s.watch()
 	message := s.say("web-a", "slow")

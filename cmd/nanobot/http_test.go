@@ -73,6 +73,7 @@ func ask(t *testing.T, method, url string) (int, string) {
 }
 
 func TestTheServerTellsThatItLivesAndCarriesWhatChannelsMount(t *testing.T) {
+	t.Parallel()
 	url, stop, _ := startWeb(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })
 	defer stop()
 	for request, want := range map[[2]string]int{
@@ -86,6 +87,7 @@ func TestTheServerTellsThatItLivesAndCarriesWhatChannelsMount(t *testing.T) {
 }
 
 func TestAHandlerThatPanicsIsAnsweredAndLoggedAndHarmsNobody(t *testing.T) {
+	t.Parallel()
 	half := false
 	url, stop, logs := startWeb(t, func(w http.ResponseWriter, _ *http.Request) {
 		if half {
@@ -110,6 +112,7 @@ func TestAHandlerThatPanicsIsAnsweredAndLoggedAndHarmsNobody(t *testing.T) {
 }
 
 func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
+	t.Parallel()
 	began, let := make(chan struct{}), make(chan struct{})
 	url, stop, _ := startWeb(t, func(http.ResponseWriter, *http.Request) { close(began); <-let })
 	status := make(chan int, 1)
@@ -138,6 +141,7 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 }
 
 func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
+	t.Parallel()
 	open := map[string]channels.Channel{"net": mounted{handler: http.NotFound}}
 	_, err := openSite(t.Context(), &config.Config{}, open, zap.NewNop())
 	if err == nil || !strings.Contains(err.Error(), "http.listen: must be set, because channels.net") {
@@ -149,6 +153,7 @@ func TestAChannelThatIsMountedNeedsAnAddress(t *testing.T) {
 }
 
 func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
+	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +178,7 @@ func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
 }
 
 func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
+	t.Parallel()
 	cfg := filepath.Join(t.TempDir(), "config.json")
 	text := `{"channels": {"telegram": {"enabled": true, "token": "1:x",
 		"mode": "webhook"}}}`
@@ -256,6 +262,7 @@ func get(t *testing.T, url string, h header) (int, string) {
 }
 
 func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "short"), []byte("fifteen-letters\n"), 0o600); err != nil {
 		t.Fatal(err)

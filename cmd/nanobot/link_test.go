@@ -7,6 +7,7 @@ import (
 )
 
 func TestALinkLeadsToWhereThePageIs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		listen string
 		hosts  []string

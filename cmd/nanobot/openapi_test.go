@@ -318,6 +318,7 @@ func (a *api) daemon() {
 
 // TestAllThatIsServedIsDescribed looks for patterns in the sources: a mux does not tell what it serves.
 func TestAllThatIsServedIsDescribed(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile("../../channels/web/openapi.json")
 	if err != nil {
 		t.Fatal(err)

@@ -120,6 +120,7 @@ func (p *program) agentGone(file string) {
 const busy = `sleep 300 & echo $! > pid; echo '{"type":"message","text":"up"}'; wait`
 
 func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "chat", "--protocol", "rich", "--command", busy)
 	_, _ = io.WriteString(p.in, "one\n")
 	if got := p.line(); got != "up" {
@@ -143,6 +144,7 @@ func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
 }
 
 func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
+	t.Parallel()
 	p := startProgram(t, "chat", "--command", "echo answer")
 	_, _ = io.WriteString(p.in, "one\n")
 	_ = p.line()
@@ -153,6 +155,7 @@ func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
 }
 
 func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]func(*program){
 		"SIGTERM": func(p *program) { p.signal(syscall.SIGTERM) },
 		"SIGHUP":  func(p *program) { p.signal(syscall.SIGHUP) },

@@ -13,6 +13,7 @@ import (
 
 // Each bot numbers its updates and the messages of its private chats from the start.
 func TestTelegramAnotherBotInTheSameFolderHearsEveryMessage(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	for _, word := range []string{"one", "two", "three"} {
 		b.api.Say(7, word)

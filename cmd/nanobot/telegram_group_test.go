@@ -15,6 +15,7 @@ const (
 )
 
 func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AddChat(telegramtest.Chat{ID: oldGroup})
 	var open atomic.Bool
@@ -40,6 +41,7 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 
 // A group that becomes a supergroup has another id on Telegram. For the agent it stays the same chat, with its history and its folder.
 func TestTelegramGroupThatBecomesASupergroupStaysTheSameChat(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{terminal: `, "passHistory": 10`, agent: `read -r line
 		field() { value=${line#*"\"$1\":\""}; echo "${value%%'"'*}"; }
 		dir=$(field user_data_dir); echo x >> "$dir/visits"

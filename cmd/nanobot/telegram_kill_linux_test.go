@@ -28,6 +28,7 @@ const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 // turns and its sends, while people write in twenty chats of a Telegram that outlives it. With NANOBOT_LONG=1 there are ten times as
 // many kills.
 func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
+	t.Parallel()
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ func tells(name string) string {
 }
 
 func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	const forum = int64(-1009876543210)
 	b := startTelegramBot(t, setup{agent: tells("chat_id")})
 	for _, name := range []string{"one", "two"} {
@@ -41,6 +42,7 @@ func TestTelegramTopicsAreChatsOfTheirOwn(t *testing.T) {
 }
 
 func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
+	t.Parallel()
 	const group = int64(-77)
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AddChat(telegramtest.Chat{ID: group})
@@ -77,6 +79,7 @@ func (b *telegramBot) pair(code string) string {
 }
 
 func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
 	b.api.Say(8, "let me in")
@@ -94,6 +97,7 @@ func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
 }
 
 func TestTelegramQuestionIsAnsweredByAButtonOfWhoMayPress(t *testing.T) {
+	t.Parallel()
 	const group = int64(-77)
 	b := startTelegramBot(t, setup{terminal: `, "interactive": true`, agent: `read -r line
 		echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
@@ -138,6 +142,7 @@ func (b *telegramBot) acknowledged(query string) {
 }
 
 func TestTelegramTurnThatAKillCutOffRunsAgainByItsButton(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `read -r line; if [ -e tried ]; then echo '{"type":"message","text":"done"}'; exit; fi
 		touch tried; echo '{"type":"message","text":"beginning"}'; exec sleep 300`})
 	b.api.Say(7, "work")

@@ -87,6 +87,7 @@ func (b *telegramBot) texts(chat int64) (all []string) {
 const echo = `read -r line; text=${line#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you said ${text%%'"'*}\"}"`
 
 func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `read -r line
 		case "$line" in *'"media":'*) n=$(printf %s "${line#*'"media":'}" | cut -d']' -f1 | tr -cd , | wc -c); echo "{\"type\":\"message\",\"text\":\"got $((n + 1)) files\"}";;
 		*album*) echo '{"type":"message","text":"**three**","media":["'$PWD'/a.png","'$PWD'/b.png","'$PWD'/c.png"]}';;
@@ -112,6 +113,7 @@ func TestTelegramTextAndAlbumsBothWays(t *testing.T) {
 }
 
 func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.Say(7, "one")
 	b.api.WaitFor(t, 7, "you said one")
@@ -125,6 +127,7 @@ func TestTelegramMessagesSentWhileTheDaemonWasDownAreAnswered(t *testing.T) {
 }
 
 func TestTelegramStopButtonAndStrangers(t *testing.T) {
+	t.Parallel()
 	b := startTelegramBot(t, setup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.Say(7, "work")
 	bubble := b.api.WaitFor(t, 7, "⏳ working")

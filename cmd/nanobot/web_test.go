@@ -223,6 +223,7 @@ func (p *browser) tab() (next func(name string) told) {
 }
 
 func TestTheWebChatTalks(t *testing.T) {
+	t.Parallel()
 	b := newWebBot(t)
 	ann := b.enter("--user", "ann")
 	next := ann.tab()
@@ -273,6 +274,7 @@ func (p *browser) press(chat, message, data string) {
 }
 
 func TestTheWebChatIsShut(t *testing.T) {
+	t.Parallel()
 	b := newWebBot(t)
 	ann := b.enter()
 	stranger := &browser{b, http.Client{Transport: &http.Transport{}}}
@@ -321,6 +323,7 @@ func TestTheWebChatIsShut(t *testing.T) {
 }
 
 func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
+	t.Parallel()
 	b := newWebBot(t)
 	ann := b.enter()
 	next := ann.tab()
@@ -335,6 +338,7 @@ func TestAgentsGetNeitherTheKeyNorTheTokenNorOthersChats(t *testing.T) {
 }
 
 func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
+	t.Parallel()
 	b := newWebBot(t)
 	ann := b.enter()
 	next := ann.tab()
@@ -368,6 +372,7 @@ func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
 }
 
 func TestALinkForNothingIsRefused(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for cfg, want := range map[string]string{
 		`{}`: "channels.web.enabled is not true",
@@ -386,6 +391,7 @@ func TestALinkForNothingIsRefused(t *testing.T) {
 }
 
 func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
+	t.Parallel()
 	state := t.TempDir()
 	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
 	s, err := openSite(t.Context(), cfg, nil, zap.NewNop())

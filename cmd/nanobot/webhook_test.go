@@ -102,12 +102,15 @@ func (b *hookBot) answered(chat int64, want ...string) {
 	}
 }
 
+// ports counts those that were tried.
+var ports atomic.Int32
+
 // freeAddress returns an address of loopback that nobody listens on. Its port is below those that connections are given, so that nobody
-// is given it meanwhile.
+// is given it meanwhile, and no other test is either.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	for port := 20000 + os.Getpid()%5000; port < 32000; port++ {
-		address := fmt.Sprintf("127.0.0.1:%d", port)
+	for range 1000 {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+(os.Getpid()*64+int(ports.Add(1)))%12000)
 		if l, err := net.Listen("tcp", address); err == nil {
 			l.Close()
 			return address
@@ -118,6 +121,7 @@ func freeAddress(t testing.TB) string {
 }
 
 func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
+	t.Parallel()
 	b := newHookBot(t)
 	b.api.Say(7, "hi")
 	b.api.WaitFor(t, 7, "you said hi")
@@ -149,6 +153,7 @@ func TestWebhookTextAndAlbumsAreAnswered(t *testing.T) {
 }
 
 func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
+	t.Parallel()
 	b := newHookBot(t)
 	b.api.Say(7, "hi")
 	b.api.WaitFor(t, 7, "you said hi")
@@ -173,6 +178,7 @@ func TestWebhookWithAWrongSecretIsRefused(t *testing.T) {
 }
 
 func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) {
+	t.Parallel()
 	b := newHookBot(t)
 	const chats, rounds = 12, 4
 	for round := range rounds {
@@ -202,6 +208,7 @@ func TestWebhookLosesNothingAndKeepsTheOrderWhenTheDaemonIsKilled(t *testing.T) 
 }
 
 func TestWebhookGathersAnAlbumAcrossAKill(t *testing.T) {
+	t.Parallel()
 	b := newHookBot(t)
 	b.api.Say(7, "hi")
 	b.api.WaitFor(t, 7, "you said hi")
