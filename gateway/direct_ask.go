@@ -32,6 +32,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			said, err := g.Answer(ctx)
 			if errors.Is(err, io.EOF) {
 				stop()
+				<-ctx.Done() // the agent was told to stop, before it hears that there is no answer
 				return terminal.Answer{}, errLeft
 			}
 			if err != nil {
