@@ -59,10 +59,11 @@ func (b botFiles) unit() string {
 	return "nanobot@" + b.name + ".service"
 }
 
-// enter sets what systemd would tell the daemon, so that its state and its secrets are found by who may read them.
+// enter sets what systemd would tell the daemon, so that its state and its secrets are found by who may read them. The state is made when
+// the daemon first starts.
 func (b botFiles) enter() {
 	for name, dir := range map[string]string{"STATE_DIRECTORY": b.state(), "CREDENTIALS_DIRECTORY": b.credentials()} {
-		if _, err := os.Stat(dir); err == nil && os.Getenv(name) == "" {
+		if _, err := os.Stat(dir); (err == nil || dir == b.state()) && os.Getenv(name) == "" {
 			_ = os.Setenv(name, dir)
 		}
 	}

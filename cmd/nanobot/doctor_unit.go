@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"nanobot/channels"
 )
@@ -46,7 +45,7 @@ func (u unitState) judge(unit string) (status channels.Verdict, detail, fix stri
 		return channels.Bad, unit + " has failed because of its config", "correct what is said here, then systemctl restart " + unit
 	case u.State == "failed":
 		return channels.Bad, fmt.Sprintf("%s has failed (%s, exit status %d)", unit, u.Result, u.Exit), look
-	case strings.HasPrefix(u.Sub, "auto-restart"):
+	case u.Crashes():
 		return channels.Bad, fmt.Sprintf("%s does not stay up: it has ended (%s, exit status %d), was restarted %d times, and is tried again", unit, u.Result, u.Exit, u.Restart), look
 	case u.State == "activating":
 		return channels.Doubtful, fmt.Sprintf("%s is not ready yet (restarted %d times)", unit, u.Restart), "look again in a moment; " + look
