@@ -91,16 +91,15 @@ func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
 				"channels": {"web": {"enabled": true}, "telegram": {"enabled": true, "token": "file:token", "apiBase": "http://`+server.Addr().String()+`"}}, "http": {"listen": "127.0.0.1:8080"}}`), 0o644))
 			must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
 			harm(t, dir)
-			for _, args := range [][]string{{"doctor"}, {"pair", "--list"}, {"link"}, {"run", "hello"}, {"chat"}} {
+			for _, args := range [][]string{{"doctor"}, {"pair", "--list"}, {"link"}} {
 				cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, "config.json"))...)
 				cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-				cmd.Stdin = strings.NewReader("hello\n")
 				out, err := cmd.CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "config.json belongs to") && !strings.Contains(string(out), "could put anything there") {
 					t.Errorf("%v: %v\n%s", args, err, out)
 				}
 			}
-			for _, made := range []string{"ran", "made", "work/users"} {
+			for _, made := range []string{"ran", "made"} {
 				if _, err := os.Lstat(filepath.Join(dir, made)); err == nil {
 					t.Errorf("there is %s", made)
 				}
@@ -114,13 +113,21 @@ func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
 	}
 }
 
-func TestRootsOwnBotWorksAsEver(t *testing.T) {
-	dir := openFolder(t)
-	must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))
-	cmd := exec.Command(os.Args[0], "run", "hello", "--config", filepath.Join(dir, "config.json"))
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "0" {
-		t.Errorf("%v, %s", err, out)
+// In a container everybody is root, also where the folder comes from outside.
+func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
+	for _, owner := range []int{0, stranger} {
+		dir := openFolder(t)
+		must(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"terminal": {"command": "id -u"}}`), 0o644))
+		must(t, os.Chown(dir, owner, owner))
+		must(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
+		for _, args := range [][]string{{"chat"}, {"run", "hello"}} {
+			cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, "config.json"))...)
+			cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+			cmd.Stdin = strings.NewReader("hello\n")
+			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "0" {
+				t.Errorf("%v of %d: %v, %s", args, owner, err, out)
+			}
+		}
 	}
 }
 

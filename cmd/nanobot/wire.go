@@ -181,13 +181,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 
 // load reads the config that the flags name and lays the flags over it.
 func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
-	path := configPath(f.config)
-	if path != "" {
-		if err := obeys(path); err != nil {
-			return nil, err
-		}
-	}
-	cfg, err := config.Load(path, os.Environ())
+	cfg, err := config.Load(configPath(f.config), os.Environ())
 	if err != nil {
 		return nil, err
 	}
