@@ -142,8 +142,8 @@ func (h *hold) used() Usage {
 // Usage is what a child and what it has started have used.
 type Usage struct {
 	CPU time.Duration
-	// Memory is the peak in bytes: of all together where control groups count it, with what the kernel keeps of the files that they alone have used,
-	// else of the largest process that was waited for. 0: not known, or less than our own peak, from which it could not be told.
+	// Memory is the peak in bytes: of all together where control groups count it, else of the largest process that was waited for. 0: not known, or
+	// less than our own peak, from which it could not be told.
 	Memory int64
 }
 

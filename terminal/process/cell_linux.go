@@ -19,7 +19,6 @@ type cell struct {
 	groups            *groups
 	path              string
 	dir, events, stat int // files; -1: none
-	peak              int // one more, which is there if memory is counted
 	limited           bool
 	before            time.Duration // of processor time, by children that had it earlier
 	spent             atomic.Bool   // it was killed, and the kernel would kill who is started in it, or nothing could be started
@@ -33,7 +32,7 @@ func (g *groups) take(o Options) (*cell, error) {
 	if c := g.reuse(o); c != nil {
 		return c, nil
 	}
-	c := &cell{groups: g, path: filepath.Join(g.base, g.next()), limited: o.limited(), dir: -1, events: -1, stat: -1, peak: -1}
+	c := &cell{groups: g, path: filepath.Join(g.base, g.next()), limited: o.limited(), dir: -1, events: -1, stat: -1}
 	if err := os.Mkdir(c.path, 0o755); err != nil {
 		return nil, err
 	}
@@ -44,7 +43,6 @@ func (g *groups) take(o Options) (*cell, error) {
 			return nil, fmt.Errorf("open %s: %w", filepath.Join(c.path, file), err)
 		}
 	}
-	c.peak = openPeak(c.path)
 	if err := c.limit(o); err != nil {
 		c.close()
 		return nil, err
@@ -136,7 +134,7 @@ func (c *cell) leave(u Usage) {
 	g := c.groups
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if c.limited || c.spent.Load() || !says(c.events, "populated 0", "frozen 0") || len(g.idle) >= maxIdle || !c.forget() {
+	if c.limited || c.spent.Load() || !says(c.events, "populated 0", "frozen 0") || len(g.idle) >= maxIdle {
 		c.close()
 		return
 	}
@@ -151,7 +149,7 @@ func (c *cell) waste() {
 
 // close removes the group.
 func (c *cell) close() {
-	for _, fd := range []int{c.dir, c.events, c.stat, c.peak} {
+	for _, fd := range []int{c.dir, c.events, c.stat} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
 		}
@@ -167,7 +165,11 @@ func (c *cell) used() (u Usage) {
 		return Usage{}
 	}
 	u.CPU = c.cpu() - c.before
-	u.Memory = number(c.peak)
+	if c.limited {
+		if b, err := os.ReadFile(filepath.Join(c.path, "memory.peak")); err == nil {
+			u.Memory, _ = strconv.ParseInt(string(bytes.TrimSpace(b)), 10, 64)
+		}
+	}
 	return u
 }
 

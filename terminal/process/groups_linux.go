@@ -64,7 +64,6 @@ func openGroups() (*groups, string) {
 			return nil, "this kernel cannot kill a group: it needs Linux 5.14"
 		}
 		g := &groups{top: top, base: base, name: filepath.Join(name, filepath.Base(base)), lock: lock, ready: map[string]bool{}}
-		g.count()
 		if err := g.try(); err != nil {
 			g.close()
 			return nil, err.Error()
