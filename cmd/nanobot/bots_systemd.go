@@ -59,14 +59,21 @@ func (b botFiles) unit() string {
 	return "nanobot@" + b.name + ".service"
 }
 
-// enter sets what systemd would tell the daemon, so that its state and its secrets are found by who may read them. The state is made when
-// the daemon first starts.
+// enter sets what systemd would tell the daemon, so that its state and its secrets are found by who may read them.
 func (b botFiles) enter() {
 	for name, dir := range map[string]string{"STATE_DIRECTORY": b.state(), "CREDENTIALS_DIRECTORY": b.credentials()} {
-		if _, err := os.Stat(dir); (err == nil || dir == b.state()) && os.Getenv(name) == "" {
+		_, err := os.Stat(dir)
+		if there := err == nil || dir == b.state() && b.served(); there && os.Getenv(name) == "" {
 			_ = os.Setenv(name, dir)
 		}
 	}
+}
+
+// served tells whether it is systemd that starts the bot, as far as anybody can tell: a daemon that was started by hand has its state beside the
+// config.
+func (b botFiles) served() bool {
+	_, err := os.Stat(filepath.Join(b.dir(), ".nanobot"))
+	return err != nil && systemd{b.root}.runs()
 }
 
 // systemd is the service manager of a root.

@@ -166,7 +166,7 @@ func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	s.mu.Unlock()
 	out, err := s.gateway.Turn(ctx, s.ch, in)
 	s.mu.Lock()
-	late := s.stop == nil && out.Status != terminal.Stopped
+	late := err == nil && s.stop == nil && out.Status != terminal.Stopped
 	s.stop = nil
 	s.mu.Unlock()
 	var se *channels.SendError

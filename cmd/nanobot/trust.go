@@ -133,7 +133,7 @@ func obeys(path string) error {
 	case !h.there: // and nobody has the time to put one there
 		return config.Mistakes{{File: path, Want: `no such file; run "nanobot init" to write one`}}
 	case h.uid != 0:
-		return fmt.Errorf("%s belongs to user %d, and root does not do what others have written; as that user: %s nanobot …", path, h.uid, runAs(h.uid))
+		return fmt.Errorf("%s belongs to user %d, and root does not do what others have written; as that user: %s nanobot …, or, where the daemon is root as well: chown root %s", path, h.uid, runAs(h.uid), shown(path))
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func ownAgent(cfg *config.Config) error {
 	if os.Geteuid() != 0 || cfg.File() == "" {
 		return nil
 	}
-	if b, ok := findBot(cfg.File()); ok {
+	if b, ok := findBot(cfg.File()); ok && b.served() {
 		return fmt.Errorf("this is root, and %s belongs to %s, which has a user of its own; write to the bot, and see journalctl -u %[2]s -n 50", cfg.File(), b.unit())
 	}
 	info, err := os.Stat(cfg.Gateway.StateDir)

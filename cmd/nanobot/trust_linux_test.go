@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"nanobot/config"
 )
 
 // openFolder is one where others than root may look.
@@ -132,31 +134,60 @@ func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 }
 
 func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
-	for name, path := range map[string]string{"another user's": "config.json", "a service's": "etc/nanobot/faq/config.json"} {
-		t.Run(name, func(t *testing.T) {
-			dir := openFolder(t)
-			path = filepath.Join(dir, path)
-			must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			for _, name := range []string{"state", "state/workspace"} {
-				must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
-				if path == filepath.Join(dir, "config.json") {
-					must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
-				}
-			}
-			must(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
-			for _, args := range [][]string{{"run", "hello"}, {"chat"}} {
-				cmd := exec.Command(os.Args[0], append(args, "--config", path)...)
-				cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-				cmd.Stdin = strings.NewReader("hello\n")
-				out, err := cmd.CombinedOutput()
-				if err == nil || !strings.Contains(string(out), "runuser -u nobody -- nanobot") && !strings.Contains(string(out), "journalctl -u nanobot@faq.service") {
-					t.Errorf("%v: %v\n%s", args, err, out)
-				}
-			}
-			if entries, _ := os.ReadDir(filepath.Join(dir, "state/workspace")); len(entries) > 0 {
-				t.Errorf("the workspace has %v", entries)
-			}
-		})
+	dir := openFolder(t)
+	path := filepath.Join(dir, "config.json")
+	for _, name := range []string{"state", "state/workspace"} {
+		must(t, os.Mkdir(filepath.Join(dir, name), 0o700))
+		must(t, os.Chown(filepath.Join(dir, name), nobody, nobody))
+	}
+	must(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
+	for _, args := range [][]string{{"run", "hello"}, {"chat"}} {
+		cmd := exec.Command(os.Args[0], append(args, "--config", path)...)
+		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+		cmd.Stdin = strings.NewReader("hello\n")
+		out, err := cmd.CombinedOutput()
+		if err == nil || !strings.Contains(string(out), "runuser -u nobody -- nanobot") {
+			t.Errorf("%v: %v\n%s", args, err, out)
+		}
+	}
+	if entries, _ := os.ReadDir(filepath.Join(dir, "state/workspace")); len(entries) > 0 {
+		t.Errorf("the workspace has %v", entries)
+	}
+}
+
+// Where systemd runs, a config in etc/nanobot is a service's, whose state is in var/lib. Where it does not, as in a container, it is a config as any.
+func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
+	t.Setenv("STATE_DIRECTORY", "") // enter sets it, and the test puts it back
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	dir := openFolder(t)
+	path := filepath.Join(dir, "etc/nanobot/faq/config.json")
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true"}}`), 0o644))
+	look := func() (state string, err error) {
+		must(t, os.Unsetenv("STATE_DIRECTORY"))
+		b, ok := findBot(path)
+		if !ok {
+			t.Fatal("it is no bot's config")
+		}
+		b.enter()
+		cfg, err := config.Load(path, os.Environ())
+		must(t, err)
+		return cfg.Gateway.StateDir, ownAgent(cfg)
+	}
+	beside := filepath.Join(filepath.Dir(path), ".nanobot")
+	if state, err := look(); state != beside || err != nil {
+		t.Errorf("without systemd: %s, %v", state, err)
+	}
+	was := booted
+	defer func() { booted = was }()
+	booted = filepath.Join(dir, "run/systemd/system")
+	must(t, os.MkdirAll(booted, 0o755))
+	if state, err := look(); state != filepath.Join(dir, "var/lib/nanobot/faq") || err == nil || !strings.Contains(err.Error(), "journalctl -u nanobot@faq.service") {
+		t.Errorf("with systemd: %s, %v", state, err)
+	}
+	must(t, os.Mkdir(beside, 0o700)) // somebody has started it by hand
+	if state, err := look(); state != beside || err != nil {
+		t.Errorf("with a state beside it: %s, %v", state, err)
 	}
 }
 
