@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -173,6 +174,14 @@ func (m machine) bot(name, command string, api *telegramtest.Server) {
 		"channels": {"telegram": {"enabled": true, "token": "cred:telegram", "apiBase": %q, "allowFrom": ["7"]}}}`, state, command, api.URL), 0o644)
 }
 
+// sandbox has the agent of a bot confined by the kernel as well.
+func (m machine) sandbox(name string) {
+	m.Helper()
+	path := filepath.Join("/etc/nanobot", name, "config.json")
+	text := m.run("cat", path)
+	m.write(path, strings.Replace(text, `"protocol"`, `"sandbox": "landlock", "protocol"`, 1), 0o644)
+}
+
 // free is what an agent of the tests says of the sandbox it lives in, when all is as it should be.
 const free = "workspace: written, system: not written, secrets in the environment: none, root: no, cores: some, network: yes, code as it runs: yes"
 
@@ -194,6 +203,15 @@ func TestAgentsLiveInTheUnitsOfARealSystemd(t *testing.T) {
 			defer m.run("systemctl", "disable", "--now", unit)
 			api.Say(7, "how is it?")
 			api.WaitFor(t, 7, free)
+			m.sandbox(name)
+			m.run("systemctl", "restart", unit)
+			api.Say(7, "and now?")
+			shown, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+				return len(slices.DeleteFunc(slices.Clone(all), func(m telegramtest.Message) bool { return m.Words() != free })) == 2
+			})
+			if !ok {
+				t.Errorf("in a sandbox of the kernel's it shows %q", shown[len(shown)-1].Words())
+			}
 			if got := m.show(unit, "StatusText"); got != "telegram ok, 0 running, 0 waiting" {
 				t.Errorf("the status is %q", got)
 			}
