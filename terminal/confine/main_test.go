@@ -18,7 +18,7 @@ import (
 )
 
 // filtered becomes another test behind a filter of system calls, where there are such.
-var filtered = func(test string) {}
+var filtered = func(string) {}
 
 // TestMain makes the test binary the helper too, and a few agents in Go.
 func TestMain(m *testing.M) {

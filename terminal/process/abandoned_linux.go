@@ -1,10 +1,10 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -57,8 +57,12 @@ func usurped(dir string) bool {
 		if len(f) < 6 || f[1] != "FLOCK" || f[5] != file {
 			continue
 		}
-		group, err := os.ReadFile("/proc/" + f[4] + "/cgroup")
-		return errors.Is(err, os.ErrNotExist) || strings.Contains(string(group), "/"+filepath.Base(dir)+"/")
+		pid, _ := strconv.Atoi(f[4])
+		if pid <= 0 || unix.Kill(pid, 0) == unix.ESRCH {
+			return pid > 0
+		}
+		group, _ := os.ReadFile("/proc/" + f[4] + "/cgroup")
+		return strings.Contains(string(group), "/"+filepath.Base(dir)+"/")
 	}
 	return false
 }
