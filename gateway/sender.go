@@ -242,13 +242,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	if state == store.Sent {
 		return s.settle(p, state, receipt.ID, "", time.Time{})
 	}
-	reason := err.Error()
-	if safe { // there is nothing to doubt
-		reason = strings.TrimPrefix(reason, doubt+": ")
-	}
-	if doubtful && !strings.HasPrefix(reason, doubt) {
-		reason = doubt + " of an earlier try; then: " + reason // that this one was refused does not undo it
-	}
+	reason := failure(err, safe, doubtful)
 	log := s.g.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
 	switch {
 	case state == store.Failed:
@@ -259,6 +253,24 @@ func (s *senders) send(p store.Parcel) (more bool) {
 		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
 	}
 	return s.settle(p, state, "", reason, notBefore)
+}
+
+// failure is the stored reason of a send that failed. It is led by doubt if the send, or one before it, may have been carried out; what
+// an error says in words does not matter for that. safe says that doing it again has no second effect, doubtful that an earlier try may
+// have been carried out.
+func failure(err error, safe, doubtful bool) string {
+	reason := err.Error()
+	for strings.HasPrefix(reason, doubt) {
+		reason = strings.TrimLeft(strings.TrimPrefix(reason, doubt), ": ")
+	}
+	var se *channels.SendError
+	switch {
+	case errors.As(err, &se) && se.Unknown && !se.Permanent && !safe:
+		return doubt + ": " + reason
+	case doubtful: // that this try was refused does not undo the earlier one
+		return doubt + " of an earlier try; then: " + reason
+	}
+	return reason
 }
 
 // patience is how long a send may take.

@@ -25,8 +25,7 @@ func sendError(err error) error {
 	case errors.Is(err, errMoved):
 		return &channels.SendError{Err: err, Permanent: true}
 	case errors.As(err, &no):
-		// 504 is a proxy that was tired of waiting for the Bot API, which may do it yet.
-		return &channels.SendError{Err: err, Permanent: no.final(), Unknown: no.Code == http.StatusGatewayTimeout, After: no.wait()}
+		return &channels.SendError{Err: err, Permanent: no.final(), Unknown: no.unknown(), After: no.wait()}
 	case errors.As(err, &none):
 		return &channels.SendError{Err: err, Unknown: none.Written}
 	}
@@ -42,6 +41,10 @@ func (e *refusal) final() bool {
 	}
 	return e.Code >= 400 && e.Code < 500
 }
+
+// unknown tells whether the call may have been carried out all the same. The Bot API answers 500, and a proxy in front of it
+// 502, 503 or 504, also after the message was sent, and nothing in the answer tells that from a call that never arrived.
+func (e *refusal) unknown() bool { return e.Code >= http.StatusInternalServerError }
 
 // wait is how long Telegram asks us to wait.
 func (e *refusal) wait() time.Duration {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -29,8 +30,8 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 		"deactivated":    {fault: telegramtest.Refuse(403, "Forbidden: user is deactivated"), permanent: true},
 		"not found":      {fault: telegramtest.Refuse(400, "Bad Request: chat not found"), permanent: true},
 		"too large":      {fault: telegramtest.Refuse(413, "Request Entity Too Large"), permanent: true},
-		"server error":   {fault: telegramtest.Refuse(500, "Internal Server Error")},
-		"bad gateway":    {fault: telegramtest.BadGateway()},
+		"server error":   {fault: telegramtest.Refuse(500, "Internal Server Error"), unknown: true},
+		"bad gateway":    {fault: telegramtest.BadGateway(), unknown: true},
 		"gateway late":   {fault: telegramtest.Fault{Status: 504, Body: "<html>504 Gateway Time-out</html>"}, unknown: true},
 		"wrong token":    {fault: telegramtest.Refuse(401, "Unauthorized")},
 		"cut before":     {fault: telegramtest.Fault{CutBefore: true}, unknown: true},
@@ -50,6 +51,68 @@ func TestWhatARefusalMeansForTheGateway(t *testing.T) {
 				t.Errorf("shown are %+v", shown)
 			}
 		})
+	}
+}
+
+func TestASendThatTakesEffectAndIsThenAnsweredWithAServerErrorIsUnknown(t *testing.T) {
+	r := newRig(t)
+	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	messages := map[string]channels.Message{
+		"text":     {Text: "hello"},
+		"buttons":  {Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "1"}}},
+		"photo":    {Text: "hello", Media: []channels.File{picture}},
+		"document": {Media: []channels.File{r.file("a.pdf", []byte("x"))}},
+		"voice":    {Media: []channels.File{r.file("a.ogg", []byte("x"))}},
+		"album":    {Text: "hello", Media: []channels.File{picture, picture}},
+	}
+	for name, m := range messages {
+		for _, status := range []int{500, 502, 503, 504} {
+			for kind, body := range map[string]string{"as JSON": "", "as HTML": "<html>oops</html>", "cut short": `{"ok":false,"error_co`} {
+				t.Run(name+" "+strconv.Itoa(status)+" "+kind, func(t *testing.T) {
+					r := newRig(t)
+					fault := telegramtest.Belated(status)
+					fault.Body = body
+					r.server.FailNext("", fault)
+					m.Chat, m.Kind = chatOf("42"), channels.Answer
+					o := r.plan(m)[0]
+					if se := r.sendError(t.Context(), o); !se.Unknown || se.Permanent || se.After != 0 {
+						t.Errorf("got %+v", se)
+					}
+					before := len(r.server.Shown(person))
+					if before == 0 {
+						t.Fatal("the call had no effect")
+					}
+					o.Repeat = true
+					if _, err := r.Send(t.Context(), o); err != nil {
+						t.Fatal(err)
+					}
+					if again := r.server.Shown(person)[before]; !strings.HasPrefix(again.Words(), "↻") {
+						t.Errorf("the repetition is shown as %q", again.Words())
+					}
+				})
+			}
+		}
+	}
+}
+
+func TestAnEditThatIsAnsweredWithAServerErrorIsMadeAgain(t *testing.T) {
+	r := newRig(t)
+	id := r.tell(channels.Message{Text: "one"})[0].ID
+	next := r.plan(channels.Message{Chat: chatOf("42"), Text: "two"})[0]
+	r.server.FailNext("editMessageText", telegramtest.Belated(502))
+	var se *channels.SendError
+	if err := r.Edit(t.Context(), id, next); !asSendError(err, &se) || !se.Unknown {
+		t.Errorf("Edit returned %v", err)
+	}
+	if err := r.Edit(t.Context(), id, next); err != nil { // "message is not modified" is success
+		t.Error(err)
+	}
+	r.server.FailNext("deleteMessage", telegramtest.Belated(500))
+	if err := r.Remove(t.Context(), chatOf("42"), id); !asSendError(err, &se) || !se.Unknown {
+		t.Errorf("Remove returned %v", err)
+	}
+	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -105,6 +105,9 @@ func (s *soak) telegramFault(random *rand.Rand) func(telegramtest.Call) telegram
 		case n < 7:
 			s.doubt.add(c.ID)
 			f = telegramtest.Garbage()
+		case n < 8:
+			s.doubt.add(c.ID)
+			f = telegramtest.Belated([]int{500, 502, 503, 504}[random.IntN(4)])
 		case n < 11:
 			f = telegramtest.Fault{Linger: delay}
 		case n < 15:

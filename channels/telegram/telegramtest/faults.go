@@ -8,7 +8,8 @@ import (
 // Fault is a way in which the server treats a call. Its zero value is none.
 type Fault struct {
 	Hang        <-chan struct{} // wait for this before anything else
-	Status      int             // answer with this error and do nothing
+	Status      int             // answer with this error and do nothing, unless Effect is set
+	Effect      bool            // with Status: carry the call out first
 	Description string          // of the error
 	RetryAfter  int             // seconds, with status 429
 	MigrateTo   int64           // with status 400
@@ -28,6 +29,9 @@ func BadGateway() Fault {
 	return Fault{Status: 502, Body: "<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n" +
 		"<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n"}
 }
+
+// Belated carries the call out and then answers with an error, as a Bot API server does that fails after it has sent a message.
+func Belated(status int) Fault { return Fault{Status: status, Effect: true} }
 
 // Refuse is an error of the Bot API, such as 400 with "Bad Request: can't parse entities".
 func Refuse(status int, description string) Fault {

@@ -58,7 +58,7 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 	s.record(c)
 	f := s.nextFault(c)
 	s.before(r.Context(), f, c)
-	if f.Status != 0 {
+	if f.Status != 0 && !f.Effect {
 		s.finish(c, f.Status, f.Description)
 		f.write(w)
 		return
@@ -75,6 +75,11 @@ func (s *Server) method(w http.ResponseWriter, r *http.Request, name string) {
 		s.abort(c)
 	}
 	status, text := s.judge(c, err)
+	if f.Status != 0 && err == nil {
+		s.finish(c, f.Status, f.Description)
+		f.write(w)
+		return
+	}
 	s.finish(c, status, text)
 	if f.Body != "" {
 		_, _ = w.Write([]byte(f.Body))

@@ -1,0 +1,90 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal/rich"
+)
+
+// A Bot API that sends the message and then answers with a server error leaves the outcome unknown: the message is repeated with the
+// mark of a repetition, or, with at-most-once delivery, is recorded as unknown and not repeated.
+func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{500, 502, 503, 504} {
+		for name, atMostOnce := range map[string]bool{"at least once": false, "at most once": true} {
+			t.Run(fmt.Sprintf("%d %s", status, name), func(t *testing.T) {
+				t.Parallel()
+				r, api := onTelegram(t, threeMessages)
+				api.SetFlood(telegramtest.Flood{})
+				r.protocol, r.settings.AtMostOnce = rich.Protocol{}, atMostOnce
+				r.settings.AllowFrom[telegram.Name] = []string{"*"}
+				var failed atomic.Bool
+				api.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+					if c.Method == "sendMessage" && c.Params["text"] == "m2" && failed.CompareAndSwap(false, true) {
+						return telegramtest.Belated(status)
+					}
+					return telegramtest.Fault{}
+				})
+				r.start()
+				api.AddUser(telegramtest.User{ID: 7})
+				api.Say(7, "go")
+				awaitWords(t, api, 7, "m3")
+				want := "m1 m2 ↻ m2 m3"
+				if atMostOnce {
+					want = "m1 m2 m3"
+				}
+				if got := strings.Join(shownWords(api.Shown(7)), " "); got != want {
+					t.Errorf("shown is %q, want %q", got, want)
+				}
+				left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: telegram.Name, ID: "7"}, 10)
+				if err != nil {
+					t.Fatal(err)
+				}
+				unknown := slices.ContainsFunc(left, func(p store.Parcel) bool { return p.State == store.Unknown && p.Out.Text == "m2" })
+				if unknown != atMostOnce || len(left) > 1 {
+					t.Errorf("not sent are %+v", left)
+				}
+			})
+		}
+	}
+}
+
+// wrapping is a channel whose errors say something else first.
+type wrapping struct{ *gatewaytest.Channel }
+
+func (w wrapping) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	receipt, err := w.Channel.Send(ctx, o)
+	if err != nil {
+		err = fmt.Errorf("through a proxy: %w", err)
+	}
+	return receipt, err
+}
+
+func TestAWrappedErrorDoesNotLoseTheMarkOfARepetition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, threeMessages)
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return wrapping{c} }
+	r.net.Fault = once("m2", gatewaytest.Fault{Cut: true})
+	r.start()
+	r.net.Say("1", "u", "go")
+	r.awaitText("1", "m3")
+	var repeated []string
+	for _, c := range r.net.Sent("1") {
+		if c.Repeat {
+			repeated = append(repeated, c.Text)
+		}
+	}
+	if strings.Join(repeated, " ") != "m2" {
+		t.Errorf("repeated with the mark are %q", repeated)
+	}
+}
