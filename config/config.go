@@ -110,9 +110,11 @@ type Web struct {
 
 // HTTP configures the one HTTP server.
 type HTTP struct {
-	Listen string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
-	Hosts  []string `json:"hosts" jsonschema_description:"Names by which browsers may ask for the page, beside localhost, such as bot.example.com."`
-	Token  Secret   `json:"token" jsonschema_description:"What scripts prove themselves with to the API, as an operator. Needed for the page on an address that others can reach. Also file:/path, env:NAME or cred:NAME."`
+	Listen        string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
+	Hosts         []string `json:"hosts" jsonschema_description:"Names by which browsers may ask for the page, beside localhost, such as bot.example.com."`
+	Proxies       []string `json:"proxies" jsonschema_description:"Reverse proxies on other machines that say whom they speak for (X-Forwarded-For), such as 172.18.0.2 or 172.18.0.0/16. Those on this machine need not be named."`
+	MetricsListen string   `json:"metricsListen" jsonschema_description:"A second address on this machine, such as 127.0.0.1:9464, that serves /metrics without a token and nothing else. No proxy may stand in front of it."`
+	Token         Secret   `json:"token" jsonschema_description:"What scripts prove themselves with to the API, as an operator. Needed for the page on an address that others can reach. Also file:/path, env:NAME or cred:NAME."`
 }
 
 // Gateway configures queues, delivery and state.
@@ -151,7 +153,7 @@ func Default() Config {
 			Discord:  Discord{AllowFrom: []string{}, Groups: "mention"},
 			Web:      Web{MaxUpload: 50},
 		},
-		HTTP: HTTP{Hosts: []string{}},
+		HTTP: HTTP{Hosts: []string{}, Proxies: []string{}},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30,

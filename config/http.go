@@ -26,10 +26,50 @@ func checkHTTP(c *Config) []fault {
 			})
 		}
 	}
+	for i, proxy := range c.HTTP.Proxies {
+		if _, err := parsePrefix(proxy); err != nil {
+			all = append(all, fault{
+				path: join(key("http.proxies"), strconv.Itoa(i)), want: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hide: looksSecret(proxy),
+			})
+		}
+	}
+	all = append(all, checkMetrics(c)...)
 	if kind, _ := c.HTTP.Token.reference(); kind == "" && c.HTTP.Token != "" && len(c.HTTP.Token) < leastToken {
 		all = append(all, fault{path: key("http.token"), want: shortToken})
 	}
 	return all
+}
+
+// checkMetrics looks at the address that needs no token: what others can reach does.
+func checkMetrics(c *Config) []fault {
+	path := key("http.metricsListen")
+	switch address := c.HTTP.MetricsListen; {
+	case address == "":
+		return nil
+	case !validListen(address) || !local(address):
+		return []fault{{path: path, want: `must be an address that only this machine can reach, such as "127.0.0.1:9464"; other machines read /metrics at http.listen with http.token`}}
+	case c.HTTP.Listen == "":
+		return []fault{{path: key("http.listen"), because: path, want: "must be set, because http.metricsListen is set"}}
+	}
+	return nil
+}
+
+// ProxyNetworks returns http.proxies as networks.
+func (h HTTP) ProxyNetworks() []netip.Prefix {
+	var all []netip.Prefix
+	for _, s := range h.Proxies {
+		if p, err := parsePrefix(s); err == nil { // which the check has seen to
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func parsePrefix(s string) (netip.Prefix, error) {
+	if ip, err := netip.ParseAddr(s); err == nil {
+		return ip.Unmap().WithZone("").Prefix(ip.Unmap().BitLen())
+	}
+	return netip.ParsePrefix(s)
 }
 
 // RevealToken returns the token, "" if there is none. What a reference leads to is looked at here, where it is needed: a config is also
@@ -48,8 +88,7 @@ func (h HTTP) RevealToken() (string, error) {
 func checkListen(c *Config) []fault {
 	listen := key("http.listen")
 	if c.HTTP.Listen != "" {
-		_, port, err := net.SplitHostPort(c.HTTP.Listen)
-		if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
+		if !validListen(c.HTTP.Listen) {
 			return []fault{{path: listen, want: `must be an address such as "127.0.0.1:8080"`}}
 		}
 		if c.Channels.Web.Enabled && !c.HTTP.Local() && c.HTTP.Token == "" {
@@ -74,8 +113,16 @@ func checkListen(c *Config) []fault {
 }
 
 // Local reports whether only this machine can reach the server.
-func (h HTTP) Local() bool {
-	host, _, err := net.SplitHostPort(h.Listen)
+func (h HTTP) Local() bool { return local(h.Listen) }
+
+func validListen(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	_, bad := strconv.ParseUint(port, 10, 16)
+	return err == nil && bad == nil
+}
+
+func local(address string) bool {
+	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return true
 	}

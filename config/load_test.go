@@ -46,7 +46,7 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"sandboxRequired":false,"user":"","passHistory":0},` +
 		`"channels":{"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
-		`"groups":"mention","thread":false},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"token":""},` +
+		`"groups":"mention","thread":false},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
@@ -124,7 +124,9 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			},
 			Web: config.Web{Enabled: true, MaxUpload: 7},
 		},
-		HTTP: config.HTTP{Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Token: "cred:http"},
+		HTTP: config.HTTP{
+			Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Proxies: []string{"172.18.0.2"}, MetricsListen: "127.0.0.1:9464", Token: "cred:http",
+		},
 		Gateway: config.Gateway{
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
 			RatePerMinute: 6, StateDir: filepath.Join(folder, "state"),

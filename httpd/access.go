@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"go.uber.org/zap"
 )
 
 // Role is what somebody may do.
@@ -48,6 +50,8 @@ type Options struct {
 	State string
 	// Token is what scripts prove themselves with; "" lets none in.
 	Token string
+	// Attempts counts wrong credentials; nil means that Access counts them by itself and logs nothing.
+	Attempts *Attempts
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -59,6 +63,7 @@ type Access struct {
 	cookies  cookies
 	sessions *sessions
 	links    Links
+	attempts *Attempts
 	now      func() time.Time
 }
 
@@ -66,6 +71,9 @@ type Access struct {
 func NewAccess(o Options) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Attempts == nil {
+		o.Attempts = NewAttempts(nil, o.Now, zap.NewNop())
 	}
 	key, err := loadKey(filepath.Join(o.State, KeyFile))
 	if err != nil {
@@ -77,7 +85,7 @@ func NewAccess(o Options) (*Access, error) {
 	}
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
-		cookies: newCookies(key), sessions: sessions, links: Links{State: o.State, Now: o.Now}, now: o.Now,
+		cookies: newCookies(key), sessions: sessions, links: Links{State: o.State, Now: o.Now}, attempts: o.Attempts, now: o.Now,
 	}, nil
 }
 
@@ -93,8 +101,13 @@ func Who(ctx context.Context) Identity {
 // browsers do; Guard has looked at what it says.
 func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id, byToken, ok := a.identify(r)
+		token, byToken := bearer(r)
+		if byToken && a.attempts.Blocked(w, r) {
+			return
+		}
+		id, ok, wrong := a.identify(r, token, byToken)
 		switch {
+		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			refuse(w, r, http.StatusUnauthorized, "You need a link to get in. Who runs this bot makes one with: nanobot link")
@@ -115,16 +128,25 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	})
 }
 
-// identify finds out who makes a request. A wrong token is not made up for by a cookie; what is no token is for somebody else, such as a
-// proxy in front of us that asks for a password.
-func (a *Access) identify(r *http.Request) (id Identity, byToken, ok bool) {
-	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") {
-		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+// bearer returns the token that a request carries. Another scheme is no token: it is for somebody else, such as a proxy in front of us that
+// asks for a password.
+func bearer(r *http.Request) (token string, ok bool) {
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
+}
+
+// identify finds out who makes a request, and whether it carries a credential that was never right. A wrong token is not made up for by a
+// cookie.
+func (a *Access) identify(r *http.Request, token string, byToken bool) (id Identity, ok, wrong bool) {
+	if byToken {
+		sum := sha256.Sum256([]byte(token))
 		good := a.scripts && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
-		return Identity{User: string(Operator), Role: Operator}, true, good
+		return Identity{User: string(Operator), Role: Operator}, good, !good
 	}
-	id, ok = a.inside(r)
-	return id, false, ok
+	if id, ok = a.inside(r); ok {
+		return id, true, false
+	}
+	return Identity{}, false, a.cookies.forged(r)
 }
 
 // inside finds out whose browser makes a request.

@@ -71,12 +71,31 @@ func (c cookies) read(r *http.Request, now time.Time) (Identity, bool) {
 	return Identity{}, false
 }
 
-func (c cookies) open(value string, now time.Time) (Identity, bool) {
+// forged tells whether a request carries a cookie of ours that we never made. One that has expired or was ended is not forged.
+func (c cookies) forged(r *http.Request) bool {
+	for _, cookie := range r.CookiesNamed(c.name) {
+		if _, ok := c.sealed(cookie.Value); !ok && cookie.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// sealed returns what a cookie says, if the seal is ours.
+func (c cookies) sealed(value string) (words string, ok bool) {
 	end := strings.LastIndexByte(value, '.')
 	if end < 0 || !hmac.Equal([]byte(c.seal(value[:end])), []byte(value[end+1:])) {
+		return "", false
+	}
+	return value[:end], true
+}
+
+func (c cookies) open(value string, now time.Time) (Identity, bool) {
+	said, ok := c.sealed(value)
+	if !ok {
 		return Identity{}, false
 	}
-	words := strings.Split(value[:end], ".")
+	words := strings.Split(said, ".")
 	if len(words) != 4 {
 		return Identity{}, false
 	}

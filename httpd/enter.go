@@ -2,6 +2,7 @@ package httpd
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -30,7 +31,10 @@ func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
 // show is the page behind a link. A script presses its button, unless another site may have led here: whoever has a link could otherwise
 // make others, without a click of theirs, talk in chats that he reads. An operator reads them all anyway.
 func (a *Access) show(w http.ResponseWriter, r *http.Request) {
-	id, ok, err := a.links.Look(r.PathValue("code"))
+	id, ok, err := a.look(w, r)
+	if errors.Is(err, errTooMany) {
+		return
+	}
 	p := page{Title: "nanobot", Enter: "Open the chat"}
 	site := r.Header.Get("Sec-Fetch-Site")
 	p.Auto = err != nil || !ok || id.Role == Operator || site == "none" || site == "same-origin"
@@ -40,10 +44,29 @@ func (a *Access) show(w http.ResponseWriter, r *http.Request) {
 	writePage(w, http.StatusOK, p)
 }
 
+var errTooMany = errors.New("too many wrong attempts")
+
+// look tells whom the link of a request lets in. It counts a link that lets nobody in as a wrong attempt, unless the browser is in already:
+// people come back by a link that they have used. After errTooMany the request is answered.
+func (a *Access) look(w http.ResponseWriter, r *http.Request) (Identity, bool, error) {
+	_, inside := a.inside(r)
+	if !inside && a.attempts.Blocked(w, r) {
+		return Identity{}, false, errTooMany
+	}
+	id, ok, err := a.links.Look(r.PathValue("code"))
+	if err == nil && !ok && !inside && a.attempts.Wrong(w, r) {
+		return Identity{}, false, errTooMany
+	}
+	return id, ok, err
+}
+
 func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
 	code := r.PathValue("code")
-	id, ok, err := a.links.Look(code)
 	was, inside := a.inside(r)
+	id, ok, err := a.look(w, r)
+	if errors.Is(err, errTooMany) {
+		return
+	}
 	if err == nil && inside && (!ok || was.User == id.User && was.Role.may(id.Role)) { // who comes back, by this link or another one
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 		return

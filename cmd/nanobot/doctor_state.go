@@ -240,15 +240,19 @@ func (d *doctor) checkSecrets() {
 	}
 }
 
-// checkHTTP tries the address. A daemon that runs has it already.
+// checkHTTP tries the addresses. A daemon that runs has them already.
 func (d *doctor) checkHTTP(ctx context.Context) {
+	d.checkAddress(ctx, "http.listen", d.cfg.HTTP.Listen)
+	d.checkAddress(ctx, "http.metricsListen", d.cfg.HTTP.MetricsListen)
+}
+
+func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	const check = "http"
-	address := d.cfg.HTTP.Listen
 	if address == "" {
 		return
 	}
 	if d.running != 0 {
-		d.ok(check, "http.listen is %s, and the daemon has it", address)
+		d.ok(check, "%s is %s, and the daemon has it", key, address)
 		return
 	}
 	var l net.Listener
@@ -258,12 +262,12 @@ func (d *doctor) checkHTTP(ctx context.Context) {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		d.say(check, channels.Doubtful, "http.listen: "+err.Error(), "choose a port from 1024 on for http.listen, unless the service is given CAP_NET_BIND_SERVICE")
+		d.say(check, channels.Doubtful, key+": "+err.Error(), "choose a port from 1024 on for "+key+", unless the service is given CAP_NET_BIND_SERVICE")
 		return
 	case err != nil:
-		d.say(check, channels.Bad, "http.listen: "+err.Error(), "end the program that has this address (ss -ltnp shows it), or choose another for http.listen")
+		d.say(check, channels.Bad, key+": "+err.Error(), "end the program that has this address (ss -ltnp shows it), or choose another for "+key)
 		return
 	}
 	_ = l.Close()
-	d.ok(check, "http.listen is %s, which is free", address)
+	d.ok(check, "%s is %s, which is free", key, address)
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
 	"nanobot/config"
@@ -29,7 +30,9 @@ type site struct {
 	inside *http.ServeMux
 	access *httpd.Access // nil: nobody can be let in
 	guard  httpd.Guard
-	local  bool // there is no token, and only this machine can reach us
+	wrong  *httpd.Attempts
+	scrape *httpd.Server // serves the metrics without a token; nil: they need it
+	open   http.Handler  // what scrape serves
 }
 
 // openSite listens, so that an address that is taken is known before anything else begins. Without an address it returns nil.
@@ -46,15 +49,20 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 	if s.server, err = httpd.Listen(ctx, cfg.HTTP.Listen, log); err != nil {
 		return nil, fmt.Errorf("http.listen: %w", err)
 	}
+	if cfg.HTTP.MetricsListen != "" {
+		if s.scrape, err = httpd.Listen(ctx, cfg.HTTP.MetricsListen, log); err != nil {
+			return nil, errors.Join(fmt.Errorf("http.metricsListen: %w", err), s.server.Close())
+		}
+	}
 	s.guard = httpd.Guard{Listen: s.server.Addr().String(), Hosts: cfg.HTTP.Hosts}
-	s.local = cfg.HTTP.Local() && cfg.HTTP.Token == ""
+	s.wrong = httpd.NewAttempts(cfg.HTTP.ProxyNetworks(), nil, log)
 	s.public.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok\n") })
 	for _, m := range outer {
-		s.public.Handle(m.pattern, m.handler)
+		s.public.Handle(m.pattern, s.wrong.Watch(m.handler))
 	}
 	if len(inner) > 0 || cfg.HTTP.Token != "" {
 		if err := s.letIn(cfg, log); err != nil {
-			return nil, errors.Join(err, s.server.Close())
+			return nil, errors.Join(err, s.close())
 		}
 	}
 	for _, m := range inner {
@@ -74,7 +82,7 @@ func (s *site) letIn(cfg *config.Config, log *zap.Logger) error {
 	if err != nil {
 		return statusError{exitConfig, err}
 	}
-	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token}); err != nil {
+	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token, Attempts: s.wrong}); err != nil {
 		return err
 	}
 	s.access.Mount(s.inside, log)
@@ -90,22 +98,28 @@ func (s *site) operators(pattern string, h http.Handler) {
 	}
 }
 
-// measure adds the metrics, which are for operators. Without a token, who is on this machine may see them too, as Prometheus wants to; what
-// a proxy hands on may be the whole world's.
+// measure adds the metrics, which are for operators. A request from this machine is no proof: a plain proxy_pass hands on what the whole
+// world asks, as a request of its own. So only an address of their own serves them without a token.
 func (s *site) measure(h http.Handler) {
 	shut := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		http.Error(w, "from elsewhere this needs the token, and http.token is not set", http.StatusForbidden)
+		http.Error(w, "metrics need http.token, or an address of their own: http.metricsListen", http.StatusForbidden)
 	}))
 	if s.access != nil {
 		shut = s.access.Require(httpd.Operator, h)
 	}
-	s.public.Handle("GET /metrics", s.guard.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.local && httpd.Direct(r) {
-			h.ServeHTTP(w, r)
+	s.public.Handle("GET /metrics", s.guard.Wrap(shut))
+	if s.scrape == nil {
+		return
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", httpd.Guard{Listen: s.scrape.Addr().String()}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !httpd.Direct(r) {
+			http.Error(w, "no proxy may stand in front of http.metricsListen", http.StatusForbidden)
 			return
 		}
-		shut.ServeHTTP(w, r)
+		h.ServeHTTP(w, r)
 	})))
+	s.open = mux
 }
 
 // publisher is a channel that tells operators what happens, while any watch.
@@ -168,10 +182,31 @@ func (s *site) run(ctx context.Context) error {
 	if s == nil {
 		return nil
 	}
-	if err := s.server.Run(ctx, s.public); err != nil {
-		return fmt.Errorf("http.listen: %w", err)
+	defer s.wrong.Close()
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error {
+		if err := s.server.Run(ctx, s.public); err != nil {
+			return fmt.Errorf("http.listen: %w", err)
+		}
+		return nil
+	})
+	if s.scrape != nil {
+		work.Go(func() error {
+			if err := s.scrape.Run(ctx, s.open); err != nil {
+				return fmt.Errorf("http.metricsListen: %w", err)
+			}
+			return nil
+		})
 	}
-	return nil
+	return work.Wait()
+}
+
+// close stops listening, if run was never called.
+func (s *site) close() error {
+	if s.scrape == nil {
+		return s.server.Close()
+	}
+	return errors.Join(s.server.Close(), s.scrape.Close())
 }
 
 // mount is what a channel has served.

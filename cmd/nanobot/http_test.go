@@ -203,7 +203,7 @@ func TestWhatOperatorsSeeIsNotThereForOthers(t *testing.T) {
 		header
 		api, metrics int
 	}{
-		"nobody can be let in":      {``, nil, http.StatusNotFound, http.StatusOK},
+		"nobody can be let in":      {``, nil, http.StatusNotFound, http.StatusForbidden},
 		"asked by a proxy":          {``, header{"X-Forwarded-For": "192.0.2.7"}, http.StatusNotFound, http.StatusForbidden},
 		"asked by another name":     {``, header{"Host": "evil.example"}, http.StatusNotFound, http.StatusMisdirectedRequest},
 		"asked by the proxy's name": {`, "hosts": ["bot.example.com"]`, header{"Host": "bot.example.com"}, http.StatusNotFound, http.StatusForbidden},
@@ -300,18 +300,20 @@ func until(t *testing.T, url string, status int, has string) {
 
 func TestAChannelThatIsDownMakesTheDaemonNotReady(t *testing.T) {
 	listen := freeAddress(t)
-	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
+	scrape := freeAddress(t)
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)
 	b.awaitLog("ready")
 	until(t, "http://"+listen+"/readyz", 200, "ready\n")
 	b.net.Close()
 	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
-	until(t, "http://"+listen+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
+	until(t, "http://"+scrape+"/metrics", 200, `nanobot_channel_up{channel="net"} 0`)
 	until(t, "http://"+listen+"/healthz", 200, "ok\n") // it lives
 }
 
 func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
 	listen := freeAddress(t)
-	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
+	scrape := freeAddress(t)
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)
 	b.awaitLog("ready")
 	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db"))
 	if err != nil {
@@ -327,10 +329,10 @@ func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
-	until(t, "http://"+listen+"/metrics", 200, "nanobot_store_up 0")
+	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 0")
 	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)
 	}
 	until(t, "http://"+listen+"/readyz", 200, "ready\n")
-	until(t, "http://"+listen+"/metrics", 200, "nanobot_store_up 1")
+	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 1")
 }
