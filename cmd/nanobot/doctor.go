@@ -118,6 +118,7 @@ func (d *doctor) examine(ctx context.Context) int {
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
 		d.checkKernel,
+		d.checkSameUser,
 		func() { d.checkAgent(ctx) },
 		func() { d.checkNetworks(ctx, open) },
 	} {

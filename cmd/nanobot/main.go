@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nanobot/config"
+	"nanobot/terminal/confine"
 )
 
 // The exit statuses that scripts may rely on.
@@ -24,6 +25,12 @@ const (
 )
 
 func main() {
+	// Before anything is read that is secret. The helper of agents has no secrets, and must be dumpable to map users in a namespace.
+	if len(os.Args) < 2 || os.Args[1] != confine.Command {
+		if err := hideMemory(); err != nil {
+			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)
+		}
+	}
 	os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 }
 

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+)
+
+// startAsStranger runs the daemon as a user who is not root, in an open folder with this config.
+func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *gatewaytest.Network) {
+	t.Helper()
+	dir, net = openFolder(t), gatewaytest.NewNetwork()
+	t.Cleanup(net.Close)
+	bin := filepath.Join(dir, "nanobot")
+	copyFile(t, os.Args[0], bin)
+	must(t, os.Chmod(bin, 0o755)) // what cannot be read is not dumpable anyway
+	bot := filepath.Join(dir, "bot")
+	must(t, os.Mkdir(bot, 0o700))
+	must(t, os.WriteFile(filepath.Join(bot, "config.json"), []byte(cfg), 0o600))
+	for _, path := range []string{bot, filepath.Join(bot, "config.json")} {
+		must(t, os.Chown(path, stranger, stranger))
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	must(t, err)
+	defer log.Close()
+	cmd := exec.Command(bin, "serve", "--config", filepath.Join(bot, "config.json"))
+	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL, "HOME="+bot), env...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = bot, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+		if said, _ := os.ReadFile(log.Name()); t.Failed() {
+			t.Logf("the daemon says:\n%s", said)
+		}
+	})
+	return bot, net
+}
+
+// answered returns what a chat was answered to a text.
+func answered(t *testing.T, net *gatewaytest.Network, chat, text string) string {
+	t.Helper()
+	net.Say(chat, "7", text)
+	calls, ok := net.Await(chat, 2*time.Minute, func(c []gatewaytest.Call) bool { return len(c) > 0 })
+	if !ok {
+		t.Fatalf("chat %s was not answered", chat)
+	}
+	return calls[len(calls)-1].Text
+}
+
+// peek opens what an agent of the same user could use of the daemon, which is its parent.
+const peek = `p=$PPID
+for f in environ mem maps auxv root/etc/passwd cwd/config.json; do
+	head -c 1 /proc/$p/$f >/dev/null 2>&1 && echo opened $f
+done
+ls /proc/$p/fd >/dev/null 2>&1 && echo listed its files
+tr '\0' '\n' 2>/dev/null </proc/$p/environ | grep -a hush
+kill -0 $p && echo signals $(cat /proc/$p/comm)
+echo tried
+`
+
+func TestAnAgentOfTheSameUserCannotReadTheDaemonsEnvironment(t *testing.T) {
+	dir, net := startAsStranger(t, `{"terminal": {"command": "exec sh peek.sh"}, "http": {"token": "env:OUR_TOKEN"}`+anybody, "OUR_TOKEN=hush-hush-hush-hush")
+	must(t, os.WriteFile(filepath.Join(dir, "peek.sh"), []byte(peek), 0o644))
+	if got := answered(t, net, "1", "hello"); got != "signals nanobot\ntried" {
+		t.Errorf("the agent says %q", got)
+	}
+}
+
+func TestDoctorSaysWhatAnAgentOfTheSameUserCanDo(t *testing.T) {
+	all, _, _ := examined(t, writeBot(t, `{"terminal": {"command": "echo ok"}}`, nil), false)
+	want := "it can still read and change every file that this user can"
+	if os.Geteuid() == 0 {
+		want = "Root is not bound"
+	}
+	all.expect(t, "isolation.user", channels.Good, want)
+}
