@@ -79,8 +79,11 @@ func NewAccess(o Options) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := loadSessions(filepath.Join(o.State, OutFile))
+	sessions, err := loadSessions(o.State)
 	if err != nil {
+		return nil, err
+	}
+	if _, err := sessions.records.list(o.Now()); err != nil { // which removes old ones
 		return nil, err
 	}
 	return &Access{
@@ -88,6 +91,9 @@ func NewAccess(o Options) (*Access, error) {
 		cookies: newCookies(key), sessions: sessions, links: Links{State: o.State, Now: o.Now}, attempts: o.Attempts, now: o.Now,
 	}, nil
 }
+
+// SignedOut is what a browser is told whose session has expired or was ended.
+const SignedOut = "You are signed out. Ask the bot's operator for a new link."
 
 type identityKey struct{}
 
@@ -110,7 +116,11 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			refuse(w, r, http.StatusUnauthorized, "You need a link to get in. Who runs this bot makes one with: nanobot link")
+			why := "You need a link to get in. Who runs this bot makes one with: nanobot link"
+			if !byToken && a.cookies.was(r) {
+				why = SignedOut
+			}
+			refuse(w, r, http.StatusUnauthorized, why)
 		case !id.Role.may(role):
 			refuse(w, r, http.StatusForbidden, "This is for the operator.")
 		case !byToken && !safe(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
@@ -121,6 +131,7 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, id.Expires)
 				defer cancel()
+				a.sessions.touch(id, a.now())
 				defer a.sessions.join(id.session, cancel)()
 			}
 			next.ServeHTTP(w, r.WithContext(ctx))

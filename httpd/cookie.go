@@ -45,9 +45,9 @@ func (c cookies) seal(words string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// write sets the cookie of a new session.
+// write sets the cookie of a session.
 func (c cookies) write(w http.ResponseWriter, r *http.Request, id Identity) {
-	words := fmt.Sprintf("%s.%s.%d.%s", id.Role, id.User, id.Expires.Unix(), rand.Text())
+	words := fmt.Sprintf("%s.%s.%d.%s", id.Role, id.User, id.Expires.Unix(), id.session)
 	c.set(w, r, words+"."+c.seal(words), id.Expires)
 }
 
@@ -75,6 +75,16 @@ func (c cookies) read(r *http.Request, now time.Time) (Identity, bool) {
 func (c cookies) forged(r *http.Request) bool {
 	for _, cookie := range r.CookiesNamed(c.name) {
 		if _, ok := c.sealed(cookie.Value); !ok && cookie.Value != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// was tells whether a request carries a cookie that we made.
+func (c cookies) was(r *http.Request) bool {
+	for _, cookie := range r.CookiesNamed(c.name) {
+		if _, ok := c.sealed(cookie.Value); ok {
 			return true
 		}
 	}

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,7 +79,7 @@ func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 		return
 	}
 	if ok {
-		ok, err = a.links.Take(code)
+		id, ok, err = a.begin(code, id)
 	}
 	switch {
 	case err != nil:
@@ -87,11 +88,25 @@ func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 	case !ok:
 		refuse(w, r, http.StatusNotFound, "This link was used already, or is too old. Who runs this bot makes a new one with: nanobot link")
 	default:
-		id.Expires = a.now().Add(sessionLife)
 		a.cookies.write(w, r, id)
 		log.Info("somebody came in by a link", zap.String("user", id.User), zap.String("role", string(id.Role)))
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	}
+}
+
+// begin uses up a link and begins the session of whom it lets in. The session is recorded first: nobody comes in who is not listed, and who
+// revokes the link and then the sessions misses none.
+func (a *Access) begin(code string, id Identity) (Identity, bool, error) {
+	now := a.now()
+	id.Expires, id.session = now.Add(sessionLife), rand.Text()
+	if err := a.sessions.records.write(id, now, now); err != nil {
+		return id, false, err
+	}
+	ok, err := a.links.Take(code)
+	if !ok || err != nil {
+		return id, false, errors.Join(err, a.sessions.records.remove(id.session))
+	}
+	return id, true, nil
 }
 
 // leave ends the session that a request came by, for good. Who came by the token has none.

@@ -2,8 +2,6 @@ package httpd
 
 import (
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -88,8 +86,12 @@ func (l Links) Look(code string) (Identity, bool, error) {
 	if err := json.Unmarshal(content, &k); err != nil {
 		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
-	good := k.Role.Valid() && k.Role.goesWith(k.User) && userForm.MatchString(k.User) && l.now().Before(k.Expires)
-	return Identity{User: k.User, Role: k.Role}, good, nil
+	return Identity{User: k.User, Role: k.Role}, k.good(l.now()), nil
+}
+
+// good tells whether a link can be used.
+func (k link) good(now time.Time) bool {
+	return k.Role.Valid() && k.Role.goesWith(k.User) && userForm.MatchString(k.User) && now.Before(k.Expires)
 }
 
 // Take uses up a link that Look has found good. It reports false when somebody else did.
@@ -115,9 +117,11 @@ func (l Links) clear() {
 	}
 }
 
+// ID is by which Grants knows the link with a code.
+func (l Links) ID(code string) string { return hashName(code)[:idLength] }
+
 func (l Links) path(code string) string {
-	sum := sha256.Sum256([]byte(code))
-	return filepath.Join(l.State, LinkFolder, hex.EncodeToString(sum[:]))
+	return filepath.Join(l.State, LinkFolder, hashName(code))
 }
 
 func (l Links) now() time.Time {

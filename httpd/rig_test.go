@@ -58,6 +58,11 @@ func (r *rig) start(hosts ...string) {
 		_, _ = io.WriteString(w, string(id.Role)+" "+id.User)
 	})
 	mux.Handle("/", access.Require(httpd.Chat, whoami))
+	mux.Handle("/stream", access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begun\n")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})))
 	mux.Handle("/operator", access.Require(httpd.Operator, whoami))
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)

@@ -1,32 +1,58 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"net"
 	"net/netip"
 	"strconv"
+	"text/tabwriter"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels"
+	"nanobot/channels/web"
 	"nanobot/config"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/store"
 	"nanobot/httpd"
 )
 
 func newLink(std stdio) *cobra.Command {
-	var path, role, user string
+	var path, role, user, revoke string
+	var list, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "link [flags]",
-		Short: "Make a link that lets somebody into the web chat",
+		Short: "Let somebody into the web chat, list who is in, and sign people out",
 		Long: `Link prints an address that lets one browser in, once, within 15 minutes; the browser stays in for 30 days. It works while the
 daemon runs, for the user that the daemon runs as, and for root if nobody else can change the config. People with the role chat see the chats
-that they began, on every browser that came in under the same user name; operators see all chats, and what the daemon does.`,
+that they began, on every browser that came in under the same user name; operators see all chats, and what the daemon does.
+
+With --list it shows the links that were not used yet and the browsers that are signed in. With --revoke it withdraws a link or signs a browser
+out, by its ID, or all links and browsers of a user, by name. Pages that are open are signed out within a second.`,
 		Example: `  nanobot link --role operator
-  nanobot link --user ann`,
+  nanobot link --user ann
+  nanobot link --list
+  nanobot link --revoke 3f9c0a71de`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
+			if btoi(making)+btoi(list)+btoi(cmd.Flags().Changed("revoke")) > 1 {
+				return usage("link: --list and --revoke go with neither each other nor --role and --user")
+			}
+			if asJSON && !list {
+				return usage("link: --json goes with --list")
+			}
 			cfg, err := readBeside(path)
 			if err != nil {
 				return err
+			}
+			switch {
+			case list:
+				return listGrants(cfg, asJSON, std)
+			case cmd.Flags().Changed("revoke"):
+				return revokeGrants(cfg, revoke, std)
 			}
 			return makeLink(cfg, user, httpd.Role(role), std)
 		},
@@ -34,9 +60,62 @@ that they began, on every browser that came in under the same user name; operato
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
 	cmd.Flags().StringVar(&role, "role", string(httpd.Chat), "what they may do: chat or operator")
 	cmd.Flags().StringVar(&user, "user", "", "who they are: letters, digits, - and _ (default: somebody new, or the operator)")
+	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
+	cmd.Flags().StringVar(&revoke, "revoke", "", "withdraw a link or sign a browser out: an ID of --list, or a user's name for all of theirs")
 	_ = cmd.MarkFlagFilename("config", "json")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{string(httpd.Chat), string(httpd.Operator)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// listGrants shows who can come in and who is in.
+func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
+	if err := becomeOwner(cfg, std); err != nil {
+		return err
+	}
+	all, err := httpd.Grants{State: cfg.Gateway.StateDir}.List()
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		enc := json.NewEncoder(std.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(append([]httpd.Grant{}, all...)) // [] and not null
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(std.out, "Nobody is signed in, and there is no unused link.")
+		return err
+	}
+	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "ID\tKIND\tUSER\tROLE\tCREATED\tLAST SEEN\tEXPIRES")
+	for _, g := range all {
+		seen := "-"
+		if g.LastSeen != nil {
+			seen = g.LastSeen.Local().Format(time.DateTime)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, g.Kind, g.User, g.Role, g.Created.Local().Format(time.DateTime), seen, g.Expires.Local().Format(time.DateTime))
+	}
+	return w.Flush()
+}
+
+// revokeGrants withdraws links and signs browsers out.
+func revokeGrants(cfg *config.Config, who string, std stdio) error {
+	if err := becomeOwner(cfg, std); err != nil {
+		return err
+	}
+	revoked, err := httpd.Grants{State: cfg.Gateway.StateDir}.Revoke(who)
+	for _, g := range revoked {
+		auditGuest(cfg, audit.Revoked, store.Guest{Channel: web.Name, User: channels.User{ID: g.User}}, std)
+		done := "signed out"
+		if g.Kind == httpd.LinkGrant {
+			done = "withdrawn"
+		}
+		fmt.Fprintf(std.out, "%s %s of %s: %s.\n", g.Kind, g.ID, g.User, done)
+	}
+	if err == nil && len(revoked) == 0 {
+		return fmt.Errorf("there is no link, browser or user %q; nanobot link --list shows them", who)
+	}
+	return err
 }
 
 func makeLink(cfg *config.Config, user string, role httpd.Role, std stdio) error {
@@ -53,14 +132,16 @@ func makeLink(cfg *config.Config, user string, role httpd.Role, std stdio) error
 	if err := becomeOwner(cfg, std); err != nil {
 		return err
 	}
-	code, err := httpd.Links{State: cfg.Gateway.StateDir}.Make(user, role)
+	links := httpd.Links{State: cfg.Gateway.StateDir}
+	code, err := links.Make(user, role)
 	if err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(std.out, base+httpd.EnterPath+code); err != nil {
 		return err
 	}
-	fmt.Fprintf(std.err, "It lets one browser in (role %s), once, within %d minutes.\n", role, int(httpd.LinkLife.Minutes()))
+	fmt.Fprintf(std.err, "It lets one browser in (role %s), once, within %d minutes. To withdraw it: nanobot link --revoke %s\n",
+		role, int(httpd.LinkLife.Minutes()), links.ID(code))
 	return nil
 }
 

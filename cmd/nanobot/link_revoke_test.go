@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/httpd"
+)
+
+// linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.
+func (b *webBot) linkCommand(args ...string) (string, int) {
+	b.t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"link", "--config", b.cfg}, args...)...)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, _ := cmd.CombinedOutput()
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+func (b *webBot) grants() (all []httpd.Grant) {
+	b.t.Helper()
+	out, status := b.linkCommand("--list", "--json")
+	if err := json.Unmarshal([]byte(out), &all); err != nil || status != 0 {
+		b.t.Fatalf("--list --json prints %s, %v, status %d", out, err, status)
+	}
+	return all
+}
+
+func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	if out, status := b.linkCommand("--list"); status != 0 || out != "Nobody is signed in, and there is no unused link.\n" {
+		t.Errorf("at first it says %q, status %d", out, status)
+	}
+	ann, bob := b.enter("--user", "ann"), b.enter("--user", "bob")
+	b.link("--role", "operator")
+	bob.tab()
+	all := b.grants()
+	if len(all) != 3 || all[0].User != "ann" || all[0].Kind != "browser" || all[2].Kind != "link" || all[2].Role != httpd.Operator {
+		t.Fatalf("listed are %+v", all)
+	}
+	out, _ := b.linkCommand("--list")
+	if lines := strings.Split(out, "\n"); len(lines) != 5 || !strings.HasPrefix(lines[0], "ID ") || !strings.HasPrefix(lines[1], all[0].ID+"  browser  ann") {
+		t.Errorf("the list is\n%s", out)
+	}
+	// Her page is open.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+b.listen+"/api/events", nil)
+	stream, err := ann.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Body.Close()
+	if out, status := b.linkCommand("--revoke", all[0].ID); status != 0 || out != "browser "+all[0].ID+" of ann: signed out.\n" {
+		t.Errorf("--revoke says %q, status %d", out, status)
+	}
+	for buffer := make([]byte, 4096); err == nil; {
+		_, err = stream.Body.Read(buffer)
+	}
+	if ctx.Err() != nil {
+		t.Error("her page goes on")
+	}
+	signedOut := func(when string) {
+		t.Helper()
+		if status, body := ann.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized || !strings.Contains(body, "You are signed out. Ask the bot's operator for a new link.") {
+			t.Errorf("%s she is answered %d %s", when, status, body)
+		}
+		if status, body := bob.ask("GET", "/api/chats", "", nil); status != http.StatusOK {
+			t.Errorf("%s he is answered %d %s", when, status, body)
+		}
+	}
+	signedOut("at once")
+	b.kill()
+	b.start()
+	signedOut("after kill -9")
+	if out, status := b.linkCommand("--revoke", all[0].ID); status != exitFailed || !strings.Contains(out, "nanobot link --list shows them") {
+		t.Errorf("again --revoke says %q, status %d", out, status)
+	}
+	log, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "audit.jsonl"))
+	if err != nil || !strings.Contains(string(log), `"web"`) {
+		t.Errorf("the audit log has %s, %v", log, err)
+	}
+}
+
+func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	ann := b.enter("--user", "ann")
+	link := b.link("--user", "ann")
+	b.kill()
+	if all := b.grants(); len(all) != 2 {
+		t.Errorf("listed are %+v", all)
+	}
+	if out, status := b.linkCommand("--revoke", "ann"); status != 0 || strings.Count(out, "\n") != 2 || !strings.Contains(out, "withdrawn") || !strings.Contains(out, "signed out") {
+		t.Errorf("--revoke says %q, status %d", out, status)
+	}
+	b.start()
+	if status, _ := ann.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
+		t.Errorf("she is answered %d", status)
+	}
+	if status, _ := ann.ask("POST", strings.TrimPrefix(link, "http://"+b.listen), "", nil); status != http.StatusNotFound {
+		t.Errorf("her link is answered %d", status)
+	}
+	for _, wrong := range [][]string{{"--list", "--revoke", "x"}, {"--list", "--user", "ann"}, {"--revoke", "x", "--role", "chat"}, {"--json"}} {
+		if out, status := b.linkCommand(wrong...); status != exitUsage {
+			t.Errorf("%v: status %d, %s", wrong, status, out)
+		}
+	}
+}

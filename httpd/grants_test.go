@@ -1,0 +1,268 @@
+package httpd_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/httpd"
+)
+
+func (r *rig) grants() httpd.Grants {
+	return httpd.Grants{State: r.state, Now: func() time.Time { return r.now }}
+}
+
+// listed returns the grants as lines of kind, user and role.
+func (r *rig) listed() (lines []string, all []httpd.Grant) {
+	r.t.Helper()
+	all, err := r.grants().List()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, g := range all {
+		lines = append(lines, fmt.Sprint(g.Kind, " ", g.User, " ", g.Role))
+	}
+	return lines, all
+}
+
+func (r *rig) revoke(who string) []httpd.Grant {
+	r.t.Helper()
+	revoked, err := r.grants().Revoke(who)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return revoked
+}
+
+func TestLinksAndBrowsersAreListed(t *testing.T) {
+	r := newRig(t)
+	if lines, _ := r.listed(); lines != nil {
+		t.Errorf("at first there are %v", lines)
+	}
+	ann := newBrowser(t)
+	ann.enter(r.link("ann", httpd.Chat))
+	r.link("bob", httpd.Operator)
+	lines, all := r.listed()
+	if got := strings.Join(lines, ", "); got != "browser ann chat, link bob operator" {
+		t.Fatalf("listed are %s", got)
+	}
+	browser, link := all[0], all[1]
+	if !browser.Created.Equal(r.now) || !browser.Expires.Equal(r.now.Add(30*24*time.Hour)) || browser.LastSeen == nil || link.LastSeen != nil {
+		t.Errorf("the browser is %+v", browser)
+	}
+	if !link.Expires.Equal(r.now.Add(httpd.LinkLife)) || !link.Created.Equal(r.now) {
+		t.Errorf("the link is %+v", link)
+	}
+	text, err := json.Marshal(all)
+	if _, secret, _ := strings.Cut(ann.cookies(r.url), "="); err != nil || strings.Contains(string(text), strings.Split(secret, ".")[3]) {
+		t.Errorf("%s holds a part of the cookie, %v", text, err)
+	}
+	// Last seen follows, and the ID stays.
+	r.now = r.now.Add(time.Hour)
+	ann.ask("GET", r.url, nil)
+	r.start()
+	_, all = r.listed()
+	if len(all) != 1 || all[0].ID != browser.ID || all[0].LastSeen.Sub(r.now).Abs() > time.Second {
+		t.Errorf("an hour later there is %+v", all) // and the link is too old
+	}
+	r.now = r.now.Add(31 * 24 * time.Hour)
+	if lines, _ := r.listed(); lines != nil {
+		t.Errorf("a month later there are %v", lines)
+	}
+	if left, _ := os.ReadDir(filepath.Join(r.state, httpd.SessionFolder)); len(left) != 0 {
+		t.Errorf("old records pile up: %v", left)
+	}
+}
+
+func TestASingleBrowserIsSignedOut(t *testing.T) {
+	r := newRig(t)
+	here, there := newBrowser(t), newBrowser(t)
+	here.enter(r.link("ann", httpd.Chat))
+	_, all := r.listed()
+	id := all[0].ID
+	there.enter(r.link("ann", httpd.Chat))
+	if got := r.revoke(id); len(got) != 1 || got[0].User != "ann" || got[0].Kind != httpd.BrowserGrant {
+		t.Errorf("revoked was %+v", got)
+	}
+	for range 2 {
+		for accept, want := range map[string]string{
+			"text/html": "<p>You are signed out. Ask the bot&#39;s operator for a new link.</p>", "*/*": `{"error":"You are signed out. Ask the bot's operator for a new link."}`,
+		} {
+			if resp, body := here.ask("GET", r.url, header{"Accept": accept}); resp.status != 401 || !strings.Contains(body, want) {
+				t.Errorf("the browser is answered %d %q", resp.status, body)
+			}
+		}
+		if _, body := there.ask("GET", r.url, nil); body != "chat ann" {
+			t.Errorf("her other browser is %q", body)
+		}
+		r.start() // and after a restart
+	}
+	if got := r.revoke(id); got != nil {
+		t.Errorf("again it revokes %+v", got)
+	}
+	if lines, _ := r.listed(); len(lines) != 1 {
+		t.Errorf("listed are %v", lines)
+	}
+	here.enter(r.link("ann", httpd.Chat)) // a new link lets her in again
+	if _, body := here.ask("GET", r.url, nil); body != "chat ann" {
+		t.Errorf("by a new link she is %q", body)
+	}
+}
+
+func TestALinkIsWithdrawn(t *testing.T) {
+	r := newRig(t)
+	link := r.link("ann", httpd.Chat)
+	id := httpd.Links{State: r.state}.ID(link[strings.LastIndex(link, "/")+1:])
+	if got := r.revoke(id); len(got) != 1 || got[0].Kind != httpd.LinkGrant || got[0].ID != id {
+		t.Errorf("revoked was %+v", got)
+	}
+	if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+		t.Errorf("it is answered %d", resp.status)
+	}
+	if lines, _ := r.listed(); lines != nil {
+		t.Errorf("listed are %v", lines)
+	}
+}
+
+func TestAllOfAUserIsRevokedAndNothingOfOthers(t *testing.T) {
+	r := newRig(t)
+	ann, bob := newBrowser(t), newBrowser(t)
+	ann.enter(r.link("ann", httpd.Chat))
+	bob.enter(r.link("bob", httpd.Chat))
+	link := r.link("ann", httpd.Operator)
+	if got := r.revoke("ann"); len(got) != 2 {
+		t.Errorf("revoked were %+v", got)
+	}
+	if resp, _ := ann.ask("GET", r.url, nil); resp.status != 401 {
+		t.Errorf("she is answered %d", resp.status)
+	}
+	if resp, _ := newBrowser(t).enter(link); resp.status != 404 {
+		t.Errorf("her link is answered %d", resp.status)
+	}
+	if _, body := bob.ask("GET", r.url, nil); body != "chat bob" {
+		t.Errorf("he is %q", body)
+	}
+	for _, who := range []string{"", "nobody", "an", "ANN", "../http", all64} {
+		if got := r.revoke(who); got != nil {
+			t.Errorf("%q revokes %+v", who, got)
+		}
+	}
+}
+
+const all64 = "0000000000000000000000000000000000000000000000000000000000000000"
+
+func TestASessionThatBeganBeforeRecordsIsListedOnceItIsUsed(t *testing.T) {
+	r := newRig(t)
+	old := header{"Cookie": r.cookie(fmt.Sprintf("chat.ann.%d.OLD", r.now.Add(240*time.Hour).Unix()))}
+	if resp, _ := newBrowser(t).ask("GET", r.url, old); resp.status != 200 {
+		t.Fatalf("answered %d", resp.status)
+	}
+	_, all := r.listed()
+	if len(all) != 1 || all[0].User != "ann" || all[0].Created.Sub(r.now).Round(time.Hour) != -480*time.Hour {
+		t.Fatalf("listed are %+v", all)
+	}
+	r.revoke(all[0].ID)
+	if resp, _ := newBrowser(t).ask("GET", r.url, old); resp.status != 401 {
+		t.Errorf("answered %d", resp.status)
+	}
+	if _, all := r.listed(); len(all) != 0 {
+		t.Errorf("listed are %+v", all)
+	}
+}
+
+func TestRevokingEndsTheStreamsOfThatBrowser(t *testing.T) {
+	r := newRig(t)
+	b := newBrowser(t)
+	b.enter(r.link("ann", httpd.Chat))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.url+"/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := b.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewReader(resp.Body)
+	if line, err := lines.ReadString('\n'); line != "begun\n" {
+		t.Fatal(line, err)
+	}
+	r.revoke("ann")
+	if rest, err := lines.ReadString('\n'); err == nil { // or the test would never end
+		t.Errorf("the stream went on with %q", rest)
+	}
+}
+
+func TestBrowsersThatSignOutWhileOthersAreRevokedAllStayOut(t *testing.T) {
+	r := newRig(t)
+	var all sync.WaitGroup
+	browsers := make([]*browser, 24)
+	cookies := make([]header, len(browsers))
+	for i := range browsers {
+		browsers[i] = newBrowser(t)
+		browsers[i].enter(r.link(fmt.Sprint("u", i), httpd.Chat))
+		cookies[i] = header{"Cookie": browsers[i].cookies(r.url)}
+	}
+	for i, b := range browsers { // half by the daemon, half by a command beside it
+		all.Go(func() {
+			if i%2 == 0 {
+				b.ask("POST", r.url+"/out", header{"Origin": r.url})
+			} else if _, err := r.grants().Revoke(fmt.Sprint("u", i)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	r.start()
+	for i, c := range cookies {
+		if resp, _ := newBrowser(t).ask("GET", r.url, c); resp.status != 401 {
+			t.Errorf("browser %d is answered %d", i, resp.status)
+		}
+	}
+}
+
+func TestALinkThatIsUsedWhileItsUserIsRevokedLeavesNobodyIn(t *testing.T) {
+	r := newRig(t)
+	for range 20 {
+		link, b := r.link("ann", httpd.Chat), newBrowser(t)
+		var both sync.WaitGroup
+		both.Go(func() { b.enter(link) })
+		both.Go(func() {
+			if _, err := r.grants().Revoke("ann"); err != nil {
+				t.Error(err)
+			}
+		})
+		both.Wait()
+		_, all := r.listed()
+		resp, _ := b.ask("GET", r.url, nil)
+		if in := resp.status == 200; in != (len(all) == 1) {
+			t.Errorf("she is answered %d, and listed are %+v", resp.status, all)
+		}
+		if len(all) > 0 { // the link was made after the command looked, or used after it
+			t.Errorf("she is still in: %+v", all)
+		}
+	}
+}
+
+func TestAFileThatIsNoRecordIsNotListed(t *testing.T) {
+	r := newRig(t)
+	newBrowser(t).enter(r.link("ann", httpd.Chat))
+	for name, content := range map[string]string{all64: `{"session":"x","user":"eve","role":"operator","expires":"2999-01-01T00:00:00Z"}`, "open.html": "x", strings.Repeat("1", 64): "{"} {
+		for _, folder := range []string{httpd.SessionFolder, httpd.LinkFolder} {
+			if err := os.WriteFile(filepath.Join(r.state, folder, name), []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	lines, _ := r.listed()
+	if got := strings.Join(lines, ", "); got != "browser ann chat, link eve operator" { // whose file is a link
+		t.Errorf("listed are %s", got)
+	}
+}
