@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -13,59 +12,110 @@ import (
 // Placeholder in terminal.command stands for the user's text, quoted as one word of a POSIX shell.
 const Placeholder = "{message}"
 
+// otherWay is what every refusal of the placeholder ends with.
+const otherWay = `let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
+
 // shells are those whose single quotes hold everything but a single quote, and how their commands are parsed.
 var shells = map[string]syntax.LangVariant{
 	"sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX, "ash": syntax.LangPOSIX, "busybox": syntax.LangPOSIX,
 	"bash": syntax.LangBash, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn, "zsh": syntax.LangZsh,
 }
 
-// CheckCommand refuses a command in which the quoted text would not stay one word: within quotes, backquotes, arithmetic, a
-// here-document or a comment the shell reads the quotes differently, and a user could run commands.
-func CheckCommand(shell, command string) error {
-	count := strings.Count(command, Placeholder)
-	if count == 0 {
-		return nil
+// Command is a shell command in which the text of a message can take the place of each placeholder.
+type Command struct {
+	parts []string // around the placeholders
+	uses  []textUse
+}
+
+// textUse is how one placeholder stands in the command.
+type textUse struct {
+	program string // that gets the text as an argument
+	warned  bool   // the program may take the text for an option
+	guarded bool   // the text begins the argument, so a dash in front of it is covered by a blank
+}
+
+// ParseCommand finds the placeholders of a command. It refuses one in which the quoted text would not stay one word, and one that
+// hands the text to something that evaluates it.
+func ParseCommand(shell, command string) (Command, error) {
+	c := Command{parts: strings.Split(command, Placeholder)}
+	if len(c.parts) == 1 {
+		return c, nil
 	}
 	variant, known := shells[filepath.Base(shell)]
 	if !known {
-		return fmt.Errorf("%s cannot be used with the shell %s; with sh, bash, ksh and zsh it can", Placeholder, shell)
+		return c, fmt.Errorf("%s cannot be used with the shell %s; with sh, bash, ksh and zsh it can; or %s", Placeholder, shell, otherWay)
 	}
-	// A plain word takes the placeholder's place, because { may mean something to the parser.
-	word := "nanobotmessage"
-	for strings.Contains(command, word) {
-		word += "x"
-	}
-	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(strings.ReplaceAll(command, Placeholder, word)), "")
+	marked, marks := mark(c.parts)
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(marked), "")
 	if err != nil {
-		return errors.New("is not a command that the shell understands, so " + Placeholder + " cannot be used safely")
+		return c, errors.New("is not a command that the shell understands, so " + Placeholder + " cannot be used safely")
 	}
-	syntax.Walk(file, func(node syntax.Node) bool {
-		if lit, ok := node.(*syntax.Lit); ok {
-			// A backslash before the quote would take its meaning away.
-			count -= strings.Count(lit.Value, word) - strings.Count(lit.Value, `\`+word)
+	r := commandReader{marks: marks, uses: make([]*textUse, len(c.parts)-1), functions: map[string]bool{}}
+	if err := r.read(file); err != nil {
+		return c, fmt.Errorf("%w; %s", err, otherWay)
+	}
+	for _, p := range r.uses {
+		if p == nil {
+			return c, errors.New(Placeholder + " must stand by itself, outside of quotes, backquotes, arithmetic, tests, eval, assignments, redirections, comments and here-documents; it is quoted already; or " + otherWay)
 		}
-		return !rereads(node)
-	})
-	if count != 0 {
-		return errors.New(Placeholder + " must stand by itself, outside of quotes, backquotes, arithmetic, tests, eval, comments and here-documents; it is quoted already")
+		c.uses = append(c.uses, *p)
 	}
-	return nil
+	return c, nil
 }
 
-// rereads reports whether the shell reads what is in a part of a command by other rules than a plain word, or twice.
-func rereads(node syntax.Node) bool {
-	switch n := node.(type) {
-	case *syntax.DblQuoted, *syntax.SglQuoted, *syntax.Comment, *syntax.ParamExp, *syntax.ArithmExp, *syntax.ArithmCmd,
-		*syntax.TestClause, *syntax.LetClause:
-		return true
-	case *syntax.CmdSubst:
-		return n.Backquotes
-	case *syntax.Redirect:
-		return n.Hdoc != nil
-	case *syntax.Assign:
-		return n.Index != nil || n.Array != nil
-	case *syntax.CallExpr:
-		return len(n.Args) > 0 && slices.Contains([]string{"eval", "let", "test", "["}, n.Args[0].Lit())
+// mark puts a plain word in place of each placeholder, because { may mean something to the parser. The words have one length and a number,
+// so that none is found in another.
+func mark(parts []string) (marked string, prefix string) {
+	prefix = "nanobotmessage"
+	for strings.Contains(strings.Join(parts, ""), prefix) {
+		prefix += "x"
 	}
-	return false
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 {
+			fmt.Fprintf(&b, "%s%06d", prefix, i-1)
+		}
+		b.WriteString(part)
+	}
+	return b.String(), prefix
+}
+
+// CheckCommand refuses a command in which the text of a message could be evaluated.
+func CheckCommand(shell, command string) error {
+	_, err := ParseCommand(shell, command)
+	return err
+}
+
+// Warnings says where a program could take the text for an option.
+func (c Command) Warnings() []string {
+	var all []string
+	seen := map[string]bool{}
+	for _, p := range c.uses {
+		if !p.warned || seen[p.program] {
+			continue
+		}
+		seen[p.program] = true
+		all = append(all, fmt.Sprintf(`%s is an argument that %s may take for an option, so a text that begins with "-" is handed over with a blank in front: write -- %[1]s, `+
+			`--name=%[1]s or, for grep, -e %[1]s, or %[3]s`, Placeholder, p.program, otherWay))
+	}
+	return all
+}
+
+// HasPlaceholder reports whether the text of a message is part of the command.
+func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
+
+// Expand puts the quoted text in place of each placeholder. A placeholder within the text stays as typed.
+func (c Command) Expand(text string, quote func(string) string) string {
+	var b strings.Builder
+	for i, part := range c.parts {
+		if i > 0 {
+			word := text
+			if c.uses[i-1].guarded && strings.HasPrefix(text, "-") {
+				word = " " + text
+			}
+			b.WriteString(quote(word))
+		}
+		b.WriteString(part)
+	}
+	return b.String()
 }

@@ -1,11 +1,77 @@
 package config_test
 
 import (
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"nanobot/config"
 )
+
+// A verdict is what one line of testdata/placeholder.txt says about a command.
+type verdict struct{ want, shell, command string }
+
+func verdicts(t *testing.T) []verdict {
+	t.Helper()
+	table, err := os.ReadFile("testdata/placeholder.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []verdict
+	for line := range strings.Lines(string(table)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		f := strings.Split(line, "\t")
+		if len(f) != 3 {
+			t.Fatalf("not three columns: %q", line)
+		}
+		all = append(all, verdict{f[0], f[1], strings.ReplaceAll(f[2], `\n`, "\n")})
+	}
+	return all
+}
+
+func TestThePlaceholderIsTakenAsTheTableSays(t *testing.T) {
+	for _, v := range verdicts(t) {
+		c, err := config.ParseCommand(v.shell, v.command)
+		got := "allowed"
+		switch {
+		case err != nil:
+			got = "refused"
+		case len(c.Warnings()) > 0:
+			got = "warned"
+		}
+		if got != v.want {
+			t.Errorf("%s: %s: is %s, want %s (%v)", v.shell, v.command, got, v.want, err)
+		}
+		if err != nil && !strings.Contains(err.Error(), "is not a command") && (!strings.Contains(err.Error(), "NANOBOT_TEXT") || !strings.Contains(err.Error(), "standard input")) {
+			t.Errorf("%s: the other ways are not named: %v", v.command, err)
+		}
+	}
+}
+
+func TestTheBlankIsPutOnlyWhereADashCouldBeAnOption(t *testing.T) {
+	quote := func(s string) string { return "<" + s + ">" }
+	for command, want := range map[string]string{
+		"prog {message}":                         "prog < -x>",
+		"prog -- {message}":                      "prog -- <-x>",
+		"prog --a={message} {message}.txt":       "prog --a=<-x> < -x>.txt",
+		"grep -e {message} a{message} {message}": "grep -e <-x> a<-x> < -x>",
+	} {
+		c, err := config.ParseCommand("/bin/sh", command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.Expand("-x", quote); got != want {
+			t.Errorf("%s: %s", command, got)
+		}
+		if got := c.Expand("{message}", quote); strings.Count(got, "<{message}>") != strings.Count(command, config.Placeholder) {
+			t.Errorf("a placeholder in the text: %s", got)
+		}
+	}
+}
 
 func TestThePlaceholderIsTakenWhereItsQuotesHold(t *testing.T) {
 	for _, command := range []string{
@@ -29,22 +95,6 @@ func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
 			if err := config.CheckCommand(shell, command); (err == nil) != want {
 				t.Errorf("%s: %s: %v", shell, command, err)
 			}
-		}
-	}
-	for _, command := range []string{"(( x = {message} ))", "[[ {message} -eq 1 ]]", "a[{message}]=1", "let y={message}", "eval echo {message}"} {
-		if config.CheckCommand("/bin/bash", command) == nil {
-			t.Errorf("%s is accepted", command)
-		}
-	}
-}
-
-func TestThePlaceholderIsRefusedWhereAUserCouldRunCommands(t *testing.T) {
-	for _, command := range []string{
-		`echo "{message}"`, `echo '{message}'`, "echo `prog {message}`", `sh -c "prog {message}"`, `echo "$(prog {message})"`, `echo \{message}`, `echo \\\{message}`,
-		"cat <<X\n{message}\nX", "echo hi # {message}", "echo ${message}", "echo $((1+{message}))", "echo $'{message}'", "echo {message} \"{message}\"", "echo ( {message}",
-	} {
-		if config.CheckCommand("/bin/sh", command) == nil {
-			t.Errorf("%s is accepted", command)
 		}
 	}
 }
