@@ -39,6 +39,9 @@ func checkTerminal(c *Config) []fault {
 		if name == "" || strings.Contains(name, "=") {
 			all = append(all, fault{path: join(key("terminal.env"), name), want: `the name of a variable must not be empty or contain "="`, onKey: true})
 		}
+		if slices.Contains(agentVariables, name) {
+			all = append(all, fault{path: join(key("terminal.env"), name), want: "is set by nanobot itself", onKey: true})
+		}
 	}
 	for name, path := range map[string]string{"workspace": c.Workspace, "terminal.cwd": t.Cwd, "gateway.stateDir": c.Gateway.StateDir} {
 		if path != "" && strings.TrimSpace(path) == "" {
@@ -57,9 +60,27 @@ func checkTerminal(c *Config) []fault {
 	if t.Protocol != "rich" && c.Gateway.WhileRunning == "inject" {
 		all = append(all, fault{path: key("gateway.whileRunning"), because: protocol, want: `needs terminal.protocol to be "rich"`})
 	}
+	all = append(all, checkStdin(c)...)
 	all = append(all, checkSandbox(t)...)
 	if t.Protocol == "acp" {
 		all = append(all, checkACP(t)...)
+	}
+	return all
+}
+
+// checkStdin refuses to talk on with an agent that is not told the envelope.
+func checkStdin(c *Config) []fault {
+	t := c.Terminal
+	if t.Stdin == "envelope" {
+		return nil
+	}
+	var all []fault
+	for name, needs := range map[string]bool{
+		"terminal.protocol": t.Protocol == "acp", "terminal.interactive": t.Interactive, "gateway.whileRunning": c.Gateway.WhileRunning == "inject",
+	} {
+		if needs {
+			all = append(all, fault{path: key(name), because: key("terminal.stdin"), want: `needs terminal.stdin to be "envelope"`})
+		}
 	}
 	return all
 }

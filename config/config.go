@@ -30,7 +30,8 @@ const MaxTimeout = 315360000
 type Terminal struct {
 	// Enabled absent means on when a command is set; explicitly false switches the bot off.
 	Enabled      *bool               `json:"enabled,omitempty" jsonschema_description:"Switch the agent on or off. Default: on when a command is set."`
-	Command      string              `json:"command" jsonschema_description:"Shell command to run; {message} is replaced by the quoted user text."`
+	Command      string              `json:"command" jsonschema_description:"Shell command to run; {message} is replaced by the user's text as one quoted word. It must not be code, and stands best after --, after grep's -e or as --name={message}."`
+	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on its standard input: the envelope, the user's text alone, or nothing."`
 	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds the agent may run before it is killed."`
 	Protocol     string              `json:"protocol" jsonschema:"enum=plain,enum=rich,enum=acp" jsonschema_description:"How the agent is talked with: plain text in which files are found, rich JSON lines, or the Agent Client Protocol."`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Hand the paths of the user's files to the agent."`
@@ -139,7 +140,7 @@ type Log struct {
 func Default() Config {
 	return Config{
 		Terminal: Terminal{
-			Timeout: 120, Protocol: "plain", PassMedia: true, Progress: "edit",
+			Stdin: "envelope", Timeout: 120, Protocol: "plain", PassMedia: true, Progress: "edit",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
 			Sandbox: "none", SandboxPaths: []string{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,

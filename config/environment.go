@@ -62,11 +62,9 @@ func (e *environment) add(v variable) {
 	e.variables[v.name] = v
 }
 
-// reserved are the variables that begin like ours and set no key.
-func reserved(name string) bool {
-	return name == "NANOBOT_CONFIG" ||
-		// Kubernetes and Docker describe a service called nanobot to the containers beside it.
-		strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
+// describesService reports whether Kubernetes or Docker describe a service called nanobot to the containers beside it.
+func describesService(name string) bool {
+	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
 // resolve finds the key that NANOBOT_CHANNELS__TELEGRAM__TOKEN names. Our keys match in any case, the

@@ -38,7 +38,7 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 	}
 	folder := filepath.Dir(c.File())
 	want := `{"workspace":"FOLDER",` +
-		`"terminal":{"command":"","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
+		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,` +
 		`"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
@@ -100,7 +100,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 	want := config.Config{
 		Schema: "./config.schema.json", Workspace: folder,
 		Terminal: config.Terminal{
-			Enabled: &on, Command: "./agent {message}", Timeout: 120, Protocol: "rich",
+			Enabled: &on, Command: "./agent {message}", Stdin: "envelope", Timeout: 120, Protocol: "rich",
 			Env:       map[string]string{"My.Key": "1", "lower_case": "2", "camelCase": "3"},
 			Providers: map[string]config.Provider{"my.service": {APIKeys: []config.Secret{"cred:service"}}},
 			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},

@@ -20,6 +20,7 @@ func (c *Config) Warnings() []string {
 	if t := c.Terminal; t.Protocol == "acp" && t.Timeout <= t.ACP.AskTimeout && t.ACP.asks() {
 		all = append(all, fmt.Sprintf("terminal.timeout is %d s and terminal.acp.askTimeout %d s: a question ends with its turn, before the person's time is up; set terminal.timeout higher", t.Timeout, t.ACP.AskTimeout))
 	}
+	all = append(all, warnMessage(c.Terminal)...)
 	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
 		for _, f := range folders {
 			switch info, err := os.Stat(f); {
@@ -43,6 +44,23 @@ func (c *Config) Warnings() []string {
 		if info, err := os.Stat(c.file); err == nil && info.Mode().Perm()&0o004 != 0 {
 			all = append(all, fmt.Sprintf("%s holds secrets and everybody on this machine can read it: chmod o-r %[1]s", c.file))
 		}
+	}
+	return all
+}
+
+// warnMessage is about the user's text in the command.
+func warnMessage(t Terminal) []string {
+	c, err := ParseCommand(t.Shell, t.Command)
+	if err != nil || !c.HasPlaceholder() {
+		return nil
+	}
+	var all []string
+	for _, w := range c.Warnings() {
+		all = append(all, "terminal.command: "+w)
+	}
+	if len(t.Providers) > 0 && t.Stdin == "envelope" {
+		all = append(all, fmt.Sprintf(`terminal.command has %s and terminal.stdin is "envelope", so the keys of terminal.providers are on the agent's standard input too, and tools such as claude -p append `+
+			`that to the prompt: set terminal.stdin to "text" or "none"`, Placeholder))
 	}
 	return all
 }

@@ -12,6 +12,12 @@ import (
 func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 	const quiet = `"terminal":{"command":"x"}`
 	const noTLS = "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way"
+	dash := func(program string) string {
+		return "terminal.command: {message} is an argument that " + program + ` may take for an option, so a text that begins with "-" is handed over with a blank in front: write -- {message}, ` +
+			`--name={message} or, for grep, -e {message}, or let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
+	}
+	const leaks = `terminal.command has {message} and terminal.stdin is "envelope", so the keys of terminal.providers are on the agent's standard input too, and tools such as claude -p append ` +
+		`that to the prompt: set terminal.stdin to "text" or "none"`
 	for text, want := range map[string][]string{
 		`{` + quiet + `}`: nil,
 		`{}`:              {"terminal.command is empty: there is no agent to run"},
@@ -35,6 +41,13 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{` + quiet + `,"channels":{"web":{"enabled":true}},"http":{"listen":":8080","token":"env:A"}}`: {noTLS},
 		`{` + quiet + `,"http":{"listen":"0.0.0.0:8080","token":"env:A"}}`:                              {noTLS},
 		`{` + quiet + `,"http":{"listen":"127.0.0.1:8080","token":"env:A"}}`:                            nil,
+		`{"terminal":{"command":"claude -p {message}"}}`:                                                {dash("claude")},
+		`{"terminal":{"command":"a {message}; b -- {message}; c {message}; a {message}"}}`:              {dash("a"), dash("c")},
+		`{"terminal":{"command":"grep -e {message} faq.txt"}}`:                                          nil,
+		`{"terminal":{"command":"a --q={message}","providers":{"a":{"apiKeys":["k"]}}}}`:                {leaks},
+		`{"terminal":{"command":"a --q={message}","stdin":"text","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
+		`{"terminal":{"command":"a --q={message}","stdin":"none","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
+		`{"terminal":{"command":"a","providers":{"a":{"apiKeys":["k"]}}}}`:                              nil,
 		`{` + quiet + `,"http":{"listen":":8080"}}`:                                                     nil, // there is nothing to be read
 	} {
 		if got := load(t, text).Warnings(); !reflect.DeepEqual(got, want) {
