@@ -3,8 +3,6 @@ package terminal
 import (
 	"errors"
 	"strings"
-
-	"nanobot/config"
 )
 
 // maxCommand is the longest single argument that Linux hands to a program (MAX_ARG_STRLEN less the final NUL).
@@ -12,11 +10,6 @@ const maxCommand = 128<<10 - 1
 
 // errTooLong says that the user's text does not fit into the command.
 var errTooLong = errors.New("command line too long")
-
-// expand puts the quoted text in place of each placeholder. A placeholder within the text stays as typed.
-func expand(command, text string) string {
-	return strings.ReplaceAll(command, config.Placeholder, ShellQuote(text))
-}
 
 // ShellQuote makes text one word of a POSIX shell. mvdan.cc/sh cannot be used for this: it refuses a newline for POSIX shells, and its
 // form for bash is not understood by dash. No shell word can hold a NUL.

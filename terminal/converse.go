@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync"
 )
 
@@ -29,11 +30,11 @@ func (t Turn) Converse(ctx context.Context, begin Begin) (Outcome, error) {
 }
 
 func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, error) {
-	envelope, err := t.Envelope.Line()
+	first, err := t.input()
 	if err != nil {
 		return Outcome{}, err
 	}
-	agent, err := t.Launch(ctx, Input{First: envelope, Keep: keep})
+	agent, err := t.Launch(ctx, Input{First: first, Keep: keep})
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -57,6 +58,17 @@ func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, er
 		return Outcome{}, err
 	}
 	return end.Tell(t, finish())
+}
+
+// input is what the agent reads first. Text ends like a line, for programs that read lines.
+func (t Turn) input() ([]byte, error) {
+	switch t.Stdin {
+	case "text":
+		return []byte(strings.TrimSuffix(t.Envelope.Text, "\n") + "\n"), nil
+	case "none":
+		return nil, nil
+	}
+	return t.Envelope.Line()
 }
 
 func (t Turn) readLines(lines *Lines, end *Ending, take Take) error {

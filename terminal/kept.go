@@ -20,7 +20,8 @@ func (t *turn) keep() (*Agent, error) {
 	return agent, err
 }
 
-func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.req.KeptEnv) }
+// keptEnv is the environment of agents that outlive the turn. What differs from message to message is not in it.
+func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.chatEnv(), t.req.KeptEnv) }
 
 func (t *turn) uses(pid int) {
 	if agent := t.kept.find(pid); agent != nil {

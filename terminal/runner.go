@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.uber.org/zap"
@@ -72,6 +73,7 @@ func (r Request) files() []string {
 // Runner runs turns of the configured agent. It is safe for concurrent use.
 type Runner struct {
 	o         Options
+	command   config.Command
 	env       []string
 	providers map[string]Provider
 	confine   *confine.Confinement
@@ -79,9 +81,13 @@ type Runner struct {
 	turns     sync.WaitGroup
 }
 
-// NewRunner prepares what all turns share. It fails when a provider's key cannot be read, or when the agent cannot be confined as it must be.
+// NewRunner prepares what all turns share. It fails when the command would evaluate the user's text, when a provider's key cannot be read, or when the agent cannot be confined as it must be.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
+	var err error
+	if r.command, err = config.ParseCommand(o.Config.Shell, o.Config.Command); err != nil {
+		return nil, fmt.Errorf("terminal.command: %w", err)
+	}
 	for name, p := range o.Config.Providers {
 		provider := Provider{Models: p.Models, BaseURL: p.BaseURL, APIKeys: []string{}}
 		for i, key := range p.APIKeys {
@@ -97,7 +103,6 @@ func NewRunner(o Options) (*Runner, error) {
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
 	}
-	var err error
 	if r.confine, err = newConfinement(o); err != nil {
 		return nil, err
 	}
@@ -137,6 +142,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,
+		Stdin:  cfg.Stdin,
 		Inject: req.Inject, PassMedia: cfg.PassMedia,
 		Final:   Final{Reveal: t.reveal, Timeout: cfg.Timeout},
 		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
@@ -213,13 +219,22 @@ type turn struct {
 
 func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	cfg := t.o.Config
-	command := expand(cfg.Command, t.req.Text)
+	command := t.command.Expand(t.req.Text, ShellQuote)
 	if len(command) > maxCommand {
 		return nil, errTooLong
 	}
-	agent, err := launch(ctx, t.confined(process.Options{
-		Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, t.req.Env), Input: in.First, KeepInput: in.Keep,
-	}))
+	start := func(env []string) (*Agent, error) {
+		return launch(ctx, t.confined(process.Options{
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.req.Env), Input: in.First, KeepInput: in.Keep,
+		}))
+	}
+	agent, err := start(t.messageEnv(maxVariable))
+	if errors.Is(err, syscall.E2BIG) { // where the stack is small, arguments and variables together may have less room than one of them
+		agent, err = start(t.messageEnv(0))
+	}
+	if errors.Is(err, syscall.E2BIG) && t.command.HasPlaceholder() {
+		return nil, errTooLong
+	}
 	if err == nil {
 		agent.used = t.used.add
 		t.uses(agent.Pid())

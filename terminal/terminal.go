@@ -35,6 +35,8 @@ type Stopper interface {
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope
+	// Stdin is what an agent reads that is started for one message: text, none, or else the envelope.
+	Stdin string
 	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is killed: at
 	// once if the time is up, politely otherwise.
 	Launch func(ctx context.Context, in Input) (*Agent, error)

@@ -1,0 +1,99 @@
+package terminal_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// hostile are texts that try to be options, commands or several words.
+var hostile = []string{
+	"-rve", "--help", "-e $(touch pwned)", "`touch pwned`; touch pwned | \ntouch pwned #", "$(touch pwned) && touch pwned", `it's "quoted" \`, "  leading blanks", "",
+	"* ~ {message} $HOME",
+}
+
+// standIns are the programs of testdata/placeholder.txt that are not run for real. Each writes down its arguments.
+var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex")
+
+const standIn = `#!/bin/sh
+for word; do printf '%s\000' "$word"; done >> "$GOT"
+`
+
+// wordWithText is a word of a command that has the placeholder in it.
+var wordWithText = regexp.MustCompile(`[A-Za-z0-9=./-]*\{message\}[A-Za-z0-9.]*`)
+
+func TestTheTextReachesTheProgramAsOneWord(t *testing.T) {
+	table, err := os.ReadFile("../config/testdata/placeholder.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := t.TempDir()
+	if err := os.Mkdir(filepath.Join(here, "bin"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range standIns {
+		if err := os.WriteFile(filepath.Join(here, "bin", name), []byte(standIn), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := 0
+	for line := range strings.Lines(string(table)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 3 || f[0] == "refused" {
+			continue
+		}
+		shell, err := exec.LookPath(f[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ran++
+		command := strings.ReplaceAll(f[2], `\n`, "\n")
+		t.Run(f[2], func(t *testing.T) {
+			t.Parallel()
+			for _, text := range hostile {
+				checkOneWord(t, here, shell, command, text, f[0] == "warned")
+			}
+		})
+	}
+	if ran < 60 {
+		t.Errorf("only %d commands were run", ran)
+	}
+}
+
+func checkOneWord(t *testing.T, here, shell, command, text string, warned bool) {
+	b := newBench(t, "plain", "{ "+command+"\n} > out")
+	b.write("script.sh", standIn[len("#!/bin/sh\n"):])
+	got := filepath.Join(b.workspace, "got")
+	b.opts.Config.Shell = shell
+	b.opts.Environ = []string{"PATH=" + filepath.Join(here, "bin") + ":/usr/bin:/bin", "HERE=" + here, "GOT=" + got, "HOME=" + b.workspace}
+	b.req.Text = text
+	if b.run(); b.err != nil {
+		t.Fatal(b.err)
+	}
+	recorded, _ := os.ReadFile(got)
+	words := strings.Split(string(recorded), "\x00")
+	printed, _ := os.ReadFile(filepath.Join(b.workspace, "out"))
+	arrived := false
+	for _, w := range wordWithText.FindAllString(command, -1) {
+		word := text
+		if warned && strings.HasPrefix(w, "{message}") && strings.HasPrefix(text, "-") {
+			word = " " + text
+		}
+		word = strings.Replace(w, "{message}", word, 1)
+		builtin := strings.HasPrefix(command, "echo") || strings.HasPrefix(command, "printf")
+		arrived = arrived || slices.Contains(words, word) || builtin && strings.TrimSuffix(string(printed), "\n") == word
+	}
+	if !arrived {
+		t.Errorf("%q arrived as %q, printed %q (%v)", text, words, printed, b.frames)
+	}
+	if warned && strings.HasPrefix(text, "-") && slices.Contains(words, text) {
+		t.Errorf("%q could be an option: %q", text, words)
+	}
+	if _, err := os.Stat(filepath.Join(b.workspace, "pwned")); err == nil {
+		t.Errorf("%q ran a command", text)
+	}
+}
