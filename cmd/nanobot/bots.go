@@ -21,7 +21,7 @@ func newBots(std stdio) *cobra.Command {
 		Short: "Run many bots on one server",
 		Long: `Bots makes, starts, stops and removes named bots on a server with systemd. A bot has its config and its tokens in /etc/nanobot/NAME, its state
 in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. All but status and list need root.`,
-		Example: `  nanobot bots create faq --command 'grep -i {message} /srv/faq.txt' --telegram-token-file token.txt --allow 123456789
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --telegram-token-file token.txt --allow 123456789
   nanobot bots start faq
   nanobot bots list`,
 		Args: cobra.NoArgs,

@@ -33,13 +33,13 @@ func newBotsCreate(b *bots) *cobra.Command {
 		Short: "Make a bot",
 		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json, its tokens to /etc/nanobot/NAME/credentials, which only root can read and
 systemd hands to the bot, and with --template a first agent beside it. It never changes a bot that is there.`,
-		Example: `  nanobot bots create faq --command 'grep -i {message} /srv/faq.txt' --telegram-token-file token.txt
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --telegram-token-file token.txt
   pass show bots/helper | nanobot bots create helper --template python --telegram-token-file - --allow 123456789`,
 		Args: oneBot,
 		RunE: func(_ *cobra.Command, args []string) error { return b.create(args[0], d) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&d.command, "command", "", "the agent's shell command; {message} is the user's text")
+	flags.StringVar(&d.command, "command", "", "the agent's shell command; {message} is the user's text, best after --, grep's -e or as --name={message}")
 	flags.StringVar(&d.protocol, "protocol", "", "how its output is read: "+strings.Join(sortedKeys(protocols), ", ")+" (default: plain; rich with --template)")
 	flags.StringVar(&d.template, "template", "", "write a first agent: "+strings.Join(names, ", "))
 	flags.StringVar(&d.telegram, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
@@ -86,6 +86,11 @@ func (b *bots) create(name string, d draft) error {
 		return b.show([]botFiles{f})
 	}
 	fmt.Fprintf(b.std.out, "Wrote %s.\n", f.config())
+	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.command); err == nil {
+		for _, w := range command.Warnings() {
+			fmt.Fprintln(b.std.err, "warning: --command:", w)
+		}
+	}
 	if d.telegram == "" && d.discord == "" {
 		fmt.Fprintln(b.std.out, "It has no chat network yet: enable one in there before it is started.")
 	}
