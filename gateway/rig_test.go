@@ -27,7 +27,7 @@ import (
 )
 
 // patience bounds waits for what must happen. It is long because a loaded machine is no failure.
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 // rig is a gateway with a real store, real agents and a network on loopback.
 type rig struct {

@@ -12,7 +12,7 @@ import (
 )
 
 // patience is how long a check waits for what must come at once. Only a channel that fails a check takes so long.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // Subject is a channel under test and what its network can tell. Chat and the channel's settings are the same for each
 // subject, as they are after a restart; the network behind it is new and strict: what the real one would refuse, it

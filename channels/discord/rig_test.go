@@ -32,7 +32,7 @@ const (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 15 * time.Second
+const patience = 5 * time.Minute
 
 // rig is a channel on a fake Discord.
 type rig struct {

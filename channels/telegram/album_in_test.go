@@ -46,11 +46,17 @@ func TestAnAlbumIsOneMessageWithItsFilesInOrderAndTheCaption(t *testing.T) {
 	}
 }
 
+// full is how many photos make an album complete at once, without any time of quiet.
+const full = 10
+
+// endless makes the channel wait for a full album. How fast the parts come then decides nothing.
+func endless(o *telegram.Options) { o.Timing.Quiet = time.Hour }
+
 func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
-	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(10)...)
+	r := newRig(t, endless)
+	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(full)...)
 	r.run()
-	isAlbum(t, r.wait(1)[0], 10, "ten")
+	isAlbum(t, r.wait(1)[0], full, "ten")
 }
 
 // parts offers an album part by part, as one whose uploads take their time.
@@ -66,8 +72,8 @@ func parts(s *telegramtest.Server, n int) []string {
 }
 
 func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
-	r := newRig(t)
-	updates := parts(r.server, 3)
+	r := newRig(t, endless)
+	updates := parts(r.server, full)
 	before := len(updates)
 	r.run()
 	r.wait(before) // the photos as they were put on the server
@@ -78,8 +84,10 @@ func TestAnAlbumAcrossPollsIsOneMessageAndOthersGoAhead(t *testing.T) {
 	if got := r.wait(before + 1)[before]; got.Text != "meanwhile" {
 		t.Fatalf("update %d is open, and received is %+v", first, got)
 	}
-	r.server.Inject(updates[2])
-	isAlbum(t, r.wait(before + 2)[before+1], 3, "")
+	for _, u := range updates[2:] {
+		r.confirmed(int64(r.server.Inject(u))) // each by a poll of its own
+	}
+	isAlbum(t, r.wait(before + 2)[before+1], full, "")
 	if got := len(r.settled()); got != before+2 {
 		t.Errorf("%d messages were received", got)
 	}
@@ -100,7 +108,7 @@ func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
 func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	s := telegramtest.New(t)
 	dir := t.TempDir()
-	first := newRigOn(t, s, dir, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
+	first := newRigOn(t, s, dir, endless)
 	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
 	stop := first.run()
 	s.Say(other, "meanwhile")

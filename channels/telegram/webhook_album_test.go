@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,12 +21,12 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
 	r.run()
-	media := photos(4)
+	media := photos(full)
 	media[2].Caption = "my holiday"
 	m := r.server.Album(telegramtest.Post{Chat: person}, media...)
 	r.server.Say(person, "what do you say?")
 	got := r.wait(2)
-	isAlbum(t, got[0], 4, "my holiday")
+	isAlbum(t, got[0], full, "my holiday")
 	if got[0].ID != strconv.Itoa(m[0].ID) || got[0].Cursor != "" || got[1].Text != "what do you say?" {
 		t.Errorf("received %+v", got)
 	}
@@ -39,22 +40,27 @@ func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 
 func TestAFullAlbumByWebhookIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
-	r := newHookRig(t, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
-	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(10)...)
+	r := newHookRig(t)
+	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(full)...)
 	r.run()
-	isAlbum(t, r.wait(1)[0], 10, "ten")
+	isAlbum(t, r.wait(1)[0], full, "ten")
 }
 
 func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	t.Parallel()
-	for name, early := range map[string]int{"after its first part": 1, "after all its parts": 3} {
+	for name, c := range map[string]struct {
+		parts, early int
+		quiet        time.Duration // of the second run
+	}{
+		"after its first part": {full, 1, time.Hour}, // it ends with the other parts
+		"after all its parts":  {3, 3, time.Millisecond},
+	} {
 		t.Run(name, func(t *testing.T) {
-			endless := func(o *telegram.Options) { o.Timing.Quiet, o.Timing.Resend = time.Hour, time.Hour }
-			first := newHookRig(t, endless)
-			first.front.admit(early)
-			first.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
+			first := newHookRig(t, func(o *telegram.Options) { o.Timing.Resend = time.Hour })
+			first.front.admit(c.early)
+			first.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(c.parts)...)
 			stop := first.run()
-			if !first.server.AwaitPending(3-early, patience) {
+			if !first.server.AwaitPending(c.parts-c.early, patience) {
 				t.Fatalf("%d are left", first.server.Pending())
 			}
 			stop()
@@ -62,10 +68,10 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 				t.Fatalf("received %+v", got)
 			}
 			// Nothing but the other parts, or that there are none, ends the waiting.
-			second := first.again(func(o *telegram.Options) { o.Timing.Resend = 30 * time.Hour })
+			second := first.again(func(o *telegram.Options) { o.Timing.Resend, o.Timing.Quiet = 30*time.Hour, c.quiet })
 			second.run()
 			first.front.admit(-1)
-			isAlbum(t, second.wait(1)[0], 3, "look")
+			isAlbum(t, second.wait(1)[0], c.parts, "look")
 			if got := second.taken(); len(got) != 1 {
 				t.Errorf("received %+v", got)
 			}
@@ -77,15 +83,15 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
-	updates := parts(r.server, 3)
+	updates := parts(r.server, full)
 	stop := r.run()
-	r.wait(3) // the photos as they were put on the server
+	r.wait(full) // the photos as they were put on the server
 	for i, u := range updates {
 		updates[i] = fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, u[1:])
 		r.bring("s", updates[i])
 		r.bring("s", updates[i]) // also while the album is not complete
 	}
-	isAlbum(t, r.wait(4)[3], 3, "")
+	isAlbum(t, r.wait(full + 1)[full], full, "")
 	again := func(r *hookRig, want int) {
 		t.Helper()
 		r.bring("s", updates[1])
@@ -94,7 +100,7 @@ func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 			t.Errorf("received %+v", got)
 		}
 	}
-	again(r, 5)
+	again(r, full+2)
 	stop()
 	second := r.again(func(o *telegram.Options) { o.WebhookSecret = "s" })
 	second.run()
@@ -105,9 +111,9 @@ func TestAPartOfAnAlbumThatComesAgainIsNoMessage(t *testing.T) {
 func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t, func(o *telegram.Options) { o.WebhookSecret = "s" })
-	updates := parts(r.server, 3)
+	updates := parts(r.server, full+1)
 	stop := r.run()
-	r.wait(3)
+	r.wait(full + 1)
 	tried := make(chan struct{}, 100)
 	r.inbox.mu.Lock()
 	r.inbox.refuse = func(channels.Incoming) error {
@@ -119,22 +125,25 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 		t.Helper()
 		r.bring("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
 	}
-	deliver(r, 0)
-	deliver(r, 1)
+	for i := range full {
+		deliver(r, i)
+	}
 	<-tried
 	stop()
-	second := r.again(func(o *telegram.Options) { o.WebhookSecret = "s" })
+	second := r.again(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
+	var late atomic.Bool
 	second.inbox.refuse = func(channels.Incoming) error {
-		if len(second.server.Calls(telegramtest.Download)) < 6 { // as long as the late part is not there
+		if !late.Load() {
 			return errors.New("not yet")
 		}
 		return nil
 	}
 	second.run()
-	deliver(second, 2)
+	deliver(second, full)
+	late.Store(true)
 	got := second.wait(2)
-	isAlbum(t, got[0], 2, "")
-	if len(got[1].Media) != 1 || got[1].ID != "1002" {
+	isAlbum(t, got[0], full, "")
+	if len(got[1].Media) != 1 || got[1].ID != "1010" {
 		t.Errorf("the late part is %+v", got[1])
 	}
 }
@@ -175,19 +184,19 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	if err := errors.Join(os.RemoveAll(state), os.WriteFile(state, nil, 0o600)); err != nil { // so that no folder can be there
 		t.Fatal(err)
 	}
-	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
+	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(full)...)
 	for _, d := range r.delivered(2)[:2] {
 		if d.Status != 503 {
 			t.Errorf("answered %d", d.Status)
 		}
 	}
-	if r.server.Pending() != 2 {
+	if r.server.Pending() != full {
 		t.Errorf("%d are left", r.server.Pending())
 	}
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)
 	}
-	isAlbum(t, r.wait(1)[0], 2, "look")
+	isAlbum(t, r.wait(1)[0], full, "look")
 }
 
 func TestABrokenFileOnTheShelfStopsNobody(t *testing.T) {

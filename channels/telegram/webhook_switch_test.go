@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
@@ -61,7 +60,7 @@ func TestAnAlbumThatBeganByWebhookEndsByPolling(t *testing.T) {
 	t.Parallel()
 	for name, early := range map[string]int{"half of it": 2, "all of it": 4} {
 		t.Run(name, func(t *testing.T) {
-			hook := newHookRig(t, func(o *telegram.Options) { o.Timing.Quiet = time.Hour })
+			hook := newHookRig(t)
 			hook.front.admit(early)
 			hook.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(4)...)
 			stop := hook.run()

@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 // rig is a gateway on a network on loopback, and its console on another.
 type rig struct {

@@ -27,7 +27,7 @@ import (
 	"nanobot/terminal/rich"
 )
 
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 // rig is a gateway on a network on loopback, and its metrics on another.
 type rig struct {

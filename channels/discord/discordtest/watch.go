@@ -8,7 +8,7 @@ import (
 )
 
 // Patience is how long Wait and its like wait.
-const Patience = 15 * time.Second
+const Patience = 5 * time.Minute
 
 // Change is one thing that the bot did to what a channel shows.
 type Change struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // Patience is how long Wait waits.
-const Patience = 15 * time.Second
+const Patience = 5 * time.Minute
 
 // Shown returns what the bot has sent to a chat, or to all chats for 0, in order and as it is now: edited, and without
 // what was deleted.

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 5 * time.Minute
 
 // browser is the one Chromium of a test run.
 var browser struct {
