@@ -38,7 +38,7 @@ func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
-			kills := 13
+			kills := 8
 			if long() {
 				kills = 200
 			}
@@ -146,8 +146,9 @@ func (c *crash) storm(kills int) {
 	defer people.Wait()
 	defer close(stop)
 	for range kills {
+		_, polls := c.nets[0].Acknowledged()
 		cmd, out := c.start()
-		time.Sleep(c.life())
+		c.live(polls)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
@@ -160,10 +161,20 @@ func (c *crash) storm(kills int) {
 	}
 }
 
-// life is how long the next daemon lives: some die as they clean up after the last one, some at work.
-func (c *crash) life() time.Duration {
-	within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, time.Second}[c.random.IntN(3)]
-	return time.Duration(c.random.Int64N(int64(within)))
+// live lets a daemon live until some instant: one in three dies as it cleans up after the last one, the others at work, which begins with
+// a poll, however long it takes them to get there.
+func (c *crash) live(polls int) {
+	c.t.Helper()
+	early, instant := c.random.IntN(3) == 0, time.Duration(c.random.Int64N(int64(500*time.Millisecond)))
+	for deadline := time.Now().Add(patience); !early; time.Sleep(5 * time.Millisecond) {
+		if _, now := c.nets[0].Acknowledged(); now > polls {
+			break
+		}
+		if time.Now().After(deadline) {
+			c.t.Fatal("the daemon never polled")
+		}
+	}
+	time.Sleep(instant)
 }
 
 // write is what people do: they ask, not too much at once, and press the button under a report.
@@ -237,7 +248,7 @@ func (c *crash) settle() {
 // expectNone waits until there are none of the processes that should not be there.
 func expectNone(t *testing.T, what string, find func() []int) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		found := find()
 		if len(found) == 0 {
 			return

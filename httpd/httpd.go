@@ -20,14 +20,15 @@ const (
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 16 << 10
 	bodyPatience      = 30 * time.Second
-	// shutdownTimeout is how long requests under way get to end when the server stops.
-	shutdownTimeout = 5 * time.Second
+	stopPatience      = 5 * time.Second
 )
 
 // Server is an HTTP server that listens already. See Listen.
 type Server struct {
 	// BodyPatience is how long a request's body may take, unless its handler says otherwise.
 	BodyPatience time.Duration
+	// StopPatience is how long requests under way get to end when the server stops. Then they are cut off.
+	StopPatience time.Duration
 
 	listener net.Listener
 	server   *http.Server
@@ -44,7 +45,7 @@ func Listen(ctx context.Context, address string, log *zap.Logger) (*Server, erro
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	return &Server{BodyPatience: bodyPatience, listener: listener, log: log, server: &http.Server{
+	return &Server{BodyPatience: bodyPatience, StopPatience: stopPatience, listener: listener, log: log, server: &http.Server{
 		ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes, ErrorLog: clients,
 	}}, nil
 }
@@ -65,9 +66,10 @@ func (s *Server) Run(ctx context.Context, h http.Handler) error {
 	stopped := make(chan struct{})
 	defer context.AfterFunc(ctx, func() {
 		defer close(stopped)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.StopPatience)
 		defer cancel()
 		if s.server.Shutdown(ctx) != nil {
+			s.log.Warn("requests cut off, they did not end in time", zap.Duration("after", s.StopPatience))
 			_ = s.server.Close()
 		}
 	})()

@@ -18,7 +18,7 @@ func startDemo(t *testing.T, args ...string) (b *webBot, link string) {
 	t.Helper()
 	self := filepath.Join(t.TempDir(), "nanobot") // which is also its agent
 	copyFile(t, os.Args[0], self)
-	b = &webBot{program: startBinary(t, self, append([]string{"demo"}, args...)...), t: t}
+	b = &webBot{program: startBinary(t, self, nil, append([]string{"demo"}, args...)...), t: t}
 	for !strings.Contains(link, "http://") {
 		link = strings.TrimSpace(b.line())
 	}
@@ -56,7 +56,7 @@ func (p *browser) newChat() string {
 // sees waits until a chat's newest message from the bot has a text, and returns its files.
 func (p *browser) sees(chat, text string) []demoFile {
 	p.b.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		var all struct {
 			Messages []struct {
 				From, Text string
@@ -218,7 +218,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 	t.Setenv("PATH", bin+":/usr/bin:/bin")
 	b, link := startDemo(t)
 	var shown []byte
-	for deadline := time.Now().Add(30 * time.Second); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(shown) == 0; time.Sleep(5 * time.Millisecond) {
 		shown, _ = os.ReadFile(out)
 		if time.Now().After(deadline) {
 			t.Fatal("the browser was never opened")

@@ -23,12 +23,12 @@ const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*
 
 // TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
 // turns and its sends, while people write in chats of all kinds. Discord takes a key with each message, so there is no
-// exception: nothing is lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are ten times as many kills.
+// exception: nothing is lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
-	kills := 15
-	if os.Getenv("NANOBOT_LONG") == "1" {
-		kills *= 10
+	kills := 8
+	if long() {
+		kills = 150
 	}
 	s := newDiscordStorm(t)
 	s.rage(kills)
@@ -132,6 +132,7 @@ func (s *discordStorm) start() *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd
 }
 
@@ -147,8 +148,7 @@ func (s *discordStorm) rage(kills int) {
 	for range kills {
 		sessions := s.api.Stats().Readies
 		cmd := s.start()
-		within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 1200 * time.Millisecond}[s.random.IntN(3)]
-		time.Sleep(time.Duration(s.random.Int64N(int64(within))))
+		live(s.t, s.random, func() bool { return s.api.Stats().Readies > sessions })
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
@@ -206,7 +206,7 @@ func (s *discordStorm) heard(c *discordChat) (all []string) {
 func (s *discordStorm) settle() {
 	s.t.Helper()
 	cmd := s.start()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for _, c := range s.chats {
 			open += max(c.asked-s.answered(c), 0)

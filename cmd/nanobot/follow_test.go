@@ -69,7 +69,7 @@ func (s *script) call(method, path, body string, into any) {
 // watch opens the stream, behind the last event that was seen, and waits for its first event.
 func (s *script) watch() {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	resp := s.request(ctx, http.MethodGet, "/api/events", "")
 	s.hangUp = func() { cancel(); resp.Body.Close() }
 	s.t.Cleanup(s.hangUp)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"database/sql"
 	"io"
 	"net"
 	"net/http"
@@ -123,7 +122,7 @@ func TestTheServerLetsRequestsEndWhenItStops(t *testing.T) {
 	<-began
 	stopped := make(chan struct{})
 	go func() { stop(); close(stopped) }()
-	for deadline := time.Now().Add(30 * time.Second); ; { // until it takes nothing new
+	for deadline := time.Now().Add(patience); ; { // until it takes nothing new
 		conn, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			break
@@ -273,7 +272,7 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 		if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // or it would serve
+		ctx, cancel := context.WithTimeout(t.Context(), patience) // or it would serve
 		defer cancel()
 		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--config", cfg)
 		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_SHORT=fifteen-letters", "CREDENTIALS_DIRECTORY="+dir)
@@ -287,7 +286,7 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 // until asks until it is answered so.
 func until(t *testing.T, url string, status int, has string) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		got, body := get(t, url, nil)
 		if got == status && strings.Contains(body, has) {
 			return
@@ -315,24 +314,10 @@ func TestAStateThatCannotBeWrittenToMakesTheDaemonNotReady(t *testing.T) {
 	scrape := freeAddress(t)
 	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}`+anybody)
 	b.awaitLog("ready")
-	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil { // nobody else can write
-		t.Fatal(err)
-	}
+	unlock := b.lockState()
 	until(t, "http://"+listen+"/readyz", 503, "not ready\n")
 	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 0")
-	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	unlock()
 	until(t, "http://"+listen+"/readyz", 200, "ready\n")
 	until(t, "http://"+scrape+"/metrics", 200, "nanobot_store_up 1")
 }

@@ -114,7 +114,7 @@ func (a *api) watch() {
 		fits := func(e [2]string) bool {
 			return e[0] == name && !slices.ContainsFunc(with, func(w string) bool { return !strings.Contains(e[1], w) })
 		}
-		for timeout := time.After(30 * time.Second); ; {
+		for timeout := time.After(patience); ; {
 			if i := slices.IndexFunc(kept, fits); i >= 0 {
 				e := kept[i]
 				kept = slices.Delete(kept, i, i+1)
@@ -283,7 +283,7 @@ func (a *api) turns() {
 	}
 	a.net.Say("full", "7", "hello")
 	a.next("turn", `"net:full"`, `"ended"`)
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if undelivered := get(200, "/api/undelivered", ""); bytes.Contains(undelivered, []byte(`"not_before"`)) {
 			break
 		} else if time.Now().After(deadline) {
@@ -300,7 +300,7 @@ func (a *api) daemon() {
 	}
 	a.ask(200, request{as: a.op, method: "GET", path: "/metrics"})
 	a.net.Close()
-	for deadline := time.Now().Add(30 * time.Second); !a.seen["get /readyz 503"]; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !a.seen["get /readyz 503"]; time.Sleep(10 * time.Millisecond) {
 		if resp, err := http.Get(a.url + "/readyz"); err != nil {
 			a.t.Fatal(err)
 		} else if resp.Body.Close(); resp.StatusCode == http.StatusServiceUnavailable {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -22,6 +23,9 @@ func TestMain(m *testing.M) {
 		os.Unsetenv("NANOBOT_TEST_MAIN")
 		if url := os.Getenv("TEST_NETWORK_URL"); url != "" {
 			useTestNetwork(url)
+		}
+		if quiet, err := time.ParseDuration(os.Getenv("TEST_ALBUM_QUIET")); err == nil {
+			telegramTiming.Quiet = quiet
 		}
 		main()
 	}

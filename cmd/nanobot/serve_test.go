@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"database/sql"
 	"fmt"
 	"os"
 	"os/exec"
@@ -56,7 +58,7 @@ func (b *bot) configure(t *testing.T, cfg string) {
 func (b *bot) await(chat, text string) gatewaytest.Call {
 	b.t.Helper()
 	var found gatewaytest.Call
-	calls, ok := b.net.Await(chat, 30*time.Second, func(calls []gatewaytest.Call) bool {
+	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
 		for _, c := range calls {
 			if strings.Contains(c.Text, text) {
 				found = c
@@ -79,13 +81,33 @@ func (b *bot) again(args ...string) (string, error) {
 	return string(out), err
 }
 
+// lockState makes sure that no other process can write to the state until it is unlocked. It waits for a write of the daemon to end.
+func (b *bot) lockState() (unlock func()) {
+	b.t.Helper()
+	path := filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")
+	db, err := sql.Open("sqlite", fmt.Sprintf("file:%s?_pragma=busy_timeout(%d)", path, patience.Milliseconds()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { _ = db.Close() })
+	db.SetMaxOpenConns(1)
+	exec := func(query string) {
+		b.t.Helper()
+		if _, err := db.ExecContext(context.Background(), query); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+	exec("BEGIN IMMEDIATE")
+	return func() { exec("ROLLBACK") }
+}
+
 const anybody = `, "channels": {"telegram": {"allowFrom": ["*"]}}}`
 
 func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo got {message}; touch up; while [ ! -e go ]; do sleep 0.01; done"}`+anybody)
 	b.net.Say("1", "7", "hello")
 	up := filepath.Join(filepath.Dir(b.cfg), "up")
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		if _, err := os.Stat(up); err == nil {
 			break
 		}
@@ -167,7 +189,7 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
 	b.net.Say("1", "7", "hello?")
-	calls, ok := b.net.Await("1", 30*time.Second, func(c []gatewaytest.Call) bool { return len(c) == 3 })
+	calls, ok := b.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 3 })
 	if !ok || !strings.Contains(calls[2].Text, "nanobot pair ") {
 		t.Errorf("after being shut out: %+v", calls)
 	}

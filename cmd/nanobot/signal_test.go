@@ -13,6 +13,12 @@ import (
 	"time"
 )
 
+// patience is how long a test waits for what must come. Only a test that fails takes so long.
+const patience = 5 * time.Minute
+
+// long reports whether tests may take minutes: NANOBOT_LONG=1, as .ci/long sets it, asks for it.
+func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
+
 // program is the real binary at work, with its stdin and stdout in our hands.
 type program struct {
 	t   *testing.T
@@ -25,15 +31,21 @@ type program struct {
 
 func startProgram(t *testing.T, args ...string) *program {
 	t.Helper()
-	return startBinary(t, os.Args[0], args...)
+	return startBinary(t, os.Args[0], nil, args...)
 }
 
-// startBinary is startProgram for a copy of this binary. One named nanobot is the program whoever starts it.
-func startBinary(t *testing.T, path string, args ...string) *program {
+// startProgramWith is startProgram with more in the environment.
+func startProgramWith(t *testing.T, env []string, args ...string) *program {
+	t.Helper()
+	return startBinary(t, os.Args[0], env, args...)
+}
+
+// startBinary is startProgramWith for a copy of this binary. One named nanobot is the program whoever starts it.
+func startBinary(t *testing.T, path string, env []string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(path, args...)}
 	p.cmd.Dir = p.dir
-	p.cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir)
+	p.cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir), env...)
 	p.in, _ = p.cmd.StdinPipe()
 	out, _ := p.cmd.StdoutPipe()
 	p.out, p.end = bufio.NewReader(out), out
@@ -46,7 +58,10 @@ func startBinary(t *testing.T, path string, args ...string) *program {
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	t.Cleanup(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait() // it writes to the test's folder until it is gone
+	})
 	return p
 }
 
@@ -63,7 +78,7 @@ func (p *program) log() string {
 // awaitLog waits until the program has said something on stderr.
 func (p *program) awaitLog(text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(p.log(), text); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("never said %q, but:\n%s", text, p.log())
 		}
@@ -83,7 +98,7 @@ func (p *program) line() string {
 // status waits for the program to end.
 func (p *program) status() int {
 	p.t.Helper()
-	late := time.AfterFunc(time.Minute, func() { _ = p.cmd.Process.Kill() })
+	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
 	defer late.Stop()
 	_, _ = io.Copy(io.Discard, p.out)
 	_ = p.cmd.Wait()
@@ -105,7 +120,7 @@ func (p *program) agentGone(file string) {
 		p.t.Fatal(err)
 	}
 	pid, _ := strconv.Atoi(strings.TrimSpace(string(b)))
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return

@@ -326,8 +326,8 @@ func (s *soak) timed(c *soakChat, first map[string]soakShown) {
 	}
 }
 
-// report says what happened, and judges what the daemon that ran on holds.
-func (s *soak) report(span time.Duration, before, after held) {
+// report says what happened.
+func (s *soak) report(span time.Duration) {
 	s.t.Helper()
 	asked, stops, turns := 0, 0, strings.Count(s.log(), `"turn ended"`)
 	for _, c := range s.chats {
@@ -344,16 +344,21 @@ func (s *soak) report(span time.Duration, before, after held) {
 	%d questions in %d chats, %d turns ended, %d answers, %d reports of turns that were cut off three times, %d /stop
 	%d kill -9, %d SIGTERM, %d SIGHUP, %d cuts of Discord's gateway, %d faults in %d calls
 	%d messages marked as repetitions, of which %d were shown before
-	answered after p50 %s, p99 %s, at most %s (%s)
-	the daemon that ran on: RSS %d KiB at first, %d KiB at the end; descriptors %d, %d`,
+	answered after p50 %s, p99 %s, at most %s (%s)`,
 		span, s.seed, asked, len(s.chats), turns, len(s.answered), s.reports, stops,
 		s.kills, s.drains, s.reloads, s.cuts, s.faults.Load(), len(s.sent)+len(s.posted),
-		s.marked, s.doubled, nth(50), nth(99), nth(100), s.slowestIs, before.rss, after.rss, before.files, after.files)
+		s.marked, s.doubled, nth(50), nth(99), nth(100), s.slowestIs)
+	s.t.Logf("the log's errors and warnings: %v", s.complaints())
+}
+
+// judge judges what the daemon that ran on holds.
+func (s *soak) judge(before, after held) {
+	s.t.Helper()
+	s.t.Logf("the daemon that ran on: RSS %d KiB at first, %d KiB at the end; descriptors %d, %d", before.rss, after.rss, before.files, after.files)
 	for i := range min(10, len(s.samples)) {
 		now := s.samples[i*len(s.samples)/10]
 		s.t.Logf("at work after %d tenths: RSS %d KiB, descriptors %d", i, now.rss, now.files)
 	}
-	s.t.Logf("the log's errors and warnings: %v", s.complaints())
 	if after.rss > before.rss+before.rss/4 {
 		s.t.Errorf("memory grew from %d to %d KiB", before.rss, after.rss)
 	}

@@ -25,16 +25,16 @@ const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 	say b`
 
 // TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
-// turns and its sends, while people write in twenty chats of a Telegram that outlives it. With NANOBOT_LONG=1 there are ten times as
-// many kills.
+// turns and its sends, while people write in twenty chats of a Telegram that outlives it. With NANOBOT_LONG=1 there are 300
+// kills for each of both.
 func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
 			t.Parallel()
-			kills := 30
-			if os.Getenv("NANOBOT_LONG") == "1" {
-				kills *= 10
+			kills := 10
+			if long() {
+				kills = 300
 			}
 			s := newKillStorm(t, onCrash)
 			s.rage(kills)
@@ -117,6 +117,7 @@ func (s *killStorm) start() (cmd *exec.Cmd, ready func() bool) {
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
+	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
 	return cmd, func() bool {
 		all, _ := os.ReadFile(s.cfg + ".log")
 		return strings.Contains(string(all[min(int(before), len(all)):]), `"ready"`)
@@ -134,8 +135,7 @@ func (s *killStorm) rage(kills int) {
 	defer close(stop)
 	for range kills {
 		cmd, ready := s.start()
-		within := []time.Duration{100 * time.Millisecond, 500 * time.Millisecond, 1200 * time.Millisecond}[s.random.IntN(3)]
-		time.Sleep(time.Duration(s.random.Int64N(int64(within))))
+		live(s.t, s.random, ready)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
@@ -149,6 +149,19 @@ func (s *killStorm) rage(kills int) {
 			s.unready++
 		}
 	}
+}
+
+// live lets a daemon live until some instant: one in three is killed in the midst of its start, the others at work, however long it takes
+// them to get there.
+func live(t *testing.T, random *rand.Rand, ready func() bool) {
+	t.Helper()
+	early, instant := random.IntN(3) == 0, time.Duration(random.Int64N(int64(500*time.Millisecond)))
+	for deadline := time.Now().Add(patience); !early && !ready(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the daemon was never ready")
+		}
+	}
+	time.Sleep(instant)
 }
 
 // write is what people do: they ask, not too much at once.
@@ -178,7 +191,12 @@ func (s *killStorm) write(stop chan struct{}, random *rand.Rand) {
 // settle lets a last daemon do what is left to do, and ends it.
 func (s *killStorm) settle() {
 	s.t.Helper()
-	cmd, _ := s.start()
+	cmd, ready := s.start()
+	for deadline := time.Now().Add(patience); !ready(); time.Sleep(20 * time.Millisecond) { // then there is a state
+		if time.Now().After(deadline) {
+			s.t.Fatal("the last daemon was never ready")
+		}
+	}
 	cfg, err := config.Load(s.cfg, plainEnviron())
 	if err != nil {
 		s.t.Fatal(err)
@@ -187,7 +205,7 @@ func (s *killStorm) settle() {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = s.state.Close() })
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for chat, asked := range s.asked {
 			settled := map[int]bool{}

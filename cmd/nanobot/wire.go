@@ -71,6 +71,9 @@ var networks = map[string]network{
 // telegramState is the folder of what Telegram's webhook brought and is not received yet, in stateDir.
 const telegramState = "telegram-updates"
 
+// telegramTiming is what the tests of the binary change: zero values are the channel's defaults.
+var telegramTiming telegram.Timing
+
 func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
 	t := cfg.Channels.Telegram
 	token, err := t.Token.Reveal()
@@ -82,7 +85,7 @@ func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) 
 		return nil, fmt.Errorf("webhookSecret: %w", err)
 	}
 	return telegram.New(telegram.Options{
-		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: known, Log: log,
+		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: known, Log: log, Timing: telegramTiming,
 		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState),
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
