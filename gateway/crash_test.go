@@ -20,6 +20,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
+	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
 )
 
@@ -31,6 +32,8 @@ type daemonSpec struct {
 	Dir      string // workspace
 	State    string // folder of the store
 	Command  string
+	User     string // who the command runs as; "": as the daemon
+	Cage     bool   // with what holds agents together
 	OnCrash  string
 	Inject   bool
 	Stream   bool   // the command speaks as streaming says
@@ -72,7 +75,12 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		return err
 	}
 	cfg := config.Default().Terminal
-	cfg.Command, cfg.Protocol = s.Command, "rich"
+	cfg.Command, cfg.Protocol, cfg.User = s.Command, "rich", s.User
+	var cage *process.Cage
+	if s.Cage {
+		cage = process.NewCage(process.CageOptions{})
+		defer cage.Close()
+	}
 	var protocol terminal.Protocol = rich.Protocol{}
 	switch {
 	case s.Stream:
@@ -80,7 +88,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	case s.Keep:
 		protocol = &keeping{}
 	}
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Log: log})
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Cage: cage, Log: log})
 	if err != nil {
 		return err
 	}

@@ -69,6 +69,8 @@ type Gateway struct {
 	// starting is held for reading from the marking of an item as running until its turn can be stopped, and for writing by who stops.
 	starting sync.RWMutex
 	slots    chan struct{} // one for each agent that may run
+	yielded  chan struct{} // one for each turn that waits for resources without a slot
+	shortage shortage
 	wake     chan struct{} // there may be something to claim
 	beat     chan struct{} // dispatch offers one whenever it comes round
 
@@ -93,7 +95,7 @@ func New(o Options) *Gateway {
 		o.NotifyAfter = 20 * time.Second
 	}
 	g := &Gateway{
-		o: o, slots: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1), beat: make(chan struct{}),
+		o: o, slots: make(chan struct{}, o.MaxConcurrent), yielded: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1), beat: make(chan struct{}),
 		active: map[channels.Chat]*turn{}, health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	g.senders = newSenders(g)

@@ -74,6 +74,7 @@ func (g *Gateway) poke() {
 // begin starts a turn in the slot that the caller holds.
 func (g *Gateway) begin(item store.Item) {
 	t := g.newTurn(item)
+	t.slot.Store(true)
 	g.mu.Lock()
 	g.active[item.In.Chat] = t
 	g.mu.Unlock()
@@ -85,7 +86,7 @@ func (g *Gateway) begin(item store.Item) {
 			delete(g.active, item.In.Chat)
 		}
 		g.mu.Unlock()
-		<-g.slots
+		t.releaseSlot()
 	})
 }
 

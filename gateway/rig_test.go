@@ -178,6 +178,16 @@ func (r *rig) awaitFile(name string) {
 	}
 }
 
+// awaitTrue waits until something is so.
+func (r *rig) awaitTrue(what string, so func() bool) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%s never happened", what)
+		}
+	}
+}
+
 // awaitIdle waits until no turn of a chat is running.
 func (r *rig) awaitIdle(chat string) {
 	r.t.Helper()

@@ -53,6 +53,9 @@ type turn struct {
 	asks  sync.Mutex
 	asked map[[2]string]int // how often this run has asked a question
 
+	slot  atomic.Bool // the turn holds one of the gateway's slots
+	short atomic.Bool // the person was told that the turn waits for resources
+
 	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
 	place int
@@ -131,8 +134,8 @@ func (t *turn) abandon() {
 	})
 }
 
-// work runs the agent. A panic is this turn's failure and nobody else's.
-func (t *turn) work() (out terminal.Outcome, err error) {
+// attempt runs the agent, if it can be started. A panic is this turn's failure and nobody else's.
+func (t *turn) attempt() (out terminal.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -174,6 +177,12 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 func (t *turn) launched(pid int) {
 	t.pid.Store(int64(pid))
 	t.note(pid)
+	if t.g.shortage.becomes(0) {
+		t.log.Info("agents can be started again")
+	}
+	if t.short.Load() {
+		t.bubble.show("Working…")
+	}
 }
 
 // note notes the agent's process, so that a later gateway can kill what this one leaves behind: the kernel kills only the agent itself when

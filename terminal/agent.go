@@ -31,7 +31,7 @@ func launch(ctx context.Context, o process.Options) (*Agent, error) {
 	o.Grace, o.StderrTail = grace, stderrTail
 	child, err := process.Start(o)
 	if err != nil {
-		return nil, err
+		return nil, unbegun(err)
 	}
 	told, tell := context.WithCancelCause(context.WithoutCancel(ctx))
 	return &Agent{Child: child, ctx: ctx, told: told, unhook: context.AfterFunc(ctx, func() {

@@ -121,10 +121,10 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	}
 	userDir, err := UserDir(r.o.Workspace, req.ChatID)
 	if err != nil {
-		return Outcome{}, err
+		return Outcome{}, unbegun(err)
 	}
 	if err := r.confine.Own(userDir, req.files()); err != nil {
-		return Outcome{}, err
+		return Outcome{}, unbegun(err)
 	}
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir,

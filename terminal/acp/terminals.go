@@ -9,6 +9,7 @@ import (
 
 	"nanobot/terminal"
 	"nanobot/terminal/jobs"
+	"nanobot/terminal/process"
 )
 
 // terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's terminals.
@@ -109,6 +110,9 @@ func createTerminal(table *jobs.Table, p terminal.Place, params json.RawMessage)
 		c.Keep = &keep
 	}
 	id, err := table.Create(c)
+	if _, short := process.Shortage(err); short { // the agent knows best whether to wait
+		return nil, &rpcError{Code: codeBusy, Message: err.Error() + "; try again later"}
+	}
 	if err != nil {
 		return nil, &rpcError{Code: codeInvalidParams, Message: err.Error()}
 	}

@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"os/exec"
 	"strings"
+	"syscall"
 	"testing"
 
 	"nanobot/terminal"
@@ -157,4 +160,33 @@ func TestAWaitMayBeCancelledAndAKilledTerminalAsked(t *testing.T) {
 	if got, err := s.call("output", `{"terminalId":%q}`, id); err != nil || !strings.Contains(got, `"exitStatus":{"exitCode":null,"signal":"SIGTERM"}`) {
 		t.Errorf("output: %s, %v", got, err)
 	}
+}
+
+// Limits are those of the whole process, so this test runs itself in one of its own.
+func TestACommandThatCannotBeStartedForWantOfFilesMayBeTriedAgain(t *testing.T) {
+	if os.Getenv("ACPTEST_POOR") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), "ACPTEST_POOR=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	s := newShell(t)
+	s.create(`{"command":"echo hello"}`)
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 0, Max: before.Max}); err != nil {
+		t.Fatal(err)
+	}
+	_, rerr := s.call("create", `{"command":"echo hello"}`)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	if rerr == nil || rerr.Code != codeBusy || !strings.HasSuffix(rerr.Message, "try again later") {
+		t.Errorf("answered %v", rerr)
+	}
+	s.create(`{"command":"echo hello"}`)
 }

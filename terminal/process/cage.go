@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"syscall"
 	"time"
 )
 
@@ -78,7 +79,8 @@ func (c *Cage) start(cmd *exec.Cmd, o Options) (*hold, error) {
 		return nil, cmd.Start()
 	}
 	cell, err := c.groups.take(o)
-	if err != nil && o.limited() {
+	// What lacks at the moment is no reason to do without a group, but that there may be no more groups (EAGAIN) is.
+	if errno, short := Shortage(err); err != nil && (o.limited() || short && errno != syscall.EAGAIN) {
 		return nil, fmt.Errorf("control group: %w", err)
 	}
 	h := &hold{cage: c, cell: cell}
@@ -86,6 +88,10 @@ func (c *Cage) start(cmd *exec.Cmd, o Options) (*hold, error) {
 	bare := *cmd
 	h.cell.enter(cmd)
 	err = c.orphans.start(cmd, h)
+	if _, short := Shortage(err); short {
+		h.cell.leave(Usage{})
+		return nil, err
+	}
 	if err != nil && h.cell != nil {
 		h.cell.waste()
 		h.cell = nil

@@ -33,6 +33,8 @@ func other(args []string) bool {
 		askController(args[1])
 	case "hang":
 		hang(args[1], args[2] == "orphans")
+	case "be-poor":
+		bePoor()
 	case "be-first":
 		beFirst()
 	default:

@@ -1,0 +1,116 @@
+package gateway
+
+import (
+	"errors"
+	"sync"
+	"syscall"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+const (
+	// firstShortage and longestShortage bound the backoff of a turn whose agent cannot be started for want of file descriptors,
+	// processes or memory.
+	firstShortage, longestShortage = 100 * time.Millisecond, 5 * time.Second
+	// shortageNotice is how long a turn waits before its person is told.
+	shortageNotice = 5 * time.Second
+)
+
+const shortageText = "This machine is short of resources. Your message waits until it can be worked on; /stop drops it."
+
+// shortage is what lacks at the moment, of all turns, so that the log has one line when that changes and none for each try.
+type shortage struct {
+	mu   sync.Mutex
+	last syscall.Errno // 0: nothing
+}
+
+// becomes notes what lacks and reports whether it was something else before.
+func (s *shortage) becomes(errno syscall.Errno) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	changed := s.last != errno
+	s.last = errno
+	return changed
+}
+
+// work runs the agent. While it cannot be started for want of resources the message is not used up: the turn waits and tries again.
+func (t *turn) work() (terminal.Outcome, error) {
+	began, pause := time.Now(), firstShortage
+	for {
+		out, err := t.attempt()
+		var short *terminal.ShortageError
+		if !errors.As(err, &short) {
+			return out, err
+		}
+		t.unbegun()
+		if t.g.shortage.becomes(short.Errno) {
+			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
+		}
+		if time.Since(began) >= shortageNotice {
+			t.tellShortage()
+		}
+		if !t.yield(pause) {
+			return terminal.Outcome{Status: terminal.Stopped}, t.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
+		}
+		pause = min(2*pause, longestShortage)
+	}
+}
+
+// unbegun takes back that there is about to be an agent, so that the next start of the gateway runs the turn as if it had never been
+// claimed. What the turn says at the next try is what it said at this one.
+func (t *turn) unbegun() {
+	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Start: thisMoment()}); err != nil {
+		t.log.Warn("turn not noted as waiting", zap.Error(err))
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.place = 0
+}
+
+// tellShortage tells the person once, without a notification, that the turn waits.
+func (t *turn) tellShortage() {
+	if t.short.Swap(true) || t.bubble.show(shortageText) {
+		return
+	}
+	if err := t.say(channels.Message{Kind: channels.Progress, Text: shortageText}, 0); err != nil {
+		t.log.Warn("chat not told", zap.Error(err))
+	}
+}
+
+// yield waits and lets another turn have the slot meanwhile, so that turns which need no new process are not delayed. It reports false
+// when the turn was told to stop. Only so many turns wait without a slot as there are slots: of a large backlog the rest stays on disk.
+func (t *turn) yield(pause time.Duration) bool {
+	select {
+	case t.g.yielded <- struct{}{}:
+	default:
+		return sleep(t.ctx, pause)
+	}
+	defer func() { <-t.g.yielded }()
+	t.releaseSlot()
+	if !sleep(t.ctx, pause) {
+		return false
+	}
+	select {
+	case t.g.slots <- struct{}{}:
+		t.slot.Store(true)
+	case <-t.ctx.Done():
+		return false
+	}
+	if t.ctx.Err() != nil { // it may be that nobody waits for the turn any more
+		t.releaseSlot()
+		return false
+	}
+	return true
+}
+
+// releaseSlot gives the turn's slot back, if it has one.
+func (t *turn) releaseSlot() {
+	if t.slot.CompareAndSwap(true, false) {
+		<-t.g.slots
+	}
+}

@@ -1,0 +1,151 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+	"nanobot/terminal/rich"
+)
+
+// lacking is a protocol whose agents cannot be started for some chats, for want of what what says.
+type lacking struct {
+	chats map[string]bool
+	what  atomic.Int64 // an error number; 0: nothing is missing
+	tries atomic.Int64
+}
+
+func (l *lacking) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	if errno := syscall.Errno(l.what.Load()); errno != 0 && (l.chats == nil || l.chats[t.Envelope.ChatID]) {
+		l.tries.Add(1)
+		return terminal.Outcome{}, fmt.Errorf("launch: %w", &terminal.ShortageError{Errno: errno, Err: fmt.Errorf("try %d: %w", l.tries.Load(), errno)})
+	}
+	return rich.Protocol{}.Turn(ctx, t)
+}
+
+// awaitTries waits until agents could not be started so often.
+func (l *lacking) awaitTries(r *rig, n int64) {
+	r.t.Helper()
+	r.awaitTrue("more tries", func() bool { return l.tries.Load() >= n })
+}
+
+func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &lacking{chats: map[string]bool{"poor": true}}
+	l.what.Store(int64(syscall.ENOMEM))
+	r.slots, r.protocol = 1, l
+	r.start()
+	r.net.Say("poor", "u", "one")
+	r.net.Say("poor", "u", "two")
+	l.awaitTries(r, 1)
+	for i := range 5 {
+		chat := fmt.Sprint("rich", i)
+		r.net.Say(chat, "u", "hello")
+		r.expect(chat, "you said hello")
+	}
+	l.what.Store(0)
+	r.expect("poor", "Queued, number 1 in line.", "you said one", "you said two")
+}
+
+func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &lacking{}
+	r.protocol = l
+	for _, errno := range []syscall.Errno{syscall.EAGAIN, syscall.EMFILE} {
+		l.what.Store(int64(errno))
+		if r.gw == nil {
+			r.start()
+			for i := range 3 {
+				r.net.Say(fmt.Sprint(i), "u", "hello")
+			}
+		}
+		l.awaitTries(r, l.tries.Load()+7)
+	}
+	l.what.Store(0)
+	for i := range 3 {
+		r.expect(fmt.Sprint(i), "you said hello")
+	}
+	if n := r.logs.FilterMessage("agents cannot be started, will retry").Len(); n != 2 {
+		t.Errorf("logged %d times", n)
+	}
+	if n := r.logs.FilterMessage("agents can be started again").Len(); n != 1 {
+		t.Errorf("the end was logged %d times", n)
+	}
+}
+
+func TestATurnThatWaitsForResourcesIsStopped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &lacking{}
+	l.what.Store(int64(syscall.EMFILE))
+	r.slots, r.protocol = 1, l
+	r.start()
+	r.net.Say("1", "u", "one")
+	l.awaitTries(r, 2)
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "Stopped.")
+	r.awaitIdle("1")
+	l.what.Store(0)
+	for i := range 3 { // slots are neither lost nor given back twice
+		r.net.Say(fmt.Sprint("c", i), "u", "hello")
+		r.expect(fmt.Sprint("c", i), "you said hello")
+	}
+}
+
+func TestWhoWaitsLongForResourcesIsToldOnceAndQuietly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &lacking{}
+	l.what.Store(int64(syscall.EMFILE))
+	r.protocol = l
+	r.start()
+	r.net.Say("1", "u", "one")
+	notice := r.awaitText("1", "short of resources")
+	if notice.Kind != "progress" {
+		t.Errorf("the notice is %+v", notice)
+	}
+	l.awaitTries(r, l.tries.Load()+1)
+	l.what.Store(0)
+	r.expect("1", "you said one")
+	notices := 0
+	for _, c := range r.net.Sent("1") {
+		if c.Kind == "progress" && c.ID != notice.ID {
+			notices++
+		}
+	}
+	if notices > 0 {
+		t.Errorf("%d more notices are shown", notices)
+	}
+}
+
+func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &lacking{}
+	l.what.Store(int64(syscall.EAGAIN))
+	r.protocol, r.settings.DrainTimeout = l, 1
+	r.start()
+	r.net.Say("1", "u", "one")
+	l.awaitTries(r, 1)
+	r.stop()
+	l.what.Store(0)
+	r.start()
+	r.expect("1", "you said one")
+	r.awaitIdle("1")
+	var item store.Item
+	for id := int64(1); item.In.Text != "one"; id++ {
+		var err error
+		if item, _, err = r.store.Item(t.Context(), id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if item.Attempt != 1 {
+		t.Errorf("it was attempt %d", item.Attempt)
+	}
+}

@@ -1,0 +1,54 @@
+package acp_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal"
+)
+
+// Limits are those of the whole process, so this test runs itself in one of its own.
+func TestAnAgentThatCannotBeStartedForWantOfFilesUsesNoMessageUp(t *testing.T) {
+	if os.Getenv("ACPTEST_POOR") == "" {
+		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), "ACPTEST_POOR=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	d := newDesk(t, "")
+	d.person("1").says("hello").is(terminal.Done, "You said: hello") // what is opened once is open from here on
+	entries, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(n uint64) {
+		if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: n, Max: before.Max}); err != nil {
+			t.Error(err)
+		}
+	}
+	defer limit(before.Cur)
+	for left := range uint64(8) { // from too few for the chat's folder to too few for the agent's pipes
+		limit(uint64(len(entries)) - 1 + left)
+		h := d.person("2").says("hello")
+		limit(before.Cur)
+		var short *terminal.ShortageError
+		if h.err == nil && left > 5 {
+			break
+		}
+		if !errors.As(h.err, &short) || short.Errno != syscall.EMFILE {
+			t.Errorf("with %d left: %v", left, h.err)
+		}
+	}
+	d.person("2").says("hello").is(terminal.Done, "You said: hello")
+}

@@ -1,0 +1,108 @@
+package process_test
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/process"
+)
+
+// bePoor makes the test binary a program that starts children with few file descriptors left: none at first, then one more each time,
+// until there are enough. It says what is wrong.
+func bePoor() {
+	cage := process.NewCage(process.CageOptions{})
+	grouped := strings.Contains(cage.About(), "control group of its own")
+	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line; cat /proc/self/cgroup"}, Input: []byte("hello\n"), Cage: cage}
+	if c, err := process.Start(script); err != nil { // what is opened once is open from here on
+		fmt.Println(err)
+		return
+	} else {
+		_, _ = io.Copy(io.Discard, c.Stdout)
+		c.Wait()
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 200, Max: 200}); err != nil {
+		fmt.Println(err)
+		return
+	}
+	var taken []int
+	for {
+		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			break
+		}
+		taken = append(taken, fd)
+	}
+	short, most := 0, len(taken)
+	for left := 0; ; left++ {
+		before := open()
+		c, err := process.Start(script)
+		if err == nil {
+			b, _ := io.ReadAll(c.Stdout)
+			end := c.Wait()
+			if out := string(b); !end.OK() || !strings.HasPrefix(out, "hello\n") || grouped && !strings.Contains(out, "nanobot-") {
+				fmt.Printf("with %d left: %+v, said %q\n", left, end, out)
+			}
+			fmt.Println("ok after", short)
+			cage.Close()
+			return
+		}
+		if errno, ok := process.Shortage(err); !ok || errno != syscall.EMFILE {
+			fmt.Printf("with %d left: %v\n", left, err)
+		}
+		if after := open(); after != before {
+			fmt.Printf("with %d left: %d files became %d\n", left, before, after)
+		}
+		short++
+		if left >= most {
+			fmt.Println("no child could be started at all")
+			return
+		}
+		_ = unix.Close(taken[left])
+	}
+}
+
+// open counts open file descriptors without one of its own.
+func open() (n int) {
+	for fd := range 200 {
+		if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// However few file descriptors are left, a child starts as it should, in its own control group, or does not start for a reason that
+// passes, and leaves nothing open.
+func TestAStartForWantOfFilesIsAShortageAndLeavesNothingOpen(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(self, "be-poor").CombinedOutput()
+	var short int
+	if _, serr := fmt.Sscanf(string(out), "ok after %d", &short); err != nil || serr != nil || short < 6 {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestOnlyWhatPassesByItselfIsAShortage(t *testing.T) {
+	for errno, want := range map[syscall.Errno]bool{
+		syscall.EMFILE: true, syscall.ENFILE: true, syscall.EAGAIN: true, syscall.ENOMEM: true, syscall.ETXTBSY: true,
+		syscall.ENOENT: false, syscall.EACCES: false, syscall.E2BIG: false, syscall.ENOEXEC: false, syscall.EPERM: false,
+	} {
+		err := fmt.Errorf("start process: %w", &os.PathError{Op: "fork/exec", Path: "/bin/sh", Err: errno})
+		if got, ok := process.Shortage(err); ok != want || ok && got != errno {
+			t.Errorf("%v: %v, %t", errno, got, ok)
+		}
+	}
+	if _, ok := process.Shortage(nil); ok {
+		t.Error("nothing is a shortage")
+	}
+}

@@ -1,0 +1,26 @@
+package terminal
+
+import (
+	"syscall"
+
+	"nanobot/terminal/process"
+)
+
+// ShortageError says that a turn could not begin, because the system lacked file descriptors, processes or memory. No agent was handed
+// the message, so that the turn can be run again later.
+type ShortageError struct {
+	Errno syscall.Errno // EMFILE, ENFILE, EAGAIN, ENOMEM or ETXTBSY
+	Err   error
+}
+
+func (e *ShortageError) Error() string { return e.Err.Error() }
+
+func (e *ShortageError) Unwrap() error { return e.Err }
+
+// unbegun marks an error from before the start of the agent as a shortage if it is one.
+func unbegun(err error) error {
+	if errno, ok := process.Shortage(err); ok {
+		return &ShortageError{Errno: errno, Err: err}
+	}
+	return err
+}
