@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ const maxGuessed = 20
 
 // mediaRules decide which files an agent may send.
 type mediaRules struct {
-	roots   []string // folders a file must be in
-	private []string // the gateway's own files and folders, which are never sent
+	roots []string // folders a file must be in
+	guard Guard
 }
 
 // resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does not exist holds no file.
@@ -41,6 +40,9 @@ func (m mediaRules) check(path string) (File, error) {
 	if !filepath.IsAbs(path) {
 		return File{}, errors.New("not an absolute path")
 	}
+	if err := m.guard.Path(path); err != nil {
+		return File{}, err
+	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return File{}, reason(err)
@@ -48,13 +50,12 @@ func (m mediaRules) check(path string) (File, error) {
 	if !insideAny(resolveAll(m.roots), real) {
 		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
 	}
-	if insideAny(resolveAll(m.private), real) {
-		return File{}, errOurs
+	// A link may have been changed since; from here on none is followed.
+	if err := m.guard.Path(real); err != nil {
+		return File{}, err
 	}
 	return m.inspect(real)
 }
-
-var errOurs = errors.New("one of the gateway's own files")
 
 // inspect opens the file as a sender would, without blocking on a FIFO or following a link put there meanwhile.
 func (m mediaRules) inspect(path string) (File, error) {
@@ -67,10 +68,8 @@ func (m mediaRules) inspect(path string) (File, error) {
 	if err != nil {
 		return File{}, reason(err)
 	}
-	for _, p := range m.private { // under another name: a hard link, or another case where that does not matter
-		if own, err := os.Stat(p); err == nil && os.SameFile(own, info) {
-			return File{}, errOurs
-		}
+	if err := m.guard.File(info); err != nil {
+		return File{}, err
 	}
 	switch {
 	case info.IsDir():

@@ -5,3 +5,8 @@ func Check(root, path string) (File, error) { return mediaRules{roots: []string{
 
 // Inspect is told a path without links.
 func Inspect(path string) (File, error) { return mediaRules{}.inspect(path) }
+
+// CheckGuarded is Check where some files are out of bounds.
+func CheckGuarded(root, path string, g Guard) (File, error) {
+	return mediaRules{roots: []string{root}, guard: g}.check(path)
+}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -126,11 +127,12 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err := r.confine.Own(userDir, req.files()); err != nil {
 		return Outcome{}, unbegun(err)
 	}
+	guard := Guard{Private: r.o.Private, Chats: []ChatFolders{{Parent: filepath.Dir(userDir), Own: userDir}}}
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
-		media:  mediaRules{roots: r.mediaRoots(), private: r.o.Private},
+		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
 	defer cancel()
@@ -138,7 +140,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
 		Keep:     t.keep, Uses: t.uses,
-		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Confine: t.confined},
+		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,

@@ -75,8 +75,9 @@ type Place struct {
 	Roots []string // the folders it may use
 	Env   []string // of what is started for it
 	Shell string
-	// Private are the gateway's own files and folders, which are none of its business.
+	// Private are the gateway's own files and folders, which are none of its business; Chats tell the folders of other chats.
 	Private []string
+	Chats   []ChatFolders
 	// Confine puts a process that is started for the agent under the same limits and into the same sandbox. Never nil in a turn.
 	Confine func(process.Options) process.Options
 }

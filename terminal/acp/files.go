@@ -63,11 +63,23 @@ func (s *spot) open() (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := regular(f); err != nil {
+	if err := s.readable(f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// readable refuses what is no regular file, and one of which another name is out of bounds.
+func (s *spot) readable(f *os.File) error {
+	if err := regular(f); err != nil {
+		return err
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return s.guard.File(info)
 }
 
 func regular(f *os.File) error {

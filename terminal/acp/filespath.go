@@ -16,8 +16,9 @@ import (
 // spot is a file that an agent may use: a root folder that is held open, and the path below it without any links. Should somebody
 // put a link there meanwhile, the root does not let it lead out.
 type spot struct {
-	root *os.Root
-	rel  string
+	root  *os.Root
+	rel   string
+	guard terminal.Guard
 }
 
 // find returns the spot that a path means, which must be closed. The file need not exist.
@@ -32,6 +33,12 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 	if slices.ContainsFunc(p.Private, func(own string) bool { return isOrHolds(own, real) }) {
 		return nil, invalid("path %q: one of the gateway's own files, which are not for agents", path)
 	}
+	guard := terminal.Guard{Private: p.Private, Chats: p.Chats}
+	for _, at := range []string{path, real} { // as it was asked for, and as it was found
+		if err := guard.Path(at); err != nil {
+			return nil, fileError(path, err)
+		}
+	}
 	for _, dir := range p.Roots {
 		dir, err := filepath.EvalSymlinks(dir)
 		if err != nil || !holds(dir, real) {
@@ -42,7 +49,7 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 			return nil, fileError(path, err)
 		}
 		rel, _ := filepath.Rel(dir, real)
-		return &spot{root: root, rel: rel}, nil
+		return &spot{root: root, rel: rel, guard: guard}, nil
 	}
 	return nil, invalid("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }

@@ -1,0 +1,18 @@
+package terminal
+
+import (
+	"io/fs"
+	"syscall"
+)
+
+// fileID tells files apart whatever they are called: the device and the inode.
+type fileID struct{ device, inode uint64 }
+
+// idOf returns the identity of a file and the number of its names (hard links).
+func idOf(info fs.FileInfo) (id fileID, names uint64) {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fileID{}, 1
+	}
+	return fileID{uint64(stat.Dev), stat.Ino}, uint64(stat.Nlink) //nolint:gosec,unconvert // the types differ between systems
+}

@@ -1,0 +1,225 @@
+package terminal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal"
+)
+
+const otherChats = "it belongs to another chat"
+
+// chatFile writes a file into the folder of a chat and returns its path.
+func (b *bench) chatFile(chat, name, content string) string {
+	b.t.Helper()
+	if err := os.MkdirAll(filepath.Join(b.workspace, "users", chat), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	return b.write(filepath.Join("users", chat, name), content)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// waysInto are paths by which chat 8 may try to get at the photo of chat 7.
+func waysInto(t *testing.T, b *bench, photo string) map[string]string {
+	t.Helper()
+	outside := t.TempDir()
+	mine := filepath.Dir(b.chatFile("8", "mine.png", "mine"))
+	folder := filepath.Dir(photo)
+	must(t, os.Symlink(photo, filepath.Join(mine, "link.png")))
+	must(t, os.Symlink(folder, filepath.Join(b.workspace, "folder")))
+	must(t, os.Symlink(filepath.Dir(folder), filepath.Join(outside, "all")))
+	must(t, os.Symlink("link.png", filepath.Join(mine, "chain.png")))
+	must(t, os.Link(photo, filepath.Join(b.workspace, "hard.png")))
+	must(t, os.Link(photo, filepath.Join(mine, "hard.png")))
+	must(t, os.Link(photo, filepath.Join(outside, "hard.png")))
+	held, err := os.Open(folder)
+	must(t, err)
+	t.Cleanup(func() { _ = held.Close() })
+	file, err := os.Open(photo)
+	must(t, err)
+	t.Cleanup(func() { _ = file.Close() })
+	return map[string]string{
+		"its path":                          photo,
+		"dots":                              mine + "/../7/photo.png",
+		"dots and slashes":                  b.workspace + "//users/./8/..//7/photo.png",
+		"a link to it":                      mine + "/link.png",
+		"a link to a link":                  mine + "/chain.png",
+		"a link to its folder":              b.workspace + "/folder/photo.png",
+		"a link to all folders":             outside + "/all/7/photo.png",
+		"a hard link in the workspace":      b.workspace + "/hard.png",
+		"a hard link in one's own folder":   mine + "/hard.png",
+		"a hard link elsewhere":             outside + "/hard.png",
+		"an open folder":                    fmt.Sprintf("/proc/%d/fd/%d/photo.png", os.Getpid(), held.Fd()),
+		"an open file":                      fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), file.Fd()),
+		"the root of a process":             fmt.Sprintf("/proc/%d/root%s", os.Getpid(), photo),
+		"the folder of a process":           fmt.Sprintf("/proc/%d/cwd/%s", os.Getpid(), relativeToHere(t, photo)),
+		"a file that is not there":          folder + "/none.png",
+		"a folder of a chat that is not":    filepath.Dir(folder) + "/9/none.png",
+		"no chat's folder":                  b.write("users/stray.png", "x"),
+		"a file below a file that is there": photo + "/x.png",
+	}
+}
+
+func relativeToHere(t *testing.T, path string) string {
+	t.Helper()
+	here, err := os.Getwd()
+	must(t, err)
+	rel, err := filepath.Rel(here, path)
+	must(t, err)
+	return rel
+}
+
+func TestNoFileOfAnotherChatIsSentWhateverMediaRootsSays(t *testing.T) {
+	b := newBench(t, "rich", "")
+	photo := b.chatFile("7", "photo.png", "of chat 7")
+	ways := waysInto(t, b, photo)
+	b.req.ChatID = "8"
+	mine := filepath.Join(b.workspace, "users/8/mine.png")
+	for name, roots := range map[string][]string{
+		"by default": nil, "everything": {"/"}, "all chats": {b.workspace, filepath.Join(b.workspace, "users"), os.TempDir()},
+		"the chat by name": {filepath.Dir(photo), filepath.Dir(mine), os.TempDir()},
+	} {
+		b.opts.Config.MediaRoots = roots
+		for way, path := range ways {
+			b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": []string{path, mine}})
+			b.run()
+			if len(b.frames) != 1 || names(b.frames[0].Checked) != "mine.png" {
+				t.Errorf("%s, %s: sent %+v", name, way, b.frames)
+			} else if got := b.frames[0].Text; roots == nil && !strings.Contains(got, otherChats) {
+				t.Errorf("%s, %s: said %q", name, way, got)
+			}
+		}
+	}
+}
+
+func TestAPathIntoAnotherChatInPlainTextIsNotSent(t *testing.T) {
+	b := newBench(t, "plain", "")
+	ways := waysInto(t, b, b.chatFile("7", "photo.png", "of chat 7"))
+	b.req.ChatID, b.opts.Config.MediaRoots = "8", []string{"/"}
+	for way, path := range ways {
+		b.opts.Config.Command = "echo " + path
+		if b.run(); len(b.frames) != 1 || len(b.frames[0].Checked) != 0 {
+			t.Errorf("%s: %+v", way, b.frames)
+		}
+	}
+}
+
+// What is said of a path into another chat's folder must not tell whether there is a file.
+func TestWhatIsInAnotherChatsFolderIsNotGivenAway(t *testing.T) {
+	b := newBench(t, "rich", "")
+	photo := b.chatFile("7", "photo.png", "of chat 7")
+	b.req.ChatID = "8"
+	said := func(path string) string {
+		b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": []string{path}})
+		b.run()
+		return strings.ReplaceAll(b.frames[0].Text, filepath.Base(path), "NAME")
+	}
+	if there, not := said(photo), said(filepath.Dir(photo)+"/phot0.png"); there != not {
+		t.Errorf("%q, but %q of one that is not there", there, not)
+	}
+}
+
+func TestAFileWithSeveralNamesIsSentUnlessOneIsOutOfBounds(t *testing.T) {
+	b := newBench(t, "rich", "")
+	b.req.ChatID = "8"
+	state := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(state, "spool", "deep"), 0o700))
+	b.opts.Private = []string{filepath.Join(state, "spool"), filepath.Join(state, "none")}
+	secret := filepath.Join(state, "spool", "deep", "secret.png")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600))
+	must(t, os.Link(secret, filepath.Join(b.workspace, "secret.png")))
+	good := b.write("good.png", "good")
+	must(t, os.Link(good, filepath.Join(b.workspace, "second.png")))
+	must(t, os.Link(b.chatFile("8", "mine.png", "mine"), filepath.Join(b.workspace, "users/8/twice.png")))
+	var media []string
+	for _, name := range []string{"secret.png", "good.png", "second.png", "users/8/twice.png"} {
+		media = append(media, filepath.Join(b.workspace, name))
+	}
+	b.opts.Config.Command = frame(m{"type": "message", "text": "", "media": media})
+	b.run().says("done", fmt.Sprintf("message: ⚠ %q was not sent: one of the gateway's own files. [good.png] [second.png] [twice.png]", media[0]))
+}
+
+// An agent may put a link in the place of its own chat's folder.
+func TestTheFolderOfAChatIsNotWhereALinkLeads(t *testing.T) {
+	b := newBench(t, "rich", `rm -r users/8 && ln -s 7 users/8 && echo '{"type":"message","text":"","media":["'$PWD'/users/8/photo.png"]}'`)
+	b.chatFile("7", "photo.png", "of chat 7")
+	b.req.ChatID = "8"
+	if b.run(); len(b.frames) != 1 || len(b.frames[0].Checked) != 0 || !strings.Contains(b.frames[0].Text, otherChats) {
+		t.Errorf("%+v", b.frames)
+	}
+}
+
+// A search that would take too long, or that cannot be made, must not end in the file being sent.
+func TestAFileWithSeveralNamesIsRefusedWhereTheSearchIsTooLong(t *testing.T) {
+	b := newBench(t, "rich", "")
+	for i := range 20 {
+		b.chatFile("7", fmt.Sprint(i), "x")
+	}
+	must(t, os.Link(b.chatFile("7", "z.png", "of chat 7"), filepath.Join(b.workspace, "hard.png")))
+	must(t, os.Mkdir(filepath.Join(b.workspace, "users/8"), 0o700))
+	plain := b.write("plain.png", "x")
+	users := filepath.Join(b.workspace, "users")
+	g := terminal.Guard{Chats: []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
+	for limit, why := range map[int]string{5: "several names", 0: otherChats} {
+		g.Limit = limit
+		if f, err := terminal.CheckGuarded(b.workspace, filepath.Join(b.workspace, "hard.png"), g); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("limit %d: %+v, %v", limit, f, err)
+		}
+		if _, err := terminal.CheckGuarded(b.workspace, plain, g); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// An agent may exchange two links, one to its own file and one to another chat's, as fast as it can.
+func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	b := newBench(t, "rich", "")
+	mine, other := b.chatFile("8", "a.png", "m"), b.chatFile("7", "a.png", "of chat 7")
+	one, two := filepath.Join(b.workspace, "one.png"), filepath.Join(b.workspace, "two.png")
+	must(t, os.Symlink(mine, one))
+	must(t, os.Symlink(other, two))
+	g := terminal.Guard{Chats: []terminal.ChatFolders{{Parent: filepath.Join(b.workspace, "users"), Own: filepath.Dir(mine)}}}
+	over := make(chan struct{})
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := unix.Renameat2(unix.AT_FDCWD, one, unix.AT_FDCWD, two, unix.RENAME_EXCHANGE); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for good, refused := 0, 0; (good < 1000 || refused < 1000) && !t.Failed(); {
+		f, err := terminal.CheckGuarded(b.workspace, one, g)
+		switch {
+		case err != nil:
+			refused++
+		case f.Size != 1:
+			t.Errorf("%+v", f)
+		default:
+			good++
+		}
+	}
+	close(over)
+	agent.Wait()
+}
