@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"slices"
 	"sync"
 
 	"go.uber.org/zap"
@@ -17,6 +18,7 @@ type injections struct {
 	lines  chan terminal.Injection // nil: none are taken
 	mu     sync.Mutex
 	items  []int64
+	texts  []string
 	closed bool
 }
 
@@ -36,9 +38,17 @@ func (t *turn) add(item store.Item) {
 	select {
 	case t.inject.lines <- terminal.Injection{Text: item.In.Text, Media: item.In.Media}:
 		t.inject.items = append(t.inject.items, item.ID)
+		t.inject.texts = append(t.inject.texts, item.In.Text)
 	default: // also when it takes none at all
 		t.inject.closed = true
 	}
+}
+
+// written returns the texts of the messages that were handed to the turn.
+func (t *turn) written() []string {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
+	return slices.Clone(t.inject.texts)
 }
 
 // handed counts the messages that were handed to the turn.

@@ -149,6 +149,7 @@ func (t *turn) attempt() (out terminal.Outcome, err error) {
 	req.Memory, req.OnAbout = t.memory, t.about.tell
 	req.Ask = t.ask
 	req.OnLog = t.logged
+	req.Written = t.written
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}

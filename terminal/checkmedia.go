@@ -19,6 +19,7 @@ const maxGuessed = 20
 type mediaRules struct {
 	roots []string // folders a file must be in
 	guard Guard
+	typed typed
 }
 
 // resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does not exist holds no file.
@@ -120,9 +121,14 @@ func (m mediaRules) checkOf(f Frame, path string) (File, error) {
 // checkMedia splits a frame's media into files that may be sent and remarks about the others.
 func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []string) {
 	left := 0
+	echoes := func(string, fs.FileInfo) bool { return false }
+	if f.Guessed {
+		echoes = m.typed.echoes()
+	}
 	for _, path := range f.Media {
 		file, err := m.checkOf(f, path)
 		switch {
+		case echoes(path, file.Info): // said, and not to be looked at; a refusal would only tell whether it is there
 		case err == nil && f.Guessed && slices.ContainsFunc(files, func(f File) bool { return f.Path == file.Path }):
 		case err == nil && f.Guessed && len(files) == maxGuessed:
 			left++

@@ -58,3 +58,13 @@ func envName(provider string) string {
 		return '_'
 	}, strings.ToUpper(provider))
 }
+
+// variable returns the value of a variable, of which the last counts, or "".
+func variable(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}

@@ -10,3 +10,6 @@ func Inspect(path string) (File, error) { return mediaRules{}.inspect(path) }
 func CheckGuarded(root, path string, g Guard) (File, error) {
 	return mediaRules{roots: []string{root}, guard: g}.check(path)
 }
+
+// Coarse is how far a file's time may be behind that of the turn in which it was written.
+const Coarse = coarse

@@ -51,6 +51,8 @@ type Request struct {
 	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
 	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts. Its files are for Give first.
 	Inject <-chan Injection
+	// Written, if not nil, returns what the person has written since the turn began, but for answers to questions.
+	Written func() []string
 	// Env is added to the agent's environment; KeptEnv to that of an agent that outlives the turn.
 	Env, KeptEnv []string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
@@ -116,6 +118,7 @@ func NewRunner(o Options) (*Runner, error) {
 func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
+	began := time.Now()
 	cfg := r.o.Config
 	if !cfg.On() {
 		return Outcome{Status: Failed}, emit(Frame{Kind: Message, Text: "This bot is switched off at the moment."})
@@ -134,6 +137,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
 	}
+	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: variable(r.env, "HOME")}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
 	defer cancel()
 	out, err := r.o.Protocol.Turn(ctx, Turn{
@@ -217,6 +221,9 @@ type turn struct {
 	reveal  bool
 	media   mediaRules
 	used    usage
+
+	mu      sync.Mutex
+	answers []string // of the person, to the agent's questions
 }
 
 func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {

@@ -48,5 +48,30 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 		}
 	}
 	q.Options = options
-	return t.req.Ask(ctx, q)
+	a, err := t.req.Ask(ctx, q)
+	if err == nil {
+		t.mu.Lock()
+		t.answers = append(t.answers, a.Text)
+		t.mu.Unlock()
+	}
+	return a, err
+}
+
+// texts are all that the person wrote and the agent may know.
+func (t *turn) texts() []string {
+	texts := []string{t.req.Text}
+	if q := t.req.ReplyTo; q != nil {
+		texts = append(texts, q.Text)
+	}
+	for _, h := range t.req.History {
+		if h.Role != "agent" {
+			texts = append(texts, h.Text)
+		}
+	}
+	if t.req.Written != nil {
+		texts = append(texts, t.req.Written()...)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append(texts, t.answers...)
 }
