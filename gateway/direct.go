@@ -87,7 +87,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
-		return r.send(message(f))
+		return r.send(message(g.retain(in.Chat.ID, f, log)))
 	})
 	if err != nil {
 		log.Error("turn broke", zap.Duration("took", time.Since(began)), zap.Error(err))

@@ -161,6 +161,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	return out, err
 }
 
+// UserRoot creates the folder of a chat and opens it.
+func (r *Runner) UserRoot(chatID string) (*os.Root, error) { return UserRoot(r.o.Workspace, chatID) }
+
 // Give lets the agent have files of a chat that come while it is at work. Those of a Request it has anyway.
 func (r *Runner) Give(chatID string, files []string) error {
 	if len(files) == 0 {
