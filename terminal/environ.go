@@ -59,8 +59,8 @@ func envName(provider string) string {
 	}, strings.ToUpper(provider))
 }
 
-// variable returns the value of a variable, of which the last counts, or "".
-func variable(env []string, name string) string {
+// lookup returns the value of a variable, of which the last counts, or "".
+func lookup(env []string, name string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value

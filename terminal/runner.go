@@ -137,7 +137,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
 	}
-	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: variable(r.env, "HOME")}
+	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
 	defer cancel()
 	out, err := r.o.Protocol.Turn(ctx, Turn{
