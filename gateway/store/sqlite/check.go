@@ -1,16 +1,15 @@
 package sqlite
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"os"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"nanobot/dbfile"
 )
 
 // checkedWhole is up to which size a database is read through at the start; that takes a few milliseconds. In a bigger one only
-// the tables' roots are read, and damage further in is reported by whoever meets it.
+// the tables' roots are read, and Verify finds damage further in.
 const checkedWhole = 2 << 20
 
 // check finds a damaged file before anything is built upon it.
@@ -32,30 +31,29 @@ func (t *tx) check(path string) error {
 		return fmt.Errorf("check: %w", err)
 	}
 	if verdict != "ok" {
-		return &damagedError{fmt.Errorf("check: %s", verdict)}
+		return dbfile.Damaged("check: %s", verdict)
 	}
 	return nil
 }
 
-// damagedError says in the operator's words what SQLite says in its own.
-type damagedError struct{ err error }
-
-func (e *damagedError) Error() string {
-	return "the database is damaged; restore it from a backup or move it away and start anew: " + e.err.Error()
+// Verify reads the whole database through while it is in use. Damage is the end of the store's use: it fails the watch.
+func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
+	r, err := dbfile.Check(ctx, s.path)
+	return r, s.watch.Judge(s.path, err)
 }
 
-func (e *damagedError) Unwrap() error { return e.err }
-
-// explain tells a damaged file from other trouble.
-func explain(err error) error {
-	var d *damagedError
-	var e *sqlite.Error
-	if errors.As(err, &d) || !errors.As(err, &e) {
-		return err
-	}
-	switch e.Code() & 0xff {
-	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return &damagedError{err}
-	}
-	return err
+// MissingCopies returns how many folders of the spool are missing that answers need which are not delivered yet.
+func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error) {
+	err = s.each(ctx, "SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
+		var folder string
+		if err := scan(&folder); err != nil {
+			return err
+		}
+		all++
+		if !s.spool.has(folder) {
+			missing++
+		}
+		return nil
+	})
+	return missing, all, wrap("read which copies are needed", err)
 }

@@ -17,7 +17,7 @@ import (
 
 // lock marks a folder as a daemon's own until unlock, or until the daemon dies.
 func lock(dir string) (*os.File, error) {
-	path := filepath.Join(dir, "daemon.lock")
+	path := filepath.Join(dir, lockFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)
@@ -30,11 +30,22 @@ func lock(dir string) (*os.File, error) {
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
+	if !there(f, path) {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: it was replaced just now; start again", path)
+	}
 	if err := note(f, strconv.Itoa(os.Getpid())+"\n"); err != nil {
 		_ = f.Close()
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// there tells whether a file is the one at a path: the lock of one that was removed keeps nobody out.
+func there(f *os.File, path string) bool {
+	ours, err := f.Stat()
+	at, serr := os.Stat(path)
+	return err == nil && serr == nil && os.SameFile(ours, at)
 }
 
 // unlock gives a folder back. Closing alone would not do it while a process that is being started has our files for a moment.

@@ -1,9 +1,15 @@
 package sqlite
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"nanobot/dbfile"
 )
 
 //go:embed migrations/*.sql
@@ -37,29 +43,66 @@ func (t *tx) forward() error {
 	if err != nil {
 		return err
 	}
-	for n := have + 1; n <= version; n++ {
-		script, err := migrations.ReadFile(fmt.Sprintf("migrations/%d.sql", n))
-		if err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", n, err)
-		}
-		if err := t.script(string(script)); err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", n, err)
-		}
-		if err := t.script(fmt.Sprintf("PRAGMA user_version = %d", n)); err != nil {
-			return fmt.Errorf("migrate to schema %d: %w", n, err)
+	scripts, err := forward(have)
+	if err != nil {
+		return err
+	}
+	for _, script := range scripts {
+		if err := t.script(script); err != nil {
+			return fmt.Errorf("migrate from schema %d: %w", have, err)
 		}
 	}
 	return nil
 }
 
-// version reads which schema the file has.
+// forward returns what leads from a schema to the newest.
+func forward(have int) (scripts []string, err error) {
+	for n := have + 1; n <= version; n++ {
+		script, err := migrations.ReadFile(fmt.Sprintf("migrations/%d.sql", n))
+		if err != nil {
+			return nil, fmt.Errorf("migrate to schema %d: %w", n, err)
+		}
+		scripts = append(scripts, string(script), fmt.Sprintf("PRAGMA user_version = %d", n))
+	}
+	return scripts, nil
+}
+
+// version reads which schema the file has. One without a schema is not ours: a database is never seen before it has one.
 func (t *tx) version() (int, error) {
 	var have int
 	if _, err := t.row("PRAGMA user_version", nil, &have); err != nil {
 		return 0, fmt.Errorf("read the schema's version: %w", err)
 	}
-	if have > version {
-		return 0, fmt.Errorf("it was written by a newer nanobot (schema %d, this one knows up to %d): use that one", have, version)
+	switch {
+	case have > version:
+		return 0, dbfile.Newer(have, version)
+	case have < 1:
+		return 0, dbfile.Damaged("it has no schema")
 	}
 	return have, nil
+}
+
+// keptCopies is how many copies of earlier schemas are kept.
+const keptCopies = 3
+
+// keepCopy copies the database before its schema changes, for who wants the older nanobot back.
+func (t *tx) keepCopy(ctx context.Context, path string, have int) error {
+	folder := filepath.Join(filepath.Dir(path), Copies)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	name := fmt.Sprintf("nanobot-%s-schema-%d.db", time.Now().UTC().Format("20060102T150405.000000Z"), have)
+	if err := dbfile.Copy(ctx, t.conn, filepath.Join(folder, name)); err != nil {
+		return err
+	}
+	copies, err := filepath.Glob(filepath.Join(folder, "nanobot-*-schema-*.db")) // in order of their time
+	if err != nil {
+		return err
+	}
+	for _, old := range copies[:max(len(copies)-keptCopies, 0)] {
+		if err := os.Remove(old); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -132,3 +132,43 @@ func TestARowThatCannotBeReadStopsNobodyElse(t *testing.T) {
 		t.Errorf("claimed %d: %v, %v", item.ID, ok, err)
 	}
 }
+
+func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
+	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, incoming) VALUES (1, 'net:a', 'pending', 10, '{"text":"soon"}')`)
+	for range 5 {
+		closed(t, open(t, dir, sqlite.Options{}))
+		for _, name := range []string{"nanobot.db", "nanobot.db-wal", "nanobot.db-shm"} {
+			_ = os.Remove(filepath.Join(dir, name))
+		}
+		copies, err := filepath.Glob(filepath.Join(dir, "backups", "nanobot-*-schema-1.db"))
+		if err != nil || len(copies) == 0 {
+			t.Fatalf("copies: %v, %v", copies, err)
+		}
+		if info, err := os.Stat(copies[0]); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v, %v", info.Mode(), err)
+		}
+		// This is how one goes back to the older nanobot.
+		content, err := os.ReadFile(copies[len(copies)-1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "nanobot.db"), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var schema, talks int
+	if err := db.QueryRow("PRAGMA user_version").Scan(&schema); err != nil || schema != 1 {
+		t.Errorf("schema %d, %v", schema, err)
+	}
+	if err := db.QueryRow("SELECT count(*) FROM talk").Scan(&talks); err != nil {
+		t.Error(err) // only the first schema has it
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "backups", "*")); len(left) != 3 {
+		t.Errorf("%d copies are kept: %v", len(left), left)
+	}
+}

@@ -13,24 +13,32 @@ import (
 
 // change carries out a write and says what was being done if it fails.
 func (s *Store) change(ctx context.Context, what string, do func(*tx) error) error {
-	if err := s.writer.submit(ctx, do); err != nil {
+	if err := s.judge(s.writer.submit(ctx, do)); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
+// judge ends the use of the store when an error says that it is damaged.
+func (s *Store) judge(err error) error {
+	if err == nil {
+		return nil
+	}
+	return s.watch.Judge(s.path, err)
+}
+
 // lookup reads one row outside the writer. It reports false when there is none.
 func (s *Store) lookup(ctx context.Context, query string, args []any, into ...any) (bool, error) {
-	return one(s.read.QueryRowContext(ctx, query, args...).Scan(into...))
+	return one(s.judge(s.read.QueryRowContext(ctx, query, args...).Scan(into...)))
 }
 
 // each reads rows outside the writer, one by one.
 func (s *Store) each(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
 	rows, err := s.read.QueryContext(ctx, query, args...)
 	if err != nil {
-		return err
+		return s.judge(err)
 	}
-	return errors.Join(walk(rows, do), rows.Close())
+	return s.judge(errors.Join(walk(rows, do), rows.Close()))
 }
 
 func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {

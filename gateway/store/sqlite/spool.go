@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/dbfile"
 	"nanobot/gateway/store"
 	"nanobot/straight"
 )
@@ -150,7 +151,7 @@ func transfer(ctx context.Context, to io.Writer, from io.Reader) error {
 
 // shelve gives a complete copy its final name, on disk. Its age is told by our clock.
 func (s spool) shelve(folder, kept string, now time.Time) error {
-	if err := syncFolder(folder); err != nil {
+	if err := dbfile.SyncFolder(folder); err != nil {
 		return err
 	}
 	if err := os.Chtimes(folder, now, now); err != nil {
@@ -159,15 +160,7 @@ func (s spool) shelve(folder, kept string, now time.Time) error {
 	if err := os.Rename(folder, kept); err != nil {
 		return err
 	}
-	return syncFolder(s.dir)
-}
-
-func syncFolder(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return dbfile.SyncFolder(s.dir)
 }
 
 // split takes the path of a copy apart.
@@ -199,6 +192,12 @@ func (s spool) folders(o channels.Outgoing) []string {
 		}
 	}
 	return needs
+}
+
+// has tells whether a copy is there, with something in it.
+func (s spool) has(folder string) bool {
+	files, err := os.ReadDir(filepath.Join(s.dir, folder))
+	return err == nil && len(files) > 0
 }
 
 // remove deletes copies that nobody needs. What it cannot delete now, Prune will.

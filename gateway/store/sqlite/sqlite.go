@@ -5,17 +5,15 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
-	"net/url"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
-
+	"nanobot/dbfile"
 	"nanobot/gateway/store"
 )
 
@@ -28,9 +26,25 @@ var ErrClosed = errors.New("the store is closed")
 type Options struct {
 	// Shared opens what is there without the daemon's lock, beside a daemon that may be running: for the operator's tools.
 	Shared bool
+	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the store's own.
+	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
+
+// The names of files in the state's folder.
+const (
+	// Database is the store's main file.
+	Database = "nanobot.db"
+	// Copies is the folder of copies that were made before a migration, and of what Restore replaced.
+	Copies = "backups"
+	// Unfinished is there while a restore is under way. What lies beside it is not a whole state.
+	Unfinished = "restore.unfinished"
+
+	lockFile    = "daemon.lock"
+	spoolFolder = "spool"
+	agentsFile  = "agents.txt"
+)
 
 // Store is an open nanobot.db and the spool beside it.
 type Store struct {
@@ -39,6 +53,10 @@ type Store struct {
 	agents *agents
 	lock   *os.File // nil when shared
 	read   *sql.DB
+	path   string
+	watch  *dbfile.Watch
+	files  *dbfile.Files // the database and its log
+	others *dbfile.Files // what else must stay in its place
 
 	writer *writer
 	once   sync.Once
@@ -48,22 +66,21 @@ type Store struct {
 // readers is how many reads run side by side; the machine's other cores belong to the agents.
 const readers = 3
 
-// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not be the daemon's. Another daemon on the same dir is store.ErrLocked.
+// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not be the daemon's. Another daemon on the
+// same dir is store.ErrLocked; a state that nobody can work with is one of the errors of dbfile.Unusable.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, spool: spool{dir: filepath.Join(dir, "spool")}}
+	s := &Store{now: o.Now, watch: o.Watch, spool: spool{dir: filepath.Join(dir, spoolFolder)}, path: filepath.Join(dir, Database)}
 	if s.now == nil {
 		s.now = time.Now
 	}
-	path := filepath.Join(dir, "nanobot.db")
-	if o.Shared {
-		if _, err := os.Stat(path); err != nil {
-			return nil, fmt.Errorf("open state: %w", err)
-		}
-	} else {
+	if s.watch == nil {
+		s.watch = dbfile.NewWatch()
+	}
+	if !o.Shared {
 		if err := os.MkdirAll(s.spool.dir, 0o700); err != nil {
 			return nil, fmt.Errorf("open state: %w", err)
 		}
@@ -71,22 +88,49 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 			return nil, err
 		}
 	}
-	if s.agents, err = openAgents(filepath.Join(dir, "agents.txt")); err != nil {
+	if err := s.find(ctx, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.release())
+	}
+	if s.agents, err = openAgents(filepath.Join(dir, agentsFile)); err != nil {
 		return nil, errors.Join(fmt.Errorf("open state: %w", err), s.release())
 	}
-	if err := s.open(ctx, path); err != nil {
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, explain(err)), s.release())
+	if err := s.open(ctx, dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("open %s: %w", s.path, dbfile.Explain(err)), s.release())
 	}
 	return s, nil
 }
 
-// open connects, checks and migrates.
-func (s *Store) open(ctx context.Context, path string) error {
-	if err := create(path); err != nil {
+// find looks for the database. The daemon makes it where there is none.
+func (s *Store) find(ctx context.Context, dir string) error {
+	if _, err := os.Lstat(filepath.Join(dir, Unfinished)); err == nil {
+		return dbfile.Damaged("a restore was begun and has not ended (%s is there); restore again", Unfinished)
+	}
+	err := dbfile.Inspect(s.path)
+	if s.lock == nil {
 		return err
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		scripts, err := forward(0)
+		if err != nil {
+			return err
+		}
+		return dbfile.Create(ctx, s.path, scripts...)
+	}
+	if err != nil {
+		return err
+	}
+	return dbfile.Sweep(s.path)
+}
+
+// open connects, checks and migrates.
+func (s *Store) open(ctx context.Context, dir string) error {
+	files, err := s.watch.Follow(s.path)
+	if err != nil {
+		return err
+	}
+	defer files.Forget()
 	// The writer's connection comes first: it makes the log that readers need.
-	c, err := connector(path, "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
+	c, err := dbfile.Connector(s.path, nil, "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
 	if err != nil {
 		return err
 	}
@@ -94,42 +138,34 @@ func (s *Store) open(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.ready(path, s.lock != nil); err != nil {
+	if err := t.ready(ctx, s.path, s.lock != nil); err != nil {
 		return errors.Join(err, t.close())
 	}
-	if c, err = connector(path, "query_only(1)", "cache_size(-512)"); err != nil {
+	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, t.close())
 	}
 	s.read = sql.OpenDB(c)
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	s.writer = newWriter(t)
-	return nil
+	return errors.Join(s.follow(dir), files.Check()) // what was opened is what is followed
 }
 
-// create makes the file, for its owner only, if it is not there, and its name durable with it.
-func create(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return nil
-	}
-	if err != nil {
+// follow has the writer look after each commit whether the database and its log are still there, and the watch whether all the rest is.
+func (s *Store) follow(dir string) (err error) {
+	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.Log); err != nil {
 		return err
 	}
-	return errors.Join(f.Close(), syncFolder(filepath.Dir(path)))
-}
-
-// connector names the file and the settings that a connection begins with.
-func connector(path string, pragmas ...string) (driver.Connector, error) {
-	q := url.Values{}
-	for _, p := range append([]string{"busy_timeout(5000)", "temp_store(MEMORY)"}, pragmas...) {
-		q.Add("_pragma", p)
+	s.writer.files = s.files
+	if s.lock == nil {
+		return nil
 	}
-	return sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+	s.others, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, lockFile), s.spool.dir)
+	return err
 }
 
 // ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is sound.
-func (t *tx) ready(path string, ours bool) error {
+func (t *tx) ready(ctx context.Context, path string, ours bool) error {
 	have, err := t.version()
 	if err != nil {
 		return err
@@ -148,6 +184,11 @@ func (t *tx) ready(path string, ours bool) error {
 	if mode != "wal" {
 		return fmt.Errorf("choose the journal: this file system cannot hold a write-ahead log (journal is %s)", mode)
 	}
+	if have < version {
+		if err := t.keepCopy(ctx, path, have); err != nil {
+			return fmt.Errorf("keep a copy before the schema changes: %w", err)
+		}
+	}
 	if err := t.migrate(); err != nil {
 		return err
 	}
@@ -165,6 +206,8 @@ func (s *Store) release() error {
 	if s.writer != nil {
 		s.writer.queue.Close()
 	}
+	s.files.Forget()
+	s.others.Forget()
 	// The writer's connection goes last, so that it folds the log into the database.
 	if s.read != nil {
 		errs = append(errs, s.read.Close())

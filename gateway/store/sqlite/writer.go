@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nanobot/batch"
+	"nanobot/dbfile"
 )
 
 // together is how many callers share one transaction at most, which bounds how long the first of them waits.
@@ -31,6 +32,7 @@ func (j *job) try(t *tx) (err error) {
 type writer struct {
 	tx    *tx
 	queue *batch.Queue[*job]
+	files *dbfile.Files // what must still be in its place for a commit to count
 }
 
 func newWriter(t *tx) *writer {
@@ -54,6 +56,18 @@ func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 // commit carries out jobs in one transaction. A job that fails by itself leaves the others alone; when the transaction fails,
 // none of them happened.
 func (w *writer) commit(jobs []*job) {
+	err := w.commitTogether(jobs)
+	for _, j := range jobs {
+		if j.err == nil {
+			j.err = err
+		}
+	}
+}
+
+func (w *writer) commitTogether(jobs []*job) error {
+	if err := w.files.Err(); err != nil {
+		return err
+	}
 	err := w.transact(func() error {
 		for _, j := range jobs {
 			if err := j.try(w.tx); err != nil {
@@ -65,11 +79,11 @@ func (w *writer) commit(jobs []*job) {
 	if err != nil && len(jobs) > 1 {
 		err = w.apart(jobs)
 	}
-	for _, j := range jobs {
-		if j.err == nil {
-			j.err = err
-		}
+	if err != nil {
+		return err
 	}
+	// What went into files that were removed or replaced meanwhile nobody finds again, so it is not confirmed.
+	return w.files.Check()
 }
 
 // apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not done for a mistake that

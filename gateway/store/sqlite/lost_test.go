@@ -1,0 +1,101 @@
+package sqlite_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/dbfile"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// losses are ways in which the state of a daemon that runs can be lost. Those that are found at once must let no write be confirmed.
+var losses = map[string]struct {
+	atOnce bool
+	do     func(dir string) error
+}{
+	"the folder is removed":   {true, os.RemoveAll},
+	"the folder is moved":     {true, func(dir string) error { return os.Rename(dir, dir+".away") }},
+	"the folder is replaced":  {true, func(dir string) error { return errors.Join(os.Rename(dir, dir+".away"), os.Mkdir(dir, 0o700)) }},
+	"another state is there":  {true, swap},
+	"the database is removed": {true, func(dir string) error { return os.Remove(filepath.Join(dir, "nanobot.db")) }},
+	"the database is replaced": {true, func(dir string) error {
+		return errors.Join(os.WriteFile(filepath.Join(dir, "other"), make([]byte, 4096), 0o600), os.Rename(filepath.Join(dir, "other"), filepath.Join(dir, "nanobot.db")))
+	}},
+	"its log is removed":   {true, func(dir string) error { return os.Remove(filepath.Join(dir, "nanobot.db-wal")) }},
+	"its index is removed": {false, func(dir string) error { return os.Remove(filepath.Join(dir, "nanobot.db-shm")) }},
+	"the lock is removed":  {false, func(dir string) error { return os.Remove(filepath.Join(dir, "daemon.lock")) }},
+	"the spool is removed": {false, func(dir string) error { return os.RemoveAll(filepath.Join(dir, "spool")) }},
+	"a file is the folder": {true, func(dir string) error { return errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)) }},
+	"a loop is the folder": {true, func(dir string) error { return errors.Join(os.RemoveAll(dir), os.Symlink(dir, dir)) }},
+}
+
+// swap puts another whole state into the place of a state.
+func swap(dir string) error {
+	other, err := sqlite.Open(ctx, dir+".other", sqlite.Options{})
+	if err != nil {
+		return err
+	}
+	return errors.Join(other.Close(), os.Rename(dir, dir+".away"), os.Rename(dir+".other", dir))
+}
+
+func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "state")
+			watch := dbfile.NewWatch()
+			s := open(t, dir, sqlite.Options{Watch: watch})
+			defer s.Close() //nolint:errcheck // its files are gone
+			receive(t, s, 3)
+			if err := watch.Check(); err != nil {
+				t.Fatal(err)
+			}
+			if err := loss.do(dir); err != nil {
+				t.Fatal(err)
+			}
+			if !loss.atOnce {
+				if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
+					t.Errorf("the watch says %v", err)
+				}
+			}
+			if _, _, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrLost) {
+				t.Errorf("a message was received: %v", err)
+			}
+			if err := s.SetCursor(ctx, "net", "9"); !errors.Is(err, dbfile.ErrLost) {
+				t.Errorf("a cursor was moved: %v", err)
+			}
+			select {
+			case <-watch.Failed():
+			default:
+				t.Error("nobody is told")
+			}
+		})
+	}
+}
+
+func TestAFolderThatMovedAndIsStillFoundIsNotLost(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	if err := errors.Join(os.Rename(dir, dir+".away"), os.Symlink(dir+".away", dir)); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, s, 1)
+}
+
+func TestALockThatWasReplacedKeepsNobodyOut(t *testing.T) {
+	dir := t.TempDir()
+	watch := dbfile.NewWatch()
+	first := open(t, dir, sqlite.Options{Watch: watch})
+	defer closed(t, first)
+	if err := os.Remove(filepath.Join(dir, "daemon.lock")); err != nil {
+		t.Fatal(err)
+	}
+	closed(t, open(t, dir, sqlite.Options{}))
+	if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
+		t.Errorf("the first daemon is not told: %v", err)
+	}
+}
