@@ -111,10 +111,15 @@ func (g *Gateway) Reload(s Settings) {
 func (g *Gateway) set() *Settings { return g.settings.Load() }
 
 // Run works until ctx ends, then drains: nothing is received any more, turns may end within DrainTimeout, what is left is killed and
-// stays on disk for the next start. ready, if not nil, is called when the past is cleaned up and the channels are about to run.
+// stays on disk for the next start. When the cause of ctx's end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the past is cleaned up and the channels are about to run.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	g.killed, g.kill = context.WithCancelCause(context.WithoutCancel(ctx))
 	defer g.kill(nil)
+	defer context.AfterFunc(ctx, func() {
+		if errors.Is(context.Cause(ctx), store.ErrUnusable) { // what turns say could not be stored
+			g.kill(errShutdown)
+		}
+	})()
 	defer g.runners.end(g.o.AbandonAfter, g.o.Log)
 	// Sends outlive the intake: what turns say while they drain is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))

@@ -42,6 +42,8 @@ type Options struct {
 	// State is a folder for what came until it is received, for which groups have moved, and for which bot this is. Without
 	// one Run receives nothing.
 	State string
+	// Sound, if not nil, returns an error once what is kept in State may be lost. A delivery is not confirmed then.
+	Sound func() error
 	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
 	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the server hands out.

@@ -75,7 +75,7 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 		select {
 		case a := <-arrivals:
 			in.more = a.more
-			a.outcome <- in.admit(ctx, a.body)
+			a.outcome <- in.c.sound(in.admit(ctx, a.body))
 		case <-in.woken:
 		case <-timer.C:
 		case <-complete:

@@ -228,6 +228,14 @@ func (s *shelf) clear() {
 	}
 }
 
+// sound returns the outcome of a delivery, which is not confirmed if the folder that it lies in was removed or replaced.
+func (c *Channel) sound(err error) error {
+	if err == nil && c.o.Sound != nil {
+		err = c.o.Sound()
+	}
+	return err
+}
+
 // has tells whether an update is on the shelf, or was and is received.
 func (in *intake) has(id int64) bool {
 	if _, ok := in.shelf.done[id]; ok {

@@ -47,7 +47,7 @@ func (c *Channel) intake(ctx context.Context, h *history.History, receive channe
 		case <-ctx.Done():
 			return
 		}
-		err := c.handOn(ctx, h, receive)
+		err := c.judge(c.handOn(ctx, h, receive))
 		switch {
 		case ctx.Err() != nil:
 			return

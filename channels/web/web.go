@@ -16,6 +16,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
+	"nanobot/dbfile"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -40,7 +41,9 @@ type Options struct {
 	Who func(*http.Request) Person
 	// MaxUpload is how many bytes the files of one message may have; 0 is DefaultMaxUpload.
 	MaxUpload int64
-	Log       *zap.Logger
+	// Watch follows the files of the conversations and fails when they are lost or damaged; nil means a watch of the channel's own.
+	Watch *dbfile.Watch
+	Log   *zap.Logger
 }
 
 // Channel is the web as a chat network. See New.
@@ -83,6 +86,9 @@ func New(o Options) (*Channel, error) {
 	if o.State, err = filepath.Abs(o.State); err != nil {
 		return nil, err
 	}
+	if o.Watch == nil {
+		o.Watch = dbfile.NewWatch()
+	}
 	o.MaxUpload = cmp.Or(o.MaxUpload, DefaultMaxUpload)
 	if o.Log == nil {
 		o.Log = zap.NewNop()
@@ -100,13 +106,21 @@ func (c *Channel) history() (*history.History, error) {
 	if c.closed {
 		return nil, history.ErrClosed
 	}
-	h, err := history.Open(c.o.State, history.Options{Published: c.published})
+	h, err := history.Open(c.o.State, history.Options{Published: c.published, Watch: c.o.Watch})
 	if err != nil {
 		return nil, err
 	}
 	c.hub.begin(h.Last())
 	c.kept = h
 	return h, nil
+}
+
+// judge ends the use of the conversations when an error says that they are damaged.
+func (c *Channel) judge(err error) error {
+	if err == nil {
+		return nil
+	}
+	return c.o.Watch.Judge(filepath.Join(c.o.State, history.Database), err)
 }
 
 // published tells those who watch, and the gateway, of what is on disk.

@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/dbfile"
 	"nanobot/terminal/process"
 )
 
@@ -175,7 +176,7 @@ func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Chan
 	settings, err := newSettings(cfg, cage, zap.NewNop())
 	var open map[string]channels.Channel
 	if err == nil {
-		open, err = openChannels(cfg, func(string, string) bool { return false }, zap.NewNop())
+		open, err = openChannels(cfg, func(string, string) bool { return false }, dbfile.NewWatch(), zap.NewNop())
 	}
 	if errors.Is(err, errNoChannel) {
 		d.say(check, channels.Doubtful, "no channel is enabled, so serve does not start; run and chat work", "enable one under channels in "+d.path)

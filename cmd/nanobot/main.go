@@ -19,6 +19,7 @@ import (
 const (
 	exitFailed      = 1
 	exitUsage       = 2
+	exitLost        = 74 // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
 	exitConfig      = 78 // EX_CONFIG: systemd is told not to restart on it
 	exitTimeout     = 124
 	exitInterrupted = 130

@@ -17,10 +17,12 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
+	"nanobot/dbfile"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal/process"
 )
 
@@ -77,14 +79,15 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	var g *gateway.Gateway
-	open, err := openChannels(d.cfg, func(channel, user string) bool { return g.Knows(channel, user) }, d.log)
+	files := dbfile.NewWatch()
+	open, err := openChannels(d.cfg, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log)
 	if err != nil {
 		return statusError{exitConfig, err}
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once
-	state, err := openStore(ctx, d.cfg, false)
+	state, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
 	if err != nil {
 		return err
 	}
@@ -122,14 +125,20 @@ func (d daemon) run(ctx context.Context) (err error) {
 	work.Go(func() error { watch(serving); return nil })
 	work.Go(func() error { slimDown(serving); return nil })
 	work.Go(func() error { sd.run(ctx, g); return nil })
+	work.Go(func() error { return d.watchState(ctx, files) })
 	work.Go(func() error {
 		defer stopServing()
-		return g.Run(ctx, func() { d.log.Info("ready"); sd.ready(ctx, g); d.ready(page) })
+		return g.Run(ctx, func() {
+			d.log.Info("ready")
+			sd.ready(ctx, g)
+			d.ready(page)
+			work.Go(func() error { d.verifyState(ctx, files); return nil })
+		})
 	})
-	err = work.Wait()
+	err = d.wait(work, files)
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
-	return err
+	return unusable(d.cfg, err)
 }
 
 // slimDown gives back memory once everything has started, and then from time to time what a busy hour has left.

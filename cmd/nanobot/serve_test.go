@@ -12,8 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
@@ -24,7 +22,7 @@ func useTestNetwork(url string) {
 	networks["net"] = network{
 		enabled:   func(*config.Config) bool { return true },
 		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
-		open: func(*config.Config, func(string) bool, *zap.Logger) (channels.Channel, error) {
+		open: func(*config.Config, wiring) (channels.Channel, error) {
 			return &gatewaytest.Channel{Name: "net", URL: url}, nil
 		},
 	}

@@ -20,8 +20,8 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
 	"nanobot/config"
+	"nanobot/dbfile"
 	"nanobot/gateway"
-	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/httpd"
 	"nanobot/terminal"
@@ -45,8 +45,15 @@ type network struct {
 	allowFrom func(*config.Config) []string
 	// people says that what it mounts is for people, who must be let in, and not for a network that proves itself.
 	people bool
-	// open makes the channel; known tells whether a user may talk to the bot, once the gateway runs.
-	open func(cfg *config.Config, known func(user string) bool, log *zap.Logger) (channels.Channel, error)
+	// open makes the channel.
+	open func(cfg *config.Config, w wiring) (channels.Channel, error)
+}
+
+// wiring is what a channel is given besides its configuration.
+type wiring struct {
+	known func(user string) bool // tells whether a user may talk to the bot, once the gateway runs
+	state *dbfile.Watch          // follows the files of the state
+	log   *zap.Logger
 }
 
 // networks are the chat networks of serve; a new one is a line here.
@@ -74,7 +81,7 @@ const telegramState = "telegram-updates"
 // telegramTiming is what the tests of the binary change: zero values are the channel's defaults.
 var telegramTiming telegram.Timing
 
-func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
+func openTelegram(cfg *config.Config, w wiring) (channels.Channel, error) {
 	t := cfg.Channels.Telegram
 	token, err := t.Token.Reveal()
 	if err != nil {
@@ -85,20 +92,20 @@ func openTelegram(cfg *config.Config, known func(string) bool, log *zap.Logger) 
 		return nil, fmt.Errorf("webhookSecret: %w", err)
 	}
 	return telegram.New(telegram.Options{
-		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: known, Log: log, Timing: telegramTiming,
-		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState),
+		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: w.known, Log: w.log, Timing: telegramTiming,
+		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState), Sound: w.state.Check,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 }
 
-func openDiscord(cfg *config.Config, known func(string) bool, log *zap.Logger) (channels.Channel, error) {
+func openDiscord(cfg *config.Config, w wiring) (channels.Channel, error) {
 	d := cfg.Channels.Discord
 	token, err := d.Token.Reveal()
 	if err != nil {
 		return nil, fmt.Errorf("token: %w", err)
 	}
 	return discord.New(discord.Options{
-		Token: token, APIBase: d.APIBase, Groups: d.Groups, Thread: d.Thread, People: d.AllowFrom, Known: known, Log: log,
+		Token: token, APIBase: d.APIBase, Groups: d.Groups, Thread: d.Thread, People: d.AllowFrom, Known: w.known, Log: w.log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 }
@@ -106,9 +113,9 @@ func openDiscord(cfg *config.Config, known func(string) bool, log *zap.Logger) (
 // webState is the folder of the web's conversations, in stateDir.
 const webState = "web"
 
-func openWeb(cfg *config.Config, _ func(string) bool, log *zap.Logger) (channels.Channel, error) {
+func openWeb(cfg *config.Config, w wiring) (channels.Channel, error) {
 	return web.New(web.Options{
-		State: filepath.Join(cfg.Gateway.StateDir, webState), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Log: log,
+		State: filepath.Join(cfg.Gateway.StateDir, webState), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Watch: w.state, Log: w.log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		Who: func(r *http.Request) web.Person {
 			id := httpd.Who(r.Context())
@@ -118,13 +125,13 @@ func openWeb(cfg *config.Config, _ func(string) bool, log *zap.Logger) (channels
 }
 
 // openChannels makes the channels that are enabled.
-func openChannels(cfg *config.Config, knows func(channel, user string) bool, log *zap.Logger) (map[string]channels.Channel, error) {
+func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	for name, n := range networks {
 		if !n.enabled(cfg) {
 			continue
 		}
-		ch, err := n.open(cfg, func(user string) bool { return knows(name, user) }, log)
+		ch, err := n.open(cfg, wiring{func(user string) bool { return knows(name, user) }, state, log})
 		if err != nil {
 			return nil, fmt.Errorf("channels.%s: %w", name, err)
 		}
@@ -158,9 +165,17 @@ func newSettings(cfg *config.Config, cage *process.Cage, log *zap.Logger) (gatew
 	return s, nil
 }
 
-// openStore opens the state; shared is for tools that work beside a running daemon.
-func openStore(ctx context.Context, cfg *config.Config, shared bool) (store.Store, error) {
-	return sqlite.Open(ctx, cfg.Gateway.StateDir, sqlite.Options{Shared: shared})
+// openStore opens the state for a tool that works beside a running daemon, if shared, or for the daemon.
+func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.Store, error) {
+	return openWatched(ctx, cfg, sqlite.Options{Shared: shared})
+}
+
+func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sqlite.Store, error) {
+	s, err := sqlite.Open(ctx, cfg.Gateway.StateDir, o)
+	if err != nil {
+		return nil, unusable(cfg, err)
+	}
+	return s, nil
 }
 
 // agentFlags are what run and chat let one say about the agent without a config.

@@ -15,6 +15,9 @@ import (
 // ErrLocked says that another daemon works on the same state.
 var ErrLocked = errors.New("another nanobot is running on this state")
 
+// ErrUnusable says that a store cannot be worked with any more: it was removed, replaced or damaged.
+var ErrUnusable = errors.New("the state cannot be used any more")
+
 // ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
 var ErrState = errors.New("not in a state for that")
 

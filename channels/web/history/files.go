@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels/inbox"
+	"nanobot/dbfile"
 )
 
 // Create makes a file for a message that is yet to come. Nobody knows it until it is in one.
@@ -51,19 +52,10 @@ func (h *History) CopyTo(folder *inbox.Folder, id, name string) (path string, er
 
 // Settle sees to it that files which were made are still there after a power cut.
 func (h *History) Settle() error {
-	if err := syncFolder(h.files); err != nil {
+	if err := dbfile.SyncFolder(h.files); err != nil {
 		return fmt.Errorf("keep files: %w", err)
 	}
 	return nil
-}
-
-// syncFolder makes the names in a folder durable.
-func syncFolder(path string) error {
-	folder, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(folder.Sync(), folder.Close())
 }
 
 // Media returns a file that is in a message which somebody may see, and what it is.

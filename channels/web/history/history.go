@@ -9,14 +9,14 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
-	"modernc.org/sqlite"
-
 	"nanobot/channels"
+	"nanobot/dbfile"
 )
 
 // The types of events.
@@ -68,14 +68,21 @@ type Media struct {
 type Options struct {
 	// Published is called with each event once it is on disk, in order, one at a time. It must be quick.
 	Published func(Event)
+	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the history's own.
+	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
+// Database is the name of the file with what was said, in the history's folder.
+const Database = "history.db"
+
 // History is an open one. It is safe for concurrent use.
 type History struct {
-	o     Options
-	files string // a folder
+	o       Options
+	path    string
+	files   string // a folder
+	watched *dbfile.Files
 
 	writer *writer
 	read   *sql.DB
@@ -92,32 +99,47 @@ const (
 	readers = 2
 )
 
-// Open opens the history in a folder, and makes it if it is not there.
+// Open opens the history in a folder, and makes it if it is not there. One that nobody can work with is one of the errors of
+// dbfile.Unusable, and fails the watch.
 func Open(dir string, o Options) (*History, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &History{o: o, files: filepath.Join(dir, "media")}
-	if err := os.MkdirAll(h.files, 0o700); err != nil {
-		return nil, fmt.Errorf("open web history: %w", err)
+	if o.Watch == nil {
+		o.Watch = dbfile.NewWatch()
 	}
-	path := filepath.Join(dir, "history.db")
-	if err := h.open(path); err != nil {
-		return nil, fmt.Errorf("open web history %s: %w", path, err)
+	h := &History{o: o, path: filepath.Join(dir, Database), files: filepath.Join(dir, "media")}
+	if err := h.open(dir); err != nil {
+		err = fmt.Errorf("open web history %s: %w", h.path, dbfile.Explain(err))
+		if dbfile.Unusable(err) {
+			return nil, o.Watch.Fail(err)
+		}
+		return nil, err
 	}
 	return h, nil
 }
 
-func (h *History) open(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600) // SQLite would let others read it
+func (h *History) open(dir string) error {
+	if err := h.o.Watch.Err(); err != nil { // a folder that was removed is not made anew
+		return err
+	}
+	if err := os.MkdirAll(h.files, 0o700); err != nil {
+		return err
+	}
+	err := dbfile.Inspect(h.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = dbfile.Create(context.Background(), h.path, schema, fmt.Sprintf("PRAGMA user_version = %d", version))
+	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.Close(), syncFolder(filepath.Dir(path))); err != nil {
+	files, err := h.o.Watch.Follow(h.path)
+	if err != nil {
 		return err
 	}
+	defer files.Forget()
 	// The writer's connection comes first: it makes the log that readers need.
-	c, err := connector(path, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
+	c, err := connector(h.path, "journal_mode(WAL)", "synchronous(FULL)", "cache_size(-1024)", "journal_size_limit(16777216)")
 	if err != nil {
 		return err
 	}
@@ -126,25 +148,39 @@ func (h *History) open(path string) error {
 	if err := h.ready(db); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	if c, err = connector(path, "query_only(1)", "cache_size(-512)"); err != nil {
+	if c, err = connector(h.path, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, db.Close())
 	}
 	h.read = sql.OpenDB(c)
 	h.read.SetMaxOpenConns(readers)
 	h.read.SetMaxIdleConns(readers)
 	h.writer = newWriter(db, h.o.Published)
+	if err := errors.Join(h.follow(dir), files.Check()); err != nil { // what was opened is what is followed
+		return errors.Join(err, h.Close())
+	}
 	return nil
 }
 
-func connector(path string, pragmas ...string) (driver.Connector, error) {
-	q := url.Values{"_txlock": {"immediate"}}
-	for _, p := range append([]string{"busy_timeout(5000)", "temp_store(MEMORY)"}, pragmas...) {
-		q.Add("_pragma", p)
-	}
-	return sqlite.NewConnector((&url.URL{Scheme: "file", Path: path, RawQuery: q.Encode()}).String())
+// follow has the writer look after each commit whether everything is still in its place.
+func (h *History) follow(dir string) (err error) {
+	h.writer.watch, h.writer.judge = h.o.Watch, h.judge
+	h.watched, err = h.o.Watch.Follow(dir, h.files, h.path, h.path+dbfile.Log, h.path+dbfile.Index)
+	return err
 }
 
-// ready makes the tables if there are none, and finds out the last number that was given.
+// judge ends the use of the history when an error says that it is damaged.
+func (h *History) judge(err error) error {
+	if err == nil {
+		return nil
+	}
+	return h.o.Watch.Judge(h.path, err)
+}
+
+func connector(path string, pragmas ...string) (driver.Connector, error) {
+	return dbfile.Connector(path, url.Values{"_txlock": {"immediate"}}, pragmas...)
+}
+
+// ready finds out whether the schema is ours, and the last number that was given.
 func (h *History) ready(db *sql.DB) error {
 	ctx := context.Background()
 	var have int
@@ -153,11 +189,9 @@ func (h *History) ready(db *sql.DB) error {
 	}
 	switch {
 	case have > version:
-		return fmt.Errorf("it was written by a newer nanobot (schema %d, this one knows up to %d): use that one", have, version)
-	case have == 0:
-		if _, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN IMMEDIATE;\n%s\nPRAGMA user_version = %d;\nCOMMIT", schema, version)); err != nil {
-			return fmt.Errorf("make tables: %w", err)
-		}
+		return dbfile.Newer(have, version)
+	case have < 1:
+		return dbfile.Damaged("it has no schema")
 	}
 	err := db.QueryRowContext(ctx, "SELECT seq FROM sqlite_sequence WHERE name = 'events'").Scan(&h.last)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -172,6 +206,7 @@ func (h *History) Last() int64 { return h.last }
 // Close waits for the writes under way. What is asked later fails.
 func (h *History) Close() error {
 	h.writer.queue.Close()
+	h.watched.Forget()
 	// The writer goes last, so that it folds its log into the database.
 	return errors.Join(h.read.Close(), h.writer.db.Close())
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"nanobot/batch"
+	"nanobot/dbfile"
 )
 
 // ErrClosed is what is answered once the history is closed.
@@ -30,6 +31,8 @@ type writer struct {
 	db        *sql.DB
 	published func(Event)
 	queue     *batch.Queue[*change]
+	watch     *dbfile.Watch // follows what must still be in its place for a commit to count
+	judge     func(error) error
 }
 
 func newWriter(db *sql.DB, published func(Event)) *writer {
@@ -55,7 +58,14 @@ func (w *writer) submit(ctx context.Context, do func(*sql.Tx) (*Event, error)) e
 
 // do carries out changes and tells of what came of them.
 func (w *writer) do(changes []*change) {
-	if err := w.commit(changes); err != nil {
+	err := w.watch.Err()
+	if err == nil {
+		err = w.judge(w.commit(changes))
+	}
+	if err == nil { // what went into files that were removed or replaced meanwhile nobody finds again, so it is not confirmed
+		err = w.watch.Check()
+	}
+	if err != nil {
 		for _, c := range changes {
 			c.err, c.event = err, nil
 		}

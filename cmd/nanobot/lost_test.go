@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// losses are ways in which somebody takes a daemon's state away.
+var losses = map[string]func(state string) error{
+	"removed":                  removeAll,
+	"moved away":               func(state string) error { return os.Rename(state, state+".away") },
+	"moved away and made anew": func(state string) error { return errors.Join(os.Rename(state, state+".away"), os.Mkdir(state, 0o700)) },
+	"only the database":        func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db")) },
+	"only the log":             func(state string) error { return os.Remove(filepath.Join(state, "nanobot.db-wal")) },
+	"only the lock":            func(state string) error { return os.Remove(filepath.Join(state, "daemon.lock")) },
+	"only the web's folder":    func(state string) error { return os.Rename(filepath.Join(state, "web"), state+".web") },
+	"only the web's database":  func(state string) error { return os.Remove(filepath.Join(state, "web", "history.db")) },
+	"only the spool":           func(state string) error { return os.Remove(filepath.Join(state, "spool")) },
+}
+
+// removeAll removes a folder that somebody may be writing to.
+func removeAll(dir string) error {
+	err := os.RemoveAll(dir)
+	for range 100 {
+		if err == nil {
+			return nil
+		}
+		err = os.RemoveAll(dir)
+	}
+	return err
+}
+
+func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
+	t.Parallel()
+	for name, loss := range losses {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newWebBot(t)
+			ann := b.enter()
+			const chat = "web-1-known-to-nobody-else"
+			ann.say(chat, "slow") // a turn that would not end by itself
+			for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+				if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "up")); err == nil {
+					break
+				}
+				if time.Now().After(deadline) {
+					t.Fatalf("the turn does not begin:\n%s", b.log())
+				}
+			}
+			state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
+			must(t, loss(state))
+			body := `{"text": "are you there?"}`
+			status, _, err := ann.try("POST", "/api/chats/"+chat+"/messages", "application/json", strings.NewReader(body))
+			if err == nil && status != http.StatusServiceUnavailable {
+				t.Errorf("a message is answered %d", status)
+			}
+			if got := b.status(); got != exitLost {
+				t.Errorf("status %d:\n%s", got, b.log())
+			}
+			for _, want := range []string{"removed or replaced", "before the next start"} {
+				if !strings.Contains(b.log(), want) {
+					t.Errorf("no %q in:\n%s", want, b.log())
+				}
+			}
+		})
+	}
+	if lookEvery+lostPatience > 4*time.Second {
+		t.Error("that takes longer than 5 s")
+	}
+}
+
+func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
+	listen := freeAddress(t)
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "http": {"listen": "`+listen+`"}`+anybody)
+	b.awaitLog("ready")
+	until(t, "http://"+listen+"/readyz", 200, "ready\n")
+	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
+	resp, err := http.Get("http://" + listen + "/readyz")
+	for err == nil && resp.StatusCode == http.StatusOK { // until it says so, or is gone
+		resp.Body.Close()
+		resp, err = http.Get("http://" + listen + "/readyz")
+	}
+	if err == nil {
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("readyz says %d", resp.StatusCode)
+		}
+	}
+	if got := b.status(); got != exitLost {
+		t.Errorf("status %d:\n%s", got, b.log())
+	}
+}
+
+func TestTelegramIsToldNothingOnceTheStateIsGone(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.Say(7, "before")
+	b.api.WaitFor(t, 7, "you said before")
+	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
+	b.api.Say(7, "after")
+	if got := b.status(); got != exitLost {
+		t.Errorf("status %d:\n%s", got, b.log())
+	}
+	b.program = startProgram(t, "serve", "--config", b.cfg) // as systemd does
+	b.api.WaitFor(t, 7, "you said after")
+}
+
+func TestAWebhookIsAnsweredWithoutSuccessOnceTheStateIsGone(t *testing.T) {
+	t.Parallel()
+	b := newHookBot(t)
+	b.api.Say(7, "before")
+	b.api.WaitFor(t, 7, "you said before")
+	must(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
+	b.api.Say(7, "after")
+	if got := b.status(); got != exitLost {
+		t.Errorf("status %d:\n%s", got, b.log())
+	}
+	b.start()
+	b.api.WaitFor(t, 7, "you said after")
+}
