@@ -12,6 +12,9 @@ package: ## a .deb, a .rpm and an archive with checksums, in dist/
 test: ## everything that CI tests
 	sh .ci/test
 
+test-long: ## in full what test runs briefly: kill -9 loops, floods, soaks, fuzzing; about an hour
+	sh .ci/long
+
 test-agents: ## real agents from npm against a model on loopback; needs node and npm
 	go test -tags agents -count=1 -run 'TestClaude|TestOpenCode' -v ./terminal/acp
 
@@ -27,4 +30,4 @@ lint: ## formatting, vet, dependency directions and more
 bench: ## the README's table, measured here and now
 	sh .ci/bench
 
-.PHONY: build package test test-agents test-systemd soak lint bench
+.PHONY: build package test test-long test-agents test-systemd soak lint bench

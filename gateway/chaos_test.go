@@ -51,16 +51,23 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 		return gatewaytest.Fault{Status: http.StatusTooManyRequests, RetryAfter: time.Duration(tr.random.IntN(300)) * time.Millisecond}
 	case 1:
 		return gatewaytest.Fault{Status: http.StatusInternalServerError}
-	case 2: // a timeout before the effect
+	case 2: // a timeout before the effect, which leaves no doubt
+		tr.unknown[c.Key]--
 		return gatewaytest.Fault{Dawdle: time.Minute}
 	case 3: // and after it
-		tr.unknown[c.Key]++
 		return gatewaytest.Fault{Linger: time.Minute}
 	case 4:
 		tr.unknown[c.Key]++
 		return gatewaytest.Fault{Cut: true}
 	}
 	return gatewaytest.Fault{}
+}
+
+// timedOut is told of each send that the channel gave up, by one of the faults or because the machine is busy.
+func (tr *trouble) timedOut(key string) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.unknown[key]++
 }
 
 func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
@@ -79,7 +86,7 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 		tr := &trouble{random: rand.New(rand.NewPCG(random.Uint64(), 0)), unknown: map[string]int{}}
 		n.Idempotent, n.Fault = idempotent, tr.fault
 		nets, troubles = append(nets, n), append(troubles, tr)
-		spec.Networks = append(spec.Networks, networkSpec{Name: fmt.Sprint("net", i), URL: n.URL, Idempotent: idempotent, Timeout: 500 * time.Millisecond})
+		spec.Networks = append(spec.Networks, networkSpec{Name: fmt.Sprint("net", i), URL: n.URL, Idempotent: idempotent, Timeout: 500 * time.Millisecond, timedOut: tr.timedOut})
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

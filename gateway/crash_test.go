@@ -48,6 +48,7 @@ type networkSpec struct {
 	Name, URL  string
 	Idempotent bool
 	Timeout    time.Duration // of a send; 0: the gateway's
+	timedOut   func(key string)
 }
 
 // daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its workspace.
@@ -98,7 +99,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	}
 	chans, allow := map[string]channels.Channel{}, map[string][]string{}
 	for _, n := range s.Networks {
-		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Timeout: n.Timeout, Sender: s.Number}
+		chans[n.Name] = &gatewaytest.Channel{Name: n.Name, URL: n.URL, Idempotent: n.Idempotent, Timeout: n.Timeout, TimedOut: n.timedOut, Sender: s.Number}
 		allow[n.Name] = []string{"*"}
 	}
 	if s.Telegram != "" {

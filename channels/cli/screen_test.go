@@ -78,7 +78,7 @@ func (s *screen) watch() {
 // await waits until text is shown after what was awaited before.
 func (s *screen) await(text string) {
 	s.t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(5 * time.Minute)
 	for {
 		s.mu.Lock()
 		i := bytes.Index(s.out, []byte(text))
@@ -145,7 +145,7 @@ func (s *screen) result(done <-chan typed) typed {
 	select {
 	case got := <-done:
 		return got
-	case <-time.After(10 * time.Second):
+	case <-time.After(5 * time.Minute):
 		s.t.Fatal("the message is not read")
 		return typed{}
 	}

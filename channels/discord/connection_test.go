@@ -64,7 +64,7 @@ func TestASessionThatIsOverIsBegunAnew(t *testing.T) {
 	}
 }
 
-func quick(o *discord.Options) { o.Timing.Handshake = 300 * time.Millisecond }
+func quick(o *discord.Options) { o.Timing.Handshake = time.Second }
 
 func TestAHandshakeThatGoesWrongIsTriedAgain(t *testing.T) {
 	for name, h := range map[string]discordtest.Handshake{
@@ -96,21 +96,18 @@ func TestAConnectionThatDiedSilentlyIsNoticed(t *testing.T) {
 		"silence":                  (*discordtest.Server).SetSilence,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newRig(t, quick)
-			r.server.SetHeartbeat(100 * time.Millisecond)
+			r := newRig(t)
+			r.server.SetHeartbeat(time.Second)
 			r.connected()
 			r.server.Say(r.dm, ada, "one")
 			r.wait(1)
 			connects := r.server.Stats().Connects
 			die(r.server, true)
-			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects })
+			r.server.AwaitStats(t, func(s discordtest.Stats) bool { return s.Connects > connects && slices.Contains(s.Closes, 4000) })
 			die(r.server, false)
 			r.server.Say(r.dm, ada, "two")
 			if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "two"}) {
 				t.Errorf("got %q", got)
-			}
-			if s := r.server.Stats(); !slices.Contains(s.Closes, 4000) {
-				t.Errorf("it was not closed so that it can be resumed: %+v", s)
 			}
 		})
 	}
@@ -169,21 +166,22 @@ func TestAWrongTokenIsOneClearError(t *testing.T) {
 func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
 	r.server.NextConnect(discordtest.Handshake{Close: 4014})
+	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
 	if err := r.Run(t.Context(), r.inbox.receive); err == nil {
 		t.Fatal("Run returned nil")
 	}
-	began := time.Now()
 	r.connected()
-	if took := time.Since(began); took < 200*time.Millisecond {
+	if took := time.Since(began); took < 300*time.Millisecond {
 		t.Errorf("the next session was begun after %s", took)
 	}
 }
 
 func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
-	r := newRig(t, func(o *discord.Options) { o.Timing.Identify = 150 * time.Millisecond })
-	r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 140 * time.Millisecond})
+	r := newRig(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
+	// Much less than what is waited for: on a busy machine one session may be asked for late, and the next in time.
+	r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 150 * time.Millisecond})
 	r.connected()
-	for i := range 4 {
+	for i := range 2 {
 		r.server.ExpireSessions()
 		r.server.Cut()
 		r.sessions(i + 2)

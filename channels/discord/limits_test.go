@@ -111,20 +111,16 @@ func TestTheGlobalLimitHoldsForAllButInteractions(t *testing.T) {
 
 func TestASendThatWaitsCanBeCalledOff(t *testing.T) {
 	r := newRig(t)
-	r.server.SetLimit(discordtest.CreateMessage, 1, 3*time.Second)
+	r.server.SetLimit(discordtest.CreateMessage, 1, 30*time.Second)
 	if _, err := r.Send(t.Context(), r.hello("one")); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	began := time.Now()
 	if got := r.sendError(ctx, r.hello("two")); got.Unknown || got.Permanent {
 		t.Errorf("it means %+v", got)
 	}
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("it took %s", took)
-	}
-	if n := len(r.creates()); n != 1 {
+	if n := len(r.creates()); n != 1 { // had it waited to the end, it would have been made
 		t.Errorf("%d calls were made", n)
 	}
 }

@@ -32,11 +32,11 @@ var drops = []func(s *discordtest.Server){
 	cutBefore(discordtest.Handshake{Cut: true}),
 	func(s *discordtest.Server) {
 		s.SetACK(false)
-		time.AfterFunc(100*time.Millisecond, func() { s.SetACK(true) })
+		time.AfterFunc(500*time.Millisecond, func() { s.SetACK(true) })
 	},
 	func(s *discordtest.Server) {
 		s.SetSilence(true)
-		time.AfterFunc(100*time.Millisecond, func() { s.SetSilence(false) })
+		time.AfterFunc(500*time.Millisecond, func() { s.SetSilence(false) })
 	},
 	func(s *discordtest.Server) { // events are told twice
 		s.SetDelivery(func(string, json.RawMessage) int { return 2 })
@@ -65,8 +65,8 @@ func TestNothingIsLostOrDoubledInAStormOfDisconnects(t *testing.T) {
 			t.Logf("seed %d", seed)
 		}
 	})
-	r := newRig(t, all, func(o *discord.Options) { o.Timing.Handshake = 200 * time.Millisecond })
-	r.server.SetHeartbeat(50 * time.Millisecond)
+	r := newRig(t, all, func(o *discord.Options) { o.Timing.Handshake = time.Second })
+	r.server.SetHeartbeat(250 * time.Millisecond)
 	r.connected()
 	g := r.server.AddGuild("home")
 	ch := r.server.AddChannel(g.ID, "general").ID

@@ -214,7 +214,8 @@ func TestDoctorOpensAnACPSessionAndPromptsNoModel(t *testing.T) {
 		t.Cleanup(func() { delete(protocols, "acp") })
 	}
 	for command, want := range map[string]channels.Verdict{"python3 agent.py": channels.Good, "cat": channels.Bad, "exec sleep 100 < /dev/null": channels.Bad} {
-		path := writeBot(t, `{"terminal": {"command": "`+command+`", "protocol": "acp", "timeout": 2}}`, map[string]string{"agent.py": sessionAgent})
+		timeout := map[bool]string{true: "120", false: "2"}[want == channels.Good]
+		path := writeBot(t, `{"terminal": {"command": "`+command+`", "protocol": "acp", "timeout": `+timeout+`}}`, map[string]string{"agent.py": sessionAgent})
 		all, _, _ := examined(t, path, true)
 		words := map[bool]string{true: "opened a session", false: ""}[want == channels.Good]
 		all.expect(t, "agent", want, words)

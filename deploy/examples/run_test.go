@@ -46,7 +46,10 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("walk the source: %w", err)
 	}
 	program := filepath.Join(bin, "nanobot")
-	out, err := exec.Command("go", "build", "-o", program, "nanobot/cmd/nanobot").CombinedOutput()
+	// With these flags the compiled packages are shared with those of the other tests that build the program.
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "nanobot/cmd/nanobot")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build nanobot: %w\n%s", err, out)
 	}

@@ -23,8 +23,9 @@ type Channel struct {
 	Idempotent bool
 	// Client is http.DefaultClient when nil.
 	Client *http.Client
-	// Timeout, if not 0, bounds a send.
-	Timeout time.Duration
+	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is told the key of a send that took longer.
+	Timeout  time.Duration
+	TimedOut func(key string)
 	// Sender numbers the daemon that sends, for a network that outlives it.
 	Sender int
 	cursor int
@@ -106,6 +107,9 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 	var receipt struct{ ID string }
 	err = c.call(ctx, http.MethodPost, "/send", call, &receipt)
+	if err != nil && c.TimedOut != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		c.TimedOut(o.Key)
+	}
 	return channels.Receipt{ID: receipt.ID}, err
 }
 

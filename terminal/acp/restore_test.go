@@ -76,7 +76,7 @@ func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
 }
 
 func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
-	d := newDesk(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 4 })
+	d := newDesk(t, "-load -on-load hang", func(c *config.Terminal) { c.Timeout = 20 })
 	p := d.person("a")
 	p.says("hello")
 	d.restart()
@@ -89,15 +89,15 @@ func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
 	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
 		t.Run(name, func(t *testing.T) {
 			d := scripted(t, script)
-			d.protocol.Begin = 300 * time.Millisecond
+			d.protocol.Begin = 3 * time.Second
 			p := d.person("a")
-			p.says("hello").fails(terminal.Failed, "The agent did not get ready within 0.3 s.", "STDERR: Ok to proceed? (y)")
+			p.says("hello").fails(terminal.Failed, "The agent did not get ready within 3 s.", "STDERR: Ok to proceed? (y)")
 			if alive(p.pids[0]) {
 				t.Error("it is kept")
 			}
 			d.cfg.RevealErrors = config.Reveal{}
 			d.restart()
-			d.protocol.Begin = 300 * time.Millisecond
+			d.protocol.Begin = 3 * time.Second
 			h := p.says("hello").fails(terminal.Failed, "The agent did not get ready")
 			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
 				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))
@@ -105,7 +105,7 @@ func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
 		})
 	}
 	d := scripted(t, noHello)
-	d.cfg.Timeout = 1
+	d.cfg.Timeout = 3
 	d.restart()
-	d.person("a").says("hello").fails(terminal.TimedOut, "Timed out after 1 s.", "STDERR: Ok to proceed? (y)")
+	d.person("a").says("hello").fails(terminal.TimedOut, "Timed out after 3 s.", "STDERR: Ok to proceed? (y)")
 }

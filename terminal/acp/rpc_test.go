@@ -143,11 +143,14 @@ func TestAnAgentThatCannotBeTalkedWithAnyMore(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
-	d := scripted(t, strings.TrimSuffix(hello, "hear\n")+"sleep 600")
+	d := scripted(t, strings.TrimSuffix(hello, "hear\n")+"touch begun; sleep 600")
 	d.protocol.Patience = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(300*time.Millisecond, stop)
 	p := d.person("a")
+	go func() {
+		eventually(t, "it is told more than it reads", func() bool { _, err := os.Stat(d.file("begun")); return err == nil })
+		stop()
+	}()
 	p.saysUntil(ctx, strings.Repeat("much to read ", 100_000)).fails(terminal.Stopped, "Stopped.")
 	if alive(p.pids[0]) {
 		t.Error("it is still there")

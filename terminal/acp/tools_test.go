@@ -169,7 +169,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"seq","kind":"execute","content":[{"type":"terminal","terminalId":%q}]}`, id)
 	await := func(want string) {
 		t.Helper()
-		late := time.After(20 * time.Second)
+		late := time.After(5 * time.Minute)
 		for {
 			select {
 			case f := <-r.shown:

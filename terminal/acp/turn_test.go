@@ -64,8 +64,8 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 }
 
 func TestTimeoutIsToldAsSuch(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 1 })
-	d.person("a").says("say begun\nawait").is(terminal.TimedOut, "begun").fails(terminal.TimedOut, "Timed out after 1 s.")
+	d := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 10 })
+	d.person("a").says("say begun\nawait").is(terminal.TimedOut, "begun").fails(terminal.TimedOut, "Timed out after 10 s.")
 }
 
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {

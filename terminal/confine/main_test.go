@@ -98,7 +98,7 @@ func try(t *testing.T, o confine.Options, script string) trial {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer time.AfterFunc(time.Minute, child.Kill).Stop()
+	defer time.AfterFunc(5*time.Minute, child.Kill).Stop()
 	out, _ := io.ReadAll(child.Stdout)
 	e := child.Wait()
 	return trial{out: strings.TrimSpace(string(out)), err: e.Stderr.String(), exit: e}

@@ -105,7 +105,7 @@ func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
 			"(trap '' TERM; sleep 300; sleep 300) & wait": "SIGTERM timed out",
 		},
 	} {
-		s := newSession(t, jobs.Limits{Wall: 2 * time.Second, Grace: grace})
+		s := newSession(t, jobs.Limits{Wall: 5 * time.Second, Grace: grace})
 		ids := map[string]string{}
 		for line := range lines {
 			ids[line] = s.script(line)
@@ -257,7 +257,7 @@ func TestAJobDiesWithItsGateway(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("not so: %s", what)
 		}

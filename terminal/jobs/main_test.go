@@ -103,8 +103,11 @@ func (s session) whole(c jobs.Command) (string, jobs.Exit) {
 	return s.out(id).Text, e
 }
 
+// patience is how long a test waits for what must come. Only a test that fails takes so long.
+const patience = 5 * time.Minute
+
 func soon(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -112,7 +115,7 @@ func soon(t *testing.T) context.Context {
 // until returns when a job's text is as wanted.
 func (s session) until(id string, ok func(string) bool) string {
 	s.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		text := s.out(id).Text
 		if ok(text) {
 			return text

@@ -125,7 +125,7 @@ func TestAGrandchildDoesNotHangTheReaderAndDies(t *testing.T) {
 // awaitGone waits until a process that is not our child is gone or only waits to be reaped by its new parent.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		if err != nil || strings.Contains(string(stat), ") Z ") {
 			return

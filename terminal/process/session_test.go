@@ -97,7 +97,7 @@ func TestAKillEndsThePatience(t *testing.T) {
 	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
 		t.Fatal(err)
 	}
-	over := time.AfterFunc(30*time.Second, func() { _ = unix.Kill(pid, unix.SIGKILL) })
+	over := time.AfterFunc(5*time.Minute, func() { _ = unix.Kill(pid, unix.SIGKILL) })
 	c.Stop(time.Hour)
 	awaitGone(t, c.Pid())
 	read := make(chan string)

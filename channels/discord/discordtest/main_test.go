@@ -37,7 +37,7 @@ func newRig(t *testing.T) *rig {
 	return &rig{
 		Server: s, t: t, guild: g.ID, channel: s.AddChannel(g.ID, "general").ID,
 		user:   s.AddUser(discordtest.User{Username: "ann"}).ID,
-		client: &http.Client{Transport: transport, Timeout: 30 * time.Second}, token: "Bot " + s.Token,
+		client: &http.Client{Transport: transport, Timeout: 5 * time.Minute}, token: "Bot " + s.Token,
 	}
 }
 

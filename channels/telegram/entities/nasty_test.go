@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/lineartest"
 )
 
 // nasty are texts of about n bytes that a careless parser takes the square of their length for.
@@ -98,14 +98,14 @@ const megabyte = 1 << 20
 
 func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, text := range nasty {
-		started := time.Now()
-		whole := entities.Render(text(megabyte / 8))
-		parts := whole.Split(4096)
-		// It takes a quarter of a second at most; the race detector and a busy machine may want forty times as much, and
-		// the square of the length even more.
-		if took := time.Since(started); took > 10*time.Second {
-			t.Errorf("%s took %v", name, took)
-		}
+		var whole entities.Text
+		var parts []entities.Text
+		lineartest.Check(t, name, megabyte/16, func(n int) {
+			rendered := entities.Render(text(n))
+			if cut := rendered.Split(4096); n == megabyte/16 {
+				whole, parts = rendered, cut
+			}
+		})
 		for _, p := range append(parts, whole) {
 			if wrong := check(p); wrong != "" {
 				t.Errorf("%s: %s", name, wrong)

@@ -59,7 +59,7 @@ func into[T any](t *testing.T, raw json.RawMessage) (v T) {
 func client(t *testing.T) *http.Client {
 	transport := &http.Transport{}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: 30 * time.Second}
+	return &http.Client{Transport: transport, Timeout: 5 * time.Minute}
 }
 
 // post makes a call and returns the raw answer.

@@ -1,0 +1,50 @@
+package lineartest_test
+
+import (
+	"bytes"
+	"testing"
+
+	"nanobot/internal/lineartest"
+)
+
+// verdict is a test that may fail.
+type verdict struct {
+	testing.TB
+	failed bool
+}
+
+func (v *verdict) Helper() {}
+
+func (v *verdict) Errorf(string, ...any) { v.failed = true }
+
+var sink int
+
+func TestQuadraticWorkIsFoundAndLinearIsNot(t *testing.T) {
+	text := bytes.Repeat([]byte("x"), 1<<23)
+	for name, c := range map[string]struct {
+		n      int
+		work   func(int)
+		failed bool
+	}{
+		"nothing": {1 << 10, func(int) {}, false},
+		"linear": {1 << 23, func(n int) {
+			for range 4 {
+				for _, b := range text[:n] {
+					sink += int(b)
+				}
+			}
+		}, false},
+		"quadratic": {1 << 14, func(n int) {
+			for i := range n {
+				for _, b := range text[:i] {
+					sink += int(b)
+				}
+			}
+		}, true},
+	} {
+		v := &verdict{TB: t}
+		if lineartest.Check(v, name, c.n, c.work); v.failed != c.failed {
+			t.Errorf("%s: failed is %v", name, v.failed)
+		}
+	}
+}
