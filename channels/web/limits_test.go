@@ -102,7 +102,7 @@ func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
 // tamper changes the conversations while nobody uses them.
 func (r *rig) tamper(statement string, args ...any) {
 	r.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(r.dir, "state", "web", "history.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(r.dir, "state", "web", "history.db")+"?_pragma=busy_timeout(300000)")
 	if err != nil {
 		r.t.Fatal(err)
 	}

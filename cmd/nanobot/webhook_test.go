@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,9 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/addrtest"
 )
 
 // hookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot API on loopback.
@@ -107,25 +105,10 @@ func (b *hookBot) answered(chat int64, want ...string) {
 	}
 }
 
-// freeAddress returns an address of loopback that only this test can listen on until it ends: a socket stays bound to it. As that one
-// does not listen, and both allow reuse, the kernel lets a daemon listen there and gives the port to nobody else.
+// freeAddress returns an address of loopback that only this test can listen on until it ends.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	unix.CloseOnExec(socket)
-	t.Cleanup(func() { _ = unix.Close(socket) })
-	if err := errors.Join(unix.SetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1),
-		unix.Bind(socket, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}})); err != nil {
-		t.Fatal(err)
-	}
-	bound, err := unix.Getsockname(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fmt.Sprintf("127.0.0.1:%d", bound.(*unix.SockaddrInet4).Port)
+	return addrtest.Reserve(t)
 }
 
 // fullAlbum are ten pictures, the most that Telegram puts in an album: it is complete with the last of them, however long each takes.

@@ -22,6 +22,7 @@ import (
 	"github.com/yuin/goldmark/extension"
 
 	"nanobot/channels/web/page"
+	"nanobot/internal/addrtest"
 )
 
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; connect-src 'self'; " +
@@ -67,7 +68,7 @@ func newFake(t *testing.T) *fake {
 		health: obj{"ok": true, "running": 0, "waiting": 0, "channels": obj{"web": obj{"ok": true, "since": time.Now()}}},
 	}
 	f.serve(f.handler())
-	f.start("127.0.0.1:0")
+	f.start(addrtest.Reserve(t))
 	t.Cleanup(f.stop)
 	return f
 }

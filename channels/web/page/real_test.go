@@ -23,6 +23,7 @@ import (
 	"nanobot/gateway/console"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/httpd"
+	"nanobot/internal/addrtest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -52,12 +53,7 @@ func newDaemon(t *testing.T) *daemon {
 		d.write(name, picture(i, 60, 40))
 	}
 	d.write("notes.txt", []byte("some notes"))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	d.addr = l.Addr().String()
-	l.Close()
+	d.addr = addrtest.Reserve(t)
 	d.start()
 	t.Cleanup(d.kill)
 	return d

@@ -76,8 +76,12 @@ func turn(s *sqlite.Store, chat, message string) error {
 func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 	dir := t.TempDir()
 	confirmed := 0
-	for range 30 {
-		acks := writeAndKill(t, dir, time.Duration(rand.IntN(60))*time.Millisecond)
+	rounds := 20
+	if os.Getenv("NANOBOT_LONG") == "1" {
+		rounds = 500
+	}
+	for range rounds {
+		acks := writeAndKill(t, dir, 10+rand.IntN(40), time.Duration(rand.IntN(3000))*time.Microsecond)
 		s := open(t, dir, sqlite.Options{}) // and the dead child's lock is gone
 		for _, ack := range acks {
 			verify(t, s, strings.Fields(ack))
@@ -95,8 +99,8 @@ func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 	t.Logf("%d confirmed writes, none lost", confirmed)
 }
 
-// writeAndKill runs the child, kills it some time after its first word, and returns everything it said.
-func writeAndKill(t *testing.T, dir string, after time.Duration) []string {
+// writeAndKill runs the child, kills it some time after so many words, and returns everything it said.
+func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []string {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
@@ -111,14 +115,11 @@ func writeAndKill(t *testing.T, dir string, after time.Duration) []string {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	var timer *time.Timer
 	var acks []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		if timer == nil {
-			timer = time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
-			defer timer.Stop()
+		if acks = append(acks, lines.Text()); len(acks) == words {
+			defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop()
 		}
-		acks = append(acks, lines.Text())
 	}
 	_ = cmd.Wait() // it was killed
 	return acks

@@ -24,10 +24,10 @@ func firstSchema(t *testing.T, rows string) string {
 	return dir
 }
 
-// edit changes a database that nobody has open.
+// edit changes a database. Where a daemon has it open it waits for its turn.
 func edit(t *testing.T, dir string, scripts ...string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, "nanobot.db")+"?_pragma=busy_timeout(300000)")
 	if err != nil {
 		t.Fatal(err)
 	}
