@@ -7,7 +7,7 @@ import (
 
 // ACP says how an agent of the Agent Client Protocol is treated.
 type ACP struct {
-	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What is said when the agent asks for permission: ask the person, allow what only reads and ask for the rest, allow all, deny all."`
+	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"Who decides when the agent asks for permission, or has the gateway read or write files or run commands without asking: ask the person, allow what only reads and ask for the rest, allow all, deny all."`
 	// Rules go before Permissions.
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a person has to answer; then it is a no."`

@@ -61,6 +61,11 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 	return d
 }
 
+// unasked lets an agent use files and commands through the gateway without a question.
+func unasked(c *config.Terminal) {
+	c.ACP.Rules = map[string]string{"execute": "allow", "edit": "allow", "read": "allow"}
+}
+
 // restart begins anew with what is on disk, as after a restart of the gateway.
 func (d *desk) restart() {
 	d.t.Helper()

@@ -9,7 +9,7 @@ import (
 )
 
 func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
-	d := newDesk(t, "")
+	d := newDesk(t, "", unasked)
 	p, other := d.person("a"), d.person("b")
 	file, others := p.file("pid"), p.file("others")
 	leave := func(file string) string {

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCommandsAreInTheAgentsSandbox(t *testing.T) {
-	p := newDesk(t, "", func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
+	p := newDesk(t, "", unasked, func(c *config.Terminal) { c.Sandbox = "env CONFINED=yes" }).person("a")
 	p.says("env CONFINED\nrun echo $CONFINED").is(terminal.Done, "CONFINED=yesyes\n(exit 0)")
 }
 
@@ -43,7 +43,7 @@ func TestAnotherUsersAgentHasThatUsersRights(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	d := newDesk(t, "")
+	d := newDesk(t, "", unasked)
 	d.workspace, d.cfg.User = workspace, "nobody"
 	d.cfg.Command = "ACPTEST_AGENT=1 exec " + agent + " -dir " + sessions
 	d.restart()

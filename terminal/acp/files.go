@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"syscall"
 	"unicode/utf8"
@@ -18,8 +19,8 @@ const maxRead = 8 << 20
 
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
-// readFile answers fs/read_text_file.
-func readFile(p terminal.Place, params json.RawMessage) (any, *rpcError) {
+// readFile answers fs/read_text_file, if permit does not refuse the call; nil permits all.
+func readFile(p terminal.Place, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
 	var ask struct {
 		Path  string         `json:"path"`
 		Line  maybe[float64] `json:"line"` // numbers of some languages have a fraction
@@ -28,7 +29,13 @@ func readFile(p terminal.Place, params json.RawMessage) (any, *rpcError) {
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, invalid("%s", err)
 	}
-	at, rerr := find(p, ask.Path)
+	var allow func(*spot) *rpcError
+	if permit != nil {
+		allow = func(at *spot) *rpcError {
+			return permit(fileCall("read", "The agent wants to read a file", ask.Path, at))
+		}
+	}
+	at, rerr := permitted(p, ask.Path, allow)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -55,6 +62,26 @@ func whole(n maybe[float64], otherwise int64) int64 {
 		return otherwise
 	}
 	return int64(min(max(n.v, 0), 1<<53))
+}
+
+// errNoFile says that a file does not exist.
+var errNoFile = errors.New("no such file")
+
+// content returns the text of a file, if it is one and not too large.
+func (s *spot) content() (string, error) {
+	f, err := s.open()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errNoFile
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := readLines(f, 1, -1)
+	if err == nil && !utf8.Valid(text) {
+		err = errors.New("not a text file in UTF-8")
+	}
+	return string(text), err
 }
 
 // open opens a regular file, and waits for nobody.

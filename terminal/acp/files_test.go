@@ -64,7 +64,7 @@ func (w *world) put(path, text string) {
 
 func (w *world) read(params map[string]any) (string, *rpcError) {
 	raw, _ := json.Marshal(params)
-	got, err := readFile(w.Place, raw)
+	got, err := readFile(w.Place, raw, nil)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (w *world) read(params map[string]any) (string, *rpcError) {
 
 func (w *world) write(path, text string) *rpcError {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
-	got, err := writeFile(w.Place, raw)
+	got, err := writeFile(w.Place, raw, nil)
 	if err == nil {
 		wellFormed(w.t, "WriteTextFileResponse", got)
 	}
@@ -188,14 +188,14 @@ func TestWhatCannotBeReadIsExplained(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, params := range []string{`[]`, `{"path":5}`, `5`} {
-		if _, err := readFile(w.Place, json.RawMessage(params)); err == nil || err.Code != codeInvalidParams {
+		if _, err := readFile(w.Place, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
-		if _, err := writeFile(w.Place, json.RawMessage(params)); err == nil || err.Code != codeInvalidParams {
+		if _, err := writeFile(w.Place, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
 	}
-	if _, err := writeFile(w.Place, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`)); err == nil || err.Code != codeInvalidParams {
+	if _, err := writeFile(w.Place, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != codeInvalidParams {
 		t.Errorf("without content: %v", err)
 	}
 }

@@ -18,6 +18,7 @@ import (
 type spot struct {
 	root  *os.Root
 	rel   string
+	path  string // the whole of it
 	guard terminal.Guard
 }
 
@@ -49,7 +50,7 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 			return nil, fileError(path, err)
 		}
 		rel, _ := filepath.Rel(dir, real)
-		return &spot{root: root, rel: rel, guard: guard}, nil
+		return &spot{root: root, rel: rel, path: real, guard: guard}, nil
 	}
 	return nil, invalid("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }

@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// writeFile answers fs/write_text_file.
-func writeFile(p terminal.Place, params json.RawMessage) (any, *rpcError) {
+// writeFile answers fs/write_text_file, if permit does not refuse the call; nil permits all.
+func writeFile(p terminal.Place, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
@@ -24,7 +24,15 @@ func writeFile(p terminal.Place, params json.RawMessage) (any, *rpcError) {
 	if ask.Content == nil {
 		return nil, invalid("content: missing")
 	}
-	at, rerr := find(p, ask.Path)
+	var allow func(*spot) *rpcError
+	if permit != nil {
+		allow = func(at *spot) *rpcError {
+			c := fileCall("edit", "The agent wants to write a file", ask.Path, at)
+			c.detail = func(about *tool) { at.showChange(about, *ask.Content) }
+			return permit(c)
+		}
+	}
+	at, rerr := permitted(p, ask.Path, allow)
 	if rerr != nil {
 		return nil, rerr
 	}

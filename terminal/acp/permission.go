@@ -39,11 +39,12 @@ type permissionAnswer struct {
 type decision struct {
 	option *permissionOption
 	by     string
+	person bool // it was a person
 }
 
 // askPermission answers session/request_permission: by a rule of the configuration, or by the person. When ctx ends, it is
 // cancelled.
-func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, params json.RawMessage) (any, *rpcError) {
+func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -59,6 +60,7 @@ func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *v
 	if !slices.Contains(toolKinds, about.kind) {
 		about.kind = "other"
 	}
+	about.named = about.places()
 	d := decide(ctx, t, policy, v, &about, ask.Options)
 	var answer permissionAnswer
 	answer.Outcome.Outcome = "cancelled"
@@ -66,6 +68,10 @@ func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *v
 	if d.option != nil {
 		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
 		chosen = oneLine(d.option.Name, titleLength)
+		// A rule is for one kind of tool, and the agent chooses the kind: what it allows covers nothing else.
+		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
+			granted(&about, d.option)
+		}
 	}
 	v.decided("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
 	return answer, nil
@@ -114,10 +120,10 @@ func decide(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, ab
 	case len(options) == 0:
 		return decision{by: "want of options"}
 	case r == "deny":
-		return decision{pick(options, "reject"), "rule"}
+		return decision{option: pick(options, "reject"), by: "rule"}
 	case r == "allow":
 		if o := pick(options, "allow"); o != nil {
-			return decision{o, "rule"}
+			return decision{option: o, by: "rule"}
 		}
 	}
 	return askPerson(ctx, t, time.Duration(policy.AskTimeout)*time.Second, v, about, options)
@@ -151,23 +157,23 @@ func askPerson(ctx context.Context, t terminal.Turn, within time.Duration, v *vi
 		return decision{by: "the end of the turn"}
 	case errors.Is(err, terminal.ErrNobody):
 		v.refuse(&v.lonely, "There is nobody here to be asked, so what needs a permission is refused: "+asTyped(about.name()))
-		return decision{no, "rule: nobody is there to be asked"}
+		return decision{option: no, by: "rule: nobody is there to be asked"}
 	case err != nil && time.Since(began) >= within:
 		v.refuse(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), asTyped(about.name())))
-		return decision{no, "timeout"}
+		return decision{option: no, by: "timeout"}
 	case err != nil:
 		v.refuse(nil, "The question could not be asked, so this was refused: "+asTyped(about.name()))
-		return decision{no, "want of an answer: " + oneLine(err.Error(), titleLength)}
+		return decision{option: no, by: "want of an answer: " + oneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
 	if i < 0 {
-		return decision{no, fmt.Sprintf("an answer that is no option, %.40q", answer.Text)}
+		return decision{option: no, by: fmt.Sprintf("an answer that is no option, %.40q", answer.Text)}
 	}
 	by := oneLine(answer.By, titleLength)
 	if by == "" {
 		by = "the person"
 	}
-	return decision{&options[i], "user " + by}
+	return decision{option: &options[i], by: "user " + by, person: true}
 }
 
 // refuse says that something was taken as a no, if it has not been said once, where that is enough.

@@ -3,6 +3,8 @@ package acp
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -31,8 +33,24 @@ func (t *tool) question(dir string) string {
 			parts = append(parts, code(s))
 		}
 	}
+	parts = append(parts, t.files(dir, input.path)...)
 	parts = append(parts, t.details(dir)...)
 	return strings.Join(parts, "\n")
+}
+
+// files are those that the permission covers, but for the one that is shown already and those whose changes are. A link is shown with
+// where it leads.
+func (t *tool) files(dir, shown string) (parts []string) {
+	for _, f := range t.named {
+		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
+		switch {
+		case f.real != filepath.Clean(f.path):
+			parts = append(parts, code(oneLine(relative(dir, f.path), 500))+" → "+code(oneLine(f.real, 500)))
+		case f.path != shown && !changed:
+			parts = append(parts, code(oneLine(relative(dir, f.path), 500)))
+		}
+	}
+	return parts
 }
 
 // details are the changes and the words that the agent puts to its question, as far as there is room.

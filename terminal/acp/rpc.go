@@ -16,6 +16,7 @@ const (
 	codeBusy          = -32000 // what servers call an error of their own
 	codeAuth          = -32000 // from an agent: sign in first
 	codeNotFound      = -32002
+	codeRefused       = -32003 // the person or the configuration does not allow it
 )
 
 // rpcError is an error that one side tells the other.

@@ -17,7 +17,7 @@ import (
 // it was told, a line a message.
 func scripted(t *testing.T, script string) *desk {
 	t.Helper()
-	return newDesk(t, "", func(c *config.Terminal) { c.Command = script })
+	return newDesk(t, "", unasked, func(c *config.Terminal) { c.Command = script })
 }
 
 const hello = `

@@ -32,6 +32,9 @@ type session struct {
 	cfg   config.ACP
 	place terminal.Place
 	table *jobs.Table
+	// always is what a person has allowed for the whole session; asking is held by the question of our own that is open.
+	always grants
+	asking chan struct{}
 
 	feed sync.Mutex // held while an update is taken, so that they stay in order
 	mu   sync.Mutex // guards what follows
@@ -63,6 +66,7 @@ type running struct {
 	view   *view
 	asks   sync.WaitGroup // questions that are open
 	begun  atomic.Bool    // the agent has done something
+	grants grants         // permissions of this turn
 }
 
 func newSession(a *agent, place terminal.Place) *session {
@@ -71,7 +75,7 @@ func newSession(a *agent, place terminal.Place) *session {
 		name = a.hello.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, place: place, about: about{agent: oneLine(name, 60)},
+		agent: a, cfg: a.cfg, place: place, about: about{agent: oneLine(name, 60)}, asking: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
 			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.Confine,
 			Limits: jobs.Limits{
@@ -172,6 +176,21 @@ func (s *session) show(turn *running, u update) {
 		s.tell(u.Kind == "available_commands_update")
 	}
 	turn.view.update(u.Raw)
+	turn.ended(u)
+}
+
+// ended closes the permissions of a tool call that an update says has ended. It is called behind the view's update: see granted.
+func (r *running) ended(u update) {
+	if u.Kind != "tool_call" && u.Kind != "tool_call_update" {
+		return
+	}
+	var c struct {
+		ID maybe[string] `json:"toolCallId"`
+	}
+	_ = json.Unmarshal(u.Raw, &c) // one without an id has no permissions
+	if t := r.view.known(c.ID.v); !t.running() {
+		r.grants.close(t.id)
+	}
 }
 
 // keep puts an update aside. The caller holds mu.

@@ -32,33 +32,45 @@ func (s *session) handle(ctx context.Context, method string, params json.RawMess
 	if turn != nil {
 		turn.begun.Store(true)
 	}
+	permit := func(c ownCall) *rpcError { return s.permit(ctx, turn, c) }
 	switch {
 	case terminals:
 		return s.terminal(ctx, turn, method, p.Terminal, params)
 	case method == "fs/read_text_file":
-		return readFile(s.place, params)
+		return readFile(s.place, params, permit)
 	case method == "fs/write_text_file":
-		return writeFile(s.place, params)
+		return writeFile(s.place, params, permit)
 	}
-	return s.permission(ctx, params)
+	return s.permission(ctx, turn, params)
 }
 
 // permission asks for what the agent wants to do. When the turn ends, so does the question.
-func (s *session) permission(ctx context.Context, params json.RawMessage) (any, *rpcError) {
-	s.mu.Lock()
-	turn := s.turn
-	if turn != nil {
-		turn.asks.Add(1) // while the turn runs, and so before anybody waits for it
-		defer turn.asks.Done()
-	}
-	s.mu.Unlock()
-	if turn == nil { // there is nobody to be asked
+func (s *session) permission(ctx context.Context, turn *running, params json.RawMessage) (any, *rpcError) {
+	ctx, done, ok := s.whileAsking(ctx, turn)
+	if !ok { // there is nobody to be asked
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(turn.ctx, cancel)()
-	return askPermission(ctx, turn.t, s.cfg, turn.view, params)
+	defer done()
+	return askPermission(ctx, turn.t, s.cfg, turn.view, params, func(t *tool, o *permissionOption) { s.granted(turn, t, o) })
+}
+
+// granted opens what the permission for a tool call covers: until that ends, and at the latest with the turn, or for the session.
+func (s *session) granted(turn *running, t *tool, o *permissionOption) {
+	covers := grantsOf(t, t.named)
+	if o.Kind == "allow_always" {
+		for i := range covers {
+			covers[i].tool = ""
+		}
+		s.always.add(covers...)
+		return
+	}
+	if t.id == "" {
+		return
+	}
+	turn.grants.add(covers...)
+	if known := turn.view.known(t.id); !known.running() { // already, or while the person was asked
+		turn.grants.close(t.id)
+	}
 }
 
 // terminal carries out terminal/*. Commands are started only while a turn runs that can be stopped.
@@ -71,6 +83,14 @@ func (s *session) terminal(ctx context.Context, turn *running, method, id string
 		return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
 	case turn != nil && method == "terminal/release":
 		turn.view.remember(id) // it stays on show
+	}
+	if create {
+		if rerr := s.permit(ctx, turn, commandCall(s.place.Dir, params)); rerr != nil {
+			return nil, rerr
+		}
+		if turn.ctx.Err() != nil {
+			return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+		}
 	}
 	result, err := terminalCall(ctx, s.table, s.place, method, params)
 	if create && err == nil {

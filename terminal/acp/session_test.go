@@ -73,7 +73,7 @@ func TestAnAgentThatDiesInATurnIsResumedInTheNext(t *testing.T) {
 }
 
 func TestCommandsDieWithTheAgent(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newDesk(t, "", unasked).person("a")
 	file := p.file("pid")
 	p.says("embed x echo $$ > "+file+".new; mv "+file+".new "+file+"; exec sleep 600\nuntil "+file+"\ndie").fails(terminal.Failed, "The agent ended.")
 	eventually(t, "the command is dead", func() bool { return !alive(pidIn(t, file)) })
@@ -137,7 +137,7 @@ func TestAFreshStartTakesANewSessionOfTheSameAgent(t *testing.T) {
 }
 
 func TestAFreshStartEndsTheCommandsOfTheOldSession(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newDesk(t, "", unasked).person("a")
 	file := p.file("pid")
 	p.says("embed x echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 600\nuntil " + file)
 	if pid := pidIn(t, file); !alive(pid) {
@@ -252,12 +252,13 @@ func TestAgentsMayAsk(t *testing.T) {
 	if text := h.text(terminal.Message); !strings.Contains(text, "-32601") || !strings.Contains(text, "unknown session another") {
 		t.Errorf("said %q", text)
 	}
+	p = newDesk(t, "", unasked).person("a")
 	p.says("run echo out; echo err >&2; exit 3").is(terminal.Done, "out\nerr\n(exit 3)")
 	p.says("write "+p.file("note")+" words\nread "+p.file("note")).is(terminal.Done, "written\nwords")
 }
 
 func TestAnAgentThatReleasesNoTerminalCanGoOn(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newDesk(t, "", unasked).person("a")
 	create := "call terminal/create {\"sessionId\":\"SESSION\",\"command\":\"true\"}\n"
 	h := p.says(strings.Repeat(create, 40) + "run true\n" + strings.Repeat(create, 40))
 	if text := h.text(terminal.Message); strings.Count(text, "terminalId") != 80 {

@@ -49,6 +49,8 @@ type toolContent struct {
 type tool struct {
 	id, title, kind, status string
 	path                    string // of the first file that it works on
+	locations               []string
+	named                   []place // of locations, what a permission covers that is being asked for
 	input                   toolInput
 
 	terminals []string
@@ -75,12 +77,7 @@ func (t *tool) apply(f toolFields, content json.RawMessage) {
 	set(&t.title, f.Title)
 	set(&t.kind, f.Kind)
 	set(&t.status, f.Status)
-	for _, l := range f.Locations.v {
-		if l.v.Path != "" {
-			t.path = l.v.Path
-			break
-		}
-	}
+	t.locate(f.Locations)
 	if len(f.RawInput) > 0 {
 		t.input = newToolInput(f.RawInput) // nothing of an earlier one stays: a question would show what is not asked
 	}
@@ -93,6 +90,22 @@ func (t *tool) apply(f toolFields, content json.RawMessage) {
 	var list []maybe[toolContent]
 	if len(content) > 0 && json.Unmarshal(content, &list) == nil && list != nil {
 		t.replace(list)
+	}
+}
+
+// locate takes over the files that an update names.
+func (t *tool) locate(list maybe[[]maybe[location]]) {
+	var paths []string
+	for _, l := range list.v {
+		if l.v.Path != "" && len(paths) <= maxLocations {
+			paths = append(paths, l.v.Path)
+		}
+	}
+	if len(paths) > 0 {
+		t.path = paths[0]
+	}
+	if list.ok {
+		t.locations = paths
 	}
 }
 

@@ -87,7 +87,7 @@ func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 }
 
 func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
-	p := newDesk(t, "").person("a")
+	p := newDesk(t, "", unasked).person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	pidFile := p.file("pid")
 	p.ask = func(ctx context.Context, _ terminal.Question) (terminal.Answer, error) {
@@ -96,7 +96,7 @@ func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
 		<-ctx.Done()
 		return terminal.Answer{}, ctx.Err()
 	}
-	h := p.saysUntil(ctx, "embed tool echo $$ > "+pidFile+".new; mv "+pidFile+".new "+pidFile+"; exec sleep 600\nask t execute May I?")
+	h := p.saysUntil(ctx, "embed tool echo $$ > "+pidFile+".new; mv "+pidFile+".new "+pidFile+"; exec sleep 600\nask t fetch May I?")
 	h.is(terminal.Stopped, "permission cancelled")
 	pid := pidIn(t, pidFile)
 	eventually(t, "the command is dead", func() bool { return !alive(pid) })

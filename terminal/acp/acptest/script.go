@@ -74,6 +74,7 @@ type run struct {
 	blocks json.RawMessage
 	reason string
 	ended  bool
+	begun  []chan message // calls whose answers are not waited for yet
 }
 
 // over says whether there is no more to do.
@@ -107,6 +108,8 @@ var steps = map[string]func(r *run, rest string) error{
 	"call":    (*run).callRaw,
 	"ask":     (*run).ask,
 	"run":     (*run).command,
+	"spawn":   (*run).spawn,
+	"gather":  (*run).gather,
 	"embed":   (*run).embed,
 	"read":    (*run).read,
 	"write":   (*run).write,

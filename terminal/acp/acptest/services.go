@@ -101,3 +101,23 @@ func (r *run) write(rest string) error {
 	r.say(r.s, "written\n")
 	return nil
 }
+
+// spawn LINE asks for a command and does not wait for the answer.
+func (r *run) spawn(line string) error {
+	answer, _ := r.begin("terminal/create", fields{"sessionId": r.s.ID, "command": line})
+	r.begun = append(r.begun, answer)
+	return nil
+}
+
+// gather waits for what spawn asked for, and says the answers.
+func (r *run) gather(string) error {
+	for _, answer := range r.begun {
+		if m := <-answer; m.Error != nil {
+			r.say(r.s, "error "+m.Error.Error()+"\n")
+		} else {
+			r.say(r.s, "`"+string(m.Result)+"`\n")
+		}
+	}
+	r.begun = nil
+	return nil
+}
