@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/internal/fuzztest"
 )
 
 var seedTexts = []string{
@@ -29,6 +30,9 @@ func FuzzSplit(f *testing.F) {
 	for i, s := range seedTexts {
 		f.Add(s, uint16(i%40), i%2 == 0)
 		f.Add(s, uint16(16+i), i%2 != 0)
+	}
+	for i, s := range fuzztest.Mutate(seedTexts, 2000) {
+		f.Add(s, uint16(i), i%2 == 0)
 	}
 	f.Fuzz(func(t *testing.T, text string, limit uint16, utf16 bool) {
 		measure := channels.Measure(channels.Runes)

@@ -9,9 +9,11 @@ import (
 	"unicode/utf8"
 
 	"nanobot/config"
+	"nanobot/internal/fuzztest"
 )
 
 func FuzzLoad(f *testing.F) {
+	var seeds []string
 	for _, pattern := range []string{"testdata/good/*.json", "testdata/mistakes/*.json"} {
 		files, _ := filepath.Glob(pattern)
 		for _, file := range files {
@@ -20,7 +22,11 @@ func FuzzLoad(f *testing.F) {
 				f.Fatal(err)
 			}
 			f.Add(text, "TERMINAL__TIMEOUT", "5")
+			seeds = append(seeds, string(text))
 		}
+	}
+	for _, text := range fuzztest.Mutate(seeds, 150) {
+		f.Add([]byte(text), "TERMINAL__TIMEOUT", "5")
 	}
 	for name, value := range map[string]string{
 		"TERMINAL": `{"timeout":1}`, "TERMINAL__ENV__": "", "TERMINAL__PROVIDERS____": "{", "CHANNELS__TELEGRAM__ALLOWFROM": "[1,[",

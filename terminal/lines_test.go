@@ -9,6 +9,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"nanobot/internal/fuzztest"
 	"nanobot/terminal"
 )
 
@@ -55,6 +56,9 @@ func FuzzLinesEqualTheModel(f *testing.F) {
 	f.Add([]byte("\xef\xbb\xbfabc\nabcd\r\nabcde\nx"), uint16(3))
 	f.Add([]byte(strings.Repeat("x", 100)+"\nshort\n"), uint16(10))
 	f.Add([]byte("\r\n\r\r\n\n"), uint16(0))
+	for i, s := range fuzztest.Mutate([]string{"a\nb\r\n\n\xef\xbb\xbfc", "\xef\xbb\xbfabc\nabcd\r\nabcde\nx", "\r\n\r\r\n\n"}, 2000) {
+		f.Add([]byte(s), uint16(i%40))
+	}
 	f.Fuzz(func(t *testing.T, data []byte, limit uint16) {
 		max := int(limit)
 		want := fmt.Sprintf("%q", model(data, max))

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"nanobot/internal/fuzztest"
 	"nanobot/internal/lineartest"
 	"nanobot/terminal"
 )
@@ -59,7 +60,8 @@ func TestFindMediaLooksAtNothingTwice(t *testing.T) {
 }
 
 func FuzzFindMedia(f *testing.F) {
-	for _, s := range []string{"see '/tmp/a b.png', (/c.pdf).", "file:///x.mp4 https://h/x.png", "/a.png.png/b.JPEG", "\"/\"/\"", "``/`.gif`"} {
+	seeds := []string{"see '/tmp/a b.png', (/c.pdf).", "file:///x.mp4 https://h/x.png", "/a.png.png/b.JPEG", "\"/\"/\"", "``/`.gif`"}
+	for _, s := range append(seeds, fuzztest.Mutate(seeds, 3000)...) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

@@ -2,10 +2,12 @@ package web_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"nanobot/channels/web"
+	"nanobot/internal/fuzztest"
 )
 
 // shown returns what the page is to show of a bot's words.
@@ -88,7 +90,7 @@ func TestATextThatIsHardToReadIsShownPlain(t *testing.T) {
 }
 
 func FuzzWhatIsShownIsSafe(f *testing.F) {
-	for _, text := range evil {
+	for _, text := range append(slices.Clone(evil), fuzztest.Mutate(evil, 2000)...) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

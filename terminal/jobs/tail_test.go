@@ -3,6 +3,8 @@ package jobs
 import (
 	"testing"
 	"unicode/utf8"
+
+	"nanobot/internal/fuzztest"
 )
 
 // model is what a tail has to say, of all that was written, and slowly.
@@ -80,6 +82,9 @@ func TestATailIsWhatAModelSays(t *testing.T) {
 func FuzzTail(f *testing.F) {
 	for i, text := range awkward {
 		f.Add([]byte(text), uint8(i), uint8(1))
+	}
+	for i, text := range fuzztest.Mutate(awkward, 1000) {
+		f.Add([]byte(text), uint8(i), uint8(i/7))
 	}
 	f.Fuzz(func(t *testing.T, text []byte, keep, piece uint8) {
 		if len(text) > 1<<10 {

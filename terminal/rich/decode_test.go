@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"nanobot/internal/fuzztest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -95,12 +96,13 @@ func reference(line []byte) (map[string]json.RawMessage, bool) {
 }
 
 func FuzzDecodeAgreesWithEncodingJSON(f *testing.F) {
-	for _, s := range []string{
+	seeds := []string{
 		`{"type":"message","text":"hi","media":["/a"]}`, `{"type":"error","code":"X","text":"\ud83d\ude00\n"}`, `{"type":1e5,"a":[{}]}`,
 		`{"type":"log","level":null,"text":true}`, "{\"type\":\"\xff\"}", `{"a":{"b":[1,2,{"c":null}]},"type":"x"}`, `{"type":"message","type":null}`,
 		`{"ty\u0070e":"\u00e9\\"}`, `{"type":"message","media":[[],{},"\"",-1.5e-3]}`,
 		`{"type":"ask","id":7,"text":"sure?","options":["yes",0,null]}`,
-	} {
+	}
+	for _, s := range append(seeds, fuzztest.Mutate(seeds, 3000)...) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

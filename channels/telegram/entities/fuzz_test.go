@@ -1,9 +1,11 @@
 package entities_test
 
 import (
+	"slices"
 	"testing"
 
 	"nanobot/channels/telegram/entities"
+	"nanobot/internal/fuzztest"
 )
 
 var seeds = []string{
@@ -16,7 +18,7 @@ var seeds = []string{
 }
 
 func FuzzRender(f *testing.F) {
-	for _, s := range seeds {
+	for _, s := range append(slices.Clone(seeds), fuzztest.Mutate(seeds, 2000)...) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, markdown string) {
@@ -33,6 +35,9 @@ func FuzzRender(f *testing.F) {
 func FuzzSplit(f *testing.F) {
 	for i, s := range seeds {
 		f.Add(s, uint8(3*i+1), i%3 == 0)
+	}
+	for i, s := range fuzztest.Mutate(seeds, 2001) {
+		f.Add(s, uint8(i), i%3 == 0)
 	}
 	f.Fuzz(func(t *testing.T, text string, limit uint8, plain bool) {
 		whole := entities.Render(text)
