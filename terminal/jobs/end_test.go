@@ -126,7 +126,7 @@ func TestKillIsPoliteThenNotAndKeepsTheID(t *testing.T) {
 	} {
 		grace := time.Minute
 		if strings.Contains(name, "ignores") {
-			grace = 300 * time.Millisecond
+			grace = 2 * time.Second
 		}
 		s := newSession(t, jobs.Limits{Grace: grace})
 		id := s.script(tc.line)

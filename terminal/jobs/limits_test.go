@@ -100,7 +100,7 @@ func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
 			"trap 'exit 3' TERM; while :; do :; done": "code 3 timed out",
 			"exit 0": "code 0",
 		},
-		300 * time.Millisecond: {
+		2 * time.Second: {
 			"trap '' TERM; while :; do sleep 0.01; done":  "SIGKILL timed out",
 			"(trap '' TERM; sleep 300; sleep 300) & wait": "SIGTERM timed out",
 		},
