@@ -176,12 +176,17 @@ func checkSecrets(c *Config) []fault {
 			if strings.TrimSpace(name) == "" {
 				all = append(all, fault{path: path, want: fmt.Sprintf("must name something after %q", kind+":")})
 			}
+		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
+			all = append(all, fault{path: path, want: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
 		} else if strings.ContainsFunc(string(s), unseen) {
 			all = append(all, fault{path: path, want: "must not contain spaces, line ends or invisible characters"})
 		}
 	})
 	return all
 }
+
+// shellVariable is how a shell or a Compose file names a variable's value, which nothing replaces here.
+var shellVariable = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
 
 // unseen are the characters that come along when a key is copied from a page or a file.
 func unseen(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -97,6 +98,28 @@ func (t *Terminal) NeedsCredentials() (needs bool) {
 		needs = needs || kind == "cred"
 	})
 	return needs
+}
+
+// WithoutCredentials returns the configuration as far as it can be checked outside the service that systemd hands credentials to: without
+// the secrets that are credentials, and without the channels that need one. Where there are credentials it is the whole configuration.
+func (c *Config) WithoutCredentials() *Config {
+	if os.Getenv("CREDENTIALS_DIRECTORY") != "" {
+		return c
+	}
+	credential := func(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
+	part := *c
+	t, d := &part.Channels.Telegram, &part.Channels.Discord
+	t.Enabled = t.Enabled && !credential(t.Token) && !(t.Mode == "webhook" && credential(t.WebhookSecret))
+	d.Enabled = d.Enabled && !credential(d.Token)
+	if credential(part.HTTP.Token) {
+		part.HTTP.Token = ""
+	}
+	part.Terminal.Providers = map[string]Provider{}
+	for name, p := range c.Terminal.Providers {
+		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), credential)
+		part.Terminal.Providers[name] = p
+	}
+	return &part
 }
 
 func readCredential(name string) (string, error) {

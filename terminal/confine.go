@@ -1,7 +1,10 @@
 package terminal
 
 import (
+	"fmt"
+	"os/exec"
 	"slices"
+	"strings"
 	"sync"
 
 	"nanobot/straight"
@@ -12,6 +15,9 @@ import (
 // newConfinement is what the configuration says an agent may use and reach.
 func newConfinement(o Options) (*confine.Confinement, error) {
 	cfg := o.Config
+	if err := knownSandbox(cfg.Sandbox); err != nil {
+		return nil, err
+	}
 	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless })
 	return confine.New(confine.Options{
 		Limits: confine.Limits{
@@ -20,6 +26,18 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
 		Cage: o.Cage, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret,
 	})
+}
+
+// knownSandbox refuses a sandbox that cannot be had anywhere: no agent would run.
+func knownSandbox(sandbox string) error {
+	if slices.Contains([]string{"", "none", confine.Landlock}, sandbox) {
+		return nil
+	}
+	program, _, _ := strings.Cut(sandbox, " ")
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf(`terminal.sandbox: must be "none", "landlock" or a command: %w`, err)
+	}
+	return nil
 }
 
 // dirs are the folders where every agent works. One whose way goes through the workspace is not named, because an agent could put a link

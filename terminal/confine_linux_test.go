@@ -148,14 +148,17 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 
 func TestARunnerThatCannotConfineRefuses(t *testing.T) {
 	b := newBench(t, "plain", "true").caged()
-	b.opts.Config.Sandbox = "no-such-wrapper"
-	r, err := terminal.NewRunner(b.opts)
-	if err != nil || len(r.Lacks()) != 1 || !strings.Contains(r.Lacks()[0], "no-such-wrapper") {
-		t.Errorf("%v", err)
+	for _, sandbox := range []string{"no-such-wrapper", "landlok", "no-such-wrapper --flag", "Landlock"} {
+		b.opts.Config.Sandbox = sandbox
+		for _, b.opts.Config.SandboxRequired = range []bool{false, true} {
+			if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "terminal.sandbox: must be") {
+				t.Errorf("%s: %v", sandbox, err)
+			}
+		}
 	}
-	b.opts.Config.SandboxRequired = true
-	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), "terminal.sandboxRequired is true") {
-		t.Errorf("%v", err)
+	b.opts.Config.Sandbox = "env A=b"
+	if _, err := terminal.NewRunner(b.opts); err != nil {
+		t.Error(err)
 	}
 }
 

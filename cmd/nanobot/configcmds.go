@@ -15,7 +15,9 @@ func newCheckConfig(std stdio) *cobra.Command {
 		Use:   "check-config [flags]",
 		Short: "Check a config and say everything that is wrong with it",
 		Long: `Check-config reads the config as the other commands do, the environment included, and reports every mistake with its
-place and what would be right. Exit status: 0 good, 78 bad.`,
+place and what would be right. It refuses what serve refuses at its start: secrets that cannot be read, tokens of the wrong form, a sandbox that is
+not there. Only a systemd credential (cred:NAME) is not looked for outside the service, and a config without a channel is good for run and chat.
+Exit status: 0 good, 78 bad.`,
 		Example: "  nanobot check-config --config /etc/nanobot/mybot/config.json",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -29,6 +31,9 @@ place and what would be right. Exit status: 0 good, 78 bad.`,
 			}
 			for _, w := range cfg.Warnings() {
 				fmt.Fprintln(std.err, "warning:", w)
+			}
+			if err := checkStart(cfg); err != nil {
+				return err
 			}
 			fmt.Fprintf(std.out, "%s: ok\n", file)
 			return nil

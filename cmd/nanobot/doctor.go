@@ -173,18 +173,15 @@ func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Chan
 	cfg := d.cfg
 	cage := process.NewCage(process.CageOptions{})
 	defer cage.Close()
-	settings, err := newSettings(cfg, cage, zap.NewNop())
-	var open map[string]channels.Channel
-	if err == nil {
-		open, err = openChannels(cfg, func(string, string) bool { return false }, dbfile.NewWatch(), zap.NewNop())
-	}
-	if errors.Is(err, errNoChannel) {
-		d.say(check, channels.Doubtful, "no channel is enabled, so serve does not start; run and chat work", "enable one under channels in "+d.path)
-		err = nil
-	}
+	settings, open, err := prepare(cfg, starting{cage, noUser, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
-		d.say(check, channels.Bad, err.Error(), withSudo(err, "correct it in "+d.path+", or put the secret that it names there"))
+		for line := range strings.Lines(err.Error()) {
+			d.say(check, channels.Bad, strings.TrimSpace(line), withSudo(err, "correct it in "+d.path+", or put the secret that it names there"))
+		}
 		return nil, false
+	}
+	if len(open) == 0 {
+		d.say(check, channels.Doubtful, "no channel is enabled, so serve does not start; run and chat work", "enable one under channels in "+d.path)
 	}
 	d.warn(bot, isBot)
 	for _, lack := range settings.Runner.Lacks() {

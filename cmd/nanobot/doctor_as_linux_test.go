@@ -131,10 +131,16 @@ func TestRootsDoctorJudgesTheRightsOfTheStatesOwner(t *testing.T) {
 }
 
 func TestDoctorSaysWhatTheIsolationLacks(t *testing.T) {
-	// No machine has this one.
-	path := writeBot(t, `{"terminal": {"command": "echo ok", "sandbox": "no-such-sandbox-anywhere"}}`, nil)
+	// No machine has the whole of this for an agent of the gateway's own user.
+	path := writeBot(t, `{"terminal": {"command": "echo ok", "limits": {"processes": 50}}}`, nil)
 	all, _, _ := examined(t, path, false)
-	all.expect(t, "isolation", channels.Doubtful, "no-such-sandbox-anywhere")
+	all.expect(t, "isolation", channels.Doubtful, "terminal.limits")
+	// A sandbox that no agent could be started in is a mistake.
+	path = writeBot(t, `{"terminal": {"command": "echo ok", "sandbox": "no-such-sandbox-anywhere"}}`, nil)
+	all, status, _ := examined(t, path, false)
+	if all.expect(t, "config", channels.Bad, "no-such-sandbox-anywhere"); status != exitConfig {
+		t.Errorf("status %d", status)
+	}
 }
 
 func TestDoctorDoesNotShutABotOutOfItsConfig(t *testing.T) {

@@ -74,15 +74,14 @@ func (d daemon) run(ctx context.Context) (err error) {
 	for _, w := range d.cfg.Warnings() {
 		d.log.Warn(w)
 	}
-	settings, err := newSettings(d.cfg, d.cage, d.log)
+	var g *gateway.Gateway
+	files := dbfile.NewWatch()
+	settings, open, err := prepare(d.cfg, starting{d.cage, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
 	if err != nil {
 		return err
 	}
-	var g *gateway.Gateway
-	files := dbfile.NewWatch()
-	open, err := openChannels(d.cfg, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log)
-	if err != nil {
-		return statusError{exitConfig, err}
+	if len(open) == 0 {
+		return statusError{exitConfig, errNoChannel}
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

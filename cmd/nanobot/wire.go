@@ -124,23 +124,23 @@ func openWeb(cfg *config.Config, w wiring) (channels.Channel, error) {
 	})
 }
 
-// openChannels makes the channels that are enabled.
+// openChannels makes the channels that are enabled. The error names every one that cannot be made.
 func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
-	for name, n := range networks {
+	var wrong []error
+	for _, name := range sortedKeys(networks) {
+		n := networks[name]
 		if !n.enabled(cfg) {
 			continue
 		}
 		ch, err := n.open(cfg, wiring{func(user string) bool { return knows(name, user) }, state, log})
 		if err != nil {
-			return nil, fmt.Errorf("channels.%s: %w", name, err)
+			wrong = append(wrong, fmt.Errorf("channels.%s: %w", name, err))
+			continue
 		}
 		open[name] = ch
 	}
-	if len(open) == 0 {
-		return nil, errNoChannel
-	}
-	return open, nil
+	return open, errors.Join(wrong...)
 }
 
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
