@@ -1,6 +1,7 @@
 package gateway_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -34,6 +35,8 @@ type daemonSpec struct {
 	Command  string
 	User     string // who the command runs as; "": as the daemon
 	Cage     bool   // with what holds agents together
+	Timeout  int    // of a turn, in seconds; 0: the usual one
+	Slots    int    // how many turns may run; 0: 4
 	OnCrash  string
 	Inject   bool
 	Stream   bool   // the command speaks as streaming says
@@ -77,6 +80,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	}
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol, cfg.User = s.Command, "rich", s.User
+	cfg.Timeout = cmp.Or(s.Timeout, cfg.Timeout)
 	var cage *process.Cage
 	if s.Cage {
 		cage = process.NewCage(process.CageOptions{})
@@ -116,7 +120,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		whileRunning = "inject"
 	}
 	gw := gateway.New(gateway.Options{
-		Channels: chans, Store: st, MaxConcurrent: 4, Log: log,
+		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log,
 		Settings: gateway.Settings{
 			Runner: runner, Progress: "edit", WhileRunning: whileRunning, AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
 		},

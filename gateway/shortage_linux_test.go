@@ -65,13 +65,7 @@ func (p *poor) kill() {
 // killWaiting kills the daemon, unless it is just about to start an agent: nobody can tell then whether that began.
 func (p *poor) killWaiting() bool {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		p.t.Fatal(err)
-	}
-	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
-		p.t.Fatalf("the daemon did not stop: %v, %v", status, err)
-	}
+	p.pause()
 	b, err := os.ReadFile(filepath.Join(p.spec.State, "agents.txt"))
 	if err != nil {
 		p.t.Fatal(err)

@@ -138,7 +138,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
 	}
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(cfg.Timeout)*time.Second, ErrTimeout)
+	ctx, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir),

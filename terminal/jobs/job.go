@@ -31,7 +31,7 @@ func newJob(child *process.Child, keep int, grace time.Duration) *job {
 // run reads what the command prints until it has ended. The end is told only after that, so that nobody who knows of it misses output.
 func (j *job) run(wall time.Duration) {
 	if wall > 0 {
-		defer time.AfterFunc(wall, func() {
+		defer process.NewStopwatch(wall, func() {
 			j.late.Store(true)
 			j.stop()
 		}).Stop()

@@ -15,6 +15,17 @@ func attributes(o Options) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User}
 }
 
+// hasExited reports whether a child that is not reaped has exited.
+func hasExited(pid int) bool {
+	for {
+		var info unix.Siginfo
+		err := unix.Waitid(unix.P_PID, pid, &info, unix.WEXITED|unix.WNOWAIT|unix.WNOHANG, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && info.Signo != 0
+		}
+	}
+}
+
 // awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays taken.
 func awaitExit(cmd *exec.Cmd) {
 	for {

@@ -247,7 +247,7 @@ func (c *Child) signal(s unix.Signal) {
 	if c.reaped {
 		return
 	}
-	if !c.left {
+	if !c.left && !hasExited(c.Pid()) { // it may have, and we were not able to notice
 		c.forced = true
 	}
 	_ = unix.Kill(-c.Pid(), s)
