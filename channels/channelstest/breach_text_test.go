@@ -92,4 +92,46 @@ var textBreaches = []breach{
 			return plan
 		}),
 	},
+	{
+		name:  "text goes out as the agent wrote it",
+		fails: []string{"no text and no name turns the direction of what follows"},
+		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+			if strings.ContainsRune(m.Text, '\u202e') {
+				plan[0].Text = m.Text
+			}
+			return plan
+		}),
+	},
+	{
+		name:  "what is opened is not closed",
+		fails: []string{"no text and no name turns the direction of what follows"},
+		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+			if strings.HasPrefix(m.Text, "\u2067open") {
+				plan[0].Text = m.Text
+			}
+			return plan
+		}),
+	},
+	{
+		name:  "Hebrew loses what it needs",
+		fails: []string{"no text and no name turns the direction of what follows"},
+		bend:  reword(func(m *channels.Message) { m.Text = channels.SteadyName(m.Text) }),
+	},
+	{
+		name:  "a file keeps a name that turns",
+		fails: []string{"no text and no name turns the direction of what follows"},
+		bend: replan(func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing {
+			for i := range plan {
+				if len(plan[i].Media) > 0 && len(m.Media) == 2 {
+					plan[i].Media = m.Media
+				}
+			}
+			return plan
+		}),
+	},
+	{
+		name:  "a link hides where it leads",
+		fails: []string{"a link that shows another address says where it leads"},
+		bend:  reword(func(m *channels.Message) { m.Text = strings.ReplaceAll(m.Text, "evil.example", "") }),
+	},
 }

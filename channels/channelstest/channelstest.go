@@ -28,6 +28,8 @@ type Subject struct {
 	Redelivers bool
 	// Local is whether files are shown by their path instead of being carried, as on a terminal of the same machine.
 	Local bool
+	// Programs is whether it writes for programs, which are given texts and names as they are.
+	Programs bool
 	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid; Letters is for networks
 	// that render Markdown.
 	Normal func(text string) string
@@ -103,6 +105,9 @@ var checks = []check{
 	{"code arrives whole and in order", codeArrives},
 	{"tables arrive whole and in order", tablesArrive},
 	{"emoji and accents are never cut", clustersStayWhole},
+
+	{"no text and no name turns the direction of what follows", nothingTurns},
+	{"a link that shows another address says where it leads", linksAreHonest},
 
 	{"files of every kind arrive with their names", everyKindOfFileArrives},
 	{"many files arrive in order", manyFilesArrive},

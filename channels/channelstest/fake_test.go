@@ -116,6 +116,11 @@ func (f fake) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	m = channels.Presentable(m)
+	return f.planned(m), nil
+}
+
+func (f fake) planned(m channels.Message) []channels.Outgoing {
 	var plan []channels.Outgoing
 	for _, text := range parts(m.Text) {
 		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: text})
@@ -123,7 +128,7 @@ func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	for album := range slices.Chunk(m.Media, maxFiles) {
 		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: album})
 	}
-	return plan, nil
+	return plan
 }
 
 // parts cuts between what a reader sees as characters.

@@ -30,11 +30,12 @@ func TestTheTerminalKeepsTheContract(t *testing.T) {
 			ChatID: chat.ID, User: channels.User{ID: "me"}, In: cli.NewPiped(in), Printer: cli.JSON{Out: out},
 		})
 		return channelstest.Subject{
-			Channel: ch,
-			Chat:    chat,
-			Local:   true,
-			Sent:    func() []channelstest.Sent { return sent(t, out.String()) },
-			Say:     func(text string) { fmt.Fprintln(typed, text) },
+			Channel:  ch,
+			Chat:     chat,
+			Local:    true,
+			Programs: true,
+			Sent:     func() []channelstest.Sent { return sent(t, out.String()) },
+			Say:      func(text string) { fmt.Fprintln(typed, text) },
 		}
 	})
 }

@@ -29,7 +29,7 @@ func (p *Live) Show(o channels.Outgoing) error {
 	defer p.mu.Unlock()
 	if o.Kind == channels.Progress && !p.Lines {
 		p.busy = true
-		_, err := io.WriteString(p.Out, eraseLine+fit(o.Text, p.Width()-1))
+		_, err := io.WriteString(p.Out, eraseLine+fit(channels.SteadyText(o.Text), p.Width()-1))
 		return err
 	}
 	if err := p.clear(); err != nil {

@@ -57,7 +57,7 @@ func (p Text) Show(o channels.Outgoing) error {
 func block(o channels.Outgoing) string {
 	var b strings.Builder
 	if o.Text != "" {
-		b.WriteString(strings.TrimRight(o.Text, "\n") + "\n")
+		b.WriteString(strings.TrimRight(channels.SteadyText(o.Text), "\n") + "\n")
 	}
 	for _, f := range o.Media {
 		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printable(f), f.Kind, channels.HumanSize(f.Size))

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -145,5 +146,34 @@ func TestEveryPrinterReportsThatItCannotWrite(t *testing.T) {
 				t.Errorf("%s shows %s: got %v", name, kind, err)
 			}
 		}
+	}
+}
+
+func TestAPersonsTerminalShowsWhatTurnsTheDirectionOfWriting(t *testing.T) {
+	o := channels.Outgoing{
+		Kind: channels.Answer, Text: "run photo\u202egnp.exe\n\u2067open",
+		Media: []channels.File{{Path: "/tmp/a\u202egnp.exe", Name: "agnp.exe", Kind: channels.Document, Size: 3}},
+	}
+	const want = "run photo⟨U+202E⟩gnp.exe\n\u2067open\u2069\n📎 \"/tmp/a\\u202egnp.exe\" (document, 3 bytes)\n"
+	var text, live bytes.Buffer
+	if err := (cli.Text{Out: &text, Progress: &text}).Show(o); err != nil || text.String() != want {
+		t.Errorf("as text it is %+q, %v", text.String(), err)
+	}
+	screen := &cli.Live{Out: &live, Width: func() int { return 80 }}
+	if err := screen.Show(o); err != nil || live.String() != want {
+		t.Errorf("on a terminal it is %+q, %v", live.String(), err)
+	}
+	live.Reset()
+	o.Kind = channels.Progress
+	if err := screen.Show(o); err != nil || strings.ContainsRune(live.String(), '\u202e') {
+		t.Errorf("progress is %+q, %v", live.String(), err)
+	}
+}
+
+func TestATerminalShowsWhereALinkLeads(t *testing.T) {
+	var out bytes.Buffer
+	o := channels.Outgoing{Kind: channels.Answer, Text: "[https://bank.example](https://evil.example)"}
+	if err := (cli.Text{Out: &out, Progress: &out}).Show(o); err != nil || out.String() != o.Text+"\n" {
+		t.Errorf("it is %q, %v", out.String(), err)
 	}
 }

@@ -13,6 +13,7 @@ func native(markdown string) string {
 	}
 	lines := strings.Split(strings.ReplaceAll(markdown, "\r\n", "\n"), "\n")
 	var out []string
+	var prose []int // pairs of the first line of a stretch that is no code, and the line behind it
 	for i := 0; i < len(lines); {
 		if f, ok := openFence(lines[i]); ok {
 			var code []string
@@ -20,15 +21,37 @@ func native(markdown string) string {
 			out = append(out, code...)
 			continue
 		}
+		if n := len(prose); n == 0 || prose[n-1] != len(out) {
+			prose = append(prose, len(out), len(out))
+		}
 		if t, next := readTable(lines, i); t != nil {
 			out = append(out, t.render()...)
 			i = next
-			continue
+		} else {
+			out = append(out, nativeLine(lines[i]))
+			i++
 		}
-		out = append(out, nativeLine(lines[i]))
-		i++
+		prose[len(prose)-1] = len(out)
 	}
-	return strings.Join(out, "\n")
+	return unmask(out, prose)
+}
+
+// unmask marks links that show another address than they lead to. Backticks outside of blocks of code could turn code and prose around: then
+// all is taken for prose.
+func unmask(lines []string, prose []int) string {
+	for i := 0; i < len(prose); i += 2 {
+		if strings.Contains(strings.Join(lines[prose[i]:prose[i+1]], "\n"), "```") {
+			return markLinks(strings.Join(lines, "\n"))
+		}
+	}
+	var parts []string
+	last := 0
+	for i := 0; i < len(prose); i += 2 {
+		parts = append(parts, lines[last:prose[i]]...)
+		parts = append(parts, markLinks(strings.Join(lines[prose[i]:prose[i+1]], "\n")))
+		last = prose[i+1]
+	}
+	return strings.Join(append(parts, lines[last:]...), "\n")
 }
 
 var deepHeading = regexp.MustCompile(`^ {0,3}#{4,6}[ \t]+(.*?)[ \t]*#*[ \t]*$`)

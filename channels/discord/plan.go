@@ -26,6 +26,7 @@ const (
 // Plan renders a message and cuts it into calls: bubbles of text, or a document with its beginning where that would be
 // too many, and files, ten at a time. What Discord would take nowhere is named instead.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	m = channels.Presentable(m)
 	if parseFlake(m.Chat.ID) == 0 {
 		return nil, fmt.Errorf("%q is no chat of Discord's", m.Chat.ID)
 	}
@@ -109,8 +110,8 @@ func render(markdown string) ([]string, *channels.File) {
 		return nil, nil
 	}
 	for i, p := range parts {
-		if n := native(p); channels.Runes(n) <= textLimit {
-			parts[i] = n
+		if fit := channels.Split(native(p), textLimit, channels.Runes); len(fit) > 0 {
+			parts[i] = fit[0]
 		}
 	}
 	return parts, doc

@@ -74,7 +74,7 @@ func (c *Channel) quote(ctx context.Context, in channels.Incoming, m, r *message
 // sender is who said something. Who speaks for a group or a channel is that group or channel.
 func sender(m *message) channels.User {
 	if m.SenderChat != nil {
-		return channels.User{ID: strconv.FormatInt(m.SenderChat.ID, 10), Name: m.SenderChat.Title}
+		return channels.User{ID: strconv.FormatInt(m.SenderChat.ID, 10), Name: channels.SteadyName(m.SenderChat.Title)}
 	}
 	if m.From == nil {
 		return channels.User{}
@@ -84,7 +84,7 @@ func sender(m *message) channels.User {
 
 func (u *user) user() channels.User {
 	return channels.User{
-		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(u.FirstName + " " + u.LastName), Username: u.Username,
+		ID: strconv.FormatInt(u.ID, 10), Name: strings.TrimSpace(channels.SteadyName(u.FirstName + " " + u.LastName)), Username: u.Username,
 	}
 }
 

@@ -58,6 +58,7 @@ type part struct {
 // Plan renders a message and cuts it into calls: bubbles of text, or a document with the beginning as its caption where
 // that would be too many, then albums and single files. What Telegram would not take is named instead.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	m = channels.Presentable(m)
 	to, err := parsePlace(m.Chat.ID)
 	if err != nil {
 		return nil, err

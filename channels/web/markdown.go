@@ -15,6 +15,8 @@ import (
 	"github.com/yuin/goldmark/renderer"
 	mdhtml "github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/util"
+
+	"nanobot/channels"
 )
 
 // markdown is how chats write it: a line's end is one, and what looks like HTML is text like any other.
@@ -40,6 +42,7 @@ var markdown = sync.OnceValue(func() goldmark.Markdown {
 				util.Prioritized(parser.NewEmphasisParser(), 500),
 			),
 			parser.WithParagraphTransformers(parser.DefaultParagraphTransformers()...),
+			parser.WithASTTransformers(util.Prioritized(unmask{}, 1000)),
 		)),
 		goldmark.WithExtensions(
 			extension.NewTable(extension.WithTableCellAlignMethod(extension.TableCellAlignAttribute)), // a style would be against the page's policy
@@ -86,7 +89,7 @@ func render(text string) (out string) {
 	if err := markdown().Convert([]byte(text), &b); err != nil {
 		return plain(text)
 	}
-	return strings.TrimSpace(clean().Sanitize(b.String()))
+	return strings.TrimSpace(clean().Sanitize(channels.SteadyText(b.String()))) // once more: references were read meanwhile
 }
 
 // plain makes HTML of a text that is no Markdown.

@@ -11,6 +11,7 @@ const longest = 64 << 10
 
 // Plan makes one message of it all. A text that is very long becomes a file, with its beginning in the chat.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	m = channels.Presentable(m)
 	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)
 	files := m.Media
 	if doc != nil {

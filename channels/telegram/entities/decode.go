@@ -100,8 +100,11 @@ func reference(s string) (string, int) {
 		return "", 0
 	}
 	r := rune(n)
-	if r == 0 || !utf8.ValidRune(r) {
+	switch {
+	case r == 0 || !utf8.ValidRune(r):
 		r = utf8.RuneError
+	case r >= '\u2066' && r <= '\u2069': // the text was made steady before references were read
+		return "", end + 1
 	}
 	return clean(string(r)), end + 1
 }

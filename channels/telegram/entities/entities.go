@@ -52,7 +52,7 @@ func Render(markdown string) Text {
 	document := commonMark.Parse(text.NewReader(w.source))
 	w.findReferences(document)
 	w.blocks(document)
-	t := assemble(string(w.out), w.marks)
+	t := assemble(unmask(string(w.out), w.marks))
 	if !visible(t.Text) { // nothing but Markdown's own signs, which had better be shown than lost
 		return Text{Text: strings.TrimSpace(source)}
 	}

@@ -1,0 +1,111 @@
+package channels_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+// noteOf is what is written behind a link that stands between other words.
+func noteOf(before, text, after, target string) string {
+	return channels.Disguises(before+text+after, []channels.Link{{Start: len(before), End: len(before) + len(text), Target: target}})[0]
+}
+
+func TestALinkThatShowsAnotherAddressIsMarked(t *testing.T) {
+	const evil = " (leads to evil.example)"
+	for _, c := range []struct{ text, target, want string }{
+		{"https://bank.example", "https://evil.example", evil},
+		{"https://bank.example/login?x=1", "https://evil.example/y", evil},
+		{"bank.example", "https://evil.example", evil},
+		{"BANK.EXAMPLE", "https://evil.example", evil},
+		{"www.bank.example", "https://evil.example", evil},
+		{"go to bank.example now", "https://evil.example", evil},
+		{"bank.example", "https://evil.example/bank.example", evil},
+		{"bank.example", "https://bank.example.evil.example", " (leads to bank.example.evil.example)"},
+		{"bank.example", "https://bank.example@evil.example", evil},
+		{"bank.example", "https://bank.example:x@evil.example:8443/", evil},
+		{"https://bank.example@evil.example", "https://evil.example", evil},
+		{"https://bank.example", "HTTPS://EVIL.EXAMPLE.", evil},
+		{"https://bank.example", "evil.example/x", evil},
+		{"https://bank.example", "//evil.example/x", evil},
+		{"https://localhost", "https://evil.example", evil},
+		{"192.0.2.1", "https://evil.example", evil},
+		{"help@bank.example", "mailto:eve@evil.example?subject=x", evil},
+		{"help@bank.example", "https://evil.example", evil},
+		{"bank.example", "https://xn--bnk-qla.example", " (leads to xn--bnk-qla.example)"},
+		{"bänk.example", "https://bank.example", " (leads to bank.example)"},
+		{"b\u200bank\u2060.exam\u00adple", "https://evil.example", evil},
+		{"bank\u2024example", "https://evil.example", evil},
+		{"ｂａｎｋ．ｅｘａｍｐｌｅ", "https://evil.example", evil},
+		{"https:\u2215\u2215bank.example", "https://evil.example", evil},
+		{"раураl.example", "https://xn--l-7sba6dbr.example", " (leads to xn--l-7sba6dbr.example)"},
+		{"bank.example", `https://evil.example\@bank.example`, " (leads to https://evil.example??bank.example)"},
+		{"bank.example", "https:evil.example", " (leads to https:evil.example)"}, // which browsers mend
+		{"bank.example", "javascript:alert(1)", " (leads to javascript:alert?1?)"},
+		{"bank.example", "tg://resolve?domain=evil", " (leads to tg://resolve?domain?evil)"},
+		{"evil.example and bank.example", "https://evil.example", evil},
+		{"README.md", "https://evil.example/README.md", evil}, // md is a domain
+	} {
+		if got := noteOf("see ", c.text, ".", c.target); got != c.want {
+			t.Errorf("[%s](%s) is marked %q, want %q", c.text, c.target, got, c.want)
+		}
+	}
+}
+
+func TestHalfOfAnAddressOutsideOfTheLinkIsSeen(t *testing.T) {
+	for _, c := range [][3]string{{"", "bank", ".example"}, {"https://", "bank.example", ""}, {"bank", ".example", "/login"}, {"bank.example/", "login", ""}} {
+		if got := noteOf("x "+c[0], c[1], c[2]+" y", "https://evil.example"); got != " (leads to evil.example)" {
+			t.Errorf("%q is marked %q", c, got)
+		}
+	}
+	text := "bank.example"
+	notes := channels.Disguises(text, []channels.Link{{0, 4, "https://evil.example"}, {4, len(text), "https://evil.example"}})
+	if strings.Join(notes, ";") != " (leads to evil.example); (leads to evil.example)" {
+		t.Errorf("two links that touch are marked %q", notes)
+	}
+}
+
+func TestAnHonestLinkIsNotMarked(t *testing.T) {
+	for _, c := range [][2]string{
+		{"here", "https://evil.example"},
+		{"the bank, e.g. this one", "https://evil.example"},
+		{"https://bank.example", "https://bank.example"},
+		{"https://bank.example/a", "http://bank.example/b"},
+		{"Bank.Example", "https://bank.example."},
+		{"bank.example:443", "https://bank.example"},
+		{"www.bank.example", "https://bank.example"},
+		{"bank.example", "https://www.bank.example/login"},
+		{"bänk.example", "https://xn--bnk-qla.example"},
+		{"xn--bnk-qla.example", "https://bänk.example"},
+		{"пример.рф", "https://xn--e1afmkfd.xn--p1ai"},
+		{"_bank.example_", "https://bank.example"},
+		{"help@bank.example", "mailto:help@bank.example"},
+		{"help@bank.example", "https://bank.example/contact"},
+		{"main.go", "https://git.example/main.go"},
+		{"config.json and index.html", "https://git.example/"},
+		{"version 1.2.3", "https://git.example/"},
+		{"v1.26", "https://git.example/"},
+		{"Mr.X", "https://git.example/"},
+		{"and so on...", "https://git.example/"},
+		{"https://bank.example/?next=https://other.example", "https://bank.example/?next=https://other.example"},
+		{"bank.example/?to=https://other.example", "https://bank.example/?to=https://other.example"},
+		{"192.0.2.1", "http://192.0.2.1:8080/"},
+		{"http://[2001:db8::1]/", "http://[2001:db8::1]/"},
+	} {
+		if got := noteOf("see (", c[0], ").", c[1]); got != "" {
+			t.Errorf("[%s](%s) is marked %q", c[0], c[1], got)
+		}
+	}
+}
+
+func TestWhatIsShownOfATargetIsHarmlessAndShort(t *testing.T) {
+	for _, target := range []string{
+		"https://" + strings.Repeat("a.", 500) + "evil.example", "https://e*vi_l`.example", "https://evil.example\u202e", "https://<b>.example", "https://%00.example",
+	} {
+		got := noteOf("", "bank.example", "", target)
+		if !strings.HasPrefix(got, " (leads to ") || len(got) > 100 || strings.ContainsAny(got, "*_`<>[]\u202e\n") {
+			t.Errorf("%.60q is marked %q", target, got)
+		}
+	}
+}

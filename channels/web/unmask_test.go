@@ -1,0 +1,49 @@
+package web_test
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestALinkOnThePageThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
+	r := newRig(t)
+	const note = "</a> (leads to evil.example)"
+	for text, marked := range map[string]bool{
+		"[https://bank.example](https://evil.example)":                 true,
+		"[**bank**.example](https://evil.example)":                     true,
+		"[`bank.example`](https://evil.example)":                       true,
+		"[bank.example][1]\n\n[1]: https://evil.example":               true,
+		"![bank.example](https://evil.example)":                        true,
+		"[bank&#46;example](https://evil.example)":                     true,
+		"[bank.example](https://bank.example&#64;evil.example)":        true,
+		"[bank.example](https://bank.example\\@evil.example)":          true,
+		"[bank](https://evil.example).example":                         true,
+		"[bank](https://evil.example)[.example](https://evil.example)": true,
+		"| a |\n| --- |\n| [bank.example](https://evil.example) |":     true,
+		"- > # [bank.example](https://evil.example)":                   true,
+		"[bänk.example](https://evil.example)":                         true,
+		"[evil.example](https://evil.example)":                         false,
+		"[evil.example](https://EVIL.example./x)":                      false,
+		"[here](https://evil.example)":                                 false,
+		"[bänk.example](https://bänk.example)":                         false,
+		"https://evil.example":                                         false,
+		"`[bank.example](https://evil.example)`":                       false,
+		"```\n[bank.example](https://evil.example)\n```":               false,
+	} {
+		if got := r.shown(text); strings.Contains(got, note) != marked || !marked && strings.Contains(got, "leads to") {
+			t.Errorf("%q is shown as %s", text, got)
+		}
+	}
+}
+
+func TestWhatTurnsTheDirectionIsVisibleOnThePage(t *testing.T) {
+	r := newRig(t)
+	for _, text := range []string{"a\u202eb", "a&#x202e;b", "`a\u202eb`", "a&#8238;b", "[a&#x202E;b](https://a.example)"} {
+		if got := r.shown(text); !strings.Contains(got, "a⟨U+202E⟩b") || strings.ContainsRune(got, '\u202e') {
+			t.Errorf("%+q is shown as %+q", text, got)
+		}
+	}
+	if got := r.shown("שלום \u2067אב\u2069 \u200f!"); !strings.Contains(got, "שלום \u2067אב\u2069 \u200f!") {
+		t.Errorf("Hebrew is shown as %+q", got)
+	}
+}
