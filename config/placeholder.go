@@ -106,6 +106,7 @@ func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
 
 // Expand puts the quoted text in place of each placeholder. A placeholder within the text stays as typed.
 func (c Command) Expand(text string, quote func(string) string) string {
+	text = strings.ReplaceAll(text, "\x00", "") // no word can hold one, and it must not hide a dash behind it
 	var b strings.Builder
 	for i, part := range c.parts {
 		if i > 0 {

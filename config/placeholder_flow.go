@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -11,9 +13,6 @@ import (
 // x=$(tr a b {message}); eval "$x".
 func (r *commandReader) checkVariables(file *syntax.File) (err error) {
 	held := r.holders(file)
-	if len(held) == 0 {
-		return nil
-	}
 	syntax.Walk(file, func(node syntax.Node) bool {
 		switch n := node.(type) {
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause, *syntax.DeclClause:
@@ -28,6 +27,26 @@ func (r *commandReader) checkVariables(file *syntax.File) (err error) {
 		return err == nil
 	})
 	return err
+}
+
+// firstReader names the program that reads standard input first, if it runs what it reads; "": it does not.
+func firstReader(shell, command string) string {
+	file, err := syntax.NewParser(syntax.Variant(shells[filepath.Base(shell)])).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return ""
+	}
+	var first *syntax.CallExpr
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if c, ok := node.(*syntax.CallExpr); ok && first == nil && len(c.Args) > 0 {
+			first = c
+		}
+		return first == nil
+	})
+	if first == nil {
+		return ""
+	}
+	r := commandReader{marks: "\x00"}
+	return runsInput(r.words(first.Args))
 }
 
 // evaluatesVariable names the variable that a simple command evaluates; "": it evaluates none of them.
@@ -51,7 +70,7 @@ func (r *commandReader) evaluatesVariable(c *syntax.CallExpr, held map[string]bo
 
 // holders are the variables that hold something made of the text, directly or by way of another one.
 func (r *commandReader) holders(file *syntax.File) map[string]bool {
-	held := map[string]bool{}
+	held := map[string]bool{"_": true} // the last word of the command before
 	for before := -1; before < len(held); {
 		before = len(held)
 		syntax.Walk(file, func(node syntax.Node) bool {

@@ -76,7 +76,7 @@ var (
 	longValue = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
 	// codeOption are long options whose values are commands, programs or code in the tools that have them.
 	codeOption = regexp.MustCompile(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
-		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|print|require|ex|rmt-command|use-askpass|info-script|new-volume-script)=?$`)
+		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script)=?$`)
 )
 
 // passers hand over what stands behind their -- to another program, which may take it for an option all the same.
@@ -141,7 +141,8 @@ type wrapper struct {
 	assigns  bool   // NAME=value may stand in front of the program's name
 }
 
-// inner is where the name of the program stands that is run. It fails if the placeholder stands in front of it.
+// inner is where the name of the program stands that is run, at most at words[i]. It fails if the placeholder, which stands there, is in
+// front of that.
 func (w wrapper) inner(words []word, i int) (int, error) {
 	at, operands := 1, w.operands
 	for at < i {
@@ -171,7 +172,7 @@ func (w wrapper) inner(words []word, i int) (int, error) {
 		}
 		at++
 	}
-	if at > i || words[i].before != "" || operands > 0 {
+	if at > i || i < len(words) && words[i].before != "" || operands > 0 {
 		return 0, errOption
 	}
 	return at, nil

@@ -15,17 +15,18 @@ var evaluators = reasons(map[string]string{
 	"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
 	"read mapfile readarray unset getopts vared print":            "evaluates the names of variables",
 	"test [ [[ exit return break continue shift wait ulimit":      "may evaluate numbers",
-	"alias unalias bind complete compgen compopt coproc enable fc hash history set shopt emulate autoload zle zmodload bindkey sched zparseopts zformat repeat kill bg fg disown": "changes the shell itself",
-	"xargs parallel rush entr watch tmux screen script expect at batch crontab just rake make gmake ninja npm npx pnpm yarn bunx":                                                 "runs what its arguments say",
+	"alias unalias bind complete compgen compopt coproc enable fc hash history set shopt emulate autoload zle zmodload bindkey sched zparseopts zformat repeat kill bg fg disown":               "changes the shell itself",
+	"xargs parallel rush entr watch watchexec nodemon pm2 hyperfine tmux screen script expect at batch crontab just rake make gmake ninja npm npx pnpm yarn bunx pdsh clush mpirun srun sbatch": "runs what its arguments say",
 	"ssh autossh mosh rsh slogin scp sftp rsync sshpass": "hands its arguments to the shell of another machine",
 	"su": "hands its arguments to a shell",
-	"docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl vagrant ansible salt socat":                            startsAny,
-	"awk gawk mawk nawk original-awk sed gsed":                                                                               "runs programs in its own language",
-	"psql mysql mariadb sqlite sqlite3 duckdb clickhouse clickhouse-client mongosh mongo redis-cli sqlcmd influx isql bc dc": "runs statements in its own language",
-	"vi vim nvim view ex ed emacs less more most gdb lldb":                                                                   "runs commands of its own",
-	"osascript R octave jshell erl sbcl clisp scheme gnuplot maxima gp m4 gs ghci bpftrace dtrace":                           "runs programs in its own language",
-	"tex latex pdflatex xelatex lualatex pdftex luatex context":                                                              "runs programs in its own language",
-	"convert magick identify mogrify composite montage":                                                                      "opens whatever its arguments describe",
+	"docker podman nerdctl kubectl oc lxc lxc-attach incus machinectl systemd-nspawn vagrant ansible salt socat bwrap nsjail proot xterm urxvt konsole gnome-terminal xdg-open": startsAny,
+	"awk gawk mawk nawk original-awk sed gsed": "runs programs in its own language",
+	"psql mysql mariadb sqlite sqlite3 duckdb clickhouse clickhouse-client mongosh mongo redis-cli sqlcmd sqlplus influx isql lftp ftp smbclient bc dc": "runs statements in its own language",
+	"vi vim nvim view ex ed emacs less more most gdb lldb":                                         "runs commands of its own",
+	"calc swipl prolog clojure clj gforth ocaml sage wolframscript matlab scilab yacas ghc":        "runs programs in its own language",
+	"osascript R octave jshell erl sbcl clisp scheme gnuplot maxima gp m4 gs ghci bpftrace dtrace": "runs programs in its own language",
+	"tex latex pdflatex xelatex lualatex pdftex luatex context":                                    "runs programs in its own language",
+	"convert magick identify mogrify composite montage":                                            "opens whatever its arguments describe",
 })
 
 func reasons(lists map[string]string) map[string]string {
@@ -69,6 +70,9 @@ var wrappers = map[string]wrapper{
 	"systemd-run": {values: "pEuHM", long: "--property --setenv --unit --host --machine --uid --gid --slice --working-directory"},
 	"firejail":    {}, "caffeinate": {values: "tw"}, "dbus-run-session": {}, "xvfb-run": {values: "efnps"}, "rlwrap": {}, "proxychains": {values: "f"}, "proxychains4": {values: "f"},
 	"faketime": {values: "f", operands: 1},
+	"tini":     {values: "e"}, "dumb-init": {}, "catatonit": {}, "gosu": {operands: 1}, "su-exec": {operands: 1}, "setuidgid": {operands: 1}, "chpst": {values: "uUbe/nmdoptfcr"},
+	"ssh-agent": {values: "aEtP"}, "fakeroot": {values: "lsbi"}, "systemd-inhibit": {}, "setarch": {operands: 1}, "linux64": {}, "numactl": {values: "CmNip"}, "cgexec": {values: "g"},
+	"uvx": {values: "p", long: "--from --with --python"}, "envdir": {operands: 1},
 }
 
 // shell is how every shell takes its arguments. What stands behind -c is for the code to use, and -s runs standard input.
@@ -91,7 +95,7 @@ var interpreters = map[string]interpreter{
 	"lua":     {code: "e", values: "l", script: true},
 	"luajit":  {code: "e", values: "lj", script: true},
 	"Rscript": {code: "e"},
-	"tclsh":   {}, "wish": {},
+	"tclsh":   {}, "wish": {}, "java": {},
 	"guile":  {code: "ce", values: "Ls"},
 	"racket": {code: "e", always: true}, "groovy": {code: "e"}, "scala": {code: "e"}, "julia": {code: "eE", long: "--eval --print"}, "elixir": {code: "e", long: "--eval", values: "r"},
 }
@@ -123,14 +127,20 @@ var specials = map[string]func(words []word, i int) bool{
 	"gcc":    behind("-wrapper"),
 	"zip":    behind("-TT"),
 	"go":     behind("run", "-exec", "-toolexec"),
-	"uv":     behind("run"),
-	"poetry": behind("run"),
+	"ip":     after("exec"),
+	"wget":   behind("-e"),
+	"uv":     launches, "poetry": launches, "pipenv": launches, "pdm": launches, "conda": launches, "mamba": launches, "micromamba": launches, "pixi": launches, "pipx": launches,
+	"op": launches, "doppler": launches, "aws-vault": launches, "chamber": launches, "dotenv": launches, "direnv": launches, "mise": launches, "asdf": launches, "bundle": launches,
+	"rbenv": launches, "pyenv": launches, "nodenv": launches, "infisical": launches, "sops": launches, "perf": behind("stat", "record", "--"),
 }
 
 // behind reports whether the word is the value of an option.
 func behind(options ...string) func([]word, int) bool {
 	return func(words []word, i int) bool { return slices.Contains(options, words[i-1].text) }
 }
+
+// launches reports whether the word names the program that such tools are to run.
+var launches = behind("run", "exec", "--", "exec-env")
 
 // after reports whether the word stands anywhere behind an option.
 func after(options ...string) func([]word, int) bool {

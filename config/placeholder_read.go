@@ -37,17 +37,24 @@ type word struct {
 }
 
 func (r *commandReader) read(file *syntax.File) error {
+	aliases := false
 	syntax.Walk(file, func(node syntax.Node) bool {
-		if f, ok := node.(*syntax.FuncDecl); ok {
-			if f.Name != nil {
-				r.functions[f.Name.Value] = true
+		switch n := node.(type) {
+		case *syntax.FuncDecl:
+			if n.Name != nil {
+				r.functions[n.Name.Value] = true
 			}
-			for _, name := range f.Names {
+			for _, name := range n.Names {
 				r.functions[name.Value] = true
 			}
+		case *syntax.CallExpr:
+			aliases = aliases || len(n.Args) > 0 && n.Args[0].Lit() == "alias"
 		}
 		return true
 	})
+	if aliases {
+		return fmt.Errorf("%s cannot be used beside an alias, which may evaluate it", Placeholder)
+	}
 	if err := r.statements(file.Stmts); err != nil {
 		return err
 	}
@@ -70,6 +77,9 @@ func (r *commandReader) statement(s *syntax.Stmt) error {
 	for _, redirect := range s.Redirs {
 		if redirect.Word != nil && redirect.Hdoc == nil && r.marked(redirect.Word) {
 			return fmt.Errorf("%s in a redirection would let the user choose a file, or feed a program that evaluates it", Placeholder)
+		}
+		if program := r.evaluator(redirect); program != "" { // as in echo {message} > >(sh)
+			return fmt.Errorf("%s would be evaluated by %s behind the redirection", Placeholder, program)
 		}
 	}
 	switch c := s.Cmd.(type) {
@@ -122,8 +132,8 @@ func (r *commandReader) binary(c *syntax.BinaryCmd) error {
 	return r.statement(c.Y)
 }
 
-// evaluator names a program in a later part of a pipeline that runs what it reads; "": there is none.
-func (r *commandReader) evaluator(later *syntax.Stmt) (program string) {
+// evaluator names a program in a later part of a pipeline, or at the other end of a redirection, that runs what it reads; "": there is none.
+func (r *commandReader) evaluator(later syntax.Node) (program string) {
 	syntax.Walk(later, func(node syntax.Node) bool {
 		if c, ok := node.(*syntax.CallExpr); ok && len(c.Args) > 0 && program == "" {
 			program = runsInput(r.words(c.Args))

@@ -1,10 +1,14 @@
 package config_test
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"mvdan.cc/sh/v3/syntax"
 
 	"nanobot/config"
 )
@@ -97,4 +101,59 @@ func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
 			}
 		}
 	}
+}
+
+// FuzzTheTextStaysOneWord looks for commands that are accepted although the text can change how the shell reads them.
+func FuzzTheTextStaysOneWord(f *testing.F) {
+	table, err := os.ReadFile("testdata/placeholder.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for line := range strings.Lines(string(table)) {
+		if c := strings.Split(strings.TrimSuffix(line, "\n"), "\t"); len(c) == 3 {
+			f.Add(c[1], strings.ReplaceAll(c[2], `\n`, "\n"))
+		}
+	}
+	f.Fuzz(func(t *testing.T, shell, command string) {
+		c, err := config.ParseCommand(shell, command)
+		if err != nil || !c.HasPlaceholder() {
+			return
+		}
+		variant := map[string]syntax.LangVariant{"bash": syntax.LangBash, "zsh": syntax.LangZsh, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn}[filepath.Base(shell)]
+		if variant == 0 {
+			variant = syntax.LangPOSIX
+		}
+		quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+		plain, hostile := outline(variant, c.Expand("a", quote)), outline(variant, c.Expand("$(b) `c`; d\n# <<E | e && \"f\" 'g' ${h} {i,j} *", quote))
+		if plain != hostile {
+			t.Errorf("%q: the text changes the command:\n%s\n%s", command, plain, hostile)
+		}
+	})
+}
+
+// outline is the shape of a command: its kinds of nodes, without what is in quotes.
+func outline(variant syntax.LangVariant, command string) string {
+	file, err := syntax.NewParser(syntax.Variant(variant)).Parse(strings.NewReader(command), "")
+	if err != nil {
+		return err.Error()
+	}
+	var b strings.Builder
+	quotes := false // a quote within the text makes several parts of the word
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch p := n.(type) {
+		case nil:
+		case *syntax.SglQuoted:
+			quotes = true
+		case *syntax.Lit:
+			if !quotes || p.Value != `\'` {
+				quotes = false
+				b.WriteString(" " + p.Value)
+			}
+		default:
+			quotes = false
+			fmt.Fprintf(&b, " %T", n)
+		}
+		return true
+	})
+	return b.String()
 }

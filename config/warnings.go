@@ -50,11 +50,14 @@ func (c *Config) Warnings() []string {
 
 // warnMessage is about the user's text in the command.
 func warnMessage(t Terminal) []string {
+	var all []string
+	if program := firstReader(t.Shell, t.Command); t.Stdin == "text" && program != "" {
+		all = append(all, fmt.Sprintf(`terminal.stdin is "text" and %s runs what it reads: everybody who may talk to the bot can run anything as its user`, program))
+	}
 	c, err := ParseCommand(t.Shell, t.Command)
 	if err != nil || !c.HasPlaceholder() {
-		return nil
+		return all
 	}
-	var all []string
 	for _, w := range c.Warnings() {
 		all = append(all, "terminal.command: "+w)
 	}

@@ -47,6 +47,10 @@ func TestWarningsNameWhatIsAllowedAndYetSuspicious(t *testing.T) {
 		`{"terminal":{"command":"a --q={message}","providers":{"a":{"apiKeys":["k"]}}}}`:                {leaks},
 		`{"terminal":{"command":"a --q={message}","stdin":"text","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
 		`{"terminal":{"command":"a --q={message}","stdin":"none","providers":{"a":{"apiKeys":["k"]}}}}`: nil,
+		`{"terminal":{"command":"bash -s","stdin":"text"}}`:                                             {`terminal.stdin is "text" and bash runs what it reads: everybody who may talk to the bot can run anything as its user`},
+		`{"terminal":{"command":"python3 agent.py","stdin":"text"}}`:                                    nil,
+		`{"terminal":{"command":"cat | tr a b","stdin":"text"}}`:                                        nil,
+		`{"terminal":{"command":"bash","stdin":"envelope"}}`:                                            nil,
 		`{"terminal":{"command":"a","providers":{"a":{"apiKeys":["k"]}}}}`:                              nil,
 		`{` + quiet + `,"http":{"listen":":8080"}}`:                                                     nil, // there is nothing to be read
 	} {

@@ -13,11 +13,11 @@ import (
 // hostile are texts that try to be options, commands or several words.
 var hostile = []string{
 	"-rve", "--help", "-e $(touch pwned)", "`touch pwned`; touch pwned | \ntouch pwned #", "$(touch pwned) && touch pwned", `it's "quoted" \`, "  leading blanks", "",
-	"* ~ {message} $HOME",
+	"* ~ {message} $HOME", "\x00-rve",
 }
 
 // standIns are the programs of testdata/placeholder.txt that are not run for real. Each writes down its arguments.
-var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex")
+var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex uv gosu java aider")
 
 const standIn = `#!/bin/sh
 for word; do printf '%s\000' "$word"; done >> "$GOT"
@@ -77,6 +77,7 @@ func checkOneWord(t *testing.T, here, shell, command, text string, warned bool) 
 	recorded, _ := os.ReadFile(got)
 	words := strings.Split(string(recorded), "\x00")
 	printed, _ := os.ReadFile(filepath.Join(b.workspace, "out"))
+	text = strings.ReplaceAll(text, "\x00", "") // which no word can hold
 	arrived := false
 	for _, w := range wordWithText.FindAllString(command, -1) {
 		word := text
