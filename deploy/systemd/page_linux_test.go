@@ -158,7 +158,7 @@ func (p page) many() {
 		point += name + ") url=" + api.URL + ";;\n"
 	}
 	p.write("/tmp/point", point+`esac; sed -i "s|\"telegram\": {|\"telegram\": {\"apiBase\": \"$url\",|" /etc/nanobot/$1/config.json`, 0o644)
-	p.write("/opt/agents/run", "#!/bin/sh\necho \"you said $1\"\n", 0o755)
+	p.write("/opt/agents/run", "#!/bin/sh\necho \"you said $2\"\n", 0o755)
 	p.step(p.block("## Many bots"), "", "123456789", "7", "sudo nanobot bots start $n", "sh /tmp/point $n && nanobot bots start $n")
 	for _, name := range names {
 		networks[name].Say(7, name)
