@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/terminal/process"
 )
 
 // letter says where a message belongs.
@@ -96,7 +97,7 @@ func (d *draft) keep(ctx context.Context) error {
 			d.kept = append(d.kept, f)
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"
-		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), ctx.Err() != nil:
+		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), passes(err), ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", errNotStored, err)
 		case errors.Is(err, store.ErrChanged):
 			why = "the agent changed it at once"
@@ -109,6 +110,12 @@ func (d *draft) keep(ctx context.Context) error {
 		d.message.Media = d.message.Media[1:]
 	}
 	return nil
+}
+
+// passes reports whether an error is for want of file descriptors or memory.
+func passes(err error) bool {
+	_, short := process.Shortage(err)
+	return short
 }
 
 // note is say for the gateway's own words to a chat.

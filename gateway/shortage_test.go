@@ -3,10 +3,13 @@ package gateway_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"testing"
 
+	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
@@ -147,5 +150,36 @@ func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
 	}
 	if item.Attempt != 1 {
 		t.Errorf("it was attempt %d", item.Attempt)
+	}
+}
+
+// poorSpool is a store whose spool has no file descriptors left for a while.
+type poorSpool struct {
+	store.Store
+	fails atomic.Int32
+}
+
+func (s *poorSpool) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
+	if s.fails.Add(-1) >= 0 {
+		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
+	}
+	return s.Store.Keep(ctx, path, checked)
+}
+
+func TestAFileOfAnAnswerIsNotLostForWantOfFileDescriptors(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `printf picture > a.png; echo '{"type":"message","text":"look","media":["'$PWD'/a.png"]}'`)
+	r.hook = func(s store.Store) store.Store {
+		poor := &poorSpool{Store: s}
+		poor.fails.Store(3)
+		return poor
+	}
+	r.start()
+	r.net.Say("1", "u", "go")
+	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+		return slices.ContainsFunc(c, func(c gatewaytest.Call) bool { return c.Files["a.png"] == "picture" })
+	})
+	if !ok {
+		t.Errorf("shown is %+v", calls)
 	}
 }

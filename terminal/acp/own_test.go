@@ -242,7 +242,7 @@ func TestAPermissionCoversWhatItWasGivenForAndNothingElse(t *testing.T) {
 				}
 				return terminal.Answer{Text: c.answer}, nil
 			}
-			p.saw = func(f terminal.Frame) { // behind the first write
+			p.saw = func(terminal.Frame) { // behind the first write
 				if _, err := os.Lstat(p.file("turned")); name == "a link that is turned" && err != nil {
 					if b, _ := os.ReadFile(p.file("r")); string(b) == "a" {
 						_ = os.Remove(p.file("link"))
