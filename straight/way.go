@@ -15,8 +15,13 @@ const maxLinks = 40
 // Way follows all links of an absolute path. It returns where that leads, which need not exist, and the folders that a part of the way was
 // looked up in: who can write to one of them could lead it elsewhere.
 func Way(path string) (end string, through []string, err error) {
+	end, through, _, err = Follow(path)
+	return end, through, err
+}
+
+// Follow is Way, and names the links that were followed too, each by a path without links.
+func Follow(path string) (end string, through, links []string, err error) {
 	end = "/"
-	links := 0
 	for left := strings.Split(path, "/"); len(left) > 0; {
 		part := left[0]
 		left = left[1:]
@@ -27,10 +32,10 @@ func Way(path string) (end string, through []string, err error) {
 		next := filepath.Join(end, part)
 		target, err := os.Readlink(next)
 		switch {
-		case err == nil && links == maxLinks:
-			return "", nil, &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
+		case err == nil && len(links) == maxLinks:
+			return "", nil, nil, &fs.PathError{Op: "follow", Path: path, Err: syscall.ELOOP}
 		case err == nil:
-			links++
+			links = append(links, next)
 			left = append(strings.Split(target, "/"), left...)
 			if filepath.IsAbs(target) {
 				end = "/"
@@ -38,8 +43,8 @@ func Way(path string) (end string, through []string, err error) {
 		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // it is no link
 			end = next
 		default:
-			return "", nil, err
+			return "", nil, nil, err
 		}
 	}
-	return end, through, nil
+	return end, through, links, nil
 }

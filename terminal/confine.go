@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,12 +20,17 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 		return nil, err
 	}
 	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless })
+	var fixed []string
+	if o.Harmless != "" {
+		fixed = []string{o.Harmless}
+	}
 	return confine.New(confine.Options{
 		Limits: confine.Limits{
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
-		Cage: o.Cage, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret,
+		Cage: o.Cage, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret, Fixed: fixed,
+		State: o.State, Program: o.Program,
 	})
 }
 
@@ -58,7 +64,19 @@ func (o *Options) dirs() []string {
 func (r *Runner) Lacks() []string { return r.confine.Lacks() }
 
 // confined puts what is started for the turn under the limits and into the sandbox.
-func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o) }
+func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o, t.chat) }
+
+// ownTemps returns where the files are that the agent names. What it has written to /tmp may be in the chat's own folder. A file that the
+// protocol has written itself is where it is named.
+func (t *turn) ownTemps(f Frame) []string {
+	out := slices.Clone(f.Media)
+	for i, path := range out {
+		if f.Own == "" || filepath.Dir(path) != f.Own {
+			out[i] = t.confine.TempPath(t.chat, path)
+		}
+	}
+	return out
+}
 
 // usage gathers what the processes of a turn use.
 type usage struct {

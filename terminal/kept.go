@@ -10,6 +10,9 @@ import (
 // keep starts the command for an agent that outlives the turn.
 func (t *turn) keep() (*Agent, error) {
 	cfg := t.o.Config
+	if _, err := t.confine.Prepare(t.userDir, nil, true); err != nil {
+		return nil, err
+	}
 	agent, err := launch(context.Background(), t.confined(process.Options{
 		Args: []string{cfg.Shell, "-c", cfg.Command}, Dir: t.dir(), Env: t.keptEnv(), KeepInput: true,
 	}))
@@ -21,7 +24,7 @@ func (t *turn) keep() (*Agent, error) {
 }
 
 // keptEnv is the environment of agents that outlive the turn. What differs from message to message is not in it.
-func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.chatEnv(), t.req.KeptEnv) }
+func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), t.req.KeptEnv) }
 
 func (t *turn) uses(pid int) {
 	if agent := t.kept.find(pid); agent != nil {

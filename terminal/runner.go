@@ -29,6 +29,8 @@ type Options struct {
 	Secrets   []config.Secret // of the gateway, never shown to the agent
 	Private   []string        // the gateway's own files and folders, never sent
 	Harmless  string          // of these, one that holds no secret and may be read
+	State     string          // the folder of the gateway's state; "": none
+	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
 	// Cage holds the agents with all that they start; nil: what leaves an agent's group lives on.
 	Cage *process.Cage
 	Log  *zap.Logger
@@ -127,12 +129,14 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
-	if err := r.confine.Own(userDir, req.files()); err != nil {
+	_, keeps := r.o.Protocol.(Keeper)
+	chat, err := r.confine.Prepare(userDir, req.files(), !keeps)
+	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
 	guard := Guard{Private: r.o.Private, Chats: []ChatFolders{{Parent: filepath.Dir(userDir), Own: userDir}}}
 	t := &turn{
-		Runner: r, req: req, emit: emit, userDir: userDir,
+		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
@@ -190,6 +194,9 @@ func (r *Runner) mediaRoots() []string {
 	if len(r.o.Config.MediaRoots) > 0 {
 		return r.o.Config.MediaRoots
 	}
+	if r.confine.Apart() {
+		return []string{r.o.Workspace} // each chat's folder for temporary files is in there, too
+	}
 	// The temp folder is often a private one, and agents write /tmp all the same.
 	return []string{r.o.Workspace, os.TempDir(), "/tmp"}
 }
@@ -219,6 +226,7 @@ type turn struct {
 	*Runner
 	req     Request
 	userDir string
+	chat    confine.Chat
 	emit    func(Frame) error
 	log     *zap.Logger
 	reveal  bool
@@ -237,7 +245,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		return launch(ctx, t.confined(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.req.Env), Input: in.First, KeepInput: in.Keep,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), t.req.Env), Input: in.First, KeepInput: in.Keep,
 		}))
 	}
 	agent, err := start(t.messageEnv(maxVariable))
@@ -277,6 +285,7 @@ func (t *turn) take(f Frame) error {
 		return nil
 	}
 	if len(f.Media) > 0 {
+		f.Media = t.ownTemps(f)
 		files, notes := t.media.checkMedia(f, t.reveal)
 		f.Checked, f.Text = files, join(f.Text, strings.Join(notes, "\n"))
 	}

@@ -263,9 +263,13 @@ func newRunner(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*termin
 }
 
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
+	program, err := os.Executable()
+	if err != nil {
+		program = "" // it cannot be protected then, and need not be where packages put it
+	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), Cage: cage, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Cage: cage, Log: log,
 	})
 	if err != nil {
 		return nil, statusError{exitConfig, err}

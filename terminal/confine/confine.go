@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 
-	"nanobot/straight"
 	"nanobot/terminal/process"
 )
 
@@ -35,8 +35,13 @@ type Options struct {
 	Cage     *process.Cage
 	// Workspace holds the folders of the chats, in which we write ourselves. "": there are none.
 	Workspace string
-	// Dirs are where every agent works, and Private what it should not see.
-	Dirs, Private []string
+	// Dirs are where every agent works.
+	Dirs []string
+	// Private are the gateway's files and folders that the agent must neither read nor change, State the folder of its state, and Fixed its files
+	// that the agent must not change.
+	Private, Fixed []string
+	State          string
+	Program        string // the gateway's own, which the agent must not change either
 }
 
 // Limits are for one agent with all that it starts, or for each of its processes where that cannot be counted; 0: any number.
@@ -55,6 +60,7 @@ type Confinement struct {
 	group   Limits
 	missing []string // what was asked for and cannot be had
 	notes   []string // what is not quite as one may think
+	shield  shield
 }
 
 // New finds out what can be had here. It fails if that is too little.
@@ -75,6 +81,7 @@ func New(o Options) (*Confinement, error) {
 		c.divide(o.Cage.Can())
 	}
 	c.checkSandbox()
+	c.raise()
 	if o.Required && len(c.missing) > 0 {
 		return nil, errors.New("terminal.sandboxRequired is true, and this machine lacks what it takes: " + strings.Join(c.missing, "; "))
 	}
@@ -139,29 +146,12 @@ func (c *Confinement) checkSandbox() {
 	case Landlock:
 		missing, notes := landlockLacks()
 		c.missing, c.notes = append(c.missing, missing...), append(c.notes, notes...)
-		if open := slices.DeleteFunc(slices.Clone(c.o.Private), func(p string) bool { return !c.sees(p) }); len(open) > 0 && len(missing) == 0 {
-			c.missing = append(c.missing, "terminal.sandbox: the agent may read "+some(open)+
-				", because it may read a folder above; keep the config, the files of its secrets and gateway.stateDir outside the workspace, "+
-				"terminal.sandboxPaths, the temp folders and the system's, such as /etc, or close them to terminal.user")
-		}
 	default:
 		program, _, _ := strings.Cut(c.o.Sandbox, " ")
 		if _, err := exec.LookPath(program); err != nil {
 			c.missing = append(c.missing, fmt.Sprintf("terminal.sandbox: %v", err))
 		}
 	}
-}
-
-// sees reports whether a private file is, or will be once it is made, in a folder that the sandbox lets the agent read.
-func (c *Confinement) sees(private string) bool {
-	real, _, err := straight.Way(private)
-	if err != nil || c.who != nil && !c.who.canRead(real) {
-		return false
-	}
-	return slices.ContainsFunc(slices.Concat(c.o.Dirs, c.o.Paths, everybodys()), func(dir string) bool {
-		dir, _, err := straight.Way(strings.TrimSuffix(dir, ":ro"))
-		return err == nil && within(dir, real)
-	})
 }
 
 // some is a list for a message, of which only the beginning is said if it is long.
@@ -172,8 +162,8 @@ func some(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-// Apply puts what is to be started under the confinement.
-func (c *Confinement) Apply(o process.Options) process.Options {
+// Apply puts what is to be started for a chat under the confinement.
+func (c *Confinement) Apply(o process.Options, chat Chat) process.Options {
 	if c == nil {
 		return o
 	}
@@ -182,7 +172,8 @@ func (c *Confinement) Apply(o process.Options) process.Options {
 	if c.wrapped() {
 		o.Path, o.Args = c.wrap(o.Path, o.Args)
 	}
-	if c.help == (Limits{}) && c.o.Sandbox != Landlock {
+	p := c.plan(chat)
+	if c.help == (Limits{}) && p == (plan{}) {
 		return o
 	}
 	args := []string{"nanobot", Command}
@@ -193,17 +184,58 @@ func (c *Confinement) Apply(o process.Options) process.Options {
 			args = append(args, "-"+flag+"="+strconv.FormatInt(n, 10))
 		}
 	}
-	if c.o.Sandbox == Landlock {
-		args = append(args, "-landlock")
-		for _, path := range slices.Concat(c.o.Dirs, c.o.Paths) {
-			args = append(args, "-path="+path)
-		}
+	if p != (plan{}) {
+		args = append(args, "-plan="+p.String())
+	}
+	if p.Mounts != nil {
+		o.Namespaces, o.Ambient = c.shield.space.flags(), c.shield.space.ambient()
+	}
+	if p.User != nil {
+		o.User = nil // the helper changes to it, when it has made the mounts
 	}
 	if o.Path != "" {
 		args = append(args, "-program="+o.Path)
 	}
 	o.Path, o.Args = self, slices.Concat(args, []string{"--"}, o.Args)
 	return o
+}
+
+// plan is what the helper has to do for an agent of a chat.
+func (c *Confinement) plan(chat Chat) (p plan) {
+	if !c.apart() {
+		return p
+	}
+	if c.o.Sandbox == Landlock {
+		f := c.shield.files
+		f.Paths = slices.Concat(c.o.Dirs, c.o.Paths)
+		if chat.Temp != "" { // else they are everybody's
+			f.Paths = append(f.Paths, c.shield.mounts.Temps...)
+		}
+		if chat.Dir != "" && c.shield.space == noNamespace {
+			f.Own = []string{chat.Dir}
+		}
+		p.Files = &f
+	}
+	if c.shield.space == noNamespace {
+		return p
+	}
+	m := c.shield.mounts
+	if m.Memory = c.shield.memory; m.Memory && p.Files != nil {
+		p.Files.Paths = append(p.Files.Paths, sharedMemory)
+	}
+	if chat.Dir != "" {
+		m.Users, m.Chat = filepath.Dir(chat.Dir), chat.Dir
+	}
+	if m.Temp = chat.Temp; m.Temp == "" {
+		m.Temps = nil
+	}
+	m.Map = c.shield.space.mapped()
+	p.Mounts = &m
+	if c.who != nil {
+		p.User = c.who.ids()
+		p.Domain = c.o.Sandbox == ""
+	}
+	return p
 }
 
 func (c *Confinement) wrapped() bool { return c.o.Sandbox != "" && c.o.Sandbox != Landlock }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -13,14 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() { filtered = forbidCapset }
+func init() { filtered = becomeFiltered }
 
-// forbidCapset becomes a test behind a filter of system calls such as services have.
-func forbidCapset(test string) {
+// forbidden are the system calls that a filter such as services have forbids, by a word.
+var forbidden = map[string]uint32{"capset": unix.SYS_CAPSET, "mount": unix.SYS_MOUNT, "nothing": 1 << 20}
+
+// becomeFiltered becomes a test behind a filter of system calls.
+func becomeFiltered(word, test string) {
 	runtime.LockOSThread()
 	code := []unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the number of the call
-		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: unix.SYS_CAPSET, Jf: 1},
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[word], Jf: 1},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)},
 		{Code: unix.BPF_RET | unix.BPF_K, K: unix.SECCOMP_RET_ALLOW},
 	}
@@ -35,13 +39,50 @@ func forbidCapset(test string) {
 	fmt.Println("no filter:", err)
 }
 
-func TestLandlockWorksWhereAServiceMayNotChangeItsPowers(t *testing.T) {
-	landlocked(t)
-	out, err := exec.Command(os.Args[0], "filtered", "TestLandlockLetsNothingOutOfTheFoldersOfTheAgent").CombinedOutput()
+// again runs a test once more in another process: behind a filter of system calls, and as another user than root if there is one.
+func again(t *testing.T, test, filter string, user *syscall.Credential) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "filtered", filter, test)
+	cmd.Env = append(os.Environ(), "TEST_AGAIN="+filter)
+	if user != nil {
+		home, place := openPlace(t, user)
+		cmd.Path = filepath.Join(home, "confine.test")
+		if out, err := exec.Command("cp", os.Args[0], cmd.Path).CombinedOutput(); err != nil {
+			t.Fatalf("%v %s", err, out)
+		}
+		cmd.Dir, cmd.Args[0] = place, cmd.Path
+		cmd.Env = append(cmd.Env, "HOME="+place, "TMPDIR="+place, "TEST_OUTSIDE="+place)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	}
+	out, err := cmd.CombinedOutput()
 	if strings.HasPrefix(string(out), "no filter:") {
 		t.Skip(string(out))
 	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestLandlock") {
+	if err != nil || !strings.Contains(string(out), "--- PASS: "+test) {
 		t.Errorf("%v\n%s", err, out)
 	}
+}
+
+// openPlace returns a folder that everybody can enter and is no temp folder, with one in it that belongs to a user.
+func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
+	t.Helper()
+	for _, dir := range []string{"/srv", "/var/lib", "/opt"} {
+		home, err := os.MkdirTemp(dir, "confine-test-")
+		if err != nil {
+			continue
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(home) })
+		place = filepath.Join(home, "place")
+		must(t, os.Chmod(home, 0o755))
+		must(t, os.Mkdir(place, 0o755))
+		must(t, os.Chown(place, int(user.Uid), int(user.Gid)))
+		return home, place
+	}
+	t.Skip("there is no folder that everybody can enter but the temp folders")
+	return "", ""
+}
+
+func TestLandlockWorksWhereAServiceMayNotChangeItsPowers(t *testing.T) {
+	landlocked(t)
+	again(t, "TestLandlockLetsNothingOutOfTheFoldersOfTheAgent", "capset", nil)
 }

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,6 +22,7 @@ const self = "/proc/self/exe"
 // it could not.
 func Main(args []string) error {
 	runtime.LockOSThread()
+	parent := os.Getppid()
 	debug.SetGCPercent(-1) // a limit on memory is for the program, not for us
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
@@ -29,16 +31,18 @@ func Main(args []string) error {
 	flags.IntVar(&l.CPU, "cpu", 0, "seconds")
 	flags.IntVar(&l.Processes, "processes", 0, "")
 	flags.IntVar(&l.Files, "files", 0, "")
-	sandbox := flags.Bool("landlock", false, "")
+	var p plan
+	flags.Func("plan", "", func(s string) error { return json.Unmarshal([]byte(s), &p) })
 	program := flags.String("program", "", "its file, if that is not its name")
-	var paths []string
-	flags.Func("path", "", func(p string) error { paths = append(paths, p); return nil })
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	argv := flags.Args()
 	if len(argv) == 0 {
 		return errors.New("no program named")
+	}
+	if err := p.carryOut(); err != nil {
+		return err
 	}
 	path := *program
 	if path == "" {
@@ -48,15 +52,88 @@ func Main(args []string) error {
 		}
 		path = found
 	}
-	if *sandbox {
-		if err := restrict(paths); err != nil {
+	if p.Files != nil {
+		if err := p.Files.restrict(); err != nil {
 			return fmt.Errorf("sandbox: %w", err)
 		}
 	}
 	if err := l.set(); err != nil {
 		return err
 	}
+	if err := dieWith(parent); err != nil {
+		return err
+	}
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
+}
+
+// errProbed ends the helper that only was to try.
+var errProbed = errors.New("this was only tried")
+
+// carryOut does what has to be done before the program is looked up: it may not be there for the user.
+func (p *plan) carryOut() error {
+	if p.Mounts != nil {
+		gone, err := p.Mounts.enter()
+		if err != nil {
+			return fmt.Errorf("mounts: %w", err)
+		}
+		if p.Files != nil { // so that the agent cannot make them
+			p.Files.Hide = append(p.Files.Hide, gone...)
+		}
+		if p.Mounts.Map != nil {
+			if err := dropAll(); err != nil {
+				return fmt.Errorf("give up powers: %w", err)
+			}
+		}
+	}
+	if p.Probe {
+		fmt.Print(probed)
+		return errProbed
+	}
+	if p.Domain {
+		if err := enterDomain(); err != nil {
+			return fmt.Errorf("keep agents apart: %w", err)
+		}
+	}
+	if p.User != nil {
+		return p.User.become()
+	}
+	return nil
+}
+
+// become changes to another user.
+func (i *ids) become() error {
+	if err := syscall.Setgroups(i.Groups); err != nil {
+		return fmt.Errorf("setgroups: %w", err)
+	}
+	if err := syscall.Setresgid(i.GID, i.GID, i.GID); err != nil {
+		return fmt.Errorf("setgid: %w", err)
+	}
+	if err := syscall.Setresuid(i.UID, i.UID, i.UID); err != nil {
+		return fmt.Errorf("setuid: %w", err)
+	}
+	return nil
+}
+
+// dropAll gives up all powers over our user namespace.
+func dropAll() error {
+	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
+		return err
+	}
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var none [2]unix.CapUserData
+	return unix.Capset(&head, &none[0])
+}
+
+// dieWith has the kernel kill this thread, which becomes the program, when the gateway dies. That is lost with a change of the user, and
+// no other thread has it from the first.
+func dieWith(parent int) error {
+	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+		return fmt.Errorf("die with the gateway: %w", err)
+	}
+	if os.Getppid() != parent {
+		return errors.New("the gateway has died")
+	}
+	return nil
 }
 
 // set sets the limits on ourselves, and so on what we become and what that starts. RLIMIT_DATA counts private writable memory; what

@@ -2,7 +2,6 @@ package confine
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
@@ -20,12 +19,10 @@ var (
 		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/current-system",
 	}
 	devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
-	// Other devices are not in the list, because what is on a disk could be read there by root.
-	shared = []string{"/dev/pts", "/dev/shm", "/dev/mqueue", "/tmp", "/var/tmp"}
+	// Other devices are not in the list, because what is on a disk could be read there by root. Terminals are the agent's own where it has a
+	// mount namespace.
+	terminals = "/dev/pts"
 )
-
-// everybodys are the folders that every agent may read.
-func everybodys() []string { return slices.Concat(systemDirs, shared, []string{os.TempDir()}) }
 
 // The versions of Landlock that brought something which is missed in an older one.
 const moves, truncation, scopes = 2, 3, 6
@@ -93,7 +90,7 @@ func reachable(paths []string) []string {
 	}
 	var found []place
 	var open []string
-	for i, path := range slices.Concat(shared, paths) {
+	for _, path := range paths {
 		path, readOnly := strings.CutSuffix(path, ":ro")
 		end, through, err := straight.Way(path)
 		if err != nil {
@@ -104,15 +101,11 @@ func reachable(paths []string) []string {
 		} else {
 			open = append(open, end)
 		}
-		if i >= len(shared) {
-			found = append(found, place{end, through})
-		}
+		found = append(found, place{end, through})
 	}
 	var out []string
 	for _, p := range found {
-		if !slices.ContainsFunc(p.through, func(at string) bool {
-			return slices.ContainsFunc(open, func(dir string) bool { return within(dir, at) })
-		}) {
+		if !slices.ContainsFunc(p.through, func(at string) bool { return withinAny(open, at) }) {
 			out = append(out, p.end)
 		}
 	}
@@ -120,36 +113,30 @@ func reachable(paths []string) []string {
 }
 
 // restrict takes away from us all files but the system's, which can be read, and those below the paths.
-func restrict(paths []string) error {
+func (f *files) restrict() error {
 	if err := closeWays(); err != nil {
 		return fmt.Errorf("give up powers: %w", err)
 	}
-	v := version()
-	writable := func(rule landlock.FSRule) landlock.FSRule {
-		if v >= moves { // without it a rule that asks for it would undo all
-			rule = rule.WithRefer()
+	r := newRules(f)
+	for _, path := range reachable(readOnly(systemDirs)) {
+		r.grant(path)
+	}
+	for _, path := range reachable(f.Paths) {
+		r.grant(path)
+	}
+	for _, path := range f.Own {
+		if end, _, err := straight.Way(path); err != nil || end != path {
+			return fmt.Errorf("%s is behind a link, which an agent may have put there; move it away", path)
 		}
-		return rule.IgnoreIfMissing()
+		r.add(path, false)
 	}
 	rules := []landlock.Rule{
-		landlock.RODirs(systemDirs...).IgnoreIfMissing(),
 		landlock.RWFiles(devices...).WithIoctlDev().IgnoreIfMissing(),
-		writable(landlock.RWDirs(shared...).WithIoctlDev()),
-	}
-	for _, path := range reachable(append(slices.Clone(paths), os.TempDir())) {
-		path, readOnly := strings.CutSuffix(path, ":ro")
-		info, err := os.Stat(path)
-		switch {
-		case err != nil: // there is nothing to allow
-		case readOnly && info.IsDir():
-			rules = append(rules, landlock.RODirs(path).IgnoreIfMissing())
-		case readOnly:
-			rules = append(rules, landlock.ROFiles(path).IgnoreIfMissing())
-		case info.IsDir():
-			rules = append(rules, writable(landlock.RWDirs(path)))
-		default:
-			rules = append(rules, landlock.RWFiles(path).IgnoreIfMissing())
-		}
+		r.writable(landlock.RWDirs(terminals).WithIoctlDev()),
+		landlock.RODirs(r.readDirs...).IgnoreIfMissing(),
+		landlock.ROFiles(r.readFiles...).IgnoreIfMissing(),
+		r.writable(landlock.RWDirs(r.writeDirs...)),
+		landlock.RWFiles(r.writeFiles...).IgnoreIfMissing(),
 	}
 	// Sockets of the file system are left alone, for not every kernel could close them.
 	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
@@ -157,4 +144,25 @@ func restrict(paths []string) error {
 		return err
 	}
 	return handled.BestEffort().Restrict(rules...)
+}
+
+func readOnly(paths []string) (out []string) {
+	for _, path := range paths {
+		out = append(out, path+":ro")
+	}
+	return out
+}
+
+// enterDomain enters a Landlock domain that handles next to nothing: processes within cannot trace those outside, and so not use their files by way
+// of /proc. Unlike a sandbox it lets programs gain rights, such as sudo. It holds for this thread, which becomes the program.
+func enterDomain() error {
+	if version() < 1 {
+		return nil
+	}
+	set, err := ll.LandlockCreateRuleset(&ll.RulesetAttr{HandledAccessFS: ll.AccessFSMakeBlock}, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(set)
+	return ll.LandlockRestrictSelf(set, 0)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +19,7 @@ import (
 )
 
 // filtered becomes another test behind a filter of system calls, where there are such.
-var filtered = func(string) {}
+var filtered = func(filter, test string) {}
 
 // TestMain makes the test binary the helper too, and a few agents in Go.
 func TestMain(m *testing.M) {
@@ -33,7 +34,7 @@ func TestMain(m *testing.M) {
 	case "agent":
 		agent(os.Args[2])
 	case "filtered":
-		filtered(os.Args[2])
+		filtered(os.Args[2], os.Args[3])
 	case "files":
 		hoardFiles()
 	case "dial":
@@ -91,10 +92,37 @@ func try(t *testing.T, o confine.Options, script string) trial {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return tryFor(t, c, chatOf(t, c, o, "1"), script)
+}
+
+// chatOf prepares a chat of the workspace.
+func chatOf(t *testing.T, c *confine.Confinement, o confine.Options, name string) confine.Chat {
+	t.Helper()
+	if o.Workspace == "" {
+		return confine.Chat{}
+	}
+	dir := filepath.Join(o.Workspace, "users", name)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	chat, err := c.Prepare(dir, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return chat
+}
+
+// tryFor runs a shell script for a chat, in its workspace if it has one.
+func tryFor(t *testing.T, c *confine.Confinement, chat confine.Chat, script string) trial {
+	t.Helper()
+	dir := "/"
+	if chat.Dir != "" {
+		dir = filepath.Dir(filepath.Dir(chat.Dir))
+	}
 	child, err := process.Start(c.Apply(process.Options{
-		Args: []string{"/bin/sh", "-c", script}, Dir: "/", Env: append(os.Environ(), c.Environ()...), Input: []byte("input"),
+		Args: []string{"/bin/sh", "-c", script}, Dir: dir, Env: slices.Concat(os.Environ(), c.Environ(), chat.Environ()), Input: []byte("input"),
 		StderrTail: 1 << 12, Grace: 100 * time.Millisecond,
-	}))
+	}, chat))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,9 +148,9 @@ func openDir(t *testing.T) string {
 func outside(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	for _, place := range []string{".", home, "/srv", "/var/lib"} {
+	for _, place := range []string{os.Getenv("TEST_OUTSIDE"), ".", home, "/srv", "/var/lib"} {
 		abs, err := filepath.Abs(place)
-		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
+		if err != nil || place == "" || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") {
 			continue
 		}
 		if dir, err := os.MkdirTemp(abs, "outside-"); err == nil {

@@ -32,7 +32,7 @@ func landlocked(t *testing.T) (confine.Options, string) {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return confine.Options{Sandbox: confine.Landlock, Dirs: []string{work}}, dir
+	return confine.Options{Sandbox: confine.Landlock, Dirs: []string{work}, Workspace: work}, dir
 }
 
 func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
@@ -102,6 +102,7 @@ func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
 	if c, err := confine.New(o); err != nil || strings.Contains(strings.Join(c.Lacks(), ""), "sockets") {
 		t.Skip("this kernel cannot", err)
 	}
+	o.Paths = []string{os.Args[0] + ":ro"}
 	for address, answer := range map[string]string{"@nanobot-" + filepath.Base(dir): "operation not permitted", dir + "/work/socket": "dial <nil>"} {
 		l, err := net.Listen("unix", address)
 		if err != nil {
@@ -124,7 +125,7 @@ func TestLandlockTakesAwayThePowersThatAreHandedOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}})
+		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}}, confine.Chat{})
 		cmd := exec.Cmd{Path: p.Path, Args: p.Args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_NET_BIND_SERVICE}, Credential: &syscall.Credential{Uid: user, Gid: user},
 		}}
@@ -168,6 +169,7 @@ func TestPathsThatAreNamedAreOpen(t *testing.T) {
 func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 	o, dir := landlocked(t)
 	file := filepath.Join(dir, "work", "f")
+	o.Paths = []string{os.Args[0] + ":ro"}
 	agents := map[string]string{"go": os.Args[0] + " agent " + file}
 	if node, err := exec.LookPath("node"); err == nil {
 		agents["node"] = node + ` -e 'const fs = require("fs"); const t = fs.readFileSync(0, "utf8"); fs.writeFileSync("` + file + `", t); ` +
@@ -192,77 +194,101 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 	}
 }
 
-func TestTheConfigInTheAgentsFolderIsWarnedOf(t *testing.T) {
-	o, dir := landlocked(t)
-	o.Private = []string{dir + "/secret", dir + "/missing"}
-	c, err := confine.New(o)
-	if err != nil || len(c.Lacks()) > 0 {
-		t.Fatal(err, c.Lacks())
-	}
-	inTemp := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(inTemp, []byte("key"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	for name, tc := range map[string]struct {
-		private string
-		dirs    []string
-		paths   []string
-	}{
-		"in a folder of its own":        {dir + "/secret", []string{dir}, nil},
-		"in one that is named":          {dir + "/secret", nil, []string{dir}},
-		"in one that is named to read":  {dir + "/secret", nil, []string{dir + ":ro"}},
-		"one of the system's":           {"/etc/passwd", nil, nil},
-		"in the temp folder":            {inTemp, nil, nil},
-		"a link to one of the system's": {link(t, "/etc/passwd", dir), nil, nil},
-		"not made yet":                  {dir + "/work/state/nanobot.db", nil, nil},
-		"not made yet, and elsewhere":   {link(t, dir+"/work/none", t.TempDir()), nil, nil},
+// What can be kept from the agent by no means is said, and refused where the sandbox is required.
+func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
+	for name, harm := range map[string]func(t *testing.T, o *confine.Options, dir string) string{
+		"a hard link to a secret": func(t *testing.T, o *confine.Options, dir string) string {
+			must(t, os.Link(dir+"/secret", dir+"/work/mine"))
+			o.Private = []string{dir + "/secret"}
+			return dir + "/secret has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p"
+		},
+		"a hard link to the config": func(t *testing.T, o *confine.Options, dir string) string {
+			must(t, os.Link(dir+"/secret", dir+"/elsewhere"))
+			o.Fixed = []string{dir + "/secret"}
+			return dir + "/secret has another name somewhere"
+		},
+		"the config in a chat's folder": func(t *testing.T, o *confine.Options, dir string) string {
+			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
+			must(t, os.WriteFile(dir+"/work/users/1/config.json", nil, 0o600))
+			o.Fixed = []string{dir + "/work/users/1/config.json"}
+			return "config.json lies in the folder of a chat, which that chat's agent may change; put it outside the workspace, such as into " + dir
+		},
+		"a link in a chat's folder": func(t *testing.T, o *confine.Options, dir string) string {
+			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
+			must(t, os.Symlink(dir+"/secret", dir+"/work/users/1/secret"))
+			o.Private = []string{dir + "/work/users/1/secret"}
+			return "users/1/secret lies in the folder of a chat"
+		},
+		"a secret that is named as a path for the agent": func(_ *testing.T, o *confine.Options, dir string) string {
+			o.Private, o.Paths = []string{dir + "/secret"}, []string{dir + "/secret:ro"}
+			return dir + "/secret is kept from the agent, and terminal.sandboxPaths or the workspace is in it"
+		},
 	} {
-		o := o
-		o.Private, o.Dirs, o.Paths = []string{tc.private}, append(tc.dirs, o.Dirs...), tc.paths
-		if c, err = confine.New(o); err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], tc.private+",") {
-			t.Error(name, err, c.Lacks())
-		}
-		o.Required = true
-		if _, err := confine.New(o); err == nil || !strings.Contains(err.Error(), tc.private) {
-			t.Errorf("%s, required: %v", name, err)
-		}
+		t.Run(name, func(t *testing.T) {
+			o, dir := landlocked(t)
+			want := harm(t, &o, dir)
+			c, err := confine.New(o)
+			if err != nil || !strings.Contains(strings.Join(c.Lacks(), "\n"), want) {
+				t.Errorf("%v, %q", err, c.Lacks())
+			}
+			o.Required = true
+			if _, err := confine.New(o); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("required: %v", err)
+			}
+		})
 	}
 }
 
-func TestOfManyPrivateFilesOnlySomeAreNamed(t *testing.T) {
+// A config that the operator replaces while an agent runs loses its mount, so its place is worth a word even where it is safe.
+func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
 	o, dir := landlocked(t)
-	for i := range 9 {
-		o.Private = append(o.Private, fmt.Sprintf("%s/work/%d", dir, i))
-	}
+	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
+	o.Fixed, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
+	o.Required = true
 	c, err := confine.New(o)
-	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/2 and 6 more, because") {
+	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/config.json lies where the agent may write") || !strings.Contains(c.Lacks()[0], "such as into "+dir) {
+		t.Error(err, c.Lacks())
+	}
+	o.Fixed = []string{dir + "/secret"}
+	if c, err = confine.New(o); err != nil || len(c.Lacks()) > 0 {
 		t.Error(err, c.Lacks())
 	}
 }
 
-// The sandbox and the files' modes both have to let the user come to a private file.
-func TestPrivateFilesThatAreOpenToTheUserAreWarnedOf(t *testing.T) {
+func TestOfManyFoldersOnlySomeAreNamed(t *testing.T) {
+	o, dir := landlocked(t)
+	for i := range 9 {
+		o.Private = append(o.Private, fmt.Sprintf("%s/work/%d/missing", dir, i))
+	}
+	c, err := confine.New(o)
+	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/1 and 7 more is granted") {
+		t.Error(err, c.Lacks())
+	}
+}
+
+// The modes of files let the user come to them.
+func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
 	needRoot(t)
-	o, _ := landlocked(t)
-	dir := openDir(t)
-	o.Dirs, o.User = []string{dir}, "nobody"
-	for name, mode := range map[string]os.FileMode{"open": 0o644, "ours": 0o600, "closed/open": 0o644, "folder/open": 0o644} {
-		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, mode); err != nil {
-			t.Fatal(err)
-		}
+	landlocked(t)
+	home, _ := openPlace(t, nobody)
+	work := home + "/work"
+	must(t, os.MkdirAll(work+"/open", 0o755))
+	for _, name := range []string{"token", "open/token", "open/note"} {
+		must(t, os.WriteFile(filepath.Join(work, name), []byte(name), 0o666))
+		must(t, os.Chmod(filepath.Join(work, name), 0o666))
 	}
-	if err := os.Chmod(filepath.Join(dir, "closed"), 0o700); err != nil {
-		t.Fatal(err)
+	must(t, os.Chmod(work+"/open", 0o777))
+	o := confine.Options{
+		Sandbox: confine.Landlock, User: "nobody", Workspace: work, Dirs: []string{work}, Required: true,
+		Private: []string{work + "/token", work + "/open/token"},
 	}
-	for name, seen := range map[string]bool{"open": true, "ours": false, "closed": false, "closed/open": false, "folder": true, "folder/none": false} {
-		o.Private = []string{filepath.Join(dir, name)}
-		c, err := confine.New(o)
-		if err != nil || (len(c.Lacks()) == 1) != seen {
-			t.Error(name, err, c.Lacks())
+	r := try(t, o, "id -un; cat token open/token open/note; echo evil > token; mv open/token x; rm -f open/token; echo evil > open/token; mv open closed")
+	if r.out != "nobody\nopen/note" {
+		t.Errorf("%+v", r)
+	}
+	for _, name := range []string{"token", "open/token"} {
+		if b, err := os.ReadFile(filepath.Join(work, name)); string(b) != name {
+			t.Errorf("%s is %q, %v", name, b, err)
 		}
 	}
 }

@@ -60,6 +60,15 @@ func (w *who) credential() *syscall.Credential {
 	return &syscall.Credential{Uid: w.uid, Gid: w.gid, Groups: w.groups}
 }
 
+// ids are what the helper needs to become the user.
+func (w *who) ids() *ids {
+	id := &ids{UID: int(w.uid), GID: int(w.gid)}
+	for _, group := range w.groups {
+		id.Groups = append(id.Groups, int(group))
+	}
+	return id
+}
+
 // canEnter checks that the user may go where the agent works: no folder on the way may be closed to it.
 func (w *who) canEnter(dirs []string) error {
 	if w == nil {
@@ -88,19 +97,6 @@ func (w *who) closed(dir string) (string, fs.FileInfo, error) {
 			return "", nil, nil
 		}
 	}
-}
-
-// canRead reports whether a file, or what is in a folder, is open to the user. What we have yet to make will not be.
-func (w *who) canRead(path string) bool {
-	info, err := os.Stat(path)
-	if err != nil || !info.IsDir() && !w.may(info, 0o4) {
-		return false
-	}
-	if !info.IsDir() {
-		path = filepath.Dir(path)
-	}
-	at, _, err := w.closed(path)
-	return err == nil && at == ""
 }
 
 // may reports whether a file's mode gives the user a right: 4 to read, 2 to write, 1 to enter.

@@ -12,7 +12,9 @@ import (
 // terminal that it cannot have, and has the kernel kill it when we die by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine exits
 // while locked to it, which nothing here does.
 func attributes(o Options) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User}
+	return &syscall.SysProcAttr{
+		Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User, Cloneflags: o.Namespaces, AmbientCaps: o.Ambient,
+	}
 }
 
 // hasExited reports whether a child that is not reaped has exited.

@@ -47,6 +47,10 @@ type Options struct {
 	Processes int
 	// User is who it runs as; nil: as we do.
 	User *syscall.Credential
+	// Namespaces are the CLONE_NEW flags of the namespaces that it gets of its own, and Ambient the capabilities that it keeps when
+	// it executes its program. Only Linux has them.
+	Namespaces uintptr
+	Ambient    []uintptr
 }
 
 // limited reports whether the child has to have a control group that bounds it.

@@ -1,0 +1,187 @@
+package confine_test
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// entryByEntry says that this process can have no mount namespaces, by the filter that it runs behind.
+func entryByEntry() bool { return os.Getenv("TEST_AGAIN") == "mount" }
+
+// What the agent needs it still has, whatever is kept from it.
+func TestAnAgentInASandboxCanWork(t *testing.T) {
+	undumpable(t)
+	s := layouts["in the workspace"].build(t)
+	c, err := confine.New(s.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lacks := strings.Join(c.Lacks(), "\n")
+	if got := strings.Contains(lacks, "is granted to the agent entry by entry, because there are no mount namespaces here ("); got != entryByEntry() {
+		t.Errorf("it lacks %s", lacks)
+	}
+	chat := chatOf(t, c, s.o, "1")
+	for _, tc := range []struct {
+		script, out string
+		anew        bool // it makes something directly in the workspace
+	}{
+		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
+		{"mkdir data/d; mv data/note data/d/n; ls data/d; mv data/d/n data/note", "n", false},
+		{"echo 'echo ho' > agent.sh; sh agent.sh", "ho", false},
+		{"cat config.json", "good", false},
+		{"echo mine > users/1/f; cat users/1/f", "mine", false},
+		{"[ $TMPDIR = $TMP ] && [ $TMPDIR = $TEMP ] && f=$(mktemp) && echo temp > $f && cat $f && basename $(dirname $f)", "temp\n.tmp", false},
+		{"mkdir made && echo x > made/f && mv made/f top && cat top && ls", "x\nagent.sh\nconfig.json\ndata\nmade\ntoken\ntop\nusers", true},
+		{"python3 -c 'import multiprocessing as m; m.Lock(); print(1)'", "1", true},
+		{"python3 -c 'import os,pty; m,s=pty.openpty(); os.write(s,b\"tty\"); print(os.read(m,9).decode())'", "tty", false},
+		{"echo x > /tmp/f && cat $TMPDIR/f /tmp/f", "x\nx", true},
+	} {
+		r := tryFor(t, c, chat, tc.script)
+		if tc.anew && entryByEntry() {
+			if r.exit.OK() {
+				t.Errorf("%s: without namespaces this is not to be had: %+v", tc.script, r)
+			}
+			continue
+		}
+		if !r.exit.OK() || r.out != tc.out {
+			t.Errorf("%s: %+v", tc.script, r)
+		}
+	}
+}
+
+// snoop looks for what another chat's agent has: $O is that chat's folder, and $P the process.
+const snoop = `ls $O $O/..; cat $O/f $O/.tmp/*; echo evil > $O/f; echo evil > $O/new; rm -f $O/f; mv $O x; mv $(dirname $O) y; cat /tmp/private* /var/tmp/private* /dev/shm/private*; ls /tmp /dev/shm
+grep -rs hush $(dirname $O) /tmp /var/tmp /dev/shm
+for p in $P $PPID; do cat /proc/$p/root$O/f /proc/$p/cwd/users/2/f /proc/$p/cwd/f /proc/$p/environ /proc/$p/fd/*; ls /proc/$p/root$O /proc/$p/fd; echo evil > /proc/$p/root$O/new; done
+unshare -Urm sh -c "umount -l $(dirname $O); cat $O/f"; umount -l $(dirname $O); umount -l /tmp; cat $O/f /tmp/private
+python3 -c 'import ctypes,sys; l=ctypes.CDLL(None); print("traced" if l.ptrace(16,int(sys.argv[1]),0,0)==0 else "not")' $P
+`
+
+func TestNoChatSeesAnothersFiles(t *testing.T) {
+	undumpable(t)
+	for _, user := range []string{"", "nobody"} {
+		for _, sandbox := range []string{confine.Landlock, ""} {
+			if user == "" && sandbox == "" || user != "" && (os.Geteuid() != 0 || entryByEntry() && sandbox == "") {
+				continue // nothing is kept apart there, or cannot be
+			}
+			t.Run(user+" "+sandbox, func(t *testing.T) { keepsApart(t, user, sandbox) })
+		}
+	}
+}
+
+func keepsApart(t *testing.T, user, sandbox string) {
+	t.Helper()
+	landlocked(t)
+	var work string
+	if user == "" {
+		work = filepath.Join(outside(t), "work")
+	} else {
+		home, _ := openPlace(t, nobody)
+		work = filepath.Join(home, "work")
+	}
+	must(t, os.Mkdir(work, 0o755))
+	o := confine.Options{Sandbox: sandbox, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Required: true}
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, two := chatOf(t, c, o, "1"), chatOf(t, c, o, "2")
+	if one.Temp == two.Temp || one.Temp == "" {
+		t.Fatalf("%+v, %+v", one, two)
+	}
+	other, err := process.Start(c.Apply(process.Options{
+		Args: []string{"/bin/sh", "-c", "echo hush > f; echo hush > .tmp/f; for d in /tmp /var/tmp /dev/shm; do echo hush > $d/private$$; done 2>/dev/null; exec 5<f; echo up; read -r line"},
+		Dir:  two.Dir, Env: append(os.Environ(), "SECRET=hush"), KeepInput: true, StderrTail: 1 << 10,
+	}, two))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(2*time.Minute, other.Kill).Stop()
+	if b := make([]byte, 3); true {
+		if n, err := other.Stdout.Read(b); string(b[:n]) != "up\n" {
+			other.Kill()
+			t.Fatalf("%q, %v, %v", b[:n], err, other.Wait().Stderr)
+		}
+	}
+	r := tryFor(t, c, one, "exec 2>&1; O="+two.Dir+" P="+strconv.Itoa(other.Pid())+"\n"+snoop+"echo DONE")
+	other.Kill()
+	other.Wait()
+	if !strings.HasSuffix(r.out, "DONE") || strings.Contains(r.out, "hush") || strings.Contains(r.out, "traced") || strings.Contains(r.out, "private"+strconv.Itoa(other.Pid())) {
+		t.Errorf("%s", r.out)
+	}
+	for path, want := range map[string]string{"f": "hush\n", ".tmp/f": "hush\n", "new": ""} {
+		if b, _ := os.ReadFile(filepath.Join(two.Dir, path)); string(b) != want {
+			t.Errorf("%s is %q:\n%s", path, b, r.out)
+		}
+	}
+}
+
+func TestChatsAreKeptApartWithoutNamespacesAndWithoutRoot(t *testing.T) {
+	landlocked(t)
+	for _, test := range []string{"TestNoChatSeesAnothersFiles", "TestAnAgentInASandboxCanWork"} {
+		again(t, test, "mount", nil)
+		if os.Geteuid() == 0 {
+			again(t, test, "nothing", nobody)
+			again(t, test, "mount", nobody)
+		}
+	}
+}
+
+// One user's chats cannot be kept apart by the modes of files.
+func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
+	needRoot(t)
+	dir := openDir(t)
+	o := confine.Options{User: "nobody", Workspace: dir, Dirs: []string{dir}}
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const lack = "terminal.user: chats are not kept apart"
+	if got := strings.Contains(strings.Join(c.Lacks(), "\n"), lack); got != entryByEntry() {
+		t.Errorf("%v", c.Lacks())
+	}
+	o.Required = true
+	if _, err := confine.New(o); (err != nil && strings.Contains(err.Error(), lack)) != entryByEntry() {
+		t.Errorf("%v", err)
+	}
+	if !entryByEntry() {
+		again(t, "TestChatsOfOneUserNeedNamespaces", "mount", nil)
+	}
+}
+
+func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
+	o, dir := landlocked(t)
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := chatOf(t, c, o, "1")
+	must(t, os.WriteFile(chat.Temp+"/old", nil, 0o600))
+	for _, empty := range []bool{false, true} {
+		if _, err := c.Prepare(chat.Dir, nil, empty); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(chat.Temp + "/old"); (err != nil) != empty {
+			t.Errorf("empty %v: %v", empty, err)
+		}
+	}
+	// An agent may have put a link there.
+	must(t, os.Remove(chat.Temp))
+	must(t, os.Symlink(dir, chat.Temp))
+	if _, err := c.Prepare(chat.Dir, nil, false); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Lstat(chat.Temp); err != nil || !info.IsDir() {
+		t.Errorf("%v, %v", info, err)
+	}
+	if _, err := os.Stat(dir + "/secret"); err != nil {
+		t.Error(err)
+	}
+}
