@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -17,10 +18,15 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/terminal"
+	"nanobot/terminal/confine"
 	"nanobot/terminal/rich"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == confine.Command { // the helper in front of agents
+		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		os.Exit(126)
+	}
 	if spec := os.Getenv(daemonVariable); spec != "" {
 		os.Exit(daemon(spec))
 	}

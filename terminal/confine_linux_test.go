@@ -305,16 +305,39 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 	}
 }
 
+// A config that only says where secrets are may be read, and no config may be changed.
 func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
-	b := newBench(t, "plain", "true").caged().sandboxed()
-	file := b.write("config.json", "{}")
-	b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
-	if _, err := terminal.NewRunner(b.opts); err == nil || !strings.Contains(err.Error(), file) {
-		t.Error(err)
+	for _, harmless := range []bool{false, true} {
+		b := newBench(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").caged().sandboxed()
+		file := b.write("config.json", "good ")
+		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
+		want := "message: tried"
+		if harmless {
+			b.opts.Harmless, want = file, "message: good tried"
+		}
+		b.run().says(terminal.Done, want)
+		if got, err := os.ReadFile(file); string(got) != "good " {
+			t.Errorf("the config is %q, %v", got, err)
+		}
 	}
-	b.opts.Harmless = file
+}
+
+// Each chat's temporary files are its own, and can be sent from where the agent says that they are.
+func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
+	b := newBench(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).caged().sandboxed()
+	temp := filepath.Join(b.workspace, "users", "local", ".tmp")
+	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
+	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
+	b = newBench(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).caged().sandboxed()
 	r, err := terminal.NewRunner(b.opts)
-	if err != nil || len(r.Lacks()) > 0 {
-		t.Error(err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(strings.Join(r.Lacks(), ""), "no mount namespaces") {
+		t.Skip("there is no /tmp of its own here")
+	}
+	b.run().says(terminal.Done, "message:  [made.png]")
+	if _, err := os.Stat("/tmp/made.png"); err == nil {
+		t.Error("it is in everybody's /tmp")
 	}
 }

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,9 +19,14 @@ import (
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/acp/acptest"
+	"nanobot/terminal/confine"
 )
 
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == confine.Command { // the helper in front of agents
+		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		os.Exit(126)
+	}
 	if os.Getenv("ACPTEST_AGENT") != "" {
 		os.Exit(acptest.Main(os.Args[1:]))
 	}

@@ -2,12 +2,14 @@ package confine
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -71,10 +73,12 @@ var probes = map[namespace]func() error{
 func probe(kind namespace) error {
 	p := plan{Probe: true, Mounts: &mounts{Map: kind.mapped(), Hide: []string{"/etc"}, Fix: []string{"/usr"}}}
 	var out, said bytes.Buffer
-	cmd := exec.Cmd{
-		Path: self, Args: []string{"nanobot", Command, "-plan=" + p.String(), "--", "true"}, Dir: "/", Env: []string{}, Stdout: &out, Stderr: &said,
-		SysProcAttr: &syscall.SysProcAttr{Cloneflags: kind.flags(), AmbientCaps: kind.ambient(), Pdeathsig: syscall.SIGKILL},
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, self)
+	cmd.Args, cmd.Dir, cmd.Env = []string{"nanobot", Command, "-plan=" + p.String(), "--", "true"}, "/", []string{}
+	cmd.Stdout, cmd.Stderr = &out, &said
+	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: kind.flags(), AmbientCaps: kind.ambient(), Pdeathsig: syscall.SIGKILL}
 	err := cmd.Run()
 	var exit *exec.ExitError
 	switch {
@@ -86,6 +90,9 @@ func probe(kind namespace) error {
 	line, _, _ := strings.Cut(strings.TrimPrefix(strings.TrimSpace(said.String()), "nanobot: "), "\n")
 	return errors.New(line)
 }
+
+// patience is for a kernel that hangs, and for programs that are not the helper though they should be.
+const patience = time.Minute
 
 // probed is what the helper prints that could do what it was to try.
 const probed = "ok"
