@@ -24,7 +24,9 @@ func (t *turn) keep() (*Agent, error) {
 }
 
 // keptEnv is the environment of agents that outlive the turn. What differs from message to message is not in it.
-func (t *turn) keptEnv() []string { return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), t.req.KeptEnv) }
+func (t *turn) keptEnv() []string {
+	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), t.req.KeptEnv)
+}
 
 func (t *turn) uses(pid int) {
 	if agent := t.kept.find(pid); agent != nil {

@@ -78,6 +78,8 @@ type Place struct {
 	// Private are the gateway's own files and folders, which are none of its business; Chats tell the folders of other chats.
 	Private []string
 	Chats   []ChatFolders
+	// OtherUser says that the agent is another user than the gateway.
+	OtherUser bool
 	// Confine puts a process that is started for the agent under the same limits and into the same sandbox. Never nil in a turn.
 	Confine func(process.Options) process.Options
 }

@@ -35,8 +35,8 @@ func newInit(std stdio) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write a config and a first agent",
-		Long: `Init writes a commented config.json and a working micro-agent into a folder, this one if none is named. It never
-overwrites anything.`,
+		Long: `Init writes a commented config.json into a folder, this one if none is named, and a working micro-agent into its folder work, which is the
+workspace: what an agent can write to does not hold the config. It never overwrites anything.`,
 		Example: `  nanobot init --template python mybot
   cd mybot && nanobot chat`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -62,7 +62,7 @@ overwrites anything.`,
 				cd = fmt.Sprintf("cd %s && ", shown(folder))
 			}
 			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to it:  %snanobot chat\n",
-				filepath.Join(folder, s.file), filepath.Join(folder, "config.json"), cd)
+				filepath.Join(folder, workFolder, s.file), filepath.Join(folder, "config.json"), cd)
 			return err
 		},
 	}
@@ -70,6 +70,9 @@ overwrites anything.`,
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
+
+// workFolder is the workspace. It is beside the config, so that no agent can change that.
+const workFolder = "work"
 
 // writeStarter writes both files or none.
 func writeStarter(folder string, s starter) error {
@@ -81,16 +84,23 @@ func writeStarter(folder string, s starter) error {
 	if err != nil {
 		return fmt.Errorf("read template: %w", err)
 	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	work := filepath.Join(folder, workFolder)
+	_, missing := os.Stat(work)
+	if err := os.MkdirAll(work, 0o755); err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	agentPath, cfgPath := filepath.Join(folder, s.file), filepath.Join(folder, "config.json")
+	agentPath, cfgPath := filepath.Join(work, s.file), filepath.Join(folder, "config.json")
 	if err := writeNew(agentPath, agent, 0o755); err != nil {
 		return err
 	}
 	// A token will stand in the config one day.
-	if err := writeNew(cfgPath, []byte(strings.ReplaceAll(string(cfg), "{{command}}", s.command)), 0o600); err != nil {
-		return errors.Join(err, os.Remove(agentPath))
+	text := strings.NewReplacer("{{command}}", s.command, "{{workspace}}", workFolder).Replace(string(cfg))
+	if err := writeNew(cfgPath, []byte(text), 0o600); err != nil {
+		err = errors.Join(err, os.Remove(agentPath))
+		if missing != nil {
+			err = errors.Join(err, os.Remove(work))
+		}
+		return err
 	}
 	return nil
 }

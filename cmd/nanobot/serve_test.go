@@ -35,11 +35,17 @@ type bot struct {
 	cfg string
 }
 
-func startBot(t *testing.T, cfg string) *bot {
+func newBot(t *testing.T) *bot {
 	t.Helper()
 	b := &bot{net: gatewaytest.NewNetwork(), cfg: filepath.Join(t.TempDir(), "config.json")}
 	t.Cleanup(b.net.Close)
 	t.Setenv("TEST_NETWORK_URL", b.net.URL)
+	return b
+}
+
+func startBot(t *testing.T, cfg string) *bot {
+	t.Helper()
+	b := newBot(t)
 	b.configure(t, cfg)
 	b.program = startProgram(t, "serve", "--config", b.cfg)
 	return b

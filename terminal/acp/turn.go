@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"nanobot/terminal"
-	"nanobot/terminal/process"
 )
 
 const newNote = "The earlier conversation could not be resumed; this is a new one."
@@ -79,7 +78,7 @@ func (x *turn) wake(ctx context.Context) error {
 		return err
 	}
 	c, cfg := x.chat, x.cfg.ACP
-	cfg.Files = cfg.Files && !foreign(x.t.Place)
+	cfg.Files = cfg.Files && !x.t.Place.OtherUser // it has not our rights
 	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { x.kept.forget(c, a) })
 	x.a.logTo(x.t.Emit)
 	x.kept.keep(c, x.a)
@@ -88,11 +87,6 @@ func (x *turn) wake(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// foreign says whether the agent is another user than we are. Then we read and write no files for it, since it has not our rights.
-func foreign(p terminal.Place) bool {
-	return p.Confine != nil && p.Confine(process.Options{}).User != nil
 }
 
 // afresh begins a new conversation with a new agent, after one that did not survive the earlier conversation, or hung over it.

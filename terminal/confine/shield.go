@@ -75,6 +75,9 @@ func (c *Confinement) raise() {
 // apart reports whether each chat's agent has folders that others do not see.
 func (c *Confinement) apart() bool { return c.o.Sandbox == Landlock || c.who != nil }
 
+// OtherUser reports whether agents are another user than we are.
+func (c *Confinement) OtherUser() bool { return c != nil && c.who != nil }
+
 // Apart is the same for others. A nil confinement keeps nothing apart.
 func (c *Confinement) Apart() bool { return c != nil && c.apart() }
 

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/channels"
+)
+
+// landlockHere skips where the kernel has no Landlock.
+func landlockHere(t *testing.T) {
+	t.Helper()
+	if landlockABI() == 0 {
+		t.Skip("this kernel has no Landlock")
+	}
+}
+
+// takeOver is an agent that makes the config its own, has the daemon read it again, and looks for what is secret.
+const takeOver = `sed -i 's/landlock/none/; s/true/false/; s/\["7"\]/["*"]/' config.json
+sed 's/landlock/none/; s/true/false/' config.json > new.json; mv -f new.json config.json; cp new.json config.json
+kill -HUP $PPID
+cat token.txt .nanobot/* 2>/dev/null | tr -d '\0' | grep -a hush
+ls .nanobot users
+echo tried`
+
+func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
+	landlockHere(t)
+	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"telegram": {"allowFrom": ["7"]}}}`
+	b := startBotIn(t, outsideTemp(t), cfg, map[string]string{"agent.sh": takeOver, "token.txt": "hush-hush-hush-hush"})
+	b.net.Say("1", "7", "take over")
+	got := b.await("1", "tried").Text
+	if strings.Contains(got, "hush") || strings.Contains(got, "nanobot.db") || !strings.Contains(got, "tried") {
+		t.Errorf("the agent says %q", got)
+	}
+	if now, err := os.ReadFile(b.cfg); string(now) != cfg {
+		t.Errorf("the config is %q, %v", now, err)
+	}
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	b.net.Say("2", "8", "let me in")
+	b.await("2", "This bot is private")
+	b.net.Say("3", "7", "once more")
+	if got := b.await("3", "tried").Text; strings.Contains(got, "hush") {
+		t.Errorf("after the reload the agent says %q", got)
+	}
+	b.awaitLog("lies where the agent may write") // there is a better place
+}
+
+func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
+	landlockHere(t)
+	dir := outsideTemp(t)
+	path := filepath.Join(dir, "config.json")
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}`+anybody), 0o600))
+	must(t, os.Link(path, filepath.Join(dir, "other")))
+	p := startProgram(t, "serve", "--config", path)
+	if got := p.status(); got != exitConfig || !strings.Contains(p.log(), path+" has another name somewhere (a hard link)") {
+		t.Errorf("status %d:\n%s", got, p.log())
+	}
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}`+anybody), 0o600))
+	all, _, _ := examined(t, path, false)
+	all.expect(t, "isolation", channels.Doubtful, path+" has another name somewhere (a hard link)")
+}
+
+// startBotIn is startBot with its files in a certain folder.
+func startBotIn(t *testing.T, dir, cfg string, files map[string]string) *bot {
+	t.Helper()
+	for name, text := range files {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	b := newBot(t)
+	b.cfg = filepath.Join(dir, "config.json")
+	b.configure(t, cfg)
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	return b
+}
+
+// outsideTemp returns a folder that is in no temp folder, since a sandbox keeps agents out of these.
+func outsideTemp(t *testing.T) string {
+	t.Helper()
+	home, _ := os.UserHomeDir()
+	for _, place := range []string{home, "/srv", "/var/lib"} {
+		if dir, err := os.MkdirTemp(place, "nanobot-test-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			return dir
+		}
+	}
+	t.Skip("there is no folder to write to but the temp folders")
+	return ""
+}
