@@ -48,3 +48,30 @@ func Check(ctx context.Context, path string) (Report, error) {
 	r.Whole = true
 	return r, nil
 }
+
+// CheckSchema is Check for a database whose schema must have a number up to the newest that is known.
+func CheckSchema(ctx context.Context, path string, newest int) error {
+	r, err := Check(ctx, path)
+	if err == nil && !r.Whole {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	c, err := Connector(path, nil, "query_only(1)")
+	if err != nil {
+		return err
+	}
+	db := sql.OpenDB(c)
+	var have int
+	err = db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&have)
+	switch err = errors.Join(err, db.Close()); {
+	case err != nil:
+		return Explain(err)
+	case have > newest:
+		return Newer(have, newest)
+	case have < 1:
+		return Damaged("it has no schema")
+	}
+	return nil
+}

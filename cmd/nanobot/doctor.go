@@ -25,6 +25,7 @@ import (
 func newDoctor(std stdio) *cobra.Command {
 	var path string
 	var asJSON, noTurn, onlyAgent bool
+	var reading time.Duration
 	cmd := &cobra.Command{
 		Use:   "doctor [flags]",
 		Short: "Find out whether the bot would work, and what to do if not",
@@ -33,14 +34,14 @@ works while the daemon runs and does not disturb it. For root it judges by the r
 root can change the config. Each line is ok, warn or fail, with what to do about it; --json prints
 [{"check":…,"status":"ok|warn|fail","detail":…,"fix":…}].
 
-Exit status: 0 nothing failed, 1 something did, 78 bad config.`,
+Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state.`,
 		Example: `  nanobot doctor
   nanobot doctor --config /etc/nanobot/mybot/config.json --no-turn`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
-			d := doctor{path: cmp.Or(configPath(path), "config.json"), turn: !noTurn, listen: 5 * time.Second, out: std.out, json: asJSON}
+			d := doctor{path: cmp.Or(configPath(path), "config.json"), turn: !noTurn, listen: 5 * time.Second, reading: reading, out: std.out, json: asJSON}
 			examine := d.examine
 			if onlyAgent {
 				examine = d.onlyAgent
@@ -62,10 +63,14 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config.`,
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&noTurn, "no-turn", false, "do not run the agent")
 	cmd.Flags().BoolVar(&onlyAgent, "only-agent", false, "only run the agent")
+	cmd.Flags().DurationVar(&reading, "check-time", readingTime, "how long the databases may be checked")
 	_ = cmd.Flags().MarkHidden("only-agent")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
 }
+
+// readingTime is enough for some hundred megabytes.
+const readingTime = 20 * time.Second
 
 // doctor finds out whether a bot would work.
 type doctor struct {
@@ -74,6 +79,8 @@ type doctor struct {
 	listen time.Duration // how long others who use the bot's token are waited for
 	out    io.Writer
 	json   bool
+	// reading is how long the databases may be read through.
+	reading time.Duration
 
 	cfg      *config.Config
 	service  bool // of systemd's: the config is where the units look for it
@@ -83,6 +90,7 @@ type doctor struct {
 	servant  servant
 	forRoot  bool  // who becomes somebody else to try something by hand
 	doubt    error // who the daemon is cannot be told
+	damaged  bool  // the state cannot be used
 	found    []channels.Finding
 	shown    int // how many of them were printed
 }
@@ -132,6 +140,9 @@ func (d *doctor) examine(ctx context.Context) int {
 
 // status is the exit status that goes with what was found.
 func (d *doctor) status() int {
+	if d.damaged {
+		return exitConfig
+	}
 	if slices.ContainsFunc(d.found, func(f channels.Finding) bool { return f.Status == channels.Bad }) {
 		return exitFailed
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,10 +13,13 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/dbfile"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/httpd"
 )
 
@@ -193,7 +197,12 @@ func (d *doctor) checkState(ctx context.Context) {
 			return
 		}
 	}
-	if info, err := os.Stat(filepath.Join(dir, database)); err != nil || owner(info) != os.Geteuid() {
+	path := filepath.Join(dir, database)
+	if err := dbfile.Inspect(path); dbfile.Unusable(err) {
+		d.unusable(err)
+		return
+	}
+	if info, err := os.Lstat(path); err != nil || owner(info) != os.Geteuid() {
 		return
 	}
 	if os.Geteuid() == 0 && d.doubt != nil {
@@ -201,14 +210,68 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	s, err := openStore(ctx, d.cfg, true)
-	if err == nil {
-		err = closeStore(s)
-	}
-	if err != nil {
-		d.say(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own; what is damaged comes back from a backup")
+	if dbfile.Unusable(err) {
+		d.unusable(err)
 		return
 	}
-	d.ok(check, "%s can be opened and is sound", filepath.Join(dir, database))
+	if err != nil {
+		d.say(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
+		return
+	}
+	d.checkSpool(ctx, s)
+	if err := closeStore(s); err != nil {
+		d.say(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
+	}
+	d.checkDatabases(ctx, path, webHistory(dir))
+}
+
+// unusable says why the state cannot be used, and the steps that lead out of that.
+func (d *doctor) unusable(err error) {
+	d.damaged = true
+	var status statusError
+	if !errors.As(err, &status) {
+		err = unusable(d.cfg, err)
+	}
+	detail, fix, _ := strings.Cut(err.Error(), "\n")
+	d.say("state", channels.Bad, detail, strings.ReplaceAll(fix, "\n", " "))
+}
+
+// checkDatabases reads databases through, for as long as there is time.
+func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
+	const check = "state"
+	limit := cmp.Or(d.reading, readingTime)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for _, path := range paths {
+		r, err := dbfile.Check(ctx, path)
+		megabytes := float64(r.Size) / (1 << 20)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case dbfile.Unusable(err):
+			d.unusable(fmt.Errorf("%s: %w", path, err))
+		case err != nil:
+			d.say(check, channels.Bad, fmt.Sprintf("%s: %v", path, err), "see that the disk is not full and the folder is the daemon's own")
+		case !r.Whole:
+			d.say(check, channels.Doubtful, fmt.Sprintf("%s can be opened, and was checked only in part: %s were not enough for its %.1f MiB, and no damage was found until then", path, limit, megabytes),
+				"run this again when the machine has less to do, with --check-time "+(4*limit).String())
+		default:
+			d.ok(check, "%s can be opened and is sound (all %.1f MiB checked in %s)", path, megabytes, r.Took.Round(time.Millisecond))
+		}
+	}
+}
+
+// checkSpool looks whether answers that are not delivered yet have their files.
+func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
+	missing, all, err := s.MissingCopies(ctx)
+	switch {
+	case dbfile.Unusable(err):
+		d.unusable(err)
+	case err != nil:
+		d.say("state", channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
+	case missing > 0:
+		d.say("state", channels.Doubtful, fmt.Sprintf("of %d files of answers that are not delivered yet, %d are missing in %s", all, missing, filepath.Join(d.cfg.Gateway.StateDir, "spool")),
+			"restore a backup if you have one; those answers cannot be delivered otherwise")
+	}
 }
 
 // ownFiles are the daemon's own files in the state's folder, which may be the workspace, too, with files of others.

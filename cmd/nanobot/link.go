@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -54,7 +55,7 @@ out, by its ID, or all links and browsers of a user, by name. Pages that are ope
 			case cmd.Flags().Changed("revoke"):
 				return revokeGrants(cfg, revoke, std)
 			}
-			return makeLink(cfg, user, httpd.Role(role), std)
+			return makeLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 		},
 	}
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
@@ -118,7 +119,7 @@ func revokeGrants(cfg *config.Config, who string, std stdio) error {
 	return err
 }
 
-func makeLink(cfg *config.Config, user string, role httpd.Role, std stdio) error {
+func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
 	if !cfg.Channels.Web.Enabled {
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is nothing to be let into", cfg.File())
 	}
@@ -130,6 +131,13 @@ func makeLink(cfg *config.Config, user string, role httpd.Role, std stdio) error
 		return err
 	}
 	if err := becomeOwner(cfg, std); err != nil {
+		return err
+	}
+	s, err := openStore(ctx, cfg, true) // a link into a damaged state leads nowhere
+	if err != nil {
+		return err
+	}
+	if err := closeStore(s); err != nil {
 		return err
 	}
 	links := httpd.Links{State: cfg.Gateway.StateDir}

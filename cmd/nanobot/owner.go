@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
+	"nanobot/dbfile"
 )
 
 // servant is the user that the daemon is, where root looks after another one's bot. Root itself may do anything, which says nothing.
@@ -79,21 +80,34 @@ func readBeside(path string) (*config.Config, error) {
 // becomeOwner makes root the user whom the state belongs to, for good: the agent may have put links there, and root would follow them anywhere.
 // It comes after everything else that is to be read.
 func becomeOwner(cfg *config.Config, std stdio) (err error) {
-	state := cfg.Gateway.StateDir
-	var h holder
-	if os.Geteuid() == 0 {
-		if h, err = trustee(state); err != nil {
-			return fmt.Errorf("use the state: %w", err)
-		}
+	h, err := stateHolder(cfg)
+	if err != nil {
+		return err
 	}
 	// What these tools made would be theirs, and the daemon could not use it.
-	if _, err := os.Stat(filepath.Join(state, database)); errors.Is(err, fs.ErrNotExist) {
+	state := cfg.Gateway.StateDir
+	if err := dbfile.Inspect(filepath.Join(state, database)); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("there is no state in %s: the bot was never started; start it first", state)
 	}
+	return becomeHolder(cfg, h, std)
+}
+
+// stateHolder returns whom the state belongs to. Only root needs to know: for others it is uid 0, which stands for nobody else.
+func stateHolder(cfg *config.Config) (h holder, err error) {
+	if os.Geteuid() == 0 {
+		if h, err = trustee(cfg.Gateway.StateDir); err != nil {
+			return h, fmt.Errorf("use the state: %w", err)
+		}
+	}
+	return h, nil
+}
+
+// becomeHolder makes root the user whom the state belongs to, for good.
+func becomeHolder(cfg *config.Config, h holder, std stdio) error {
 	if h.uid == 0 {
 		return nil
 	}
-	s := servantOf(h)
+	state, s := cfg.Gateway.StateDir, servantOf(h)
 	if errors.Is(s.may(state, unix.X_OK), unix.EACCES) {
 		if err := goInside(cfg, s.uid, std); err != nil {
 			return fmt.Errorf("go into %s: %w", state, err)

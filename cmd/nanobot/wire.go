@@ -292,8 +292,8 @@ func openConfig(cfg *config.Config) string {
 // it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
-	for _, name := range []string{"history", "spool", "daemon.lock", "agents.txt", "nanobot.db", "nanobot.db-wal", "nanobot.db-shm", telegramState, webState, httpd.KeyFile, httpd.LinkFolder, httpd.OutFile, httpd.OutLock, httpd.SessionFolder} {
-		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, name))
+	for _, p := range stateParts {
+		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.name))
 	}
 	return paths
 }

@@ -74,8 +74,11 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Database is the name of the file with what was said, in the history's folder.
-const Database = "history.db"
+// The names in the history's folder.
+const (
+	Database = "history.db" // what was said
+	Files    = "media"      // the folder of the files that came with it
+)
 
 // History is an open one. It is safe for concurrent use.
 type History struct {
@@ -108,7 +111,7 @@ func Open(dir string, o Options) (*History, error) {
 	if o.Watch == nil {
 		o.Watch = dbfile.NewWatch()
 	}
-	h := &History{o: o, path: filepath.Join(dir, Database), files: filepath.Join(dir, "media")}
+	h := &History{o: o, path: filepath.Join(dir, Database), files: filepath.Join(dir, Files)}
 	if err := h.open(dir); err != nil {
 		err = fmt.Errorf("open web history %s: %w", h.path, dbfile.Explain(err))
 		if dbfile.Unusable(err) {

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels/web/history"
+	"nanobot/gateway/store/sqlite"
+)
+
+// archive makes backups of the state in a folder.
+type archive struct{ dir string }
+
+// manifest is the first file of a backup, and says what it is.
+type manifest struct {
+	Format  int       `json:"format"`
+	Nanobot string    `json:"nanobot"` // the version that wrote it
+	Created time.Time `json:"created"`
+}
+
+const (
+	manifestFile   = "nanobot-backup.json"
+	manifestFormat = 1
+	// staged begins the name of a folder with what is on its way into a backup or out of one.
+	staged = ".staged-"
+	// spare is how much of the disk a backup leaves free for the daemon.
+	spare = 64 << 20
+	// stageTries is how often a folder is read anew because something in it was renamed or removed meanwhile.
+	stageTries = 20
+)
+
+// write writes a backup. It returns how many answers lack their files.
+func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error) {
+	stage, err := newStage(a.dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, stage.close()) }()
+	if err := a.room(stage.path); err != nil {
+		return 0, err
+	}
+	for _, p := range stateParts {
+		if p.how == copied {
+			if err := stageTree(filepath.Join(a.dir, p.name), filepath.Join(stage.path, p.name)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	var lacking, media []string
+	store := func() (err error) { lacking, err = sqlite.Snapshot(ctx, a.dir, stage.path); return err }
+	if _, err := os.Lstat(filepath.Join(a.dir, webState)); err == nil {
+		if err := os.Mkdir(filepath.Join(stage.path, webState), 0o700); err != nil {
+			return 0, err
+		}
+		media, err = history.Snapshot(ctx, filepath.Join(a.dir, webState), filepath.Join(stage.path, webState), store)
+		if errors.Is(err, fs.ErrNotExist) { // the web was never used
+			err = store()
+		}
+		if err != nil {
+			return 0, err
+		}
+	} else if err := store(); err != nil {
+		return 0, err
+	}
+	return len(lacking), a.pack(ctx, w, stage.path, media)
+}
+
+// room refuses a backup that would fill the daemon's disk.
+func (a archive) room(stage string) error {
+	need := int64(spare)
+	for _, path := range []string{filepath.Join(a.dir, database), webHistory(a.dir)} {
+		if info, err := os.Stat(path); err == nil {
+			need += info.Size()
+		}
+	}
+	var s unix.Statfs_t
+	if err := unix.Statfs(stage, &s); err != nil {
+		return err
+	}
+	if free := int64(s.Bavail) * int64(s.Bsize); free < need { //nolint:unconvert // another type elsewhere
+		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", a.dir, size(uint64(need)), size(uint64(free)), unix.ENOSPC)
+	}
+	return nil
+}
+
+// pack puts what is staged, and the web's files, into an archive.
+func (a archive) pack(ctx context.Context, w io.Writer, stage string, media []string) error {
+	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return err
+	}
+	t := tar.NewWriter(zip)
+	about, err := json.Marshal(manifest{manifestFormat, version, time.Now().UTC()})
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(t.WriteHeader(&tar.Header{Name: manifestFile, Mode: 0o600, Size: int64(len(about)), ModTime: time.Now()}), writeAll(t, about)); err != nil {
+		return err
+	}
+	err = filepath.WalkDir(stage, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		rel, err := filepath.Rel(stage, path)
+		if err != nil {
+			return err
+		}
+		return packFile(ctx, t, path, rel)
+	})
+	for _, id := range media {
+		if err != nil {
+			break
+		}
+		rel := filepath.Join(webState, history.Files, filepath.Base(id))
+		if err = packFile(ctx, t, filepath.Join(a.dir, rel), rel); errors.Is(err, fs.ErrNotExist) {
+			err = nil // it was forgotten meanwhile, for its age
+		}
+	}
+	return errors.Join(err, t.Close(), zip.Close())
+}
+
+func writeAll(w io.Writer, b []byte) error {
+	_, err := w.Write(b)
+	return err
+}
+
+// packFile puts one file into an archive.
+func packFile(ctx context.Context, t *tar.Writer, path, name string) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("%s is not a regular file", path)
+	}
+	if err := t.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: info.Size(), ModTime: info.ModTime()}); err != nil {
+		return err
+	}
+	if _, err := io.CopyN(t, f, info.Size()); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
+}

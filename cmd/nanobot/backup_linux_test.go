@@ -1,0 +1,110 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
+	for _, closed := range []bool{false, true} {
+		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
+			s := newHeldState(t, closed)
+			file := filepath.Join(t.TempDir(), "backup.tar.gz") // which the owner cannot write to
+			if out, err := s.root("backup", file); err != nil {
+				t.Fatalf("backup: %v, %s", err, out)
+			}
+			if info, err := os.Stat(file); err != nil || owner(info) != 0 || info.Mode().Perm() != 0o600 {
+				t.Errorf("%v, %v", info, err)
+			}
+			must(t, os.Truncate(filepath.Join(s.state, "nanobot.db"), 0))
+			if out, err := s.root("pair", "--list"); err == nil || !strings.Contains(out, "nanobot restore") {
+				t.Errorf("pair: %v, %s", err, out)
+			}
+			if out, err := s.root("restore", file); err != nil {
+				t.Fatalf("restore: %v, %s", err, out)
+			}
+			if out, err := s.root("pair", s.code); err != nil {
+				t.Errorf("pair: %v, %s", err, out)
+			}
+			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
+				must(t, err)
+				if info, err := e.Info(); err != nil || owner(info) != stranger {
+					t.Errorf("%s belongs to somebody else: %v", path, err)
+				}
+				return nil
+			}))
+		})
+	}
+}
+
+// smallDisk mounts one.
+func smallDisk(t *testing.T, size string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
+		t.Skipf("cannot mount a small disk here: %v", err)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(dir, unix.MNT_DETACH)) })
+	return dir
+}
+
+func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
+	cfg, state := stopped(t)
+	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, random(300<<10))), 0o600))
+	disk := smallDisk(t, "100k")
+	out, status := command(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
+	if status != exitFailed || !strings.Contains(out, "no space left") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "backups", ".staged-*")); len(left) != 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// random is text that cannot be compressed much.
+func random(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
+	}
+	return string(b)
+}
+
+func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {
+	disk := smallDisk(t, "20m")
+	must(t, os.WriteFile(filepath.Join(disk, "config.json"), []byte(harmlessBot), 0o600))
+	state := filepath.Join(disk, ".nanobot")
+	b := newWebBot(t)
+	file := filepath.Join(t.TempDir(), "b.tar.gz")
+	succeed(t, "backup", "--config", b.cfg, file)
+	must(t, os.Mkdir(state, 0o700))
+	succeed(t, "restore", "--config", filepath.Join(disk, "config.json"), file)
+	out, status := command(t, "backup", "--config", filepath.Join(disk, "config.json"), filepath.Join(t.TempDir(), "x"))
+	if status != exitFailed || !strings.Contains(out, "are free") {
+		t.Errorf("status %d: %s", status, out)
+	}
+}
+
+func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
+	b := newWebBot(t)
+	state := filepath.Join(filepath.Dir(b.cfg), ".nanobot")
+	if err := unix.Mount(t.TempDir(), state, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("cannot mount here: %v", err)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(state, unix.MNT_DETACH)) })
+	if got := b.status(); got != exitLost {
+		t.Errorf("status %d:\n%s", got, b.log())
+	}
+}

@@ -1,0 +1,403 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/dbfile"
+)
+
+// command runs the program to its end and returns what it says and its status.
+func command(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, _ := cmd.CombinedOutput()
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// succeed is command for what must succeed.
+func succeed(t *testing.T, args ...string) {
+	t.Helper()
+	if out, status := command(t, args...); status != 0 {
+		t.Fatalf("%v: status %d:\n%s", args, status, out)
+	}
+}
+
+// damage overwrites a file's middle.
+func damage(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	must(t, err)
+	info, err := f.Stat()
+	must(t, err)
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, int(info.Size()/2)), info.Size()/4/4096*4096)
+	must(t, errors.Join(err, f.Close()))
+}
+
+func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	ann := b.enter()
+	state, file := filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(t.TempDir(), "backup.tar.gz")
+	var confirmed, writers sync.WaitGroup
+	stop := make(chan struct{})
+	var mu sync.Mutex
+	var said []string // before the backup began
+	begun := false
+	for chat := range 4 {
+		confirmed.Add(1)
+		writers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("web-%d-known-to-nobody-else", chat)
+				text := fmt.Sprintf("%d.%d", chat, n)
+				body, _ := json.Marshal(map[string]string{"text": text, "client_id": text})
+				status, _, err := ann.try("POST", "/api/chats/"+name+"/messages", "application/json", bytes.NewReader(body))
+				if err != nil || status != http.StatusAccepted {
+					continue
+				}
+				mu.Lock()
+				if !begun {
+					said = append(said, name+" "+text)
+				}
+				mu.Unlock()
+				if n == 20 {
+					confirmed.Done()
+				}
+			}
+		})
+	}
+	confirmed.Wait()
+	mu.Lock()
+	begun = true
+	mu.Unlock()
+	succeed(t, "backup", "--config", b.cfg, file)
+	b.kill()
+	close(stop)
+	writers.Wait()
+	damage(t, filepath.Join(state, "nanobot.db"))
+	damage(t, filepath.Join(state, "web", "history.db"))
+	for _, wal := range []string{"nanobot.db-wal", "web/history.db-wal"} {
+		_ = os.Remove(filepath.Join(state, wal))
+	}
+	// The steps of the manual.
+	if out, status := command(t, "serve", "--config", b.cfg); status != exitConfig || !strings.Contains(out, "nanobot restore") {
+		t.Fatalf("a damaged state: status %d:\n%s", status, out)
+	}
+	succeed(t, "restore", "--config", b.cfg, file)
+	b.start()
+	// Whoever was signed in still is, what was said before is there, and is answered: a turn that ran at the moment of the backup runs again.
+	var missing string
+	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		if missing = unanswered(t, ann, said); missing == "" {
+			break
+		}
+	}
+	if missing != "" {
+		t.Errorf("%s is not answered:\n%s", missing, b.log())
+	}
+	succeed(t, "doctor", "--config", b.cfg, "--no-turn")
+}
+
+// unanswered returns something that was said and is not there once, or is not answered, or "".
+func unanswered(t *testing.T, p *browser, said []string) string {
+	t.Helper()
+	shown := map[string]int{}
+	for chat := range 4 {
+		name := fmt.Sprintf("web-%d-known-to-nobody-else", chat)
+		for before := ""; ; {
+			_, body := p.ask("GET", "/api/chats/"+name+"/messages?limit=200"+before, "", nil)
+			var page struct {
+				Messages []struct {
+					Seq        int64
+					From, Text string
+				}
+				More bool
+			}
+			must(t, json.Unmarshal([]byte(body), &page))
+			for _, m := range page.Messages {
+				shown[name+" "+m.From+" "+m.Text]++
+			}
+			if !page.More {
+				break
+			}
+			before = fmt.Sprintf("&before=%d", page.Messages[0].Seq)
+		}
+	}
+	for _, s := range said {
+		chat, text, _ := strings.Cut(s, " ")
+		if shown[chat+" user "+text] != 1 {
+			return fmt.Sprintf("%s is shown %d times and", s, shown[chat+" user "+text])
+		}
+		if shown[chat+" bot re **"+text+"**"] == 0 {
+			return s
+		}
+	}
+	return ""
+}
+
+func TestPendingAnswersWithFilesAreDeliveredFromABackup(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.png\"]}"`})
+	b.api.Say(7, "before")
+	b.api.WaitFor(t, 7, "look")
+	b.api.SetFault(func(c telegramtest.Call) telegramtest.Fault { // the network takes no pictures for now
+		if c.Method == "sendPhoto" {
+			return telegramtest.TooMany(1)
+		}
+		return telegramtest.Fault{}
+	})
+	b.api.Say(7, "hi")
+	state, file := filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(t.TempDir(), "backup.tar.gz")
+	b.awaitLog("send failed, will retry")
+	succeed(t, "backup", "--config", b.cfg, file)
+	if names := packed(t, file); !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "spool/") && strings.HasSuffix(n, "/a.png") }) {
+		t.Fatalf("no picture in %q", names)
+	}
+	b.signal(9)
+	b.status()
+	must(t, os.RemoveAll(state))
+	must(t, os.Remove(filepath.Join(filepath.Dir(b.cfg), "a.png")))
+	succeed(t, "restore", "--config", b.cfg, file)
+	b.api.SetFault(nil)
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	b.api.Await(7, telegramtest.Patience, func(shown []telegramtest.Message) bool {
+		n := 0
+		for _, m := range shown {
+			if strings.Contains(m.Words(), "look") {
+				n++
+			}
+		}
+		return n >= 2
+	})
+}
+
+// packed lists what is in a backup.
+func packed(t *testing.T, file string) (names []string) {
+	t.Helper()
+	f, err := os.Open(file)
+	must(t, err)
+	defer f.Close()
+	zip, err := gzip.NewReader(f)
+	must(t, err)
+	for r := tar.NewReader(zip); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		must(t, err)
+		if h.Mode != 0o600 {
+			t.Errorf("%s has mode %o", h.Name, h.Mode)
+		}
+		names = append(names, h.Name)
+	}
+}
+
+// stopped is a bot with a state and without a daemon.
+func stopped(t *testing.T) (cfg, state string) {
+	t.Helper()
+	b := newWebBot(t)
+	b.enter().say("web-1-known-to-nobody-else", "hello")
+	b.kill()
+	return b.cfg, filepath.Join(filepath.Dir(b.cfg), ".nanobot")
+}
+
+func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		harm func(t *testing.T, state string)
+		says []string
+	}{
+		"damaged":   {func(t *testing.T, state string) { damage(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
+		"empty":     {func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
+		"a folder":  {func(t *testing.T, state string) { must(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
+		"half gone": {func(t *testing.T, state string) { must(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600)) }, []string{"damaged", "missing", "nanobot restore"}},
+		"newer":     {func(t *testing.T, state string) { schema(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cfg, state := stopped(t)
+			if name == "a folder" || name == "half gone" {
+				must(t, os.Remove(filepath.Join(state, "nanobot.db")))
+			}
+			for _, end := range []string{"-wal", "-shm"} {
+				must(t, ignoreMissing(os.Remove(filepath.Join(state, "nanobot.db"+end))))
+			}
+			c.harm(t, state)
+			for _, args := range [][]string{
+				{"serve"}, {"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}, {"doctor", "--no-turn"}, {"backup", filepath.Join(t.TempDir(), "x")},
+			} {
+				out, status := command(t, append(args, "--config", cfg)...)
+				if status != exitConfig {
+					t.Errorf("%v: status %d:\n%s", args, status, out)
+				}
+				for _, want := range c.says {
+					if !strings.Contains(out, want) {
+						t.Errorf("%v: no %q in:\n%s", args, want, out)
+					}
+				}
+			}
+		})
+	}
+}
+
+// schema gives a database another schema's number.
+func schema(t *testing.T, state string, n int) {
+	t.Helper()
+	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
+	must(t, err)
+	s, err := conn.Prepare(fmt.Sprintf("PRAGMA user_version = %d", n))
+	must(t, err)
+	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
+	must(t, errors.Join(err, s.Close(), conn.Close()))
+}
+
+func TestDamageInTheWebsConversationsEndsTheDaemonWithTheSteps(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	must(t, os.Truncate(filepath.Join(state, "web", "history.db"), 0))
+	out, status := command(t, "serve", "--config", cfg)
+	if status != exitConfig || !strings.Contains(out, "history.db") || !strings.Contains(out, "nanobot restore") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	out, status = command(t, "doctor", "--no-turn", "--config", cfg)
+	if status != exitConfig || !strings.Contains(out, "history.db") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
+func TestARestoreIsAllOrNothing(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	file := filepath.Join(t.TempDir(), "backup.tar.gz")
+	succeed(t, "backup", "--config", cfg, file)
+	if out, status := command(t, "backup", "--config", cfg, file); status != exitFailed || !strings.Contains(out, "there already") {
+		t.Errorf("a backup was overwritten: %d %s", status, out)
+	}
+	succeed(t, "backup", "--config", cfg, "--force", file)
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
+	}
+	whole, err := os.ReadFile(file)
+	must(t, err)
+	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
+	must(t, err)
+	flipped := bytes.Clone(whole)
+	flipped[len(flipped)/2] ^= 0xFF
+	for name, content := range map[string][]byte{
+		"cut short": whole[:len(whole)*2/3], "without its end": whole[:len(whole)-4], "a flipped byte": flipped, "empty": nil, "something else": []byte("hello"),
+		"a link out":     tarball(t, tar.Header{Name: "web", Typeflag: tar.TypeSymlink, Linkname: "/etc"}),
+		"a way out":      tarball(t, tar.Header{Name: "../evil", Typeflag: tar.TypeReg}),
+		"a foreign file": tarball(t, tar.Header{Name: "config.json", Typeflag: tar.TypeReg}),
+		"no database":    tarball(t, tar.Header{Name: "http.key", Typeflag: tar.TypeReg}),
+	} {
+		bad := filepath.Join(t.TempDir(), "bad")
+		must(t, os.WriteFile(bad, content, 0o600))
+		if out, status := command(t, "restore", "--config", cfg, bad); status == 0 {
+			t.Errorf("%s: %s", name, out)
+		}
+		if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
+			t.Fatalf("%s: the state was changed (%v)", name, err)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(state, "backups", ".staged-*")); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	// One that was cut off by a kill keeps the daemon off until it is made again.
+	must(t, os.WriteFile(filepath.Join(state, "restore.unfinished"), nil, 0o600))
+	must(t, os.Remove(filepath.Join(state, "nanobot.db")))
+	if out, status := command(t, "serve", "--config", cfg); status != exitConfig || !strings.Contains(out, "restore") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	succeed(t, "restore", "--config", cfg, file)
+	succeed(t, "pair", "--list", "--config", cfg)
+}
+
+// tarball is a backup with one more file in it.
+func tarball(t *testing.T, h tar.Header) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	zip := gzip.NewWriter(&b)
+	w := tar.NewWriter(zip)
+	const about = `{"format":1}`
+	must(t, w.WriteHeader(&tar.Header{Name: manifestFile, Mode: 0o600, Size: int64(len(about))}))
+	_, err := io.WriteString(w, about)
+	must(t, errors.Join(err, w.WriteHeader(&h), w.Close(), zip.Close()))
+	return b.Bytes()
+}
+
+func TestNothingIsRestoredUnderADaemon(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	file := filepath.Join(t.TempDir(), "backup.tar.gz")
+	succeed(t, "backup", "--config", b.cfg, file)
+	if out, status := command(t, "restore", "--config", b.cfg, file); status != exitFailed || !strings.Contains(out, "stop the daemon first") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	b.enter() // it goes on
+}
+
+func TestDoctorSaysWhenTheCheckWasPartial(t *testing.T) {
+	t.Parallel()
+	cfg, _ := stopped(t)
+	out, status := command(t, "doctor", "--no-turn", "--config", cfg, "--check-time", "1ns")
+	if status != 0 || !strings.Contains(out, "checked only in part") || !strings.Contains(out, "--check-time") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	out, _ = command(t, "doctor", "--no-turn", "--config", cfg)
+	if !strings.Contains(out, "is sound (all ") || !strings.Contains(out, "history.db can be opened and is sound") {
+		t.Errorf("%s", out)
+	}
+}
+
+func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	conn, err := dbfile.Connect(t.Context(), filepath.Join(state, "nanobot.db"))
+	must(t, err)
+	s, err := conn.Prepare(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 8000)
+		INSERT INTO memory (chat, key, value) SELECT 'net:' || i, 'k', hex(randomblob(1500)) FROM n`)
+	must(t, err)
+	_, err = s.Exec(nil) //nolint:staticcheck // there is nothing to cancel
+	must(t, errors.Join(err, s.Close(), conn.Close()))
+	succeed(t, "doctor", "--no-turn", "--config", cfg)
+	f, err := os.OpenFile(filepath.Join(state, "nanobot.db"), os.O_RDWR, 0)
+	must(t, err)
+	info, err := f.Stat()
+	must(t, err)
+	if info.Size() < 20<<20 {
+		t.Fatalf("%d bytes are too few", info.Size())
+	}
+	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, 4096), info.Size()/2/4096*4096)
+	must(t, errors.Join(err, f.Close()))
+	out, status := command(t, "doctor", "--no-turn", "--config", cfg)
+	if status != exitConfig || !strings.Contains(out, "damaged") {
+		t.Errorf("doctor: status %d:\n%s", status, out)
+	}
+	// The daemon finds it once it is up: there is no time for it before.
+	out, status = command(t, "serve", "--config", cfg)
+	if status != exitConfig || !strings.Contains(out, "nanobot restore") {
+		t.Errorf("serve: status %d:\n%s", status, out)
+	}
+}
