@@ -278,15 +278,16 @@ func (r *commandReader) literal(w *word, value string) {
 // quotedText is the text in double quotes, if it is plain.
 func quotedText(q *syntax.DblQuoted) (text string, plain bool) {
 	plain = !q.Dollar
+	var b strings.Builder
 	for _, part := range q.Parts {
 		l, ok := part.(*syntax.Lit)
 		if !ok || strings.Contains(l.Value, `\`) {
 			plain = false
 			continue
 		}
-		text += l.Value
+		b.WriteString(l.Value)
 	}
-	return text, plain
+	return b.String(), plain
 }
 
 // program is the name of a command without its folder. The folder may be in a variable, the name may not.

@@ -109,7 +109,7 @@ func (c *Config) WithoutCredentials() *Config {
 	credential := func(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
 	part := *c
 	t, d := &part.Channels.Telegram, &part.Channels.Discord
-	t.Enabled = t.Enabled && !credential(t.Token) && !(t.Mode == "webhook" && credential(t.WebhookSecret))
+	t.Enabled = t.Enabled && !credential(t.Token) && !credential(t.WebhookSecret)
 	d.Enabled = d.Enabled && !credential(d.Token)
 	if credential(part.HTTP.Token) {
 		part.HTTP.Token = ""

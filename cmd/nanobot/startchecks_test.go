@@ -120,6 +120,7 @@ func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 	for name, config := range map[string]string{
 		"token":    agentAnd(`"telegram": {"enabled": true, "token": "cred:telegram"}`),
 		"provider": `{"terminal": {"command": "x", "providers": {"a": {"apiKeys": ["cred:a"]}}}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:0"}}`,
+		"unused":   agentAnd(`"telegram": {"enabled": true, "token": "` + telegramToken + `", "webhookSecret": "cred:hook"}`),
 		"server":   agentAnd(`"web": {"enabled": true}`, `, "http": {"listen": "127.0.0.1:0", "token": "cred:http"}`),
 		"webhook":  agentAnd(`"telegram": {"enabled": true, "token": "`+telegramToken+`", "mode": "webhook", "webhookUrl": "https://x.example/t", "webhookSecret": "cred:hook"}`, `, "http": {"listen": "127.0.0.1:0"}`),
 	} {
