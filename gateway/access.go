@@ -18,8 +18,9 @@ import (
 const (
 	// CodeLife is how long a pairing code is good for.
 	CodeLife = 15 * time.Minute
-	// openCodes bounds how many codes of a channel wait at once, so that strangers cannot fill the disk.
-	openCodes = 20
+	// openCodes and codesPerHour bound the codes of a channel, so that strangers can neither fill the disk nor have an operator guess
+	// whose code is the right one. With one more than openCodes the oldest ends.
+	openCodes, codesPerHour = 20, 60
 )
 
 // Knows reports whether a user may talk to the bot, so that a channel need not go to any length for others. When that cannot be found
@@ -30,8 +31,7 @@ func (g *Gateway) Knows(channel, user string) bool {
 }
 
 func (g *Gateway) knows(ctx context.Context, channel, user string) (bool, error) {
-	list, guarded := g.set().AllowFrom[channel]
-	if !guarded || slices.Contains(list, "*") || slices.Contains(list, user) {
+	if g.listed(channel, user) {
 		return true, nil
 	}
 	ok, err := g.o.Store.Allowed(ctx, channel, user)
@@ -41,40 +41,54 @@ func (g *Gateway) knows(ctx context.Context, channel, user string) (bool, error)
 	return ok, nil
 }
 
-// admit reports whether a message is taken. If not, answer is what its sender is told, which may be nothing.
-func (g *Gateway) admit(ctx context.Context, in channels.Incoming) (answer string, ok bool, err error) {
-	if ok, err = g.knows(ctx, in.Chat.Channel, in.User.ID); err != nil {
-		return "", false, err
-	}
-	if !ok {
-		answer, err = g.refuse(ctx, in)
-		return answer, false, err
-	}
-	set := g.set()
-	if _, _, isCommand := parseCommand(in); !isCommand && !g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, set.RatePerMinute, time.Now()) {
-		g.audit(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
-		return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", set.RatePerMinute), false, nil
-	}
-	return "", true, nil
+// listed reports whether the settings let a user in.
+func (g *Gateway) listed(channel, user string) bool {
+	list, guarded := g.set().AllowFrom[channel]
+	return !guarded || slices.Contains(list, "*") || slices.Contains(list, user)
 }
 
-// refuse gives a stranger a pairing code, once, and logs that once.
-func (g *Gateway) refuse(ctx context.Context, in channels.Incoming) (string, error) {
-	log := g.o.Log.With(zap.String("channel", in.Chat.Channel), zap.String("user", in.User.ID))
-	guest := store.Guest{Channel: in.Chat.Channel, User: in.User, Code: rand.Text()[:8]}
-	code, fresh, err := g.o.Store.Knock(ctx, guest, CodeLife, openCodes)
+// limit reports whether a user's message is within the rate. If not, answer is what the user is told.
+func (g *Gateway) limit(in channels.Incoming) (answer string, ok bool) {
+	most := g.set().RatePerMinute
+	_, _, isCommand := parseCommand(in)
+	if isCommand || g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, most, time.Now()) {
+		return "", true
+	}
+	g.audit(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
+	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", most), false
+}
+
+// refuse turns a stranger's message away, with a pairing code if they have none. It reports false for somebody who was let in just now.
+func (g *Gateway) refuse(ctx context.Context, in channels.Incoming) (bool, error) {
+	code := rand.Text()[:8]
+	coded, err := g.planAnswer(in, fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
+		code, int(CodeLife.Minutes())))
 	if err != nil {
-		return "", fmt.Errorf("store pairing code: %w", err)
+		return false, err
+	}
+	later, err := g.planAnswer(in, "This bot is private, and too many people are asking to be let in. Please try again in an hour.")
+	if err != nil {
+		return false, err
+	}
+	refusal, err := g.o.Store.Refuse(ctx, store.Stranger{
+		In: in, Cursor: in.Cursor, Code: code, Coded: coded, Later: later,
+		Limits: store.CodeLimits{Life: CodeLife, Open: openCodes, PerHour: codesPerHour},
+	})
+	if err != nil {
+		return false, fmt.Errorf("refuse message: %w", err)
+	}
+	if refusal == store.NotRefused {
+		return false, nil
+	}
+	if refusal == store.Coded || refusal == store.ToldLater {
+		g.senders.serve(in.Chat, nil)
 	}
 	_, logged := g.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {
-		log.Warn("refused a user who is not allowed", zap.String("name", in.User.Name))
+		g.o.Log.Warn("refused a user who is not allowed", zap.String("channel", in.Chat.Channel), zap.String("user", in.User.ID), zap.String("name", in.User.Name))
 	}
-	g.auditStranger(in, code != "" && fresh, logged)
-	if code == "" || !fresh {
-		return "", nil
-	}
-	return fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.", code, int(CodeLife.Minutes())), nil
+	g.auditStranger(in, refusal == store.Coded, logged)
+	return true, nil
 }
 
 // rates counts users' messages in the current minute.

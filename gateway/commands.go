@@ -202,6 +202,13 @@ func (c call) retry() (string, error) {
 		case item.Ended.IsZero(): // its end is being recorded
 			return "I am still working. /stop first.", nil
 		}
+		ok, err := c.mayRunAgain(c.ctx, item.In)
+		if err != nil {
+			return "", err
+		}
+		if !ok {
+			continue
+		}
 		c.arrival.Restart = item.ID
 		return "", nil
 	}
@@ -220,6 +227,12 @@ func (c call) again() (string, error) {
 	}
 	if !ok || item.In.Chat != c.in.Chat || item.State == store.Running || item.State == store.Pending {
 		return "", nil
+	}
+	if ok, err = c.mayRunAgain(c.ctx, item.In); err != nil {
+		return "", err
+	}
+	if !ok {
+		return "Who wrote that may not talk to me any more.", nil
 	}
 	c.arrival.Restart = id
 	return "", nil

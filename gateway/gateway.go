@@ -66,6 +66,9 @@ type Gateway struct {
 	rates    rates
 	refused  sync.Map // users who were refused and logged once
 
+	welcoming sync.Mutex    // guests are welcomed by one goroutine at a time, so that their messages stay in order
+	reloaded  chan struct{} // the settings have changed, and with them perhaps who is admitted
+
 	// starting is held for reading from the marking of an item as running until its turn can be stopped, and for writing by who stops.
 	starting sync.RWMutex
 	slots    chan struct{} // one for each agent that may run
@@ -96,7 +99,8 @@ func New(o Options) *Gateway {
 	}
 	g := &Gateway{
 		o: o, slots: make(chan struct{}, o.MaxConcurrent), yielded: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1), beat: make(chan struct{}),
-		active: map[channels.Chat]*turn{}, health: map[string]ChannelHealth{}, gone: map[string]bool{},
+		reloaded: make(chan struct{}, 1),
+		active:   map[channels.Chat]*turn{}, health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	g.senders = newSenders(g)
 	g.Reload(o.Settings)
@@ -106,6 +110,7 @@ func New(o Options) *Gateway {
 // Reload changes the settings. Turns that run keep those they began with; when the last of them has ended, their runner is closed.
 func (g *Gateway) Reload(s Settings) {
 	g.runners.appoint(s.Runner, func() { g.settings.Store(&s) })
+	g.recheckAccess()
 }
 
 func (g *Gateway) set() *Settings { return g.settings.Load() }
@@ -140,9 +145,24 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	if ready != nil {
 		ready()
 	}
+	// Access is watched as long as turns run, also while they drain.
+	watching, unwatch := context.WithCancel(g.killed)
+	var watch sync.WaitGroup
+	watch.Go(func() { g.watchAccess(watching) })
+	defer watch.Wait()
+	defer unwatch()
 	var work errgroup.Group
 	work.Go(func() error { return g.dispatch(ctx) })
-	work.Go(func() error { return g.senders.resume(ctx) })
+	work.Go(func() error {
+		err := persist(ctx, func() error { return g.dismissStrangers(ctx) }, func(err error) {
+			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
+		})
+		if err != nil {
+			return nil // told to end
+		}
+		return g.senders.resume(ctx)
+	})
+	work.Go(func() error { return g.welcomeGuests(ctx) })
 	work.Go(func() error { return g.prune(ctx) })
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })

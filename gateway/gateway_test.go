@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -240,8 +241,13 @@ func TestStrangersGetACodeOnceAndAreLetInByIt(t *testing.T) {
 	if _, ok, err := r.store.Accept(t.Context(), code, time.Minute); err != nil || !ok {
 		t.Fatalf("accept: %v, %v", ok, err)
 	}
-	r.net.Say("2", "8", "thanks")
-	r.expect("2", call.Text, "you said thanks")
+	r.net.Say("2", "8", "thanks") // which does not pass what was said before
+	r.awaitText("2", "you said thanks")
+	shown, _ := r.net.Await("2", 0, func([]gatewaytest.Call) bool { return true })
+	said := slices.DeleteFunc(texts(shown), func(text string) bool { return strings.HasPrefix(text, "Queued") })
+	if want := []string{call.Text, "You have been let in.", "you said please", "you said thanks"}; !slices.Equal(said, want) {
+		t.Errorf("the chat was shown %q, want %q", said, want)
+	}
 	if n := r.logs.FilterMessage("refused a user who is not allowed").FilterField(zap.String("user", "8")).Len(); n != 1 {
 		t.Errorf("logged %d times", n)
 	}

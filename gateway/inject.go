@@ -17,9 +17,15 @@ const mostInjected = 16
 type injections struct {
 	lines  chan terminal.Injection // nil: none are taken
 	mu     sync.Mutex
-	items  []int64
+	items  []handed
 	texts  []string
 	closed bool
+}
+
+// handed is a message that was handed to a turn.
+type handed struct {
+	id   int64
+	user string
 }
 
 // add hands a message to the turn, if that takes it. It never waits for the agent.
@@ -37,7 +43,7 @@ func (t *turn) add(item store.Item) {
 	}
 	select {
 	case t.inject.lines <- terminal.Injection{Text: item.In.Text, Media: item.In.Media}:
-		t.inject.items = append(t.inject.items, item.ID)
+		t.inject.items = append(t.inject.items, handed{item.ID, item.In.User.ID})
 		t.inject.texts = append(t.inject.texts, item.In.Text)
 	default: // also when it takes none at all
 		t.inject.closed = true
@@ -65,5 +71,49 @@ func (t *turn) injected(unread int) []int64 {
 	defer t.inject.mu.Unlock()
 	t.inject.closed = true
 	unread = min(unread+len(t.inject.lines), len(t.inject.items))
-	return t.inject.items[:len(t.inject.items)-unread]
+	var read []int64
+	for _, h := range t.inject.items[:len(t.inject.items)-unread] {
+		read = append(read, h.id)
+	}
+	return read
+}
+
+// injectors are the users whose messages wait for the agent to read them.
+func (t *turn) injectors() (users []string) {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
+	for _, h := range t.inject.items[len(t.inject.items)-min(len(t.inject.lines), len(t.inject.items)):] {
+		if !slices.Contains(users, h.user) {
+			users = append(users, h.user)
+		}
+	}
+	return users
+}
+
+// takeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in order.
+func (t *turn) takeBack(user string) {
+	t.inject.mu.Lock()
+	defer t.inject.mu.Unlock()
+	var waiting []terminal.Injection
+	for {
+		select {
+		case line := <-t.inject.lines:
+			waiting = append(waiting, line)
+			continue
+		default:
+		}
+		break
+	}
+	t.log.Info("access revoked, what waits for the agent is taken back", zap.String("user", user))
+	// The lines that wait are the last that were handed over.
+	first := len(t.inject.items) - len(waiting)
+	items := slices.Clone(t.inject.items[first:])
+	t.inject.items = t.inject.items[:first]
+	for i, line := range waiting {
+		if items[i].user == user {
+			continue
+		}
+		t.inject.lines <- line // there is room: it was in there, and only add puts in more
+		t.inject.items = append(t.inject.items, items[i])
+	}
 }

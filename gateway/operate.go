@@ -52,6 +52,13 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	if !found || i.Ended.IsZero() || i.Started.IsZero() {
 		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
 	}
+	ok, err := g.mayRunAgain(ctx, i.In)
+	if err != nil {
+		return fmt.Errorf("retry turn %d: %w", item, err)
+	}
+	if !ok {
+		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", item, ErrNotNow)
+	}
 	err = g.o.Store.Restart(ctx, item)
 	if errors.Is(err, store.ErrState) {
 		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)

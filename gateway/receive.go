@@ -9,13 +9,32 @@ import (
 	"nanobot/gateway/store"
 )
 
-// receive takes a message from a channel. When it returns nil the message is on disk, and will be worked on once.
+// receive takes a message from a channel. When it returns nil the message is on disk, and will be worked on once, or its sender is not
+// admitted.
 func (g *Gateway) receive(ctx context.Context, in channels.Incoming) error {
-	answer, ok, err := g.admit(ctx, in)
-	if err != nil {
-		return err
+	for {
+		ok, err := g.knows(ctx, in.Chat.Channel, in.User.ID)
+		if err != nil {
+			return err
+		}
+		if ok {
+			break
+		}
+		if refused, err := g.refuse(ctx, in); refused || err != nil {
+			return err
+		}
 	}
-	if !ok {
+	if !g.listed(in.Chat.Channel, in.User.ID) { // what they wrote before they were let in goes first
+		if err := g.welcome(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
+			return err
+		}
+	}
+	return g.take(ctx, in)
+}
+
+// take is receive for a message of somebody who is admitted.
+func (g *Gateway) take(ctx context.Context, in channels.Incoming) error {
+	if answer, ok := g.limit(in); !ok {
 		return g.settle(ctx, in, answer)
 	}
 	if c, args, ok := parseCommand(in); ok {
@@ -39,12 +58,11 @@ func (g *Gateway) settle(ctx context.Context, in channels.Incoming, text string)
 // conclude is settle for a message that asks for something to be changed. It reports false for one that was concluded before.
 func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) (bool, error) {
 	in := a.In
+	var err error
 	if text != "" {
-		parts, err := g.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
-		if err != nil {
-			return false, fmt.Errorf("plan answer: %w", err)
+		if a.Answer, err = g.planAnswer(in, text); err != nil {
+			return false, err
 		}
-		a.Answer = parts
 	}
 	_, verdict, err := g.o.Store.Receive(ctx, a)
 	if err != nil {
@@ -57,6 +75,15 @@ func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) (b
 		g.poke()
 	}
 	return verdict == store.Settled, nil
+}
+
+// planAnswer cuts the gateway's own answer to a message into network calls.
+func (g *Gateway) planAnswer(in channels.Incoming, text string) ([]channels.Outgoing, error) {
+	parts, err := g.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
+	if err != nil {
+		return nil, fmt.Errorf("plan answer: %w", err)
+	}
+	return parts, nil
 }
 
 // enlist puts a message in its chat's lane, by the rule for messages that come while a turn runs.
@@ -90,8 +117,11 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 		t.cancel(errInterrupted)
 		return nil
 	}
-	return g.note(ctx, in, fmt.Sprintf("Queued, number %d in line.", waiting+1),
-		channels.Button{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", item.ID)})
+	note := channels.Message{
+		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", waiting+1), ReplyTo: in.ID,
+		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", item.ID)}},
+	}
+	return g.say(ctx, g.o.Channels[in.Chat.Channel], note, letter{about: item.ID})
 }
 
 // accept stores a message and, if an agent is free and nothing of the chat comes before it, starts its turn: in one step on disk.

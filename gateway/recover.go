@@ -130,6 +130,9 @@ func waitOf(err error) time.Duration {
 
 // recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always runs.
 func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
+	if revoked, err := g.recoverRevoked(ctx, item); revoked || err != nil {
+		return err
+	}
 	stopped := item.Outcome.Status == string(terminal.Stopped) // the user had said so, and it was on disk before it was obeyed
 	if !stopped && item.Process.Pid == 0 && sameBoot(item.Process.Start) {
 		return g.o.Store.Requeue(ctx, item.ID, true)

@@ -16,7 +16,8 @@ import (
 // letter says where a message belongs.
 type letter struct {
 	item  *store.Item
-	place int // among the messages of a turn; 0 for what is no part of the agent's answer
+	place int   // among the messages of a turn; 0 for what is no part of the agent's answer
+	about int64 // the item that a message is about which is no part of its turn, or 0
 }
 
 // reportPlace and those behind it are for the gateway's own words about a turn that must not be said twice, one for each attempt.
@@ -65,7 +66,7 @@ func (d *draft) post(ctx context.Context) error {
 		}
 	}
 	l := d.letter
-	out := store.Letter{Parts: d.parts, Place: l.place}
+	out := store.Letter{Parts: d.parts, Place: l.place, About: l.about}
 	if l.item != nil {
 		out.Item = l.item.ID
 	}

@@ -47,10 +47,11 @@ type senders struct {
 	resting int                     // how many of them wait for their time
 	aside   int                     // what else is done, such as removing a bubble
 	left    bool                    // there were too many to wait for; they are on disk
+	calls   map[int64]func()        // what ends the send of a parcel early
 }
 
 func newSenders(g *Gateway) *senders {
-	s := &senders{g: g, chats: map[channels.Chat]*lane{}}
+	s := &senders{g: g, chats: map[channels.Chat]*lane{}, calls: map[int64]func(){}}
 	s.quiet = sync.NewCond(&s.mu)
 	return s
 }
@@ -235,7 +236,9 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	doubtful := strings.HasPrefix(p.Err, doubt)
 	p.Out.Repeat = doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, patience(p.Out))
+	s.calling(p.ID, cancel)
 	receipt, safe, err := s.hand(ctx, ch, p)
+	s.calling(p.ID, nil)
 	cancel()
 	state, notBefore := s.judge(safe, p, err)
 	defer s.g.tell(Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
@@ -271,6 +274,35 @@ func failure(err error, safe, doubtful bool) string {
 		return doubt + " of an earlier try; then: " + reason
 	}
 	return reason
+}
+
+// calling notes that a parcel is being sent, or with nil that it is not any more.
+func (s *senders) calling(parcel int64, end func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if end == nil {
+		delete(s.calls, parcel)
+	} else {
+		s.calls[parcel] = end
+	}
+}
+
+// busy reports whether anything is being sent.
+func (s *senders) busy() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.calls) > 0
+}
+
+// recall ends sends that are still waiting for their network, which the store will not have repeated.
+func (s *senders) recall(parcels []int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range parcels {
+		if end := s.calls[id]; end != nil {
+			end()
+		}
+	}
 }
 
 // patience is how long a send may take.

@@ -53,8 +53,9 @@ type turn struct {
 	asks  sync.Mutex
 	asked map[[2]string]int // how often this run has asked a question
 
-	slot  atomic.Bool // the turn holds one of the gateway's slots
-	short atomic.Bool // the person was told that the turn waits for resources
+	slot    atomic.Bool // the turn holds one of the gateway's slots
+	short   atomic.Bool // the person was told that the turn waits for resources
+	revoked atomic.Bool // the sender has lost access
 
 	over  atomic.Bool // the agent has ended and only the books are to be closed
 	mu    sync.Mutex
@@ -88,6 +89,13 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 func (t *turn) run() {
 	defer t.cancel(nil)
 	defer t.leave(nil)
+	if ok, err := t.admitted(); !ok || err != nil {
+		t.done()
+		if err == nil {
+			t.dismiss()
+		}
+		return
+	}
 	t.auditStart()
 	if t.ch == nil {
 		t.done()
@@ -127,6 +135,9 @@ func (t *turn) run() {
 func (t *turn) abandon() {
 	t.leave(errStopped)
 	t.log.Error("turn does not end, the chat goes on without it")
+	if t.revoked.Load() {
+		return
+	}
 	t.g.senders.background(func() {
 		if err := t.g.note(t.g.killed, t.item.In, "Stopped. It did not end by itself, so I went on without it."); err != nil {
 			t.log.Warn("chat not told", zap.Error(err))
@@ -282,13 +293,17 @@ func (t *turn) cutOff(out terminal.Outcome, err error) bool {
 
 // finish records the end. When we could not run the agent, the chat is told.
 func (t *turn) finish(out terminal.Outcome, err error) {
-	ctx := context.WithoutCancel(t.ctx)
 	lasted := time.Since(t.began)
 	took := zap.Duration("took", lasted)
 	t.auditEnd(out, err, lasted)
 	if t.cutOff(out, err) {
 		t.log.Warn("turn cut off by shutdown", took)
 		return // it stays running on disk, for the next start to find
+	}
+	if t.wasRevoked() {
+		t.log.Info("turn ended", zap.String("status", store.Revoked), took)
+		t.endRevoked(out)
+		return
 	}
 	read := t.injected(out.Unread)
 	if err != nil {
@@ -304,17 +319,7 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
 	o := store.Outcome{Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr)}
-	defer t.g.tell(Event{What: Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: lasted})
-	_ = persist(t.g.killed, func() error { // else it stays running on disk, for the next start to find
-		next, err := t.g.o.Store.Finish(ctx, t.item.ID, store.Done, o, read...)
-		if next {
-			t.g.poke()
-		}
-		if errors.Is(err, store.ErrState) {
-			return nil // ended already
-		}
-		return err
-	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
+	t.record(store.Done, o, read...)
 }
 
 // typing shows that the agent is at work, if that takes more than a moment. Networks show it for some five seconds.

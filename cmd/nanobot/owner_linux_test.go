@@ -46,7 +46,11 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	must(t, err)
 	db, err := openStore(t.Context(), cfg, false)
 	must(t, err)
-	s.code, _, err = db.Knock(t.Context(), store.Guest{Channel: "telegram", User: channels.User{ID: "8"}, Code: "ABCDEFGH"}, gateway.CodeLife, 10)
+	s.code = "ABCDEFGH"
+	_, err = db.Refuse(t.Context(), store.Stranger{
+		In:   channels.Incoming{Chat: channels.Chat{Channel: "telegram", ID: "8"}, ID: "1", User: channels.User{ID: "8"}},
+		Code: s.code, Limits: store.CodeLimits{Life: gateway.CodeLife, Open: 10, PerHour: 10},
+	})
 	must(t, err)
 	must(t, closeStore(db))
 	must(t, filepath.WalkDir(s.state, func(path string, _ fs.DirEntry, err error) error {

@@ -2,7 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"crypto/rand"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -18,52 +18,6 @@ func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error)
 	return found, wrap("look up user %s of %s", err, user, channel)
 }
 
-// Knock stores a code for a user who wants in. Who is in already gets none.
-func (s *Store) Knock(ctx context.Context, g store.Guest, ttl time.Duration, limit int) (code string, fresh bool, err error) {
-	now := s.now()
-	if g.Code == "" {
-		g.Code = newCode()
-	}
-	g.Code = spelled(g.Code)
-	err = s.change(ctx, fmt.Sprintf("make a code for user %s of %s", g.User.ID, g.Channel), func(t *tx) error {
-		code, fresh, err = t.knock(g, now, now.Add(-ttl), limit)
-		return err
-	})
-	if err != nil {
-		return "", false, err
-	}
-	return code, fresh, nil
-}
-
-func (t *tx) knock(g store.Guest, now, oldest time.Time, limit int) (string, bool, error) {
-	err := t.exec("DELETE FROM guest WHERE channel = ? AND code <> '' AND since <= ?", g.Channel, micros(oldest))
-	if err != nil {
-		return "", false, err
-	}
-	var code string
-	known, err := t.row("SELECT code FROM guest WHERE channel = ? AND user = ?", []any{g.Channel, g.User.ID}, &code)
-	if err != nil || known {
-		return code, false, err
-	}
-	var waiting int
-	if _, err := t.row("SELECT count(*) FROM guest WHERE channel = ? AND code <> ''", []any{g.Channel}, &waiting); err != nil || waiting >= limit {
-		return "", false, err
-	}
-	return g.Code, true, t.exec("INSERT INTO guest (channel, user, name, username, code, since) VALUES (?, ?, ?, ?, ?, ?)",
-		g.Channel, g.User.ID, g.User.Name, g.User.Username, g.Code, micros(now))
-}
-
-// newCode is 8 letters out of 32, of which none is taken for another when read aloud or typed.
-func newCode() string {
-	const letters = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
-	b := make([]byte, 8)
-	_, _ = rand.Read(b) // never fails
-	for i := range b {
-		b[i] = letters[int(b[i])%len(letters)]
-	}
-	return string(b)
-}
-
 // spelled is a code as it is stored, however an operator types it.
 func spelled(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
 
@@ -73,13 +27,12 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 	var found bool
 	now := s.now()
 	err := s.change(ctx, "accept a code", func(t *tx) (err error) {
-		g, found, err = first(t.each, scanGuest, "SELECT channel, user, name, username, code, since FROM guest WHERE code = ? AND code <> '' AND since > ?",
+		g, found, err = first(t.each, scanGuest, "SELECT "+guestColumns+" FROM guest WHERE code = ? AND code <> '' AND since > ?",
 			[]any{spelled(code), micros(now.Add(-ttl))})
 		if err != nil || !found {
 			return err
 		}
-		g.Code, g.Since = "", moment(micros(now))
-		return t.exec("UPDATE guest SET code = '', since = ? WHERE channel = ? AND user = ?", micros(now), g.Channel, g.User.ID)
+		return t.letIn(&g, now)
 	})
 	if err != nil {
 		return store.Guest{}, false, err
@@ -87,27 +40,105 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 	return g, found, nil
 }
 
+// Admit lets in a user by id.
+func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Guest, bool, error) {
+	var g store.Guest
+	var admitted bool
+	now := s.now()
+	err := s.change(ctx, fmt.Sprintf("let in user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
+		if err := t.endCodes(p.Channel, now.Add(-ttl)); err != nil {
+			return err
+		}
+		var found bool
+		g, found, err = first(t.each, scanGuest, "SELECT "+guestColumns+" FROM guest WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
+		if err != nil {
+			return err
+		}
+		if !found {
+			g = store.Guest{Channel: p.Channel, User: channels.User{ID: p.User}}
+		}
+		if admitted = !found || g.Code != ""; !admitted {
+			return nil
+		}
+		return t.letIn(&g, now)
+	})
+	if err != nil {
+		return store.Guest{}, false, err
+	}
+	return g, admitted, nil
+}
+
+// letIn makes a guest one who is in. One who has written is to be welcomed, and the message to be answered is no duplicate of the one
+// that was refused.
+func (t *tx) letIn(g *store.Guest, now time.Time) error {
+	g.Code, g.Since = "", moment(micros(now))
+	welcome, message := 0, ""
+	if g.Message != nil {
+		welcome, message = 1, text(g.Message)
+		if err := t.exec("DELETE FROM refused WHERE chat = ? AND message = ?", g.Message.Chat.String(), g.Message.ID); err != nil {
+			return err
+		}
+	}
+	return t.exec("INSERT OR REPLACE INTO guest (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, ?, ?, '', ?, ?, ?)",
+		g.Channel, g.User.ID, g.User.Name, g.User.Username, micros(now), message, welcome)
+}
+
+// Unwelcomed returns who was let in and does not know it, or has not been answered.
+func (s *Store) Unwelcomed(ctx context.Context, p store.Person) ([]store.Guest, error) {
+	query, args := "SELECT "+guestColumns+" FROM guest WHERE welcome > 0", []any(nil)
+	if p != (store.Person{}) {
+		query, args = query+" AND channel = ? AND user = ?", []any{p.Channel, p.User}
+	}
+	guests, err := all(ctx, s, scanGuest, query+" ORDER BY channel, user", args...)
+	return guests, wrap("read guests to welcome", err)
+}
+
+// Tell puts into the outbox what a guest is told, once.
+func (s *Store) Tell(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
+	now := s.now()
+	letters := s.letters(parts)
+	var n int
+	err := s.change(ctx, fmt.Sprintf("welcome user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
+		n, err = t.changed("UPDATE guest SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User)
+		if err != nil || n == 0 {
+			return err
+		}
+		return t.enqueueAll(letters, 0, now)
+	})
+	return n > 0 && err == nil, err
+}
+
+// Welcomed forgets a guest's message.
+func (s *Store) Welcomed(ctx context.Context, p store.Person) error {
+	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) error {
+		return t.exec("UPDATE guest SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
+	})
+}
+
 // Guests returns who was let in or waits.
 func (s *Store) Guests(ctx context.Context) ([]store.Guest, error) {
-	guests, err := all(ctx, s, scanGuest, "SELECT channel, user, name, username, code, since FROM guest ORDER BY channel, user")
+	guests, err := all(ctx, s, scanGuest, "SELECT "+guestColumns+" FROM guest ORDER BY channel, user")
 	return guests, wrap("read guests", err)
 }
+
+const guestColumns = "channel, user, name, username, code, since, message, welcome"
 
 func scanGuest(scan func(...any) error) (store.Guest, error) {
 	var u channels.User
 	var g store.Guest
 	var since int64
-	err := scan(&g.Channel, &u.ID, &u.Name, &u.Username, &g.Code, &since)
-	g.User, g.Since = u, moment(since)
-	return g, err
-}
-
-// Revoke forgets a guest.
-func (s *Store) Revoke(ctx context.Context, channel, user string) (bool, error) {
-	var n int
-	err := s.change(ctx, fmt.Sprintf("revoke user %s of %s", user, channel), func(t *tx) (err error) {
-		n, err = t.changed("DELETE FROM guest WHERE channel = ? AND user = ?", channel, user)
-		return err
-	})
-	return n > 0 && err == nil, err
+	var message string
+	var welcome int
+	if err := scan(&g.Channel, &u.ID, &u.Name, &u.Username, &g.Code, &since, &message, &welcome); err != nil {
+		return store.Guest{}, err
+	}
+	g.User, g.Since, g.Told = u, moment(since), welcome == 2
+	if message == "" {
+		return g, nil
+	}
+	g.Message = &channels.Incoming{}
+	if err := json.Unmarshal([]byte(message), g.Message); err != nil {
+		return store.Guest{}, fmt.Errorf("message of user %s of %s: %w", u.ID, g.Channel, err)
+	}
+	return g, nil
 }

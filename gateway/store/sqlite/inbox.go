@@ -91,8 +91,9 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	if err != nil {
 		return false, err
 	}
-	err = t.exec(`UPDATE inbox SET state = ?, ended = ?, status = ?, exit_code = ?, signal = ?, memory = ?, cpu = ?
-		WHERE id = ?`, state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id)
+	err = t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = CASE status WHEN ?9 THEN status ELSE ?3 END,
+		exit_code = ?4, signal = ?5, memory = ?6, cpu = ?7 WHERE id = ?8`,
+		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked)
 	if err != nil {
 		return false, err
 	}
@@ -229,7 +230,7 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 		return 0, err
 	}
 	if id == 0 {
-		if err := t.exec("UPDATE inbox SET status = 'stopped' WHERE state = 'running' AND chat = ? AND ended = 0", chat); err != nil {
+		if err := t.exec("UPDATE inbox SET status = 'stopped' WHERE state = 'running' AND chat = ? AND ended = 0 AND status <> ?", chat, store.Revoked); err != nil {
 			return 0, err
 		}
 	}

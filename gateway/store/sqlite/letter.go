@@ -31,6 +31,26 @@ func (s *Store) letter(l store.Letter, chat channels.Chat) letter {
 	return made
 }
 
+// letters makes each part a letter of its own.
+func (s *Store) letters(parts []channels.Outgoing) []letter {
+	all := make([]letter, len(parts))
+	for i, o := range parts {
+		all[i] = s.letter(store.Letter{Parts: parts[i : i+1]}, o.Chat)
+	}
+	return all
+}
+
+// enqueueAll stores letters that answer an item, or 0.
+func (t *tx) enqueueAll(letters []letter, item int64, now time.Time) error {
+	for _, l := range letters {
+		l.Item = item
+		if _, err := t.enqueue(l, false, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sealed checks that a letter goes to one chat, and makes it ready.
 func (s *Store) sealed(l store.Letter) (letter, error) {
 	if len(l.Parts) == 0 {
@@ -73,8 +93,8 @@ func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 	if len(l.parts) == 0 {
 		return p, nil
 	}
-	free, said, err := t.before(l)
-	if err != nil {
+	free, revoked, said, err := t.before(l)
+	if err != nil || revoked {
 		return p, err
 	}
 	for n := range l.parts {
@@ -88,8 +108,8 @@ func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 				state, tries = store.Sending, 1
 			}
 		}
-		id, err := t.insert(`INSERT INTO outbox (item, place, part, digest, chat, state, tries, queued, outgoing)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Item, l.Place, n, l.digest, l.chat, state, tries, micros(now), l.parts[n])
+		id, err := t.insert(`INSERT INTO outbox (item, about, place, part, digest, chat, state, tries, queued, outgoing)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Item, l.About, l.Place, n, l.digest, l.chat, state, tries, micros(now), l.parts[n])
 		if err != nil {
 			return p, err
 		}
@@ -106,16 +126,17 @@ func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 	return p, nil
 }
 
-// before says whether a letter's chat is free, and which of its parts an earlier attempt has put at the same place: those that
-// were sent or still may be.
-func (t *tx) before(l letter) (free bool, said map[int]bool, err error) {
+// before says whether a letter's chat is free, whether the sender of its item has lost access, and which of its parts an earlier attempt
+// has put at the same place: those that were sent or still may be.
+func (t *tx) before(l letter) (free, revoked bool, said map[int]bool, err error) {
 	var again bool
 	_, err = t.row(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),
+		EXISTS (SELECT 1 FROM inbox WHERE id IN (?2, ?5) AND status = ?4),
 		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE item = ?2 AND place = ?3 AND place > 0)`,
-		[]any{l.chat, l.Item, l.Place}, &free, &again)
+		[]any{l.chat, l.Item, l.Place, store.Revoked, l.About}, &free, &revoked, &again)
 	if err != nil || !again || l.Item == 0 {
-		return free, nil, err
+		return free, revoked, nil, err
 	}
 	said = map[int]bool{}
 	err = t.each("SELECT part FROM outbox WHERE item = ? AND place = ? AND place > 0 AND digest = ? AND state <> 'failed'",
@@ -125,5 +146,5 @@ func (t *tx) before(l letter) (free bool, said map[int]bool, err error) {
 			said[part] = true
 			return err
 		})
-	return free, said, err
+	return free, revoked, said, err
 }

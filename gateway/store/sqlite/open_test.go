@@ -112,7 +112,11 @@ func TestAnOperatorsToolMakesNoState(t *testing.T) {
 func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
 	dir := t.TempDir()
 	daemon := open(t, dir, sqlite.Options{})
-	code, _, err := daemon.Knock(ctx, store.Guest{Channel: "net", User: channels.User{ID: "7"}}, 1<<40, 9)
+	const code = "ABCD2345"
+	_, err := daemon.Refuse(ctx, store.Stranger{
+		In:   channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "7"}, ID: "1", User: channels.User{ID: "7"}},
+		Code: code, Limits: store.CodeLimits{Life: 1 << 40, Open: 9, PerHour: 9},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +150,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	closed(t, s)
 	edit(t, dir, "PRAGMA user_version = 99")
 	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit(t, dir, "PRAGMA user_version = 6")
+	edit(t, dir, "PRAGMA user_version = 7")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
 	if n := waiting(t, s); n != 1 {

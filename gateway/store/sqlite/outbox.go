@@ -107,11 +107,14 @@ func (s *Store) Settle(
 	now := s.now()
 	var unused []string
 	err = s.change(ctx, what, func(t *tx) (err error) {
+		var chat string
+		if _, err = t.row("SELECT chat FROM outbox WHERE id = ?", []any{id}, &chat); err != nil {
+			return err
+		}
 		if unused, err = t.settle(id, state, receipt, reason, notBefore, now); err != nil {
 			return err
 		}
-		_, err = t.row(`SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent'
-			AND chat = (SELECT chat FROM outbox WHERE id = ?))`, []any{id}, &more)
+		_, err = t.row("SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat = ?)", []any{chat}, &more)
 		return err
 	})
 	if err != nil {
@@ -122,6 +125,15 @@ func (s *Store) Settle(
 }
 
 func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefore, now time.Time) ([]string, error) {
+	if state == store.Pending {
+		var dropped bool
+		if _, err := t.row("SELECT dropped FROM outbox WHERE id = ?", []any{id}, &dropped); err != nil {
+			return nil, err
+		}
+		if dropped {
+			state, reason = store.Failed, noAccess+"; then: "+reason
+		}
+	}
 	settled := micros(now)
 	if state == store.Pending {
 		settled = 0
@@ -137,6 +149,9 @@ func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefo
 		return nil, fmt.Errorf("%w: it is settled already, or there is no such parcel", store.ErrState)
 	case state == store.Pending:
 		return nil, nil
+	}
+	if err := t.exec("DELETE FROM outbox WHERE id = ? AND item = ?", id, ofStranger); err != nil {
+		return nil, err
 	}
 	return t.release(id)
 }

@@ -31,10 +31,7 @@ func (t *tx) setCursor(channel, cursor string) error {
 func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
 	now := s.now()
 	incoming := text(a.In)
-	letters := make([]letter, len(a.Answer))
-	for i, o := range a.Answer {
-		letters[i] = s.letter(store.Letter{Parts: a.Answer[i : i+1]}, o.Chat)
-	}
+	letters := s.letters(a.Answer)
 	var item store.Item
 	var verdict store.Verdict
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) error {
@@ -59,11 +56,8 @@ func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store
 		if verdict, err = t.admit(&item, a, incoming); err != nil {
 			return err
 		}
-		for _, l := range letters {
-			l.Item = item.ID
-			if _, err := t.enqueue(l, false, now); err != nil {
-				return err
-			}
+		if err := t.enqueueAll(letters, item.ID, now); err != nil {
+			return err
 		}
 		return t.fulfil(a, now)
 	})
@@ -91,14 +85,15 @@ func (t *tx) fulfil(a store.Arrival, now time.Time) error {
 	return nil
 }
 
-// seen finds the item that was made of the same message before; it is zero if it was pruned since. A message without an id
+// seen finds the item that was made of the same message before; it is zero if it was pruned since, or refused. A message without an id
 // cannot be told from another, so it is always new.
 func (t *tx) seen(a store.Arrival) (store.Item, bool, error) {
 	if a.In.ID == "" {
 		return store.Item{}, false, nil
 	}
 	var id int64
-	dup, err := t.row("SELECT item FROM seen WHERE chat = ? AND message = ?", []any{a.In.Chat.String(), a.In.ID}, &id)
+	dup, err := t.row(`SELECT item FROM seen WHERE chat = ?1 AND message = ?2
+		UNION ALL SELECT 0 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{a.In.Chat.String(), a.In.ID}, &id)
 	if err != nil || !dup {
 		return store.Item{}, false, err
 	}

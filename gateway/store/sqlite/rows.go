@@ -112,6 +112,7 @@ func scanParcel(scan func(...any) error) (store.Parcel, error) {
 	if err := scan(&p.ID, &p.Item, &p.State, &p.Tries, &notBefore, &p.Err, &p.Receipt, &queued, &outgoing); err != nil {
 		return store.Parcel{}, err
 	}
+	p.Item = max(p.Item, 0) // what goes to strangers answers no item
 	p.NotBefore, p.Queued = moment(notBefore), moment(queued)
 	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
 		return store.Parcel{}, fmt.Errorf("parcel %d: %w", p.ID, err)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -22,8 +23,8 @@ var accessTests = []test{
 		b.pass(time.Minute)
 		g, ok, err := b.Accept(ctx, code, ttl)
 		b.must(err)
-		want := store.Guest{Channel: "net", User: channels.User{ID: "7", Name: "Name 7", Username: "u7"}, Since: b.now()}
-		b.equal("accepted", []any{ok, g}, []any{true, want})
+		want := channels.User{ID: "7", Name: "Name 7", Username: "u7"}
+		b.equal("accepted", []any{ok, g.Channel, g.User, g.Code, g.Since}, []any{true, "net", want, "", b.now()})
 		b.pass(1000 * time.Hour)
 		b.reopen()
 		b.equal("allowed", b.allowed("net", "7"), true)
@@ -53,65 +54,26 @@ var accessTests = []test{
 	{"who knocks again gets the same code while it is good, then a new one", func(b *bench) {
 		code := b.knock("net", "7")
 		b.pass(ttl - time.Second)
-		again, fresh, err := b.Knock(ctx, guest("net", "7"), ttl, 9)
-		b.must(err)
-		b.equal("the code and whether it is fresh", []any{again, fresh}, []any{code, false})
+		b.equal("the refusal", b.refuse(b.stranger("net", "7", "again")), store.Refused)
+		b.equal("the code", b.codeOf("net", "7"), code)
 		b.pass(time.Second)
 		if b.knock("net", "7") == code {
 			b.Fatal("the old code was given out again")
 		}
 		b.equal("the old code is accepted", b.accepted(code), false)
 	}},
-	{"codes differ and are hard to guess", func(b *bench) {
-		codes := map[string]bool{}
-		for _, user := range strings.Split("abcdefgh", "") {
-			code := b.knock("net", user)
-			if len(code) < 8 || codes[code] {
-				b.Fatalf("code %q among %v", code, codes)
-			}
-			codes[code] = true
-		}
-	}},
-	{"a guest's own code is used", func(b *bench) {
-		g := guest("net", "7")
-		g.Code = "MINE1234"
-		code, fresh, err := b.Knock(ctx, g, ttl, 9)
-		b.must(err)
-		b.equal("the code and whether it is fresh", []any{code, fresh}, "[MINE1234 true]")
-	}},
-	{"when too many wait on a channel there is no code, until one is accepted or expires", func(b *bench) {
-		first := b.knock("net", "1")
-		b.pass(time.Minute)
-		b.knock("net", "2")
-		full := func() bool {
-			code, fresh, err := b.Knock(ctx, guest("net", "3"), ttl, 2)
-			b.must(err)
-			b.equal("fresh", fresh, code != "")
-			return code == ""
-		}
-		b.equal("full", full(), true)
-		again, _, err := b.Knock(ctx, guest("net", "1"), ttl, 2)
-		b.must(err)
-		b.equal("the code of one who waits", again, first)
-		code, _, err := b.Knock(ctx, guest("other", "3"), ttl, 2)
-		b.must(err)
-		b.equal("another channel is full", code == "", false)
-		b.accepted(first)
-		b.equal("full after one was accepted", full(), false)
-		_, _, err = b.Knock(ctx, guest("net", "4"), ttl, 2)
-		b.must(err)
-		b.pass(ttl)
-		code, _, err = b.Knock(ctx, guest("net", "5"), ttl, 2)
-		b.must(err)
-		b.equal("full after one expired", code == "", false)
-	}},
-	{"who is in gets no code and stays in", func(b *bench) {
+	{"who is in is not refused, and stays in", func(b *bench) {
 		b.accepted(b.knock("net", "7"))
 		b.pass(2 * ttl)
-		code, fresh, err := b.Knock(ctx, guest("net", "7"), ttl, 9)
-		b.must(err)
-		b.equal("the code and whether it is fresh", []any{code, fresh}, []any{"", false})
+		m := b.stranger("net", "7", "hello")
+		m.Cursor = "12"
+		b.equal("the refusal", b.refuse(m), store.NotRefused)
 		b.equal("allowed", b.allowed("net", "7"), true)
+		cursor, err := b.Cursor(ctx, "net")
+		b.must(err)
+		b.equal("the cursor", cursor, "")
+		_, verdict := b.receive(store.Arrival{In: m.In})
+		b.equal("the verdict", verdict, store.Queued)
 	}},
 	{"guests are those who wait and those who are in", func(b *bench) {
 		b.accepted(b.knock("net", "2"))
@@ -124,29 +86,137 @@ var accessTests = []test{
 	}},
 	{"who is revoked is a stranger again", func(b *bench) {
 		b.accepted(b.knock("net", "7"))
-		ok, err := b.Revoke(ctx, "net", "7")
-		b.must(err)
-		b.equal("revoked", ok, true)
+		b.equal("revoked", b.revoke("net", "7"), true)
 		b.reopen()
 		b.equal("allowed", b.allowed("net", "7"), false)
-		ok, err = b.Revoke(ctx, "net", "7")
+		b.equal("revoked again", b.revoke("net", "7"), false)
+	}},
+	{"a user is let in by id, heard of or not", func(b *bench) {
+		b.knock("net", "7")
+		for _, user := range []string{"7", "8"} {
+			g, ok := b.admit("net", user)
+			b.equal("let in", []any{ok, g.User.ID, g.Code, g.Since}, []any{true, user, "", b.now()})
+			b.equal("allowed", b.allowed("net", user), true)
+			b.equal("allowed elsewhere", b.allowed("other", user), false)
+			_, ok = b.admit("net", user)
+			b.equal("let in again", ok, false)
+		}
+	}},
+	{"who was let in by code or id is told once and has the newest message received once", func(b *bench) {
+		let := map[string]func(code string){
+			"6": func(code string) { b.equal("accepted", b.accepted(code), true) },
+			"7": func(string) { b.admit("net", "7") },
+		}
+		for _, user := range []string{"6", "7"} {
+			code := b.knock("net", user)
+			newest := b.stranger("net", user, "newest")
+			b.equal("the refusal", b.refuse(newest), store.Refused)
+			press := b.stranger("net", user, "pressed")
+			press.In.Text, press.In.Press = "", "/stop"
+			b.equal("the refusal", b.refuse(press), store.Refused)
+			b.sendAll(newest.In.Chat)
+			let[user](code)
+			b.reopen()
+			g := b.unwelcomed()
+			b.equal("who is to be welcomed", []any{len(g), g[0].User.ID, g[0].Told, g[0].Message.Text, g[0].Message.Chat}, []any{1, user, false, "newest", newest.In.Chat})
+			who := store.Person{Channel: "net", User: user}
+			for _, want := range []bool{true, false} {
+				told, err := b.Tell(ctx, who, parts(newest.In.Chat, "Welcome."))
+				b.must(err)
+				b.equal("told", told, want)
+				b.reopen()
+			}
+			b.equal("what is sent", b.sendAll(newest.In.Chat), "[Welcome.]")
+			g = b.unwelcomed()
+			b.equal("who is to be answered", []any{len(g), g[0].Told}, []any{1, true})
+			_, verdict := b.receive(store.Arrival{In: *g[0].Message})
+			b.equal("the verdict", verdict, store.Queued)
+			_, verdict = b.receive(store.Arrival{In: *g[0].Message})
+			b.equal("the verdict on the same", verdict, store.Duplicate)
+			b.must(b.Welcomed(ctx, who))
+			b.equal("who is to be welcomed at the end", len(b.unwelcomed()), 0)
+			_, verdict = b.receive(store.Arrival{In: press.In})
+			b.equal("the verdict on an older one", verdict, store.Duplicate)
+		}
+	}},
+	{"who was let in and has not written is not to be welcomed", func(b *bench) {
+		b.admit("net", "7")
+		b.knock("net", "8")
+		b.pass(ttl)
+		b.admit("net", "8") // the code has ended, and the text with it
+		b.equal("who is to be welcomed", len(b.unwelcomed()), 0)
+		told, err := b.Tell(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
 		b.must(err)
-		b.equal("revoked again", ok, false)
+		b.equal("told", told, false)
+		b.nothingToSend(ann)
+	}},
+	{"who only waits is not welcomed", func(b *bench) {
+		b.knock("net", "7")
+		told, err := b.Tell(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
+		b.must(err)
+		b.equal("who is to be welcomed and told", []any{len(b.unwelcomed()), told}, []any{0, false})
 	}},
 }
 
-func guest(channel, user string) store.Guest {
-	return store.Guest{Channel: channel, User: channels.User{ID: user, Name: "Name " + user, Username: "u" + user}}
+// limits are wide enough for tests about something else.
+var limits = store.CodeLimits{Life: ttl, Open: 9, PerHour: 99}
+
+// stranger is a message in the user's own chat, with answers that say which they are.
+func (b *bench) stranger(channel, user, id string) store.Stranger {
+	chat := channels.Chat{Channel: channel, ID: "of " + user}
+	b.codes++
+	return store.Stranger{
+		In:   channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: user, Name: "Name " + user, Username: "u" + user}},
+		Code: fmt.Sprintf("CODE%04d", b.codes), Limits: limits, Coded: parts(chat, "code"), Later: parts(chat, "later"),
+	}
 }
 
+func (b *bench) refuse(m store.Stranger) store.Refusal {
+	b.Helper()
+	verdict, err := b.Refuse(ctx, m)
+	b.must(err)
+	return verdict
+}
+
+// codeOf is the open code of a user, or "".
+func (b *bench) codeOf(channel, user string) string {
+	b.Helper()
+	guests, err := b.Guests(ctx)
+	b.must(err)
+	for _, g := range guests {
+		if g.Channel == channel && g.User.ID == user {
+			return g.Code
+		}
+	}
+	return ""
+}
+
+// knock has a user given a code by a first message.
 func (b *bench) knock(channel, user string) string {
 	b.Helper()
-	code, fresh, err := b.Knock(ctx, guest(channel, user), ttl, 9)
+	b.equal("the refusal", b.refuse(b.stranger(channel, user, fmt.Sprint("knock ", b.now(), b.codes))), store.Coded)
+	return b.codeOf(channel, user)
+}
+
+func (b *bench) admit(channel, user string) (store.Guest, bool) {
+	b.Helper()
+	g, ok, err := b.Admit(ctx, store.Person{Channel: channel, User: user}, ttl)
 	b.must(err)
-	if code == "" || !fresh {
-		b.Fatalf("code %q, fresh %t", code, fresh)
-	}
-	return code
+	return g, ok
+}
+
+func (b *bench) unwelcomed() []store.Guest {
+	b.Helper()
+	guests, err := b.Unwelcomed(ctx, store.Person{})
+	b.must(err)
+	return guests
+}
+
+func (b *bench) revoke(channel, user string) bool {
+	b.Helper()
+	ok, err := b.Revoke(ctx, store.Person{Channel: channel, User: user}, true)
+	b.must(err)
+	return ok
 }
 
 func (b *bench) accepted(code string) bool {

@@ -37,6 +37,8 @@ func Run(t *testing.T, open Open) {
 		{"memories", memoryTests},
 		{"views", viewTests},
 		{"access", accessTests},
+		{"strangers", strangerTests},
+		{"dismiss", dismissTests},
 		{"questions", questionTests},
 		{"spool", spoolTests},
 		{"retention", retentionTests},
@@ -61,8 +63,9 @@ type test struct {
 type bench struct {
 	*testing.T
 	store.Store
-	dir  string
-	open Open
+	dir   string
+	open  Open
+	codes int // pairing codes made up so far
 
 	mu   sync.Mutex
 	time time.Time

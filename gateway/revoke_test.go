@@ -1,0 +1,363 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// newGuarded is a rig that lets in user 7 by its settings, and users 8 and 9 by pairing.
+func newGuarded(t *testing.T, script string) *rig {
+	t.Helper()
+	r := newRig(t, script)
+	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	r.hook = func(s store.Store) store.Store {
+		for _, user := range []string{"8", "9"} {
+			if _, _, err := s.Admit(t.Context(), store.Person{Channel: "net", User: user}, time.Minute); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return s
+	}
+	return r
+}
+
+// revoke does what nanobot pair --revoke does, and waits as long.
+func (r *rig) revoke(user string) {
+	r.t.Helper()
+	if ok, err := r.store.Revoke(r.t.Context(), store.Person{Channel: "net", User: user}, true); err != nil || !ok {
+		r.t.Fatal(ok, err)
+	}
+	r.awaitDismissed()
+}
+
+// awaitDismissed waits until nothing of people without access runs or is being sent.
+func (r *rig) awaitDismissed() {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		items, parcels, err := r.store.Dismissed(r.t.Context())
+		if err == nil && len(items)+len(parcels) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.t.Fatalf("%d turns and %d sends go on: %v", len(items), len(parcels), err)
+		}
+	}
+}
+
+// sync waits until what a user says somewhere else is answered, when everything before it has been received.
+func (r *rig) sync() {
+	r.t.Helper()
+	before := len(r.net.Sent("sync"))
+	r.net.Say("sync", "7", "/whoami")
+	r.net.Await("sync", patience, func(c []gatewaytest.Call) bool { return len(c) > before })
+}
+
+// work is an agent that says who it works for and then works until it is told to go on.
+const work = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "$text" >> runs; echo "{\"type\":\"message\",\"text\":\"at $text\"}"
+	case $text in long*) while [ ! -e go ]; do echo '{"type":"message","text":"noise"}'; sleep 0.05; done;; esac
+	echo "{\"type\":\"message\",\"text\":\"did $text\"}"`
+
+func TestWhoIsRevokedLosesWhatRunsAndWaitsAndNobodyElseDoes(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, work).start()
+	r.net.Say("group", "8", "long one")
+	r.awaitText("group", "at long one")
+	r.net.Say("group", "8", "two")
+	r.net.Say("group", "7", "three")
+	r.net.Say("group", "8", "four")
+	r.net.Say("group", "9", "five")
+	r.sync()
+	r.revoke("8")
+	sent := len(texts(r.net.Sent("group")))
+	r.awaitText("group", "did three")
+	r.awaitText("group", "did five")
+	r.awaitIdle("group")
+	got := slices.DeleteFunc(texts(r.net.Sent("group"))[sent:], func(text string) bool { return text == "Queued, number 4 in line." }) // of user 9
+	if want := []string{"at three", "did three", "at five", "did five"}; !slices.Equal(got, want) {
+		t.Errorf("after that the group was shown %q, want %q", got, want)
+	}
+	items, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends []string
+	for _, i := range slices.Backward(items) {
+		ends = append(ends, fmt.Sprint(i.State, " ", i.Outcome.Status))
+	}
+	if want := []string{"done revoked", "dead revoked", "done done", "dead revoked", "done done"}; !slices.Equal(ends, want) {
+		t.Errorf("the turns ended as %q, want %q", ends, want)
+	}
+}
+
+func TestAccessIsCheckedWhenATurnIsClaimed(t *testing.T) {
+	t.Parallel()
+	var denied []audit.Record
+	r := newGuarded(t, work)
+	r.slots = 1
+	r.audit = func(a audit.Record) {
+		if a.Event == audit.Denied {
+			denied = append(denied, a)
+		}
+	}
+	r.start()
+	r.net.Say("1", "7", "long one")
+	r.awaitText("1", "at long one")
+	r.net.Say("2", "8", "two")
+	r.net.Say("3", "9", "three")
+	r.sync()
+	// What waits is left alone, as if it had come in at the same moment.
+	if _, err := r.store.Revoke(t.Context(), store.Person{Channel: "net", User: "8"}, false); err != nil {
+		t.Fatal(err)
+	}
+	r.touch("go")
+	r.awaitText("3", "did three")
+	r.stop()
+	if got := r.net.Sent("2"); len(got) != 0 {
+		t.Errorf("the chat was shown %q", texts(got))
+	}
+	if len(denied) != 1 || denied[0].User.ID != "8" || denied[0].Decision != audit.Revoked {
+		t.Errorf("the audit has %+v", denied)
+	}
+}
+
+func TestWhoIsTakenOutOfTheSettingsIsStopped(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, work)
+	r.settings.AllowFrom = map[string][]string{"net": {"5", "6", "7"}}
+	r.start()
+	r.net.Say("1", "6", "long one")
+	r.awaitText("1", "at long one")
+	r.net.Say("1", "6", "two")
+	r.net.Say("2", "8", "long three")
+	r.net.Say("3", "5", "long four")
+	r.awaitText("2", "at long three")
+	r.awaitText("3", "at long four")
+	r.sync()
+	changed := r.settings
+	changed.AllowFrom = map[string][]string{"net": {"5", "7"}}
+	r.gw.Reload(changed)
+	r.awaitIdle("1")
+	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") || slices.Contains(got, "at two") || slices.Contains(got, "Stopped.") {
+		t.Errorf("the chat was shown %q", got)
+	}
+	r.touch("go")
+	r.awaitText("2", "did long three") // who was paired stays
+	r.awaitText("3", "did long four")
+}
+
+func TestWhatWaitsToBeSentToWhoWasTakenOutWhileWeWereDownIsNotSent(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, echo)
+	r.settings.AllowFrom = map[string][]string{"net": {"6", "7"}}
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if c.Chat == "1" && c.Text != "" {
+			return gatewaytest.Fault{Status: 429, RetryAfter: time.Hour}
+		}
+		return gatewaytest.Fault{}
+	}
+	r.start()
+	r.net.Say("1", "6", "hello")
+	r.awaitIdle("1")
+	r.sync()
+	r.stop()
+	r.net.Fault = nil
+	r.settings.AllowFrom = map[string][]string{"net": {"7"}}
+	r.start()
+	r.net.Say("2", "7", "hello")
+	r.awaitText("2", "you said hello")
+	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
+		left, err := r.store.Undelivered(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 9)
+		if err == nil && len(left) == 1 && left[0].State == store.Failed {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("what is left is %+v, %v", left, err)
+		}
+	}
+	if got := r.net.Sent("1"); len(got) != 0 {
+		t.Errorf("the chat was shown %q", texts(got))
+	}
+}
+
+func TestWhoIsRevokedCannotAnswerAndTheirQuestionsAreClosed(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, "true")
+	r.protocol = repeating{}
+	r.start()
+	r.net.Say("1", "8", "theirs")
+	question := r.awaitText("1", "theirs")
+	r.net.Say("2", "7", "ours")
+	ours := r.awaitText("2", "ours")
+	r.revoke("8")
+	r.net.Press("1", "7", question.Buttons[0])
+	r.awaitText("1", "This question is not open any more.")
+	r.net.Press("2", "8", ours.Buttons[0])
+	r.net.Say("2", "8", "1")
+	r.awaitText("2", "nanobot pair ")
+	r.sync()
+	r.net.Press("2", "9", ours.Buttons[1])
+	r.awaitText("2", "told of ours: Reject")
+	for _, text := range texts(r.net.Sent("1")) {
+		if strings.HasPrefix(text, "told of") || strings.Contains(text, "Stopped") {
+			t.Errorf("the chat was shown %q", text)
+		}
+	}
+}
+
+// repeating is a protocol that asks what it is told, and says what was answered.
+type repeating struct{}
+
+func (repeating) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	a, err := t.Ask(ctx, terminal.Question{Text: t.Envelope.Text, Options: []string{"Allow", "Reject"}})
+	_ = t.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("told of %s: %s %v", t.Envelope.Text, a.Text, err)})
+	return terminal.Outcome{Status: terminal.Done}, nil
+}
+
+func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, "true")
+	r.settings.WhileRunning = "inject"
+	hands := &slowHands{begin: make(chan struct{}), read: make(chan string, 16)}
+	r.protocol = hands
+	r.start()
+	r.net.Say("1", "7", "first")
+	<-hands.begin
+	for i, user := range []string{"8", "9", "8", "7", "8"} {
+		r.net.Say("1", user, fmt.Sprint("more ", i, " of ", user))
+	}
+	r.sync()
+	r.revoke("8")
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage("access revoked, what waits for the agent is taken back").Len() == 0; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it is not taken back")
+		}
+	}
+	hands.begin <- struct{}{}
+	if got := []string{<-hands.read, <-hands.read}; got[0] != "more 1 of 9" || got[1] != "more 3 of 7" {
+		t.Errorf("the agent read %q", got)
+	}
+}
+
+// slowHands is a protocol that reads nothing that is injected until it is told to, and then until nothing is left.
+type slowHands struct {
+	begin chan struct{}
+	read  chan string
+}
+
+func (p *slowHands) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	p.begin <- struct{}{}
+	select {
+	case <-p.begin:
+	case <-ctx.Done():
+		return terminal.Outcome{Status: terminal.Stopped}, nil
+	}
+	for {
+		select {
+		case line := <-t.Inject:
+			p.read <- line.Text
+		default:
+			close(p.read)
+			return terminal.Outcome{Status: terminal.Done}, nil
+		}
+	}
+}
+
+func TestWhatOthersHandedToARevokedPersonsTurnGetsATurn(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, `read -r line; case "$line" in *first*) touch up; read -r more; echo "$more" > more; exec sleep 300;;
+		*) text=${line#*\"text\":\"}; echo "own turn: ${text%%\"*}";; esac`)
+	r.settings.WhileRunning = "inject"
+	r.start()
+	r.net.Say("1", "8", "first")
+	r.awaitFile("up")
+	r.net.Say("1", "7", "second")
+	r.awaitFile("more") // the agent has read it
+	r.net.Say("1", "8", "third")
+	r.sync()
+	r.revoke("8")
+	r.expect("1", "own turn: second")
+}
+
+func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, work).start()
+	r.net.Say("1", "7", "ours")
+	r.awaitText("1", "did ours")
+	r.net.Say("1", "8", "theirs")
+	r.awaitText("1", "did theirs")
+	r.awaitIdle("1")
+	items, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.revoke("8")
+	r.net.Press("1", "7", fmt.Sprintf("again:%d", items[0].ID))
+	r.awaitText("1", "Who wrote that may not talk to me any more.")
+	if err := r.gw.Retry(t.Context(), items[0].ID); !errors.Is(err, gateway.ErrNotNow) {
+		t.Errorf("the operator's retry: %v", err)
+	}
+	before := len(texts(r.net.Sent("1")))
+	r.net.Say("1", "7", "/retry")
+	r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) >= before+2 })
+	if got := texts(r.net.Sent("1"))[before:]; !slices.Equal(got, []string{"at ours", "did ours"}) {
+		t.Errorf("retry shows %q", got)
+	}
+}
+
+func TestARevokedTurnThatDoesNotEndIsLeftBehindInSilence(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, "true")
+	r.abandonAfter = 50 * time.Millisecond
+	stubborn := &deaf{begun: make(chan struct{}), end: make(chan struct{})}
+	defer close(stubborn.end)
+	r.protocol = stubborn
+	r.start()
+	r.net.Say("1", "8", "work")
+	<-stubborn.begun
+	r.revoke("8")
+	r.sync()
+	if got := r.net.Sent("1"); len(got) != 0 {
+		t.Errorf("the chat was shown %q", texts(got))
+	}
+}
+
+// deaf is a protocol that does not end when it is told to.
+type deaf struct{ begun, end chan struct{} }
+
+func (p *deaf) Turn(context.Context, terminal.Turn) (terminal.Outcome, error) {
+	close(p.begun)
+	<-p.end
+	return terminal.Outcome{}, nil
+}
+
+func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, work).start()
+	r.net.Say("1", "8", "long one")
+	r.awaitText("1", "at long one")
+	who := store.Person{Channel: "net", User: "8"}
+	if _, err := r.store.Revoke(t.Context(), who, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := r.store.Admit(t.Context(), who, time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	r.awaitDismissed()
+	r.net.Say("1", "8", "two")
+	r.awaitText("1", "did two")
+	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") {
+		t.Errorf("the chat was shown %q", got)
+	}
+}

@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+const (
+	// knownRefused and refusedFor bound how many messages of strangers are known again, and for how long. Networks keep what was not
+	// acknowledged for a day, and the cursor is stored with each message.
+	knownRefused, refusedFor = 1000, 24 * time.Hour
+	// codesWithin is the time that the limit of new codes is about, and in which nobody is told twice to try later.
+	codesWithin = time.Hour
+	// mostTold bounds how many people of a channel are told within that time to try later.
+	mostTold = 10_000
+	// ofStranger is the item of parcels that go to strangers, which are forgotten once they are settled.
+	ofStranger = -1
+)
+
+// Refuse takes a message of somebody who is not let in.
+func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, error) {
+	now := s.now()
+	m.In.Media = nil
+	if q := m.In.ReplyTo; q != nil && len(q.Media) > 0 {
+		m.In.ReplyTo = &channels.Quote{ID: q.ID, Text: q.Text}
+	}
+	m.Code = spelled(m.Code)
+	r := refusal{Stranger: m, now: now, coded: s.letters(m.Coded), later: s.letters(m.Later)}
+	if m.In.Text != "" && m.In.Press == "" {
+		r.message = text(m.In)
+	}
+	var verdict store.Refusal
+	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
+		verdict, err = t.refuse(r)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return verdict, nil
+}
+
+// refusal is a store.Stranger made ready for the writer.
+type refusal struct {
+	store.Stranger
+	now          time.Time
+	message      string // as JSON; "" if it has no text
+	coded, later []letter
+}
+
+func (t *tx) refuse(r refusal) (store.Refusal, error) {
+	channel, user := r.In.Chat.Channel, r.In.User.ID
+	if err := t.endCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
+		return 0, err
+	}
+	var code string
+	known, err := t.row("SELECT code FROM guest WHERE channel = ? AND user = ?", []any{channel, user}, &code)
+	if err != nil || known && code == "" {
+		return store.NotRefused, err
+	}
+	if r.Cursor != "" {
+		if err := t.setCursor(channel, r.Cursor); err != nil {
+			return 0, err
+		}
+	}
+	if dup, err := t.refusedBefore(r.In, r.now); err != nil || dup {
+		return store.RefusedBefore, err
+	}
+	if !known {
+		return t.code(r)
+	}
+	if r.message == "" {
+		return store.Refused, nil
+	}
+	return store.Refused, t.exec("UPDATE guest SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
+}
+
+// refusedBefore tells whether a message was seen before, and notes that it was. A message without an id cannot be told from another.
+func (t *tx) refusedBefore(in channels.Incoming, now time.Time) (bool, error) {
+	if in.ID == "" {
+		return false, nil
+	}
+	var seen bool
+	if _, err := t.row("SELECT EXISTS (SELECT 1 FROM seen WHERE chat = ? AND message = ?)", []any{in.Chat.String(), in.ID}, &seen); err != nil || seen {
+		return seen, err
+	}
+	n, err := t.changed("INSERT INTO refused (chat, message, at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", in.Chat.String(), in.ID, micros(now))
+	if err != nil || n == 0 {
+		return n == 0, err
+	}
+	return false, t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", knownRefused)
+}
+
+// code gives a stranger a code, at the cost of the oldest one if too many are open. When too many were made they are told to try later.
+func (t *tx) code(r refusal) (store.Refusal, error) {
+	channel, user := r.In.Chat.Channel, r.In.User
+	since := micros(r.now.Add(-codesWithin))
+	var made, open int
+	// A time to come was noted by a clock that was wrong.
+	_, err := t.row(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
+		(SELECT count(*) FROM guest WHERE channel = ?1 AND code <> '')`, []any{channel, since, micros(r.now)}, &made, &open)
+	if err != nil {
+		return 0, err
+	}
+	if made >= r.Limits.PerHour {
+		return t.tellLater(r, since)
+	}
+	if over := open - r.Limits.Open + 1; over > 0 {
+		err := t.exec(`DELETE FROM guest WHERE channel = ?1 AND code <> '' AND user IN
+			(SELECT user FROM guest WHERE channel = ?1 AND code <> '' ORDER BY since, user LIMIT ?2)`, channel, over)
+		if err != nil {
+			return 0, err
+		}
+	}
+	if err := t.exec("INSERT INTO code_made (channel, at) VALUES (?, ?)", channel, micros(r.now)); err != nil {
+		return 0, err
+	}
+	err = t.exec("INSERT INTO guest (channel, user, name, username, code, since, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		channel, user.ID, user.Name, user.Username, r.Code, micros(r.now), r.message)
+	if err != nil {
+		return 0, err
+	}
+	return store.Coded, t.enqueueAll(r.coded, ofStranger, r.now)
+}
+
+// tellLater tells a stranger to try later, unless they were told lately or too many were.
+func (t *tx) tellLater(r refusal, since int64) (store.Refusal, error) {
+	channel, user := r.In.Chat.Channel, r.In.User.ID
+	var told bool
+	var all int
+	_, err := t.row(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
+		(SELECT count(*) FROM told_later WHERE channel = ?1)`, []any{channel, user, since, micros(r.now)}, &told, &all)
+	if err != nil || told || all >= mostTold {
+		return store.Refused, err
+	}
+	err = t.exec("INSERT OR REPLACE INTO told_later (channel, user, at) VALUES (?, ?, ?)", channel, user, micros(r.now))
+	if err != nil {
+		return 0, err
+	}
+	return store.ToldLater, t.enqueueAll(r.later, ofStranger, r.now)
+}
+
+// endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has them.
+func (t *tx) endCodes(channel string, until time.Time) error {
+	return t.exec("DELETE FROM guest WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
+}
+
+// ForgetStrangers removes what is kept of strangers for a time that has passed.
+func (s *Store) ForgetStrangers(ctx context.Context, life time.Duration) error {
+	now := s.now()
+	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codesWithin)), micros(now.Add(-refusedFor))
+	var some bool // mostly there is nothing, which is no reason to write
+	_, err := s.lookup(ctx, `SELECT EXISTS (SELECT 1 FROM guest WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
+		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
+		[]any{codes, lately, seen, micros(now)}, &some)
+	if err != nil || !some {
+		return wrap("look for what strangers left", err)
+	}
+	return s.change(ctx, "forget strangers", func(t *tx) error {
+		if err := t.endCodes("", now.Add(-life)); err != nil {
+			return err
+		}
+		for _, table := range []string{"code_made", "told_later"} {
+			if err := t.exec("DELETE FROM "+table+" WHERE at <= ? OR at > ?", lately, micros(now)); err != nil {
+				return err
+			}
+		}
+		return t.exec("DELETE FROM refused WHERE at <= ?", seen)
+	})
+}

@@ -1,0 +1,121 @@
+package sqlite_test
+
+import (
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+// count reads a number out of a database that nobody has open.
+func count(t *testing.T, dir, query string) (n int64) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "nanobot.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.QueryRow(query).Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// pages is how many bytes of the database are in use.
+const pages = "SELECT (SELECT page_count FROM pragma_page_count()) * (SELECT page_size FROM pragma_page_size())"
+
+// refuse takes a stranger's message, and sends what it is answered.
+func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
+	t.Helper()
+	chat := channels.Chat{Channel: "net", ID: user}
+	say := func(text string) []channels.Outgoing { return []channels.Outgoing{{Chat: chat, Text: text}} }
+	refusal, err := s.Refuse(ctx, store.Stranger{
+		In:   channels.Incoming{Chat: chat, ID: message, Text: words, User: channels.User{ID: user}},
+		Code: "C" + user + message, Limits: store.CodeLimits{Life: time.Hour, Open: 20, PerHour: 60}, Coded: say("code"), Later: say("later"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if refusal != store.Coded && refusal != store.ToldLater {
+		return
+	}
+	p, ok, err := s.NextParcel(ctx, chat)
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFloodOfStrangersDoesNotGrowTheDatabase(t *testing.T) {
+	dir := t.TempDir()
+	words := string(make([]byte, 4096))
+	flood := func(s *sqlite.Store, from, to, users int) {
+		for i := from; i < to; i++ {
+			refuse(t, s, fmt.Sprint(i%users), fmt.Sprint(i), words)
+		}
+	}
+	s := open(t, dir, sqlite.Options{})
+	receive(t, s, 100) // what is real
+	closed(t, s)
+	began := count(t, dir, pages)
+	s = open(t, dir, sqlite.Options{})
+	flood(s, 0, 2500, 100)
+	closed(t, s)
+	half := count(t, dir, pages)
+	s = open(t, dir, sqlite.Options{})
+	flood(s, 2500, 5000, 100)
+	closed(t, s)
+	whole := count(t, dir, pages)
+	// A code keeps one text of four pages, a message that was seen a few dozen bytes.
+	if half-began > 1<<20 || whole > half+64<<10 {
+		t.Errorf("the database has %d bytes, %d after 2,500 messages and %d after 5,000", began, half, whole)
+	}
+	for table, most := range map[string]int64{"inbox": 100, "seen": 100, "outbox": 0, "transcript": 0, "guest": 20, "refused": 1000, "code_made": 60, "told_later": 100} {
+		if n := count(t, dir, "SELECT count(*) FROM "+table); n > most {
+			t.Errorf("%s has %d rows, want at most %d", table, n, most)
+		}
+	}
+}
+
+func TestAnOldStateLosesWhatStrangersLeft(t *testing.T) {
+	in := func(chat, user, text string) string {
+		return fmt.Sprintf(`{"chat":{"channel":"net","id":"%s"},"user":{"id":"%s"},"text":"%s"}`, chat, user, text)
+	}
+	now := time.Now().UnixMicro()
+	old := now - 48*time.Hour.Microseconds()
+	rows := "INSERT INTO inbox (id, chat, state, attempt, received, started, ended, incoming) VALUES "
+	for i := range 500 { // of user 8, who was never let in
+		rows += fmt.Sprintf("(%d, 'net:8', 'done', 0, 10, 0, 10, '%s'),", 100+i, in("8", "8", "let me in"))
+	}
+	rows += fmt.Sprintf(`(1, 'net:7', 'done', 1, 10, 10, 20, '%s'), (2, 'net:7', 'done', 0, 30, 0, 30, '%s'),
+		(3, 'net:9', 'done', 0, 30, 0, 30, '%s'), (4, 'net:6', 'pending', 0, 30, 0, 0, '%s'), (5, 'net:6', 'done', 0, 30, 0, 30, '%s'),
+		(6, 'net:5', 'done', 0, 30, 0, 30, 'nonsense'), (7, 'net:8', 'done', 0, 30, 0, 30, '%s');`,
+		in("7", "7", "work"), in("7", "7", "/status"), in("9", "9", "paired later"), in("6", "6", "waits"), in("6", "6", "/status"), in("8", "8", "new"))
+	rows += fmt.Sprintf(`
+		INSERT INTO guest VALUES ('net', '9', '', '', '', 1), ('net', '8', '', '', 'CODE8888', 1);
+		INSERT INTO seen VALUES ('net:8', 'old', 100, %d), ('net:8', 'new', 7, %d), ('net:7', 'work', 1, %d);
+		INSERT INTO outbox (item, place, part, digest, chat, state, queued, settled, outgoing) VALUES
+			(100, 0, 0, x'', 'net:8', 'sent', 10, 10, '{}'), (7, 0, 0, x'', 'net:8', 'pending', 10, 0, '{}'), (1, 1, 0, x'', 'net:7', 'sent', 10, 10, '{}')`, old, now, old)
+	dir := firstSchema(t, rows)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	for query, want := range map[string]int64{
+		"SELECT count(*) FROM inbox": 6, "SELECT count(*) FROM inbox WHERE chat = 'net:8'": 0,
+		"SELECT count(*) FROM seen": 2, "SELECT count(*) FROM seen WHERE message = 'old'": 0,
+		"SELECT count(*) FROM outbox": 2, "SELECT count(*) FROM guest": 2,
+	} {
+		if got := count(t, dir, query); got != want {
+			t.Errorf("%s: %d, want %d", query, got, want)
+		}
+	}
+	if i, ok, err := s.Item(ctx, 1); err != nil || !ok || i.In.Text != "work" {
+		t.Errorf("the turn is %+v, %t, %v", i, ok, err)
+	}
+}
