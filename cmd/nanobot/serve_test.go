@@ -184,8 +184,8 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 	if out, err := b.again("pair", strings.ToLower(code)); err != nil || !strings.Contains(out, "net:7 may talk to the bot now") {
 		t.Fatalf("pair: %q, %v", out, err)
 	}
-	b.net.Say("1", "7", "thanks")
-	b.await("1", "welcome")
+	b.await("1", "You have been let in.")
+	b.await("1", "welcome") // to what was said before
 	if out, err := b.again("pair", code); err == nil || !strings.Contains(out, "is not known") {
 		t.Errorf("the code worked twice: %q, %v", out, err)
 	}
@@ -193,8 +193,8 @@ func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
 		t.Errorf("revoke: %q, %v", out, err)
 	}
 	b.net.Say("1", "7", "hello?")
-	calls, ok := b.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 3 })
-	if !ok || !strings.Contains(calls[2].Text, "nanobot pair ") {
+	calls, ok := b.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 4 })
+	if !ok || !strings.Contains(calls[3].Text, "nanobot pair ") {
 		t.Errorf("after being shut out: %+v", calls)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -63,36 +62,6 @@ func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
 	b.api.WaitFor(t, group, "you said tell me more")
 	if got := b.texts(group); len(got) != 3 {
 		t.Errorf("the group shows %q", got)
-	}
-}
-
-// pair lets somebody in, as the operator does beside the running daemon.
-func (b *telegramBot) pair(code string) string {
-	b.t.Helper()
-	cmd := exec.Command(os.Args[0], "pair", code, "--config", b.cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		b.t.Errorf("pair: %v, %s", err, out)
-	}
-	return string(out)
-}
-
-func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
-	t.Parallel()
-	b := startTelegramBot(t, setup{agent: echo})
-	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
-	b.api.Say(8, "let me in")
-	text := b.api.Wait(t, 8, 1)[0].Words()
-	_, code, _ := strings.Cut(text, "nanobot pair ")
-	code, _, _ = strings.Cut(code, "\n")
-	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
-		t.Errorf("the operator is told %q", out)
-	}
-	b.api.Say(8, "thanks")
-	b.api.WaitFor(t, 8, "you said thanks")
-	if got := b.texts(8); len(got) != 2 {
-		t.Errorf("the chat shows %q", got)
 	}
 }
 

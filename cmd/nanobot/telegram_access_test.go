@@ -1,0 +1,339 @@
+package main
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// operate runs nanobot pair beside the daemon, as the operator does.
+func (b *telegramBot) operate(args ...string) (string, error) {
+	b.t.Helper()
+	cmd := exec.Command(os.Args[0], append([]string{"pair", "--config", b.cfg}, args...)...)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// pair is operate for what must succeed.
+func (b *telegramBot) pair(args ...string) string {
+	b.t.Helper()
+	out, err := b.operate(args...)
+	if err != nil {
+		b.t.Fatalf("pair %v: %v, %s", args, err, out)
+	}
+	return out
+}
+
+// code waits for the pairing code that a stranger is told.
+func (b *telegramBot) code(user int64) string {
+	b.t.Helper()
+	shown := b.api.Wait(b.t, user, 1)
+	_, code, ok := strings.Cut(shown[len(shown)-1].Words(), "nanobot pair ")
+	if !ok {
+		b.t.Fatalf("user %d is told %q", user, b.texts(user))
+	}
+	code, _, _ = strings.Cut(code, "\n")
+	return code
+}
+
+// await waits for a file in the workspace and returns its lines.
+func (b *telegramBot) await(name string) []string {
+	b.t.Helper()
+	for until := time.Now().Add(telegramtest.Patience); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), name)); err == nil && strings.HasSuffix(string(text), "\n") {
+			return strings.Split(strings.TrimSpace(string(text)), "\n")
+		}
+	}
+	b.t.Fatalf("%s was never written", name)
+	return nil
+}
+
+// gone waits until a process that an agent wrote down has ended.
+func (b *telegramBot) gone(pid string) {
+	b.t.Helper()
+	n, err := strconv.Atoi(pid)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for until := time.Now().Add(telegramtest.Patience); time.Now().Before(until); time.Sleep(5 * time.Millisecond) {
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+	}
+	b.t.Errorf("process %d lives on", n)
+}
+
+// welcomed is what a person who was given a code and let in is shown before anything else.
+func welcomed(code string) string {
+	return "This bot is private. Its operator can let you in with:\n\nnanobot pair " + code + "\n\nThe code is good for 15 minutes.|You have been let in."
+}
+
+func TestTelegramStrangerIsLetInByPairing(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.AddUser(telegramtest.User{ID: 8, FirstName: "Eve"})
+	b.api.Say(8, "anybody there?")
+	code := b.code(8)
+	b.api.Say(8, "let me in")
+	if !b.api.AwaitPending(0, telegramtest.Patience) {
+		t.Fatal("it was not received")
+	}
+	if out := b.pair("--list"); !strings.Contains(out, "telegram:7\tin allowFrom") || !strings.Contains(out, `telegram:8 ("Eve")`+"\twaits, code "+code) {
+		t.Errorf("the list is %q", out)
+	}
+	if out := b.pair(code); !strings.Contains(out, "telegram:8") {
+		t.Errorf("the operator is told %q", out)
+	}
+	b.api.WaitFor(t, 8, "you said let me in")
+	b.api.Say(8, "thanks")
+	b.api.WaitFor(t, 8, "you said thanks")
+	shown := slices.DeleteFunc(b.texts(8), func(text string) bool { return strings.HasPrefix(text, "Queued") })
+	if got := strings.Join(shown, "|"); got != welcomed(code)+"|you said let me in|you said thanks" {
+		t.Errorf("the chat shows %q", got)
+	}
+	if out := b.pair("--list"); !strings.Contains(out, `telegram:8 ("Eve")`+"\tlet in ") {
+		t.Errorf("the list is %q", out)
+	}
+	if out, err := b.operate(code); err == nil || !strings.Contains(out, "is not known or has ended") {
+		t.Errorf("the code again: %s, %v", out, err)
+	}
+}
+
+func TestTelegramSomebodyIsLetInByID(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: echo})
+	b.api.AwaitPoll(t)
+	if out := b.pair("telegram:9"); out != "telegram:9 may talk to the bot now.\n" {
+		t.Errorf("the operator is told %q", out)
+	}
+	if out := b.pair("telegram:9"); out != "telegram:9 was let in already.\n" {
+		t.Errorf("then the operator is told %q", out)
+	}
+	b.api.Say(9, "hello")
+	b.api.WaitFor(t, 9, "you said hello")
+	b.api.Say(8, "/start")
+	code := b.code(8)
+	b.pair("telegram:8")
+	b.api.Wait(t, 8, 3)
+	if got := strings.Join(b.texts(8), "|"); got != welcomed(code)+"|Hello! Send me a message and I will work on it. /help lists what else I understand." {
+		t.Errorf("who had a code is shown %q", got)
+	}
+	if got := b.texts(9); len(got) != 1 {
+		t.Errorf("who had not written is shown %q", got)
+	}
+	for nonsense, want := range map[string]string{
+		"telegram:@bob": "a user's id is a number", "telegram:-100123": "group", "telegram:": "a number", "telegram:007": "no user has this id",
+		"irc:7": `no channel "irc"`, "web:7": "nanobot link", ":7": "no channel",
+	} {
+		out, err := b.operate(nonsense)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("%s: %v, %q", nonsense, err, out)
+		}
+		if out, err = b.operate("--revoke", nonsense); err == nil || !strings.Contains(out, want) {
+			t.Errorf("--revoke %s: %v, %q", nonsense, err, out)
+		}
+	}
+}
+
+func TestTelegramWhoWasLetInIsToldAndAnsweredOnceAcrossKills(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: `echo run >> runs; ` + echo})
+	b.api.Say(8, "let me in")
+	code := b.code(8)
+	b.restart(syscall.SIGKILL, func() { b.pair(code) })
+	// Killed at whatever it does, until it had the time to do all of it.
+	for i := range 6 {
+		b.awaitLog("ready")
+		time.Sleep(time.Duration(i) * 150 * time.Millisecond) // when it is killed, not how long anything may take
+		b.restart(syscall.SIGKILL, func() {})
+	}
+	b.api.Say(8, "after all")
+	b.api.WaitFor(t, 8, "you said after all")
+	// What was in flight when it was killed is repeated and marked, as the README says.
+	counts := map[string]int{}
+	for _, text := range b.texts(8) {
+		counts[text]++
+	}
+	for _, text := range []string{"You have been let in.", "you said let me in"} {
+		cutOff := strings.HasPrefix(text, "you said") && strings.Contains(strings.Join(b.texts(8), "|"), "I was restarted while working on this")
+		if counts[text] > 1 || counts[text]+counts["↻ "+text] == 0 && !cutOff {
+			t.Errorf("%q is shown %d times, and %d times as a repetition; the chat shows %q", text, counts[text], counts["↻ "+text], b.texts(8))
+		}
+	}
+	if runs := len(b.await("runs")); runs > 2 {
+		t.Errorf("the agent ran %d times", runs)
+	}
+}
+
+// letIn has a user let in by id.
+func (b *telegramBot) letIn(user int64) {
+	b.t.Helper()
+	b.api.AwaitPoll(b.t)
+	b.pair(fmt.Sprint("telegram:", user))
+}
+
+// slow is an agent that writes down itself and what it starts, says so, and works until it is killed, unless it is told to be quick.
+const slow = `read -r line; echo run >> runs; case "$line" in *quick*) echo '{"type":"message","text":"quick"}'; exit;; esac
+	setsid sleep 300 & echo $! > child; sleep 300 & echo $! > job; echo $$ > agent
+	echo '{"type":"message","text":"beginning"}'; trap '' TERM; while :; do sleep 0.05; echo '{"type":"message","text":"more"}'; done`
+
+func TestTelegramRevokedPersonsTurnsEnd(t *testing.T) {
+	t.Parallel()
+	const group = int64(-77)
+	b := startTelegramBot(t, setup{agent: slow})
+	b.api.AddChat(telegramtest.Chat{ID: group})
+	b.letIn(8)
+	b.api.Post(telegramtest.Post{Chat: group, From: 8, Text: "@nano_test_bot work"})
+	b.api.WaitFor(t, group, "beginning")
+	b.api.Post(telegramtest.Post{Chat: group, From: 8, Text: "@nano_test_bot wait"})
+	b.api.Post(telegramtest.Post{Chat: group, From: 7, Text: "@nano_test_bot quick"})
+	b.api.Say(8, "quick") // in a chat of its own, which has ended by then
+	b.api.WaitFor(t, 8, "quick")
+	if out := b.pair("--revoke", "telegram:8"); out != "telegram:8 is shut out.\n" {
+		t.Errorf("the operator is told %q", out)
+	}
+	sent := b.api.Shown(group)
+	for _, name := range []string{"agent", "child", "job"} {
+		b.gone(b.await(name)[0])
+	}
+	b.api.WaitFor(t, group, "quick") // of user 7, who waited behind them
+	b.signal(syscall.SIGTERM)
+	b.status()
+	for _, m := range b.api.Shown(group)[len(sent):] {
+		if text := m.Words(); text != "quick" {
+			t.Errorf("after that the group is shown %q", text)
+		}
+	}
+	if runs := b.await("runs"); len(runs) != 3 {
+		t.Errorf("the agent ran %d times", len(runs))
+	}
+	if out, err := b.operate("--revoke", "telegram:8"); err == nil || !strings.Contains(out, "was not let in") {
+		t.Errorf("once more: %v, %s", err, out)
+	}
+	if out, err := b.operate("--revoke", "telegram:7"); err == nil || !strings.Contains(out, "allowFrom") {
+		t.Errorf("who is in the config: %v, %s", err, out)
+	}
+}
+
+func TestTelegramRevokedWhileTheDaemonIsDownGetsNoTurn(t *testing.T) {
+	t.Parallel()
+	for _, onCrash := range []string{"retry", "report"} {
+		t.Run(onCrash, func(t *testing.T) {
+			t.Parallel()
+			b := startTelegramBot(t, setup{agent: slow, gateway: `, "onCrash": "` + onCrash + `"`})
+			b.letIn(8)
+			b.api.Say(8, "work")
+			b.api.WaitFor(t, 8, "beginning")
+			b.api.Say(8, "quick")
+			b.api.Say(8, "quick")
+			if !b.api.AwaitPending(0, telegramtest.Patience) {
+				t.Fatal("they were not received")
+			}
+			var sent int
+			b.restart(syscall.SIGKILL, func() {
+				b.pair("--revoke", "telegram:8")
+				sent = len(b.api.Shown(8))
+			})
+			b.gone(b.await("agent")[0])
+			b.api.Say(7, "quick")
+			b.api.WaitFor(t, 7, "quick")
+			b.signal(syscall.SIGTERM)
+			b.status()
+			if runs := b.await("runs"); len(runs) != 2 {
+				t.Errorf("the agent ran %d times", len(runs))
+			}
+			if shown := b.texts(8); len(shown) > sent {
+				t.Errorf("after that the chat is shown %q", shown[sent:])
+			}
+		})
+	}
+}
+
+func TestTelegramWhoIsTakenOutOfTheConfigIsShutOut(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: slow, allow: `7", "8`})
+	b.api.Say(8, "work")
+	b.api.WaitFor(t, 8, "beginning")
+	b.api.Say(8, "quick")
+	text, err := os.ReadFile(b.cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(b.cfg, []byte(strings.Replace(string(text), `"7", "8"`, `"7"`, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.signal(syscall.SIGHUP)
+	for _, name := range []string{"agent", "child", "job"} {
+		b.gone(b.await(name)[0])
+	}
+	b.api.Say(7, "quick")
+	b.api.WaitFor(t, 7, "quick")
+	b.signal(syscall.SIGTERM)
+	b.status()
+	if runs := b.await("runs"); len(runs) != 2 {
+		t.Errorf("the agent ran %d times", len(runs))
+	}
+	if last := b.texts(8); strings.Contains(strings.Join(last, "|"), "Stopped") {
+		t.Errorf("the chat is shown %q", last)
+	}
+}
+
+func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{agent: echo})
+	for i := range int64(21) {
+		b.api.Say(100+i, "let me in")
+		b.code(100 + i)
+	}
+	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
+	b.api.Album(telegramtest.Post{Chat: 120, Text: "look"}, picture, picture)
+	for i := range 300 {
+		b.api.Say(120, fmt.Sprint("please ", i))
+	}
+	b.api.Say(7, "hello")
+	b.api.WaitFor(t, 7, "you said hello")
+	db, err := sql.Open("sqlite", filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for kept := 0; kept == 0; time.Sleep(5 * time.Millisecond) { // until the last one has been received
+		if err := db.QueryRow("SELECT count(*) FROM guest WHERE message LIKE '%please 299%'").Scan(&kept); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out := b.pair("--list"); strings.Count(out, "waits, code") != 20 || strings.Contains(out, "telegram:100\t") {
+		t.Errorf("the list is %q", out)
+	}
+	b.pair("telegram:120")
+	b.api.WaitFor(t, 120, "you said please 299")
+	b.signal(syscall.SIGTERM)
+	b.status()
+	if n := len(b.api.Calls("getFile")); n != 0 {
+		t.Errorf("%d files were asked for", n)
+	}
+	if _, err := os.Stat(filepath.Join(filepath.Dir(b.cfg), "users", "100")); err == nil {
+		t.Error("a stranger has a folder")
+	}
+	for query, want := range map[string]int{
+		"SELECT count(*) FROM inbox": 2, "SELECT count(*) FROM outbox": 3, "SELECT count(*) FROM seen": 2,
+		"SELECT count(*) FROM guest WHERE message LIKE '%please%'": 0,
+	} {
+		var n int
+		if err := db.QueryRow(query).Scan(&n); err != nil || n != want {
+			t.Errorf("%s: %d, %v, want %d", query, n, err, want)
+		}
+	}
+}
