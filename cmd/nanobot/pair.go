@@ -189,7 +189,7 @@ func revokeGuest(ctx context.Context, s store.Store, cfg *config.Config, who sto
 		return fmt.Errorf("%s was not let in by nanobot pair, and is not in allowFrom", name)
 	}
 	end := "is shut out."
-	if !stopped(ctx, s, cfg) {
+	if !awaitStopped(ctx, s, cfg) {
 		end = "is shut out. A running turn has not ended yet; nothing that it says is sent."
 	}
 	_, err = fmt.Fprintf(std.out, "%s %s\n", name, end)
@@ -199,8 +199,8 @@ func revokeGuest(ctx context.Context, s store.Store, cfg *config.Config, who sto
 // longestStop is how long a daemon may take to stop a turn, which is killed after ten seconds.
 const longestStop = 20 * time.Second
 
-// stopped waits until the daemon, if one runs, has ended the turns of people who have lost access.
-func stopped(ctx context.Context, s store.Store, cfg *config.Config) bool {
+// awaitStopped waits until the daemon, if one runs, has ended the turns of people who have lost access.
+func awaitStopped(ctx context.Context, s store.Store, cfg *config.Config) bool {
 	for until := time.Now().Add(longestStop); time.Now().Before(until); {
 		turns, sends, err := s.Dismissed(ctx)
 		if err != nil || len(turns)+len(sends) == 0 || !daemonRuns(cfg.Gateway.StateDir) {
