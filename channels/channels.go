@@ -146,6 +146,12 @@ type Replacer interface {
 // ErrGone says that there is no such message any more.
 var ErrGone = errors.New("the message is gone")
 
+// FileLimiter is a channel that takes files only up to a size. The gateway asks before it copies a file.
+type FileLimiter interface {
+	// FileLimit returns the largest file in bytes that a chat takes, and the same in words for people: "Telegram takes files up to 50 MB".
+	FileLimit(chat Chat) (most int64, words string)
+}
+
 // Typer is a channel that can show that somebody is typing. The gateway calls it every few seconds during a turn.
 type Typer interface {
 	Typing(ctx context.Context, chat Chat) error

@@ -38,6 +38,9 @@ type draft struct {
 	kept    []channels.File // files that are in the spool; those left in the message are not
 	places  []string        // of messages that the first parts replace
 	parts   []channels.Outgoing
+	// copying returns the context of a file's copy, by the size of the file, and copied is told that it was made; nil: nobody cares.
+	copying func(size int64) context.Context
+	copied  func(size int64)
 }
 
 func (g *Gateway) newDraft(ch channels.Channel, m channels.Message, l letter) *draft {
@@ -85,17 +88,34 @@ func (d *draft) post(ctx context.Context) error {
 // errNotStored says that the store could not take something that it may take later.
 var errNotStored = errors.New("store message")
 
-// keep copies a message's files into the spool. One that cannot be read, because the agent has taken it away meanwhile perhaps, is named
-// instead.
+// keep copies a message's files into the spool. One that cannot be copied is named instead, with the reason.
 func (d *draft) keep(ctx context.Context) error {
+	var most int64
+	var words string
+	if l, ok := d.ch.(channels.FileLimiter); ok {
+		most, words = l.FileLimit(d.message.Chat)
+	}
 	for len(d.message.Media) > 0 {
 		f := d.message.Media[0]
-		path, err := d.g.o.Store.Keep(ctx, f.Path, f.Checked)
+		copying := ctx
+		if d.copying != nil {
+			copying = d.copying(f.Size)
+		}
+		path, err := d.g.o.Store.Keep(copying, f.Path, f.Checked, most)
 		why := ""
 		switch {
 		case err == nil:
 			f.Path, f.Checked = path, nil
 			d.kept = append(d.kept, f)
+			if d.copied != nil {
+				d.copied(f.Size)
+			}
+		case errors.Is(err, store.ErrTooLarge):
+			why = words
+		case errors.Is(err, store.ErrNoRoom):
+			why = "there is not enough room for a copy of it on the bot's disk"
+		case ctx.Err() == nil && copying.Err() != nil:
+			why = "it was still being copied when the turn was ended"
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"
 		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), passes(err), ctx.Err() != nil:
@@ -106,7 +126,7 @@ func (d *draft) keep(ctx context.Context) error {
 			why = "it cannot be read any more"
 		}
 		if why != "" {
-			d.message.Text = strings.TrimLeft(d.message.Text+fmt.Sprintf("\n⚠ %q was not sent: %s.", f.Name, why), "\n")
+			d.message.Text = strings.TrimLeft(d.message.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, weight(f, err), why), "\n")
 		}
 		d.message.Media = d.message.Media[1:]
 	}
@@ -117,6 +137,14 @@ func (d *draft) keep(ctx context.Context) error {
 func passes(err error) bool {
 	_, short := process.Shortage(err)
 	return short
+}
+
+// weight is a file's size where that is what was wrong with it.
+func weight(f channels.File, err error) string {
+	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNoRoom) {
+		return " (" + channels.HumanSize(f.Size) + ")"
+	}
+	return ""
 }
 
 // note is say for the gateway's own words to a chat.

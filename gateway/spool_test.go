@@ -17,11 +17,11 @@ type slowSpool struct {
 	before func(path string) error
 }
 
-func (s slowSpool) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
+func (s slowSpool) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
 	if err := s.before(path); err != nil {
 		return "", err
 	}
-	return s.Store.Keep(ctx, path, checked)
+	return s.Store.Keep(ctx, path, checked, most)
 }
 
 // A second name of one of our own files could take the place of a file that was found good.

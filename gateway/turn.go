@@ -50,6 +50,11 @@ type turn struct {
 	listening context.Context
 	leave     context.CancelCauseFunc
 
+	// running ends when the turn is told to end or its time is up. What is printed by then is still delivered, with files up to late bytes.
+	running context.Context
+	end     context.CancelFunc
+	late    int64
+
 	asks  sync.Mutex
 	asked map[[2]string]int // how often this run has asked a question
 
@@ -73,6 +78,8 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 	})
 	t.ctx, t.cancel = context.WithCancelCause(g.killed)
 	t.listening, t.leave = context.WithCancelCause(g.killed)
+	t.running, t.end = context.WithCancel(t.ctx)
+	t.late = lateBytes
 	if t.set.WhileRunning == "inject" {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
 	}
@@ -89,6 +96,7 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 func (t *turn) run() {
 	defer t.cancel(nil)
 	defer t.leave(nil)
+	defer t.end()
 	if ok, err := t.admitted(); !ok || err != nil {
 		t.done()
 		if err == nil {
@@ -160,7 +168,7 @@ func (t *turn) attempt() (out terminal.Outcome, err error) {
 	req.Memory, req.OnAbout = t.memory, t.about.tell
 	req.Ask = t.ask
 	req.OnLog = t.logged
-	req.Written = t.written
+	req.Written, req.OnEnd = t.written, t.end
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}
@@ -271,7 +279,27 @@ func (t *turn) say(m channels.Message, place int) error {
 	return t.post(t.g.newDraft(t.ch, m, letter{item: &t.item, place: place}))
 }
 
+// lateBytes is how much of a turn's files is copied after it was told to end: enough for the pictures that were just printed, and not so
+// much that anybody notices.
+const lateBytes = 64 << 20
+
+// copying returns the context of a copy: a small file is copied to its end, a large one only while the turn runs. Like copied, which
+// counts the copies, it is called with t.mu.
+func (t *turn) copying(size int64) context.Context {
+	if size > t.late {
+		return t.running
+	}
+	return t.listening
+}
+
+func (t *turn) copied(size int64) {
+	if t.running.Err() != nil {
+		t.late -= size
+	}
+}
+
 func (t *turn) post(d *draft) error {
+	d.copying, d.copied = t.copying, t.copied
 	var refused error // for good
 	err := persist(t.listening, func() error {
 		err := d.post(t.listening)

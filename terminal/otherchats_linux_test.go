@@ -24,13 +24,6 @@ func (b *bench) chatFile(chat, name, content string) string {
 	return b.write(filepath.Join("users", chat, name), content)
 }
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // waysInto are paths by which chat 8 may try to get at the photo of chat 7.
 func waysInto(t *testing.T, b *bench, photo string) map[string]string {
 	t.Helper()

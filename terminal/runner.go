@@ -55,6 +55,8 @@ type Request struct {
 	Inject <-chan Injection
 	// Written, if not nil, returns what the person has written since the turn began, but for answers to questions.
 	Written func() []string
+	// OnEnd, if not nil, is called when the agent's time is up or it is told to stop. Frames may follow.
+	OnEnd func()
 	// Env is added to the agent's environment; KeptEnv to that of an agent that outlives the turn.
 	Env, KeptEnv []string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
@@ -144,6 +146,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
+	if req.OnEnd != nil {
+		defer context.AfterFunc(ctx, req.OnEnd)()
+	}
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,

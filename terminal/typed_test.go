@@ -12,6 +12,12 @@ import (
 	"nanobot/terminal"
 )
 
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
 
 // settle waits until what is written from now on is clearly newer than all that was written before.
 func (b *bench) settle() {
@@ -98,7 +104,9 @@ func TestAnAnswerToAQuestionIsTheUsersOwnText(t *testing.T) {
 	b.opts.Config.Interactive = true
 	b.opts.Config.Command = `echo '{"type":"ask","id":"1","text":"which?"}'; read -r envelope; read -r answer; echo ` + path
 	for _, c := range []struct{ answer, want string }{{"the newest", " [old.png]"}, {"that is " + path, ""}} {
-		b.req.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{Text: c.answer}, nil }
+		b.req.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
+			return terminal.Answer{Text: c.answer}, nil
+		}
 		b.run().says("done", "message: "+path+c.want)
 	}
 }

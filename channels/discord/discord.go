@@ -87,6 +87,8 @@ var (
 	_ channels.Resumer  = (*Channel)(nil)
 	_ channels.Menu     = (*Channel)(nil)
 	_ channels.Repeater = (*Channel)(nil)
+
+	_ channels.FileLimiter = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.

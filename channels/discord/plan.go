@@ -130,9 +130,22 @@ func sendable(files []channels.File) (good []channels.File, refused string) {
 	return good, strings.Join(lines, "\n")
 }
 
+// FileLimit is what the chat's server takes. Where that is not known yet Send finds out.
+func (c *Channel) FileLimit(chat channels.Chat) (most int64, words string) {
+	id := parseFlake(chat.ID)
+	if most = mostUpload; c.world.knows(id) {
+		most = c.world.uploadLimit(id)
+	}
+	return most, fileLimit(most)
+}
+
+func fileLimit(most int64) string {
+	return fmt.Sprintf("Discord takes files up to %d MB here", most>>20)
+}
+
 // tooBig says that a file was not sent.
 func tooBig(f channels.File, limit int64) string {
-	return fmt.Sprintf("⚠ %q (%s) was not sent: Discord takes files up to %d MB here.", f.Name, channels.HumanSize(f.Size), limit>>20)
+	return fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), fileLimit(limit))
 }
 
 // grouped puts files into messages: ten at most, and as many as every chat takes together. One that is larger goes

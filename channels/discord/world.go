@@ -127,6 +127,14 @@ func (w *world) setClosed(id flake, closed bool) {
 	}
 }
 
+// knows tells whether the server of a chat is known.
+func (w *world) knows(id flake) bool {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	_, ok := w.guilds[w.rooms[id].guild]
+	return ok
+}
+
 // uploadLimit is the largest file that a chat takes. Discord's servers take more the more they are boosted.
 func (w *world) uploadLimit(id flake) int64 {
 	w.mu.RLock()

@@ -89,6 +89,13 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return out, nil
 }
 
+// FileLimit is the same in all chats.
+func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+	return c.maxUpload(), fileLimit(c.maxUpload())
+}
+
+func fileLimit(most int64) string { return fmt.Sprintf("Telegram takes files up to %d MB", most>>20) }
+
 // maxUpload is what a file may weigh. Whether another server than Telegram's takes more we see when it does not.
 func (c *Channel) maxUpload() int64 {
 	if c.o.APIBase == DefaultAPI {
@@ -163,7 +170,7 @@ func sendable(files []channels.File, most int64) (good []channels.File, refused 
 	var lines []string
 	for _, f := range files {
 		if f.Size > most {
-			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: Telegram takes files up to %d MB.", f.Name, channels.HumanSize(f.Size), most>>20))
+			lines = append(lines, fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), fileLimit(most)))
 			continue
 		}
 		good = append(good, f)

@@ -97,6 +97,8 @@ var (
 	_ channels.ChatMenu = (*Channel)(nil)
 	_ channels.Mounter  = (*Channel)(nil)
 	_ channels.Healthy  = (*Channel)(nil)
+
+	_ channels.FileLimiter = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.

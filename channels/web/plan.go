@@ -1,6 +1,7 @@
 package web
 
 import (
+	"fmt"
 	"strings"
 
 	"nanobot/channels"
@@ -8,6 +9,14 @@ import (
 
 // longest is how many characters one message may have. A browser could show more, but nobody reads it there: it becomes a file.
 const longest = 64 << 10
+
+// mostFile is the largest file that is kept for a browser to fetch. Nobody waits for more in a chat.
+const mostFile = 2 << 30
+
+// FileLimit is the same in all chats.
+func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+	return mostFile, fmt.Sprintf("files here may have up to %d MB", int64(mostFile)>>20)
+}
 
 // Plan makes one message of it all. A text that is very long becomes a file, with its beginning in the chat.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {

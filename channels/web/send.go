@@ -48,7 +48,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 			return channels.Receipt{ID: e.ID}, err
 		}
 	}
-	if d.Media, err = keepAll(h, o.Media); err != nil {
+	if d.Media, err = c.keepAll(ctx, h, o.Media); err != nil {
 		return channels.Receipt{}, err
 	}
 	e, fresh, err := h.Append(ctx, d)
@@ -59,14 +59,14 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 }
 
 // keepAll copies the files of a message.
-func keepAll(h *history.History, files []channels.File) (kept []history.Media, err error) {
+func (c *Channel) keepAll(ctx context.Context, h *history.History, files []channels.File) (kept []history.Media, err error) {
 	defer func() {
 		if err != nil {
 			h.Discard(kept)
 		}
 	}()
 	for _, f := range files {
-		m, err := keep(h, f)
+		m, err := c.keep(ctx, h, f)
 		if m.ID != "" {
 			kept = append(kept, m)
 		}
@@ -80,20 +80,38 @@ func keepAll(h *history.History, files []channels.File) (kept []history.Media, e
 	return kept, h.Settle()
 }
 
-func keep(h *history.History, f channels.File) (history.Media, error) {
-	var content io.Reader = strings.NewReader(f.Content)
-	if f.Path != "" {
-		file, err := os.Open(f.Path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return history.Media{}, &channels.SendError{Err: err, Permanent: true}
-		}
-		if err != nil {
-			return history.Media{}, err
-		}
-		defer file.Close()
-		content = file
+func (c *Channel) keep(ctx context.Context, h *history.History, f channels.File) (history.Media, error) {
+	if f.Path == "" {
+		return store(h, f.Name, strings.NewReader(f.Content))
 	}
-	return store(h, f.Name, content)
+	file, err := os.Open(f.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return history.Media{}, &channels.SendError{Err: err, Permanent: true}
+	}
+	if err != nil {
+		return history.Media{}, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return history.Media{}, err
+	}
+	return c.copyFile(ctx, h, f.Name, file, info.Size())
+}
+
+// copyFile puts the copy of a file on disk, without its holes and only if there is room for it.
+func (c *Channel) copyFile(ctx context.Context, h *history.History, name string, from *os.File, size int64) (history.Media, error) {
+	id, file, err := h.Create()
+	if err != nil {
+		return history.Media{}, err
+	}
+	defer file.Close()
+	m := history.Media{ID: id, Name: name, Size: size}
+	if err := c.room.Copy(ctx, file, from, size, nil); err != nil {
+		return m, fmt.Errorf("copy %q: %w", name, err)
+	}
+	describe(file, &m)
+	return m, errors.Join(file.Sync(), file.Close())
 }
 
 // store puts a file on disk and finds out what it is.

@@ -17,6 +17,7 @@ import (
 	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
 	"nanobot/dbfile"
+	"nanobot/sparse"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -52,6 +53,7 @@ type Channel struct {
 	log    *zap.Logger
 	hub    *hub
 	inbox  *inbox.Inbox
+	room   *sparse.Room
 	coming crowd         // messages on their way in, and pages of them on their way out
 	poke   chan struct{} // there may be something for the gateway
 
@@ -70,6 +72,8 @@ var (
 	_ channels.Repeater = (*Channel)(nil)
 	_ channels.Mounter  = (*Channel)(nil)
 	_ channels.Healthy  = (*Channel)(nil)
+
+	_ channels.FileLimiter = (*Channel)(nil)
 )
 
 // New returns a channel. Nothing is opened before it is needed.
@@ -93,7 +97,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), room: &sparse.Room{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
 // history opens the conversations when they are first needed. What failed, for want of room perhaps, is tried again the next time.

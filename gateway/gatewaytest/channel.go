@@ -23,6 +23,8 @@ type Channel struct {
 	Idempotent bool
 	// Client is http.DefaultClient when nil.
 	Client *http.Client
+	// MaxFile, if not 0, is the largest file that the network takes.
+	MaxFile int64
 	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is told the key of a send that took longer.
 	Timeout  time.Duration
 	TimedOut func(key string)
@@ -37,6 +39,8 @@ var (
 	_ channels.Repeater = (*Channel)(nil)
 	_ channels.Resumer  = (*Channel)(nil)
 	_ channels.Typer    = (*Channel)(nil)
+
+	_ channels.FileLimiter = (*Channel)(nil)
 )
 
 // Resume goes on behind the update that was stored last.
@@ -73,6 +77,11 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		}
 	}
 	return nil
+}
+
+// FileLimit is the same in all chats.
+func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
+	return c.MaxFile, fmt.Sprintf("the network takes files up to %d bytes", c.MaxFile)
 }
 
 // Plan cuts text into parts of 4,000 characters.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/sparse"
 )
 
 // ErrLocked says that another daemon works on the same state.
@@ -20,6 +21,12 @@ var ErrUnusable = errors.New("the state cannot be used any more")
 
 // ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
 var ErrState = errors.New("not in a state for that")
+
+// ErrTooLarge says that a file is larger than was allowed, and ErrNoRoom that it would leave too little room on the disk.
+var (
+	ErrTooLarge = errors.New("the file is too large")
+	ErrNoRoom   = sparse.ErrNoRoom
+)
 
 // ErrChanged says that a file was changed before or while it was copied into the spool.
 var ErrChanged = errors.New("it changed before it was copied")
@@ -385,9 +392,10 @@ type Views interface {
 
 // Spool keeps copies of files that wait to be sent, so that an agent that overwrites or deletes them changes nothing.
 type Spool interface {
-	// Keep copies a regular file into the spool (by reflink where the file system can) and returns where the copy is, under the same
-	// base name. A file that is changed meanwhile is ErrChanged, and so is another than was checked, if that is not nil. The copy goes
-	// when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever referred to is removed by Prune
+	// Keep copies a regular file into the spool (by reflink where the file system can, and without its holes) and returns where the
+	// copy is, under the same base name. A file of more than most bytes, if that is not 0, is ErrTooLarge, and one that the disk has no room
+	// for ErrNoRoom, before anything is copied. A file that is changed meanwhile is ErrChanged, and so is another than was checked, if that
+	// is not nil. The copy ends with ctx. It goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever referred to is removed by Prune
 	// once it is an hour old.
-	Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error)
+	Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error)
 }

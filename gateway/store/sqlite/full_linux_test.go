@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -117,11 +118,132 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keep(ctx, big, nil); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := s.Keep(ctx, big, nil, 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want ENOSPC", err)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, "spool"))
 	if err != nil || len(left) != 0 {
 		t.Errorf("%d folders are left in the spool (%v)", len(left), err)
+	}
+}
+
+// smallDisk mounts a disk of so many MiB.
+func smallDisk(t *testing.T, size int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dm", size)); err != nil {
+		t.Skipf("cannot mount a small disk here: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
+
+func freeOn(t *testing.T, dir string) uint64 {
+	t.Helper()
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s.Bavail * uint64(s.Bsize)
+}
+
+// A file that fits just so would leave no room for the messages themselves. Several at once must not either.
+func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
+	dir := smallDisk(t, 64)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	file := func(name string, size uint64) string {
+		path := filepath.Join(t.TempDir(), name)
+		b := make([]byte, size)
+		for i := range b {
+			b[i] = 'x'
+		}
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	before := freeOn(t, dir)
+	if kept, err := s.Keep(ctx, file("fits", before-1<<20), nil, 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
+		t.Errorf("kept %q: %v; %d bytes are free, %d were", kept, err, freeOn(t, dir), before)
+	}
+	third := file("third", before/3)
+	var kept, refused atomic.Int64
+	err := side(8, func(int) error {
+		_, err := s.Keep(ctx, third, nil, 0)
+		switch {
+		case err == nil:
+			kept.Add(1)
+		case errors.Is(err, store.ErrNoRoom):
+			refused.Add(1)
+		default:
+			return err
+		}
+		return nil
+	})
+	if err != nil || kept.Load() == 0 || refused.Load() == 0 {
+		t.Fatalf("%d kept, %d refused, %v", kept.Load(), refused.Load(), err)
+	}
+	if free := freeOn(t, dir); free < 3<<20 {
+		t.Errorf("%d bytes are free", free)
+	}
+	left, err := os.ReadDir(filepath.Join(dir, "spool"))
+	if err != nil || len(left) != int(kept.Load()) {
+		t.Errorf("%d copies are in the spool, %d were kept (%v)", len(left), kept.Load(), err)
+	}
+	if _, _, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: chat, ID: "1", Text: "hello"}}); err != nil {
+		t.Errorf("a message does not fit any more: %v", err)
+	}
+}
+
+// An agent may go on writing while its file is copied.
+func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
+	dir := smallDisk(t, 32)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	path := filepath.Join(t.TempDir(), "log.txt")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	over := make(chan struct{})
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		line := make([]byte, 256<<10)
+		for i := range line {
+			line[i] = 'x'
+		}
+		for size := 0; size < 1<<30; size += len(line) {
+			select {
+			case <-over:
+				return
+			default:
+				if _, err := f.Write(line); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 30 {
+		if kept, err := s.Keep(ctx, path, nil, 0); err == nil {
+			if err := os.RemoveAll(filepath.Dir(kept)); err != nil {
+				t.Error(err)
+			}
+		}
+		if free := freeOn(t, dir); free < 1<<20 {
+			t.Errorf("%d bytes are free", free)
+		}
+	}
+	close(over)
+	agent.Wait()
+	left, err := os.ReadDir(filepath.Join(dir, "spool"))
+	if err != nil || len(left) != 0 {
+		t.Errorf("%d copies are left in the spool (%v)", len(left), err)
 	}
 }

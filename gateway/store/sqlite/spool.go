@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"hash"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,33 +17,42 @@ import (
 	"nanobot/channels"
 	"nanobot/dbfile"
 	"nanobot/gateway/store"
+	"nanobot/sparse"
 	"nanobot/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
-type spool struct{ dir string }
+type spool struct {
+	dir  string
+	room *sparse.Room
+}
+
+func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.Room{Dir: dir}} }
 
 // fresh begins the name of a folder whose copy is not complete.
 const fresh = "new-"
 
 // Keep copies a file into the spool.
-func (s *Store) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
-	kept, err := s.spool.keep(ctx, path, checked, s.now())
+func (s *Store) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
+	kept, err := s.spool.keep(ctx, path, checked, most, s.now())
 	if err != nil {
 		return "", fmt.Errorf("keep a copy of %s: %w", path, err)
 	}
 	return kept, nil
 }
 
-func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, now time.Time) (string, error) {
+func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, most int64, now time.Time) (string, error) {
 	began := time.Now()
 	src, before, err := openRegular(path)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = src.Close() }()
-	if checked != nil && !os.SameFile(checked, before) {
+	switch {
+	case checked != nil && !os.SameFile(checked, before):
 		return "", store.ErrChanged
+	case most > 0 && before.Size() > most:
+		return "", store.ErrTooLarge
 	}
 	random := rand.Text()[:16]
 	folder := filepath.Join(s.dir, fresh+random)
@@ -52,7 +60,7 @@ func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, now t
 		return "", err
 	}
 	base := filepath.Base(path)
-	digest, err := duplicate(ctx, src, filepath.Join(folder, base))
+	digest, err := s.duplicate(ctx, src, before.Size(), filepath.Join(folder, base))
 	if err == nil {
 		err = unchanged(ctx, src, before, began, digest)
 	}
@@ -101,11 +109,8 @@ func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time
 		return nil
 	}
 	h := sha256.New()
-	if _, err := src.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	if err := transfer(ctx, h, src); err != nil {
-		return err
+	if err := sparse.Copy(ctx, src, sparse.Options{Size: before.Size(), Digest: h}); err != nil {
+		return changed(err)
 	}
 	if name(h) != digest {
 		return store.ErrChanged
@@ -115,38 +120,32 @@ func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time
 
 func name(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
-// duplicate copies a file so that it is on disk, and returns a digest of what the copy holds.
-func duplicate(ctx context.Context, src *os.File, path string) (string, error) {
+// duplicate copies the first bytes of a file so that they are on disk, and returns a digest of what the copy holds. Nothing is written
+// that the disk has no room for.
+func (s spool) duplicate(ctx context.Context, src *os.File, size int64, path string) (string, error) {
 	dst, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return "", err
 	}
 	h := sha256.New()
 	if reflink(dst, src) {
-		err = transfer(ctx, h, dst)
+		// The file may have grown since it was looked at.
+		err = errors.Join(dst.Truncate(size), sparse.Copy(ctx, dst, sparse.Options{Size: size, Digest: h}))
 	} else {
-		err = transfer(ctx, io.MultiWriter(dst, h), src)
+		err = s.room.Copy(ctx, dst, src, size, h)
 	}
 	if err == nil {
 		err = dst.Sync()
 	}
-	return name(h), errors.Join(err, dst.Close())
+	return name(h), errors.Join(changed(err), dst.Close())
 }
 
-// transfer is io.Copy that looks up from time to time whether it is still wanted.
-func transfer(ctx context.Context, to io.Writer, from io.Reader) error {
-	const stretch = 8 << 20
-	for {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if _, err := io.CopyN(to, from, stretch); err != nil {
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			return err
-		}
+// changed says in the store's words that a file changed.
+func changed(err error) error {
+	if errors.Is(err, sparse.ErrChanged) {
+		return store.ErrChanged
 	}
+	return err
 }
 
 // shelve gives a complete copy its final name, on disk. Its age is told by our clock.

@@ -73,7 +73,7 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, watch: o.Watch, spool: spool{dir: filepath.Join(dir, spoolFolder)}, path: filepath.Join(dir, Database)}
+	s := &Store{now: o.Now, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
 	if s.now == nil {
 		s.now = time.Now
 	}

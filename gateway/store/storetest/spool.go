@@ -17,7 +17,7 @@ var spoolTests = []test{
 	{"overwriting or deleting the original changes nothing", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "a b.png")
 		b.must(os.WriteFile(path, []byte("first"), 0o600))
-		kept, err := b.Keep(ctx, path, nil)
+		kept, err := b.Keep(ctx, path, nil, 0)
 		b.must(err)
 		b.equal("the name", filepath.Base(kept), "a b.png")
 		b.must(os.WriteFile(path, []byte("other"), 0o600))
@@ -50,7 +50,7 @@ var spoolTests = []test{
 		b.must(os.Symlink(file, link))
 		b.must(syscall.Mkfifo(pipe, 0o600))
 		for _, path := range []string{link, pipe, dir, filepath.Join(dir, "missing"), "/dev/null"} {
-			if kept, err := b.Keep(ctx, path, nil); err == nil {
+			if kept, err := b.Keep(ctx, path, nil, 0); err == nil {
 				b.Errorf("%s was kept as %s", path, kept)
 			}
 		}
@@ -65,13 +65,13 @@ var spoolTests = []test{
 		b.must(err)
 		b.must(os.Remove(file))
 		b.must(os.Link(private, file))
-		if kept, err := b.Keep(ctx, file, checked); !errors.Is(err, store.ErrChanged) {
+		if kept, err := b.Keep(ctx, file, checked, 0); !errors.Is(err, store.ErrChanged) {
 			b.Errorf("it was kept as %s: %v", kept, err)
 		}
 		b.equal("copies", b.copies(), 0)
 		now, err := os.Stat(private)
 		b.must(err)
-		kept, err := b.Keep(ctx, file, now)
+		kept, err := b.Keep(ctx, file, now, 0)
 		b.must(err)
 		b.holds(kept, "y")
 	}},
@@ -80,10 +80,41 @@ var spoolTests = []test{
 		b.must(os.WriteFile(path, []byte("x"), 0o600))
 		ended, end := context.WithCancel(ctx)
 		end()
-		if _, err := b.Keep(ended, path, nil); err == nil {
+		if _, err := b.Keep(ended, path, nil, 0); err == nil {
 			b.Fatal("it was kept")
 		}
 		b.equal("copies", b.copies(), 0)
+	}},
+	{"a file that is too large is refused before anything is copied", func(b *bench) {
+		path := filepath.Join(b.TempDir(), "big")
+		b.must(os.WriteFile(path, []byte("12345"), 0o600))
+		if kept, err := b.Keep(ctx, path, nil, 4); !errors.Is(err, store.ErrTooLarge) {
+			b.Errorf("it was kept as %s: %v", kept, err)
+		}
+		b.equal("copies", b.copies(), 0)
+		kept, err := b.Keep(ctx, path, nil, 5)
+		b.must(err)
+		b.holds(kept, "12345")
+	}},
+	{"a hole costs nothing", func(b *bench) {
+		const size = 100 << 30
+		path := filepath.Join(b.TempDir(), "sparse")
+		b.must(os.WriteFile(path, []byte("x"), 0o600))
+		b.must(os.Truncate(path, size))
+		info, err := os.Stat(path)
+		b.must(err)
+		if blocks := info.Sys().(*syscall.Stat_t).Blocks; blocks > 1<<11 {
+			b.Skip("this file system has no holes")
+		}
+		kept, err := b.Keep(ctx, path, info, 0)
+		b.must(err)
+		got, err := os.Stat(kept)
+		b.must(err)
+		b.equal("the size", got.Size(), int64(size))
+		if used := got.Sys().(*syscall.Stat_t).Blocks * 512; used > 1<<20 {
+			b.Errorf("the copy takes %d bytes", used)
+		}
+		b.must(os.RemoveAll(filepath.Dir(kept)))
 	}},
 	{"a copy lives as long as a parcel needs it", func(b *bench) {
 		for _, end := range []store.State{store.Sent, store.Failed, store.Unknown} {

@@ -1,0 +1,188 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+)
+
+// bigFile is an agent that sends a sparse file of a size.
+func bigFile(size string) string {
+	return `truncate -s ` + size + ` big.bin; echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\"]}"; `
+}
+
+// spooled are the copies that the gateway has made.
+func (r *rig) spooled() []string {
+	found, _ := filepath.Glob(filepath.Join(r.dir, ".nanobot", "spool", "*", "*"))
+	return found
+}
+
+func TestAFileOverTheNetworksLimitIsNeverCopied(t *testing.T) {
+	r := newRig(t, bigFile("100G"))
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel {
+		c.MaxFile = 50 << 20
+		return c
+	}
+	r.hook = func(s store.Store) store.Store {
+		return slowSpool{s, func(string) error {
+			if got := r.spooled(); len(got) > 0 {
+				t.Errorf("copied %q", got)
+			}
+			return nil
+		}}
+	}
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.expect("1", "look\n⚠ \"big.bin\" (107.4 GB) was not sent: the network takes files up to 52428800 bytes.")
+	r.awaitIdle("1")
+	if got := r.spooled(); len(got) > 0 {
+		t.Errorf("copied %q", got)
+	}
+}
+
+func TestWhoIsSentAFileThatTheDiskHasNoRoomForIsTold(t *testing.T) {
+	r := newRig(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
+		echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\",\"$PWD/small.txt\"]}"`)
+	state := filepath.Join(r.dir, ".nanobot")
+	if err := os.Mkdir(state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=32m"); err != nil {
+		t.Skipf("cannot mount a small disk here: %v", err)
+	}
+	t.Cleanup(func() {
+		r.stop()
+		if err := unix.Unmount(state, 0); err != nil {
+			t.Error(err)
+		}
+	})
+	r.start()
+	r.net.Say("1", "u", "hi")
+	told := r.awaitText("1", "was not sent")
+	if told.Text != "look\n⚠ \"big.bin\" (40.0 MB) was not sent: there is not enough room for a copy of it on the bot's disk." {
+		t.Errorf("told %q", told.Text)
+	}
+	r.awaitIdle("1")
+	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return c[len(c)-1].Files["small.txt"] == "small\n" }); !ok {
+		t.Error("the other file did not arrive")
+	}
+}
+
+// endless is a store whose copies of large files go on until their context ends.
+type endless struct {
+	store.Store
+	begun func()
+}
+
+func (s endless) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
+	if checked.Size() < 1<<20 {
+		return s.Store.Keep(ctx, path, checked, most)
+	}
+	s.begun()
+	<-ctx.Done()
+	return "", ctx.Err()
+}
+
+// stillCopied is what is said of a file whose copy the end of the turn has ended.
+const stillCopied = "look\n⚠ \"big.bin\" was not sent: it was still being copied when the turn was ended."
+
+func TestACopyEndsAtStop(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bigFile("1G")+"sleep 600")
+	r.hook = func(s store.Store) store.Store { return endless{s, func() { r.touch("copying") }} }
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.awaitFile("copying")
+	r.net.Say("1", "u", "/stop")
+	r.expect("1", stillCopied, "Stopped.")
+}
+
+func TestACopyEndsWhenTheTimeIsUp(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, bigFile("1G")+"sleep 600")
+	r.terminal.Timeout = 2
+	r.hook = func(s store.Store) store.Store { return endless{s, func() {}} }
+	r.start()
+	for turn := 1; ; turn++ {
+		r.net.Say("1", "u", "hi")
+		calls, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+			return strings.Count(strings.Join(texts(calls), "|"), "Timed out after 2 s.") == turn
+		})
+		if !ok {
+			t.Fatalf("shown %q", texts(calls))
+		}
+		if slices.Contains(texts(calls), stillCopied) {
+			return // on a busy machine the time may be up before the agent has said anything
+		}
+	}
+}
+
+// What was printed before a stop is still delivered, its pictures too.
+func TestASmallFileIsSentThoughTheTurnWasStopped(t *testing.T) {
+	r := newRig(t, `echo small > small.png; echo "$PWD/small.png"; touch up; sleep 600`)
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "/stop")
+	if _, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+		for _, c := range calls {
+			if c.Files["small.png"] == "small\n" {
+				return true
+			}
+		}
+		return false
+	}); !ok {
+		t.Errorf("shown %q", texts(r.net.Sent("1")))
+	}
+}
+
+// After its end a turn is not copied for any more: an agent could have printed thousands of files.
+func TestNotMuchIsCopiedAfterTheEnd(t *testing.T) {
+	var frames strings.Builder
+	for i := range 20 {
+		fmt.Fprintf(&frames, `truncate -s 20M %d.bin; echo "{\"type\":\"message\",\"text\":\"number %d\",\"media\":[\"$PWD/%d.bin\"]}"; `, i, i, i)
+	}
+	r := newRig(t, "trap 'touch told; exit' TERM; "+frames.String()+"touch up; while :; do sleep 0.01; done")
+	stopped := make(chan struct{})
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return unsent{c} }
+	copies := 0
+	r.hook = func(s store.Store) store.Store {
+		return slowSpool{s, func(string) error {
+			<-stopped
+			copies++
+			return nil
+		}}
+	}
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "/stop")
+	r.awaitFile("told")
+	close(stopped)
+	r.awaitIdle("1")
+	if got := len(r.spooled()); got < 1 || got > 4 {
+		t.Errorf("%d copies of %d", got, copies)
+	}
+}
+
+// unsent is a network that takes no files.
+type unsent struct{ *gatewaytest.Channel }
+
+func (c unsent) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	if len(o.Media) > 0 {
+		return channels.Receipt{}, errors.New("not now")
+	}
+	return c.Channel.Send(ctx, o)
+}

@@ -1,0 +1,180 @@
+package sparse_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"nanobot/sparse"
+)
+
+const block = 64 << 10
+
+// piece is a part of a file that was written.
+type piece struct {
+	at   int64
+	data []byte
+}
+
+// sparseFile makes a file of a size in which only some pieces were written.
+func sparseFile(t *testing.T, size int64, pieces ...piece) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	if err := f.Truncate(size); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range pieces {
+		if _, err := f.WriteAt(p.data, p.at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// copied copies a file and returns the copy and the digest.
+func copied(t *testing.T, f *os.File, size int64) (*os.File, []byte) {
+	t.Helper()
+	to := sparseFile(t, 0)
+	h := sha256.New()
+	if err := (&sparse.Room{Dir: filepath.Dir(to.Name())}).Copy(t.Context(), to, f, size, h); err != nil {
+		t.Fatal(err)
+	}
+	return to, h.Sum(nil)
+}
+
+func content(t *testing.T, f *os.File) []byte {
+	t.Helper()
+	b, err := os.ReadFile(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestACopyHoldsTheSameAndItsDigestTellsNoHolesFromZeros(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		size := r.Int64N(20 * block)
+		if r.IntN(2) == 0 {
+			size = size / block * block
+		}
+		dense := make([]byte, size)
+		var pieces []piece
+		for range r.IntN(6) {
+			if size == 0 {
+				break
+			}
+			at := r.Int64N(size)
+			data := make([]byte, min(size-at, r.Int64N(3*block)+1))
+			if r.IntN(3) > 0 {
+				for i := range data {
+					data[i] = byte(r.Uint32())
+				}
+			}
+			pieces = append(pieces, piece{at, data})
+			copy(dense[at:], data)
+		}
+		holes, full := sparseFile(t, size, pieces...), sparseFile(t, size, piece{0, dense})
+		one, first := copied(t, holes, size)
+		two, second := copied(t, full, size)
+		if !bytes.Equal(content(t, one), dense) || !bytes.Equal(content(t, two), dense) {
+			t.Fatalf("size %d, pieces %v: the copies differ", size, len(pieces))
+		}
+		if !bytes.Equal(first, second) {
+			t.Fatalf("size %d, pieces %v: the digests differ", size, len(pieces))
+		}
+	}
+}
+
+func TestTheDigestOfAFileWithoutZerosIsThatOfItsContent(t *testing.T) {
+	data := bytes.Repeat([]byte("0123456789"), 50_000)
+	_, digest := copied(t, sparseFile(t, 0, piece{0, data}), int64(len(data)))
+	if want := sha256.Sum256(data); !bytes.Equal(digest, want[:]) {
+		t.Error("it is another")
+	}
+}
+
+func TestHolesCostNothing(t *testing.T) {
+	const size = 100 << 30
+	f := sparseFile(t, size, piece{5 << 30, []byte("x")}, piece{size - 1, []byte("y")})
+	n, err := sparse.Data(t.Context(), f, size)
+	if err != nil || n > 1<<20 {
+		t.Skipf("%d bytes of data (%v): this file system has no holes", n, err)
+	}
+	to, _ := copied(t, f, size)
+	info, err := to.Stat()
+	if err != nil || info.Size() != size {
+		t.Fatalf("the copy has %d bytes (%v)", info.Size(), err)
+	}
+	if used := info.Sys().(*syscall.Stat_t).Blocks * 512; used > 1<<20 {
+		t.Errorf("the copy takes %d bytes", used)
+	}
+	b := make([]byte, 1)
+	if _, err := to.ReadAt(b, 5<<30); err != nil || b[0] != 'x' {
+		t.Errorf("read %q, %v", b, err)
+	}
+}
+
+func TestACopyEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 8*block)})
+	to := sparseFile(t, 0)
+	wrote := 0
+	err := sparse.Copy(ctx, f, sparse.Options{Size: 8 * block, Most: 8 * block, To: to, Wrote: func(int64) {
+		wrote++
+		cancel()
+	}})
+	if !errors.Is(err, context.Canceled) || wrote != 1 {
+		t.Errorf("%v after %d blocks", err, wrote)
+	}
+}
+
+// An agent may change the file while it is copied: fill its holes, cut it short, or write on and on.
+func TestAFileThatChangesMeanwhileIsBounded(t *testing.T) {
+	for name, change := range map[string]func(f *os.File) error{
+		"filled": func(f *os.File) error {
+			_, err := f.WriteAt(bytes.Repeat([]byte("y"), 7*block), block)
+			return err
+		},
+		"cut short": func(f *os.File) error { return f.Truncate(block) },
+	} {
+		// Data in the first block and the last: the holes are in between.
+		f := sparseFile(t, 8*block, piece{0, []byte("x")}, piece{7 * block, []byte("x")})
+		most, err := sparse.Data(t.Context(), f, 8*block)
+		if err != nil || most > 4*block {
+			t.Skipf("%d bytes of data (%v): this file system has no holes", most, err)
+		}
+		to := sparseFile(t, 0)
+		var wrote int64
+		err = sparse.Copy(t.Context(), f, sparse.Options{Size: 8 * block, Most: most, To: to, Wrote: func(n int64) {
+			if wrote += n; wrote == n {
+				if err := change(f); err != nil {
+					t.Error(err)
+				}
+			}
+		}})
+		if name == "filled" && !errors.Is(err, sparse.ErrChanged) || wrote > most {
+			t.Errorf("%s: %v, %d bytes written of %d at most", name, err, wrote, most)
+		}
+	}
+	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 3*block)})
+	to := sparseFile(t, 0)
+	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * block, Most: 2 * block, To: to, Wrote: func(n int64) {
+		if _, err := f.WriteAt(bytes.Repeat([]byte("z"), 4*block), 3*block); err != nil {
+			t.Error(err)
+		}
+	}})
+	if info, serr := to.Stat(); err != nil || serr != nil || info.Size() != 2*block {
+		t.Errorf("%v, %v: %v", err, serr, info.Size())
+	}
+}
