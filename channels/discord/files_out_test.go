@@ -60,6 +60,26 @@ func TestFilesGoOutInMessagesThatEveryChatTakes(t *testing.T) {
 	}
 }
 
+func TestTheGatewayIsToldWhatAServerTakes(t *testing.T) {
+	r := newRig(t)
+	g, small := r.server.AddGuild("boosted"), r.server.AddGuild("small")
+	r.server.SetUploadLimit(g.ID, 50<<20)
+	boosted, general := r.server.AddChannel(g.ID, "general").ID, r.server.AddChannel(small.ID, "general").ID
+	limits := func(want map[string]int64) {
+		t.Helper()
+		for chat, most := range want {
+			if got, words := r.FileLimit(chatOf(chat)); got != most<<20 || words != fmt.Sprintf("Discord takes files up to %d MB here", most) {
+				t.Errorf("%d, %q; want %d MB", got, words, most)
+			}
+		}
+	}
+	limits(map[string]int64{boosted: 100, general: 100, r.dm: 100}) // nothing is known of them; Send will find out
+	r.connected()
+	r.server.Say(general, ada, "<@"+r.server.Bot.ID+"> hello")
+	r.wait(1)
+	limits(map[string]int64{boosted: 50, general: 10})
+}
+
 func TestAFileThatAServerDoesNotTakeIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.tell(channels.Message{Text: "look", Media: []channels.File{r.file("big.bin", make([]byte, 12<<20)), r.file("small.bin", []byte("x"))}})

@@ -195,6 +195,14 @@ func TestAServerOfOnesOwnTakesLargeFiles(t *testing.T) {
 	}
 }
 
+func TestTheGatewayIsToldWhatTelegramTakes(t *testing.T) {
+	for want, r := range map[int64]*rig{50: newRig(t, official), 2000: newRig(t)} {
+		if most, words := r.FileLimit(chatOf("42")); most != want<<20 || words != fmt.Sprintf("Telegram takes files up to %d MB", want) {
+			t.Errorf("%d, %q; want %d MB", most, words, want)
+		}
+	}
+}
+
 func TestFilesThatAreTooBigAreNamedAndTheRestArrives(t *testing.T) {
 	r := newRig(t, official)
 	big := channels.File{Path: "/nowhere", Name: "film_of_*my*_life.mkv", Kind: channels.Video, Size: 61_200_000}
