@@ -159,11 +159,11 @@ type poorSpool struct {
 	fails atomic.Int32
 }
 
-func (s *poorSpool) Keep(ctx context.Context, path string, checked fs.FileInfo) (string, error) {
+func (s *poorSpool) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
 	if s.fails.Add(-1) >= 0 {
 		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
 	}
-	return s.Store.Keep(ctx, path, checked)
+	return s.Store.Keep(ctx, path, checked, most)
 }
 
 func TestAFileOfAnAnswerIsNotLostForWantOfFileDescriptors(t *testing.T) {
