@@ -3,7 +3,6 @@ package telegram_test
 import (
 	"context"
 	"errors"
-	"net"
 	"net/http"
 	"os"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/addrtest"
 )
 
 func asSendError(err error, se **channels.SendError) bool { return errors.As(err, se) }
@@ -145,12 +145,7 @@ func TestATimeoutAfterTheRequestWasWrittenIsUnknown(t *testing.T) {
 }
 
 func TestAServerThatIsNotThereMayBeTriedAgain(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	r := newRig(t, func(o *telegram.Options) { o.APIBase = "http://" + l.Addr().String() })
+	r := newRig(t, func(o *telegram.Options) { o.APIBase = "http://" + addrtest.Reserve(t) })
 	if se := r.sendError(t.Context(), r.hello("hello")); se.Unknown || se.Permanent {
 		t.Errorf("got %+v", se)
 	}

@@ -223,8 +223,8 @@ func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 		b, _ := os.ReadFile("/proc/locks")
 		return strings.Contains(string(b), fmt.Sprintf(": FLOCK  ADVISORY  WRITE %d ", pid))
 	}
-	for i := 0; !locked(); i++ {
-		if i > 5000 {
+	for end := time.Now().Add(5 * time.Minute); !locked(); {
+		if time.Now().After(end) {
 			t.Fatal("it does not get the lock")
 		}
 		time.Sleep(time.Millisecond)

@@ -57,7 +57,7 @@ func hang(dir string, noGroups bool) {
 
 // awaitHalfBorn waits for another child of the first thread that has a session of its own.
 func awaitHalfBorn(known int) bool {
-	for range 5000 {
+	for end := time.Now().Add(5 * time.Minute); time.Now().Before(end); {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", os.Getpid()))
 		for _, word := range strings.Fields(string(b)) {
 			pid := 0
