@@ -228,11 +228,13 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 		harm func(t *testing.T, state string)
 		says []string
 	}{
-		"damaged":   {func(t *testing.T, state string) { damage(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
-		"empty":     {func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
-		"a folder":  {func(t *testing.T, state string) { must(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
-		"half gone": {func(t *testing.T, state string) { must(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600)) }, []string{"damaged", "missing", "nanobot restore"}},
-		"newer":     {func(t *testing.T, state string) { schema(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
+		"damaged":  {func(t *testing.T, state string) { damage(t, filepath.Join(state, "nanobot.db")) }, []string{"damaged", "nanobot restore"}},
+		"empty":    {func(t *testing.T, state string) { must(t, os.Truncate(filepath.Join(state, "nanobot.db"), 0)) }, []string{"damaged", "empty", "nanobot restore"}},
+		"a folder": {func(t *testing.T, state string) { must(t, os.Mkdir(filepath.Join(state, "nanobot.db"), 0o700)) }, []string{"damaged", "nanobot restore"}},
+		"half gone": {func(t *testing.T, state string) {
+			must(t, os.WriteFile(filepath.Join(state, "nanobot.db-wal"), nil, 0o600))
+		}, []string{"damaged", "missing", "nanobot restore"}},
+		"newer": {func(t *testing.T, state string) { schema(t, state, 99) }, []string{"newer nanobot", "schema 99", "backups"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -400,4 +402,29 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	if status != exitConfig || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("serve: status %d:\n%s", status, out)
 	}
+}
+
+func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
+	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
+	must(t, err)
+	web, err := os.ReadFile(filepath.Join(state, "web", "history.db"))
+	must(t, err)
+	kept := filepath.Join(state, "backups", "nanobot-20200101T000000.000000Z-schema-6.db")
+	must(t, os.MkdirAll(filepath.Dir(kept), 0o700))
+	must(t, os.WriteFile(kept, before, 0o600))
+	schema(t, state, 99) // what a newer nanobot has left
+	if out, status := command(t, "serve", "--config", cfg); status != exitConfig || !strings.Contains(out, filepath.Join(state, "backups")) {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+	succeed(t, "restore", "--config", cfg, kept)
+	if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("it is not the copy: %v", err)
+	}
+	if after, err := os.ReadFile(filepath.Join(state, "web", "history.db")); err != nil || !bytes.Equal(web, after) {
+		t.Errorf("the web's conversations were replaced: %v", err)
+	}
+	succeed(t, "doctor", "--no-turn", "--config", cfg)
 }

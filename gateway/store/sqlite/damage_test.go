@@ -228,7 +228,7 @@ func TestDamageThatIsMetWhileRunningEndsTheStore(t *testing.T) {
 	dir := lay(t, map[string][]byte{"nanobot.db": large(t)})
 	watch := dbfile.NewWatch()
 	s := open(t, dir, sqlite.Options{Watch: watch})
-	defer s.Close() //nolint:errcheck // it is damaged
+	defer s.Close() // it is damaged
 	// Another process does it: to close the file in this one would drop SQLite's locks.
 	path := filepath.Join(dir, "nanobot.db")
 	if out, err := exec.Command("sh", "-c", `tr '\0' x < /dev/zero | dd of="$1" bs=4096 seek=20 count=700 conv=notrunc iflag=fullblock`, "sh", path).CombinedOutput(); err != nil {
@@ -252,7 +252,7 @@ func TestDamageThatIsMetWhileRunningEndsTheStore(t *testing.T) {
 func TestADatabaseThatIsEmptiedInItsPlaceEndsTheStore(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, sqlite.Options{})
-	defer s.Close() //nolint:errcheck // it is damaged
+	defer s.Close() // it is damaged
 	receive(t, s, 3)
 	if err := os.Truncate(filepath.Join(dir, "nanobot.db"), 0); err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "state")
 			watch := dbfile.NewWatch()
 			s := open(t, dir, sqlite.Options{Watch: watch})
-			defer s.Close() //nolint:errcheck // its files are gone
+			defer s.Close() // its files are gone
 			receive(t, s, 3)
 			if err := watch.Check(); err != nil {
 				t.Fatal(err)
