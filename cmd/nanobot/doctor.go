@@ -19,6 +19,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/dbfile"
+	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )
 
@@ -197,6 +198,10 @@ func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Chan
 	d.warn(bot, isBot)
 	for _, lack := range settings.Runner.Lacks() {
 		d.say("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.path+"; a service of systemd's may have more than is seen from here")
+	}
+	if isBot && cfg.Terminal.Sandbox == confine.Landlock {
+		d.ok("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in says otherwise, so the workspace is granted to the agent entry by entry: directly in it the "+
+			"agent can neither list, make, rename nor delete anything, but it can use what is there. Give it a subfolder to work in, or see relax.conf")
 	}
 	d.ok(check, "%s can be read and has no mistakes", cfg.File())
 	return open, true

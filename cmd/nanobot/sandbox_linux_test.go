@@ -64,6 +64,20 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	all.expect(t, "isolation", channels.Doubtful, path+" has another name somewhere (a hard link)")
 }
 
+func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
+	landlockHere(t)
+	f := newFakeSystemd(t)
+	t.Setenv("CREDENTIALS_DIRECTORY", "")
+	t.Setenv("STATE_DIRECTORY", "")
+	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
+		t.Fatal(out)
+	}
+	path := filepath.Join(f.root, "etc/nanobot/faq/config.json")
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
+	all, _, _ := examined(t, path, false)
+	all.expect(t, "isolation", channels.Good, "granted to the agent entry by entry")
+}
+
 // startBotIn is startBot with its files in a certain folder.
 func startBotIn(t *testing.T, dir, cfg string, files map[string]string) *bot {
 	t.Helper()
