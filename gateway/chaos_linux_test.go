@@ -243,7 +243,7 @@ func TestADamagedDatabaseIsRefusedAndNotMadeWorse(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.begin()
-	if err := h.cmd.Wait(); err == nil || !strings.Contains(h.out.String(), "the database is damaged; restore it from a backup") {
+	if err := h.cmd.Wait(); err == nil || !strings.Contains(h.out.String(), "nanobot.db: the database is damaged: ") {
 		t.Errorf("got %v, %s", err, h.out)
 	}
 	h.cmd = nil
