@@ -158,7 +158,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
-			return nil // told to end
+			return nil //nolint:nilerr // told to end
 		}
 		return g.senders.resume(ctx)
 	})
