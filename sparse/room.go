@@ -52,7 +52,7 @@ func (r *Room) promise(n int64) error {
 		}
 		return fmt.Errorf("look how much room there is: %w", err)
 	}
-	unit := uint64(s.Bsize) //nolint:gosec,unconvert // the types differ between systems
+	unit := uint64(s.Bsize) //nolint:gosec // the types differ between systems
 	free, reserve := s.Bavail*unit, min(mostReserve, s.Blocks*unit/20)
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -169,7 +169,7 @@ func TestAFileThatChangesMeanwhileIsBounded(t *testing.T) {
 	}
 	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 3*block)})
 	to := sparseFile(t, 0)
-	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * block, Most: 2 * block, To: to, Wrote: func(n int64) {
+	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * block, Most: 2 * block, To: to, Wrote: func(int64) {
 		if _, err := f.WriteAt(bytes.Repeat([]byte("z"), 4*block), 3*block); err != nil {
 			t.Error(err)
 		}

@@ -193,8 +193,11 @@ func (s *search) walk(roots []string, found error) error {
 				return nil
 			}
 			info, err := d.Info()
-			if err != nil {
+			switch {
+			case errors.Is(err, fs.ErrNotExist):
 				return nil // it has just been removed
+			case err != nil:
+				return errNames
 			}
 			if id, _ := idOf(info); id == s.id {
 				return found
