@@ -39,6 +39,11 @@ func ownOptions(kind string) []permissionOption {
 func (s *session) permit(ctx context.Context, turn *running, c ownCall) *rpcError {
 	kind := c.about.kind
 	r := rule(s.cfg, kind)
+	if kind == "read" && r == "ask" && s.cfg.Rules[kind] == "" {
+		// Some agents read every file through us and ask for none of it. Reading stays within the
+		// workspace and changes nothing, so it is asked for only where a rule says so.
+		r = "allow"
+	}
 	switch {
 	case r == "deny":
 		s.decided(turn, c, "refused by rule")

@@ -91,9 +91,11 @@ func TestWhatTheConfigurationSaysBindsCallsThatTheAgentDoesNotAskFor(t *testing.
 		"deny all but":        {"deny", map[string]string{"edit": "allow"}, "Allow once", "written", 0},
 		"allow":               {"allow", nil, "Reject", "written run read", 0},
 		"allow all but":       {"allow", map[string]string{"execute": "deny", "read": "deny"}, "Allow once", "written", 0},
-		"ask, yes":            {"ask", nil, "Allow once", "written run read", 3},
-		"ask, no":             {"ask", nil, "Reject", "", 3},
-		"ask, no option":      {"ask", nil, "Perhaps", "", 3},
+		"ask, yes":            {"ask", nil, "Allow once", "written run read", 2},
+		"ask, no":             {"ask", nil, "Reject", "read", 2},
+		"ask, no option":      {"ask", nil, "Perhaps", "read", 2},
+		"ask for reads too":   {"ask", map[string]string{"read": "ask"}, "Reject", "", 3},
+		"reads asked, yes":    {"ask", map[string]string{"read": "ask"}, "Allow once", "written run read", 3},
 		"reads allowed, no":   {"allow-reads", nil, "Reject", "read", 2},
 		"reads allowed, yes":  {"allow-reads", nil, "Allow once", "written run read", 2},
 		"reads denied":        {"allow-reads", map[string]string{"read": "deny"}, "Allow once", "written run", 2},
@@ -124,7 +126,7 @@ func TestWhatTheConfigurationSaysBindsCallsThatTheAgentDoesNotAskFor(t *testing.
 
 func TestAQuestionOfOurOwnShowsAllThatIsDone(t *testing.T) {
 	t.Parallel()
-	p, a := ruled(t, "ask", nil, always("Reject"))
+	p, a := ruled(t, "ask", map[string]string{"read": "ask"}, always("Reject"))
 	if err := os.WriteFile(p.file("real"), []byte("old\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +278,7 @@ func TestAPermissionCoversWhatItWasGivenForAndNothingElse(t *testing.T) {
 
 func TestAnAllowedKindDoesNotOpenAnother(t *testing.T) {
 	t.Parallel()
-	rules := map[string]string{"move": "allow", "search": "allow", "other": "allow"}
+	rules := map[string]string{"move": "allow", "search": "allow", "other": "allow", "read": "ask"}
 	p, a := ruled(t, "ask", rules, always("Reject"))
 	x := p.file("x")
 	if err := os.WriteFile(x, []byte("secret"), 0o600); err != nil {
