@@ -48,7 +48,7 @@ type bench struct {
 func newBench(t *testing.T, protocol, script string) *bench {
 	t.Helper()
 	cfg := config.Default().Terminal
-	cfg.Command, cfg.Protocol, cfg.Timeout = script, protocol, 60
+	cfg.Command, cfg.Protocol, cfg.Timeout = script, protocol, 600 // only what hangs takes so long
 	core, logs := observer.New(zapcore.DebugLevel)
 	b := &bench{t: t, workspace: t.TempDir(), logs: logs, ctx: t.Context()}
 	b.opts = terminal.Options{
