@@ -179,6 +179,8 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 
 func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	r := newRig(t)
+	twice := make(chan struct{}) // the buttons go when the first press was received: not before there are two
+	r.inbox.refuse = func(channels.Incoming) error { <-twice; return nil }
 	r.connected()
 	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
 	m := r.server.Wait(t, r.dm, 1)[0]
@@ -190,6 +192,7 @@ func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, err := r.server.Press(ada, m.ID, "answer:2")
+	close(twice)
 	if err != nil {
 		t.Fatal(err)
 	}
