@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 	"nanobot/terminal"
 )
 

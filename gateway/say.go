@@ -10,7 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
-	"nanobot/terminal/process"
+	"nanobot/terminal"
 )
 
 // letter says where a message belongs.
@@ -118,7 +118,7 @@ func (d *draft) keep(ctx context.Context) error {
 			why = "it was still being copied when the turn was ended"
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"
-		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), passes(err), ctx.Err() != nil:
+		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), terminal.IsShortage(err), ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", errNotStored, err)
 		case errors.Is(err, store.ErrChanged):
 			why = "the agent changed it at once"
@@ -131,12 +131,6 @@ func (d *draft) keep(ctx context.Context) error {
 		d.message.Media = d.message.Media[1:]
 	}
 	return nil
-}
-
-// passes reports whether an error is for want of file descriptors or memory.
-func passes(err error) bool {
-	_, short := process.Shortage(err)
-	return short
 }
 
 // weight is a file's size where that is what was wrong with it.

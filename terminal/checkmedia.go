@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // maxGuessed bounds how many files found in plain text are sent: a listing is not an album.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 var (

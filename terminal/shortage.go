@@ -17,6 +17,12 @@ func (e *ShortageError) Error() string { return e.Err.Error() }
 
 func (e *ShortageError) Unwrap() error { return e.Err }
 
+// IsShortage reports whether an error is for want of file descriptors, processes or memory, which passes by itself.
+func IsShortage(err error) bool {
+	_, ok := process.Shortage(err)
+	return ok
+}
+
 // unbegun marks an error from before the start of the agent as a shortage if it is one.
 func unbegun(err error) error {
 	if errno, ok := process.Shortage(err); ok {

@@ -9,7 +9,7 @@ import (
 	"os"
 	"strings"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // maxName keeps a folder's name under the 255 bytes that file systems allow.

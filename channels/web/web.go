@@ -16,8 +16,8 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
-	"nanobot/dbfile"
-	"nanobot/sparse"
+	"nanobot/internal/dbfile"
+	"nanobot/internal/sparse"
 )
 
 // Name is the channel's name in envelopes and chat keys.

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 func newBackup(std stdio) *cobra.Command {

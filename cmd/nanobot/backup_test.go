@@ -19,7 +19,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // command runs the program to its end and returns what it says and its status.

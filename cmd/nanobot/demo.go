@@ -19,7 +19,7 @@ import (
 
 	"nanobot/config"
 	"nanobot/gateway"
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 	"nanobot/terminal/process"
 )
 

@@ -18,7 +18,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )

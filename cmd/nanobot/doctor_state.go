@@ -18,9 +18,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
-	"nanobot/dbfile"
 	"nanobot/gateway/store/sqlite"
-	"nanobot/httpd"
+	"nanobot/internal/dbfile"
+	"nanobot/internal/httpd"
 )
 
 // findDaemon finds out whether a daemon serves this bot: its lock says so, or systemd, where the state is not ours to look into.

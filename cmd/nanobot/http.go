@@ -19,7 +19,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/metrics"
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // site is the one HTTP server and what it serves: whether we are alive and how we are, what networks bring (Telegram's webhook), and, for

@@ -17,7 +17,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 func newLink(std stdio) *cobra.Command {

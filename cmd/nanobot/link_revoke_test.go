@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // servant is the user that the daemon is, where root looks after another one's bot. Root itself may do anything, which says nothing.

@@ -22,9 +22,9 @@ import (
 
 	"nanobot/channels/web/history"
 	"nanobot/config"
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 )
 
 func newRestore(std stdio) *cobra.Command {

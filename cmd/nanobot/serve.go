@@ -17,12 +17,12 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
-	"nanobot/dbfile"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 	"nanobot/terminal/process"
 )
 

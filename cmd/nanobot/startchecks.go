@@ -7,8 +7,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/config"
-	"nanobot/dbfile"
 	"nanobot/gateway"
+	"nanobot/internal/dbfile"
 	"nanobot/terminal/process"
 )
 

@@ -13,9 +13,9 @@ import (
 
 	"nanobot/channels/web/history"
 	"nanobot/config"
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 )
 
 const (

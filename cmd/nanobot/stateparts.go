@@ -1,9 +1,9 @@
 package main
 
 import (
-	"nanobot/dbfile"
 	"nanobot/gateway/store/sqlite"
-	"nanobot/httpd"
+	"nanobot/internal/dbfile"
+	"nanobot/internal/httpd"
 )
 
 // statePart is something in stateDir that is ours: a file, or a folder with all that is in it.

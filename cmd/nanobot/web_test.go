@@ -21,7 +21,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/config"
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // webBot is the real daemon with the web chat.

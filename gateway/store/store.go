@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/sparse"
+	"nanobot/internal/sparse"
 )
 
 // ErrLocked says that another daemon works on the same state.

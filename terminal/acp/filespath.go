@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 	"nanobot/terminal"
 )
 

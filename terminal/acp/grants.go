@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // maxLocations is how many files of a tool call a permission covers. A question shows them all.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // cannotMove checks that the user can put nothing else in the place of the workspace, of a folder above it, or of the chats' folder in

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // tempName is the folder for temporary files in a chat's own, which keeps it from other chats as it does all in there.

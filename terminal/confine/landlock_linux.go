@@ -9,7 +9,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // What programs need to run at all. Names are looked up in /run where /etc/resolv.conf leads there.
@@ -163,6 +163,6 @@ func enterDomain() error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(set)
+	defer func() { _ = unix.Close(set) }()
 	return ll.LandlockRestrictSelf(set, 0)
 }

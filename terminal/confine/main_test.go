@@ -19,7 +19,7 @@ import (
 )
 
 // filtered becomes another test behind a filter of system calls, where there are such.
-var filtered = func(filter, test string) {}
+var filtered = func(_, _ string) {}
 
 // TestMain makes the test binary the helper too, and a few agents in Go.
 func TestMain(m *testing.M) {

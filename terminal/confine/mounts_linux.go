@@ -140,7 +140,7 @@ func clone(path string, readOnly bool) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	defer unix.Close(at)
+	defer func() { _ = unix.Close(at) }()
 	tree, err := unix.OpenTree(at, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
 	if err != nil {
 		return -1, os.NewSyscallError("open_tree", err)
@@ -149,7 +149,7 @@ func clone(path string, readOnly bool) (int, error) {
 		return tree, nil
 	}
 	if err := unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}); err != nil {
-		unix.Close(tree)
+		_ = unix.Close(tree)
 		return -1, os.NewSyscallError("mount_setattr", err)
 	}
 	return tree, nil
@@ -162,7 +162,7 @@ func attach(tree int, path string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at)
+	defer func() { _ = unix.Close(at) }()
 	return os.NewSyscallError("move_mount", unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH))
 }
 
@@ -202,7 +202,7 @@ func fill(path string, flags uintptr, options string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(at)
+	defer func() { _ = unix.Close(at) }()
 	kind := "tmpfs"
 	if path == "/dev/pts" {
 		kind = "devpts"
@@ -215,7 +215,7 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 	var trees []int
 	defer func() {
 		for _, tree := range trees {
-			unix.Close(tree)
+			_ = unix.Close(tree)
 		}
 	}()
 	for _, path := range keep {

@@ -30,8 +30,9 @@ func (n namespace) flags() uintptr {
 		return unix.CLONE_NEWNS | unix.CLONE_NEWIPC
 	case userNamespace:
 		return unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWIPC
+	default:
+		return 0
 	}
-	return 0
 }
 
 // ambient are the capabilities within a user namespace that the helper needs to write its maps and make its mounts. Without them it would

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 // shield is how private files, and the folders of other chats, are kept from the agent: by mounts where the agent has a mount

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels/inbox"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // Create makes a file for a message that is yet to come. Nobody knows it until it is in one.

@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // The types of events.

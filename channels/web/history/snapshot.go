@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // Snapshot copies the database of a history while it may be in use. The gateway's own store is to be copied by meanwhile, because neither

@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 
-	"nanobot/batch"
-	"nanobot/dbfile"
+	"nanobot/internal/batch"
+	"nanobot/internal/dbfile"
 )
 
 // ErrClosed is what is answered once the history is closed.

@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // shut has the fake refuse its API to everybody while it is true.

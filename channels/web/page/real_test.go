@@ -22,8 +22,8 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/store/sqlite"
-	"nanobot/httpd"
 	"nanobot/internal/addrtest"
+	"nanobot/internal/httpd"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )

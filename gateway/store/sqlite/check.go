@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // checkedWhole is up to which size a database is read through at the start; that takes a few milliseconds. In a bigger one only

@@ -11,9 +11,9 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 )
 
 // crashed returns the files of a store that was cut off with n messages in its log.

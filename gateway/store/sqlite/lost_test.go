@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 )
 
 // losses are ways in which the state of a daemon that runs can be lost. Those that are found at once must let no write be confirmed.

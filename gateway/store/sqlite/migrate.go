@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 //go:embed migrations/*.sql

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"nanobot/dbfile"
+	"nanobot/internal/dbfile"
 )
 
 // snapshotTries is how often a snapshot is begun anew because an answer was delivered, and its files removed, just when it began.

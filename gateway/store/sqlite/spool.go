@@ -15,10 +15,10 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
-	"nanobot/sparse"
-	"nanobot/straight"
+	"nanobot/internal/dbfile"
+	"nanobot/internal/sparse"
+	"nanobot/internal/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.

@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"nanobot/dbfile"
 	"nanobot/gateway/store"
+	"nanobot/internal/dbfile"
 )
 
 var _ store.Store = (*Store)(nil)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"nanobot/batch"
-	"nanobot/dbfile"
+	"nanobot/internal/batch"
+	"nanobot/internal/dbfile"
 )
 
 // together is how many callers share one transaction at most, which bounds how long the first of them waits.

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"nanobot/batch"
+	"nanobot/internal/batch"
 )
 
 func TestWhoComesMeanwhileSharesTheNextBatch(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // serve asks a handler directly.

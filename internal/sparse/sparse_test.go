@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/sparse"
+	"nanobot/internal/sparse"
 )
 
 const block = 64 << 10

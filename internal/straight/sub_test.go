@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 func TestOnlyAFolderOfThatNameIsOpened(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/straight"
+	"nanobot/internal/straight"
 )
 
 func TestNoPartOfThePathMayBeALink(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 func TestSigningOutEndsOneSessionForGood(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 func (r *rig) grants() httpd.Grants {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 func TestALinkLetsOnePersonInOnce(t *testing.T) {

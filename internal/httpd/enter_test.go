@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // confirm presses the button of the page that asks whether to become somebody else.

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // run serves a handler until the test ends.

@@ -14,7 +14,7 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 // guessed is access that attackers try, without a network.

@@ -19,7 +19,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
-	"nanobot/httpd"
+	"nanobot/internal/httpd"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
