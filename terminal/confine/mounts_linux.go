@@ -157,7 +157,7 @@ func clone(path string, readOnly bool) (int, error) {
 
 // attach mounts a clone on a path, and closes it.
 func attach(tree int, path string) error {
-	defer unix.Close(tree)
+	defer func() { _ = unix.Close(tree) }()
 	at, err := locate(path)
 	if err != nil {
 		return err
@@ -241,7 +241,7 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 			return err
 		}
 		err = unix.MoveMount(trees[i], "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH)
-		unix.Close(at)
+		_ = unix.Close(at)
 		if err != nil {
 			return os.NewSyscallError("move_mount", err)
 		}
