@@ -1,0 +1,254 @@
+package gateway_test
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/discord"
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func quoteJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // a string or a decoded document can always be encoded
+	}
+	return string(b)
+}
+
+// pictures puts two pictures and a text file into the workspace.
+func (r *rig) pictures() {
+	r.t.Helper()
+	for name, content := range map[string][]byte{"a.png": telegramtest.PNG(40, 30), "b.png": telegramtest.PNG(50, 30), "notes.txt": []byte("notes\n")} {
+		if err := os.WriteFile(filepath.Join(r.dir, name), content, 0o600); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+}
+
+const noMessage = "no message"
+
+// record is a transcript in the making: calls by message, messages in the order of their first call.
+type record struct {
+	order []string
+	calls map[string][]string
+}
+
+func (r *record) add(message, call string) {
+	if r.calls == nil {
+		r.calls = map[string][]string{}
+	}
+	if r.calls[message] == nil {
+		r.order = append(r.order, message)
+	}
+	r.calls[message] = append(r.calls[message], call)
+}
+
+func (r *record) String() string {
+	var b strings.Builder
+	for _, message := range r.order {
+		if message == noMessage { // these come from several goroutines
+			slices.Sort(r.calls[message])
+		}
+		fmt.Fprintf(&b, "%s\n", message)
+		for _, call := range r.calls[message] {
+			fmt.Fprintf(&b, "\t%s\n", call)
+		}
+	}
+	return b.String()
+}
+
+func uploaded(field, name, kind string, content []byte) string {
+	return fmt.Sprintf(" %s=%s(%s, %d bytes, %x)", field, name, kind, len(content), sha256.Sum256(content))
+}
+
+const adaOnTelegram = 7
+
+type telegramNetwork struct {
+	r   *rig
+	api *telegramtest.Server
+}
+
+func openTelegram(r *rig) chatNetwork {
+	api := telegramtest.New(r.t)
+	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
+	ch, err := telegram.New(telegram.Options{
+		Token: api.Token, APIBase: api.URL, State: filepath.Join(r.dir, "telegram"), Folder: channelstest.Folder(r.dir),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.also = map[string]channels.Channel{telegram.Name: ch}
+	r.start()
+	return telegramNetwork{r, api}
+}
+
+func (n telegramNetwork) say(text string) { n.api.Say(adaOnTelegram, text) }
+
+func (n telegramNetwork) album(caption string, pictures int) {
+	picture := telegramtest.Media{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}
+	n.api.Album(telegramtest.Post{Chat: adaOnTelegram, Text: caption}, slices.Repeat([]telegramtest.Media{picture}, pictures)...)
+}
+
+func (n telegramNetwork) press(label string) {
+	for _, m := range slices.Backward(n.api.Shown(adaOnTelegram)) {
+		for _, b := range m.Buttons() {
+			if b.Text == label {
+				n.api.Press(adaOnTelegram, adaOnTelegram, m.ID, b.Data)
+				return
+			}
+		}
+	}
+	n.r.t.Fatalf("no button %q is shown", label)
+}
+
+func (n telegramNetwork) await(text string) { awaitWords(n.r.t, n.api, adaOnTelegram, text) }
+
+func (n telegramNetwork) limitNextSend() { n.api.FailNext("sendMessage", telegramtest.TooMany(1)) }
+
+func (n telegramNetwork) loseNextReceipt() {
+	n.api.FailNext("sendMessage", telegramtest.Belated(http.StatusBadGateway))
+}
+
+// passing are the methods that change nothing a person sees for longer than a moment, and the one that takes the buttons
+// off a message, which comes before or after an edit that does the same.
+var passing = []string{
+	"editMessageReplyMarkup", "getMe", "getUpdates", "getWebhookInfo", "deleteWebhook", "sendChatAction", "getFile", "getChat", telegramtest.Download,
+}
+
+func (n telegramNetwork) transcript() string {
+	var all record
+	for _, c := range n.api.Calls("") {
+		if slices.Contains(passing, c.Method) {
+			continue
+		}
+		about := noMessage
+		switch {
+		case len(c.Messages) > 0:
+			about = fmt.Sprintf("message %d", c.Messages[0])
+		case c.Params["message_id"] != "":
+			about = "message " + c.Params["message_id"]
+		}
+		call := fmt.Sprintf("%s %d", c.Method, c.Status)
+		for _, name := range slices.Sorted(maps.Keys(c.Params)) {
+			call += " " + name + "=" + quoteJSON(c.Params[name])
+		}
+		for _, u := range c.Uploads {
+			call += uploaded(u.Field, u.Name, u.MIME, u.Content)
+		}
+		all.add(about, call)
+	}
+	return all.String()
+}
+
+const adaOnDiscord = "4200000000000000042"
+
+type discordNetwork struct {
+	r   *rig
+	api *discordtest.Server
+	dm  string
+}
+
+func openDiscord(r *rig) chatNetwork {
+	api := discordtest.New(r.t)
+	api.AddUser(discordtest.User{ID: adaOnDiscord, Username: "ada"})
+	transport := &http.Transport{}
+	r.t.Cleanup(transport.CloseIdleConnections)
+	ch, err := discord.New(discord.Options{
+		Token: api.Token, APIBase: api.URL, Log: zap.NewNop(), People: []string{adaOnDiscord}, Client: &http.Client{Transport: transport},
+		Folder: channelstest.Folder(r.dir),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.also = map[string]channels.Channel{discord.Name: ch}
+	r.start()
+	n := discordNetwork{r: r, api: api, dm: api.DM(adaOnDiscord).ID}
+	api.AwaitReady(r.t)
+	return n
+}
+
+func (n discordNetwork) say(text string) { n.api.Say(n.dm, adaOnDiscord, text) }
+
+func (n discordNetwork) album(caption string, pictures int) {
+	picture := discordtest.File{Name: "image.png", Type: "image/png", Content: telegramtest.PNG(30, 30)}
+	n.api.Say(n.dm, adaOnDiscord, caption, slices.Repeat([]discordtest.File{picture}, pictures)...)
+}
+
+func (n discordNetwork) press(label string) {
+	for _, m := range slices.Backward(n.api.Shown(n.dm)) {
+		for _, b := range m.Buttons() {
+			if b.Label == label {
+				if _, err := n.api.Press(adaOnDiscord, m.ID, b.CustomID); err != nil {
+					n.r.t.Fatal(err)
+				}
+				return
+			}
+		}
+	}
+	n.r.t.Fatalf("no button %q is shown", label)
+}
+
+func (n discordNetwork) await(text string) {
+	text = strings.TrimPrefix(text, "↻ ") // a repeated send carries the same nonce and needs no mark
+	shown, ok := n.api.Await(n.dm, 2*patience, func(all []discordtest.Message) bool {
+		return slices.ContainsFunc(all, func(m discordtest.Message) bool { return strings.Contains(m.Content, text) })
+	})
+	if !ok {
+		n.r.t.Fatalf("%q is not shown, but %+v", text, shown)
+	}
+}
+
+func (n discordNetwork) limitNextSend() {
+	n.api.FailNext(discordtest.CreateMessage, discordtest.RateLimited(time.Second))
+}
+
+func (n discordNetwork) loseNextReceipt() {
+	n.api.FailNext(discordtest.CreateMessage, discordtest.Fault{CutAfter: true})
+}
+
+var (
+	snowflake = regexp.MustCompile(`\b\d{17,20}\b`)
+	nonce     = regexp.MustCompile(`"nonce":"[^"]*"`)
+)
+
+func (n discordNetwork) transcript() string {
+	var all record
+	number := map[string]string{adaOnDiscord: "ada", n.dm: "dm", n.api.Bot.ID: "bot"}
+	for _, c := range n.api.Calls("") {
+		if strings.HasPrefix(c.Route, "GET ") || c.Route == discordtest.StartTyping || string(c.Body) == `{"components":[]}` {
+			continue
+		}
+		about := noMessage
+		if c.Message != "" {
+			about = "message " + c.Message
+		}
+		call := fmt.Sprintf("%s %d %s", c.Route, c.Status, nonce.ReplaceAllString(string(c.Body), `"nonce":"…"`))
+		for _, u := range c.Files {
+			call += uploaded(u.Field, u.Name, u.Type, u.Content)
+		}
+		name := func(id string) string {
+			if number[id] == "" {
+				number[id] = fmt.Sprintf("#%d", len(number)-2)
+			}
+			return number[id]
+		}
+		all.add(snowflake.ReplaceAllStringFunc(about, name), snowflake.ReplaceAllStringFunc(call, name))
+	}
+	return all.String()
+}
