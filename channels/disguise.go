@@ -1,7 +1,6 @@
 package channels
 
 import (
-	"net/netip"
 	"net/url"
 	"strings"
 	"unicode"
@@ -111,66 +110,6 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	}
 	return s[len(prefix):], true
 }
-
-// shownHost returns the host that a word shows to its reader, if the word looks like an address. What stands before an @ is shown as well:
-// https://bank.example@evil.example shows no host that is surely the right one.
-func shownHost(word string) (host string, ok bool) {
-	word = strings.Trim(foldAddress(word), ".:!?*_~-/")
-	scheme, rest, full := strings.Cut(word, "://")
-	if !full {
-		rest = word
-	} else if strings.ContainsAny(scheme, "./") { // bank.example/?to=https://…
-		rest, full = word, false
-	}
-	if end := strings.IndexAny(rest, `/\?#`); end >= 0 {
-		rest = rest[:end]
-	}
-	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		if full {
-			return rest, true // never the same as a host
-		}
-		rest = rest[at+1:]
-	}
-	if colon := strings.LastIndexByte(rest, ':'); colon >= 0 && strings.Trim(rest[colon+1:], "0123456789") == "" {
-		rest = rest[:colon]
-	}
-	rest = strings.Trim(rest, ".*_~-")
-	return rest, rest != "" && (full || looksLikeHost(rest))
-}
-
-// looksLikeHost tells whether a name without a scheme is an address to its reader: it has a dot, and ends as hosts do.
-func looksLikeHost(name string) bool {
-	if _, err := netip.ParseAddr(name); err == nil {
-		return true
-	}
-	labels := strings.Split(name, ".")
-	last := labels[len(labels)-1]
-	if len(labels) < 2 || fileEndings[strings.ToLower(last)] || utf8.RuneCountInString(last) < 2 {
-		return false
-	}
-	for _, l := range labels {
-		if l == "" {
-			return false
-		}
-	}
-	for _, r := range last {
-		if !unicode.IsLetter(r) && !unicode.IsMark(r) {
-			return strings.HasPrefix(strings.ToLower(last), "xn--")
-		}
-	}
-	return true
-}
-
-// fileEndings are no top-level domains: a link that shows main.go shows no address. Those that are both, such as md and sh, may be one.
-var fileEndings = func() map[string]bool {
-	all := map[string]bool{}
-	for _, s := range strings.Fields(`bak bash bat bmp bz2 cfg cjs class conf cpp cs css csv db diff doc docx env exe gif go gz hpp htm html
-		ico ini ipynb jar java jpeg jpg js json jsonc jsonl jsx kt lock log lua mjs mk mod mp3 mp4 odt ogg patch pdf php png ppt pptx proto rb
-		rst sass scala scss sql sqlite sum svg swift tar tex tgz tiff toml ts tsx txt txtar vue wasm wav webm webp xls xlsx xml yaml yml`) {
-		all[s] = true
-	}
-	return all
-}()
 
 // foldAddress writes what looks like an address as an address: without invisible characters, and with plain dots, slashes, colons and
 // letters for those that only look the same.

@@ -45,7 +45,6 @@ func TestALinkThatShowsAnotherAddressIsMarked(t *testing.T) {
 		{"bank.example", "javascript:alert(1)", " (leads to javascript:alert?1?)"},
 		{"bank.example", "tg://resolve?domain=evil", " (leads to tg://resolve?domain?evil)"},
 		{"evil.example and bank.example", "https://evil.example", evil},
-		{"README.md", "https://evil.example/README.md", evil}, // md is a domain
 	} {
 		if got := noteOf("see ", c.text, ".", c.target); got != c.want {
 			t.Errorf("[%s](%s) is marked %q, want %q", c.text, c.target, got, c.want)
@@ -106,6 +105,34 @@ func TestWhatIsShownOfATargetIsHarmlessAndShort(t *testing.T) {
 		got := noteOf("", "bank.example", "", target)
 		if !strings.HasPrefix(got, " (leads to ") || len(got) > 100 || strings.ContainsAny(got, "*_`<>[]\u202e\n") {
 			t.Errorf("%.60q is marked %q", target, got)
+		}
+	}
+}
+
+// TestWhatPeopleTakeForAnAddress looks at links as they stand in the answers of agents, all of which
+// lead to another host than their text may name.
+func TestWhatPeopleTakeForAnAddress(t *testing.T) {
+	addresses := strings.Fields(`paypal.com PayPal.com PAYPAL.COM paypal.Com login.paypal.com paypal.com. paypal.com:
+		https://main.py http://localhost:8080 ftp://x www.hotel.rs WWW.Hotel.Cz paypal.com/login README.md/x bit.ly/x t.me/x
+		t.me t.co bit.ly amazon.in amazon.it amazon.co.uk bca.co.id mbank.pl list.am notion.so pkg.go.dev time.com sync.com
+		console.com asp.net console.info.com itau.com.py google.dev discord.gg paypal.me wikipedia.org europa.eu steam.io
+		help@paypal.com root@mail.internal paypal.com:443 paypal.com&login paypal.com-login paypal.com_login paypal.com=x
+		paypal.com—login paypal.com?x paypal.com#x paypal.com@x paypal.com:x paypal.cоm pаypal.com 𝐩aypal.com
+		пример.рф xn--e1afmkfd.xn--p1ai bank.xn--p1ai bank.example 192.0.2.1 192.0.2.1:80 golang.org/x/net`)
+	for _, text := range addresses {
+		if noteOf("see ", text, " now", "https://evil.test") == "" {
+			t.Errorf("[%s] is not marked", text)
+		}
+	}
+	plain := strings.Fields(`README.md docs/README.md README.md#usage README.md:12 main.py main.rs:10 install.sh main.tf
+		photo.zip clip.mov main.go main.cc lib.rs Makefile.mk libc.so libc.so.6 index.html app.tsx go.mod Node.js Vue.js three.js
+		strings.Split strings.Split/Join strings.Map errors.Is errors.As time.Now time.In fmt.Sprintf os.Open reflect.Select
+		errgroup.Group sync.WaitGroup user.id user.name console.info console.log this.data Array.map torch.nn np.int
+		ASP.NET v1.2 v1.2.3 1.2.3 go1.26 Mr.X e.g. i.e. etc. U.S. @types.node lodash@4.17.21 actions/checkout@v4
+		.github/workflows src/main.go ../config.json ~/.bashrc std::vector a.b f.x 3.14 12:30 sub.path.value`)
+	for _, text := range plain {
+		if got := noteOf("see ", text, " now", "https://git.test"); got != "" {
+			t.Errorf("[%s] is marked %q", text, got)
 		}
 	}
 }

@@ -1,0 +1,156 @@
+package channels
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/net/publicsuffix"
+)
+
+// shownHost returns the host that a word shows to its reader, if people take the word for an
+// address. The user name of a URL is shown as well: of https://bank.example@evil.example people
+// may read either host, so that none is surely the right one.
+func shownHost(word string) (host string, ok bool) {
+	word = strings.Trim(foldAddress(word), ".:!?*_~-/")
+	scheme, rest, full := strings.Cut(word, "://")
+	if !full {
+		rest = word
+	} else if strings.ContainsAny(scheme, "./") { // bank.example/?to=https://…
+		rest, full = word, false
+	}
+	path := false
+	if end := strings.IndexAny(rest, `/\?#`); end >= 0 {
+		path = rest[end] == '/' || rest[end] == '\\'
+		rest = rest[:end]
+	}
+	mail := false
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		if full {
+			return rest, true // never the same as a host
+		}
+		if mail = at > 0 && strings.Contains(rest[at:], "."); mail || at == 0 {
+			rest = rest[at+1:]
+		}
+	}
+	if !full {
+		rest = hostPart(rest)
+	}
+	if colon := strings.LastIndexByte(rest, ':'); colon >= 0 && strings.Trim(rest[colon+1:], "0123456789") == "" {
+		rest = rest[:colon]
+	}
+	rest = strings.Trim(rest, ".*_~-")
+	if rest == "" || full {
+		return rest, rest != ""
+	}
+	www, _ := cutPrefixFold(rest, "www.")
+	switch {
+	case isIP(rest):
+		return rest, true
+	case !hasLabels(rest):
+		return "", false
+	case mail, www != rest:
+		return rest, true
+	}
+	return rest, hasPublicSuffix(rest) && (path || !isFileOrCode(rest))
+}
+
+// hostPart cuts a name off behind its top-level domain: bank.example&login and bank.example-login
+// show bank.example.
+func hostPart(name string) string {
+	if isIP(name) {
+		return name
+	}
+	if end := strings.IndexFunc(name, func(r rune) bool {
+		return !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(".-_:", r)
+	}); end > 0 {
+		name = name[:end]
+	}
+	last := strings.LastIndexByte(name, '.') + 1
+	if strings.HasPrefix(strings.ToLower(name[last:]), "xn--") {
+		return name
+	}
+	if end := strings.IndexAny(name[last:], "-_:"); end > 0 {
+		name = name[:last+end]
+	}
+	return name
+}
+
+func isIP(name string) bool {
+	_, err := netip.ParseAddr(name)
+	return err == nil
+}
+
+func lastLabel(name string) string {
+	return strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+}
+
+// hasLabels reports whether a name has two labels or more, and ends in letters as hosts do.
+func hasLabels(name string) bool {
+	labels := strings.Split(name, ".")
+	last := lastLabel(name)
+	if len(labels) < 2 || slices.Contains(labels, "") || utf8.RuneCountInString(last) < 2 {
+		return false
+	}
+	return strings.HasPrefix(last, "xn--") || !strings.ContainsFunc(last, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) })
+}
+
+// hasPublicSuffix reports whether a name ends as addresses do that people know. Letters of other
+// scripts may imitate such an ending, and end neither files nor code.
+func hasPublicSuffix(name string) bool {
+	last := lastLabel(name)
+	if last == "example" || last == "onion" || strings.ContainsFunc(last, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return true
+	}
+	_, icann := publicsuffix.PublicSuffix("x." + last)
+	return icann
+}
+
+// isFileOrCode reports whether people take a name with a public suffix for a file (README.md), for
+// code (errors.Is) or for a product (ASP.NET), unless it is below a suffix of two labels: those are
+// hosts, such as bank.com.py.
+func isFileOrCode(name string) bool {
+	labels := strings.Split(name, ".")
+	last := lastLabel(name)
+	suffix, icann := publicsuffix.PublicSuffix(strings.ToLower(name))
+	switch {
+	case icann && strings.Contains(suffix, "."):
+		return false
+	case fileEndings[last], codeEndings[last], productNames[name]:
+		return true
+	case last == "so":
+		return strings.HasPrefix(labels[0], "lib")
+	case len(last) > 3 && startsUpper(labels[len(labels)-1]) && !startsUpper(labels[0]): // errgroup.Group
+		return last != "info"
+	}
+	return len(labels) == 2 && codeRoots[strings.ToLower(labels[0])] && !slices.Contains([]string{"com", "net", "org"}, last)
+}
+
+func startsUpper(s string) bool {
+	r, _ := utf8.DecodeRuneInString(s)
+	return unicode.IsUpper(r)
+}
+
+func setOf(words string) map[string]bool {
+	all := map[string]bool{}
+	for _, s := range strings.Fields(words) {
+		all[s] = true
+	}
+	return all
+}
+
+var (
+	// fileEndings are top-level domains that are better known as the endings of files.
+	fileEndings = setOf(`cc md mk ml mov ps py rs sh tf zip`)
+	// codeEndings are top-level domains that are better known from code: strings.map, time.now.
+	codeEndings = setOf(`are call case data date events final got here how int join like map name
+		new next now open page parts read save search select show style target watch zone`)
+	// codeRoots begin code that may end like a country: errors.Is, user.id.
+	codeRoots = setOf(`array bytes console context cursor document err error errors fmt http json log
+		math np obj object os path pd process promise query req request res response self slices
+		sort str strings super sync sys testing this time torch user window`)
+	// productNames are names that are written like this by everybody.
+	productNames = setOf(`ASP.NET ADO.NET ML.NET VB.NET`)
+)
