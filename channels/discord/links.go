@@ -59,6 +59,7 @@ func (s *scanner) next(i int) int {
 			s.ends = append(s.ends, end)
 			return end
 		}
+		s.visible.WriteByte(c)
 	case strings.IndexByte("*~|`", c) >= 0: // formatting, which is not seen
 	default:
 		s.visible.WriteByte(c)
