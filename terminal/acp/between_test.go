@@ -45,3 +45,42 @@ func pathExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }
+
+// An agent that calls us while no prompt is worked on finds nobody who could be asked.
+func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
+	call := func(id, method, params string) string {
+		return `say '{"jsonrpc":"2.0","id":"` + id + `","method":"` + method + `","params":{` + params + "}}'\nhear\n"
+	}
+	for name, c := range map[string]struct {
+		permissions string
+		rules       map[string]string
+		wants       string
+	}{
+		"deny":               {"deny", nil, "does not allow writing files"},
+		"ask":                {"ask", nil, "nobody is there to be asked"},
+		"ask and allow runs": {"ask", map[string]string{"execute": "allow"}, "nobody is there to be asked"},
+		"allow but deny it":  {"allow", map[string]string{"edit": "deny", "read": "deny"}, "does not allow writing files"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The turn has ended when this file is there.
+			d := scripted(t, hello+done+"\nwhile [ ! -e over ]; do sleep 0.01; done\n"+
+				call("w", "fs/write_text_file", `"sessionId":"s","path":"'"$PWD"'/written","content":"x"`)+
+				call("o", "fs/write_text_file", `"sessionId":"other","path":"'"$PWD"'/written","content":"x"`)+
+				call("c", "terminal/create", `"sessionId":"s","command":"touch written"`)+
+				call("p", "session/request_permission", `"sessionId":"s","toolCall":{"toolCallId":"t","kind":"execute"},"options":[{"optionId":"y","name":"y","kind":"allow_always"}]`)+
+				call("d", "terminal/create", `"sessionId":"s","command":"touch written"`)+
+				"touch answered; hear")
+			d.cfg.ACP.Permissions, d.cfg.ACP.Rules = c.permissions, c.rules
+			d.restart()
+			d.person("a").says("hello")
+			if err := os.WriteFile(d.file("over"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "it is answered", func() bool { return pathExists(d.file("answered")) })
+			said := d.said()
+			if !strings.Contains(said, c.wants) || !strings.Contains(said, "unknown session other") || pathExists(d.file("written")) {
+				t.Errorf("answered %s", said)
+			}
+		})
+	}
+}

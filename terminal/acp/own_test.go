@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -419,4 +420,34 @@ func TestALinkThatIsTurnedWhileThePersonIsAskedIsRefused(t *testing.T) {
 	if b, _ := os.ReadFile(filepath.Join(p.workspace, "meant")); string(b) != "old" {
 		t.Errorf("another file was written: %q", b)
 	}
+}
+
+func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
+	t.Parallel()
+	p := newDesk(t, "-load -list", func(c *config.Terminal) { c.ACP.Permissions = "ask" }).person("a")
+	a := &asker{answer: always("Allow commands for this session")}
+	p.ask = a.ask
+	asks := func(when string, want int) {
+		t.Helper()
+		p.says("run echo x").is(terminal.Done, "x\n(exit 0)")
+		if got := len(a.take()); got != want {
+			t.Errorf("%s: asked %d times, want %d", when, got, want)
+		}
+	}
+	asks("at first", 1)
+	asks("later", 0)
+	first := p.mem.s
+	p.restart()
+	asks("when the conversation was loaded by another process", 1)
+	p.mem.forget() // as /new does
+	asks("in a new conversation", 1)
+	var known struct{ Session string }
+	if err := json.Unmarshal([]byte(first), &known); err != nil {
+		t.Fatal(err)
+	}
+	p.says("/sessions " + known.Session)
+	if p.mem.s != first {
+		t.Fatalf("the conversation is %s, not %s", p.mem.s, first)
+	}
+	asks("back in the first conversation", 1)
 }

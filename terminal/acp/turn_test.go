@@ -63,9 +63,16 @@ func TestStopLetsTheAgentEndItsPrompt(t *testing.T) {
 	}
 }
 
+// The time is up when the agent has spoken, however long that took.
 func TestTimeoutIsToldAsSuch(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 10 })
-	d.person("a").says("say begun\nawait").is(terminal.TimedOut, "begun").fails(terminal.TimedOut, "Timed out after 10 s.")
+	p := newDesk(t, "", func(c *config.Terminal) { c.Timeout = 300 }).person("a")
+	ctx, end := context.WithCancelCause(t.Context())
+	p.saw = func(f terminal.Frame) {
+		if f.Kind == terminal.Partial {
+			end(terminal.ErrTimeout)
+		}
+	}
+	p.saysUntil(ctx, "say begun\nawait").is(terminal.TimedOut, "begun").fails(terminal.TimedOut, "Timed out after 300 s.")
 }
 
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
