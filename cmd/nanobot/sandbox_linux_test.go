@@ -49,6 +49,26 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	b.awaitLog("lies where the agent may write") // there is a better place
 }
 
+// The state lies in the workspace by default, and is hidden as a folder: the rest of the workspace is the agent's as usual.
+func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
+	landlockHere(t)
+	dir := outsideTemp(t)
+	work := filepath.Join(dir, "work")
+	must(t, os.Mkdir(work, 0o755))
+	cfg := `{"workspace": "work", "terminal": {"command": "cat > /dev/null; echo x > made && ls && ls .nanobot; echo listed", "protocol": "plain", "sandbox": "landlock"}` + anybody
+	b := startBotIn(t, dir, cfg, nil)
+	if strings.Contains(b.log(), "no mount namespaces here") {
+		t.Skip("without mount namespaces the workspace is granted entry by entry")
+	}
+	b.net.Say("1", "7", "look around")
+	if got := b.await("1", "listed").Text; !strings.Contains(got, "made\nusers") || strings.Contains(got, "nanobot.db") {
+		t.Errorf("the agent says %q", got)
+	}
+	if strings.Contains(b.log(), "entry by entry") || strings.Contains(b.log(), "lies where the agent may write") {
+		t.Errorf("logged %s", b.log())
+	}
+}
+
 func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	landlockHere(t)
 	dir := outsideTemp(t)

@@ -52,8 +52,10 @@ func (c *Confinement) raise() {
 	for _, path := range c.o.Private {
 		all = append(all, private{path: path, copies: true})
 	}
+	state := ""
 	if c.o.State != "" && !within(c.o.State, c.o.Workspace) {
 		all = append(all, private{path: c.o.State})
+		state, _, _ = straight.Way(c.o.State)
 	}
 	for _, path := range c.o.Fixed {
 		all = append(all, private{path: path, read: true, copies: true})
@@ -63,7 +65,7 @@ func (c *Confinement) raise() {
 	}
 	g := c.grants()
 	for _, p := range all {
-		c.keep(p, g)
+		c.keep(p, state, g)
 	}
 	if users := c.users(); users != "" && c.shield.space == noNamespace {
 		c.shield.files.Hide = append(c.shield.files.Hide, users)
@@ -119,8 +121,8 @@ func (c *Confinement) grants() (g grants) {
 func (g grants) writes(path string) bool { return withinAny(g.write, path) }
 func (g grants) reads(path string) bool  { return withinAny(g.write, path) || withinAny(g.read, path) }
 
-// keep has one private file or folder kept from the agent.
-func (c *Confinement) keep(p private, g grants) {
+// keep has one private file or folder kept from the agent. What lies in the folder of the state, if that is hidden, needs nothing more.
+func (c *Confinement) keep(p private, state string, g grants) {
 	end, _, links, err := straight.Follow(p.path)
 	if err != nil {
 		return // nor does anybody come there
@@ -129,6 +131,9 @@ func (c *Confinement) keep(p private, g grants) {
 	info, err := os.Lstat(end)
 	if p.copies && err == nil && linked(info) && g.sameDisk(info) && (!p.read || c.couldWrite(end)) {
 		c.missing = append(c.missing, fmt.Sprintf("terminal.sandbox: %s has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
+	}
+	if state != "" && end != state && within(state, end) {
+		return
 	}
 	reached := g.writes(end) || !p.read && g.reads(end)
 	if !reached && len(links) == 0 {
