@@ -60,6 +60,9 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 // texts are all that the person wrote and the agent may know.
 func (t *turn) texts() []string {
 	texts := []string{t.req.Text}
+	if u := t.req.User; u != nil { // people choose their names
+		texts = append(texts, u.Name, u.Username, u.ID)
+	}
 	if q := t.req.ReplyTo; q != nil {
 		texts = append(texts, q.Text)
 	}

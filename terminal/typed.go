@@ -2,15 +2,19 @@ package terminal
 
 import (
 	"bytes"
+	"html"
 	"io/fs"
 	"iter"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 )
 
 const (
@@ -35,21 +39,20 @@ func (t typed) echoes() func(path string, file fs.FileInfo) bool {
 		return func(string, fs.FileInfo) bool { return false }
 	}
 	texts := t.texts()
-	var folded []string
-	for _, text := range texts {
-		folded = append(folded, fold(text))
+	for _, text := range t.texts() {
+		if plain := unescape(text); plain != text {
+			texts = append(texts, plain)
+		}
 	}
+	folded := fold(strings.Join(texts, "")) // a path may be split over several
 	var known map[fileID]bool // by other spellings; made when it is needed
 	complete := true
 	return func(path string, file fs.FileInfo) bool {
 		if file != nil && t.written(file) {
 			return false
 		}
-		want := fold(path)
-		for _, text := range folded {
-			if strings.Contains(text, want) {
-				return true
-			}
+		if strings.Contains(folded, fold(path)) {
+			return true
 		}
 		if file == nil {
 			return false
@@ -62,20 +65,41 @@ func (t typed) echoes() func(path string, file fs.FileInfo) bool {
 	}
 }
 
-// written reports whether a file was made or changed since the turn began.
+// written reports whether a file was made or changed since the turn began. The time of the last write
+// would not tell: an archive may have set it to one in the future.
 func (t typed) written(file fs.FileInfo) bool {
-	since := t.began.Add(-coarse)
-	return !file.ModTime().Before(since) || !changedAt(file).Before(since)
+	return !changedAt(file).Before(t.began.Add(-coarse))
 }
 
-// fold leaves the letters and digits of a text, so that quotes, escapes and case make no difference.
+// fold leaves the letters and digits of a text, so that quotes, escapes, case and the ways in which
+// Unicode writes the same letter make no difference.
 func fold(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
 		}
 		return -1
-	}, text)
+	}, norm.NFKD.String(text))
+}
+
+// unescape resolves the percent-encoding and the character references (&#47;) in a text.
+func unescape(text string) string {
+	text = html.UnescapeString(text)
+	if !strings.Contains(text, "%") {
+		return text
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		if i+2 < len(text) && text[i] == '%' {
+			if c, err := strconv.ParseUint(text[i+1:i+3], 16, 8); err == nil {
+				b.WriteByte(byte(c))
+				i += 2
+				continue
+			}
+		}
+		b.WriteByte(text[i])
+	}
+	return b.String()
 }
 
 // identities are the files whose paths stand in texts, in whatever spelling. It reports false if there are too many to look at.

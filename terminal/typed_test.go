@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"nanobot/terminal"
 )
 
@@ -60,6 +62,11 @@ func spellings(t *testing.T, b *bench, path string) map[string]string {
 		"in the home folder":    "~/sub/" + name,
 		"in capitals":           strings.ToUpper(path),
 		"with escapes":          strings.ReplaceAll(path, "old", `\old`),
+		"encoded slashes":       strings.ReplaceAll(path, "/", "%2F"),
+		"encoded references":    strings.ReplaceAll(path, "/", "&#47;"),
+		"decomposed":            norm.NFD.String(path),
+		"composed":              norm.NFC.String(path),
+		"with dots at the end":  path + "...",
 		"encoded":               "file://" + strings.ReplaceAll(path, "old", "%6Fld"),
 		"in the second line":    "look\n" + path + "\nat it",
 		"cut short":             strings.TrimSuffix(path, ".png") + ".PNG",
@@ -92,7 +99,13 @@ func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
 	}
 	b.req.Text, b.req.ReplyTo, b.req.History = "hello", nil, []terminal.HistoryEntry{{Role: "user", Text: path}}
 	b.run().says("done", "message: "+path)
-	b.req.History = nil
+	b.req.History, b.req.Written = nil, func() []string { return []string{path[:3], path[3:]} }
+	b.run().says("done", "message: "+path)
+	for _, u := range []terminal.User{{Name: path}, {Username: path}, {ID: path}} {
+		b.req.Text, b.req.Written, b.req.User = "hello", nil, &u
+		b.run().says("done", "message: "+path)
+	}
+	b.req.User = nil
 	b.req.Written = func() []string { return []string{"and " + path} }
 	b.run().says("done", "message: "+path)
 }
@@ -154,4 +167,28 @@ func TestATextFullOfPathsHidesNone(t *testing.T) {
 		b.req.Text = strings.Repeat(decoy, 1<<18/len(decoy)) + " " + link
 		b.run().says("done", "message: "+path)
 	}
+}
+
+// A path with letters that Unicode writes in two ways is the same path to an agent that normalises its input.
+func TestAPathIsTheSameHoweverItsLettersAreWritten(t *testing.T) {
+	b := newBench(t, "plain", "")
+	path := b.write(norm.NFC.String("caf\u00e9.png"), "x")
+	b.settle()
+	b.opts.Config.Command = "echo " + path
+	for _, text := range []string{norm.NFC.String(path), norm.NFD.String(path), strings.ReplaceAll(path, "\u00e9", "%C3%A9"), strings.ReplaceAll(path, "\u00e9", "&eacute;")} {
+		b.req.Text = text
+		b.run().says("done", "message: "+path)
+	}
+}
+
+// Archives and clocks that were wrong leave files with times in the future.
+func TestAFileFromTheFutureIsNotWrittenDuringTheTurn(t *testing.T) {
+	b := newBench(t, "plain", "")
+	path := b.write("old.png", "x")
+	future := time.Now().Add(24 * time.Hour)
+	must(t, os.Chtimes(path, future, future))
+	b.settle()
+	b.req.Text = path
+	b.opts.Config.Command = "echo " + path
+	b.run().says("done", "message: "+path)
 }
