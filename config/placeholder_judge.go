@@ -76,7 +76,7 @@ var (
 	longValue = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
 	// codeOption are long options whose values are commands, programs or code in the tools that have them.
 	codeOption = regexp.MustCompile(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
-		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script)=?$`)
+		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)=?$`)
 )
 
 // passers hand over what stands behind their -- to another program, which may take it for an option all the same.

@@ -136,7 +136,12 @@ func (r *commandReader) binary(c *syntax.BinaryCmd) error {
 func (r *commandReader) evaluator(later syntax.Node) (program string) {
 	syntax.Walk(later, func(node syntax.Node) bool {
 		if c, ok := node.(*syntax.CallExpr); ok && len(c.Args) > 0 && program == "" {
-			program = runsInput(r.words(c.Args))
+			words := r.words(c.Args)
+			if r.functions[words[0].text] {
+				program = "the shell function " + words[0].text
+				return false
+			}
+			program = runsInput(words)
 		}
 		return program == ""
 	})

@@ -80,6 +80,8 @@ func TestTheBlankIsPutOnlyWhereADashCouldBeAnOption(t *testing.T) {
 func TestThePlaceholderIsTakenWhereItsQuotesHold(t *testing.T) {
 	for _, command := range []string{
 		"", "cat", `echo "quoted" 'also'`, "echo {message}", "prog -m {message} -v", "prog --text={message}", "a {message} | b {message} && c", "x=$(prog {message}); echo $x",
+		`x=$(printf %s {message}); [ "$x" = yes ] || printf '%s\n' "$x"`, `n=$(grep -c -e {message} faq.txt); [ "$n" -gt 0 ] && echo "$n" | cat`,
+		"chronic prog {message}", "systemd-cat -t bot grep -e {message} faq.txt", "exiftool {message}", "apt show {message}", "fzf --filter={message}",
 		"(cd /x && prog {message})", "while read -r l; do prog {message}; done", "prog {message} > out.txt # done", "prog 'it is' {message}",
 	} {
 		if err := config.CheckCommand("/bin/sh", command); err != nil {
@@ -93,6 +95,7 @@ func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
 		`echo $'\'' {message} ''`:             {"/bin/bash"}, // to dash the second quote is still open
 		"echo {message}":                      {"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash"},
 		"for ((;;)); do echo {message}; done": {"/bin/bash"},
+		`x=$(printf %s {message}); [[ $x == yes ]] && echo "${x:0:9}"`: {"/bin/bash"},
 	} {
 		for _, shell := range []string{"/bin/sh", "/bin/bash", "/usr/bin/zsh", "dash", "/usr/bin/fish"} {
 			want := slices.Contains(shells, shell) || shell == "/usr/bin/zsh" && slices.Contains(shells, "/bin/bash")
