@@ -45,7 +45,7 @@ func (t typed) echoes() func(path string, file fs.FileInfo) bool {
 		}
 	}
 	folded := fold(strings.Join(texts, "")) // a path may be split over several
-	var known map[fileID]bool // by other spellings; made when it is needed
+	var known map[fileID]bool               // by other spellings; made when it is needed
 	complete := true
 	return func(path string, file fs.FileInfo) bool {
 		if file != nil && t.written(file) {

@@ -49,7 +49,7 @@ func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, most 
 	}
 	defer func() { _ = src.Close() }()
 	switch {
-	case checked != nil && !os.SameFile(checked, before):
+	case checked != nil && (!os.SameFile(checked, before) || checked.Size() > 0 && before.Size() == 0): // networks refuse empty files
 		return "", store.ErrChanged
 	case most > 0 && before.Size() > most:
 		return "", store.ErrTooLarge
