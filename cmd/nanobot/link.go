@@ -3,10 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -31,7 +34,8 @@ daemon runs, for the user that the daemon runs as, and for root if nobody else c
 that they began, on every browser that came in under the same user name; operators see all chats, and what the daemon does.
 
 With --list it shows the links that were not used yet and the browsers that are signed in. With --revoke it withdraws a link or signs a browser
-out, by its ID, or all links and browsers of a user, by name. Pages that are open are signed out within a second.`,
+out, by its ID, or all links and browsers of a user, by name. Pages that are open are signed out within a second. A user who has neither a
+link nor a browser left has lost access: waiting messages are dropped and running turns are stopped, as with nanobot pair --revoke.`,
 		Example: `  nanobot link --role operator
   nanobot link --user ann
   nanobot link --list
@@ -53,7 +57,7 @@ out, by its ID, or all links and browsers of a user, by name. Pages that are ope
 			case list:
 				return listGrants(cfg, asJSON, std)
 			case cmd.Flags().Changed("revoke"):
-				return revokeGrants(cfg, revoke, std)
+				return revokeGrants(cmd.Context(), cfg, revoke, std)
 			}
 			return makeLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 		},
@@ -99,12 +103,14 @@ func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
 	return w.Flush()
 }
 
-// revokeGrants withdraws links and signs browsers out.
-func revokeGrants(cfg *config.Config, who string, std stdio) error {
+// revokeGrants withdraws links and signs browsers out. A user who has no way in any more loses the turns
+// that wait and run as well.
+func revokeGrants(ctx context.Context, cfg *config.Config, who string, std stdio) error {
 	if err := becomeOwner(cfg, std); err != nil {
 		return err
 	}
-	revoked, err := httpd.Grants{State: cfg.Gateway.StateDir}.Revoke(who)
+	grants := httpd.Grants{State: cfg.Gateway.StateDir}
+	revoked, err := grants.Revoke(who)
 	for _, g := range revoked {
 		auditGuest(cfg, audit.Revoked, store.Guest{Channel: web.Name, User: channels.User{ID: g.User}}, std)
 		done := "signed out"
@@ -113,10 +119,43 @@ func revokeGrants(cfg *config.Config, who string, std stdio) error {
 		}
 		fmt.Fprintf(std.out, "%s %s of %s: %s.\n", g.Kind, g.ID, g.User, done)
 	}
-	if err == nil && len(revoked) == 0 {
+	if err != nil {
+		return err
+	}
+	if len(revoked) == 0 {
 		return fmt.Errorf("there is no link, browser or user %q; nanobot link --list shows them", who)
 	}
-	return err
+	user := revoked[0].User // an ID is of one user
+	if left, err := hasWebAccess(cfg, grants, user); left || err != nil {
+		return err
+	}
+	if err := dismissWebUser(ctx, cfg, user, std); err != nil {
+		return fmt.Errorf("%s is signed out, but running turns and waiting messages are not stopped: %w", user, err)
+	}
+	return nil
+}
+
+// hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks for the
+// user called operator.
+func hasWebAccess(cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
+	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
+		return true, nil
+	}
+	left, err := grants.List()
+	return slices.ContainsFunc(left, func(g httpd.Grant) bool { return g.User == user }), err
+}
+
+// dismissWebUser ends the work of a web user who has lost access, and waits until the daemon has.
+func dismissWebUser(ctx context.Context, cfg *config.Config, user string, std stdio) error {
+	s, err := openStore(ctx, cfg, true)
+	if err != nil {
+		return err
+	}
+	err = s.Dismiss(ctx, store.Person{Channel: web.Name, User: user})
+	if err == nil && !awaitStopped(ctx, s, cfg) {
+		fmt.Fprintln(std.err, "A running turn has not ended yet; nothing that it says is sent.")
+	}
+	return errors.Join(err, closeStore(s))
 }
 
 func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {

@@ -7,10 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
@@ -111,6 +115,86 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 	for _, wrong := range [][]string{{"--list", "--revoke", "x"}, {"--list", "--user", "ann"}, {"--revoke", "x", "--role", "chat"}, {"--json"}} {
 		if out, status := b.linkCommand(wrong...); status != exitUsage {
 			t.Errorf("%v: status %d, %s", wrong, status, out)
+		}
+	}
+}
+
+func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	write := func(who *browser, chat string) {
+		who.say(chat, "slow")
+		who.say(chat, "after")
+	}
+	// outcomes are the ends of a chat's turns, the newest first.
+	outcomes := func(user string) (ends []string) {
+		t.Helper()
+		s := b.openState()
+		defer func() { must(t, s.Close()) }()
+		items, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
+		must(t, err)
+		for _, i := range items {
+			ends = append(ends, string(i.State)+" "+string(i.Outcome.Status))
+		}
+		return ends
+	}
+	ann, phone, bob := b.enter("--user", "ann"), b.enter("--user", "ann"), b.enter("--user", "bob")
+	operator := b.enter("--role", "operator")
+	write(ann, "web-ann-known-to-nobody-else")
+	write(bob, "web-bob-known-to-nobody-else")
+	write(operator, "web-operator-known-to-nobody-else")
+	for _, user := range []string{"ann", "bob", "operator"} {
+		b.awaitQueued(outcomes, user)
+	}
+	revoke := func(who string) {
+		t.Helper()
+		if out, status := b.linkCommand("--revoke", who); status != 0 {
+			t.Fatalf("--revoke %s: status %d, %s", who, status, out)
+		}
+	}
+	busy := []string{"pending ", "running "}
+	first := b.grants()[0]
+	if first.User != "ann" {
+		t.Fatalf("%+v", first)
+	}
+	revoke(first.ID)
+	if got := outcomes("ann"); !slices.Equal(got, busy) {
+		t.Errorf("she has another browser, and her turns are %q", got)
+	}
+	link := b.grants()[0]
+	revoke(link.ID)
+	if got, want := outcomes("ann"), []string{"dead revoked", "done revoked"}; !slices.Equal(got, want) {
+		t.Errorf("her turns are %q, want %q", got, want)
+	}
+	if status, _ := phone.ask("GET", "/api/chats", "", nil); status != http.StatusUnauthorized {
+		t.Errorf("her phone is answered %d", status)
+	}
+	revoke("operator") // for whom the token still speaks
+	for _, user := range []string{"bob", "operator"} {
+		if got := outcomes(user); !slices.Equal(got, busy) {
+			t.Errorf("the turns of %s are %q", user, got)
+		}
+	}
+}
+
+// openState opens the state beside the daemon.
+func (b *webBot) openState() store.Store {
+	b.t.Helper()
+	s, err := sqlite.Open(b.t.Context(), filepath.Join(filepath.Dir(b.cfg), ".nanobot"), sqlite.Options{Shared: true})
+	must(b.t, err)
+	return s
+}
+
+// awaitQueued waits until a user has a turn that runs and one that waits.
+func (b *webBot) awaitQueued(outcomes func(string) []string, user string) {
+	b.t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(10 * time.Millisecond) {
+		got := outcomes(user)
+		if slices.Equal(got, []string{"pending ", "running "}) {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.t.Fatalf("the turns of %s are %q", user, got)
 		}
 	}
 }
