@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,5 +42,33 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 	r.awaitText("163", "try again in an hour")
 	if got := r.net.Sent("160"); len(got) != 1 {
 		t.Errorf("user 160 was told %q", texts(got))
+	}
+}
+
+func TestCodesDifferAndAreHardToGuess(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, echo).start()
+	form := regexp.MustCompile(`nanobot pair ([A-Z2-7]{8})\n`) // 40 bits, in letters that are not mixed up
+	codes := map[string]bool{}
+	var used [8]map[byte]bool
+	for user := 100; user < 160; user++ {
+		chat := fmt.Sprint(user)
+		r.net.Say(chat, chat, "let me in")
+		code := form.FindStringSubmatch(r.awaitText(chat, "nanobot pair ").Text)
+		if code == nil || codes[code[1]] {
+			t.Fatalf("code %q of user %d, after %v", code, user, codes)
+		}
+		codes[code[1]] = true
+		for i := range used {
+			if used[i] == nil {
+				used[i] = map[byte]bool{}
+			}
+			used[i][code[1][i]] = true
+		}
+	}
+	for i, letters := range used { // of 32; fewer than 13 by chance is out of the question
+		if len(letters) < 13 {
+			t.Errorf("at place %d there are only %d different letters in %d codes", i, len(letters), len(codes))
+		}
 	}
 }
