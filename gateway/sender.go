@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -232,7 +231,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 		defer s.g.tell(Event{What: Failed, Chat: p.Out.Chat, Item: p.Item})
 		return s.settle(p, store.Failed, "", reason, time.Time{})
 	}
-	p.Out.Key = key(p)
+	p.Out.Key = p.Key()
 	doubtful := strings.HasPrefix(p.Err, doubt)
 	p.Out.Repeat = doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, patience(p.Out))
@@ -316,12 +315,6 @@ func patience(o channels.Outgoing) time.Duration {
 
 // became says in the watchers' words what a send came to.
 var became = map[store.State]What{store.Sent: Sent, store.Pending: Retrying, store.Failed: Failed, store.Unknown: Unknown}
-
-// key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had confirmed, the next parcel gets an
-// id that the network has seen. It is short enough for Discord's nonce.
-func key(p store.Parcel) string {
-	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
-}
 
 // judge says what a send's error means for the parcel. safe says that doing it again has no second effect.
 func (s *senders) judge(safe bool, p store.Parcel, err error) (store.State, time.Time) {

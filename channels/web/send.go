@@ -43,7 +43,7 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		d.ReplyTo = ""
 	}
 	if o.Key != "" {
-		d.Key = "bot " + o.Key
+		d.Key = history.BotKey + o.Key
 		if e, found, err := h.Key(ctx, d.Key); found || err != nil { // before its files are copied once more
 			return channels.Receipt{ID: e.ID}, err
 		}

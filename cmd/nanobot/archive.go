@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/channels/web"
 	"nanobot/channels/web/history"
 	"nanobot/gateway/store/sqlite"
 )
@@ -58,19 +59,25 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 		}
 	}
 	var lacking, media []string
-	store := func() (err error) { lacking, err = sqlite.Snapshot(ctx, a.dir, stage.path); return err }
+	copyStore := func() (knows func(key string) bool, err error) {
+		if lacking, err = sqlite.Snapshot(ctx, a.dir, stage.path); err != nil {
+			return nil, err
+		}
+		keys, err := sqlite.Keys(ctx, stage.path, web.Name)
+		return func(key string) bool { return keys[key] }, err
+	}
 	if _, err := os.Lstat(filepath.Join(a.dir, webState)); err == nil {
 		if err := os.Mkdir(filepath.Join(stage.path, webState), 0o700); err != nil {
 			return 0, err
 		}
-		media, err = history.Snapshot(ctx, filepath.Join(a.dir, webState), filepath.Join(stage.path, webState), store)
+		media, err = history.Snapshot(ctx, filepath.Join(a.dir, webState), filepath.Join(stage.path, webState), copyStore)
 		if errors.Is(err, fs.ErrNotExist) { // the web was never used
-			err = store()
+			_, err = copyStore()
 		}
 		if err != nil {
 			return 0, err
 		}
-	} else if err := store(); err != nil {
+	} else if _, err := copyStore(); err != nil {
 		return 0, err
 	}
 	return len(lacking), a.pack(ctx, w, stage.path, media)

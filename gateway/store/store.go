@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"strconv"
 	"time"
 
 	"nanobot/channels"
@@ -190,6 +191,12 @@ type Parcel struct {
 	Err       string    // why the last try failed
 	Receipt   string
 	Queued    time.Time
+}
+
+// Key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had
+// confirmed, the next parcel gets an id that the network has seen. It is short enough for Discord's nonce.
+func (p Parcel) Key() string {
+	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
 }
 
 // Letter is a message on its way to the outbox, already cut into network calls.

@@ -29,6 +29,9 @@ type Party struct {
 // may tells whether a chat is for somebody.
 func (p Party) may(owner string) bool { return p.All || owner == p.User }
 
+// BotKey begins the keys of what the bot says. The gateway's key follows.
+const BotKey = "bot "
+
 // Draft is an event before it has happened.
 type Draft struct {
 	Chat string

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/inbox"
 	"nanobot/channels/web/history"
@@ -425,5 +426,42 @@ func TestOnceClosedNothingIsTaken(t *testing.T) {
 	other := open(t, t.TempDir(), history.Options{})
 	if _, _, err := other.Append(ctx, say("c", "1")); !errors.Is(err, context.Canceled) {
 		t.Errorf("append too late: %v", err)
+	}
+}
+
+// The gateway's store is copied between two moments of the history. What the bot said meanwhile and that copy
+// does not know is said again by it.
+func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	h := open(t, dir, history.Options{})
+	bot := func(id string, buttons ...channels.Button) history.Draft {
+		return history.Draft{
+			Chat: "c", By: history.Party{All: true}, Type: history.Message, ID: id, Key: history.BotKey + "key of " + id,
+			Body: history.Body{From: "bot", Text: id, Buttons: buttons},
+		}
+	}
+	button := channels.Button{Label: "Yes", Data: "yes"}
+	must(t, h, say("c", "asked before"))
+	must(t, h, bot("answered long ago"))
+	media, err := history.Snapshot(t.Context(), dir, to, func() (func(string) bool, error) {
+		must(t, h, bot("on its way"))
+		withFile := bot("not known", button)
+		withFile.Media = []history.Media{{ID: "file", Name: "a.txt"}}
+		must(t, h, withFile)
+		must(t, h, say("c", "asked meanwhile"))
+		if _, err := h.Press(t.Context(), history.Draft{Chat: "c", By: history.Party{All: true}, ID: "not known", Body: history.Body{Data: "yes"}}); err != nil {
+			t.Error(err)
+		}
+		return func(key string) bool { return key == "key of on its way" }, nil
+	})
+	if err != nil || len(media) != 0 {
+		t.Fatal(media, err)
+	}
+	restored := open(t, to, history.Options{})
+	if got, want := ids(t, restored), []string{"asked before", "answered long ago", "on its way", "asked meanwhile"}; !slices.Equal(got, want) {
+		t.Errorf("the copy has %q, want %q", got, want)
+	}
+	if got := must(t, restored, say("c", "later")); got.Seq < 7 {
+		t.Errorf("number %d is given twice", got.Seq)
 	}
 }

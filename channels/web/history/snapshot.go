@@ -7,16 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"nanobot/internal/dbfile"
 )
 
-// Snapshot copies the database of a history while it may be in use. The gateway's own store is to be copied by meanwhile, because neither
-// moment would do for both: what the gateway had not taken when its store was copied is not taken in the copy either, so that it is offered
-// again, and what the gateway has sent since is sent again under the same key, which changes nothing.
+// Snapshot copies the database of a history while it may be in use. The gateway's own store is copied by
+// copyStore, at a moment that lies between two moments of the history, and the copy is made to agree with it:
+//   - What people said and the gateway may not have received by then is offered to it again.
+//   - What the bot said and that store does not know is left out of the copy: the turn that said it was not
+//     done by then, runs again, and says it again. Without that, people would see the answer twice.
 //
-// It returns the names of the files that came with what was said.
-func Snapshot(ctx context.Context, dir, to string, meanwhile func() error) (media []string, err error) {
+// knows tells whether the copied store has a message of that key, sent or not. Snapshot returns the names
+// of the files that came with what was said.
+func Snapshot(ctx context.Context, dir, to string, copyStore func() (knows func(key string) bool, err error)) (media []string, err error) {
 	path := filepath.Join(dir, Database)
 	if err := dbfile.Inspect(path); err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -34,12 +38,13 @@ func Snapshot(ctx context.Context, dir, to string, meanwhile func() error) (medi
 	if have > version {
 		return nil, fmt.Errorf("%s: %w", path, dbfile.Newer(have, version))
 	}
-	var first int64
-	err = db.QueryRowContext(ctx, `SELECT coalesce((SELECT min(seq) FROM events WHERE taken = 0), (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'events'), 0)`).Scan(&first)
+	var then before
+	err = db.QueryRowContext(ctx, `SELECT coalesce((SELECT min(seq) FROM events WHERE taken = 0), next), next
+		FROM (SELECT coalesce((SELECT seq + 1 FROM sqlite_sequence WHERE name = 'events'), 0) AS next)`).Scan(&then.untaken, &then.next)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", path, dbfile.Explain(err))
 	}
-	if err := meanwhile(); err != nil {
+	if then.knows, err = copyStore(); err != nil {
 		return nil, err
 	}
 	conn, err := db.Conn(ctx)
@@ -50,7 +55,7 @@ func Snapshot(ctx context.Context, dir, to string, meanwhile func() error) (medi
 	copied := filepath.Join(to, Database)
 	err = conn.Raw(func(raw any) error { return dbfile.Copy(ctx, raw.(driver.Conn), copied) })
 	if err == nil {
-		media, err = offerAgain(ctx, copied, first)
+		media, err = agree(ctx, copied, then)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", path, err)
@@ -58,19 +63,54 @@ func Snapshot(ctx context.Context, dir, to string, meanwhile func() error) (medi
 	return media, nil
 }
 
-// offerAgain has the gateway be offered what people said from a number on. It returns the files of a history.
-func offerAgain(ctx context.Context, path string, first int64) (media []string, err error) {
+// before is what was known of a history when the gateway's store was copied.
+type before struct {
+	untaken int64                 // the number of the first event that the gateway may not have had
+	next    int64                 // the number of the first event that came later
+	knows   func(key string) bool // tells whether that store has a message of the bot
+}
+
+// agree makes the copy of a history agree with a copy of the gateway's store. It returns the files that the
+// history needs.
+func agree(ctx context.Context, path string, b before) (media []string, err error) {
 	c, err := connector(path, "journal_mode(DELETE)", "synchronous(FULL)") // one file
 	if err != nil {
 		return nil, err
 	}
 	db := sql.OpenDB(c)
 	db.SetMaxOpenConns(1)
-	_, err = db.ExecContext(ctx, "UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')", first)
-	if err == nil {
-		media, err = column[string](db.QueryContext(ctx, "SELECT id FROM media"))
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := unsay(ctx, db, b); err != nil {
+		return nil, err
 	}
-	return media, errors.Join(err, db.Close())
+	_, err = db.ExecContext(ctx, "UPDATE events SET taken = 0 WHERE seq >= ? AND (type = 'pressed' OR CAST(body AS TEXT) ->> 'from' = 'user')", b.untaken)
+	if err != nil {
+		return nil, err
+	}
+	return column[string](db.QueryContext(ctx, "SELECT id FROM media"))
+}
+
+// unsay removes the bot's messages that the gateway's store does not know, with what was pressed under them.
+func unsay(ctx context.Context, db *sql.DB, b before) error {
+	keys, err := column[string](db.QueryContext(ctx, "SELECT key FROM events WHERE seq >= ? AND key >= ? AND key < ?", b.next, BotKey, BotKey+"\uffff"))
+	for _, key := range keys {
+		if err != nil {
+			return err
+		}
+		if !b.knows(strings.TrimPrefix(key, BotKey)) {
+			_, err = db.ExecContext(ctx, "DELETE FROM events WHERE key = ?", key)
+		}
+	}
+	for _, orphans := range []string{
+		`DELETE FROM events AS p WHERE type = 'pressed' AND seq >= ?
+			AND NOT EXISTS (SELECT 1 FROM events AS m WHERE m.type = 'message' AND m.chat = p.chat AND m.id = p.id)`,
+		"DELETE FROM media WHERE seq >= ? AND NOT EXISTS (SELECT 1 FROM events WHERE events.seq = media.seq)",
+	} {
+		if err == nil {
+			_, err = db.ExecContext(ctx, orphans, b.next)
+		}
+	}
+	return err
 }
 
 // CheckCopy finds out whether a file is a whole and sound history of a schema that this nanobot knows.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
 )
 
@@ -127,6 +128,32 @@ func copyFile(from, to string) error {
 	}
 	_, err = io.Copy(dst, src)
 	return errors.Join(err, dst.Close())
+}
+
+// Keys returns the keys of all messages to a channel that the outbox in a folder's database holds, sent or not.
+func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err error) {
+	path := filepath.Join(dir, Database)
+	conn, err := dbfile.Connect(ctx, path, "query_only(1)")
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, dbfile.Explain(err))
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	t := &tx{conn: conn, kept: map[string]driver.Stmt{}}
+	keys = map[string]bool{}
+	err = t.each("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
+		var p store.Parcel
+		var queued int64
+		if err := scan(&p.ID, &queued); err != nil {
+			return err
+		}
+		p.Queued = moment(queued)
+		keys[p.Key()] = true
+		return nil
+	})
+	for _, s := range t.kept {
+		err = errors.Join(err, s.Close())
+	}
+	return keys, wrap("read the outbox of %s", dbfile.Explain(err), path)
 }
 
 // CheckCopy finds out whether a file is a whole and sound database of a schema that this nanobot knows.
