@@ -20,6 +20,8 @@ type mediaRules struct {
 	roots []string // folders a file must be in
 	guard Guard
 	typed typed
+	// covered, if not nil, reports whether the agent sees something else at a path without links.
+	covered func(path string) bool
 }
 
 // resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does not exist holds no file.
@@ -50,6 +52,9 @@ func (m mediaRules) check(path string) (File, error) {
 	}
 	if !insideAny(resolveAll(m.roots), real) {
 		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
+	}
+	if m.covered != nil && m.covered(real) {
+		return File{}, errors.New("the agent does not see that file, because it has a folder of its own there")
 	}
 	// A link may have been changed since; from here on none is followed.
 	if err := m.guard.Path(real); err != nil {

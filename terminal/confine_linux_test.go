@@ -341,3 +341,74 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 		t.Error("it is in everybody's /tmp")
 	}
 }
+
+// Where the agent has a /tmp of its own, no path that it names leads to a file in everybody's.
+func TestAFileInEverybodysTempFolderIsNotTakenForTheAgents(t *testing.T) {
+	host, err := os.MkdirTemp("/tmp", "everybodys-")
+	must(t, err)
+	t.Cleanup(func() { _ = os.RemoveAll(host) })
+	must(t, os.WriteFile(filepath.Join(host, "a.png"), []byte("everybody's"), 0o644))
+	make := fmt.Sprintf(`mkdir -p %[1]s; printf own > %[1]s/a.png; `, host)
+	for name, user := range map[string]string{"landlock": "", "user": "nobody"} {
+		for way, path := range map[string]string{"its path": host + "/a.png", "a link": "/users/local/link.png", "a process": "/proc/self/root" + host + "/a.png", "dots": "/usr/../" + host + "/a.png"} {
+			for _, roots := range [][]string{nil, {"/tmp"}, {"/"}} {
+				for _, made := range []bool{true, false} {
+					b := newBench(t, "rich", "")
+					if user != "" {
+						if os.Geteuid() != 0 {
+							continue
+						}
+						b.opts.Workspace, b.opts.Config.User = openWorkspace(t), user
+						b.workspace = b.opts.Workspace
+					} else {
+						b.caged().sandboxed()
+					}
+					if r, err := terminal.NewRunner(b.opts); err != nil || strings.Contains(strings.Join(r.Lacks(), ""), "no mount namespaces") {
+						t.Skipf("there is no /tmp of its own here: %v", err)
+					}
+					named := path
+					script := "ln -s " + host + "/a.png users/local/link.png; "
+					if way == "a link" {
+						named = b.workspace + path
+					}
+					if made {
+						script = make + script
+					}
+					b.opts.Config.MediaRoots = roots
+					b.opts.Config.Command = script + frame(m{"type": "message", "text": "", "media": []string{named}})
+					b.run()
+					if len(b.frames) != 1 {
+						t.Fatalf("%s, %s, %v, made %v: %+v", name, way, roots, made, b.frames)
+					}
+					sent := ""
+					for _, f := range b.frames[0].Checked {
+						text, err := os.ReadFile(f.Path)
+						must(t, err)
+						sent += string(text)
+					}
+					want := "" // only what it names plainly is looked for in its own folder
+					if made && (way == "its path" || way == "dots") {
+						want = "own"
+					}
+					if sent != want {
+						t.Errorf("%s, %s, %v, made %v: sent %q, said %q", name, way, roots, made, sent, b.frames[0].Text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// openWorkspace returns a workspace outside the temp folders that another user may enter.
+func openWorkspace(t *testing.T) string {
+	t.Helper()
+	for _, place := range []string{"/srv", "/var/lib"} {
+		if dir, err := os.MkdirTemp(place, "outside-"); err == nil {
+			t.Cleanup(func() { _ = os.RemoveAll(dir) })
+			must(t, os.Chmod(dir, 0o755))
+			return dir
+		}
+	}
+	t.Skip("there is no folder to write to but the temp folders")
+	return ""
+}

@@ -141,7 +141,10 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
-		media:  mediaRules{roots: r.mediaRoots(), guard: guard},
+		media: mediaRules{
+			roots: r.mediaRoots(chat), guard: guard,
+			covered: func(path string) bool { return r.confine.Covered(chat, path) },
+		},
 	}
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
@@ -195,9 +198,13 @@ func (r *Runner) Close() {
 
 // mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace, and is not named because an agent could
 // put a link there.
-func (r *Runner) mediaRoots() []string {
-	if len(r.o.Config.MediaRoots) > 0 {
-		return r.o.Config.MediaRoots
+func (r *Runner) mediaRoots(chat confine.Chat) []string {
+	if roots := r.o.Config.MediaRoots; len(roots) > 0 {
+		roots = slices.Clone(roots)
+		for i, root := range roots { // of these, the agent's own
+			roots[i] = r.confine.TempPath(chat, root)
+		}
+		return roots
 	}
 	if r.confine.Apart() {
 		return []string{r.o.Workspace} // each chat's folder for temporary files is in there, too

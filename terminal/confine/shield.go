@@ -255,13 +255,28 @@ func (c *Confinement) TempPath(chat Chat, path string) string {
 	if c == nil || chat.Temp == "" {
 		return path
 	}
+	path = filepath.Clean(path)
 	for _, temp := range slices.Concat([]string{"/tmp", "/var/tmp"}, c.shield.mounts.Temps) {
 		real, err := filepath.EvalSymlinks(temp)
-		if rel, ok := strings.CutPrefix(filepath.Clean(path), temp+"/"); ok && err == nil && slices.Contains(c.shield.mounts.Temps, real) {
-			return filepath.Join(chat.Temp, rel)
+		if err == nil && within(temp, path) && slices.Contains(c.shield.mounts.Temps, real) {
+			return filepath.Join(chat.Temp, strings.TrimPrefix(path, temp))
 		}
 	}
 	return path
+}
+
+// Covered reports whether the agent of a chat sees something else at a path, which is without links, than we do: a file there is not the one that it
+// means, and may be anybody's.
+func (c *Confinement) Covered(chat Chat, path string) bool {
+	if c == nil || chat.Temp == "" || c.shield.space == noNamespace {
+		return false
+	}
+	for temp, needed := range c.shield.mounts.Cover {
+		if within(temp, path) && !withinAny(needed, path) {
+			return true
+		}
+	}
+	return withinAny(c.shield.mounts.Temps, path) || c.shield.memory && within(sharedMemory, path)
 }
 
 func withinAny(dirs []string, path string) bool {
