@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -25,7 +26,7 @@ func (g *Gateway) watchAccess(ctx context.Context) {
 		var err error
 		select {
 		case <-tick.C:
-			err = g.stopRevoked(ctx)
+			err = errors.Join(g.stopRevoked(ctx), g.releaseRevoked(ctx))
 		case <-g.reloaded:
 			if err = g.dismissStrangers(ctx); err == nil {
 				err = g.stopRevoked(ctx)
@@ -97,6 +98,28 @@ func (g *Gateway) stopRevoked(ctx context.Context) error {
 			if !ok {
 				t.takeBack(user)
 			}
+		}
+	}
+	return nil
+}
+
+// releaseRevoked ends the kept agents of chats in which nobody who has used them has access any more: in a
+// private chat that is one person.
+func (g *Gateway) releaseRevoked(ctx context.Context) error {
+	runner := g.set().Runner
+	for _, agent := range runner.Kept() {
+		channel, _, _ := strings.Cut(agent.Chat, ":")
+		wanted := len(agent.Users) == 0
+		for _, user := range agent.Users {
+			ok, err := g.knows(ctx, channel, user)
+			if err != nil {
+				return err
+			}
+			wanted = wanted || ok
+		}
+		if !wanted {
+			g.o.Log.Info("access revoked, ending the kept agent", zap.String("chat", agent.Chat))
+			runner.Release(agent.Chat)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -359,5 +360,28 @@ func TestWhoIsLetInAgainAtOnceDoesNotGetTheirTurnBack(t *testing.T) {
 	r.awaitText("1", "did two")
 	if got := texts(r.net.Sent("1")); slices.Contains(got, "did long one") {
 		t.Errorf("the chat was shown %q", got)
+	}
+}
+
+func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
+	t.Parallel()
+	r := newGuarded(t, echo)
+	l := &lacking{chats: map[string]bool{"1": true}}
+	l.what.Store(int64(syscall.EAGAIN))
+	r.slots, r.protocol = 1, l
+	r.start()
+	r.net.Say("1", "8", "one")
+	r.net.Say("1", "8", "two")
+	r.awaitText("1", "Queued, number 1 in line.")
+	l.awaitTries(r, 3)
+	r.revoke("8")
+	r.awaitIdle("1")
+	l.what.Store(0)
+	r.net.Say("2", "7", "hello")
+	r.expect("2", "you said hello") // the slot is free
+	r.net.Say("1", "9", "hello")
+	r.awaitText("1", "you said hello")
+	if got, want := texts(r.net.Sent("1")), []string{"Queued, number 1 in line.", "you said hello"}; !slices.Equal(got, want) {
+		t.Errorf("the chat was shown %q, want %q", got, want)
 	}
 }

@@ -64,6 +64,21 @@ func (forgetful) Save(context.Context, string) error   { return nil }
 func (forgetful) LoadLasting(context.Context) (string, error) { return "", nil }
 func (forgetful) SaveLasting(context.Context, string) error   { return nil }
 
+// Kept returns the agents that are kept, and that Release can end.
+func (r *Runner) Kept() []KeptAgent {
+	if p, ok := r.o.Protocol.(Releaser); ok {
+		return p.Kept()
+	}
+	return nil
+}
+
+// Release ends the kept agent of a chat (channel:id), unless a turn uses it.
+func (r *Runner) Release(chat string) {
+	if p, ok := r.o.Protocol.(Releaser); ok {
+		p.Release(chat)
+	}
+}
+
 // Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands that were.
 func (r *Runner) Stop(chat string) (ended int) {
 	if s, ok := r.o.Protocol.(Stopper); ok {

@@ -32,6 +32,20 @@ type Stopper interface {
 	Stop(chat string) (ended int)
 }
 
+// Releaser is a Keeper that can end the agents of single chats.
+type Releaser interface {
+	// Kept returns the agents that no turn uses.
+	Kept() []KeptAgent
+	// Release ends the agent of a chat, unless a turn uses it, without waiting for its end.
+	Release(chat string)
+}
+
+// KeptAgent is an agent that is kept between two turns.
+type KeptAgent struct {
+	Chat  string   // an Envelope.SessionKey
+	Users []string // the ids of the people whose messages it has worked on
+}
+
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope

@@ -191,3 +191,24 @@ func TestAnACPAgentOnDiscordStreamsShowsAsksAndStops(t *testing.T) {
 	shows("prompts so far: 3")
 	b.end()
 }
+
+func TestAKeptAgentEndsWithThePersonsAccess(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{protocol: "acp", command: "echo $$ >> pids; " + acpAgent(t, "-resume")})
+	b.awaitLog("ready")
+	b.pair("telegram:8")
+	b.api.Say(8, "say from the guest")
+	b.shows(8, "from the guest")
+	guest := b.await("pids")[0]
+	b.api.Say(7, "say from the owner")
+	b.shows(7, "from the owner")
+	pids := b.await("pids")
+	if len(pids) != 2 {
+		t.Fatalf("the agents are %q", pids)
+	}
+	b.pair("--revoke", "telegram:8")
+	b.gone(guest)
+	if pid, _ := strconv.Atoi(pids[1]); !lives(pid) {
+		t.Error("the agent of another chat has ended as well")
+	}
+}

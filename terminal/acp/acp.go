@@ -39,6 +39,7 @@ var (
 	_ terminal.Protocol = (*Protocol)(nil)
 	_ terminal.Keeper   = (*Protocol)(nil)
 	_ terminal.Stopper  = (*Protocol)(nil)
+	_ terminal.Releaser = (*Protocol)(nil)
 )
 
 // New returns a protocol that keeps no agent yet.
@@ -56,7 +57,7 @@ func New(cfg config.Terminal) *Protocol {
 // Turn carries a message to the chat's agent, which is started when there is none.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	x := &turn{Protocol: p, t: t}
-	c, err := p.kept.acquire(ctx, t.Envelope.SessionKey)
+	c, err := p.kept.acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
 		return x.stopped(ctx, terminal.NewEnding(t.MaxOutput))
 	}
@@ -74,6 +75,12 @@ func (p *Protocol) Stop(chat string) (ended int) {
 	}
 	return 0
 }
+
+// Kept returns the agents that no turn uses.
+func (p *Protocol) Kept() []terminal.KeptAgent { return p.kept.idle() }
+
+// Release ends the agent of a chat that no turn uses.
+func (p *Protocol) Release(chat string) { p.kept.end(chat) }
 
 // Close ends the agents that are kept.
 func (p *Protocol) Close() { p.kept.close() }

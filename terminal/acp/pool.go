@@ -2,8 +2,11 @@ package acp
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
+
+	"nanobot/terminal"
 )
 
 // pool keeps the agents of chats that are between two turns, for a while and up to a number.
@@ -24,12 +27,14 @@ type chat struct {
 	since time.Time     // of the last turn's end
 	timer *time.Timer
 
+	people []string // the ids of those who have had a turn; the mutex guards it as well
+
 	agent *agent // nil: none; for the turn that runs, and else with the pool's mutex
 }
 
 // acquire waits until no other turn of the chat runs.
-func (p *pool) acquire(ctx context.Context, key string) (*chat, error) {
-	c := p.enter(key)
+func (p *pool) acquire(ctx context.Context, key string, user *terminal.User) (*chat, error) {
+	c := p.enter(key, user)
 	select {
 	case c.slot <- struct{}{}:
 		return c, nil
@@ -39,13 +44,16 @@ func (p *pool) acquire(ctx context.Context, key string) (*chat, error) {
 	}
 }
 
-func (p *pool) enter(key string) *chat {
+func (p *pool) enter(key string, user *terminal.User) *chat {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c := p.chats[key]
 	if c == nil {
 		c = &chat{key: key, slot: make(chan struct{}, 1)}
 		p.chats[key] = c
+	}
+	if user != nil && !slices.Contains(c.people, user.ID) {
+		c.people = append(c.people, user.ID)
 	}
 	c.users++
 	if c.timer != nil {
@@ -93,6 +101,27 @@ func (p *pool) expire(c *chat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.users == 0 && !p.closed {
+		p.drop(c)
+	}
+}
+
+// idle returns the agents that no turn uses.
+func (p *pool) idle() (agents []terminal.KeptAgent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.chats {
+		if c.users == 0 && c.agent != nil {
+			agents = append(agents, terminal.KeptAgent{Chat: c.key, Users: slices.Clone(c.people)})
+		}
+	}
+	return agents
+}
+
+// end ends the agent of a chat that no turn uses.
+func (p *pool) end(key string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := p.chats[key]; c != nil && c.users == 0 && !p.closed {
 		p.drop(c)
 	}
 }
