@@ -91,12 +91,17 @@ func (a archive) room(stage string) error {
 			need += info.Size()
 		}
 	}
+	return checkFree(stage, need)
+}
+
+// checkFree refuses to write so many bytes into a folder if its disk has not got them.
+func checkFree(folder string, need int64) error {
 	var s unix.Statfs_t
-	if err := unix.Statfs(stage, &s); err != nil {
+	if err := unix.Statfs(folder, &s); err != nil {
 		return err
 	}
 	if free := int64(s.Bavail) * int64(s.Bsize); free < need { //nolint:unconvert // another type elsewhere
-		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", a.dir, size(uint64(need)), size(uint64(free)), unix.ENOSPC)
+		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", folder, size(uint64(need)), size(uint64(free)), unix.ENOSPC)
 	}
 	return nil
 }

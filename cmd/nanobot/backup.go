@@ -10,12 +10,14 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
 	"nanobot/config"
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 )
 
@@ -37,6 +39,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody reads holds up
 			cfg, err := readBeside(path)
 			if err != nil {
 				return err
@@ -57,6 +60,9 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 func backupFile(ctx context.Context, cfg *config.Config, path string, force bool, std stdio) (err error) {
 	path, err = filepath.Abs(path)
 	if err != nil {
+		return err
+	}
+	if err := besideState(cfg.Gateway.StateDir, path); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !force {
@@ -87,6 +93,28 @@ func backupFile(ctx context.Context, cfg *config.Config, path string, force bool
 		return fmt.Errorf("write the backup: %w", err)
 	}
 	fmt.Fprintf(std.err, "%s: %.1f MiB. It holds what people wrote, and keys: keep it safe.\n", path, float64(info.Size())/(1<<20))
+	return nil
+}
+
+// besideState refuses a file that would take the place of a part of the state.
+func besideState(state, path string) error {
+	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
+	if err != nil {
+		return fmt.Errorf("write the backup: %w", err)
+	}
+	if real, err := filepath.EvalSymlinks(state); err == nil {
+		state = real
+	}
+	rel, err := filepath.Rel(state, filepath.Join(dir, filepath.Base(path)))
+	if err != nil {
+		return nil //nolint:nilerr // it is elsewhere
+	}
+	first, rest, _ := strings.Cut(rel, string(filepath.Separator))
+	for _, p := range stateParts {
+		if first == p.name && (first != sqlite.Copies || rest == "") {
+			return fmt.Errorf("%s belongs to the state; choose a name outside of %s", path, state)
+		}
+	}
 	return nil
 }
 

@@ -57,7 +57,7 @@ func smallDisk(t *testing.T, size string) string {
 func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
 	cfg, state := stopped(t)
 	succeed(t, "pair", "--list", "--config", cfg) // folds the log into the database
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, random(300<<10))), 0o600))
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(300<<10))), 0o600))
 	disk := smallDisk(t, "100k")
 	out, status := command(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
 	if status != exitFailed || !strings.Contains(out, "no space left") {
@@ -69,17 +69,6 @@ func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(state, "backups", ".staged-*")); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}
-}
-
-// random is text that cannot be compressed much.
-func random(n int) string {
-	b := make([]byte, n)
-	x := uint32(1)
-	for i := range b {
-		x = x*1664525 + 1013904223
-		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
-	}
-	return string(b)
 }
 
 func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {

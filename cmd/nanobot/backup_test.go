@@ -323,6 +323,29 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 			t.Fatalf("%s: the state was changed (%v)", name, err)
 		}
 	}
+	for name, headers := range map[string][]tar.Header{
+		"a file twice":             {{Name: "http.key"}, {Name: "http.key"}},
+		"a file as a folder":       {{Name: "web"}, {Name: "web/history.db"}},
+		"the database a folder":    {{Name: "nanobot.db/x"}},
+		"a log of the database":    {{Name: "nanobot.db-wal"}},
+		"a lock":                   {{Name: "daemon.lock"}},
+		"a hard link":              {{Name: "http.key", Typeflag: tar.TypeLink, Linkname: "/etc/passwd"}},
+		"a device":                 {{Name: "http.key", Typeflag: tar.TypeChar}},
+		"a pipe":                   {{Name: "http.key", Typeflag: tar.TypeFifo}},
+		"an absolute path":         {{Name: "/http.key"}},
+		"a path through its kind":  {{Name: "spool/../../../evil"}},
+		"a file that is too large": {{Name: "http.key", Size: 1 << 60}},
+	} {
+		bad := filepath.Join(t.TempDir(), "bad")
+		must(t, os.WriteFile(bad, tarball(t, headers...), 0o600))
+		out, status := command(t, "restore", "--config", cfg, bad)
+		if status == 0 || name == "a file that is too large" && !strings.Contains(out, "are free") {
+			t.Errorf("%s: status %d, %s", name, status, out)
+		}
+		if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
+			t.Fatalf("%s: the state was changed (%v)", name, err)
+		}
+	}
 	if left, _ := filepath.Glob(filepath.Join(state, "backups", ".staged-*")); len(left) > 0 {
 		t.Errorf("left: %v", left)
 	}
@@ -336,8 +359,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	succeed(t, "pair", "--list", "--config", cfg)
 }
 
-// tarball is a backup with one more file in it.
-func tarball(t *testing.T, h tar.Header) []byte {
+// tarball is a backup with empty files. One that says that it is not empty is the last, and is cut short.
+func tarball(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	zip := gzip.NewWriter(&b)
@@ -345,7 +368,14 @@ func tarball(t *testing.T, h tar.Header) []byte {
 	const about = `{"format":1}`
 	must(t, w.WriteHeader(&tar.Header{Name: manifestFile, Mode: 0o600, Size: int64(len(about))}))
 	_, err := io.WriteString(w, about)
-	must(t, errors.Join(err, w.WriteHeader(&h), w.Close(), zip.Close()))
+	must(t, err)
+	for _, h := range headers {
+		must(t, w.WriteHeader(&h))
+	}
+	if err := w.Close(); headers[len(headers)-1].Size == 0 {
+		must(t, err)
+	}
+	must(t, zip.Close())
 	return b.Bytes()
 }
 
@@ -428,4 +458,80 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 		t.Errorf("the web's conversations were replaced: %v", err)
 	}
 	succeed(t, "doctor", "--no-turn", "--config", cfg)
+}
+
+func TestABackupTakesThePlaceOfNoPartOfTheState(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	other := filepath.Join(t.TempDir(), "link")
+	must(t, os.Symlink(state, other))
+	before, err := os.ReadFile(filepath.Join(state, "nanobot.db"))
+	must(t, err)
+	for _, name := range []string{"nanobot.db", "nanobot.db-wal", "http.key", "restore.unfinished", "web/history.db", "backups"} {
+		for _, dir := range []string{state, other} {
+			if out, status := command(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exitFailed || !strings.Contains(out, "belongs to the state") {
+				t.Errorf("%s: status %d, %s", name, status, out)
+			}
+		}
+	}
+	if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
+		t.Fatalf("the state was changed (%v)", err)
+	}
+	for _, name := range []string{"mine.tar.gz", "backups/mine.tar.gz"} {
+		succeed(t, "backup", "--config", cfg, filepath.Join(state, name))
+		succeed(t, "restore", "--config", cfg, filepath.Join(state, name))
+	}
+}
+
+func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(1<<20))), 0o600))
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	cmd := exec.Command(os.Args[0], "backup", "--config", cfg, "-")
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Stdout = w
+	must(t, errors.Join(cmd.Start(), w.Close()))
+	_, err = io.ReadFull(r, make([]byte, 1)) // it writes
+	must(t, err)
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	hang := time.After(3 * time.Minute)
+	for {
+		must(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
+		select {
+		case <-ended:
+			if cmd.ProcessState.Success() {
+				t.Error("it succeeded")
+			}
+			return
+		case <-hang:
+			_ = cmd.Process.Kill()
+			t.Fatal("it does not end")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func ignoreFinished(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
+}
+
+// noise is text that cannot be compressed much.
+func noise(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
+	}
+	return string(b)
 }

@@ -44,6 +44,7 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
+			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody writes holds up
 			cfg, err := readBeside(path)
 			if err != nil {
 				return err
@@ -201,6 +202,10 @@ func unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	first, _, _ := strings.Cut(name, string(filepath.Separator))
 	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !inBackups(first) {
 		return dbfile.Damaged("the backup holds %q, which does not belong there", h.Name)
+	}
+	// A long file of zeros takes no room in an archive, but does here.
+	if err := checkFree(to, h.Size); err != nil {
+		return err
 	}
 	path := filepath.Join(to, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
