@@ -36,7 +36,7 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 		t.Errorf("the agent says %q", got)
 	}
 	if now, err := os.ReadFile(b.cfg); string(now) != cfg {
-		t.Errorf("the config is %q, %v", now, err)
+		t.Fatalf("the config is %q, %v", now, err)
 	}
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")

@@ -30,15 +30,18 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 	chat := chatOf(t, c, s.o, "1")
 	for _, tc := range []struct {
 		script, out string
-		anew        bool // it makes something directly in the workspace
+		anew        bool // it makes something directly in the workspace, or lists it
 	}{
 		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
 		{"mkdir data/d; mv data/note data/d/n; ls data/d; mv data/d/n data/note", "n", false},
 		{"echo 'echo ho' > agent.sh; sh agent.sh", "ho", false},
+		{"echo 'print(1)' > agent.sh; python3 agent.sh", "1", false},
+		{"echo 'X = 2' > data/beside.py; echo 'import beside; print(beside.X)' > data/main.py; python3 data/main.py; rm -rf data/*.py data/__pycache__", "2", false},
+		{"echo 'import beside; print(beside.X)' > agent.sh; python3 agent.sh && rm -rf __pycache__", "3", true}, // Python lists the folder
 		{"cat config.json", "good", false},
 		{"echo mine > users/1/f; cat users/1/f", "mine", false},
 		{"[ $TMPDIR = $TMP ] && [ $TMPDIR = $TEMP ] && f=$(mktemp) && echo temp > $f && cat $f && basename $(dirname $f)", "temp\n.tmp", false},
-		{"mkdir made && echo x > made/f && mv made/f top && cat top && ls", "x\nagent.sh\nconfig.json\ndata\nmade\ntoken\ntop\nusers", true},
+		{"mkdir made && echo x > made/f && mv made/f top && cat top && ls", "x\nagent.sh\nbeside.py\nconfig.json\ndata\nmade\ntoken\ntop\nusers", true},
 		{"python3 -c 'import multiprocessing as m; m.Lock(); print(1)'", "1", true},
 		{"python3 -c 'import os,pty; m,s=pty.openpty(); os.write(s,b\"tty\"); print(os.read(m,9).decode())'", "tty", false},
 		{"echo x > /tmp/f && cat $TMPDIR/f /tmp/f", "x\nx", true},
@@ -153,6 +156,26 @@ func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 	}
 	if !entryByEntry() {
 		again(t, "TestChatsOfOneUserNeedNamespaces", "mount", nil)
+	}
+}
+
+// A command in front of agents of one user has to keep their processes apart.
+func TestACommandThatLeavesChatsTogetherIsNotEnough(t *testing.T) {
+	needRoot(t)
+	dir := openDir(t)
+	for sandbox, want := range map[string]bool{
+		"env": true, "unshare --net": true, "": false, confine.Landlock: false, "unshare -pf": false, "unshare --pid --fork": false,
+	} {
+		o := confine.Options{User: "nobody", Sandbox: sandbox, Workspace: dir, Dirs: []string{dir}}
+		c, err := confine.New(o)
+		must(t, err)
+		if got := strings.Contains(strings.Join(c.Lacks(), "\n"), "by way of /proc"); got != want {
+			t.Errorf("%q lacks %v", sandbox, c.Lacks())
+		}
+		o.Required = true
+		if _, err := confine.New(o); want != (err != nil && strings.Contains(err.Error(), "by way of /proc")) {
+			t.Errorf("%q: %v", sandbox, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -46,6 +47,10 @@ func (c *Confinement) raise() {
 			c.missing = append(c.missing, "terminal.user: chats are not kept apart, because their agents are one user and there are no mount namespaces here ("+c.shield.why+
 				`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
 		}
+		if c.wrapped() && !ownProcesses.MatchString(c.o.Sandbox) {
+			c.missing = append(c.missing, "terminal.sandbox: agents of all chats are one user, and this command does not give each its own processes, so one can reach another chat's files by way "+
+				`of /proc while that chat's agent runs; bwrap --unshare-pid --proc /proc does, and terminal.sandbox "landlock" keeps them apart, too`)
+		}
 		return
 	}
 	var all []private
@@ -73,6 +78,10 @@ func (c *Confinement) raise() {
 	c.shield.tidy()
 	c.explain(g)
 }
+
+// ownProcesses are the commands that are known to put the agent into a PID namespace. A Landlock domain would keep agents apart as well, and keep the command
+// from making mounts.
+var ownProcesses = regexp.MustCompile(`^(\S*/)?(firejail|nsjail|systemd-nspawn)( |$)| --unshare-(pid|all)( |$)|^(\S*/)?unshare .*(--pid|-[a-zA-Z]*p)`)
 
 // apart reports whether each chat's agent has folders that others do not see.
 func (c *Confinement) apart() bool { return c.o.Sandbox == Landlock || c.who != nil }

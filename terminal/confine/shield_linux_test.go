@@ -48,7 +48,7 @@ func (l layout) build(t *testing.T) surroundings {
 	for _, d := range []string{"work/data", "readable/deep", "more/conf"} {
 		must(t, os.MkdirAll(filepath.Join(dir, d), 0o700))
 	}
-	for path, text := range map[string]string{l.config: "good", l.token: "hush", l.state + "/nanobot.db": "hush", "work/data/note": "note", "work/agent.sh": "echo hi"} {
+	for path, text := range map[string]string{l.config: "good", l.token: "hush", l.state + "/nanobot.db": "hush", "work/data/note": "note", "work/agent.sh": "echo hi", "work/beside.py": "X = 3"} {
 		path = filepath.Join(dir, path)
 		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
 		must(t, os.WriteFile(path, []byte(text), 0o600))
