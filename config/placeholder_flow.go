@@ -163,7 +163,8 @@ var measures = strings.Fields("cksum sum wc md5sum sha1sum sha224sum sha256sum s
 func (r *commandReader) prints(s *syntax.Stmt) bool {
 	if pipe, ok := s.Cmd.(*syntax.BinaryCmd); ok && (pipe.Op == syntax.Pipe || pipe.Op == syntax.PipeAll) {
 		last, ok := pipe.Y.Cmd.(*syntax.CallExpr)
-		return r.prints(pipe.X) && !(ok && len(last.Args) > 0 && slices.Contains(measures, program(r.word(last.Args[0]))))
+		measured := ok && len(last.Args) > 0 && slices.Contains(measures, program(r.word(last.Args[0])))
+		return r.prints(pipe.X) && !measured
 	}
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || len(c.Args) == 0 || !r.marked(c) {
