@@ -3,6 +3,7 @@ package config_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -33,9 +34,14 @@ var plants = []any{
 	"//" + canary + ":x@y",
 }
 
+// TestNoMistakeEverShowsASecret tries every third pair of a place and a plant, so that each has its turn, and all with NANOBOT_LONG=1.
 func TestNoMistakeEverShowsASecret(t *testing.T) {
-	for _, place := range secretPlaces {
-		for _, plant := range plants {
+	all := os.Getenv("NANOBOT_LONG") == "1"
+	for i, place := range secretPlaces {
+		for j, plant := range plants {
+			if !all && (i+j)%3 != 0 {
+				continue
+			}
 			text, err := json.Marshal(planted(strings.Split(place, "."), plant))
 			if err != nil {
 				t.Fatal(err)

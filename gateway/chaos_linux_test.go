@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 // harness is a daemon in a process of its own on one network.
@@ -27,6 +28,7 @@ type harness struct {
 func newHarness(t *testing.T, command string) *harness {
 	t.Helper()
 	dir := t.TempDir()
+	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	n := gatewaytest.NewNetwork()
 	n.Idempotent = true
 	t.Cleanup(n.Close)

@@ -22,6 +22,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -59,6 +60,7 @@ type rig struct {
 func newRig(t *testing.T, script string) *rig {
 	t.Helper()
 	r := &rig{t: t, net: gatewaytest.NewNetwork(), dir: t.TempDir(), slots: 4, protocol: rich.Protocol{}, terminal: config.Default().Terminal}
+	sqlitetest.Prepare(t, filepath.Join(r.dir, ".nanobot"))
 	r.terminal.Command, r.terminal.Protocol = script, "rich"
 	r.settings = gateway.Settings{
 		Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,

@@ -101,7 +101,7 @@ func (p *poor) logged(text string) int {
 
 func (p *poor) await(what string, done func() bool) {
 	p.t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			p.t.Fatalf("%s never happened; the log is\n%s", what, tail(filepath.Join(p.spec.Dir, "log"), 20))
 		}
@@ -135,7 +135,7 @@ func (p *poor) answered() {
 		answers := func(calls []gatewaytest.Call) []string {
 			return slices.DeleteFunc(texts(calls), func(s string) bool { return strings.HasPrefix(s, "Queued") })
 		}
-		calls, ok := p.net.Await(fmt.Sprint("c", c), 2*time.Minute, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= len(want) })
+		calls, ok := p.net.Await(fmt.Sprint("c", c), patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= len(want) })
 		if got := answers(calls); !ok || !slices.Equal(got, want) {
 			p.t.Errorf("chat %d was answered %q; the log is\n%s", c, got, tail(filepath.Join(p.spec.Dir, "log"), 10))
 		}
@@ -156,7 +156,7 @@ func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 				p.spec.Cage = cage
 				p.start()
 				p.net.Say("first", "u", "hello")
-				if _, ok := p.net.Await("first", 2*time.Minute, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
+				if _, ok := p.net.Await("first", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
 					t.Fatal("the daemon does not work at all")
 				}
 				before := p.limit(unix.RLIMIT_NOFILE, 0) // what is open stays open
@@ -179,7 +179,7 @@ func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 			p.spec.User = "nobody"
 			p.start()
 			p.net.Say("first", "u", "hello")
-			if _, ok := p.net.Await("first", 2*time.Minute, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
+			if _, ok := p.net.Await("first", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {
 				t.Fatal("the daemon does not work at all")
 			}
 			// The kernel counts the processes of the user before the new one is among them.

@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 // useTestNetwork gives the program a network on loopback, whose access list is Telegram's.
@@ -38,6 +39,7 @@ type bot struct {
 func newBot(t *testing.T) *bot {
 	t.Helper()
 	b := &bot{net: gatewaytest.NewNetwork(), cfg: filepath.Join(t.TempDir(), "config.json")}
+	sqlitetest.Prepare(t, filepath.Join(filepath.Dir(b.cfg), ".nanobot"))
 	t.Cleanup(b.net.Close)
 	t.Setenv("TEST_NETWORK_URL", b.net.URL)
 	return b

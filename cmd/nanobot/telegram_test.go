@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 // setup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a comma.
@@ -26,6 +27,7 @@ type setup struct {
 func (s setup) write(t testing.TB, api *telegramtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
+	sqlitetest.Prepare(t, filepath.Join(dir, ".nanobot"))
 	files := map[string][]byte{
 		"agent.sh": []byte(s.agent), "token": []byte(api.Token),
 		"config.json": []byte(`{

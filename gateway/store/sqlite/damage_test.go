@@ -267,8 +267,11 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, after := 0, 0
-	for i := range 40 {
+	before, after, kills := 0, 0, 10
+	if os.Getenv("NANOBOT_LONG") == "1" {
+		kills = 200
+	}
+	for i := range kills {
 		dir := t.TempDir()
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)

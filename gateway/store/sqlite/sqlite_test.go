@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 	"nanobot/gateway/store/storetest"
 )
 
@@ -24,6 +26,9 @@ func TestMain(m *testing.M) {
 
 func TestStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T, dir string, now func() time.Time) store.Store {
+		if _, err := os.Stat(filepath.Join(dir, sqlite.Database)); err != nil { // the first time
+			sqlitetest.Prepare(t, dir)
+		}
 		return open(t, dir, sqlite.Options{Now: now})
 	})
 }
