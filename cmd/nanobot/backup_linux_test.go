@@ -1,12 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -96,4 +99,56 @@ func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
 	if got := b.status(); got != exitLost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
+}
+
+func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
+	t.Parallel()
+	cfg, state := stopped(t)
+	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(1<<20))), 0o600))
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	cmd := exec.Command(os.Args[0], "backup", "--config", cfg, "-")
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Stdout = w
+	must(t, errors.Join(cmd.Start(), w.Close()))
+	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)
+	must(t, err)
+	for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(5 * time.Millisecond) { // until the pipe takes no more
+		n, err := unix.IoctlGetInt(int(r.Fd()), unix.TIOCINQ)
+		must(t, err)
+		if n > size-4096 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("only %d bytes come", n)
+		}
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = cmd.Wait()
+		close(ended)
+	}()
+	hang := time.After(3 * time.Minute)
+	for {
+		must(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
+		select {
+		case <-ended:
+			if cmd.ProcessState.Success() {
+				t.Error("it succeeded")
+			}
+			return
+		case <-hang:
+			_ = cmd.Process.Kill()
+			t.Fatal("it does not end")
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func ignoreFinished(err error) error {
+	if errors.Is(err, os.ErrProcessDone) {
+		return nil
+	}
+	return err
 }

@@ -483,48 +483,6 @@ func TestABackupTakesThePlaceOfNoPartOfTheState(t *testing.T) {
 	}
 }
 
-func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
-	t.Parallel()
-	cfg, state := stopped(t)
-	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(1<<20))), 0o600))
-	r, w, err := os.Pipe()
-	must(t, err)
-	defer r.Close()
-	cmd := exec.Command(os.Args[0], "backup", "--config", cfg, "-")
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	cmd.Stdout = w
-	must(t, errors.Join(cmd.Start(), w.Close()))
-	_, err = io.ReadFull(r, make([]byte, 1)) // it writes
-	must(t, err)
-	ended := make(chan struct{})
-	go func() {
-		_ = cmd.Wait()
-		close(ended)
-	}()
-	hang := time.After(3 * time.Minute)
-	for {
-		must(t, ignoreFinished(cmd.Process.Signal(os.Interrupt)))
-		select {
-		case <-ended:
-			if cmd.ProcessState.Success() {
-				t.Error("it succeeded")
-			}
-			return
-		case <-hang:
-			_ = cmd.Process.Kill()
-			t.Fatal("it does not end")
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
-}
-
-func ignoreFinished(err error) error {
-	if errors.Is(err, os.ErrProcessDone) {
-		return nil
-	}
-	return err
-}
-
 // noise is text that cannot be compressed much.
 func noise(n int) string {
 	b := make([]byte, n)

@@ -1,9 +1,12 @@
 package sqlite_test
 
 import (
+	"database/sql/driver"
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"testing"
 
 	"nanobot/channels"
@@ -97,5 +100,42 @@ func TestALockThatWasReplacedKeepsNobodyOut(t *testing.T) {
 	closed(t, open(t, dir, sqlite.Options{}))
 	if err := watch.Check(); !errors.Is(err, dbfile.ErrLost) {
 		t.Errorf("the first daemon is not told: %v", err)
+	}
+}
+
+// The state may be lost while a write is under way. What is committed then is in files that nobody finds again.
+func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	s := open(t, dir, sqlite.Options{})
+	defer s.Close() // its files are gone
+	receive(t, s, 1)
+	other, err := dbfile.Connect(ctx, filepath.Join(dir, "nanobot.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(script string) {
+		t.Helper()
+		if _, err := other.(driver.ExecerContext).ExecContext(ctx, script, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	run("BEGIN IMMEDIATE") // which the write waits for
+	confirmed := make(chan error, 1)
+	go func() {
+		_, _, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: chat, ID: "new"}})
+		confirmed <- err
+	}()
+	for stacks := make([]byte, 1<<20); !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*writer).transact"); {
+		runtime.Gosched()
+	}
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	run("ROLLBACK")
+	if err := <-confirmed; err == nil {
+		t.Error("it is confirmed")
+	}
+	if err := other.Close(); err != nil {
+		t.Error(err)
 	}
 }

@@ -1,0 +1,44 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
+	dir, to := t.TempDir(), t.TempDir()
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	answer := func(to channels.Chat, id string) store.Parcel {
+		t.Helper()
+		a := store.Arrival{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
+		if _, _, err := s.Receive(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		p, ok, err := s.NextParcel(ctx, to)
+		if !ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		return p
+	}
+	here, elsewhere := channels.Chat{Channel: "web", ID: "1"}, channels.Chat{Channel: "webs", ID: "1"}
+	sent, foreign := answer(here, "sent"), answer(elsewhere, "foreign")
+	if _, err := s.Settle(ctx, sent.ID, store.Sent, "7", "", sent.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	pending := answer(here, "pending")
+	if missing, err := sqlite.Snapshot(ctx, dir, to); err != nil || len(missing) != 0 {
+		t.Fatal(missing, err)
+	}
+	if _, err := s.Settle(ctx, pending.ID, store.Sent, "8", "", pending.NotBefore); err != nil {
+		t.Fatal(err)
+	}
+	later := answer(here, "later")
+	keys, err := sqlite.Keys(ctx, to, "web")
+	if err != nil || len(keys) != 2 || !keys[sent.Key()] || !keys[pending.Key()] || keys[later.Key()] || keys[foreign.Key()] {
+		t.Errorf("the keys are %v, %v", keys, err)
+	}
+}
