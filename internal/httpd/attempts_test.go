@@ -191,6 +191,28 @@ func TestAPlainProxyDoesNotShutItsOperatorOut(t *testing.T) {
 	})
 }
 
+func TestWrongLinksCountForWhoeverUsesThemBehindAProxy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGuessed(t)
+		attacker, other := header{"X-Forwarded-For": "203.0.113.1"}, header{"X-Forwarded-For": "203.0.113.2"}
+		for i := range 20 {
+			if w := g.ask("127.0.0.1:1", "POST", "/in/wrong", attacker); w.Code != 404 {
+				t.Fatalf("wrong link %d is answered %d", i+1, w.Code)
+			}
+		}
+		good := g.link("ann")
+		for _, path := range []string{"/in/wrong", good} { // the 21st is not looked at
+			if w := g.ask("127.0.0.1:1", "POST", path, attacker); w.Code != 429 || w.Header().Get("Retry-After") != "60" {
+				t.Errorf("answered %d, to wait for %q", w.Code, w.Header().Get("Retry-After"))
+			}
+		}
+		if w := g.ask("127.0.0.1:1", "POST", good, other); w.Code != 303 {
+			t.Errorf("the other person's good link is answered %d", w.Code)
+		}
+		g.wrong.Close()
+	})
+}
+
 func TestAProxyIsBelievedOnlyWhereItIsTrusted(t *testing.T) {
 	for name, c := range map[string]struct {
 		from    string
@@ -205,6 +227,9 @@ func TestAProxyIsBelievedOnlyWhereItIsTrusted(t *testing.T) {
 		"a proxy here, and an invented address first": {"127.0.0.1:1", header{"X-Forwarded-For": "1.1.1.1, 203.0.113.1"}, header{"X-Forwarded-For": "2.2.2.2, 203.0.113.1"}, true},
 		"a proxy that is named":                       {"172.18.0.2:1", header{"X-Forwarded-For": "203.0.113.1"}, header{"X-Forwarded-For": "203.0.113.2"}, false},
 		"two proxies":                                 {"127.0.0.1:1", header{"X-Forwarded-For": "203.0.113.1, 172.18.0.2"}, header{"X-Forwarded-For": "203.0.113.2:55, 172.18.0.2"}, false},
+		"a proxy here, and no address":                {"127.0.0.1:1", header{"X-Forwarded-For": "x\" count=0 address=\"192.0.2.9"}, header{"X-Forwarded-For": "unknown"}, true},
+		"no address behind a good one":                {"127.0.0.1:1", header{"X-Forwarded-For": "203.0.113.1, _hidden"}, header{"X-Forwarded-For": "203.0.113.2, _hidden"}, true},
+		"IPv6 with a zone":                            {"127.0.0.1:1", header{"X-Forwarded-For": "fe80::1%a"}, header{"X-Forwarded-For": "[fe80::1%b]:7"}, true},
 		"IPv6 of one household":                       {"[2001:db8::1]:1", nil, nil, true},
 		"IPv4 written as IPv6":                        {"127.0.0.1:1", header{"X-Forwarded-For": "::ffff:203.0.113.1"}, header{"X-Forwarded-For": "203.0.113.1"}, true},
 	} {
