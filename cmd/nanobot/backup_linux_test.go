@@ -152,3 +152,14 @@ func ignoreFinished(err error) error {
 	}
 	return err
 }
+
+// noise is text that cannot be compressed much.
+func noise(n int) string {
+	b := make([]byte, n)
+	x := uint32(1)
+	for i := range b {
+		x = x*1664525 + 1013904223
+		b[i] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_"[x>>26]
+	}
+	return string(b)
+}

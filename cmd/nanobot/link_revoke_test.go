@@ -134,7 +134,7 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 		items, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
 		must(t, err)
 		for _, i := range items {
-			ends = append(ends, string(i.State)+" "+string(i.Outcome.Status))
+			ends = append(ends, string(i.State)+" "+i.Outcome.Status)
 		}
 		return ends
 	}
@@ -161,8 +161,7 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 	if got := outcomes("ann"); !slices.Equal(got, busy) {
 		t.Errorf("she has another browser, and her turns are %q", got)
 	}
-	link := b.grants()[0]
-	revoke(link.ID)
+	revoke(b.grants()[0].ID)
 	if got, want := outcomes("ann"), []string{"dead revoked", "done revoked"}; !slices.Equal(got, want) {
 		t.Errorf("her turns are %q, want %q", got, want)
 	}
