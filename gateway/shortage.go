@@ -25,8 +25,9 @@ const shortageText = "This machine is short of resources. Your message waits unt
 
 // shortage is what lacks at the moment, of all turns, so that the log has one line when that changes and none for each try.
 type shortage struct {
-	mu   sync.Mutex
-	last syscall.Errno // 0: nothing
+	mu    sync.Mutex
+	last  syscall.Errno // 0: nothing
+	times int           // how often an agent could not be started
 }
 
 // becomes notes what lacks and reports whether it was something else before.
@@ -35,7 +36,26 @@ func (s *shortage) becomes(errno syscall.Errno) bool {
 	defer s.mu.Unlock()
 	changed := s.last != errno
 	s.last = errno
+	s.times++
 	return changed
+}
+
+func (s *shortage) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.times
+}
+
+// passed notes that an agent ran which was started after so many failures, and reports whether that ends a shortage. An agent
+// that was started before the last failure shows nothing.
+func (s *shortage) passed(times int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.last == 0 || s.times != times {
+		return false
+	}
+	s.last = 0
+	return true
 }
 
 // work runs the agent. While it cannot be started for want of resources the message is not used up: the turn waits and tries again.
@@ -45,6 +65,9 @@ func (t *turn) work() (terminal.Outcome, error) {
 		out, err := t.attempt()
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
+			if t.pid.Load() != 0 && t.g.shortage.passed(t.failures) {
+				t.log.Info("agents can be started again")
+			}
 			return out, err
 		}
 		t.unbegun()
@@ -74,7 +97,8 @@ func (t *turn) unbegun() {
 
 // tellShortage tells the person once, without a notification, that the turn waits.
 func (t *turn) tellShortage() {
-	if t.short.Swap(true) || t.bubble.show(shortageText) {
+	again := t.short.Swap(true)
+	if t.bubble.show(shortageText) || again {
 		return
 	}
 	if err := t.say(channels.Message{Kind: channels.Progress, Text: shortageText}, 0); err != nil {

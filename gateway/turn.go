@@ -43,6 +43,8 @@ type turn struct {
 	about  *about
 	tracer *tracer
 	pid    atomic.Int64
+	// failures is how many agents could not be started for want of resources when this one was. pid orders it.
+	failures int
 
 	saidBytes, saidMedia atomic.Int64 // what the agent said, for the audit
 
@@ -195,11 +197,9 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 
 // launched notes the agent's process.
 func (t *turn) launched(pid int) {
+	t.failures = t.g.shortage.count()
 	t.pid.Store(int64(pid))
 	t.note(pid)
-	if t.g.shortage.becomes(0) {
-		t.log.Info("agents can be started again")
-	}
 	if t.short.Load() {
 		t.bubble.show("Working…")
 	}

@@ -57,7 +57,11 @@ func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, er
 	if err := t.readLines(NewLines(agent.Stdout, t.MaxLine), end, take); err != nil {
 		return Outcome{}, err
 	}
-	return end.Tell(t, finish())
+	ended := finish()
+	if err := ended.Shortage(); err != nil {
+		return Outcome{}, err
+	}
+	return end.Tell(t, ended)
 }
 
 // input is what the agent reads first. Text ends like a line, for programs that read lines.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"fmt"
 	"syscall"
 
 	"nanobot/terminal/process"
@@ -21,6 +22,15 @@ func (e *ShortageError) Unwrap() error { return e.Err }
 func IsShortage(err error) bool {
 	_, ok := process.Shortage(err)
 	return ok
+}
+
+// Shortage returns a *ShortageError if the agent was never run for want of resources: what its sandbox needs, or the
+// program itself, could not be had. Else it returns nil.
+func (e Ended) Shortage() error {
+	if !IsShortage(e.NotRun) || e.Forced {
+		return nil
+	}
+	return unbegun(fmt.Errorf("start agent: %w", e.NotRun))
 }
 
 // unbegun marks an error from before the start of the agent as a shortage if it is one.

@@ -84,6 +84,12 @@ func (x *turn) wake(ctx context.Context) error {
 	x.kept.keep(c, x.a)
 	if err := x.a.initialize(ctx); err != nil {
 		x.a.spoiled = true
+		if x.a.isGone() {
+			x.a.close()
+			if short := x.a.ended.Shortage(); short != nil {
+				return short
+			}
+		}
 		return err
 	}
 	return nil

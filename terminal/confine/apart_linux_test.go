@@ -33,6 +33,7 @@ func TestAnAgentInASandboxCanWork(t *testing.T) {
 		anew        bool // it makes something directly in the workspace, or lists it
 	}{
 		{"cat data/note; echo new > data/note; cat data/note", "notenew", false},
+		{"[ -e /proc/$$/fd/3 ] || echo closed", "closed", false}, // the helper's report
 		{"mkdir data/d; mv data/note data/d/n; ls data/d; mv data/d/n data/note", "n", false},
 		{"echo 'echo ho' > agent.sh; sh agent.sh", "ho", false},
 		{"echo 'print(1)' > agent.sh; python3 agent.sh", "1", false},

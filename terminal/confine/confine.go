@@ -176,7 +176,7 @@ func (c *Confinement) Apply(o process.Options, chat Chat) process.Options {
 	if c.help == (Limits{}) && p == (plan{}) {
 		return o
 	}
-	args := []string{"nanobot", Command}
+	args := []string{"nanobot", Command, "-report"}
 	for flag, n := range map[string]int64{
 		"memory": c.help.Memory, "cpu": int64(c.help.CPU), "processes": int64(c.help.Processes), "files": int64(c.help.Files),
 	} {
@@ -196,7 +196,7 @@ func (c *Confinement) Apply(o process.Options, chat Chat) process.Options {
 	if o.Path != "" {
 		args = append(args, "-program="+o.Path)
 	}
-	o.Path, o.Args = self, slices.Concat(args, []string{"--"}, o.Args)
+	o.Path, o.Args, o.Helper = self, slices.Concat(args, []string{"--"}, o.Args), true
 	return o
 }
 

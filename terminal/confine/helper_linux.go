@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/process"
 )
 
 // self is this program, even if its file has been replaced.
@@ -26,6 +28,7 @@ func Main(args []string) error {
 	debug.SetGCPercent(-1) // a limit on memory is for the program, not for us
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
+	report := flags.Bool("report", false, "tell the parent by a pipe which system error there was")
 	var l Limits
 	flags.Int64Var(&l.Memory, "memory", 0, "bytes")
 	flags.IntVar(&l.CPU, "cpu", 0, "seconds")
@@ -37,14 +40,24 @@ func Main(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	argv := flags.Args()
+	if *report {
+		unix.CloseOnExec(process.ReportFD)
+	}
+	err := become(&p, l, parent, *program, flags.Args())
+	if *report {
+		process.Report(os.NewFile(process.ReportFD, "report"), err)
+	}
+	return err
+}
+
+// become carries the plan out and becomes the program. It only returns if it could not.
+func become(p *plan, l Limits, parent int, path string, argv []string) error {
 	if len(argv) == 0 {
 		return errors.New("no program named")
 	}
 	if err := p.carryOut(); err != nil {
 		return err
 	}
-	path := *program
 	if path == "" {
 		found, err := exec.LookPath(argv[0])
 		if err != nil {

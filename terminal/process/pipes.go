@@ -9,6 +9,7 @@ import (
 // closed by Wait under a reader that has not finished.
 type pipes struct {
 	inRead, inWrite, outRead, outWrite, errRead, errWrite *os.File
+	reportRead, reportWrite                               *os.File
 }
 
 func openPipes(o Options) (p pipes, err error) {
@@ -20,6 +21,9 @@ func openPipes(o Options) (p pipes, err error) {
 	}
 	if err == nil && !o.Merge {
 		p.errRead, p.errWrite, err = pipe(false)
+	}
+	if err == nil && o.Helper {
+		p.reportRead, p.reportWrite, err = os.Pipe()
 	}
 	if err != nil {
 		p.closeAll()
@@ -36,12 +40,15 @@ func (p pipes) attach(cmd *exec.Cmd) {
 	if p.errWrite != nil {
 		cmd.Stderr = p.errWrite
 	}
+	if p.reportWrite != nil {
+		cmd.ExtraFiles = []*os.File{p.reportWrite}
+	}
 }
 
-func (p pipes) closeChildEnds() { closeFiles(p.inRead, p.outWrite, p.errWrite) }
+func (p pipes) closeChildEnds() { closeFiles(p.inRead, p.outWrite, p.errWrite, p.reportWrite) }
 
 func (p pipes) closeAll() {
-	closeFiles(p.inRead, p.inWrite, p.outRead, p.outWrite, p.errRead, p.errWrite)
+	closeFiles(p.inRead, p.inWrite, p.outRead, p.outWrite, p.errRead, p.errWrite, p.reportRead, p.reportWrite)
 }
 
 func closeFiles(files ...*os.File) {

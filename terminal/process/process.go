@@ -51,6 +51,8 @@ type Options struct {
 	// it executes its program. Only Linux has them.
 	Namespaces uintptr
 	Ambient    []uintptr
+	// Helper says that the program is a helper that becomes another one. It finds the pipe for Report as its descriptor ReportFD.
+	Helper bool
 }
 
 // limited reports whether the child has to have a control group that bounds it.
@@ -67,6 +69,8 @@ type Exit struct {
 	// Unread is how many of the last bytes in its stdin the child had not read when that was closed. It is only known
 	// with Options.KeepInput, and on Linux.
 	Unread int
+	// NotRun is why a helper did not become its program, as it has told by Report; nil: it did, or it told nothing.
+	NotRun error
 	// Used is what it took, with all that it has started and waited for, or all that it has started if it had a control group.
 	Used Usage
 }
@@ -85,6 +89,7 @@ type Child struct {
 	in     *input
 	out    *output
 	err    *output
+	report *os.File // of a helper, or nil
 	stderr *Bounded
 	whole  bool          // Options.Session
 	exited chan struct{} // closed when the child has exited, before it is reaped
@@ -130,7 +135,7 @@ func Start(o Options) (*Child, error) {
 
 func newChild(cmd *exec.Cmd, hold *hold, p pipes, o Options) *Child {
 	c := &Child{cmd: cmd, hold: hold, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
-	c.stderr, c.whole = NewBounded(0, o.StderrTail), o.Session
+	c.stderr, c.whole, c.report = NewBounded(0, o.StderrTail), o.Session, p.reportRead
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
@@ -206,7 +211,7 @@ func (c *Child) finish() Exit {
 	forced := c.forced
 	c.mu.Unlock()
 	c.hold.end(c.Pid())
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.hold.used()}
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.hold.used(), NotRun: readReport(c.report)}
 	c.hold.reap(c.cmd)
 	c.hold.leave(e.Used)
 	e.Used = e.Used.or(usageOf(c.cmd.ProcessState)).or(c.Used())
