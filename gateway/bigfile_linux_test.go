@@ -56,7 +56,7 @@ func TestWhoIsSentAFileThatTheDiskHasNoRoomForIsTold(t *testing.T) {
 	r := newRig(t, `head -c 40000000 /dev/urandom > big.bin; echo small > small.txt
 		echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/big.bin\",\"$PWD/small.txt\"]}"`)
 	state := filepath.Join(r.dir, ".nanobot")
-	if err := os.Mkdir(state, 0o700); err != nil {
+	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=32m"); err != nil {

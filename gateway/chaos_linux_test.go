@@ -265,7 +265,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
 	state := filepath.Join(r.dir, ".nanobot")
-	if err := os.Mkdir(state, 0o700); err != nil {
+	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := unix.Mount("tmpfs", state, "tmpfs", 0, "size=4m"); err != nil {

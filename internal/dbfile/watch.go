@@ -51,6 +51,10 @@ func (w *Watch) Judge(path string, err error) error {
 	if err = Explain(err); !errors.Is(err, ErrDamaged) {
 		return err
 	}
+	// Where the files were replaced, the damage is not theirs.
+	if lost := w.Check(); errors.Is(lost, ErrLost) {
+		return lost
+	}
 	return w.Fail(fmt.Errorf("%s: %w", path, err))
 }
 
