@@ -238,7 +238,7 @@ func TestWithTheRealThingSigningOutIsForGood(t *testing.T) {
 	other.sees("#log", "Answer to hello")
 	p.do(chromedp.SendKeys(chromedp.CSS("#text"), "not for the next one here"))
 	p.click("#out")
-	p.sees("main", "link") // to get in again
+	p.sees("main", "Unauthorized") // by the server: the page has been left
 	p.sans("#chat")
 	p.do(reload)
 	p.sees("main", "Unauthorized") // the cookie may be gone already, or be refused
@@ -305,7 +305,7 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	other := p.another("http://" + d.addr + "/")
 	other.sees("#log", "Answer to my secret")
 	p.click("#out")
-	p.sees("main", "link") // to get in again
+	p.sees("main", "Unauthorized") // by the server: the page has been left
 	other.sees("#door", "nanobot link")
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.sees("#hello", "Say hello")
