@@ -26,13 +26,13 @@ func (g *Gateway) recover(ctx context.Context) error {
 	if g.kept, err = g.name(ctx); err != nil {
 		return err
 	}
-	killKept(g.kept)
+	terminal.KillKept(g.kept)
 	items, err := g.o.Store.Stranded(ctx)
 	if err != nil {
 		return err
 	}
 	for _, item := range items {
-		killLeftover(item)
+		terminal.KillRun(runName(item), terminal.ProcessRecord(item.Process))
 	}
 	bubbles, err := g.o.Store.Bubbles(ctx)
 	if err != nil {
@@ -55,18 +55,11 @@ func (g *Gateway) recover(ctx context.Context) error {
 			return fmt.Errorf("recover turn %d: %w", item.ID, err)
 		}
 	}
-	if err := g.o.Store.SetProcess(0, store.Process{Pid: os.Getpid(), Start: thisMoment()}); err != nil {
+	if err := g.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
 		g.o.Log.Warn("own process not noted", zap.Error(err))
 	}
 	return nil
 }
-
-// runVariable leads the name of a turn in the environment of its agent, by which leftovers are known.
-const runVariable = "NANOBOT_RUN="
-
-// keptVariable leads the name of the gateway in the environment of agents that are kept. Those that a dead gateway left work on no turn
-// perhaps, so they are known by it alone.
-const keptVariable = "NANOBOT_KEPT="
 
 // runName names an item's turns for ever, also among those of other gateways on this machine.
 func runName(item store.Item) string {
@@ -134,7 +127,7 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 		return err
 	}
 	stopped := item.Outcome.Status == string(terminal.Stopped) // the user had said so, and it was on disk before it was obeyed
-	if !stopped && item.Process.Pid == 0 && sameBoot(item.Process.Start) {
+	if !stopped && terminal.ProcessRecord(item.Process).NeverStarted() {
 		return g.o.Store.Requeue(ctx, item.ID, true)
 	}
 	g.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))

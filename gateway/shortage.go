@@ -87,7 +87,7 @@ func (t *turn) work() (terminal.Outcome, error) {
 // unbegun takes back that there is about to be an agent, so that the next start of the gateway runs the turn as if it had never been
 // claimed. What the turn says at the next try is what it said at this one.
 func (t *turn) unbegun() {
-	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Start: thisMoment()}); err != nil {
+	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process(terminal.RecordNotStarted())); err != nil {
 		t.log.Warn("turn not noted as waiting", zap.Error(err))
 	}
 	t.mu.Lock()

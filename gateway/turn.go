@@ -162,11 +162,10 @@ func (t *turn) attempt() (out terminal.Outcome, err error) {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	t.note(-1)
+	t.recordProcess(terminal.RecordStarting())
 	req := request(t.item.In, strconv.FormatInt(t.item.ID, 10))
 	req.Attempt = t.item.Attempt
-	req.OnLaunch, req.Env = t.launched, []string{runVariable + runName(t.item)}
-	req.KeptEnv = []string{keptVariable + t.g.kept}
+	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.item), t.g.kept
 	req.Memory, req.OnAbout = t.memory, t.about.tell
 	req.Ask = t.ask
 	req.OnLog = t.logged
@@ -195,20 +194,21 @@ func (t *turn) history() ([]terminal.HistoryEntry, error) {
 	return out, nil
 }
 
-// launched notes the agent's process.
+// launched records the agent's process.
 func (t *turn) launched(pid int) {
 	t.failures = t.g.shortage.count()
 	t.pid.Store(int64(pid))
-	t.note(pid)
+	t.recordProcess(terminal.RecordProcess(pid))
 	if t.short.Load() {
 		t.bubble.show("Working…")
 	}
 }
 
-// note notes the agent's process, so that a later gateway can kill what this one leaves behind: the kernel kills only the agent itself when
-// we die, and not what it started. It is noted too when there is about to be one: a turn without any had not begun.
-func (t *turn) note(pid int) {
-	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process{Pid: pid, Start: thisMoment()}); err != nil {
+// recordProcess stores the agent's process, so that a later gateway can kill what this one leaves
+// behind: when we die the kernel kills only the agent itself, and not what it started. A process
+// that is about to start is recorded too: a turn without any had not begun.
+func (t *turn) recordProcess(p terminal.ProcessRecord) {
+	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process(p)); err != nil {
 		t.log.Warn("agent's process not noted", zap.Error(err))
 	}
 }

@@ -57,8 +57,9 @@ type Request struct {
 	Written func() []string
 	// OnEnd, if not nil, is called when the agent's time is up or it is told to stop. Frames may follow.
 	OnEnd func()
-	// Env is added to the agent's environment; KeptEnv to that of an agent that outlives the turn.
-	Env, KeptEnv []string
+	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
+	// and KillKept after a crash. Without a name there is no mark.
+	RunName, GatewayName string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
 	Memory Memory
 	// OnAbout, if not nil, is called with what the agent tells of itself.
@@ -257,7 +258,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		return launch(ctx, t.confined(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), t.req.Env), Input: in.First, KeepInput: in.Keep,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.Keep,
 		}))
 	}
 	agent, err := start(t.messageEnv(maxVariable))

@@ -1,4 +1,4 @@
-package gateway
+package process
 
 import (
 	"fmt"
@@ -6,8 +6,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"nanobot/gateway/store"
 )
 
 func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
@@ -27,12 +25,12 @@ func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			_, ticks, _ := strings.Cut(thisMoment(), "/")
+			_, ticks, _ := strings.Cut(moment(), "/")
 			var now int64
 			if _, err := fmt.Sscan(ticks, &now); err != nil {
 				t.Fatal(err)
 			}
-			killLeftover(store.Item{Process: store.Process{Pid: cmd.Process.Pid, Start: c.moment(now)}})
+			KillRun(t.Name(), Record{Pid: cmd.Process.Pid, Start: c.moment(now)})
 			fields := stat(fmt.Sprint(cmd.Process.Pid))
 			if dead := fields == nil || fields[0] == "Z"; dead && !c.dies {
 				t.Error("it was killed")
