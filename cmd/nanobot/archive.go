@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels/web"
 	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/gateway/store/sqlite"
 )
 
@@ -101,7 +102,7 @@ func checkFree(folder string, need int64) error {
 		return err
 	}
 	if free := int64(s.Bavail) * int64(s.Bsize); free < need { //nolint:unconvert // another type elsewhere
-		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", folder, size(uint64(need)), size(uint64(free)), unix.ENOSPC)
+		return fmt.Errorf("%s needs %s for a while, and %s are free: %w", folder, format.Size(uint64(need)), format.Size(uint64(free)), unix.ENOSPC)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
@@ -155,9 +156,9 @@ func writeBackup(ctx context.Context, cfg *config.Config, f *os.File, std stdio)
 	cmd.Stdout, cmd.Stderr = f, std.err
 	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGTERM) }
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) && exit.ExitCode() > 0 {
-		return statusError{status: exit.ExitCode()} // it has said why
+	var ended *exec.ExitError
+	if errors.As(err, &ended) && ended.ExitCode() > 0 {
+		return exit.Error{Status: ended.ExitCode()} // it has said why
 	}
 	return err
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/cmd/nanobot/exit"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -63,7 +65,7 @@ func TestABackupThatDoesNotFitLeavesNothing(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(state, "http.out"), []byte(fmt.Sprintf(`{%q: "2000-01-01T00:00:00Z"}`, noise(300<<10))), 0o600))
 	disk := smallDisk(t, "100k")
 	out, status := command(t, "backup", "--config", cfg, filepath.Join(disk, "b.tar.gz"))
-	if status != exitFailed || !strings.Contains(out, "no space left") {
+	if status != exit.Failed || !strings.Contains(out, "no space left") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	if left, err := os.ReadDir(disk); err != nil || len(left) != 0 {
@@ -84,7 +86,7 @@ func TestABackupDoesNotFillTheDaemonsDisk(t *testing.T) {
 	must(t, os.Mkdir(state, 0o700))
 	succeed(t, "restore", "--config", filepath.Join(disk, "config.json"), file)
 	out, status := command(t, "backup", "--config", filepath.Join(disk, "config.json"), filepath.Join(t.TempDir(), "x"))
-	if status != exitFailed || !strings.Contains(out, "are free") {
+	if status != exit.Failed || !strings.Contains(out, "are free") {
 		t.Errorf("status %d: %s", status, out)
 	}
 }
@@ -96,7 +98,7 @@ func TestAnotherFolderMountedOverTheStateEndsTheDaemon(t *testing.T) {
 		t.Skipf("cannot mount here: %v", err)
 	}
 	t.Cleanup(func() { must(t, unix.Unmount(state, unix.MNT_DETACH)) })
-	if got := b.status(); got != exitLost {
+	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/dbfile"
 )
 
@@ -101,7 +102,7 @@ func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) 
 		_ = os.Remove(filepath.Join(state, wal))
 	}
 	// The steps of the manual.
-	if out, status := command(t, "serve", "--config", b.cfg); status != exitConfig || !strings.Contains(out, "nanobot restore") {
+	if out, status := command(t, "serve", "--config", b.cfg); status != exit.Config || !strings.Contains(out, "nanobot restore") {
 		t.Fatalf("a damaged state: status %d:\n%s", status, out)
 	}
 	succeed(t, "restore", "--config", b.cfg, file)
@@ -251,7 +252,7 @@ func TestEveryCommandRefusesAStateThatCannotBeUsedWithTheSteps(t *testing.T) {
 				{"serve"}, {"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}, {"doctor", "--no-turn"}, {"backup", filepath.Join(t.TempDir(), "x")},
 			} {
 				out, status := command(t, append(args, "--config", cfg)...)
-				if status != exitConfig {
+				if status != exit.Config {
 					t.Errorf("%v: status %d:\n%s", args, status, out)
 				}
 				for _, want := range c.says {
@@ -280,11 +281,11 @@ func TestDamageInTheWebsConversationsEndsTheDaemonWithTheSteps(t *testing.T) {
 	cfg, state := stopped(t)
 	must(t, os.Truncate(filepath.Join(state, "web", "history.db"), 0))
 	out, status := command(t, "serve", "--config", cfg)
-	if status != exitConfig || !strings.Contains(out, "history.db") || !strings.Contains(out, "nanobot restore") {
+	if status != exit.Config || !strings.Contains(out, "history.db") || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 	out, status = command(t, "doctor", "--no-turn", "--config", cfg)
-	if status != exitConfig || !strings.Contains(out, "history.db") {
+	if status != exit.Config || !strings.Contains(out, "history.db") {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 }
@@ -294,7 +295,7 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	cfg, state := stopped(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
 	succeed(t, "backup", "--config", cfg, file)
-	if out, status := command(t, "backup", "--config", cfg, file); status != exitFailed || !strings.Contains(out, "there already") {
+	if out, status := command(t, "backup", "--config", cfg, file); status != exit.Failed || !strings.Contains(out, "there already") {
 		t.Errorf("a backup was overwritten: %d %s", status, out)
 	}
 	succeed(t, "backup", "--config", cfg, "--force", file)
@@ -352,7 +353,7 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	// One that was cut off by a kill keeps the daemon off until it is made again.
 	must(t, os.WriteFile(filepath.Join(state, "restore.unfinished"), nil, 0o600))
 	must(t, os.Remove(filepath.Join(state, "nanobot.db")))
-	if out, status := command(t, "serve", "--config", cfg); status != exitConfig || !strings.Contains(out, "restore") {
+	if out, status := command(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, "restore") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	succeed(t, "restore", "--config", cfg, file)
@@ -384,7 +385,7 @@ func TestNothingIsRestoredUnderADaemon(t *testing.T) {
 	b := newWebBot(t)
 	file := filepath.Join(t.TempDir(), "backup.tar.gz")
 	succeed(t, "backup", "--config", b.cfg, file)
-	if out, status := command(t, "restore", "--config", b.cfg, file); status != exitFailed || !strings.Contains(out, "stop the daemon first") {
+	if out, status := command(t, "restore", "--config", b.cfg, file); status != exit.Failed || !strings.Contains(out, "stop the daemon first") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	b.enter() // it goes on
@@ -425,12 +426,12 @@ func TestDoctorFindsDamageInTheMiddleOfALargeDatabase(t *testing.T) {
 	_, err = f.WriteAt(bytes.Repeat([]byte{0xFF}, 4096), info.Size()/2/4096*4096)
 	must(t, errors.Join(err, f.Close()))
 	out, status := command(t, "doctor", "--no-turn", "--config", cfg)
-	if status != exitConfig || !strings.Contains(out, "damaged") {
+	if status != exit.Config || !strings.Contains(out, "damaged") {
 		t.Errorf("doctor: status %d:\n%s", status, out)
 	}
 	// The daemon finds it once it is up: there is no time for it before.
 	out, status = command(t, "serve", "--config", cfg)
-	if status != exitConfig || !strings.Contains(out, "nanobot restore") {
+	if status != exit.Config || !strings.Contains(out, "nanobot restore") {
 		t.Errorf("serve: status %d:\n%s", status, out)
 	}
 }
@@ -447,7 +448,7 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	must(t, os.MkdirAll(filepath.Dir(kept), 0o700))
 	must(t, os.WriteFile(kept, before, 0o600))
 	schema(t, state, 99) // what a newer nanobot has left
-	if out, status := command(t, "serve", "--config", cfg); status != exitConfig || !strings.Contains(out, filepath.Join(state, "backups")) {
+	if out, status := command(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, filepath.Join(state, "backups")) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
 	succeed(t, "restore", "--config", cfg, kept)
@@ -469,7 +470,7 @@ func TestABackupTakesThePlaceOfNoPartOfTheState(t *testing.T) {
 	must(t, err)
 	for _, name := range []string{"nanobot.db", "nanobot.db-wal", "http.key", "restore.unfinished", "web/history.db", "backups"} {
 		for _, dir := range []string{state, other} {
-			if out, status := command(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exitFailed || !strings.Contains(out, "belongs to the state") {
+			if out, status := command(t, "backup", "--force", "--config", cfg, filepath.Join(dir, name)); status != exit.Failed || !strings.Contains(out, "belongs to the state") {
 				t.Errorf("%s: status %d, %s", name, status, out)
 			}
 		}

@@ -1,16 +1,17 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 )
 
@@ -35,7 +36,7 @@ in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. A
 			return err
 		}
 		if info, err := os.Stat(b.root); err != nil || !info.IsDir() {
-			return usage("--root: there is no folder %s", b.root)
+			return exit.Usagef("--root: there is no folder %s", b.root)
 		}
 		return nil
 	}
@@ -55,7 +56,7 @@ var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
 
 func (b *bots) files(name string) (botFiles, error) {
 	if !botName.MatchString(name) {
-		return botFiles{}, usage("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+		return botFiles{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
 	}
 	return botFiles{b.root, name}, nil
 }
@@ -95,11 +96,11 @@ func (b *bots) all() ([]botFiles, error) {
 func (b *bots) named(names []string, all bool) (chosen []botFiles, err error) {
 	switch {
 	case all && len(names) > 0:
-		return nil, usage("give names or --all, not both")
+		return nil, exit.Usagef("give names or --all, not both")
 	case all:
 		return b.all()
 	case len(names) == 0:
-		return nil, usage("name a bot, or say --all")
+		return nil, exit.Usagef("name a bot, or say --all")
 	}
 	for _, name := range names {
 		f, err := b.known(name)
@@ -119,13 +120,6 @@ func rights(err error) error {
 	return err
 }
 
-func printJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
-}
-
 // load reads the config of a bot. One that may not be read is not a bad one: only of a bad one the error is config.Mistakes.
 func (b botFiles) load() (*config.Config, error) {
 	file, err := os.Open(b.config())
@@ -139,7 +133,7 @@ func (b botFiles) load() (*config.Config, error) {
 // networksOf names the chat networks that a config enables.
 func networksOf(cfg *config.Config) []string {
 	names := []string{}
-	for _, name := range sortedKeys(networks) {
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
 		if cfg != nil && networks[name].enabled(cfg) {
 			names = append(names, name)
 		}

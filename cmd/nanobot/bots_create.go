@@ -14,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 )
 
@@ -40,20 +42,20 @@ systemd hands to the bot, and with --template a first agent beside it. It never 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.command, "command", "", "the agent's shell command; {message} is the user's text, best after --, grep's -e or as --name={message}")
-	flags.StringVar(&d.protocol, "protocol", "", "how its output is read: "+strings.Join(sortedKeys(protocols), ", ")+" (default: plain; rich with --template)")
+	flags.StringVar(&d.protocol, "protocol", "", "how its output is read: "+strings.Join(slices.Sorted(maps.Keys(protocols)), ", ")+" (default: plain; rich with --template)")
 	flags.StringVar(&d.template, "template", "", "write a first agent: "+strings.Join(names, ", "))
 	flags.StringVar(&d.telegram, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
 	flags.StringVar(&d.discord, "discord-token-file", "", "file with the token of a Discord bot; -: stdin")
 	flags.StringArrayVar(&d.allow, "allow", nil, "numeric id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
 	flags.BoolVar(&d.keepState, "keep-state", false, "take over the people and messages of a bot that had this name before")
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(sortedKeys(protocols), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(slices.Sorted(maps.Keys(protocols)), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func oneBot(_ *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("name one bot (got %d)", len(args))
+		return exit.Usagef("name one bot (got %d)", len(args))
 	}
 	return nil
 }
@@ -101,17 +103,17 @@ func (b *bots) create(name string, d draft) error {
 func (d *draft) check() error {
 	if d.template != "" {
 		if _, ok := starters[d.template]; !ok {
-			return usage("--template: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(starters)), ", "), d.template)
+			return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(starters)), ", "), d.template)
 		}
 	}
 	if (d.command == "") == (d.template == "") {
-		return usage("say what the bot runs: either --command or --template")
+		return exit.Usagef("say what the bot runs: either --command or --template")
 	}
 	if len(d.allow) > 0 && d.telegram == "" && d.discord == "" {
-		return usage("--allow is of a chat network: say --telegram-token-file or --discord-token-file, too")
+		return exit.Usagef("--allow is of a chat network: say --telegram-token-file or --discord-token-file, too")
 	}
 	if d.telegram == "-" && d.discord == "-" {
-		return usage("only one token can come from stdin")
+		return exit.Usagef("only one token can come from stdin")
 	}
 	return nil
 }
@@ -200,7 +202,7 @@ func misuse(err error) error {
 		m.File, m.Line = "", 0
 		all = append(all, m.String())
 	}
-	return usage("%s", strings.Join(all, "; "))
+	return exit.Usagef("%s", strings.Join(all, "; "))
 }
 
 // tokens reads the tokens that were named, by network.
@@ -216,11 +218,11 @@ func (d *draft) tokens(stdin io.Reader) (map[string]string, error) {
 		}
 		b, err := read()
 		if err != nil {
-			return nil, usage("--%s-token-file: %w", network, err)
+			return nil, exit.Usagef("--%s-token-file: %w", network, err)
 		}
 		token := strings.TrimSpace(string(b))
 		if token == "" || strings.ContainsAny(token, " \t\r\n") {
-			return nil, usage("--%s-token-file: must hold one token and nothing else", network)
+			return nil, exit.Usagef("--%s-token-file: must hold one token and nothing else", network)
 		}
 		all[network] = token
 	}
@@ -250,7 +252,7 @@ func (d *draft) config(f botFiles, tokens map[string]string) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", f.name, on.config(), f.unit())
-	err := printJSON(&out, map[string]any{
+	err := format.WriteJSON(&out, map[string]any{
 		"workspace": on.workspace(),
 		"terminal":  map[string]any{"command": command, "protocol": protocol},
 		"channels":  sections,

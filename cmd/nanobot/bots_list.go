@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 )
 
@@ -64,7 +66,7 @@ func newBotsStatus(b *bots) *cobra.Command {
 			}
 			for _, v := range views {
 				if v.State != "active" {
-					return statusError{status: exitFailed}
+					return exit.Error{Status: exit.Failed}
 				}
 			}
 			return nil
@@ -113,7 +115,7 @@ func (b *bots) show(chosen []botFiles) error {
 
 func (b *bots) print(views []botView) error {
 	if b.json {
-		return printJSON(b.std.out, views)
+		return format.WriteJSON(b.std.out, views)
 	}
 	if len(views) == 0 {
 		_, err := fmt.Fprintln(b.std.out, "There are no bots here. Make one:  nanobot bots create NAME --command …")

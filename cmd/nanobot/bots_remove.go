@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 
+	"nanobot/cmd/nanobot/format"
+
 	"github.com/spf13/cobra"
 )
 
@@ -113,7 +115,7 @@ func (b *bots) remove(ctx context.Context, f botFiles, gone, stays []string) err
 		}
 	}
 	if b.json {
-		return printJSON(b.std.out, map[string]any{"name": f.name, "removed": gone, "kept": stays})
+		return format.WriteJSON(b.std.out, map[string]any{"name": f.name, "removed": gone, "kept": stays})
 	}
 	fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(gone, ", "))
 	if len(stays) > 0 {

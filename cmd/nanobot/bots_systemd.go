@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"nanobot/cmd/nanobot/format"
 )
 
 // botFiles is where one bot of a server is, as the units in deploy/systemd have it. Without a name it is the only one.
@@ -103,7 +105,7 @@ func (s systemd) call(ctx context.Context, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, "systemctl", append([]string{"--no-pager"}, args...)...)
 	cmd.Stdout, cmd.Stderr = &out, &said
 	if err := cmd.Run(); err != nil {
-		if text := oneLine(said.String()); text != "" {
+		if text := format.OneLine(said.String()); text != "" {
 			err = errors.New(text)
 		}
 		return out.String(), fmt.Errorf("systemctl %s: %w", strings.Join(args, " "), err)

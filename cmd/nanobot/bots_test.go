@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 )
 
 // fakeSystemd is a root on which systemd seems to run: a program named systemctl writes down its calls and answers show with the properties that
@@ -79,7 +81,7 @@ func TestBotsListAsksSystemdOnceForAll(t *testing.T) {
 	for name, words := range map[string]string{
 		"one": "active yes 4711 2 all = well", "three": "not-found no - 0 all = well", "two": "failed yes - 0 bad config: nanobot check-config",
 	} {
-		if found := strings.Contains(" "+oneLine(out), " "+name+" "+words); status != 0 || !found {
+		if found := strings.Contains(" "+format.OneLine(out), " "+name+" "+words); status != 0 || !found {
 			t.Errorf("status %d, no %q of %s in\n%s", status, words, name, out)
 		}
 	}
@@ -95,7 +97,7 @@ func TestABotThatCrashesAgainAndAgainIsNotCalledWell(t *testing.T) {
 	}
 	f.shows(crashing("faq"))
 	out, status := f.bots("status", "faq")
-	if want := "faq activating yes - 3 exit-code, exit status 1: nanobot doctor"; status != exitFailed || !strings.Contains(oneLine(out), want) {
+	if want := "faq activating yes - 3 exit-code, exit status 1: nanobot doctor"; status != exit.Failed || !strings.Contains(format.OneLine(out), want) {
 		t.Errorf("status %d, no %q in\n%s", status, want, out)
 	}
 }
@@ -207,7 +209,7 @@ func TestBotsPrintsOneObjectABot(t *testing.T) {
 	f.shows(unitText("faq", "loaded", "enabled", "failed", "exit-code", 3, 0, 7))
 	out, status := f.bots("status", "--json", "faq")
 	var got []botView
-	if err := json.Unmarshal([]byte(out), &got); err != nil || status != exitFailed || len(got) != 1 {
+	if err := json.Unmarshal([]byte(out), &got); err != nil || status != exit.Failed || len(got) != 1 {
 		t.Fatalf("%v, status %d: %s", err, status, out)
 	}
 	if v := got[0]; v.State != "failed" || v.Result != "exit-code" || v.Exit != 3 || v.Restarts != 7 || !v.Enabled || v.Status != "all = well" {

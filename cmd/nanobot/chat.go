@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/terminal"
@@ -136,7 +137,7 @@ func (s *session) talk(ctx context.Context) error {
 	leave()
 	watch.Wait()
 	if left && err == nil || errors.Is(err, errLeft) {
-		return statusError{status: exitInterrupted}
+		return exit.Error{Status: exit.Interrupted}
 	}
 	return err
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/httpd"
@@ -47,7 +48,7 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	cfg.Terminal.Interactive = true
 	cfg.Channels.Web.Enabled, cfg.HTTP.Listen = true, listen
 	if !cfg.HTTP.Local() {
-		return usage("--listen: the demo is for this machine only, such as 127.0.0.1:8080 (got %q)", listen)
+		return exit.Usagef("--listen: the demo is for this machine only, such as 127.0.0.1:8080 (got %q)", listen)
 	}
 	cfg.Log.Level = "warn"
 	cfg.HTTP.Token = config.Secret(rand.Text()) // ours, for the greeting

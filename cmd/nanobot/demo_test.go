@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/cmd/nanobot/exit"
 )
 
 // startDemo runs the demo and returns it with the link that it prints.
@@ -246,7 +248,7 @@ func TestDemoOpensTheBrowserWithoutShowingTheCodeToOthers(t *testing.T) {
 
 func TestDemoIsForThisMachineOnly(t *testing.T) {
 	p := startProgram(t, "demo", "--listen", "0.0.0.0:0")
-	if got := p.status(); got != exitUsage || !strings.Contains(p.log(), "this machine only") {
+	if got := p.status(); got != exit.Usage || !strings.Contains(p.log(), "this machine only") {
 		t.Errorf("status %d, %s", got, p.log())
 	}
 }

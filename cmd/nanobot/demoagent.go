@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/terminal"
 )
 
@@ -76,7 +77,7 @@ func (d demoAgent) answer() error {
 	case "fail":
 		d.progress("Trying something that cannot work…")
 		d.say(demoFrame{Type: "error", Text: "this is what an error frame looks like", Code: "DEMO"})
-		return statusError{status: exitFailed}
+		return exit.Error{Status: exit.Failed}
 	case "slow":
 		for i := range 60 {
 			d.progress("Working, step %d of 60 (stop me with /stop, the button or Ctrl-C)", i+1)
@@ -152,7 +153,7 @@ func (d demoAgent) album() error {
 		path := filepath.Join(d.envelope.UserDataDir, name+".png")
 		if err := paint(path, i); err != nil {
 			d.say(demoFrame{Type: "error", Text: "could not paint: " + err.Error(), Code: "PAINT"})
-			return statusError{status: exitFailed}
+			return exit.Error{Status: exit.Failed}
 		}
 		files = append(files, path)
 	}

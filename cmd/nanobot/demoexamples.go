@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/deploy/examples"
 )
 
@@ -26,7 +27,7 @@ func (d demoAgent) example(folder string) error {
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		d.say(demoFrame{Type: "error", Text: "This example is written in Python, and python3 is not on this machine.", Code: "NO_PYTHON"})
-		return statusError{status: exitFailed}
+		return exit.Error{Status: exit.Failed}
 	}
 	envelope := d.envelope
 	envelope.Text = strings.TrimSpace(envelope.Text)
@@ -38,9 +39,9 @@ func (d demoAgent) example(folder string) error {
 	cmd := exec.Command(python, "-c", string(source))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(append(line, '\n')), d.std.out, d.std.err
 	err = cmd.Run()
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return statusError{status: exit.ExitCode()}
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return exit.Error{Status: ended.ExitCode()}
 	}
 	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -17,6 +18,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 	"nanobot/internal/dbfile"
 	"nanobot/terminal/confine"
@@ -49,13 +52,13 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 			}
 			status := examine(ctx)
 			if ctx.Err() != nil {
-				return statusError{status: exitInterrupted}
+				return exit.Error{Status: exit.Interrupted}
 			}
 			if err := d.finish(); err != nil {
 				return err
 			}
 			if status != 0 {
-				return statusError{status: status}
+				return exit.Error{Status: status}
 			}
 			return nil
 		},
@@ -115,7 +118,7 @@ func (d *doctor) examine(ctx context.Context) int {
 	}
 	open, ok := d.checkConfig(bot, isBot)
 	if !ok {
-		return exitConfig
+		return exit.Config
 	}
 	for _, check := range []func(){
 		d.findServant,
@@ -142,10 +145,10 @@ func (d *doctor) examine(ctx context.Context) int {
 // status is the exit status that goes with what was found.
 func (d *doctor) status() int {
 	if d.damaged {
-		return exitConfig
+		return exit.Config
 	}
 	if slices.ContainsFunc(d.found, func(f channels.Finding) bool { return f.Status == channels.Bad }) {
-		return exitFailed
+		return exit.Failed
 	}
 	return 0
 }
@@ -155,7 +158,7 @@ func (d *doctor) refuse(err error) int {
 	var mistakes config.Mistakes
 	if !errors.As(err, &mistakes) {
 		d.say("config", channels.Bad, err.Error(), "run this as the user that the daemon runs as")
-		return exitFailed
+		return exit.Failed
 	}
 	for _, m := range mistakes {
 		fix := `correct it; "nanobot schema" says what is possible`
@@ -164,7 +167,7 @@ func (d *doctor) refuse(err error) int {
 		}
 		d.say("config", channels.Bad, m.String(), fix)
 	}
-	return exitConfig
+	return exit.Config
 }
 
 // load reads the config.
@@ -210,7 +213,7 @@ func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Chan
 // checkNetworks has each channel ask its network.
 func (d *doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
 	e := channels.Examination{Running: d.running != 0, Listen: d.listen}
-	for _, name := range sortedKeys(open) {
+	for _, name := range slices.Sorted(maps.Keys(open)) {
 		if x, ok := open[name].(channels.Examiner); ok {
 			d.found = append(d.found, x.Examine(ctx, e)...)
 		}
@@ -222,7 +225,7 @@ func (d *doctor) show() {
 	hide := d.secrets()
 	for ; d.shown < len(d.found); d.shown++ {
 		f := &d.found[d.shown]
-		f.Detail, f.Fix = hide.Replace(oneLine(f.Detail)), hide.Replace(f.Fix)
+		f.Detail, f.Fix = hide.Replace(format.OneLine(f.Detail)), hide.Replace(f.Fix)
 		if d.json {
 			continue
 		}
@@ -237,7 +240,7 @@ func (d *doctor) show() {
 func (d *doctor) finish() error {
 	d.show()
 	if d.json {
-		return printJSON(d.out, d.found)
+		return format.WriteJSON(d.out, d.found)
 	}
 	count := map[channels.Verdict]int{}
 	for _, f := range d.found {
@@ -274,16 +277,4 @@ func hiding(values []string) *strings.Replacer {
 		}
 	}
 	return strings.NewReplacer(pairs...)
-}
-
-// oneLine keeps a finding on its line, whatever an agent or a server has said.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

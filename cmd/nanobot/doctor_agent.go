@@ -19,6 +19,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -73,7 +74,7 @@ func (d *doctor) byHand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
 	}
-	command := "nanobot run -v --config " + shown(d.cfg.File()) + " hello"
+	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File()) + " hello"
 	switch {
 	case d.servant.uid != 0:
 		command = runAs(d.servant.uid) + " " + command

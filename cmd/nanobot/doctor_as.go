@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 )
 
 // notAsRoot says why root does not run the agent, not even as the daemon's user; "": it does. An agent can put anything into the workspace's
@@ -85,7 +86,7 @@ func plainEnv(home string) []string {
 func (d *doctor) onlyAgent(ctx context.Context) int {
 	d.forRoot = true
 	if !d.load() {
-		return exitConfig
+		return exit.Config
 	}
 	d.checkAgent(ctx)
 	return d.status()

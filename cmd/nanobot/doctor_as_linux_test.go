@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 )
 
 // nobody is a user of every machine.
@@ -138,7 +139,7 @@ func TestDoctorSaysWhatTheIsolationLacks(t *testing.T) {
 	// A sandbox that no agent could be started in is a mistake.
 	path = writeBot(t, `{"terminal": {"command": "echo ok", "sandbox": "no-such-sandbox-anywhere"}}`, nil)
 	all, status, _ := examined(t, path, false)
-	if all.expect(t, "config", channels.Bad, "no-such-sandbox-anywhere"); status != exitConfig {
+	if all.expect(t, "config", channels.Bad, "no-such-sandbox-anywhere"); status != exit.Config {
 		t.Errorf("status %d", status)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/format"
 )
 
 // The disk is nearly full, or as good as full: a busy day's messages and files still fit into the first, the next write into the second.
@@ -25,7 +26,7 @@ func (d *doctor) checkDisk() {
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(path, &s); err != nil {
-			d.say("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+shown(path))
+			d.say("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+format.ShellWord(path))
 			continue
 		}
 		if seen[s.Fsid] && s.Fsid != (unix.Fsid{}) {
@@ -38,7 +39,7 @@ func (d *doctor) checkDisk() {
 
 // space judges how much is free for files of a folder: bytes, and, where files are counted, files.
 func space(path string, bytes, files, free uint64) channels.Finding {
-	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, size(bytes))}
+	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, format.Size(bytes))}
 	switch {
 	case bytes < full || files > 0 && free < noFiles:
 		f.Status = channels.Bad
@@ -50,14 +51,6 @@ func space(path string, bytes, files, free uint64) channels.Finding {
 	if files > 0 && free < fewFiles {
 		f.Detail += fmt.Sprintf(", %d files", free)
 	}
-	f.Fix = "make room: du -xh --max-depth=2 " + shown(path) + " | sort -h shows what is big"
+	f.Fix = "make room: du -xh --max-depth=2 " + format.ShellWord(path) + " | sort -h shows what is big"
 	return f
-}
-
-func size(bytes uint64) string {
-	const gib = 1 << 30
-	if bytes >= gib {
-		return fmt.Sprintf("%.1f GiB", float64(bytes)/gib)
-	}
-	return fmt.Sprintf("%d MiB", bytes>>20)
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/format"
 )
 
 // madeUp is a user as systemd makes them up for a service: nobody's file is its own.
@@ -57,16 +58,16 @@ func (d *doctor) checkReading(bot botFiles) {
 			continue
 		}
 		closed := d.closed(path)
-		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.servant.gid, shown(path)) // its own it could change
+		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.servant.gid, format.ShellWord(path)) // its own it could change
 		switch {
 		case d.service && path != d.cfg.File():
 			fix = asCredential(bot)
 		case closed != "" && path != d.cfg.File():
 			fix = "put it where that user can read it"
 		case closed != "":
-			fix = "chmod a+x " + shown(closed)
+			fix = "chmod a+x " + format.ShellWord(closed)
 		case d.service:
-			fix = "chmod a+r " + shown(path) + ", after its secrets are where only root reads them: " + asCredential(bot)
+			fix = "chmod a+r " + format.ShellWord(path) + ", after its secrets are where only root reads them: " + asCredential(bot)
 		}
 		if closed != "" {
 			closed = ", to whom " + closed + " is closed"
@@ -101,7 +102,7 @@ func (d *doctor) checkHidden() {
 
 // asCredential says where a bot of a server has its secrets. Its user may be another one at each start, so none can be given files.
 func asCredential(b botFiles) string {
-	return "put each secret into a file " + shown(filepath.Join(b.credentials(), "NAME")) + ` and write "cred:NAME" in the config`
+	return "put each secret into a file " + format.ShellWord(filepath.Join(b.credentials(), "NAME")) + ` and write "cred:NAME" in the config`
 }
 
 // warn says what the config warns of. A config that only its owner can read would stop a bot whose user systemd makes up.

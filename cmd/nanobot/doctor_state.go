@@ -18,6 +18,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
@@ -106,7 +108,7 @@ func handOver(path string, uid int) string {
 	if err != nil {
 		return "see whose doing that is: " + err.Error()
 	}
-	return fmt.Sprintf("chown -hR %d %s", uid, shown(actual))
+	return fmt.Sprintf("chown -hR %d %s", uid, format.ShellWord(actual))
 }
 
 // checkFolder looks at a folder that the daemon must be able to write to. It reports whether it is there.
@@ -145,7 +147,7 @@ func (d *doctor) checkFolder(check, path string) bool {
 		return true
 	}
 	if mode&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
-		d.say(check, channels.Doubtful, path+" can be written to by everybody on this machine", "chmod o-w "+shown(path))
+		d.say(check, channels.Doubtful, path+" can be written to by everybody on this machine", "chmod o-w "+format.ShellWord(path))
 		return true
 	}
 	d.ok(check, "%s can be written to (user %d, mode %#o)", path, owner(info), mode)
@@ -181,7 +183,7 @@ func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
 	if above := d.closed(dir); above != "" && d.service && d.servant.uid != 0 {
-		d.say(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+shown(above))
+		d.say(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+format.ShellWord(above))
 	}
 	if !d.checkFolder(check, dir) {
 		return
@@ -228,7 +230,7 @@ func (d *doctor) checkState(ctx context.Context) {
 // unusable says why the state cannot be used, and the steps that lead out of that.
 func (d *doctor) unusable(err error) {
 	d.damaged = true
-	var status statusError
+	var status exit.Error
 	if !errors.As(err, &status) {
 		err = unusable(d.cfg, err)
 	}
@@ -295,7 +297,7 @@ func (d *doctor) checkSecrets() {
 		}
 		if info.Mode().Perm()&0o007 != 0 {
 			open++
-			d.say(check, channels.Doubtful, fmt.Sprintf("%s is open to everybody on this machine (mode %#o)", f, info.Mode().Perm()), "chmod o= "+shown(f))
+			d.say(check, channels.Doubtful, fmt.Sprintf("%s is open to everybody on this machine (mode %#o)", f, info.Mode().Perm()), "chmod o= "+format.ShellWord(f))
 		}
 	}
 	if open == 0 {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 )
 
@@ -112,7 +113,7 @@ func TestDoctorSaysWhatItsUserMayNotDo(t *testing.T) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
 	}
-	if cmd.ProcessState.ExitCode() != exitFailed {
+	if cmd.ProcessState.ExitCode() != exit.Failed {
 		t.Errorf("status %d", cmd.ProcessState.ExitCode())
 	}
 }
@@ -175,7 +176,7 @@ func TestDoctorNoticesARealDiskThatIsFull(t *testing.T) {
 	if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() == 77 || strings.Contains(string(out), "unshare") {
 		t.Skipf("no mount namespace here: %v %s", err, out)
 	}
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "fail  disk") {
+	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "fail  disk") {
 		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
@@ -136,7 +137,7 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "doctor", "--no-turn", "--config", other)
 	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
 	out, _ := cmd.CombinedOutput()
-	if cmd.ProcessState.ExitCode() != exitFailed || !strings.Contains(string(out), "somebody else polls with this bot's token") {
+	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "somebody else polls with this bot's token") {
 		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)
 	}
 }
@@ -149,7 +150,7 @@ func TestDoctorNamesFaultsOfTheNetworks(t *testing.T) {
 		"telegram": {"enabled": true, "token": "file:tg", "apiBase": "`+tg.URL+`", "allowFrom": ["7"], "groups": "all"},
 		"discord": {"enabled": true, "token": "file:dc", "apiBase": "`+dc.URL+`", "allowFrom": ["7"]}}}`, map[string]string{"tg": tg.Token, "dc": dc.Token})
 	all, status, _ := examined(t, path, false)
-	if status != exitFailed {
+	if status != exit.Failed {
 		t.Errorf("status %d", status)
 	}
 	all.expect(t, "telegram.privacy", channels.Doubtful, "privacy mode")
@@ -230,7 +231,7 @@ func TestDoctorOfABadConfig(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, status, text := examined(t, writeBot(t, cfg, nil), true)
-			if status != exitConfig {
+			if status != exit.Config {
 				t.Errorf("status %d", status)
 			}
 			all.expect(t, "config", channels.Bad, "")

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 )
 
 // manyRestarts is how often a unit may be restarted before something is probably wrong.
@@ -41,7 +42,7 @@ func (u unitState) judge(unit string) (status channels.Verdict, detail, fix stri
 		return channels.Doubtful, unit + " is not installed", "install the package, or copy deploy/systemd/*.service to /etc/systemd/system, and run systemctl daemon-reload"
 	case u.Load != "loaded":
 		return channels.Bad, fmt.Sprintf("%s is %s", unit, u.Load), "systemctl status " + unit + " says why"
-	case u.State == "failed" && u.Exit == exitConfig:
+	case u.State == "failed" && u.Exit == exit.Config:
 		return channels.Bad, unit + " has failed because of its config", "correct what is said here, then systemctl restart " + unit
 	case u.State == "failed":
 		return channels.Bad, fmt.Sprintf("%s has failed (%s, exit status %d)", unit, u.Result, u.Exit), look

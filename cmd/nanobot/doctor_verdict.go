@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -70,7 +72,7 @@ func (r *dry) judgeRich(byHand string) (status channels.Verdict, detail, fix str
 	}
 	switch {
 	case len(frames) > 0:
-		return channels.Doubtful, fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", sortedKeys(frames)), "the types are " + strings.Join(kinds, ", ")
+		return channels.Doubtful, fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", slices.Sorted(maps.Keys(frames))), "the types are " + strings.Join(kinds, ", ")
 	case n == 0 && plain == 0:
 		return channels.Doubtful, "rich: printed nothing at all" + r.stderr(), byHand + "; an agent that buffers must flush"
 	case n == 0:

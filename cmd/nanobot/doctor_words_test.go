@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 )
 
 // finds fails unless the doctor's lines have all of these words.
@@ -29,7 +30,7 @@ func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{filepath.Join(dir, "gone.json"), dir} {
 		all, status, text := examined(t, path, true)
-		if status != exitConfig || len(all) != 1 {
+		if status != exit.Config || len(all) != 1 {
 			t.Errorf("%s: %d, %+v", path, status, all)
 		}
 		finds(t, text, "→ name the bot's config by --config")

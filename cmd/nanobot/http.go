@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
@@ -41,7 +42,7 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 	outer, inner := mounts(open)
 	if cfg.HTTP.Listen == "" {
 		if names := slices.Concat(slices.Collect(maps.Keys(outer)), slices.Collect(maps.Keys(inner))); len(names) > 0 {
-			return nil, statusError{exitConfig, fmt.Errorf("http.listen: must be set, because channels.%s is spoken to over HTTP", slices.Min(names))}
+			return nil, exit.Error{Status: exit.Config, Err: fmt.Errorf("http.listen: must be set, because channels.%s is spoken to over HTTP", slices.Min(names))}
 		}
 		return nil, nil
 	}
@@ -80,7 +81,7 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 func (s *site) letIn(cfg *config.Config, log *zap.Logger) error {
 	token, err := cfg.HTTP.RevealToken()
 	if err != nil {
-		return statusError{exitConfig, err}
+		return exit.Error{Status: exit.Config, Err: err}
 	}
 	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token, Attempts: s.wrong}); err != nil {
 		return err

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway/gatewaytest"
 )
@@ -168,7 +169,7 @@ func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL)
 	out, err := cmd.CombinedOutput()
-	if got := cmd.ProcessState.ExitCode(); err == nil || got != exitFailed {
+	if got := cmd.ProcessState.ExitCode(); err == nil || got != exit.Failed {
 		t.Errorf("status %d", got)
 	}
 	if lines := strings.Count(string(out), "\n"); lines != 1 || !strings.Contains(string(out), "http.listen: listen tcp") {
@@ -189,7 +190,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
 		out, _ := cmd.CombinedOutput()
 		for _, want := range []string{"config.json:2:11: http.listen: must be set", "config.json:2:11: channels.telegram.webhookUrl: must be set"} {
-			if got := cmd.ProcessState.ExitCode(); got != exitConfig || !strings.Contains(string(out), want) {
+			if got := cmd.ProcessState.ExitCode(); got != exit.Config || !strings.Contains(string(out), want) {
 				t.Errorf("%s ends with %d: %s", command, got, out)
 			}
 		}
@@ -277,7 +278,7 @@ func TestATokenThatIsTooShortIsAMistakeWhereverItIsKept(t *testing.T) {
 		cmd := exec.CommandContext(ctx, os.Args[0], "serve", "--config", cfg)
 		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_SHORT=fifteen-letters", "CREDENTIALS_DIRECTORY="+dir)
 		out, _ := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != exitConfig || !strings.Contains(string(out), "http.token: must have at least 16 characters") || strings.Contains(string(out), "fifteen") {
+		if got := cmd.ProcessState.ExitCode(); got != exit.Config || !strings.Contains(string(out), "http.token: must have at least 16 characters") || strings.Contains(string(out), "fifteen") {
 			t.Errorf("%s ends with %d: %s", token, got, out)
 		}
 	}

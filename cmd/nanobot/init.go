@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 
-	"nanobot/terminal"
+	"github.com/spf13/cobra"
 )
 
 //go:embed templates
@@ -41,14 +42,14 @@ workspace: what an agent can write to does not hold the config. It never overwri
   cd mybot && nanobot chat`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage("init: one folder at most (got %d)", len(args))
+				return exit.Usagef("init: one folder at most (got %d)", len(args))
 			}
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			s, ok := starters[template]
 			if !ok {
-				return usage("--template: must be one of %s (got %q)", strings.Join(names, ", "), template)
+				return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(names, ", "), template)
 			}
 			folder := "."
 			if len(args) == 1 {
@@ -59,7 +60,7 @@ workspace: what an agent can write to does not hold the config. It never overwri
 			}
 			cd := ""
 			if folder != "." {
-				cd = fmt.Sprintf("cd %s && ", shown(folder))
+				cd = fmt.Sprintf("cd %s && ", format.ShellWord(folder))
 			}
 			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to it:  %snanobot chat\n",
 				filepath.Join(folder, workFolder, s.file), filepath.Join(folder, "config.json"), cd)
@@ -115,12 +116,4 @@ func writeNew(path string, content []byte, mode fs.FileMode) error {
 	}
 	_, err = f.Write(content)
 	return errors.Join(err, f.Close())
-}
-
-// shown is a path as one would type it in a shell.
-func shown(path string) string {
-	if strings.Trim(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/") == "" {
-		return path
-	}
-	return terminal.ShellQuote(path)
 }

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
@@ -44,10 +45,10 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			making := cmd.Flags().Changed("role") || cmd.Flags().Changed("user")
 			if btoi(making)+btoi(list)+btoi(cmd.Flags().Changed("revoke")) > 1 {
-				return usage("link: --list and --revoke go with neither each other nor --role and --user")
+				return exit.Usagef("link: --list and --revoke go with neither each other nor --role and --user")
 			}
 			if asJSON && !list {
-				return usage("link: --json goes with --list")
+				return exit.Usagef("link: --json goes with --list")
 			}
 			cfg, err := readBeside(path)
 			if err != nil {
@@ -163,7 +164,7 @@ func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.R
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is nothing to be let into", cfg.File())
 	}
 	if !role.Valid() {
-		return usage("--role: must be chat or operator (got %q)", role)
+		return exit.Usagef("--role: must be chat or operator (got %q)", role)
 	}
 	base, err := address(cfg.HTTP)
 	if err != nil {

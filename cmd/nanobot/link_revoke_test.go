@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
@@ -84,7 +85,7 @@ func TestABrowserIsListedAndSignedOutWhileItsPageIsOpen(t *testing.T) {
 	b.kill()
 	b.start()
 	signedOut("after kill -9")
-	if out, status := b.linkCommand("--revoke", all[0].ID); status != exitFailed || !strings.Contains(out, "nanobot link --list shows them") {
+	if out, status := b.linkCommand("--revoke", all[0].ID); status != exit.Failed || !strings.Contains(out, "nanobot link --list shows them") {
 		t.Errorf("again --revoke says %q, status %d", out, status)
 	}
 	log, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "audit.jsonl"))
@@ -113,7 +114,7 @@ func TestBrowsersAndLinksAreRevokedWhileTheDaemonIsDown(t *testing.T) {
 		t.Errorf("her link is answered %d", status)
 	}
 	for _, wrong := range [][]string{{"--list", "--revoke", "x"}, {"--list", "--user", "ann"}, {"--revoke", "x", "--role", "chat"}, {"--json"}} {
-		if out, status := b.linkCommand(wrong...); status != exitUsage {
+		if out, status := b.linkCommand(wrong...); status != exit.Usage {
 			t.Errorf("%v: status %d, %s", wrong, status, out)
 		}
 	}

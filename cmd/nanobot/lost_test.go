@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nanobot/cmd/nanobot/exit"
 )
 
 // losses are ways in which somebody takes a daemon's state away.
@@ -59,7 +61,7 @@ func TestADaemonWhoseStateIsTakenAwayConfirmsNothingAndEnds(t *testing.T) {
 			if err == nil && status != http.StatusServiceUnavailable {
 				t.Errorf("a message is answered %d", status)
 			}
-			if got := b.status(); got != exitLost {
+			if got := b.status(); got != exit.Lost {
 				t.Errorf("status %d:\n%s", got, b.log())
 			}
 			for _, want := range []string{"removed or replaced", "before the next start"} {
@@ -91,7 +93,7 @@ func TestADaemonWhoseStateIsTakenAwayIsNotReady(t *testing.T) {
 			t.Errorf("readyz says %d", resp.StatusCode)
 		}
 	}
-	if got := b.status(); got != exitLost {
+	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 }
@@ -103,7 +105,7 @@ func TestTelegramIsToldNothingOnceTheStateIsGone(t *testing.T) {
 	b.api.WaitFor(t, 7, "you said before")
 	must(t, removeAll(filepath.Join(filepath.Dir(b.cfg), ".nanobot")))
 	b.api.Say(7, "after")
-	if got := b.status(); got != exitLost {
+	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.program = startProgram(t, "serve", "--config", b.cfg) // as systemd does
@@ -117,7 +119,7 @@ func TestAWebhookIsAnsweredWithoutSuccessOnceTheStateIsGone(t *testing.T) {
 	b.api.WaitFor(t, 7, "you said before")
 	must(t, os.Rename(filepath.Join(filepath.Dir(b.cfg), ".nanobot"), filepath.Join(filepath.Dir(b.cfg), "away")))
 	b.api.Say(7, "after")
-	if got := b.status(); got != exitLost {
+	if got := b.status(); got != exit.Lost {
 		t.Errorf("status %d:\n%s", got, b.log())
 	}
 	b.start()

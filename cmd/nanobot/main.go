@@ -11,18 +11,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal/confine"
-)
-
-// The exit statuses that scripts may rely on.
-const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitLost        = 74 // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
-	exitConfig      = 78 // EX_CONFIG: systemd is told not to restart on it
-	exitTimeout     = 124
-	exitInterrupted = 130
 )
 
 func main() {
@@ -41,25 +32,6 @@ type stdio struct {
 	out, err io.Writer
 }
 
-// statusError ends the program with a status. Without an error in it everything has been said already.
-type statusError struct {
-	status int
-	err    error
-}
-
-func (e statusError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.status)
-	}
-	return e.err.Error()
-}
-
-func (e statusError) Unwrap() error { return e.err }
-
-func usage(format string, args ...any) error {
-	return statusError{exitUsage, fmt.Errorf(format, args...)}
-}
-
 func run(ctx context.Context, args []string, std stdio) int {
 	root := newRoot(std)
 	root.SetArgs(args)
@@ -73,22 +45,22 @@ func run(ctx context.Context, args []string, std stdio) int {
 	var mistakes config.Mistakes
 	if errors.As(err, &mistakes) {
 		fmt.Fprintln(std.err, strings.TrimRight(mistakes.Error(), "\n"))
-		return exitConfig
+		return exit.Config
 	}
-	var status statusError
+	var status exit.Error
 	if !errors.As(err, &status) {
-		status = statusError{exitFailed, err}
+		status = exit.Error{Status: exit.Failed, Err: err}
 		if strings.HasPrefix(err.Error(), "unknown command") {
-			status.status = exitUsage // cobra has no type for it
+			status.Status = exit.Usage // cobra has no type for it
 		}
 	}
-	if status.err != nil {
-		fmt.Fprintln(std.err, "nanobot:", status.err)
+	if status.Err != nil {
+		fmt.Fprintln(std.err, "nanobot:", status.Err)
 	}
-	if status.status == exitUsage {
+	if status.Status == exit.Usage {
 		fmt.Fprintln(std.err, `Run "nanobot --help" or "nanobot COMMAND --help" for how to use it.`)
 	}
-	return status.status
+	return status.Status
 }
 
 func newRoot(std stdio) *cobra.Command {
@@ -105,7 +77,7 @@ the message as one line of JSON, and shows what it prints: text, live progress, 
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return statusError{exitUsage, err} })
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Error{Status: exit.Usage, Err: err} })
 	root.AddCommand(
 		newServe(std), newDemo(std), newRun(std), newChat(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newVersion(std), newDemoAgent(std), newConfine(),
 	)

@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -150,7 +152,7 @@ func (m *manager) line(ctx context.Context, g *gateway.Gateway) string {
 	if m.failed {
 		parts = append(parts, "the config has a mistake, the last good one stays")
 	}
-	for _, name := range sortedKeys(b.Channels) {
+	for _, name := range slices.Sorted(maps.Keys(b.Channels)) {
 		if b.Channels[name].OK {
 			parts = append(parts, name+" ok")
 		} else {

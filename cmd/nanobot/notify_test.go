@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/cmd/nanobot/exit"
 )
 
 // fakeManager hears what a daemon tells the service manager.
@@ -121,7 +123,7 @@ func TestTheServiceManagerHearsWhatHappensInOrder(t *testing.T) {
 func TestABadConfigIsNeverReady(t *testing.T) {
 	m := startManager(t)
 	b := startBot(t, `{"terminal": {"comand": "true"}`+anybody)
-	if got := b.status(); got != exitConfig {
+	if got := b.status(); got != exit.Config {
 		t.Errorf("status %d", got)
 	}
 	if said := m.next(time.Millisecond); said != nil {

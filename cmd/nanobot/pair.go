@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/audit"
@@ -40,13 +41,13 @@ notices at once, for the user that the daemon runs as, and for root if nobody el
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if chosen := len(args) + btoi(list) + btoi(revoke != ""); chosen != 1 {
-				return usage("pair: give a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")
+				return exit.Usagef("pair: give a CODE, a CHANNEL:ID, --list or --revoke CHANNEL:ID")
 			}
 			var who store.Person
 			if len(args) == 1 && strings.Contains(args[0], ":") || revoke != "" {
 				var err error
 				if who, err = parsePerson(cmp.Or(revoke, strings.Join(args, ""))); err != nil {
-					return usage("pair: %w", err)
+					return exit.Usagef("pair: %w", err)
 				}
 			}
 			return withStore(cmd.Context(), path, std, func(s store.Store, cfg *config.Config) error {

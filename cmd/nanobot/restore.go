@@ -21,6 +21,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -79,7 +80,7 @@ func restoreFile(ctx context.Context, cfg *config.Config, path string, std stdio
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("stop the daemon first: %w", err)
 	case errors.Is(err, dbfile.ErrDamaged), errors.Is(err, dbfile.ErrNewer):
-		return statusError{exitConfig, fmt.Errorf("%s is not restored, and the state is as it was: %w", path, err)}
+		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s is not restored, and the state is as it was: %w", path, err)}
 	case err != nil:
 		return fmt.Errorf("restore %s: %w", path, err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/cli"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -87,7 +88,7 @@ func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer 
 	ch := cli.New(cli.Options{ChatID: flags.chat, User: localUser(), Printer: printer})
 	out, err := g.Turn(ctx, ch, ch.Incoming(text, media))
 	if err != nil {
-		return statusError{status: exitFailed} // the log has said why
+		return exit.Error{Status: exit.Failed} // the log has said why
 	}
 	return outcomeStatus(out)
 }
@@ -102,11 +103,11 @@ func writeErrors() (restore func()) {
 func outcomeStatus(out terminal.Outcome) error {
 	switch out.Status {
 	case terminal.Failed:
-		return statusError{status: exitFailed}
+		return exit.Error{Status: exit.Failed}
 	case terminal.TimedOut:
-		return statusError{status: exitTimeout}
+		return exit.Error{Status: exit.Timeout}
 	case terminal.Stopped:
-		return statusError{status: exitInterrupted}
+		return exit.Error{Status: exit.Interrupted}
 	case terminal.Done:
 	}
 	return nil
@@ -116,7 +117,7 @@ func outcomeStatus(out terminal.Outcome) error {
 func messageText(args, media []string, in io.Reader) (string, error) {
 	switch {
 	case len(args) == 0 && len(media) == 0:
-		return "", usage("no message: give a TEXT, - to read it from stdin, or --media")
+		return "", exit.Usagef("no message: give a TEXT, - to read it from stdin, or --media")
 	case len(args) == 1 && args[0] == "-":
 		b, err := io.ReadAll(in)
 		if err != nil {
@@ -136,10 +137,10 @@ func absoluteFiles(paths []string) ([]string, error) {
 		}
 		info, err := os.Stat(abs)
 		if err != nil {
-			return nil, usage("--media: %v", err)
+			return nil, exit.Usagef("--media: %v", err)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, usage("--media: %s is not a file", p)
+			return nil, exit.Usagef("--media: %s is not a file", p)
 		}
 		out = append(out, abs)
 	}
@@ -148,7 +149,7 @@ func absoluteFiles(paths []string) ([]string, error) {
 
 func noAgent(cfg *config.Config) error {
 	if cfg.File() == "" {
-		return statusError{exitConfig, errors.New(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
+		return exit.Error{Status: exit.Config, Err: errors.New(`no agent: there is no config.json here; run "nanobot init" to write one, or use --command`)}
 	}
 	return config.Mistakes{{File: cfg.File(), Key: "terminal.command", Want: "must name the agent's command; or use --command"}}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 )
 
 // landlockHere skips where the kernel has no Landlock.
@@ -76,7 +77,7 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}`+anybody), 0o600))
 	must(t, os.Link(path, filepath.Join(dir, "other")))
 	p := startProgram(t, "serve", "--config", path)
-	if got := p.status(); got != exitConfig || !strings.Contains(p.log(), path+" has another name somewhere (a hard link)") {
+	if got := p.status(); got != exit.Config || !strings.Contains(p.log(), path+" has another name somewhere (a hard link)") {
 		t.Errorf("status %d:\n%s", got, p.log())
 	}
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}`+anybody), 0o600))

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
@@ -81,7 +82,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	if len(open) == 0 {
-		return statusError{exitConfig, errNoChannel}
+		return exit.Error{Status: exit.Config, Err: errNoChannel}
 	}
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/cmd/nanobot/exit"
 )
 
 // patience is how long a test waits for what must come. Only a test that fails takes so long.
@@ -152,7 +154,7 @@ func TestChatInterruptsStopTheTurnAndThenLeave(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	_ = p.line()
 	p.signal(syscall.SIGINT)
-	if got := p.status(); got != exitInterrupted {
+	if got := p.status(); got != exit.Interrupted {
 		t.Errorf("status %d", got)
 	}
 	p.agentGone("pid")
@@ -164,7 +166,7 @@ func TestAnInterruptWithoutATurnLeavesTheChat(t *testing.T) {
 	_, _ = io.WriteString(p.in, "one\n")
 	_ = p.line()
 	p.signal(syscall.SIGINT)
-	if got := p.status(); got != exitInterrupted {
+	if got := p.status(); got != exit.Interrupted {
 		t.Errorf("status %d", got)
 	}
 }
@@ -180,7 +182,7 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 			p := startProgram(t, "run", "--protocol", "rich", "--command", busy, "hi")
 			_ = p.line()
 			end(p)
-			if got := p.status(); got != exitInterrupted {
+			if got := p.status(); got != exit.Interrupted {
 				t.Errorf("status %d", got)
 			}
 			p.agentGone("pid")
@@ -198,7 +200,7 @@ func TestSignalsAndAClosedPipeLeaveNoAgentBehind(t *testing.T) {
 		if err := p.end.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if got := p.status(); got != exitFailed {
+		if got := p.status(); got != exit.Failed {
 			t.Errorf("status %d", got)
 		}
 		p.agentGone("pid")

@@ -6,6 +6,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/dbfile"
@@ -31,7 +32,7 @@ func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]chann
 		err = errors.Join(err, wrong)
 	}
 	if err != nil {
-		return gateway.Settings{}, nil, statusError{exitConfig, errors.Join(err, closeChannels(open))}
+		return gateway.Settings{}, nil, exit.Error{Status: exit.Config, Err: errors.Join(err, closeChannels(open))}
 	}
 	return settings, open, nil
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"nanobot/cmd/nanobot/exit"
 )
 
 const (
@@ -97,13 +99,13 @@ func TestCheckConfigRefusesWhatServeRefuses(t *testing.T) {
 			t.Parallel()
 			dir := configDir(t, c.config)
 			status, said := commandOn(t, "check-config", dir)
-			if status != exitConfig || !strings.Contains(said, c.want) {
+			if status != exit.Config || !strings.Contains(said, c.want) {
 				t.Errorf("check-config ends with %d and says %s", status, said)
 			}
 			if again, same := commandOn(t, "serve", dir); again != status || same != said {
 				t.Errorf("check-config ends with %d and says %s\nserve ends with %d and says %s", status, said, again, same)
 			}
-			if status, _ := commandOn(t, "doctor", dir); status != exitConfig {
+			if status, _ := commandOn(t, "doctor", dir); status != exit.Config {
 				t.Errorf("doctor ends with %d", status)
 			}
 			for _, secret := range []string{telegramToken, discordToken} {
@@ -132,7 +134,7 @@ func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 			}
 			inside := "CREDENTIALS_DIRECTORY=" + filepath.Join(dir, "folder")
 			status, said := commandOn(t, "check-config", dir, inside)
-			if status != exitConfig || !strings.Contains(said, "read secret") {
+			if status != exit.Config || !strings.Contains(said, "read secret") {
 				t.Errorf("inside: %d %s", status, said)
 			}
 			if again, same := commandOn(t, "serve", dir, inside); again != status || same != said {
@@ -142,7 +144,7 @@ func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 	}
 	// What else is wrong is said all the same.
 	dir := configDir(t, agentAnd(`"telegram": {"enabled": true, "token": "cred:telegram"}, "discord": {"enabled": true, "token": "file:missing.txt"}`))
-	if status, said := commandOn(t, "check-config", dir); status != exitConfig || !strings.Contains(said, "channels.discord: token: read secret") {
+	if status, said := commandOn(t, "check-config", dir); status != exit.Config || !strings.Contains(said, "channels.discord: token: read secret") {
 		t.Errorf("%d %s", status, said)
 	}
 }
@@ -153,7 +155,7 @@ func TestAConfigForRunAndChatAloneIsGood(t *testing.T) {
 	if status, said := commandOn(t, "check-config", dir); status != 0 || said != "" {
 		t.Errorf("check-config: %d %s", status, said)
 	}
-	if status, said := commandOn(t, "serve", dir); status != exitConfig || !strings.Contains(said, "no channel") {
+	if status, said := commandOn(t, "serve", dir); status != exit.Config || !strings.Contains(said, "no channel") {
 		t.Errorf("serve: %d %s", status, said)
 	}
 }

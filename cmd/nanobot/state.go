@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -29,10 +31,10 @@ const (
 func unusable(cfg *config.Config, err error) error {
 	dir := cfg.Gateway.StateDir
 	var steps string
-	status := exitConfig
+	status := exit.Config
 	switch {
 	case errors.Is(err, dbfile.ErrLost):
-		status = exitLost
+		status = exit.Lost
 		steps = fmt.Sprintf("Nothing was confirmed since. Put the state back into %s before the next start, or let it begin a new one there.", dir)
 	case errors.Is(err, dbfile.ErrDamaged):
 		steps = fmt.Sprintf(`To restore it, stop the daemon, run "nanobot restore FILE" with a file of "nanobot backup", and start the daemon again.
@@ -41,11 +43,11 @@ To begin anew without it, stop the daemon and move %s, and what has that name wi
 		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this one, stop the daemon, run "nanobot restore FILE" with a copy that was made before the
 change, in %s or by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
 	case errors.Is(err, dbfile.ErrUnopened):
-		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + shown(dir)
+		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + format.ShellWord(dir)
 	default:
 		return err
 	}
-	return statusError{status, fmt.Errorf("%w\n%s", err, steps)}
+	return exit.Error{Status: status, Err: fmt.Errorf("%w\n%s", err, steps)}
 }
 
 // damagedFile is the database that an error is about.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"nanobot/cmd/nanobot/format"
 	"nanobot/config"
 )
 
@@ -111,7 +112,7 @@ func look(at string, end bool) (h holder, to string, err error) {
 	}
 	// In a sticky folder everybody can put something beside what is there, and nobody into its place.
 	if open := info.Mode().Perm()&0o022 != 0; open && h.uid == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
-		return h, "", fmt.Errorf("others than root can write to %s, and could put anything there; chmod go-w %s", at, shown(at))
+		return h, "", fmt.Errorf("others than root can write to %s, and could put anything there; chmod go-w %s", at, format.ShellWord(at))
 	}
 	return h, "", nil
 }
@@ -133,7 +134,7 @@ func obeys(path string) error {
 	case !h.there: // and nobody has the time to put one there
 		return config.Mistakes{{File: path, Want: `no such file; run "nanobot init" to write one`}}
 	case h.uid != 0:
-		return fmt.Errorf("%s belongs to user %d, and root does not do what others have written; as that user: %s nanobot …, or, where the daemon is root as well: chown root %s", path, h.uid, runAs(h.uid), shown(path))
+		return fmt.Errorf("%s belongs to user %d, and root does not do what others have written; as that user: %s nanobot …, or, where the daemon is root as well: chown root %s", path, h.uid, runAs(h.uid), format.ShellWord(path))
 	}
 	return nil
 }
@@ -159,7 +160,7 @@ func ownAgent(cfg *config.Config) error {
 // runAs is what root puts in front of a command to run it as somebody else.
 func runAs(uid int) string {
 	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
-		return "runuser -u " + shown(u.Username) + " --"
+		return "runuser -u " + format.ShellWord(u.Username) + " --"
 	}
 	return fmt.Sprintf("setpriv --reuid %d --regid %[1]d --clear-groups --", uid)
 }

@@ -19,6 +19,7 @@ import (
 	"nanobot/channels/discord"
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store/sqlite"
@@ -128,7 +129,7 @@ func openWeb(cfg *config.Config, w wiring) (channels.Channel, error) {
 func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	var wrong []error
-	for _, name := range sortedKeys(networks) {
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
 		n := networks[name]
 		if !n.enabled(cfg) {
 			continue
@@ -210,21 +211,21 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	if cmd.Flags().Changed("command") {
 		t.Command, t.Enabled = f.command, nil
 		if strings.TrimSpace(f.command) == "" {
-			return nil, usage("--command: must not be empty")
+			return nil, exit.Usagef("--command: must not be empty")
 		}
 		if err := config.CheckCommand(t.Shell, f.command); err != nil {
-			return nil, usage("--command: %w", err)
+			return nil, exit.Usagef("--command: %w", err)
 		}
 	}
 	if cmd.Flags().Changed("protocol") {
 		if _, ok := protocols[f.protocol]; !ok {
-			return nil, usage("--protocol: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(protocols)), ", "), f.protocol)
+			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(protocols)), ", "), f.protocol)
 		}
 		t.Protocol = f.protocol
 	}
 	if cmd.Flags().Changed("timeout") {
 		if f.timeout < 1 || f.timeout > config.MaxTimeout {
-			return nil, usage("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
+			return nil, exit.Usagef("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
 		}
 		t.Timeout = f.timeout
 	}
@@ -272,7 +273,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process
 		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Cage: cage, Log: log,
 	})
 	if err != nil {
-		return nil, statusError{exitConfig, err}
+		return nil, exit.Error{Status: exit.Config, Err: err}
 	}
 	for _, lack := range runner.Lacks() {
 		log.Warn(lack)
