@@ -18,6 +18,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/channels/web/history"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/state"
 	"nanobot/gateway/store/sqlite"
 )
 
@@ -52,9 +53,9 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 	if err := a.room(stage.path); err != nil {
 		return 0, err
 	}
-	for _, p := range stateParts {
-		if p.how == copied {
-			if err := stageTree(filepath.Join(a.dir, p.name), filepath.Join(stage.path, p.name)); err != nil {
+	for _, p := range state.Parts {
+		if p.Copy == state.Plain {
+			if err := stageTree(filepath.Join(a.dir, p.Name), filepath.Join(stage.path, p.Name)); err != nil {
 				return 0, err
 			}
 		}
@@ -67,11 +68,11 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 		keys, err := sqlite.Keys(ctx, stage.path, web.Name)
 		return func(key string) bool { return keys[key] }, err
 	}
-	if _, err := os.Lstat(filepath.Join(a.dir, webState)); err == nil {
-		if err := os.Mkdir(filepath.Join(stage.path, webState), 0o700); err != nil {
+	if _, err := os.Lstat(filepath.Join(a.dir, state.Web)); err == nil {
+		if err := os.Mkdir(filepath.Join(stage.path, state.Web), 0o700); err != nil {
 			return 0, err
 		}
-		media, err = history.Snapshot(ctx, filepath.Join(a.dir, webState), filepath.Join(stage.path, webState), copyStore)
+		media, err = history.Snapshot(ctx, filepath.Join(a.dir, state.Web), filepath.Join(stage.path, state.Web), copyStore)
 		if errors.Is(err, fs.ErrNotExist) { // the web was never used
 			_, err = copyStore()
 		}
@@ -87,7 +88,7 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 // room refuses a backup that would fill the daemon's disk.
 func (a archive) room(stage string) error {
 	need := int64(spare)
-	for _, path := range []string{filepath.Join(a.dir, database), webHistory(a.dir)} {
+	for _, path := range []string{filepath.Join(a.dir, sqlite.Database), state.WebHistory(a.dir)} {
 		if info, err := os.Stat(path); err == nil {
 			need += info.Size()
 		}
@@ -135,7 +136,7 @@ func (a archive) pack(ctx context.Context, w io.Writer, stage string, media []st
 		if err != nil {
 			break
 		}
-		rel := filepath.Join(webState, history.Files, filepath.Base(id))
+		rel := filepath.Join(state.Web, history.Files, filepath.Base(id))
 		if err = packFile(ctx, t, filepath.Join(a.dir, rel), rel); errors.Is(err, fs.ErrNotExist) {
 			err = nil // it was forgotten meanwhile, for its age
 		}

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
@@ -41,7 +43,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody reads holds up
-			cfg, err := readBeside(path)
+			cfg, err := loadBesideDaemon(path)
 			if err != nil {
 				return err
 			}
@@ -98,22 +100,22 @@ func backupFile(ctx context.Context, cfg *config.Config, path string, force bool
 }
 
 // besideState refuses a file that would take the place of a part of the state.
-func besideState(state, path string) error {
+func besideState(stateDir, path string) error {
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write the backup: %w", err)
 	}
-	if real, err := filepath.EvalSymlinks(state); err == nil {
-		state = real
+	if real, err := filepath.EvalSymlinks(stateDir); err == nil {
+		stateDir = real
 	}
-	rel, err := filepath.Rel(state, filepath.Join(dir, filepath.Base(path)))
+	rel, err := filepath.Rel(stateDir, filepath.Join(dir, filepath.Base(path)))
 	if err != nil {
 		return nil //nolint:nilerr // it is elsewhere
 	}
 	first, rest, _ := strings.Cut(rel, string(filepath.Separator))
-	for _, p := range stateParts {
-		if first == p.name && (first != sqlite.Copies || rest == "") {
-			return fmt.Errorf("%s belongs to the state; choose a name outside of %s", path, state)
+	for _, p := range state.Parts {
+		if first == p.Name && (first != sqlite.Copies || rest == "") {
+			return fmt.Errorf("%s belongs to the state; choose a name outside of %s", path, stateDir)
 		}
 	}
 	return nil
@@ -140,11 +142,11 @@ func renameNew(from, to string) error {
 
 // writeBackup writes a backup to a file. Root has it made by a process that is whom the state belongs to, for good: the file is root's.
 func writeBackup(ctx context.Context, cfg *config.Config, f *os.File, std stdio) error {
-	h, err := stateHolder(cfg)
+	h, err := trust.StateOwner(cfg)
 	if err != nil {
 		return err
 	}
-	if h.uid == 0 {
+	if h.UID == 0 {
 		return backupTo(ctx, cfg, f, std)
 	}
 	self, err := os.Executable()
@@ -165,12 +167,12 @@ func writeBackup(ctx context.Context, cfg *config.Config, f *os.File, std stdio)
 
 // backupTo makes a backup as the user whom the state belongs to.
 func backupTo(ctx context.Context, cfg *config.Config, w io.Writer, std stdio) error {
-	if err := becomeOwner(cfg, std); err != nil {
+	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	missing, err := archive{dir: cfg.Gateway.StateDir}.write(ctx, w)
 	if err != nil {
-		return unusable(cfg, fmt.Errorf("make the backup: %w", err))
+		return state.Explain(cfg, fmt.Errorf("make the backup: %w", err))
 	}
 	if missing > 0 {
 		fmt.Fprintf(std.err, "warning: the files of %d answers that are not delivered yet are missing in the state\n", missing)

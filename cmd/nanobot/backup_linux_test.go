@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/trust"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +25,7 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 			if out, err := s.root("backup", file); err != nil {
 				t.Fatalf("backup: %v, %s", err, out)
 			}
-			if info, err := os.Stat(file); err != nil || owner(info) != 0 || info.Mode().Perm() != 0o600 {
+			if info, err := os.Stat(file); err != nil || trust.FileUID(info) != 0 || info.Mode().Perm() != 0o600 {
 				t.Errorf("%v, %v", info, err)
 			}
 			must(t, os.Truncate(filepath.Join(s.state, "nanobot.db"), 0))
@@ -39,7 +40,7 @@ func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {
 			}
 			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
 				must(t, err)
-				if info, err := e.Info(); err != nil || owner(info) != stranger {
+				if info, err := e.Info(); err != nil || trust.FileUID(info) != stranger {
 					t.Errorf("%s belongs to somebody else: %v", path, err)
 				}
 				return nil

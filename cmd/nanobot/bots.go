@@ -6,12 +6,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
 )
 
@@ -51,35 +51,32 @@ type bots struct {
 	json bool
 }
 
-// botName is a name that is a folder's, a unit's, with nanobot- before it a user's, which have up to 31 characters, and nobody's flag.
-var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
-
-func (b *bots) files(name string) (botFiles, error) {
-	if !botName.MatchString(name) {
-		return botFiles{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+func (b *bots) files(name string) (systemd.Bot, error) {
+	if !systemd.ValidName(name) {
+		return systemd.Bot{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
 	}
-	return botFiles{b.root, name}, nil
+	return systemd.Bot{Root: b.root, Name: name}, nil
 }
 
 // known is files for a bot that must be there.
-func (b *bots) known(name string) (botFiles, error) {
+func (b *bots) known(name string) (systemd.Bot, error) {
 	f, err := b.files(name)
 	if err != nil {
 		return f, err
 	}
-	if _, err := os.Stat(f.config()); err != nil {
+	if _, err := os.Stat(f.Config()); err != nil {
 		return f, fmt.Errorf("there is no bot %s: %w", name, rights(err))
 	}
 	return f, nil
 }
 
 // all returns the bots that are there, in order. One whose name cannot be a bot's is left out, and that is said.
-func (b *bots) all() ([]botFiles, error) {
+func (b *bots) all() ([]systemd.Bot, error) {
 	configs, err := filepath.Glob(filepath.Join(b.root, "etc/nanobot", "[^.]*", "config.json"))
 	if err != nil {
 		return nil, fmt.Errorf("--root: %w", err)
 	}
-	var all []botFiles
+	var all []systemd.Bot
 	for _, path := range configs {
 		name := filepath.Base(filepath.Dir(path))
 		f, err := b.files(name)
@@ -93,7 +90,7 @@ func (b *bots) all() ([]botFiles, error) {
 }
 
 // named returns the bots that are named, or all.
-func (b *bots) named(names []string, all bool) (chosen []botFiles, err error) {
+func (b *bots) named(names []string, all bool) (chosen []systemd.Bot, err error) {
 	switch {
 	case all && len(names) > 0:
 		return nil, exit.Usagef("give names or --all, not both")
@@ -120,14 +117,14 @@ func rights(err error) error {
 	return err
 }
 
-// load reads the config of a bot. One that may not be read is not a bad one: only of a bad one the error is config.Mistakes.
-func (b botFiles) load() (*config.Config, error) {
-	file, err := os.Open(b.config())
+// loadBot reads the config of a bot. One that may not be read is not a bad one: only of a bad one the error is config.Mistakes.
+func loadBot(b systemd.Bot) (*config.Config, error) {
+	file, err := os.Open(b.Config())
 	if err != nil {
 		return nil, rights(err)
 	}
 	defer file.Close()
-	return config.Load(b.config(), nil)
+	return config.Load(b.Config(), nil)
 }
 
 // networksOf names the chat networks that a config enables.

@@ -16,6 +16,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
 )
 
@@ -68,10 +69,10 @@ func (b *bots) create(name string, d draft) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if _, err := os.Lstat(f.dir()); err == nil {
-		return fmt.Errorf("%s is already there and stays as it is; choose another name, or nanobot bots remove %s", f.dir(), name)
+	if _, err := os.Lstat(f.Dir()); err == nil {
+		return fmt.Errorf("%s is already there and stays as it is; choose another name, or nanobot bots remove %s", f.Dir(), name)
 	}
-	for _, dir := range f.kept() {
+	for _, dir := range f.StateDirs() {
 		if _, err := os.Lstat(dir); err == nil && !d.keepState {
 			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or nanobot bots remove %s --purge", dir, name)
 		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -81,13 +82,13 @@ func (b *bots) create(name string, d draft) error {
 	if err := d.write(f, b.std.in); err != nil {
 		return rights(err)
 	}
-	if told, _ := present(f.overrides()); len(told) > 0 {
+	if told, _ := present(f.UnitOverrides()); len(told) > 0 {
 		fmt.Fprintf(b.std.err, "Its unit is not as the others': %s is there already.\n", strings.Join(told, ", "))
 	}
 	if b.json {
-		return b.show([]botFiles{f})
+		return b.show([]systemd.Bot{f})
 	}
-	fmt.Fprintf(b.std.out, "Wrote %s.\n", f.config())
+	fmt.Fprintf(b.std.out, "Wrote %s.\n", f.Config())
 	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.command); err == nil {
 		for _, w := range command.Warnings() {
 			fmt.Fprintln(b.std.err, "warning: --command:", w)
@@ -119,15 +120,15 @@ func (d *draft) check() error {
 }
 
 // write makes the bot's folder beside its place and moves it there when it is complete, so that a bot is there whole or not at all.
-func (d *draft) write(f botFiles, stdin io.Reader) (err error) {
+func (d *draft) write(f systemd.Bot, stdin io.Reader) (err error) {
 	tokens, err := d.tokens(stdin)
 	if err != nil {
 		return err
 	}
-	if err := makeOpen(filepath.Dir(f.dir())); err != nil {
+	if err := makeOpen(filepath.Dir(f.Dir())); err != nil {
 		return err
 	}
-	tmp, err := os.MkdirTemp(filepath.Dir(f.dir()), ".new-")
+	tmp, err := os.MkdirTemp(filepath.Dir(f.Dir()), ".new-")
 	if err != nil {
 		return err
 	}
@@ -165,7 +166,7 @@ func (d *draft) write(f botFiles, stdin io.Reader) (err error) {
 	if err := os.Chmod(tmp, 0o755); err != nil {
 		return err
 	}
-	return os.Rename(tmp, f.dir())
+	return os.Rename(tmp, f.Dir())
 }
 
 // makeOpen makes a folder that everybody may enter, with those above it that are missing. Whatever the umask: the bot's own user must come through.
@@ -230,11 +231,11 @@ func (d *draft) tokens(stdin io.Reader) (map[string]string, error) {
 }
 
 // config is the new bot's. Its paths are those of the machine it is for, whatever the root is here.
-func (d *draft) config(f botFiles, tokens map[string]string) ([]byte, error) {
-	on := botFiles{"/", f.name}
+func (d *draft) config(f systemd.Bot, tokens map[string]string) ([]byte, error) {
+	on := systemd.Bot{Root: "/", Name: f.Name}
 	command, protocol := d.command, d.protocol
 	if s, ok := starters[d.template]; ok {
-		command = strings.Replace(s.command, s.file, filepath.Join(on.dir(), s.file), 1)
+		command = strings.Replace(s.command, s.file, filepath.Join(on.Dir(), s.file), 1)
 		if protocol == "" {
 			protocol = "rich"
 		}
@@ -251,12 +252,12 @@ func (d *draft) config(f botFiles, tokens map[string]string) ([]byte, error) {
 		sections[network] = map[string]any{"enabled": true, "token": "cred:" + network, "allowFrom": allow}
 	}
 	var out bytes.Buffer
-	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", f.name, on.config(), f.unit())
+	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", f.Name, on.Config(), f.Unit())
 	err := format.WriteJSON(&out, map[string]any{
-		"workspace": on.workspace(),
+		"workspace": on.Workspace(),
 		"terminal":  map[string]any{"command": command, "protocol": protocol},
 		"channels":  sections,
-		"gateway":   map[string]any{"stateDir": on.state()}, // for pair and doctor, which systemd does not tell
+		"gateway":   map[string]any{"stateDir": on.State()}, // for pair and doctor, which systemd does not tell
 	})
 	return out.Bytes(), err
 }

@@ -12,6 +12,7 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
 )
 
@@ -75,23 +76,23 @@ func newBotsStatus(b *bots) *cobra.Command {
 }
 
 // look asks systemd about bots, once for all of them.
-func (b *bots) look(ctx context.Context, chosen []botFiles) ([]botView, error) {
+func (b *bots) look(ctx context.Context, chosen []systemd.Bot) ([]botView, error) {
 	units := make([]string, len(chosen))
 	for i, f := range chosen {
-		units[i] = f.unit()
+		units[i] = f.Unit()
 	}
-	states, err := systemd{b.root}.show(ctx, units...)
+	states, err := systemd.Manager{Root: b.root}.Show(ctx, units...)
 	if err != nil {
 		return nil, err
 	}
 	views := make([]botView, len(chosen))
 	for i, f := range chosen {
-		v := botView{Name: f.name, Config: f.config(), Unit: f.unit(), State: "unknown"}
-		cfg, err := f.load()
+		v := botView{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
+		cfg, err := loadBot(f)
 		if v.Channels = networksOf(cfg); err != nil {
 			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
 		}
-		if u, ok := states[f.unit()]; ok {
+		if u, ok := states[f.Unit()]; ok {
 			v.State, v.Enabled, v.PID, v.Restarts, v.Status = u.State, u.File == "enabled", u.PID, u.Restart, u.Status
 			if u.Load != "loaded" {
 				v.State = u.Load
@@ -105,7 +106,7 @@ func (b *bots) look(ctx context.Context, chosen []botFiles) ([]botView, error) {
 	return views, nil
 }
 
-func (b *bots) show(chosen []botFiles) error {
+func (b *bots) show(chosen []systemd.Bot) error {
 	views, err := b.look(context.Background(), chosen)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
 
 	"github.com/spf13/cobra"
 )
@@ -27,7 +28,7 @@ func newBotsRemove(b *bots) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			gone, stays, err := f.remains(purge)
+			gone, stays, err := remains(f, purge)
 			if err != nil {
 				return err
 			}
@@ -43,30 +44,30 @@ func newBotsRemove(b *bots) *cobra.Command {
 }
 
 // remains returns what is there of a bot, whole or not: what is to go, and what stays.
-func (b botFiles) remains(purge bool) (gone, stays []string, err error) {
-	if gone, err = present(append(b.overrides(), b.dir())); err != nil {
+func remains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
+	if gone, err = present(append(b.UnitOverrides(), b.Dir())); err != nil {
 		return nil, nil, err
 	}
-	if stays, err = present(b.kept()); err != nil {
+	if stays, err = present(b.StateDirs()); err != nil {
 		return nil, nil, err
 	}
 	if purge {
 		gone, stays = append(gone, stays...), []string{}
 	}
 	switch {
-	case len(gone) > 0 && !b.whole() && (botFiles{root: b.root}).whole():
-		return nil, nil, fmt.Errorf("there is no bot %s, and %s may be of the one without a name, nanobot.service; remove it by hand", b.name, strings.Join(gone, ", "))
+	case len(gone) > 0 && !hasConfig(b) && hasConfig(systemd.Bot{Root: b.Root}):
+		return nil, nil, fmt.Errorf("there is no bot %s, and %s may be of the one without a name, nanobot.service; remove it by hand", b.Name, strings.Join(gone, ", "))
 	case len(gone) > 0:
 		return gone, stays, nil
 	case len(stays) > 0:
-		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.name, strings.Join(stays, ", "))
+		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.Name, strings.Join(stays, ", "))
 	}
-	return nil, nil, fmt.Errorf("there is no bot %s", b.name)
+	return nil, nil, fmt.Errorf("there is no bot %s", b.Name)
 }
 
-// whole tells whether it has a config.
-func (b botFiles) whole() bool {
-	_, err := os.Lstat(b.config())
+// hasConfig tells whether a bot has a config.
+func hasConfig(b systemd.Bot) bool {
+	_, err := os.Lstat(b.Config())
 	return err == nil
 }
 
@@ -85,8 +86,8 @@ func present(paths []string) ([]string, error) {
 }
 
 // agreed asks the operator.
-func (b *bots) agreed(f botFiles, gone []string) bool {
-	fmt.Fprintf(b.std.err, "Stop %s and remove %s? [y/N] ", f.name, strings.Join(gone, ", "))
+func (b *bots) agreed(f systemd.Bot, gone []string) bool {
+	fmt.Fprintf(b.std.err, "Stop %s and remove %s? [y/N] ", f.Name, strings.Join(gone, ", "))
 	line, _ := bufio.NewReader(b.std.in).ReadString('\n') // nothing said is no
 	switch strings.ToLower(strings.TrimSpace(line)) {
 	case "y", "yes":
@@ -96,26 +97,26 @@ func (b *bots) agreed(f botFiles, gone []string) bool {
 }
 
 // remove stops first: what runs would write its state anew.
-func (b *bots) remove(ctx context.Context, f botFiles, gone, stays []string) error {
-	s := systemd{b.root}
-	if s.runs() {
-		if _, err := s.call(ctx, "disable", "--now", f.unit()); err != nil {
+func (b *bots) remove(ctx context.Context, f systemd.Bot, gone, stays []string) error {
+	s := systemd.Manager{Root: b.root}
+	if s.Runs() {
+		if _, err := s.Call(ctx, "disable", "--now", f.Unit()); err != nil {
 			return fmt.Errorf("%w; nothing was removed", err)
 		}
-		_, _ = s.call(ctx, "reset-failed", f.unit()) // it refuses where nothing has failed
+		_, _ = s.Call(ctx, "reset-failed", f.Unit()) // it refuses where nothing has failed
 	}
 	for _, path := range gone {
 		if err := os.RemoveAll(path); err != nil {
 			return rights(err)
 		}
 	}
-	if s.runs() {
-		if _, err := s.call(ctx, "daemon-reload"); err != nil { // or what is gone of the unit would hold on
+	if s.Runs() {
+		if _, err := s.Call(ctx, "daemon-reload"); err != nil { // or what is gone of the unit would hold on
 			return err
 		}
 	}
 	if b.json {
-		return format.WriteJSON(b.std.out, map[string]any{"name": f.name, "removed": gone, "kept": stays})
+		return format.WriteJSON(b.std.out, map[string]any{"name": f.Name, "removed": gone, "kept": stays})
 	}
 	fmt.Fprintf(b.std.out, "Removed %s.\n", strings.Join(gone, ", "))
 	if len(stays) > 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
 )
 
@@ -49,12 +50,12 @@ func newBotsStop(b *bots) *cobra.Command {
 }
 
 // start starts the bots whose config is good. A bad one does not keep the others from it.
-func (b *bots) start(ctx context.Context, chosen []botFiles) error {
-	var good []botFiles
+func (b *bots) start(ctx context.Context, chosen []systemd.Bot) error {
+	var good []systemd.Bot
 	var mistakes config.Mistakes
 	for _, f := range chosen {
 		var wrong config.Mistakes
-		if _, err := f.load(); errors.As(err, &wrong) {
+		if _, err := loadBot(f); errors.As(err, &wrong) {
 			mistakes = append(mistakes, wrong...)
 			continue
 		}
@@ -77,18 +78,18 @@ func (b *bots) start(ctx context.Context, chosen []botFiles) error {
 const atOnce = 64
 
 // each enables or disables bots, now. One that cannot does not keep the others from it.
-func (b *bots) each(ctx context.Context, chosen []botFiles, verb string) error {
-	s := systemd{b.root}
-	if !s.runs() {
-		return errNoSystemd
+func (b *bots) each(ctx context.Context, chosen []systemd.Bot, verb string) error {
+	s := systemd.Manager{Root: b.root}
+	if !s.Runs() {
+		return systemd.ErrNotRunning
 	}
 	failed := make([]error, len(chosen))
 	var work errgroup.Group
 	work.SetLimit(atOnce)
 	for i, f := range chosen {
 		work.Go(func() error {
-			if _, err := s.call(ctx, verb, "--now", f.unit()); err != nil {
-				failed[i] = fmt.Errorf("%s: %w; nanobot doctor --config %s finds out more", f.name, err, f.config())
+			if _, err := s.Call(ctx, verb, "--now", f.Unit()); err != nil {
+				failed[i] = fmt.Errorf("%s: %w; nanobot doctor --config %s finds out more", f.Name, err, f.Config())
 			}
 			return nil
 		})

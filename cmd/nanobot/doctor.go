@@ -20,6 +20,8 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/internal/dbfile"
 	"nanobot/terminal/confine"
@@ -88,10 +90,10 @@ type doctor struct {
 
 	cfg      *config.Config
 	service  bool // of systemd's: the config is where the units look for it
-	unit     unitState
+	unit     systemd.UnitState
 	unitName string // "": none belongs to the config
 	running  int    // the daemon's process; 0: none runs
-	servant  servant
+	servant  trust.User
 	forRoot  bool  // who becomes somebody else to try something by hand
 	doubt    error // who the daemon is cannot be told
 	damaged  bool  // the state cannot be used
@@ -109,12 +111,12 @@ func (d *doctor) ok(check, format string, args ...any) {
 
 // examine makes all checks and returns the exit status.
 func (d *doctor) examine(ctx context.Context) int {
-	if err := obeys(d.path); err != nil {
+	if err := trust.CheckConfig(d.path); err != nil {
 		return d.refuse(err)
 	}
-	bot, isBot := findBot(d.path)
+	bot, isBot := systemd.FindBot(d.path)
 	if d.service = isBot; isBot {
-		bot.enter()
+		bot.SetEnviron()
 	}
 	open, ok := d.checkConfig(bot, isBot)
 	if !ok {
@@ -180,7 +182,7 @@ func (d *doctor) load() (ok bool) {
 }
 
 // checkConfig does what the start does before it touches anything: it reads the config, its secrets included, and makes the channels.
-func (d *doctor) checkConfig(bot botFiles, isBot bool) (map[string]channels.Channel, bool) {
+func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.Channel, bool) {
 	const check = "config"
 	if !d.load() {
 		return nil, false

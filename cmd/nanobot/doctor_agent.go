@@ -20,6 +20,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 )
@@ -58,7 +59,7 @@ func (d *doctor) checkAgent(ctx context.Context) {
 			d.say(check, channels.Doubtful, "not run, because this is root: "+why, d.byHand())
 			return
 		}
-		if d.servant.uid != 0 {
+		if d.servant.UID != 0 {
 			d.turnAs(ctx)
 			return
 		}
@@ -76,10 +77,10 @@ func (d *doctor) byHand() string {
 	}
 	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File()) + " hello"
 	switch {
-	case d.servant.uid != 0:
-		command = runAs(d.servant.uid) + " " + command
+	case d.servant.UID != 0:
+		command = trust.RunAs(d.servant.UID) + " " + command
 	case d.forRoot:
-		command = runAs(os.Geteuid()) + " " + command
+		command = trust.RunAs(os.Geteuid()) + " " + command
 	}
 	return "try it by hand: " + command
 }

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/trust"
 )
 
 // notAsRoot says why root does not run the agent, not even as the daemon's user; "": it does. An agent can put anything into the workspace's
@@ -25,16 +26,16 @@ func (d *doctor) notAsRoot() string {
 	if d.doubt != nil {
 		return d.doubt.Error()
 	}
-	h, err := trustee(d.cfg.Workspace)
+	h, err := trust.OwnerOf(d.cfg.Workspace)
 	switch s := d.servant; {
 	case err != nil:
 		return err.Error()
-	case h.uid != s.uid:
-		return fmt.Sprintf("the workspace belongs to user %d, and the state to user %d", h.uid, s.uid)
-	case s.uid == 0:
+	case h.UID != s.UID:
+		return fmt.Sprintf("the workspace belongs to user %d, and the state to user %d", h.UID, s.UID)
+	case s.UID == 0:
 		return ""
-	case s.name == "" || s.may(d.cfg.Workspace, unix.X_OK) != nil:
-		return fmt.Sprintf("the state belongs to user %d, who outside of a service has no name, or no way to the workspace", s.uid)
+	case s.Name == "" || s.Access(d.cfg.Workspace, unix.X_OK) != nil:
+		return fmt.Sprintf("the state belongs to user %d, who outside of a service has no name, or no way to the workspace", s.UID)
 	case d.cfg.Terminal.NeedsCredentials():
 		return "the agent has secrets that only the service is given (cred:)"
 	}
@@ -46,7 +47,7 @@ func (d *doctor) notAsRoot() string {
 func (d *doctor) turnAs(ctx context.Context) {
 	found, err := d.ask(ctx)
 	if err != nil {
-		d.say("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.servant.uid, err), d.byHand())
+		d.say("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.servant.UID, err), d.byHand())
 	}
 	d.found = append(d.found, found...)
 }
@@ -58,9 +59,9 @@ func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) 
 		return nil, err
 	}
 	s := d.servant
-	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.uid), "--regid", strconv.Itoa(s.gid), "--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
+	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.UID), "--regid", strconv.Itoa(s.GID), "--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
 		self, "doctor", "--json", "--only-agent", "--config", d.cfg.File())
-	cmd.Dir, cmd.Env = "/", plainEnv(s.home)
+	cmd.Dir, cmd.Env = "/", plainEnv(s.Home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the agent, too
 	cmd.WaitDelay = 20 * time.Second

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/trust"
 )
 
 // nobody is a user of every machine.
@@ -64,7 +65,7 @@ func TestRootsDoctorRunsTheAgentAsTheStatesOwner(t *testing.T) {
 	if strings.Contains(text, "hush") {
 		t.Errorf("it has root's environment:\n%s", text)
 	}
-	if info, err := os.Stat(ran); err != nil || owner(info) != nobody {
+	if info, err := os.Stat(ran); err != nil || trust.FileUID(info) != nobody {
 		t.Errorf("%v, %v", info, err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "state/workspace/users")); err == nil {
@@ -145,13 +146,13 @@ func TestDoctorSaysWhatTheIsolationLacks(t *testing.T) {
 }
 
 func TestDoctorDoesNotShutABotOutOfItsConfig(t *testing.T) {
-	f := newFakeSystemd(t)
+	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
 	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
 		t.Fatal(out)
 	}
-	path := filepath.Join(f.root, "etc/nanobot/faq/config.json")
+	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat"}, "http": {"token": "abcdefghijklmnopqrstuvwxyz0123456789"}}`), 0o644))
 	all, _, text := examined(t, path, false)
 	all.expect(t, "config", channels.Doubtful, "everybody on this machine can read it")

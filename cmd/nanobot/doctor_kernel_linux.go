@@ -21,7 +21,7 @@ func (d *doctor) checkKernel() {
 	default:
 		d.ok("kernel.landlock", "not in this kernel, or not switched on: terminal.sandbox cannot be landlock")
 	}
-	if d.servant.uid != 0 {
+	if d.servant.UID != 0 {
 		d.ok("kernel.cgroup", "not looked at, because the daemon is another user; its log says at its start what it has")
 		return
 	}

@@ -13,6 +13,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/cmd/nanobot/trust"
 )
 
 // madeUp is a user as systemd makes them up for a service: nobody's file is its own.
@@ -23,42 +25,42 @@ func (d *doctor) findServant() {
 	if os.Geteuid() != 0 {
 		return
 	}
-	h, err := trustee(d.cfg.Gateway.StateDir)
+	h, err := trust.OwnerOf(d.cfg.Gateway.StateDir)
 	switch {
 	case err != nil:
 		d.doubt = err
-	case d.service && (h.uid == 0 || !h.there):
-		d.servant = servant{uid: madeUp, gid: madeUp}
+	case d.service && (h.UID == 0 || !h.Exists):
+		d.servant = trust.User{UID: madeUp, GID: madeUp}
 		d.doubt = errors.New("the unit has not run yet, or not as the state's owner, so nobody can tell as whom it does")
-	case !h.there && filepath.Dir(d.cfg.Gateway.StateDir) != d.cfg.Workspace:
+	case !h.Exists && filepath.Dir(d.cfg.Gateway.StateDir) != d.cfg.Workspace:
 		d.doubt = errors.New("there is no state yet, so nobody can tell whose it will be")
 	default:
-		d.servant = servantOf(h)
+		d.servant = trust.UserOf(h)
 	}
 }
 
 // checkReading looks whether the daemon can read what we can. What systemd hands to it needs no rights.
-func (d *doctor) checkReading(bot botFiles) {
+func (d *doctor) checkReading(bot systemd.Bot) {
 	if d.service {
 		d.checkHidden()
 	}
-	if d.servant.uid == 0 {
+	if d.servant.UID == 0 {
 		return
 	}
-	status, who := channels.Bad, fmt.Sprintf("user %d, whom the state belongs to", d.servant.uid)
-	if d.servant.uid == madeUp {
+	status, who := channels.Bad, fmt.Sprintf("user %d, whom the state belongs to", d.servant.UID)
+	if d.servant.UID == madeUp {
 		status, who = channels.Doubtful, "a user that systemd makes up, as it does for the bot unless User= names one"
 	}
 	for _, path := range append([]string{d.cfg.File()}, d.cfg.SecretFiles()...) {
 		if _, err := os.Stat(path); err != nil {
 			continue // which was said already
 		}
-		err := d.servant.may(path, unix.R_OK)
+		err := d.servant.Access(path, unix.R_OK)
 		if err == nil {
 			continue
 		}
 		closed := d.closed(path)
-		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.servant.gid, format.ShellWord(path)) // its own it could change
+		fix := fmt.Sprintf("chgrp %d %s && chmod g+r %[2]s", d.servant.GID, format.ShellWord(path)) // its own it could change
 		switch {
 		case d.service && path != d.cfg.File():
 			fix = asCredential(bot)
@@ -78,9 +80,9 @@ func (d *doctor) checkReading(bot botFiles) {
 
 // closed returns the first folder on the way to a path that the daemon cannot pass; "": there is none.
 func (d *doctor) closed(path string) string {
-	all := parts(filepath.Dir(path))
+	all := trust.SplitPath(filepath.Dir(path))
 	for n := range all {
-		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.servant.may(at, unix.X_OK), unix.EACCES) {
+		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.servant.Access(at, unix.X_OK), unix.EACCES) {
 			return at
 		}
 	}
@@ -101,12 +103,12 @@ func (d *doctor) checkHidden() {
 }
 
 // asCredential says where a bot of a server has its secrets. Its user may be another one at each start, so none can be given files.
-func asCredential(b botFiles) string {
-	return "put each secret into a file " + format.ShellWord(filepath.Join(b.credentials(), "NAME")) + ` and write "cred:NAME" in the config`
+func asCredential(b systemd.Bot) string {
+	return "put each secret into a file " + format.ShellWord(filepath.Join(b.Credentials(), "NAME")) + ` and write "cred:NAME" in the config`
 }
 
 // warn says what the config warns of. A config that only its owner can read would stop a bot whose user systemd makes up.
-func (d *doctor) warn(bot botFiles, isBot bool) {
+func (d *doctor) warn(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
 		fix := "change it in " + d.path + " if that is not meant"
 		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {

@@ -94,13 +94,13 @@ func TestDoctorNamesWhatAUnitHides(t *testing.T) {
 			t.Errorf("%s: %q", command, got)
 		}
 	}
-	f := newFakeSystemd(t)
+	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
 	if out, status := f.bots("create", "faq", "--command", "python3 /root/agent.py"); status != 0 {
 		t.Fatal(out)
 	}
-	_, _, text := examined(t, filepath.Join(f.root, "etc/nanobot/faq/config.json"), false)
+	_, _, text := examined(t, filepath.Join(f.Root, "etc/nanobot/faq/config.json"), false)
 	finds(t, text, "terminal.command names /root/agent.py, which the unit hides")
 }
 

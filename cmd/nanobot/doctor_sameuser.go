@@ -11,7 +11,7 @@ import (
 func (d *doctor) checkSameUser() {
 	const check = "isolation.user"
 	t := d.cfg.Terminal
-	root := os.Geteuid() == 0 && d.servant.uid == 0
+	root := os.Geteuid() == 0 && d.servant.UID == 0
 	switch {
 	case root && cmp.Or(t.User, "root") == "root":
 		d.ok(check, "the agent runs as root, as the daemon does. Root is not bound by what keeps other users out of the daemon's environment and memory (it is not "+

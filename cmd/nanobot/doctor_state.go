@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +19,8 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/state"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
@@ -74,7 +75,7 @@ func (d *doctor) checkWorkspace() {
 		users := filepath.Join(d.cfg.Workspace, "users")
 		if err := d.writable(users); err != nil {
 			d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to by the daemon, so nobody gets an answer: %v", users, err),
-				handOver(users, owner(folder)))
+				handOver(users, trust.FileUID(folder)))
 		}
 	}
 	if cwd := d.cfg.Terminal.Cwd; cwd != "" {
@@ -94,9 +95,9 @@ func (d *doctor) writable(path string) error {
 		return nil
 	case err != nil:
 		return err
-	case d.servant.uid == 0 || !within:
-		return d.servant.may(path, unix.R_OK|unix.W_OK|unix.X_OK)
-	case d.servant.uid != madeUp && d.servant.uid != owner(info): // otherwise it is handed over at the start
+	case d.servant.UID == 0 || !within:
+		return d.servant.Access(path, unix.R_OK|unix.W_OK|unix.X_OK)
+	case d.servant.UID != madeUp && d.servant.UID != trust.FileUID(info): // otherwise it is handed over at the start
 		return unix.EACCES
 	}
 	return nil
@@ -104,7 +105,7 @@ func (d *doctor) writable(path string) error {
 
 // handOver is how a folder is given to a user. chown -R does not go through a link to it, and nobody is to be sent by a link of the agent's.
 func handOver(path string, uid int) string {
-	actual, err := straightened(path)
+	actual, err := trust.ResolveLinks(path)
 	if err != nil {
 		return "see whose doing that is: " + err.Error()
 	}
@@ -118,7 +119,7 @@ func (d *doctor) checkFolder(check, path string) bool {
 	case errors.Is(err, fs.ErrNotExist):
 		parent, ok := existing(path)
 		if ok && !d.service { // systemd makes those of a service
-			ok = d.servant.may(parent, unix.W_OK|unix.X_OK) == nil
+			ok = d.servant.Access(parent, unix.W_OK|unix.X_OK) == nil
 		}
 		if !ok {
 			d.say(check, channels.Bad, fmt.Sprintf("%s is not there, and cannot be made in %s", path, parent), "make it, for the user that the daemon runs as")
@@ -136,21 +137,21 @@ func (d *doctor) checkFolder(check, path string) bool {
 	mode := info.Mode().Perm()
 	if err := d.writable(path); err != nil {
 		uid, who := os.Geteuid(), "this is"
-		if d.servant.uid != 0 {
-			uid, who = d.servant.uid, "the daemon is"
+		if d.servant.UID != 0 {
+			uid, who = d.servant.UID, "the daemon is"
 		}
 		fix := handOver(path, uid) + "; each folder above it must be open to that user, too"
 		if uid == madeUp {
 			fix = "name a folder in the service's state, as nanobot bots create does"
 		}
-		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, owner(info), mode, who, uid), fix)
+		d.say(check, channels.Bad, fmt.Sprintf("%s cannot be written to: %v (it belongs to user %d, mode %#o; %s user %d)", path, err, trust.FileUID(info), mode, who, uid), fix)
 		return true
 	}
 	if mode&0o002 != 0 && info.Mode()&fs.ModeSticky == 0 {
 		d.say(check, channels.Doubtful, path+" can be written to by everybody on this machine", "chmod o-w "+format.ShellWord(path))
 		return true
 	}
-	d.ok(check, "%s can be written to (user %d, mode %#o)", path, owner(info), mode)
+	d.ok(check, "%s can be written to (user %d, mode %#o)", path, trust.FileUID(info), mode)
 	return true
 }
 
@@ -167,22 +168,12 @@ func existing(path string) (string, bool) {
 	}
 }
 
-func owner(info fs.FileInfo) int {
-	if s, ok := info.Sys().(*syscall.Stat_t); ok {
-		return int(s.Uid)
-	}
-	return -1
-}
-
-// database is the state's main file.
-const database = "nanobot.db"
-
 // checkState looks at the state: whose it is, and whether it can be opened. It is opened by its owner only, because what SQLite makes beside
 // it would belong to whoever opens it.
 func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
-	if above := d.closed(dir); above != "" && d.service && d.servant.uid != 0 {
+	if above := d.closed(dir); above != "" && d.service && d.servant.UID != 0 {
 		d.say(check, channels.Bad, above+" is closed to the bot, which cannot start", "chmod a+x "+format.ShellWord(above))
 	}
 	if !d.checkFolder(check, dir) {
@@ -193,18 +184,18 @@ func (d *doctor) checkState(ctx context.Context) {
 		return
 	}
 	for _, path := range d.ownFiles() {
-		if info, err := os.Stat(path); err == nil && owner(info) != owner(folder) {
-			d.say(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, owner(info), owner(folder)),
-				handOver(dir, owner(folder)))
+		if info, err := os.Stat(path); err == nil && trust.FileUID(info) != trust.FileUID(folder) {
+			d.say(check, channels.Bad, fmt.Sprintf("%s belongs to user %d, and its folder to user %d", path, trust.FileUID(info), trust.FileUID(folder)),
+				handOver(dir, trust.FileUID(folder)))
 			return
 		}
 	}
-	path := filepath.Join(dir, database)
+	path := filepath.Join(dir, sqlite.Database)
 	if err := dbfile.Inspect(path); dbfile.Unusable(err) {
 		d.unusable(err)
 		return
 	}
-	if info, err := os.Lstat(path); err != nil || owner(info) != os.Geteuid() {
+	if info, err := os.Lstat(path); err != nil || trust.FileUID(info) != os.Geteuid() {
 		return
 	}
 	if os.Geteuid() == 0 && d.doubt != nil {
@@ -224,7 +215,7 @@ func (d *doctor) checkState(ctx context.Context) {
 	if err := closeStore(s); err != nil {
 		d.say(check, channels.Bad, err.Error(), "see that the disk is not full and the folder is the daemon's own")
 	}
-	d.checkDatabases(ctx, path, webHistory(dir))
+	d.checkDatabases(ctx, path, state.WebHistory(dir))
 }
 
 // unusable says why the state cannot be used, and the steps that lead out of that.
@@ -232,7 +223,7 @@ func (d *doctor) unusable(err error) {
 	d.damaged = true
 	var status exit.Error
 	if !errors.As(err, &status) {
-		err = unusable(d.cfg, err)
+		err = state.Explain(d.cfg, err)
 	}
 	detail, fix, _ := strings.Cut(err.Error(), "\n")
 	d.say("state", channels.Bad, detail, strings.ReplaceAll(fix, "\n", " "))
@@ -285,7 +276,7 @@ func (d *doctor) ownFiles() []string {
 // checkSecrets looks for secrets that everybody on this machine can read.
 func (d *doctor) checkSecrets() {
 	const check = "secrets"
-	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
+	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
 	open := 0
 	for _, f := range append(d.cfg.SecretFiles(), inState...) {
 		info, err := os.Stat(f)
@@ -322,7 +313,7 @@ func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	}
 	var l net.Listener
 	var err error
-	if failed := d.servant.as(func() { l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) }); failed != nil {
+	if failed := d.servant.Do(func() { l, err = (&net.ListenConfig{}).Listen(ctx, "tcp", address) }); failed != nil {
 		err = failed
 	}
 	switch {

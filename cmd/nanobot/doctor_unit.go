@@ -6,36 +6,37 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/systemd"
 )
 
 // manyRestarts is how often a unit may be restarted before something is probably wrong.
 const manyRestarts = 5
 
 // checkUnit asks systemd about the unit that the config is for.
-func (d *doctor) checkUnit(ctx context.Context, bot botFiles, isBot bool) {
+func (d *doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
 	const check = "systemd"
 	if !isBot {
 		d.ok(check, "no unit belongs to this config, since it is not under /etc/nanobot")
 		return
 	}
-	s := systemd{bot.root}
-	if !s.runs() {
+	s := systemd.Manager{Root: bot.Root}
+	if !s.Runs() {
 		d.ok(check, "systemd does not run here")
 		return
 	}
-	unit := bot.unit()
+	unit := bot.Unit()
 	d.unitName = unit
-	all, err := s.show(ctx, unit)
+	all, err := s.Show(ctx, unit)
 	if err != nil {
 		d.say(check, channels.Doubtful, err.Error(), "look at it by hand: systemctl status "+unit)
 		return
 	}
 	d.unit = all[unit]
-	status, detail, fix := d.unit.judge(unit)
+	status, detail, fix := judgeUnit(d.unit, unit)
 	d.say(check, status, detail, fix)
 }
 
-func (u unitState) judge(unit string) (status channels.Verdict, detail, fix string) {
+func judgeUnit(u systemd.UnitState, unit string) (status channels.Verdict, detail, fix string) {
 	look := fmt.Sprintf("journalctl -u %s -n 50 says why", unit)
 	switch {
 	case u.Load == "not-found":

@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/systemd"
 )
 
 // finds fails unless the doctor's lines have all of these words.
@@ -41,13 +42,13 @@ func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
 }
 
 func TestAUnitThatDoesNotStayUpIsAFailure(t *testing.T) {
-	u := unitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
-	status, detail, fix := u.judge("nanobot@faq.service")
+	u := systemd.UnitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
+	status, detail, fix := judgeUnit(u, "nanobot@faq.service")
 	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {
 		t.Error(status, detail, fix)
 	}
 	u.Sub = "start"
-	if status, detail, _ := u.judge("nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
+	if status, detail, _ := judgeUnit(u, "nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
 		t.Error(status, detail)
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
@@ -50,7 +51,7 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 			if asJSON && !list {
 				return exit.Usagef("link: --json goes with --list")
 			}
-			cfg, err := readBeside(path)
+			cfg, err := loadBesideDaemon(path)
 			if err != nil {
 				return err
 			}
@@ -76,7 +77,7 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 
 // listGrants shows who can come in and who is in.
 func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
-	if err := becomeOwner(cfg, std); err != nil {
+	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	all, err := httpd.Grants{State: cfg.Gateway.StateDir}.List()
@@ -107,7 +108,7 @@ func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
 // revokeGrants withdraws links and signs browsers out. A user who has no way in any more loses the turns
 // that wait and run as well.
 func revokeGrants(ctx context.Context, cfg *config.Config, who string, std stdio) error {
-	if err := becomeOwner(cfg, std); err != nil {
+	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	grants := httpd.Grants{State: cfg.Gateway.StateDir}
@@ -170,7 +171,7 @@ func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.R
 	if err != nil {
 		return err
 	}
-	if err := becomeOwner(cfg, std); err != nil {
+	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	s, err := openStore(ctx, cfg, true) // a link into a damaged state leads nowhere

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store"
@@ -86,7 +87,7 @@ func TestRootsCommandsLeaveTheStateItsOwners(t *testing.T) {
 			}
 			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
 				must(t, err)
-				if info, err := e.Info(); err != nil || owner(info) != stranger {
+				if info, err := e.Info(); err != nil || trust.FileUID(info) != stranger {
 					t.Errorf("%s belongs to somebody else: %v", path, err)
 				}
 				return nil
@@ -128,7 +129,7 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			}
 			for _, path := range []string{old, file} {
 				info, err := os.Stat(path)
-				if err != nil || info.Size() != 6 || info.Mode().Perm() != 0o644 || owner(info) != 0 {
+				if err != nil || info.Size() != 6 || info.Mode().Perm() != 0o644 || trust.FileUID(info) != 0 {
 					t.Errorf("%s: %v, %v", path, info, err)
 				}
 			}

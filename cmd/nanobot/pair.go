@@ -18,6 +18,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/audit"
@@ -101,11 +102,11 @@ func btoi(b bool) int {
 
 // withStore opens the state beside a daemon that may be running, as the user that it belongs to.
 func withStore(ctx context.Context, path string, std stdio, f func(store.Store, *config.Config) error) error {
-	cfg, err := readBeside(path)
+	cfg, err := loadBesideDaemon(path)
 	if err != nil {
 		return err
 	}
-	if err := becomeOwner(cfg, std); err != nil {
+	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
 	}
 	s, err := openStore(ctx, cfg, true)

@@ -22,6 +22,9 @@ import (
 
 	"nanobot/channels/web/history"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -46,7 +49,7 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			context.AfterFunc(ctx, stop) // a second signal ends what a pipe that nobody writes holds up
-			cfg, err := readBeside(path)
+			cfg, err := loadBesideDaemon(path)
 			if err != nil {
 				return err
 			}
@@ -65,14 +68,14 @@ func restoreFile(ctx context.Context, cfg *config.Config, path string, std stdio
 		return fmt.Errorf("read the backup: %w", err)
 	}
 	defer f.Close()
-	h, err := stateHolder(cfg)
+	h, err := trust.StateOwner(cfg)
 	if err != nil {
 		return err
 	}
-	if b, ok := findBot(cfg.File()); ok && b.served() && !h.there && os.Geteuid() == 0 {
-		return fmt.Errorf("there is no %s, which systemd makes: start %s once, stop it, and restore again", cfg.Gateway.StateDir, b.unit())
+	if b, ok := systemd.FindBot(cfg.File()); ok && b.IsService() && !h.Exists && os.Geteuid() == 0 {
+		return fmt.Errorf("there is no %s, which systemd makes: start %s once, stop it, and restore again", cfg.Gateway.StateDir, b.Unit())
 	}
-	if err := becomeHolder(cfg, h, std); err != nil {
+	if err := trust.BecomeOwner(cfg, h, std.err); err != nil {
 		return err
 	}
 	aside, err := archive{dir: cfg.Gateway.StateDir}.restore(ctx, f)
@@ -107,12 +110,12 @@ func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err
 	if err != nil {
 		return "", err
 	}
-	if err := sqlite.CheckCopy(ctx, filepath.Join(stage.path, database)); err != nil {
-		return "", fmt.Errorf("%s: %w", database, err)
+	if err := sqlite.CheckCopy(ctx, filepath.Join(stage.path, sqlite.Database)); err != nil {
+		return "", fmt.Errorf("%s: %w", sqlite.Database, err)
 	}
-	err = history.CheckCopy(ctx, webHistory(stage.path))
+	err = history.CheckCopy(ctx, state.WebHistory(stage.path))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: %w", filepath.Join(webState, history.Database), err)
+		return "", fmt.Errorf("%s: %w", filepath.Join(state.Web, history.Database), err)
 	}
 	return a.swap(stage.path, whole)
 }
@@ -128,15 +131,15 @@ func (a archive) swap(from string, whole bool) (aside string, err error) {
 	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(aside, 0o700)); err != nil {
 		return "", err
 	}
-	for _, p := range stateParts {
-		if whole && p.replaced() || strings.HasPrefix(p.name, database) && p.replaced() {
-			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.name), filepath.Join(aside, p.name))); err != nil {
+	for _, p := range state.Parts {
+		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
+			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(aside, p.Name))); err != nil {
 				return "", err
 			}
 		}
 	}
-	for _, p := range stateParts {
-		if err := ignoreMissing(os.Rename(filepath.Join(from, p.name), filepath.Join(a.dir, p.name))); err != nil {
+	for _, p := range state.Parts {
+		if err := ignoreMissing(os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
 			return "", err
 		}
 	}
@@ -154,7 +157,7 @@ func ignoreExisting(err error) error {
 func unpack(ctx context.Context, from io.Reader, to string) (whole bool, err error) {
 	r := bufio.NewReader(from)
 	if begin, _ := r.Peek(16); bytes.Equal(begin, []byte("SQLite format 3\x00")) {
-		return false, storeFile(filepath.Join(to, database), r)
+		return false, storeFile(filepath.Join(to, sqlite.Database), r)
 	}
 	zip, err := gzip.NewReader(r)
 	if err != nil {
@@ -236,9 +239,9 @@ func (s *source) Read(b []byte) (int, error) {
 
 // inBackups tells whether a part of the state with this name belongs into a backup.
 func inBackups(name string) bool {
-	for _, p := range stateParts {
-		if p.name == name {
-			return p.how == copied || p.how == snapshot
+	for _, p := range state.Parts {
+		if p.Name == name {
+			return p.Copy == state.Plain || p.Copy == state.Snapshot
 		}
 	}
 	return false

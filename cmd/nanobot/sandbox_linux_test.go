@@ -87,13 +87,13 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 
 func TestDoctorSaysWhatAUnitsAgentCannotDoInItsWorkspace(t *testing.T) {
 	landlockHere(t)
-	f := newFakeSystemd(t)
+	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")
 	if out, status := f.bots("create", "faq", "--command", "cat"); status != 0 {
 		t.Fatal(out)
 	}
-	path := filepath.Join(f.root, "etc/nanobot/faq/config.json")
+	path := filepath.Join(f.Root, "etc/nanobot/faq/config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "cat", "sandbox": "landlock"}}`), 0o644))
 	all, _, _ := examined(t, path, false)
 	all.expect(t, "isolation", channels.Good, "granted to the agent entry by entry")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"nanobot/cmd/nanobot/systemd"
 	"nanobot/terminal/acp/acptest"
 )
 
@@ -32,7 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){
 		"nanobot": func() {
 			if dir := os.Getenv("TEST_BOOTED"); dir != "" {
-				booted = dir
+				systemd.Booted = dir
 			}
 			os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 		},

@@ -17,6 +17,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
@@ -87,11 +88,11 @@ func (d daemon) run(ctx context.Context) (err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once
-	state, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
+	db, err := openWatched(ctx, d.cfg, sqlite.Options{Watch: files})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeStore(state)) }()
+	defer func() { err = errors.Join(err, closeStore(db)) }()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
 	page, err := openSite(ctx, d.cfg, open, d.log)
 	if err != nil {
@@ -102,12 +103,12 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer book.Close()
-	options := gateway.Options{Channels: open, Store: state, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: book.Write}
+	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: book.Write}
 	watch := func(context.Context) {}
 	if page == nil {
 		g = gateway.New(options)
 	} else {
-		c, m := console.New(state, d.log), metrics.New()
+		c, m := console.New(db, d.log), metrics.New()
 		options.Watch = func(e gateway.Event) { c.Watch(e); m.Watch(e) }
 		g = gateway.New(options)
 		watch = page.watch(g, c, m, open)
@@ -138,7 +139,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	err = d.wait(work, files)
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
-	return unusable(d.cfg, err)
+	return state.Explain(d.cfg, err)
 }
 
 // slimDown gives back memory once everything has started, and then from time to time what a busy hour has left.

@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"nanobot/config"
 )
 
 // openFolder is one where others than root may look.
@@ -22,49 +20,6 @@ func openFolder(t *testing.T) string {
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	must(t, os.Chmod(dir, 0o755))
 	return dir
-}
-
-func TestRootReliesOnlyOnPathsThatNobodyElseCanChange(t *testing.T) {
-	dir := openFolder(t)
-	at := func(name string) string { return filepath.Join(dir, name) }
-	folder := func(name string, uid int, mode os.FileMode) {
-		must(t, os.MkdirAll(at(name), 0o755))
-		must(t, os.Chmod(at(name), mode))
-		must(t, os.Chown(at(name), uid, uid))
-	}
-	link := func(to, name string, uid int) {
-		must(t, os.Symlink(to, at(name)))
-		must(t, os.Lchown(at(name), uid, uid))
-	}
-	folder("roots/inner", 0, 0o755)
-	folder("theirs", stranger, 0o775)
-	folder("theirs/inner", stranger, 0o755)
-	folder("theirs/roots", 0, 0o755)
-	folder("group/inner", 0, 0o755)
-	must(t, os.Chmod(at("group"), 0o775))
-	folder("sticky/inner", 0, 0o755)
-	must(t, os.Chmod(at("sticky"), 0o777|os.ModeSticky))
-	link(at("roots"), "link", 0)
-	link("roots/../theirs/inner", "relative", 0)
-	link(at("roots"), "sticky/link", stranger)
-	link(at("roots"), "theirs/link", stranger)
-	link("theirs/link", "chain", 0) // from root to root, by way of somebody else
-	link("loop", "loop", 0)
-	const no = -1
-	for path, want := range map[string]int{
-		"roots/inner": 0, "theirs/inner": stranger, "link/inner": 0, "relative": stranger, "sticky/inner": 0, "roots/new/er": 0, "theirs/new": stranger,
-		"theirs/roots": no, "theirs/roots/new": no, "group/inner": no, "group": no, "sticky": no, "sticky/new": no, "sticky/link/inner": no, "theirs/link/inner": no, "chain/inner": no, "loop/x": no,
-		"theirs/link/../roots/inner": no, // which is not roots/inner by the way that a program goes
-	} {
-		h, err := trustee(dir + "/" + path)
-		if want == no && err == nil || want != no && (err != nil || h.uid != want || h.there == strings.Contains(path, "new")) {
-			t.Errorf("%s: %+v, %v", path, h, err)
-		}
-	}
-	t.Chdir(at("theirs"))
-	if h, err := trustee("inner"); err != nil || h.uid != stranger {
-		t.Errorf("from there: %+v, %v", h, err)
-	}
 }
 
 func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
@@ -152,42 +107,6 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(filepath.Join(dir, "state/workspace")); len(entries) > 0 {
 		t.Errorf("the workspace has %v", entries)
-	}
-}
-
-// Where systemd runs, a config in etc/nanobot is a service's, whose state is in var/lib. Where it does not, as in a container, it is a config as any.
-func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
-	t.Setenv("STATE_DIRECTORY", "") // enter sets it, and the test puts it back
-	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	dir := openFolder(t)
-	path := filepath.Join(dir, "etc/nanobot/faq/config.json")
-	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true"}}`), 0o644))
-	look := func() (state string, err error) {
-		must(t, os.Unsetenv("STATE_DIRECTORY"))
-		b, ok := findBot(path)
-		if !ok {
-			t.Fatal("it is no bot's config")
-		}
-		b.enter()
-		cfg, err := config.Load(path, os.Environ())
-		must(t, err)
-		return cfg.Gateway.StateDir, ownAgent(cfg)
-	}
-	beside := filepath.Join(filepath.Dir(path), ".nanobot")
-	if state, err := look(); state != beside || err != nil {
-		t.Errorf("without systemd: %s, %v", state, err)
-	}
-	was := booted
-	defer func() { booted = was }()
-	booted = filepath.Join(dir, "run/systemd/system")
-	must(t, os.MkdirAll(booted, 0o755))
-	if state, err := look(); state != filepath.Join(dir, "var/lib/nanobot/faq") || err == nil || !strings.Contains(err.Error(), "journalctl -u nanobot@faq.service") {
-		t.Errorf("with systemd: %s, %v", state, err)
-	}
-	must(t, os.Mkdir(beside, 0o700)) // somebody has started it by hand
-	if state, err := look(); state != beside || err != nil {
-		t.Errorf("with a state beside it: %s, %v", state, err)
 	}
 }
 

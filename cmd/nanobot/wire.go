@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,8 @@ import (
 	"nanobot/channels/telegram"
 	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
+	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store/sqlite"
@@ -76,9 +79,6 @@ var networks = map[string]network{
 	},
 }
 
-// telegramState is the folder of what Telegram's webhook brought and is not received yet, in stateDir.
-const telegramState = "telegram-updates"
-
 // telegramTiming is what the tests of the binary change: zero values are the channel's defaults.
 var telegramTiming telegram.Timing
 
@@ -94,7 +94,7 @@ func openTelegram(cfg *config.Config, w wiring) (channels.Channel, error) {
 	}
 	return telegram.New(telegram.Options{
 		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: w.known, Log: w.log, Timing: telegramTiming,
-		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, telegramState), Sound: w.state.Check,
+		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, state.TelegramUpdates), Sound: w.state.Check,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 }
@@ -111,12 +111,9 @@ func openDiscord(cfg *config.Config, w wiring) (channels.Channel, error) {
 	})
 }
 
-// webState is the folder of the web's conversations, in stateDir.
-const webState = "web"
-
 func openWeb(cfg *config.Config, w wiring) (channels.Channel, error) {
 	return web.New(web.Options{
-		State: filepath.Join(cfg.Gateway.StateDir, webState), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Watch: w.state, Log: w.log,
+		State: filepath.Join(cfg.Gateway.StateDir, state.Web), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Watch: w.state, Log: w.log,
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 		Who: func(r *http.Request) web.Person {
 			id := httpd.Who(r.Context())
@@ -174,7 +171,7 @@ func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.St
 func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sqlite.Store, error) {
 	s, err := sqlite.Open(ctx, cfg.Gateway.StateDir, o)
 	if err != nil {
-		return nil, unusable(cfg, err)
+		return nil, state.Explain(cfg, err)
 	}
 	return s, nil
 }
@@ -204,7 +201,7 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := ownAgent(cfg); err != nil {
+	if err := trust.CheckAgent(cfg); err != nil {
 		return nil, err
 	}
 	t := &cfg.Terminal
@@ -244,6 +241,11 @@ func configPath(flag string) string {
 		return "config.json"
 	}
 	return ""
+}
+
+// loadBesideDaemon reads the config for a command that works beside the daemon.
+func loadBesideDaemon(flag string) (*config.Config, error) {
+	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"))
 }
 
 // newDirect puts together what run and chat need.
@@ -293,8 +295,8 @@ func openConfig(cfg *config.Config) string {
 // it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
-	for _, p := range stateParts {
-		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.name))
+	for _, p := range state.Parts {
+		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.Name))
 	}
 	return paths
 }

@@ -1,0 +1,50 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
+	"nanobot/config"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
+)
+
+// Explain adds the exit status, and what the operator can do, to an error of a state that cannot be used.
+// It returns other errors as they are.
+func Explain(cfg *config.Config, err error) error {
+	dir := cfg.Gateway.StateDir
+	var steps string
+	status := exit.Config
+	switch {
+	case errors.Is(err, dbfile.ErrLost):
+		status = exit.Lost
+		steps = fmt.Sprintf("Nothing was confirmed since. Put the state back into %s before the next start, or let it begin a new one there.", dir)
+	case errors.Is(err, dbfile.ErrDamaged):
+		steps = fmt.Sprintf(`To restore it, stop the daemon, run "nanobot restore FILE" with a file of "nanobot backup", and start the daemon again.
+To begin anew without it, stop the daemon and move %s, and what has that name with -wal and -shm behind it, out of its folder.`, damagedFile(dir, err))
+	case errors.Is(err, dbfile.ErrNewer):
+		steps = fmt.Sprintf(`Use the newer nanobot again. To stay with this one, stop the daemon, run "nanobot restore FILE" with a copy that was made before the
+change, in %s or by "nanobot backup", and start the daemon again.`, filepath.Join(dir, sqlite.Copies))
+	case errors.Is(err, dbfile.ErrUnopened):
+		steps = "Run this as the user that the daemon runs as, or give that user the state: chown -hR USER " + format.ShellWord(dir)
+	default:
+		return err
+	}
+	return exit.Error{Status: status, Err: fmt.Errorf("%w\n%s", err, steps)}
+}
+
+// damagedFile returns the database that an error is about.
+func damagedFile(dir string, err error) string {
+	if path := WebHistory(dir); strings.Contains(err.Error(), path) {
+		return path
+	}
+	return filepath.Join(dir, sqlite.Database)
+}
+
+// WebHistory returns the path of the database of the web channel's conversations.
+func WebHistory(dir string) string { return filepath.Join(dir, Web, history.Database) }

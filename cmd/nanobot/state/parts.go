@@ -1,0 +1,57 @@
+// Package state knows the files of nanobot in the state folder, and what to do when they cannot be used.
+// It neither opens nor changes them.
+package state
+
+import (
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
+	"nanobot/internal/httpd"
+)
+
+// Part is a file or a folder of nanobot's own in stateDir.
+type Part struct {
+	Name string
+	Copy Copy
+}
+
+// Copy says how a part is copied into a backup.
+type Copy int
+
+// The ways to copy a part.
+const (
+	NotCopied Copy = iota // of use to this run of the daemon only, or no state
+	Plain                 // file by file, before the databases: what is removed from it is in a database by then
+	Snapshot              // by the package that owns the format
+	Byproduct             // of a snapshot: it belongs to its database
+)
+
+// The folders of channels in stateDir.
+const (
+	TelegramUpdates = "telegram-updates" // what Telegram's webhook has delivered and is not received yet
+	Web             = "web"              // the conversations of the web channel
+)
+
+// Parts are all parts of the state. The folder may hold other files, because it may be the workspace.
+var Parts = []Part{
+	{TelegramUpdates, Plain},
+	{httpd.KeyFile, Plain},
+	{httpd.OutFile, Plain},
+	{httpd.LinkFolder, Plain},
+	{httpd.SessionFolder, Plain},
+	{Web, Snapshot},
+	{"spool", Snapshot},
+	{sqlite.Database, Snapshot},
+	{sqlite.Database + dbfile.Log, Byproduct},
+	{sqlite.Database + dbfile.Index, Byproduct},
+	{sqlite.Database + ".new", NotCopied},
+	{sqlite.Database + ".new-journal", NotCopied},
+	{sqlite.Copies, NotCopied},
+	{sqlite.Unfinished, NotCopied},
+	{"daemon.lock", NotCopied},
+	{"agents.txt", NotCopied},
+	{httpd.OutLock, NotCopied},
+	{"history", NotCopied},
+}
+
+// Replaced reports whether a restore replaces the part by the backup's.
+func (p Part) Replaced() bool { return p.Copy != NotCopied }
