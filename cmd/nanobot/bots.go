@@ -1,22 +1,19 @@
 package main
 
 import (
-	"errors"
-	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"nanobot/cmd/nanobot/bots"
 	"nanobot/cmd/nanobot/exit"
-	"nanobot/cmd/nanobot/systemd"
-	"nanobot/config"
+	"nanobot/cmd/nanobot/starter"
 )
 
 func newBots(std stdio) *cobra.Command {
-	b := &bots{std: std}
+	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Channels: enabledNetworks}
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
@@ -28,112 +25,101 @@ in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. A
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.PersistentFlags().StringVar(&b.root, "root", "/", "the root of the server's files, for preparing another machine's")
-	cmd.PersistentFlags().BoolVar(&b.json, "json", false, "print JSON")
+	cmd.PersistentFlags().StringVar(&s.Root, "root", "/", "the root of the server's files, for preparing another machine's")
+	cmd.PersistentFlags().BoolVar(&s.JSON, "json", false, "print JSON")
 	_ = cmd.MarkPersistentFlagDirname("root")
-	cmd.PersistentPreRunE = func(*cobra.Command, []string) (err error) {
-		if b.root, err = filepath.Abs(b.root); err != nil {
-			return err
-		}
-		if info, err := os.Stat(b.root); err != nil || !info.IsDir() {
-			return exit.Usagef("--root: there is no folder %s", b.root)
-		}
-		return nil
-	}
-	cmd.AddCommand(newBotsCreate(b), newBotsList(b), newBotsStatus(b), newBotsStart(b), newBotsStop(b), newBotsRemove(b))
+	cmd.PersistentPreRunE = func(*cobra.Command, []string) error { return s.ResolveRoot() }
+	cmd.AddCommand(newBotsCreate(s), newBotsList(s), newBotsStatus(s), newBotsStart(s), newBotsStop(s), newBotsRemove(s))
 	return cmd
 }
 
-// bots are the named bots of a server.
-type bots struct {
-	std  stdio
-	root string
-	json bool
+func newBotsCreate(s *bots.Server) *cobra.Command {
+	var d bots.Draft
+	known := slices.Sorted(maps.Keys(protocols))
+	cmd := &cobra.Command{
+		Use:   "create [flags] NAME",
+		Short: "Make a bot",
+		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json, its tokens to /etc/nanobot/NAME/credentials, which only root can read and
+systemd hands to the bot, and with --template a first agent beside it. It never changes a bot that is there.`,
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --telegram-token-file token.txt
+  pass show bots/helper | nanobot bots create helper --template python --telegram-token-file - --allow 123456789`,
+		Args: oneBot,
+		RunE: func(_ *cobra.Command, args []string) error { return s.Create(args[0], d) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best after --, grep's -e or as --name={message}")
+	flags.StringVar(&d.Protocol, "protocol", "", "how its output is read: "+strings.Join(known, ", ")+" (default: plain; rich with --template)")
+	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
+	flags.StringVar(&d.TelegramToken, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
+	flags.StringVar(&d.DiscordToken, "discord-token-file", "", "file with the token of a Discord bot; -: stdin")
+	flags.StringArrayVar(&d.Allow, "allow", nil, "numeric id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
+	flags.BoolVar(&d.KeepState, "keep-state", false, "take over the people and messages of a bot that had this name before")
+	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
 }
 
-func (b *bots) files(name string) (systemd.Bot, error) {
-	if !systemd.ValidName(name) {
-		return systemd.Bot{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+func oneBot(_ *cobra.Command, args []string) error {
+	if len(args) != 1 {
+		return exit.Usagef("name one bot (got %d)", len(args))
 	}
-	return systemd.Bot{Root: b.root, Name: name}, nil
+	return nil
 }
 
-// known is files for a bot that must be there.
-func (b *bots) known(name string) (systemd.Bot, error) {
-	f, err := b.files(name)
-	if err != nil {
-		return f, err
+func newBotsList(s *bots.Server) *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "List the bots of this server",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return s.List() },
 	}
-	if _, err := os.Stat(f.Config()); err != nil {
-		return f, fmt.Errorf("there is no bot %s: %w", name, rights(err))
-	}
-	return f, nil
 }
 
-// all returns the bots that are there, in order. One whose name cannot be a bot's is left out, and that is said.
-func (b *bots) all() ([]systemd.Bot, error) {
-	configs, err := filepath.Glob(filepath.Join(b.root, "etc/nanobot", "[^.]*", "config.json"))
-	if err != nil {
-		return nil, fmt.Errorf("--root: %w", err)
+func newBotsStatus(s *bots.Server) *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [flags] [NAME]…",
+		Short: "Say how bots are",
+		Long:  `Status shows the bots that are named, or all. Exit status: 0 all of them are active, 1 one is not.`,
+		RunE:  func(cmd *cobra.Command, args []string) error { return s.Status(cmd.Context(), args) },
 	}
-	var all []systemd.Bot
-	for _, path := range configs {
-		name := filepath.Base(filepath.Dir(path))
-		f, err := b.files(name)
-		if err != nil {
-			fmt.Fprintf(b.std.err, "%s is left out: %v\n", path, err)
-			continue
-		}
-		all = append(all, f)
-	}
-	return all, nil
 }
 
-// named returns the bots that are named, or all.
-func (b *bots) named(names []string, all bool) (chosen []systemd.Bot, err error) {
-	switch {
-	case all && len(names) > 0:
-		return nil, exit.Usagef("give names or --all, not both")
-	case all:
-		return b.all()
-	case len(names) == 0:
-		return nil, exit.Usagef("name a bot, or say --all")
+func newBotsStart(s *bots.Server) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "start [flags] NAME…",
+		Short: "Start bots, now and after each reboot",
+		Long: `Start has systemd start the bots now and whenever the server starts, but for those whose config has a mistake. Exit status: 0 all run, 1 one
+does not, 78 all run but those with a bad config.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return s.Start(cmd.Context(), args, all) },
 	}
-	for _, name := range names {
-		f, err := b.known(name)
-		if err != nil {
-			return nil, err
-		}
-		chosen = append(chosen, f)
-	}
-	return chosen, nil
+	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
+	return cmd
 }
 
-// rights says what to do about a lack of them.
-func rights(err error) error {
-	if errors.Is(err, os.ErrPermission) {
-		return fmt.Errorf("%w; try again with sudo", err)
+func newBotsStop(s *bots.Server) *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "stop [flags] NAME…",
+		Short: "Stop bots until they are started again",
+		Long:  `Stop has systemd end the bots and not start them after a reboot. Messages that come meanwhile are answered when they are started again.`,
+		RunE:  func(cmd *cobra.Command, args []string) error { return s.Stop(cmd.Context(), args, all) },
 	}
-	return err
+	cmd.Flags().BoolVar(&all, "all", false, "every bot of this server")
+	return cmd
 }
 
-// loadBot reads the config of a bot. One that may not be read is not a bad one: only of a bad one the error is config.Mistakes.
-func loadBot(b systemd.Bot) (*config.Config, error) {
-	file, err := os.Open(b.Config())
-	if err != nil {
-		return nil, rights(err)
+func newBotsRemove(s *bots.Server) *cobra.Command {
+	var o bots.RemoveOptions
+	cmd := &cobra.Command{
+		Use:   "remove [flags] NAME",
+		Short: "Stop a bot and remove it",
+		Long: `Remove stops a bot and removes its config, its tokens, and what systemctl edit has changed for it alone. What it has received and kept stays unless
+--purge is said, now or later.`,
+		Args: oneBot,
+		RunE: func(cmd *cobra.Command, args []string) error { return s.Remove(cmd.Context(), args[0], o) },
 	}
-	defer file.Close()
-	return config.Load(b.Config(), nil)
-}
-
-// networksOf names the chat networks that a config enables.
-func networksOf(cfg *config.Config) []string {
-	names := []string{}
-	for _, name := range slices.Sorted(maps.Keys(networks)) {
-		if cfg != nil && networks[name].enabled(cfg) {
-			names = append(names, name)
-		}
-	}
-	return names
+	cmd.Flags().BoolVarP(&o.Yes, "yes", "y", false, "do not ask")
+	cmd.Flags().BoolVar(&o.Purge, "purge", false, "remove its state, too: messages, files of its users, everything")
+	return cmd
 }

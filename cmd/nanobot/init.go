@@ -1,38 +1,20 @@
 package main
 
 import (
-	"embed"
-	"errors"
 	"fmt"
-	"io/fs"
-	"maps"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/starter"
 
 	"github.com/spf13/cobra"
 )
 
-//go:embed templates
-var templates embed.FS
-
-// starter is one language's first agent.
-type starter struct{ source, file, command string }
-
-var starters = map[string]starter{
-	"python": {"agent.py", "agent.py", "python3 agent.py"},
-	"node":   {"agent.mjs", "agent.mjs", "node agent.mjs"},
-	"go":     {"agent.go.txt", "agent.go", "go run agent.go"},
-	"bash":   {"agent.sh", "agent.sh", "bash agent.sh"},
-}
-
 func newInit(std stdio) *cobra.Command {
 	var template string
-	names := slices.Sorted(maps.Keys(starters))
+	names := starter.Names()
 	cmd := &cobra.Command{
 		Use:   "init [flags] [FOLDER]",
 		Short: "Write a config and a first agent",
@@ -47,7 +29,7 @@ workspace: what an agent can write to does not hold the config. It never overwri
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			s, ok := starters[template]
+			a, ok := starter.Find(template)
 			if !ok {
 				return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(names, ", "), template)
 			}
@@ -55,7 +37,7 @@ workspace: what an agent can write to does not hold the config. It never overwri
 			if len(args) == 1 {
 				folder = args[0]
 			}
-			if err := writeStarter(folder, s); err != nil {
+			if err := starter.Write(folder, a); err != nil {
 				return err
 			}
 			cd := ""
@@ -63,57 +45,11 @@ workspace: what an agent can write to does not hold the config. It never overwri
 				cd = fmt.Sprintf("cd %s && ", format.ShellWord(folder))
 			}
 			_, err := fmt.Fprintf(std.out, "Wrote %s and %s.\nTalk to it:  %snanobot chat\n",
-				filepath.Join(folder, workFolder, s.file), filepath.Join(folder, "config.json"), cd)
+				filepath.Join(folder, starter.WorkDir, a.File), filepath.Join(folder, "config.json"), cd)
 			return err
 		},
 	}
 	cmd.Flags().StringVar(&template, "template", "python", "language of the agent: "+strings.Join(names, ", "))
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(names, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
-}
-
-// workFolder is the workspace. It is beside the config, so that no agent can change that.
-const workFolder = "work"
-
-// writeStarter writes both files or none.
-func writeStarter(folder string, s starter) error {
-	agent, err := templates.ReadFile("templates/" + s.source)
-	if err != nil {
-		return fmt.Errorf("read template: %w", err)
-	}
-	cfg, err := templates.ReadFile("templates/config.json")
-	if err != nil {
-		return fmt.Errorf("read template: %w", err)
-	}
-	work := filepath.Join(folder, workFolder)
-	_, missing := os.Stat(work)
-	if err := os.MkdirAll(work, 0o755); err != nil {
-		return fmt.Errorf("make folder: %w", err)
-	}
-	agentPath, cfgPath := filepath.Join(work, s.file), filepath.Join(folder, "config.json")
-	if err := writeNew(agentPath, agent, 0o755); err != nil {
-		return err
-	}
-	// A token will stand in the config one day.
-	text := strings.NewReplacer("{{command}}", s.command, "{{workspace}}", workFolder).Replace(string(cfg))
-	if err := writeNew(cfgPath, []byte(text), 0o600); err != nil {
-		err = errors.Join(err, os.Remove(agentPath))
-		if missing != nil {
-			err = errors.Join(err, os.Remove(work))
-		}
-		return err
-	}
-	return nil
-}
-
-func writeNew(path string, content []byte, mode fs.FileMode) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is already there and stays as it is; name another folder", path)
-	}
-	if err != nil {
-		return fmt.Errorf("write starter: %w", err)
-	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Close())
 }

@@ -79,6 +79,17 @@ var networks = map[string]network{
 	},
 }
 
+// enabledNetworks names the chat networks that a config enables, in order.
+func enabledNetworks(cfg *config.Config) []string {
+	names := []string{}
+	for _, name := range slices.Sorted(maps.Keys(networks)) {
+		if networks[name].enabled(cfg) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // telegramTiming is what the tests of the binary change: zero values are the channel's defaults.
 var telegramTiming telegram.Timing
 

@@ -14,8 +14,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Explain adds the exit status, and what the operator can do, to an error of a state that cannot be used.
-// It returns other errors as they are.
+// Explain adds the exit status, and what the operator can do, to an error of a state that cannot be
+// used. It returns other errors as they are.
 func Explain(cfg *config.Config, err error) error {
 	dir := cfg.Gateway.StateDir
 	var steps string

@@ -1,5 +1,5 @@
-// Package state knows the files of nanobot in the state folder, and what to do when they cannot be used.
-// It neither opens nor changes them.
+// Package state knows the files of nanobot in the state folder, and what to do when they cannot be
+// used. It neither opens nor changes them.
 package state
 
 import (
@@ -31,7 +31,8 @@ const (
 	Web             = "web"              // the conversations of the web channel
 )
 
-// Parts are all parts of the state. The folder may hold other files, because it may be the workspace.
+// Parts are all parts of the state. The folder may hold other files, because it may be the
+// workspace.
 var Parts = []Part{
 	{TelegramUpdates, Plain},
 	{httpd.KeyFile, Plain},

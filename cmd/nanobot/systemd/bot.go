@@ -1,5 +1,5 @@
-// Package systemd knows where systemd's units expect the files of a bot, and asks systemctl about units.
-// It neither makes nor removes bots, and it does not notify systemd of the daemon's state.
+// Package systemd knows where systemd's units expect the files of a bot, and asks systemctl about
+// units. It neither makes nor removes bots, and it does not notify systemd of the daemon's state.
 package systemd
 
 import (
@@ -22,7 +22,8 @@ var botName = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,22}$`)
 // ValidName reports whether a bot can have this name.
 func ValidName(name string) bool { return botName.MatchString(name) }
 
-// FindBot returns the bot that a config file belongs to, if the file is where the units look for it.
+// FindBot returns the bot that a config file belongs to, if the file is where the units look for
+// it.
 func FindBot(path string) (Bot, bool) {
 	path, err := filepath.Abs(path)
 	if err != nil || filepath.Base(path) != "config.json" {
@@ -49,8 +50,8 @@ func (b Bot) Credentials() string { return filepath.Join(b.Dir(), "credentials")
 // State returns the bot's state folder.
 func (b Bot) State() string { return filepath.Join(b.Root, "var/lib/nanobot", b.Name) }
 
-// Workspace returns the agent's folder. It is apart from the rest of the state, so that an agent can be
-// confined to it.
+// Workspace returns the agent's folder. It is apart from the rest of the state, so that an agent
+// can be confined to it.
 func (b Bot) Workspace() string { return filepath.Join(b.State(), "workspace") }
 
 // StateDirs returns the folders that may hold the bot's state: with DynamicUser= the first is a
@@ -59,8 +60,8 @@ func (b Bot) StateDirs() []string {
 	return []string{b.State(), filepath.Join(b.Root, "var/lib/private/nanobot", b.Name)}
 }
 
-// UnitOverrides returns the paths of drop-ins and masks of this bot's unit alone: those of systemctl edit
-// and mask, of set-property, and of both until the next reboot.
+// UnitOverrides returns the paths of drop-ins and masks of this bot's unit alone: those of
+// systemctl edit and mask, of set-property, and of both until the next reboot.
 func (b Bot) UnitOverrides() (paths []string) {
 	for _, dir := range []string{"etc/systemd/system", "etc/systemd/system.control", "run/systemd/system", "run/systemd/system.control"} {
 		unit := filepath.Join(b.Root, dir, b.Unit())
@@ -77,8 +78,8 @@ func (b Bot) Unit() string {
 	return "nanobot@" + b.Name + ".service"
 }
 
-// SetEnviron sets the environment variables that systemd sets for the daemon, so that the bot's state and
-// secrets are found. Variables that are set already stay.
+// SetEnviron sets the environment variables that systemd sets for the daemon, so that the bot's
+// state and secrets are found. Variables that are set already stay.
 func (b Bot) SetEnviron() {
 	for name, dir := range map[string]string{"STATE_DIRECTORY": b.State(), "CREDENTIALS_DIRECTORY": b.Credentials()} {
 		_, err := os.Stat(dir)
@@ -88,8 +89,8 @@ func (b Bot) SetEnviron() {
 	}
 }
 
-// IsService reports whether systemd starts the bot, as far as can be told: a daemon that was started by
-// hand has its state beside the config.
+// IsService reports whether systemd starts the bot, as far as can be told: a daemon that was
+// started by hand has its state beside the config.
 func (b Bot) IsService() bool {
 	_, err := os.Stat(filepath.Join(b.Dir(), ".nanobot"))
 	return err != nil && Manager{b.Root}.Runs()

@@ -17,11 +17,12 @@ import (
 // Manager is the systemd of a server, which is called by systemctl.
 type Manager struct{ Root string }
 
-// Booted is the folder that exists where systemd runs this machine, see sd_booted(3). Only tests change it.
+// Booted is the folder that exists where systemd runs this machine, see sd_booted(3). Only tests
+// change it.
 var Booted = "/run/systemd/system"
 
-// Runs reports whether systemd runs this machine and the root is this machine's: systemctl can manage
-// no other.
+// Runs reports whether systemd runs this machine and the root is this machine's: systemctl can
+// manage no other.
 func (m Manager) Runs() bool {
 	here, err := os.Stat(Booted)
 	if err != nil || !here.IsDir() {

@@ -12,9 +12,9 @@ import (
 	"nanobot/config"
 )
 
-// CheckConfig refuses, for root, a config that others than root have written: it could make root's tools run
-// programs, and read and send files. The commands run, chat and serve do not call it, since that is what
-// they are asked to do.
+// CheckConfig refuses, for root, a config that others than root have written: it could make root's
+// tools run programs, and read and send files. The commands run, chat and serve do not call it,
+// since that is what they are asked to do.
 func CheckConfig(path string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -31,8 +31,8 @@ func CheckConfig(path string) error {
 	return nil
 }
 
-// CheckAgent refuses to let root run the agent of another user's bot: the daemon could not use the files
-// that the agent makes.
+// CheckAgent refuses to let root run the agent of another user's bot: the daemon could not use the
+// files that the agent makes.
 func CheckAgent(cfg *config.Config) error {
 	if os.Geteuid() != 0 || cfg.File() == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package trust decides which files root may rely on, by their owners and modes, and lets root give up its
-// rights to work as the owner of a state. It changes no file.
+// Package trust decides which files root may rely on, by their owners and modes, and lets root give
+// up its rights to work as the owner of a state. It changes no file.
 package trust
 
 import (
@@ -23,9 +23,9 @@ type Owner struct {
 // maxLinks is how many symbolic links Linux follows in one path.
 const maxLinks = 40
 
-// OwnerOf returns the owner of a path, if root may rely on it. Whoever owns a folder or a symbolic link on
-// the way to the path, or can write to one of root's, can replace the path by anything. So each of them
-// must be root's and writable by nobody else, or belong to the owner of the path.
+// OwnerOf returns the owner of a path, if root may rely on it. Whoever owns a folder or a symbolic
+// link on the way to the path, or can write to one of root's, can replace the path by anything. So
+// each of them must be root's and writable by nobody else, or belong to the owner of the path.
 func OwnerOf(path string) (Owner, error) {
 	owners := map[int]string{} // of what is on the way
 	_, h, err := walk(path, func(at string, h Owner, _ bool) error {
@@ -43,7 +43,8 @@ func OwnerOf(path string) (Owner, error) {
 	return h, nil
 }
 
-// ResolveLinks returns a path without symbolic links. It refuses links that another user than root has made.
+// ResolveLinks returns a path without symbolic links. It refuses links that another user than root
+// has made.
 func ResolveLinks(path string) (string, error) {
 	end, _, err := walk(path, func(at string, h Owner, link bool) error {
 		if link && h.UID != 0 {
@@ -54,8 +55,9 @@ func ResolveLinks(path string) (string, error) {
 	return end, err
 }
 
-// walk resolves a path as the kernel does. It calls see for each folder and symbolic link on the way, and
-// returns where the path ends and the owner of that. It refuses folders of root's that others can write to.
+// walk resolves a path as the kernel does. It calls see for each folder and symbolic link on the
+// way, and returns where the path ends and the owner of that. It refuses folders of root's that
+// others can write to.
 func walk(path string, see func(at string, h Owner, link bool) error) (at string, h Owner, err error) {
 	at, rest := "/", SplitPath(path)
 	if !filepath.IsAbs(path) {
@@ -95,8 +97,8 @@ func walk(path string, see func(at string, h Owner, link bool) error) (at string
 	}
 }
 
-// look returns the owner of a path, and the target if the path is a symbolic link. end says that it is the
-// last of its path.
+// look returns the owner of a path, and the target if the path is a symbolic link. end says that it
+// is the last of its path.
 func look(at string, end bool) (h Owner, to string, err error) {
 	info, err := os.Lstat(at)
 	if err != nil {
@@ -111,7 +113,8 @@ func look(at string, end bool) (h Owner, to string, err error) {
 		to, err = os.Readlink(at)
 		return h, to, err
 	}
-	// In a sticky folder everybody can put something beside what is there, and nobody into its place.
+	// In a sticky folder everybody can put something beside what is there, and nobody into its
+	// place.
 	if open := info.Mode().Perm()&0o022 != 0; open && h.UID == 0 && (end || info.Mode()&fs.ModeSticky == 0) {
 		return h, "", fmt.Errorf("others than root can write to %s, and could put anything there; chmod go-w %s", at, format.ShellWord(at))
 	}

@@ -17,9 +17,9 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// EnterState makes root the owner of the state, for good: the agent may have put symbolic links there, and
-// root would follow them anywhere. It is called after everything else has been read, and refuses a state
-// that does not exist yet.
+// EnterState makes root the owner of the state, for good: the agent may have put symbolic links
+// there, and root would follow them anywhere. It is called after everything else has been read, and
+// refuses a state that does not exist yet.
 func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	h, err := StateOwner(cfg)
 	if err != nil {
@@ -33,8 +33,8 @@ func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	return BecomeOwner(cfg, h, stderr)
 }
 
-// StateOwner returns the owner of the state. Only root needs it: for other users the result has UID 0,
-// which means that there is no other user to become.
+// StateOwner returns the owner of the state. Only root needs it: for other users the result has UID
+// 0, which means that there is no other user to become.
 func StateOwner(cfg *config.Config) (h Owner, err error) {
 	if os.Geteuid() == 0 {
 		if h, err = OwnerOf(cfg.Gateway.StateDir); err != nil {
@@ -58,8 +58,8 @@ func BecomeOwner(cfg *config.Config, h Owner, stderr io.Writer) error {
 	return s.Become()
 }
 
-// goInside changes the root of the file system to the state folder, for an owner who cannot enter the folders
-// above it, as with DynamicUser=.
+// goInside changes the root of the file system to the state folder, for an owner who cannot enter
+// the folders above it, as with DynamicUser=.
 func goInside(cfg *config.Config, uid int, stderr io.Writer) error {
 	_ = time.Now().Local().String() // reads the time zone, while its file can be found
 	state := cfg.Gateway.StateDir

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// User is the user that the daemon runs as, where root examines another user's bot. Root's own rights say
-// nothing about the daemon's.
+// User is the user that the daemon runs as, where root examines another user's bot. Root's own
+// rights say nothing about the daemon's.
 type User struct {
 	UID, GID int // 0: the daemon runs as the user of this process
 	Groups   []int
@@ -20,8 +20,8 @@ type User struct {
 	Home     string
 }
 
-// UserOf returns the user who owns a state. The group of a folder is used only for users that are not in the
-// user database: it may be root's, which the user is not a member of.
+// UserOf returns the user who owns a state. The group of a folder is used only for users that are
+// not in the user database: it may be root's, which the user is not a member of.
 func UserOf(h Owner) User {
 	s := User{UID: h.UID, GID: cmp.Or(h.GID, h.UID)}
 	u, err := user.LookupId(strconv.Itoa(h.UID))
@@ -41,8 +41,8 @@ func UserOf(h Owner) User {
 	return s
 }
 
-// Access asks the kernel whether the user has a right (as in access(2)) to a path, and to all folders on the
-// way to it.
+// Access asks the kernel whether the user has a right (as in access(2)) to a path, and to all
+// folders on the way to it.
 func (u User) Access(path string, right uint32) (err error) {
 	if failed := u.Do(func() { err = unix.Faccessat(unix.AT_FDCWD, path, right, unix.AT_EACCESS) }); failed != nil {
 		return failed

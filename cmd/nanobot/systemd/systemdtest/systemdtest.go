@@ -17,8 +17,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Server is the root of a server on which systemd seems to run: a program named systemctl records its calls
-// and answers show with the properties that are set here.
+// Server is the root of a server on which systemd seems to run: a program named systemctl records
+// its calls and answers show with the properties that are set here.
 type Server struct {
 	Root string
 	t    *testing.T

@@ -1,4 +1,4 @@
-package main
+package bots
 
 import (
 	"context"
@@ -8,16 +8,14 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/spf13/cobra"
-
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
 )
 
-// botView is what list and status show of a bot.
-type botView struct {
+// View is what List and Status print of a bot.
+type View struct {
 	Name     string   `json:"name"`
 	Config   string   `json:"config"`
 	Unit     string   `json:"unit"`
@@ -33,63 +31,52 @@ type botView struct {
 	bad      bool     // is the config, and not merely out of reach
 }
 
-func newBotsList(b *bots) *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "List the bots of this server",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			all, err := b.all()
-			if err != nil {
-				return err
-			}
-			return b.show(all)
-		},
+// List prints all bots of the server.
+func (s *Server) List() error {
+	all, err := s.all()
+	if err != nil {
+		return err
 	}
+	return s.show(all)
 }
 
-func newBotsStatus(b *bots) *cobra.Command {
-	return &cobra.Command{
-		Use:   "status [flags] [NAME]…",
-		Short: "Say how bots are",
-		Long:  `Status shows the bots that are named, or all. Exit status: 0 all of them are active, 1 one is not.`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			chosen, err := b.named(args, len(args) == 0)
-			if err != nil {
-				return err
-			}
-			views, err := b.look(cmd.Context(), chosen)
-			if err != nil {
-				return err
-			}
-			if err := b.print(views); err != nil {
-				return err
-			}
-			for _, v := range views {
-				if v.State != "active" {
-					return exit.Error{Status: exit.Failed}
-				}
-			}
-			return nil
-		},
+// Status prints the bots that are named, or all. It returns a silent exit.Error unless all of them
+// are active.
+func (s *Server) Status(ctx context.Context, names []string) error {
+	chosen, err := s.chosen(names, len(names) == 0)
+	if err != nil {
+		return err
 	}
+	views, err := s.look(ctx, chosen)
+	if err != nil {
+		return err
+	}
+	if err := s.print(views); err != nil {
+		return err
+	}
+	for _, v := range views {
+		if v.State != "active" {
+			return exit.Error{Status: exit.Failed}
+		}
+	}
+	return nil
 }
 
 // look asks systemd about bots, once for all of them.
-func (b *bots) look(ctx context.Context, chosen []systemd.Bot) ([]botView, error) {
+func (s *Server) look(ctx context.Context, chosen []systemd.Bot) ([]View, error) {
 	units := make([]string, len(chosen))
 	for i, f := range chosen {
 		units[i] = f.Unit()
 	}
-	states, err := systemd.Manager{Root: b.root}.Show(ctx, units...)
+	states, err := systemd.Manager{Root: s.Root}.Show(ctx, units...)
 	if err != nil {
 		return nil, err
 	}
-	views := make([]botView, len(chosen))
+	views := make([]View, len(chosen))
 	for i, f := range chosen {
-		v := botView{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
-		cfg, err := loadBot(f)
-		if v.Channels = networksOf(cfg); err != nil {
+		v := View{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
+		cfg, err := loadConfig(f)
+		if v.Channels = s.channels(cfg); err != nil {
 			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
 		}
 		if u, ok := states[f.Unit()]; ok {
@@ -106,23 +93,23 @@ func (b *bots) look(ctx context.Context, chosen []systemd.Bot) ([]botView, error
 	return views, nil
 }
 
-func (b *bots) show(chosen []systemd.Bot) error {
-	views, err := b.look(context.Background(), chosen)
+func (s *Server) show(chosen []systemd.Bot) error {
+	views, err := s.look(context.Background(), chosen)
 	if err != nil {
 		return err
 	}
-	return b.print(views)
+	return s.print(views)
 }
 
-func (b *bots) print(views []botView) error {
-	if b.json {
-		return format.WriteJSON(b.std.out, views)
+func (s *Server) print(views []View) error {
+	if s.JSON {
+		return format.WriteJSON(s.Out, views)
 	}
 	if len(views) == 0 {
-		_, err := fmt.Fprintln(b.std.out, "There are no bots here. Make one:  nanobot bots create NAME --command …")
+		_, err := fmt.Fprintln(s.Out, "There are no bots here. Make one:  nanobot bots create NAME --command …")
 		return err
 	}
-	w := tabwriter.NewWriter(b.std.out, 0, 8, 2, ' ', 0)
+	w := tabwriter.NewWriter(s.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tENABLED\tPID\tRESTARTS\tCHANNELS\tREMARK")
 	for _, v := range views {
 		enabled, pid, remark := "no", "-", v.Status
@@ -145,4 +132,12 @@ func (b *bots) print(views []botView) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\n", v.Name, v.State, enabled, pid, v.Restarts, strings.Join(v.Channels, ","), remark)
 	}
 	return w.Flush()
+}
+
+// channels names the channels that a config enables; a config that could not be read has none.
+func (s *Server) channels(cfg *config.Config) []string {
+	if cfg == nil {
+		return []string{}
+	}
+	return s.Channels(cfg)
 }

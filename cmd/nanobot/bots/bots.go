@@ -1,0 +1,116 @@
+// Package bots makes, lists, starts, stops and removes the named bots of a server with systemd. It
+// runs no bot itself: systemd does.
+package bots
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/config"
+)
+
+// Server is a server with systemd and the named bots on it.
+type Server struct {
+	Root     string // of its file system; another one than / is of a machine that is being prepared
+	JSON     bool   // print JSON
+	In       io.Reader
+	Out, Err io.Writer
+	// Channels names the channels that a config enables, in order.
+	Channels func(*config.Config) []string
+}
+
+// ResolveRoot makes the root an absolute path, and refuses one that is no folder. It is called
+// before anything else.
+func (s *Server) ResolveRoot() (err error) {
+	if s.Root, err = filepath.Abs(s.Root); err != nil {
+		return err
+	}
+	if info, err := os.Stat(s.Root); err != nil || !info.IsDir() {
+		return exit.Usagef("--root: there is no folder %s", s.Root)
+	}
+	return nil
+}
+
+// bot returns the bot with a name, which need not exist.
+func (s *Server) bot(name string) (systemd.Bot, error) {
+	if !systemd.ValidName(name) {
+		return systemd.Bot{}, exit.Usagef("a bot's name has 1 to 23 small letters, digits and -, and begins with a letter or digit (got %q)", name)
+	}
+	return systemd.Bot{Root: s.Root, Name: name}, nil
+}
+
+// existing returns a bot that must exist.
+func (s *Server) existing(name string) (systemd.Bot, error) {
+	f, err := s.bot(name)
+	if err != nil {
+		return f, err
+	}
+	if _, err := os.Stat(f.Config()); err != nil {
+		return f, fmt.Errorf("there is no bot %s: %w", name, suggestSudo(err))
+	}
+	return f, nil
+}
+
+// all returns the bots of the server, in order. It leaves out configs whose folder has no valid
+// name, and says so.
+func (s *Server) all() ([]systemd.Bot, error) {
+	configs, err := filepath.Glob(filepath.Join(s.Root, "etc/nanobot", "[^.]*", "config.json"))
+	if err != nil {
+		return nil, fmt.Errorf("--root: %w", err)
+	}
+	var all []systemd.Bot
+	for _, path := range configs {
+		name := filepath.Base(filepath.Dir(path))
+		f, err := s.bot(name)
+		if err != nil {
+			fmt.Fprintf(s.Err, "%s is left out: %v\n", path, err)
+			continue
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// chosen returns the bots that are named, or all.
+func (s *Server) chosen(names []string, all bool) (some []systemd.Bot, err error) {
+	switch {
+	case all && len(names) > 0:
+		return nil, exit.Usagef("give names or --all, not both")
+	case all:
+		return s.all()
+	case len(names) == 0:
+		return nil, exit.Usagef("name a bot, or say --all")
+	}
+	for _, name := range names {
+		f, err := s.existing(name)
+		if err != nil {
+			return nil, err
+		}
+		some = append(some, f)
+	}
+	return some, nil
+}
+
+// suggestSudo adds to an error of missing permissions what to do about it.
+func suggestSudo(err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("%w; try again with sudo", err)
+	}
+	return err
+}
+
+// loadConfig reads the config of a bot. Its error is config.Mistakes only if the config was read
+// and is wrong.
+func loadConfig(b systemd.Bot) (*config.Config, error) {
+	file, err := os.Open(b.Config())
+	if err != nil {
+		return nil, suggestSudo(err)
+	}
+	defer file.Close()
+	return config.Load(b.Config(), nil)
+}

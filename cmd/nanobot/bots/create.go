@@ -1,0 +1,236 @@
+package bots
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/starter"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/config"
+)
+
+// Draft is a bot that is to be created.
+type Draft struct {
+	Command, Protocol, Template string
+	TelegramToken, DiscordToken string // files with tokens; -: standard input
+	Allow                       []string
+	KeepState                   bool // of an earlier bot with the same name
+}
+
+// Create writes the config, the credentials and, from a template, the agent of a new bot. It
+// changes no bot that exists.
+
+func (s *Server) Create(name string, d Draft) error {
+	f, err := s.bot(name)
+	if err != nil {
+		return err
+	}
+	if err := d.check(); err != nil {
+		return err
+	}
+	if _, err := os.Lstat(f.Dir()); err == nil {
+		return fmt.Errorf("%s is already there and stays as it is; choose another name, or nanobot bots remove %s", f.Dir(), name)
+	}
+	for _, dir := range f.StateDirs() {
+		if _, err := os.Lstat(dir); err == nil && !d.KeepState {
+			return fmt.Errorf("%s is there, with the people and messages of a bot that had this name before; say --keep-state to take them over, choose another name, or nanobot bots remove %s --purge", dir, name)
+		} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return suggestSudo(err)
+		}
+	}
+	if err := d.write(f, s.In); err != nil {
+		return suggestSudo(err)
+	}
+	if told, _ := present(f.UnitOverrides()); len(told) > 0 {
+		fmt.Fprintf(s.Err, "Its unit is not as the others': %s is there already.\n", strings.Join(told, ", "))
+	}
+	if s.JSON {
+		return s.show([]systemd.Bot{f})
+	}
+	fmt.Fprintf(s.Out, "Wrote %s.\n", f.Config())
+	if command, err := config.ParseCommand(config.Default().Terminal.Shell, d.Command); err == nil {
+		for _, w := range command.Warnings() {
+			fmt.Fprintln(s.Err, "warning: --command:", w)
+		}
+	}
+	if d.TelegramToken == "" && d.DiscordToken == "" {
+		fmt.Fprintln(s.Out, "It has no chat network yet: enable one in there before it is started.")
+	}
+	_, err = fmt.Fprintf(s.Out, "Start it:  nanobot bots start %s\n", name)
+	return err
+}
+
+func (d *Draft) check() error {
+	if d.Template != "" {
+		if _, ok := starter.Find(d.Template); !ok {
+			return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(starter.Names(), ", "), d.Template)
+		}
+	}
+	if (d.Command == "") == (d.Template == "") {
+		return exit.Usagef("say what the bot runs: either --command or --template")
+	}
+	if len(d.Allow) > 0 && d.TelegramToken == "" && d.DiscordToken == "" {
+		return exit.Usagef("--allow is of a chat network: say --telegram-token-file or --discord-token-file, too")
+	}
+	if d.TelegramToken == "-" && d.DiscordToken == "-" {
+		return exit.Usagef("only one token can come from stdin")
+	}
+	return nil
+}
+
+// write makes the bot's folder under another name and renames it when it is complete, so that a bot
+// exists whole or not at all.
+func (d *Draft) write(f systemd.Bot, stdin io.Reader) (err error) {
+	tokens, err := d.tokens(stdin)
+	if err != nil {
+		return err
+	}
+	if err := makeOpen(filepath.Dir(f.Dir())); err != nil {
+		return err
+	}
+	tmp, err := os.MkdirTemp(filepath.Dir(f.Dir()), ".new-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	text, err := d.config(f, tokens)
+	if err != nil {
+		return err
+	}
+	files := map[string]written{"config.json": {text, 0o644}}
+	if a, ok := starter.Find(d.Template); ok {
+		agent, err := a.Source()
+		if err != nil {
+			return err
+		}
+		files[a.File] = written{agent, 0o755}
+	}
+	if err := os.Mkdir(filepath.Join(tmp, "credentials"), 0o700); err != nil {
+		return err
+	}
+	for network, token := range tokens {
+		files["credentials/"+network] = written{[]byte(token + "\n"), 0o600}
+	}
+	for name, w := range files {
+		if err := starter.WriteNew(filepath.Join(tmp, name), w.content, w.mode); err != nil {
+			return err
+		}
+		// Whatever the umask: the bot's own user must be able to read the one, and nobody the
+		// other.
+		if err := os.Chmod(filepath.Join(tmp, name), w.mode); err != nil {
+			return err
+		}
+	}
+	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil); err != nil {
+		return misuse(err)
+	}
+	if err := os.Chmod(tmp, 0o755); err != nil {
+		return err
+	}
+	return os.Rename(tmp, f.Dir())
+}
+
+// makeOpen makes a folder that everybody may enter, whatever the umask, and the missing folders
+// above it: the bot's own user must be able to enter it.
+func makeOpen(dir string) error {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := makeOpen(filepath.Dir(dir)); err != nil {
+			return err
+		}
+		err = os.Mkdir(dir, 0o755)
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(dir, 0o755)
+}
+
+// written is the content and mode of a new file.
+type written struct {
+	content []byte
+	mode    fs.FileMode
+}
+
+// misuse turns mistakes in the config into mistakes in the flags that it was made of. The file is
+// gone, so its name and lines are left out.
+func misuse(err error) error {
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) {
+		return err
+	}
+	var all []string
+	for _, m := range mistakes {
+		m.File, m.Line = "", 0
+		all = append(all, m.String())
+	}
+	return exit.Usagef("%s", strings.Join(all, "; "))
+}
+
+// tokens reads the tokens, by channel.
+func (d *Draft) tokens(stdin io.Reader) (map[string]string, error) {
+	all := map[string]string{}
+	for network, file := range map[string]string{"telegram": d.TelegramToken, "discord": d.DiscordToken} {
+		if file == "" {
+			continue
+		}
+		read := func() ([]byte, error) { return os.ReadFile(file) }
+		if file == "-" {
+			read = func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, 1<<16)) }
+		}
+		b, err := read()
+		if err != nil {
+			return nil, exit.Usagef("--%s-token-file: %w", network, err)
+		}
+		token := strings.TrimSpace(string(b))
+		if token == "" || strings.ContainsAny(token, " \t\r\n") {
+			return nil, exit.Usagef("--%s-token-file: must hold one token and nothing else", network)
+		}
+		all[network] = token
+	}
+	return all, nil
+}
+
+// config returns the new bot's config. Its paths are those on its own machine, whatever the root is
+// here.
+func (d *Draft) config(f systemd.Bot, tokens map[string]string) ([]byte, error) {
+	on := systemd.Bot{Root: "/", Name: f.Name}
+	command, protocol := d.Command, d.Protocol
+	if a, ok := starter.Find(d.Template); ok {
+		command = strings.Replace(a.Command, a.File, filepath.Join(on.Dir(), a.File), 1)
+		if protocol == "" {
+			protocol = "rich"
+		}
+	}
+	if protocol == "" {
+		protocol = "plain"
+	}
+	sections := map[string]any{}
+	for network := range tokens {
+		allow := d.Allow
+		if allow == nil {
+			allow = []string{}
+		}
+		sections[network] = map[string]any{"enabled": true, "token": "cred:" + network, "allowFrom": allow}
+	}
+	var out bytes.Buffer
+	fmt.Fprintf(&out, "// %s on this server. After a change: nanobot check-config --config %s && systemctl reload-or-restart %s\n", f.Name, on.Config(), f.Unit())
+	err := format.WriteJSON(&out, map[string]any{
+		"workspace": on.Workspace(),
+		"terminal":  map[string]any{"command": command, "protocol": protocol},
+		"channels":  sections,
+		"gateway":   map[string]any{"stateDir": on.State()}, // for pair and doctor, which systemd does not tell
+	})
+	return out.Bytes(), err
+}

@@ -1,0 +1,118 @@
+package bots
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"nanobot/cmd/nanobot/format"
+	"nanobot/cmd/nanobot/systemd"
+)
+
+// RemoveOptions says what Remove does beyond removing a bot's config and credentials.
+type RemoveOptions struct {
+	Yes   bool // do not ask
+	Purge bool // remove the state, too
+}
+
+// Remove stops a bot and removes it, if the operator agrees.
+func (s *Server) Remove(ctx context.Context, name string, o RemoveOptions) error {
+	f, err := s.bot(name)
+	if err != nil {
+		return err
+	}
+	gone, stays, err := remains(f, o.Purge)
+	if err != nil {
+		return err
+	}
+	if !o.Yes && !s.agreed(f, gone) {
+		return errors.New("nothing was removed; --yes does it without asking")
+	}
+	return s.remove(ctx, f, gone, stays)
+}
+
+// remains returns the paths of a bot that exist: those to remove, and those that stay.
+func remains(b systemd.Bot, purge bool) (gone, stays []string, err error) {
+	if gone, err = present(append(b.UnitOverrides(), b.Dir())); err != nil {
+		return nil, nil, err
+	}
+	if stays, err = present(b.StateDirs()); err != nil {
+		return nil, nil, err
+	}
+	if purge {
+		gone, stays = append(gone, stays...), []string{}
+	}
+	switch {
+	case len(gone) > 0 && !hasConfig(b) && hasConfig(systemd.Bot{Root: b.Root}):
+		return nil, nil, fmt.Errorf("there is no bot %s, and %s may be of the one without a name, nanobot.service; remove it by hand", b.Name, strings.Join(gone, ", "))
+	case len(gone) > 0:
+		return gone, stays, nil
+	case len(stays) > 0:
+		return nil, nil, fmt.Errorf("there is no bot %s any more, only what it has kept in %s; --purge removes that", b.Name, strings.Join(stays, ", "))
+	}
+	return nil, nil, fmt.Errorf("there is no bot %s", b.Name)
+}
+
+// hasConfig reports whether a bot has a config.
+func hasConfig(b systemd.Bot) bool {
+	_, err := os.Lstat(b.Config())
+	return err == nil
+}
+
+// present returns those of the paths that exist.
+func present(paths []string) ([]string, error) {
+	there := []string{}
+	for _, path := range paths {
+		switch _, err := os.Lstat(path); {
+		case err == nil:
+			there = append(there, path)
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, suggestSudo(err)
+		}
+	}
+	return there, nil
+}
+
+// agreed asks the operator.
+func (s *Server) agreed(f systemd.Bot, gone []string) bool {
+	fmt.Fprintf(s.Err, "Stop %s and remove %s? [y/N] ", f.Name, strings.Join(gone, ", "))
+	line, _ := bufio.NewReader(s.In).ReadString('\n') // nothing said is no
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true
+	}
+	return false
+}
+
+// remove stops first: what runs would write its state anew.
+func (s *Server) remove(ctx context.Context, f systemd.Bot, gone, stays []string) error {
+	m := systemd.Manager{Root: s.Root}
+	if m.Runs() {
+		if _, err := m.Call(ctx, "disable", "--now", f.Unit()); err != nil {
+			return fmt.Errorf("%w; nothing was removed", err)
+		}
+		_, _ = m.Call(ctx, "reset-failed", f.Unit()) // it refuses where nothing has failed
+	}
+	for _, path := range gone {
+		if err := os.RemoveAll(path); err != nil {
+			return suggestSudo(err)
+		}
+	}
+	if m.Runs() {
+		if _, err := m.Call(ctx, "daemon-reload"); err != nil { // or what is gone of the unit would hold on
+			return err
+		}
+	}
+	if s.JSON {
+		return format.WriteJSON(s.Out, map[string]any{"name": f.Name, "removed": gone, "kept": stays})
+	}
+	fmt.Fprintf(s.Out, "Removed %s.\n", strings.Join(gone, ", "))
+	if len(stays) > 0 {
+		fmt.Fprintf(s.Out, "Its people and messages stay in %s.\n", strings.Join(stays, ", "))
+	}
+	return nil
+}

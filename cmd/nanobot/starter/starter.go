@@ -1,0 +1,97 @@
+// Package starter has the first agents that nanobot init and nanobot bots create write, one for
+// each language. It starts none of them.
+package starter
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// Agent is the first agent in one language.
+type Agent struct {
+	File    string // its name in the workspace
+	Command string // what starts it there
+	source  string // its name among the templates
+}
+
+var agents = map[string]Agent{
+	"python": {File: "agent.py", Command: "python3 agent.py", source: "agent.py"},
+	"node":   {File: "agent.mjs", Command: "node agent.mjs", source: "agent.mjs"},
+	"go":     {File: "agent.go", Command: "go run agent.go", source: "agent.go.txt"},
+	"bash":   {File: "agent.sh", Command: "bash agent.sh", source: "agent.sh"},
+}
+
+// Names returns the languages, in order.
+func Names() []string { return slices.Sorted(maps.Keys(agents)) }
+
+// Find returns the agent of a language.
+func Find(name string) (Agent, bool) {
+	a, ok := agents[name]
+	return a, ok
+}
+
+// Source returns the agent's program.
+func (a Agent) Source() ([]byte, error) {
+	b, err := templates.ReadFile("templates/" + a.source)
+	if err != nil {
+		return nil, fmt.Errorf("read template: %w", err)
+	}
+	return b, nil
+}
+
+// WorkDir is the workspace's folder. The config is not in it, so that no agent can change it.
+const WorkDir = "work"
+
+// Write writes a config and an agent into a folder, or neither.
+func Write(folder string, a Agent) error {
+	agent, err := a.Source()
+	if err != nil {
+		return err
+	}
+	cfg, err := templates.ReadFile("templates/config.json")
+	if err != nil {
+		return fmt.Errorf("read template: %w", err)
+	}
+	work := filepath.Join(folder, WorkDir)
+	_, missing := os.Stat(work)
+	if err := os.MkdirAll(work, 0o755); err != nil {
+		return fmt.Errorf("make folder: %w", err)
+	}
+	agentPath, cfgPath := filepath.Join(work, a.File), filepath.Join(folder, "config.json")
+	if err := WriteNew(agentPath, agent, 0o755); err != nil {
+		return err
+	}
+	// A token will stand in the config one day.
+	text := strings.NewReplacer("{{command}}", a.Command, "{{workspace}}", WorkDir).Replace(string(cfg))
+	if err := WriteNew(cfgPath, []byte(text), 0o600); err != nil {
+		err = errors.Join(err, os.Remove(agentPath))
+		if missing != nil {
+			err = errors.Join(err, os.Remove(work))
+		}
+		return err
+	}
+	return nil
+}
+
+// WriteNew writes a file that does not exist yet.
+func WriteNew(path string, content []byte, mode fs.FileMode) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s is already there and stays as it is; name another folder", path)
+	}
+	if err != nil {
+		return fmt.Errorf("write starter: %w", err)
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
