@@ -82,18 +82,6 @@ func TestRootsDoctorTriesTheAddressAsTheDaemonsUser(t *testing.T) {
 }
 
 func TestDoctorNamesWhatAUnitHides(t *testing.T) {
-	for command, want := range map[string]string{
-		"python3 /root/agent.py": "/root/agent.py", "cd '/home/ann/my bot' && ./run": "/home/ann/my", "run --dir=/home/ann": "/home/ann", "ls /root": "/root",
-		"/srv/home/run": "", "cat /homestead": "", "/opt/root/x": "",
-	} {
-		got := ""
-		if m := hidden.FindStringSubmatch(command); m != nil {
-			got = m[2] + m[3]
-		}
-		if got != want {
-			t.Errorf("%s: %q", command, got)
-		}
-	}
 	f := newBotsServer(t)
 	t.Setenv("CREDENTIALS_DIRECTORY", "")
 	t.Setenv("STATE_DIRECTORY", "")

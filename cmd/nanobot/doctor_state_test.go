@@ -11,7 +11,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
-	"nanobot/config"
 )
 
 const harmlessBot = `{"terminal": {"command": "echo ok"}}`
@@ -125,46 +124,6 @@ func TestDoctorTriesTheAddress(t *testing.T) {
 	path := writeBot(t, fmt.Sprintf(`{"terminal": {"command": "echo ok"}, "http": {"listen": %q}}`, l.Addr()), nil)
 	all, _, _ := examined(t, path, false)
 	all.expect(t, "http", channels.Bad, "in use")
-}
-
-func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
-	path := writeBot(t, harmlessBot, nil)
-	cfg, err := config.Load(path, nil)
-	must(t, err)
-	lock := filepath.Join(cfg.Gateway.StateDir, "daemon.lock")
-	want := func(pid int) {
-		t.Helper()
-		if got, err := lockHolder(lock); got != pid || err != nil {
-			t.Errorf("got %d, %v, want %d", got, err, pid)
-		}
-	}
-	want(0)
-	s, err := openStore(t.Context(), cfg, false)
-	must(t, err)
-	want(os.Getpid())
-	must(t, closeStore(s))
-	want(0) // the number is still in it, and is that of a process
-	must(t, os.WriteFile(lock, []byte("nonsense\n"), 0o600))
-	want(0)
-}
-
-func TestSpace(t *testing.T) {
-	for _, c := range []struct {
-		bytes, files, free uint64
-		status             channels.Verdict
-		words              string
-	}{
-		{10 << 30, 1000, 900000, channels.Good, "10.0 GiB"},
-		{10 << 30, 0, 0, channels.Good, "10.0 GiB"}, // a file system that counts none
-		{200 << 20, 0, 0, channels.Doubtful, "200 MiB"},
-		{1 << 20, 0, 0, channels.Bad, "1 MiB"},
-		{10 << 30, 1000, 300, channels.Doubtful, "300 files"},
-		{10 << 30, 1000, 0, channels.Bad, "0 files"},
-	} {
-		if f := space("/x", c.bytes, c.files, c.free); f.Status != c.status || !strings.Contains(f.Detail, c.words) {
-			t.Errorf("%+v: %+v", c, f)
-		}
-	}
 }
 
 func TestDoctorNoticesARealDiskThatIsFull(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"nanobot/channels"
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/terminal"
@@ -27,17 +28,17 @@ type findings []channels.Finding
 func examined(t *testing.T, path string, turn bool) (all findings, status int, text string) {
 	t.Helper()
 	var out bytes.Buffer
-	d := doctor{path: path, turn: turn, listen: time.Second, out: &out}
-	status = d.examine(t.Context())
-	if err := d.finish(); err != nil {
+	d := doctor.New(withWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
+	status = d.Examine(t.Context())
+	if err := d.Finish(); err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range d.found {
+	for _, f := range d.Findings() {
 		if (f.Fix == "") != (f.Status == channels.Good) {
 			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
 		}
 	}
-	return d.found, status, out.String()
+	return d.Findings(), status, out.String()
 }
 
 // expect fails unless a check had a verdict and its detail says something.

@@ -68,26 +68,3 @@ func TestDoctorJudgesTheUnit(t *testing.T) {
 		})
 	}
 }
-
-func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
-	f := newBotsServer(t)
-	t.Setenv("CREDENTIALS_DIRECTORY", "")
-	t.Setenv("STATE_DIRECTORY", "")
-	token := filepath.Join(f.Root, "token")
-	must(t, os.WriteFile(token, []byte("123456:abcdef\n"), 0o600))
-	if out, status := f.bots("create", "faq", "--command", "cat", "--telegram-token-file", token); status != 0 {
-		t.Fatal(out)
-	}
-	state := filepath.Join(f.Root, "var/lib/nanobot/faq")
-	must(t, os.MkdirAll(state, 0o700))
-	f.SetUnits(systemdtest.UnitText("faq", "loaded", "enabled", "active", "success", 0, 4711, 0))
-	d := doctor{path: filepath.Join(f.Root, "etc/nanobot/faq/config.json")}
-	bot, _ := systemd.FindBot(d.path)
-	bot.SetEnviron()
-	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {
-		t.Errorf("found %+v", d.found)
-	}
-	if d.cfg == nil || d.cfg.Gateway.StateDir != "/var/lib/nanobot/faq" || os.Getenv("STATE_DIRECTORY") != state {
-		t.Errorf("the state is not in %s", state)
-	}
-}

@@ -7,7 +7,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
-	"nanobot/cmd/nanobot/systemd"
 )
 
 // finds fails unless the doctor's lines have all of these words.
@@ -38,17 +37,5 @@ func TestDoctorSaysWhatToDoAboutAFileThatIsNoConfig(t *testing.T) {
 		if strings.Contains(text, "schema") {
 			t.Error(text)
 		}
-	}
-}
-
-func TestAUnitThatDoesNotStayUpIsAFailure(t *testing.T) {
-	u := systemd.UnitState{Load: "loaded", File: "enabled", State: "activating", Sub: "auto-restart", Result: "exit-code", Exit: 200, Restart: 2}
-	status, detail, fix := judgeUnit(u, "nanobot@faq.service")
-	if status != channels.Bad || !strings.Contains(detail, "exit-code, exit status 200") || !strings.Contains(fix, "journalctl -u nanobot@faq.service") {
-		t.Error(status, detail, fix)
-	}
-	u.Sub = "start"
-	if status, detail, _ := judgeUnit(u, "nanobot@faq.service"); status != channels.Doubtful || !strings.Contains(detail, "restarted 2 times") {
-		t.Error(status, detail)
 	}
 }

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
 )
 
 // landlockHere skips where the kernel has no Landlock.
 func landlockHere(t *testing.T) {
 	t.Helper()
-	if landlockABI() == 0 {
+	if doctor.LandlockABI() == 0 {
 		t.Skip("this kernel has no Landlock")
 	}
 }

@@ -269,11 +269,20 @@ func newDirect(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*gatewa
 }
 
 func newRunner(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
-	newProtocol, ok := protocols[cfg.Terminal.Protocol]
+	protocol, err := newProtocol(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return newRunnerWith(cfg, protocol, cage, log)
+}
+
+// newProtocol makes the protocol that a config names.
+func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
+	makeProtocol, ok := protocols[cfg.Terminal.Protocol]
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
 	}
-	return newRunnerWith(cfg, newProtocol(cfg.Terminal), cage, log)
+	return makeProtocol(cfg.Terminal), nil
 }
 
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {

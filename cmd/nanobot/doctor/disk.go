@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -10,7 +10,8 @@ import (
 	"nanobot/cmd/nanobot/format"
 )
 
-// The disk is nearly full, or as good as full: a busy day's messages and files still fit into the first, the next write into the second.
+// Below the first limit the disk is nearly full: a busy day's messages and files still fit. Below
+// the second, the next write may fail.
 const (
 	scarce = 512 << 20
 	full   = 32 << 20
@@ -18,7 +19,7 @@ const (
 	fewFiles, noFiles = 5000, 100
 )
 
-func (d *doctor) checkDisk() {
+func (d *Doctor) checkDisk() {
 	seen := map[unix.Fsid]bool{}
 	for _, path := range []string{d.cfg.Gateway.StateDir, d.cfg.Workspace} {
 		if _, err := os.Stat(path); err != nil {
@@ -26,7 +27,7 @@ func (d *doctor) checkDisk() {
 		}
 		var s unix.Statfs_t
 		if err := unix.Statfs(path, &s); err != nil {
-			d.say("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+format.ShellWord(path))
+			d.report("disk", channels.Doubtful, fmt.Sprintf("%s: %v", path, err), "look at it with df -h "+format.ShellWord(path))
 			continue
 		}
 		if seen[s.Fsid] && s.Fsid != (unix.Fsid{}) {
@@ -37,7 +38,7 @@ func (d *doctor) checkDisk() {
 	}
 }
 
-// space judges how much is free for files of a folder: bytes, and, where files are counted, files.
+// space judges how many bytes and, where the file system counts them, files are free in a folder.
 func space(path string, bytes, files, free uint64) channels.Finding {
 	f := channels.Finding{Check: "disk", Status: channels.Good, Detail: fmt.Sprintf("%s: %s free", path, format.Size(bytes))}
 	switch {

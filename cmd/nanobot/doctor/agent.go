@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"bytes"
@@ -16,8 +16,6 @@ import (
 	"strings"
 	"time"
 
-	"go.uber.org/zap"
-
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/trust"
@@ -25,84 +23,81 @@ import (
 	"nanobot/terminal/process"
 )
 
-// The harmless message. An agent that speaks ACP is only asked what the gateway answers for it once there is a session, so no model is paid.
+// The harmless message. An agent that speaks ACP is only asked what the gateway answers for it once
+// there is a session, so no model is paid.
 const (
 	harmless    = "This is a check by the operator. Please answer with one word: ok"
 	harmlessACP = "/model"
 )
 
 // checkAgent runs the agent once, as a message would, in a chat that is gone afterwards.
-func (d *doctor) checkAgent(ctx context.Context) {
+func (d *Doctor) checkAgent(ctx context.Context) {
 	const check = "agent"
 	t := d.cfg.Terminal
 	if !t.On() {
 		return // the config's warnings have said so
 	}
 	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
-		d.say(check, channels.Bad, "terminal.shell: "+err.Error(), "install it, or correct terminal.shell")
+		d.report(check, channels.Bad, "terminal.shell: "+err.Error(), "install it, or correct terminal.shell")
 		return
 	}
-	if !d.turn {
+	if !d.Turn {
 		d.ok(check, "not run (--no-turn)")
 		return
 	}
 	switch _, err := os.Stat(d.cfg.Workspace); {
 	case errors.Is(err, fs.ErrNotExist): // whoever makes it owns it, and that should be the daemon
-		d.say(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
+		d.report(check, channels.Doubtful, "not run, because there is no workspace yet", "start the daemon once, which makes it, or make it by hand")
 		return
 	case err != nil:
-		d.say(check, channels.Doubtful, "not run: "+err.Error(), withSudo(err, "see that the workspace can be entered"))
+		d.report(check, channels.Doubtful, "not run: "+err.Error(), withSudo(err, "see that the workspace can be entered"))
 		return
 	}
 	if os.Geteuid() == 0 {
 		if why := d.notAsRoot(); why != "" {
-			d.say(check, channels.Doubtful, "not run, because this is root: "+why, d.byHand())
+			d.report(check, channels.Doubtful, "not run, because this is root: "+why, d.byHand())
 			return
 		}
-		if d.servant.UID != 0 {
+		if d.user.UID != 0 {
 			d.turnAs(ctx)
 			return
 		}
 	}
-	r := d.dryTurn(ctx)
+	r := d.tryTurn(ctx)
 	status, detail, fix := r.judge(t.Protocol, t.Timeout, d.byHand())
-	// An agent may print what it was given. Elsewhere in what is found these values are no secrets, but words.
-	d.say(check, status, hiding(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
+	// An agent may print what it was given. Elsewhere in what is found these values are no secrets,
+	// but words.
+	d.report(check, status, hiding(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
 }
 
-// byHand is how the operator sees for himself what the agent does.
-func (d *doctor) byHand() string {
+// byHand returns how the operator can see what the agent does.
+func (d *Doctor) byHand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
 	}
 	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File()) + " hello"
 	switch {
-	case d.servant.UID != 0:
-		command = trust.RunAs(d.servant.UID) + " " + command
+	case d.user.UID != 0:
+		command = trust.RunAs(d.user.UID) + " " + command
 	case d.forRoot:
 		command = trust.RunAs(os.Geteuid()) + " " + command
 	}
 	return "try it by hand: " + command
 }
 
-// dry is how the dry turn went.
-type dry struct {
-	heard  hearing
+// trial is the result of the turn with the harmless message.
+type trial struct {
+	output recording
 	frames []terminal.Frame // that a person would have seen
 	out    terminal.Outcome
 	err    error
 	took   time.Duration
 }
 
-func (d *doctor) dryTurn(ctx context.Context) (r dry) {
-	newProtocol, known := protocols[d.cfg.Terminal.Protocol]
-	if !known {
-		r.err = fmt.Errorf("protocol %q is not part of this build", d.cfg.Terminal.Protocol)
-		return r
-	}
+func (d *Doctor) tryTurn(ctx context.Context) (r trial) {
 	cage := process.NewCage(process.CageOptions{})
 	defer cage.Close()
-	runner, err := newRunnerWith(d.cfg, &ear{newProtocol(d.cfg.Terminal), &r.heard}, cage, zap.NewNop())
+	runner, err := d.NewRunner(d.cfg, cage, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &r.output} })
 	if err != nil {
 		r.err = err
 		return r
@@ -114,10 +109,9 @@ func (d *doctor) dryTurn(ctx context.Context) (r dry) {
 	if d.cfg.Terminal.Protocol == "acp" {
 		text = harmlessACP
 	}
-	operator := localUser()
 	began := time.Now()
 	r.out, r.err = runner.Turn(ctx, terminal.Request{
-		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&operator),
+		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
 	}, func(f terminal.Frame) error {
 		r.frames = append(r.frames, f)
 		return nil
@@ -126,8 +120,9 @@ func (d *doctor) dryTurn(ctx context.Context) (r dry) {
 	return r
 }
 
-// forget returns what removes a chat's folder, and the folder above it if that was not there before.
-func (d *doctor) forget(chat string) func() {
+// forget returns a function that removes a chat's folder, and the folder above it if that did not
+// exist before.
+func (d *Doctor) forget(chat string) func() {
 	users := filepath.Join(d.cfg.Workspace, "users")
 	_, err := os.Stat(users)
 	return func() {
@@ -138,19 +133,19 @@ func (d *doctor) forget(chat string) func() {
 	}
 }
 
-// ear is a protocol that listens in on what the agent prints.
-type ear struct {
+// recorder is a protocol that records what the agent prints.
+type recorder struct {
 	terminal.Protocol
-	heard *hearing
+	output *recording
 }
 
-// Turn runs the turn as ever.
-func (e *ear) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+// Turn runs the turn of the protocol.
+func (e *recorder) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	launch := t.Launch
 	t.Launch = func(ctx context.Context, in terminal.Input) (*terminal.Agent, error) {
 		a, err := launch(ctx, in)
 		if err == nil {
-			a.Stdout = io.TeeReader(a.Stdout, e.heard)
+			a.Stdout = io.TeeReader(a.Stdout, e.output)
 		}
 		return a, err
 	}
@@ -158,26 +153,26 @@ func (e *ear) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, erro
 }
 
 // Close ends the agents that the protocol keeps.
-func (e *ear) Close() {
+func (e *recorder) Close() {
 	if k, ok := e.Protocol.(terminal.Keeper); ok {
 		k.Close()
 	}
 }
 
-// hearing is the beginning of what an agent has printed.
-type hearing struct{ bytes.Buffer }
+// recording is the beginning of an agent's output.
+type recording struct{ bytes.Buffer }
 
-// maxHeard is more than an agent says that does as it is asked.
-const maxHeard = 1 << 20
+// maxRecorded is more than an agent prints that answers the harmless message.
+const maxRecorded = 1 << 20
 
-// Write takes everything and keeps some.
-func (h *hearing) Write(b []byte) (int, error) {
-	_, _ = h.Buffer.Write(b[:min(len(b), max(0, maxHeard-h.Len()))])
+// Write accepts everything and keeps the first maxRecorded bytes.
+func (h *recording) Write(b []byte) (int, error) {
+	_, _ = h.Buffer.Write(b[:min(len(b), max(0, maxRecorded-h.Len()))])
 	return len(b), nil
 }
 
 // count counts the frames by type, and the other lines.
-func (h *hearing) count() (frames map[string]int, plain int) {
+func (h *recording) count() (frames map[string]int, plain int) {
 	frames = map[string]int{}
 	for line := range strings.Lines(h.String()) {
 		line = strings.TrimSpace(line)

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-// judge says what a turn says of the agent.
-func (r *dry) judge(protocol string, timeout int, byHand string) (status channels.Verdict, detail, fix string) {
+// judge judges the agent by its turn.
+func (r *trial) judge(protocol string, timeout int, byHand string) (status channels.Verdict, detail, fix string) {
 	switch {
 	case r.err != nil:
 		return channels.Bad, "cannot be run: " + r.err.Error(), "correct terminal.command, terminal.cwd or terminal.shell"
@@ -34,8 +34,8 @@ func (r *dry) judge(protocol string, timeout int, byHand string) (status channel
 	return r.judgePlain(byHand)
 }
 
-// stderr is the last that the agent said there, where the reason usually is.
-func (r *dry) stderr() string {
+// stderr returns the last line of the agent's standard error, which usually has the reason.
+func (r *trial) stderr() string {
 	lines := strings.Split(strings.TrimSpace(r.out.Stderr), "\n")
 	last := []rune(terminal.Clean(strings.TrimSpace(lines[len(lines)-1])))
 	if len(last) == 0 {
@@ -44,7 +44,7 @@ func (r *dry) stderr() string {
 	return ": " + string(last[:min(len(last), 300)])
 }
 
-func (r *dry) judgeACP(byHand string) (status channels.Verdict, detail, fix string) {
+func (r *trial) judgeACP(byHand string) (status channels.Verdict, detail, fix string) {
 	for _, f := range r.frames {
 		if f.Kind == terminal.Error {
 			return channels.Bad, "no session: " + f.Text + r.stderr(), byHand + "; an agent that wants you to sign in says how"
@@ -56,11 +56,11 @@ func (r *dry) judgeACP(byHand string) (status channels.Verdict, detail, fix stri
 	return channels.Good, fmt.Sprintf("acp: initialized and opened a session in %s", r.took.Round(time.Millisecond)), ""
 }
 
-// kinds are the frames that an agent may print.
+// kinds are the types of frames that an agent may print.
 var kinds = []string{"message", "progress", "error", "log", "ask"}
 
-func (r *dry) judgeRich(byHand string) (status channels.Verdict, detail, fix string) {
-	frames, plain := r.heard.count()
+func (r *trial) judgeRich(byHand string) (status channels.Verdict, detail, fix string) {
+	frames, plain := r.output.count()
 	var known []string
 	n := 0
 	for _, kind := range kinds {
@@ -87,8 +87,8 @@ func (r *dry) judgeRich(byHand string) (status channels.Verdict, detail, fix str
 	return channels.Good, detail, ""
 }
 
-func (r *dry) judgePlain(byHand string) (status channels.Verdict, detail, fix string) {
-	frames, plain := r.heard.count()
+func (r *trial) judgePlain(byHand string) (status channels.Verdict, detail, fix string) {
+	frames, plain := r.output.count()
 	for _, kind := range kinds {
 		if frames[kind] > 0 {
 			return channels.Doubtful, "plain: the output looks like frames", `set terminal.protocol to "rich"`

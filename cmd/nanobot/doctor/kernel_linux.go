@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"golang.org/x/sys/unix"
@@ -7,21 +7,21 @@ import (
 	"nanobot/terminal/process"
 )
 
-// checkKernel says what of the isolation of agents this kernel can do, as this process sees it; a service may have more. It is only worth a
-// warning where the config asks for it.
-func (d *doctor) checkKernel() {
+// checkKernel reports which isolation of agents this kernel supports for this process; a service
+// may have more. What is missing is a warning only if the config asks for it.
+func (d *Doctor) checkKernel() {
 	t := d.cfg.Terminal
-	abi := landlockABI()
+	abi := LandlockABI()
 	switch {
 	case abi > 0:
 		d.ok("kernel.landlock", "version %d", abi)
 	case t.Sandbox == "landlock":
-		d.say("kernel.landlock", channels.Doubtful, "not in this kernel, or not switched on, so terminal.sandbox does nothing",
+		d.report("kernel.landlock", channels.Doubtful, "not in this kernel, or not switched on, so terminal.sandbox does nothing",
 			"boot Linux 5.13 or newer with landlock among the lsm= of the kernel's command line, or put a sandbox's command into terminal.sandbox")
 	default:
 		d.ok("kernel.landlock", "not in this kernel, or not switched on: terminal.sandbox cannot be landlock")
 	}
-	if d.servant.UID != 0 {
+	if d.user.UID != 0 {
 		d.ok("kernel.cgroup", "not looked at, because the daemon is another user; its log says at its start what it has")
 		return
 	}
@@ -30,8 +30,8 @@ func (d *doctor) checkKernel() {
 	d.ok("kernel.cgroup", "%s", cage.About()) // what the limits lack was said before
 }
 
-// landlockABI returns the version of Landlock that the kernel has, or 0.
-func landlockABI() int {
+// LandlockABI returns the version of Landlock that the kernel has, or 0.
+func LandlockABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0

@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 // manyRestarts is how often a unit may be restarted before something is probably wrong.
 const manyRestarts = 5
 
-// checkUnit asks systemd about the unit that the config is for.
-func (d *doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
+// checkUnit asks systemd about the unit of the config.
+func (d *Doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
 	const check = "systemd"
 	if !isBot {
 		d.ok(check, "no unit belongs to this config, since it is not under /etc/nanobot")
@@ -28,14 +28,15 @@ func (d *doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
 	d.unitName = unit
 	all, err := s.Show(ctx, unit)
 	if err != nil {
-		d.say(check, channels.Doubtful, err.Error(), "look at it by hand: systemctl status "+unit)
+		d.report(check, channels.Doubtful, err.Error(), "look at it by hand: systemctl status "+unit)
 		return
 	}
 	d.unit = all[unit]
 	status, detail, fix := judgeUnit(d.unit, unit)
-	d.say(check, status, detail, fix)
+	d.report(check, status, detail, fix)
 }
 
+// judgeUnit judges the state of a unit.
 func judgeUnit(u systemd.UnitState, unit string) (status channels.Verdict, detail, fix string) {
 	look := fmt.Sprintf("journalctl -u %s -n 50 says why", unit)
 	switch {

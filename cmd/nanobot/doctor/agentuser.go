@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -20,14 +20,14 @@ import (
 	"nanobot/cmd/nanobot/trust"
 )
 
-// notAsRoot says why root does not run the agent, not even as the daemon's user; "": it does. An agent can put anything into the workspace's
-// place, so nothing about that is believed which the state does not bear out.
-func (d *doctor) notAsRoot() string {
-	if d.doubt != nil {
-		return d.doubt.Error()
+// notAsRoot returns why root does not run the agent, not even as the daemon's user; "": it does. An
+// agent can replace the workspace by anything, so the workspace must belong to the state's owner.
+func (d *Doctor) notAsRoot() string {
+	if d.userErr != nil {
+		return d.userErr.Error()
 	}
 	h, err := trust.OwnerOf(d.cfg.Workspace)
-	switch s := d.servant; {
+	switch s := d.user; {
 	case err != nil:
 		return err.Error()
 	case h.UID != s.UID:
@@ -42,23 +42,23 @@ func (d *doctor) notAsRoot() string {
 	return ""
 }
 
-// turnAs has the agent run as the daemon's user, by this program again: without root's rights, a way to get them back, root's environment and
-// root's terminal.
-func (d *doctor) turnAs(ctx context.Context) {
+// turnAs runs the agent as the daemon's user, by starting this program again: without root's rights
+// or a way to get them back, and without root's environment and terminal.
+func (d *Doctor) turnAs(ctx context.Context) {
 	found, err := d.ask(ctx)
 	if err != nil {
-		d.say("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.servant.UID, err), d.byHand())
+		d.report("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.user.UID, err), d.byHand())
 	}
 	d.found = append(d.found, found...)
 }
 
-// ask returns what this program finds as the daemon's user.
-func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) {
+// ask returns the findings of this program when it runs as the daemon's user.
+func (d *Doctor) ask(ctx context.Context) (found []channels.Finding, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := d.servant
+	s := d.user
 	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.UID), "--regid", strconv.Itoa(s.GID), "--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
 		self, "doctor", "--json", "--only-agent", "--config", d.cfg.File())
 	cmd.Dir, cmd.Env = "/", plainEnv(s.Home)
@@ -72,7 +72,8 @@ func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) 
 	return nil, fmt.Errorf("%w", cmp.Or(err, errors.New("it said nothing")))
 }
 
-// plainEnv is what another user's agent is told of ours, and the settings that were laid over the config, which are not for the agent.
+// plainEnv returns the environment for another user's agent, with the variables that override the
+// config, which the agent does not get.
 func plainEnv(home string) []string {
 	env := []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=" + cmp.Or(os.Getenv("LANG"), "C.UTF-8"), "HOME=" + home}
 	for _, entry := range os.Environ() {
@@ -83,8 +84,8 @@ func plainEnv(home string) []string {
 	return env
 }
 
-// onlyAgent runs the agent and makes no other check: that is for turnAs.
-func (d *doctor) onlyAgent(ctx context.Context) int {
+// examineAgent runs the agent and makes no other check, for turnAs.
+func (d *Doctor) examineAgent(ctx context.Context) int {
 	d.forRoot = true
 	if !d.load() {
 		return exit.Config

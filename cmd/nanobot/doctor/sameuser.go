@@ -1,4 +1,4 @@
-package main
+package doctor
 
 import (
 	"cmp"
@@ -7,11 +7,12 @@ import (
 	"nanobot/terminal/confine"
 )
 
-// checkSameUser says what an agent can do to the daemon and its files that runs as the same user.
-func (d *doctor) checkSameUser() {
+// checkSameUser reports what an agent that runs as the daemon's user can do to the daemon and its
+// files.
+func (d *Doctor) checkSameUser() {
 	const check = "isolation.user"
 	t := d.cfg.Terminal
-	root := os.Geteuid() == 0 && d.servant.UID == 0
+	root := os.Geteuid() == 0 && d.user.UID == 0
 	switch {
 	case root && cmp.Or(t.User, "root") == "root":
 		d.ok(check, "the agent runs as root, as the daemon does. Root is not bound by what keeps other users out of the daemon's environment and memory (it is not "+

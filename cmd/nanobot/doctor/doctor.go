@@ -1,0 +1,224 @@
+// Package doctor finds out whether a bot would work, and what to do if not. It repairs nothing, and
+// it makes no channel or protocol: the wiring of the program hands them in.
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/cmd/nanobot/trust"
+	"nanobot/config"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// DefaultCheckTime is enough to check databases of some hundred megabytes.
+const DefaultCheckTime = 20 * time.Second
+
+// Options says what a doctor examines, and hands it what only the wiring of the program knows.
+type Options struct {
+	Path      string        // of the config
+	Turn      bool          // run the agent
+	OnlyAgent bool          // make no other check
+	Listen    time.Duration // how long to wait for others who use the bot's token
+	CheckTime time.Duration // how long the databases may be checked; 0: DefaultCheckTime
+	Out       io.Writer
+	JSON      bool // print JSON
+
+	// Prepare makes of a config what serve would run, before it touches anything. Its error has a
+	// line for each mistake.
+	Prepare func(*config.Config) (Prepared, error)
+	// NewRunner makes a runner for the agent of a config, whose processes are in the cage. It uses
+	// the protocol that wrap returns for the configured one.
+	NewRunner func(cfg *config.Config, cage *process.Cage, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
+	// OpenStore opens the state while a daemon may be running.
+	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
+	// PrivateFiles names the files that agents must not send: the config, secrets and the daemon's
+	// own state.
+	PrivateFiles func(*config.Config) []string
+	// Operator is the user who runs the doctor.
+	Operator channels.User
+}
+
+// Prepared is what serve would run.
+type Prepared struct {
+	Channels map[string]channels.Channel // those that are enabled, by name
+	Lacks    []string                    // what this machine lacks of the configured isolation
+}
+
+// Doctor finds out whether a bot would work.
+type Doctor struct {
+	Options
+
+	cfg      *config.Config
+	service  bool // of systemd's: the config is where the units look for it
+	unit     systemd.UnitState
+	unitName string     // "": none belongs to the config
+	running  int        // the daemon's process; 0: none runs
+	user     trust.User // that the daemon runs as, where root asks
+	forRoot  bool       // who becomes somebody else to try something by hand
+	userErr  error      // why it is not known which user the daemon runs as
+	damaged  bool       // the state cannot be used
+	found    []channels.Finding
+	shown    int // how many of them were printed
+}
+
+// report adds a finding.
+func (d *Doctor) report(check string, status channels.Verdict, detail, fix string) {
+	d.found = append(d.found, channels.Finding{Check: check, Status: status, Detail: detail, Fix: fix})
+}
+
+// ok adds the finding of a check that passed.
+func (d *Doctor) ok(check, format string, args ...any) {
+	d.report(check, channels.Good, fmt.Sprintf(format, args...), "")
+}
+
+// New returns a doctor.
+func New(o Options) *Doctor { return &Doctor{Options: o} }
+
+// Run examines a bot and prints the findings. It returns an exit.Error if the program is to end
+// with another status than 0.
+func Run(ctx context.Context, o Options) error {
+	d := New(o)
+	status := d.Examine(ctx)
+	if ctx.Err() != nil {
+		return exit.Error{Status: exit.Interrupted}
+	}
+	if err := d.Finish(); err != nil {
+		return err
+	}
+	if status != 0 {
+		return exit.Error{Status: status}
+	}
+	return nil
+}
+
+// Findings returns what was found so far.
+func (d *Doctor) Findings() []channels.Finding { return d.found }
+
+// Examine makes all checks, prints the findings as they come, and returns the exit status.
+func (d *Doctor) Examine(ctx context.Context) int {
+	if d.OnlyAgent {
+		return d.examineAgent(ctx)
+	}
+	if err := trust.CheckConfig(d.Path); err != nil {
+		return d.refuse(err)
+	}
+	bot, isBot := systemd.FindBot(d.Path)
+	if d.service = isBot; isBot {
+		bot.SetEnviron()
+	}
+	open, ok := d.checkConfig(bot, isBot)
+	if !ok {
+		return exit.Config
+	}
+	for _, check := range []func(){
+		d.findUser,
+		func() { d.checkReading(bot) },
+		func() { d.checkUnit(ctx, bot, isBot) },
+		d.findDaemon,
+		d.checkWorkspace,
+		func() { d.checkState(ctx) },
+		d.checkSecrets,
+		d.checkDisk,
+		func() { d.checkHTTP(ctx) },
+		d.checkKernel,
+		d.checkSameUser,
+		func() { d.checkAgent(ctx) },
+		func() { d.checkNetworks(ctx, open) },
+	} {
+		if check(); ctx.Err() == nil { // what was cut short says nothing
+			d.show()
+		}
+	}
+	return d.status()
+}
+
+// status returns the exit status for the findings.
+func (d *Doctor) status() int {
+	if d.damaged {
+		return exit.Config
+	}
+	if slices.ContainsFunc(d.found, func(f channels.Finding) bool { return f.Status == channels.Bad }) {
+		return exit.Failed
+	}
+	return 0
+}
+
+// refuse reports why the config is not used, and returns the exit status.
+func (d *Doctor) refuse(err error) int {
+	var mistakes config.Mistakes
+	if !errors.As(err, &mistakes) {
+		d.report("config", channels.Bad, err.Error(), "run this as the user that the daemon runs as")
+		return exit.Failed
+	}
+	for _, m := range mistakes {
+		fix := `correct it; "nanobot schema" says what is possible`
+		if m.Line == 0 && m.Key == "" && m.Variable == "" { // the file as a whole
+			fix = "name the bot's config by --config, or run this as who can read it, such as with sudo"
+		}
+		d.report("config", channels.Bad, m.String(), fix)
+	}
+	return exit.Config
+}
+
+// load reads the config.
+func (d *Doctor) load() (ok bool) {
+	var err error
+	if d.cfg, err = config.Load(d.Path, os.Environ()); err != nil {
+		d.refuse(err)
+	}
+	return err == nil
+}
+
+// checkConfig does what the start does before it touches anything: it reads the config, its secrets
+// included, and makes the channels.
+func (d *Doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.Channel, bool) {
+	const check = "config"
+	if !d.load() {
+		return nil, false
+	}
+	cfg := d.cfg
+	prepared, err := d.Prepare(cfg)
+	if err != nil {
+		for line := range strings.Lines(err.Error()) {
+			d.report(check, channels.Bad, strings.TrimSpace(line), withSudo(err, "correct it in "+d.Path+", or put the secret that it names there"))
+		}
+		return nil, false
+	}
+	if len(prepared.Channels) == 0 {
+		d.report(check, channels.Doubtful, "no channel is enabled, so serve does not start; run and chat work", "enable one under channels in "+d.Path)
+	}
+	d.warn(bot, isBot)
+	for _, lack := range prepared.Lacks {
+		d.report("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.Path+"; a service of systemd's may have more than is seen from here")
+	}
+	if isBot && cfg.Terminal.Sandbox == confine.Landlock {
+		d.ok("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in says otherwise, so the workspace is granted to the agent entry by entry: directly in it the "+
+			"agent can neither list, make, rename nor delete anything, but it can use what is there. Give it a subfolder to work in, or see relax.conf")
+	}
+	d.ok(check, "%s can be read and has no mistakes", cfg.File())
+	return prepared.Channels, true
+}
+
+// checkNetworks has each channel ask its network about the bot.
+func (d *Doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
+	e := channels.Examination{Running: d.running != 0, Listen: d.Listen}
+	for _, name := range slices.Sorted(maps.Keys(open)) {
+		if x, ok := open[name].(channels.Examiner); ok {
+			d.found = append(d.found, x.Examine(ctx, e)...)
+		}
+	}
+}

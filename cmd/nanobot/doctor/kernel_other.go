@@ -1,0 +1,5 @@
+//go:build !linux
+
+package doctor
+
+func (d *Doctor) checkKernel() { d.ok("kernel", "not Linux: agents are limited by rlimits only") }

@@ -1,5 +1,0 @@
-//go:build !linux
-
-package main
-
-func (d *doctor) checkKernel() { d.ok("kernel", "not Linux: agents are limited by rlimits only") }
