@@ -28,16 +28,29 @@ type shortage struct {
 	mu    sync.Mutex
 	last  syscall.Errno // 0: nothing
 	times int           // how often an agent could not be started
+	ended int           // how many shortages are over
 }
 
-// becomes notes what lacks and reports whether it was something else before.
-func (s *shortage) becomes(errno syscall.Errno) bool {
+// becomes records the failure of a start that was tried after so many shortages had ended, and
+// reports whether something else lacked before. A failure that is reported after the end of the
+// shortage in which it happened begins no new one.
+func (s *shortage) becomes(errno syscall.Errno, ended int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.times++
+	if ended != s.ended {
+		return false
+	}
 	changed := s.last != errno
 	s.last = errno
-	s.times++
 	return changed
+}
+
+// endedSoFar counts the shortages that are over.
+func (s *shortage) endedSoFar() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 func (s *shortage) count() int {
@@ -55,6 +68,7 @@ func (s *shortage) passed(times int) bool {
 		return false
 	}
 	s.last = 0
+	s.ended++
 	return true
 }
 
@@ -62,6 +76,7 @@ func (s *shortage) passed(times int) bool {
 func (t *turn) work() (terminal.Outcome, error) {
 	began, pause := time.Now(), firstShortage
 	for {
+		ended := t.g.shortage.endedSoFar()
 		out, err := t.attempt()
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
@@ -71,7 +86,7 @@ func (t *turn) work() (terminal.Outcome, error) {
 			return out, err
 		}
 		t.unbegun()
-		if t.g.shortage.becomes(short.Errno) {
+		if t.g.shortage.becomes(short.Errno, ended) {
 			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
 		}
 		if time.Since(began) >= shortageNotice {

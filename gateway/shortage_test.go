@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -79,6 +80,51 @@ func TestAShortageIsLoggedWhenItChangesAndNotWithEachTry(t *testing.T) {
 	}
 	if n := r.logs.FilterMessage("agents can be started again").Len(); n != 1 {
 		t.Errorf("the end was logged %d times", n)
+	}
+}
+
+// slowToFail is a protocol whose first start in the chat "late" fails only after release.
+type slowToFail struct {
+	lacking
+	once    sync.Once
+	started chan struct{} // closed when that start is tried
+	release chan struct{}
+}
+
+func (l *slowToFail) Turn(ctx context.Context, t terminal.Turn) (out terminal.Outcome, err error) {
+	if t.Envelope.ChatID == "late" {
+		l.once.Do(func() {
+			close(l.started)
+			<-l.release
+			err = fmt.Errorf("launch: %w", &terminal.ShortageError{Errno: syscall.EAGAIN, Err: syscall.EAGAIN})
+		})
+		if err != nil {
+			return out, err
+		}
+	}
+	return l.lacking.Turn(ctx, t)
+}
+
+func TestAFailureReportedAfterTheEndOfAShortageBeginsNoNewOne(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	l := &slowToFail{started: make(chan struct{}), release: make(chan struct{})}
+	l.what.Store(int64(syscall.EAGAIN))
+	r.protocol = l
+	r.start()
+	r.net.Say("early", "u", "hello")
+	l.awaitTries(r, 1)
+	r.net.Say("late", "u", "hello")
+	<-l.started
+	l.what.Store(0)
+	r.expect("early", "you said hello")
+	r.awaitTrue("the end of the shortage", func() bool {
+		return r.logs.FilterMessage("agents can be started again").Len() == 1
+	})
+	close(l.release)
+	r.expect("late", "you said hello")
+	if n := r.logs.FilterMessage("agents cannot be started, will retry").Len(); n != 1 {
+		t.Errorf("the shortage was logged %d times", n)
 	}
 }
 
