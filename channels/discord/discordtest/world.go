@@ -109,12 +109,21 @@ func (s *Server) DM(user string) (c Channel) {
 	return c
 }
 
+// SetDM gives the conversation between a user and the bot an id, for a test of a bot that knows it from earlier.
+func (s *Server) SetDM(user, id string) {
+	s.update(func() { s.addDM(user, id) })
+}
+
+func (s *Server) addDM(user, id string) {
+	s.dms[user] = id
+	s.channels[id] = &channel{Channel: Channel{ID: id, Type: DMChannel, Recipients: []User{s.user(user)}}}
+}
+
 func (s *Server) dm(user string) *channel {
 	id, ok := s.dms[user]
 	if !ok {
 		id = s.id()
-		s.dms[user] = id
-		s.channels[id] = &channel{Channel: Channel{ID: id, Type: DMChannel, Recipients: []User{s.user(user)}}}
+		s.addDM(user, id)
 	}
 	return s.channels[id]
 }

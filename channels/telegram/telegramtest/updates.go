@@ -57,6 +57,12 @@ func (s *Server) enqueue(body json.RawMessage) int {
 	return id
 }
 
+// SetNextIDs sets the ids of the next update and of the next message in a private chat or basic group. A test of a bot that
+// has a history with Telegram uses it, so that the server does not issue ids that the bot has seen.
+func (s *Server) SetNextIDs(update, message int) {
+	s.update(func() { s.updates.next, s.nextID = update, message-1 })
+}
+
 // Pending returns how many updates the bot has not confirmed.
 func (s *Server) Pending() int {
 	s.mu.Lock()
