@@ -1,0 +1,362 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/discord/discordtest"
+	"nanobot/channels/telegram/telegramtest"
+	"nanobot/channels/web/history"
+	"nanobot/config"
+	"nanobot/gateway/store/sqlite"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const (
+	// earlierVersion is the schema version of the fixture's database.
+	earlierVersion = 7
+	// The names of the fixture's databases. They do not follow a change of the code, which could not open the fixture then.
+	gatewayDatabase, webDatabase = "nanobot.db", "history.db"
+	// workspacePlaceholder stands in the fixture's databases for the path of the workspace.
+	workspacePlaceholder = "/WORKSPACE"
+	// The ids of the updates in the journal of the webhook: of the album that is half gathered, of the message after it, and of the
+	// album that was received.
+	halfAlbumUpdate, afterAlbumUpdate, fullAlbumUpdate = 872_001_000, 872_001_020, 872_001_040
+	// webChat is the conversation of ann.
+	webChat = "web-a-known-to-nobody-else"
+)
+
+var (
+	earlierState = filepath.Join("testdata", "state-v"+strconv.Itoa(earlierVersion))
+	// messageOf is the id of the message in an update of the journal.
+	messageOf = func(update int) int { return update - 872_000_000 }
+)
+
+// TestStateOfAnEarlierVersionIsMade makes the fixture of TestStateOfAnEarlierVersionOpensAndFinishes: the workspace of a daemon that was
+// killed in the midst of its work. It only does so with -update, if the folder is not there and as long as the code writes the fixture's
+// schema version: what one version wrote must not be replaced by what a later one writes. A new schema version gets a folder of its own.
+func TestStateOfAnEarlierVersionIsMade(t *testing.T) {
+	if !*update {
+		t.Skip("-update makes the state")
+	}
+	if _, err := os.Stat(earlierState); err == nil {
+		t.Skipf("%s is there; it is not replaced by what this code writes", earlierState)
+	}
+	if v := codeVersion(t); v != earlierVersion {
+		t.Fatalf("this code writes schema version %d, and %s is the state of version %d: make a new folder", v, earlierState, earlierVersion)
+	}
+	b := &earlierBot{dir: t.TempDir(), tg: newEarlierTelegram(t), dc: discordtest.New(t)}
+	b.webBot = webBot{t: t, listen: freeAddress(t), cfg: filepath.Join(b.dir, "config.json")}
+	b.workUntilKilled()
+	made := b.workUntilKilledAgain()
+	link := strings.TrimPrefix(b.link("--user", "ann"), "http://"+b.listen)
+	b.addByHand(t)
+	b.save(t, map[string]string{"made.txt": made.UTC().Format(time.RFC3339Nano), "link.txt": link})
+}
+
+// codeVersion is the schema version that the code writes.
+func codeVersion(t *testing.T) int {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	v, _ := strconv.Atoi(column(t, openDatabase(t, filepath.Join(dir, gatewayDatabase)), "PRAGMA user_version")[0])
+	return v
+}
+
+// workUntilKilled makes rows in final states, with a daemon that polls Telegram and sends at most once.
+func (b *earlierBot) workUntilKilled() {
+	b.t.Helper()
+	tg, t := b.tg, b.t
+	b.write(earlierMode{"poll", "atMostOnce", "report"})
+	b.start()
+	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
+	tg.Say(7, "hello")
+	tg.WaitFor(t, 7, "you said hello")
+	tg.Say(7, "fail")
+	b.awaitRow(db, "SELECT id FROM inbox WHERE state = 'done' AND exit_code = 3")
+	tg.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		switch {
+		case c.Method == "sendMessage" && c.Int("chat_id") == 8:
+			return telegramtest.Refuse(http.StatusForbidden, "Forbidden: bot was blocked by the user")
+		case c.Method == "sendMessage" && c.Int("chat_id") == 9:
+			return telegramtest.Fault{CutAfter: true}
+		}
+		return telegramtest.Fault{}
+	})
+	tg.Say(8, "blocked")
+	b.awaitRow(db, "SELECT id FROM outbox WHERE state = 'failed'")
+	tg.Say(9, "in doubt")
+	b.awaitRow(db, "SELECT id FROM outbox WHERE state = 'unknown'")
+	b.cancelAndRevoke()
+	tg.Say(20, "let me in")
+	b.beside("pair", code(tg.Wait(t, 20, 1)[0].Words()))
+	tg.WaitFor(t, 20, "you said let me in")
+	tg.Say(21, "let me in later")
+	tg.Wait(t, 21, 1)
+	b.dc.AwaitReady(t)
+	b.dc.Say(b.dc.DM(ada).ID, ada, "hello")
+	b.dc.WaitFor(t, b.dc.DM(ada).ID, "you said hello")
+	b.talkOnTheWeb()
+	tg.Say(10, "hang and be interrupted")
+	tg.WaitFor(t, 10, "⏳ working")
+	b.kill()
+}
+
+// code finds the pairing code in what a stranger is told.
+func code(words string) string {
+	_, rest, _ := strings.Cut(words, "nanobot pair ")
+	return strings.Fields(rest)[0]
+}
+
+// cancelAndRevoke makes turns that were stopped, cancelled and revoked.
+func (b *earlierBot) cancelAndRevoke() {
+	b.t.Helper()
+	tg, t := b.tg, b.t
+	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
+	tg.Say(11, "hang until stopped")
+	tg.WaitFor(t, 11, "⏳ working")
+	tg.Say(11, "cancelled")
+	queued, _ := tg.Await(11, telegramtest.Patience, func(all []telegramtest.Message) bool {
+		return len(all) == 2 && len(all[1].Buttons()) > 0
+	})
+	tg.Press(11, 11, queued[1].ID, queued[1].Buttons()[0].Data)
+	b.awaitRow(db, "SELECT id FROM inbox WHERE state = 'dead'")
+	tg.Say(11, "/stop")
+	tg.WaitFor(t, 11, "Stopped.")
+	b.beside("pair", "telegram:40")
+	tg.Say(40, "hang until revoked")
+	tg.WaitFor(t, 40, "⏳ working")
+	tg.Say(40, "revoked")
+	b.awaitRow(db, "SELECT id FROM inbox WHERE chat = 'telegram:40' AND state = 'pending'")
+	b.beside("pair", "--revoke", "telegram:40")
+	b.awaitRow(db, "SELECT id FROM inbox WHERE chat = 'telegram:40' AND state <> 'dead' AND status = 'revoked' AND ended > 0")
+}
+
+// talkOnTheWeb makes a conversation with files both ways.
+func (b *earlierBot) talkOnTheWeb() {
+	b.t.Helper()
+	ann := b.enter("--user", "ann")
+	next := ann.tab()
+	ann.say(webChat, "hello")
+	next("message")
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, _ := w.CreateFormFile("file", "photo.png")
+	fmt.Fprint(part, string(telegramtest.PNG(10, 10)))
+	w.Close()
+	if status, answer := ann.ask("POST", "/api/chats/"+webChat+"/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
+		b.t.Fatalf("a file is answered %d %s", status, answer)
+	}
+	next("message")
+	ann.say(webChat, "files")
+	next("message")
+}
+
+// workUntilKilledAgain makes rows that are not final, with a daemon that has a webhook, and returns when that was killed.
+func (b *earlierBot) workUntilKilledAgain() time.Time {
+	b.t.Helper()
+	b.tg = newEarlierTelegram(b.t) // without files, so that the album's file ids are the first
+	tg, dc, t := b.tg, b.dc, b.t
+	ann := b.enterAgain()
+	db := openDatabase(t, filepath.Join(b.dir, "state", gatewayDatabase))
+	tg.Wait(t, 10, 1) // the report of the turn that was interrupted
+	tg.SetNextIDs(halfAlbumUpdate, messageOf(halfAlbumUpdate))
+	tg.Album(telegramtest.Post{Chat: 30, Text: "look"}, fullAlbum()[:2]...)
+	tg.SetNextIDs(afterAlbumUpdate, messageOf(afterAlbumUpdate))
+	tg.Say(30, "after the album")
+	tg.SetNextIDs(fullAlbumUpdate, messageOf(fullAlbumUpdate))
+	tg.Album(telegramtest.Post{Chat: 31, Text: "look"}, fullAlbum()...)
+	tg.WaitFor(t, 31, "got 10 files")
+	forever := make(chan struct{})
+	tg.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+		if chat := c.Int("chat_id"); strings.HasPrefix(c.Method, "send") && c.Method != "sendChatAction" && (chat == 15 || chat == 16) {
+			return telegramtest.Fault{Hang: forever}
+		}
+		return telegramtest.Fault{}
+	})
+	tg.Say(15, "three")
+	tg.Say(16, "files")
+	tg.Say(12, "ask")
+	tg.Wait(t, 12, 1)
+	tg.Say(13, "hang and be reported")
+	tg.WaitFor(t, 13, "⏳ working")
+	tg.Say(13, "pending one")
+	tg.Say(13, "pending two")
+	tg.Say(22, "let me in too")
+	tg.Wait(t, 22, 1)
+	dc.AwaitReady(t)
+	to := dc.DM(bob).ID
+	dc.SetFault(func(c discordtest.Call) discordtest.Fault {
+		if c.Route == discordtest.CreateMessage && c.Args["channel_id"] == to {
+			return discordtest.Fault{Hang: forever}
+		}
+		return discordtest.Fault{}
+	})
+	dc.Say(to, bob, "three")
+	dc.Say(dc.DM(ada).ID, ada, "hang on Discord")
+	dc.WaitFor(t, dc.DM(ada).ID, "⏳ working")
+	dc.Say(dc.DM(ada).ID, ada, "pending on Discord")
+	ann.say(webChat, "hang on the web")
+	ann.say(webChat, "pending on the web")
+	for _, until := range []string{
+		"SELECT count(*) FROM inbox WHERE state = 'pending' HAVING count(*) = 4",
+		"SELECT count(*) FROM inbox WHERE state = 'running' HAVING count(*) = 4",
+		"SELECT count(*) FROM outbox WHERE state = 'sending' HAVING count(*) = 3",
+		"SELECT count(*) FROM outbox WHERE state = 'pending' HAVING count(*) = 5",
+		"SELECT count(*) FROM bubble HAVING count(*) >= 2",
+	} {
+		b.awaitRow(db, until)
+	}
+	if !tg.AwaitPending(0, telegramtest.Patience) {
+		t.Fatalf("%d updates are left", tg.Pending())
+	}
+	b.kill()
+	killed := time.Now()
+	b.beside("pair", code(tg.Shown(22)[0].Words())) // while no daemon runs, so that the next one tells user 22
+	return killed
+}
+
+// enterAgain starts the second daemon and signs ann in.
+func (b *earlierBot) enterAgain() *browser {
+	b.t.Helper()
+	b.write(earlierMode{"webhook", "atLeastOnce", "report"})
+	b.start()
+	return b.enter("--user", "ann")
+}
+
+// addByHand adds what the real binary leaves only if it is killed at one instant, or with an agent of another protocol.
+func (b *earlierBot) addByHand(t *testing.T) {
+	t.Helper()
+	cfg, err := config.Load(b.cfg, plainEnviron())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := openStore(t.Context(), cfg, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range map[string]string{"agent": "session 1", "lasting:agent": "mode ask"} {
+		if err := s.Remember(t.Context(), channels.Chat{Channel: "telegram", ID: "7"}, key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	h, err := history.Open(filepath.Join(b.dir, "state", "web"), history.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := history.Draft{Chat: webChat, By: history.Party{User: "ann"}, Type: history.Message, ID: "stored-and-not-received", Waits: true}
+	d.User, d.From, d.Text = "ann", "user", "stored and not received"
+	if _, _, err := h.Append(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// save makes the fixture of the workspace.
+func (b *earlierBot) save(t *testing.T, facts map[string]string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(b.dir, "go"), nil, 0o600); err != nil { // agents that outlived the daemon end
+		t.Fatal(err)
+	}
+	for _, path := range databases(b.dir) {
+		db := openDatabase(t, path)
+		replacePaths(t, db, filepath.Base(path), b.dir, workspacePlaceholder)
+		for _, query := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+			execSQL(t, db, query)
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, part := range []string{"state", "users"} {
+		if err := os.CopyFS(filepath.Join(earlierState, part), os.DirFS(filepath.Join(b.dir, part))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The databases are whole without their logs. The others are no state.
+	for _, name := range []string{gatewayDatabase + "-wal", gatewayDatabase + "-shm", "daemon.lock", "audit.jsonl"} {
+		if err := os.RemoveAll(filepath.Join(earlierState, "state", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, content := range facts {
+		if err := os.WriteFile(filepath.Join(earlierState, name), []byte(content+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kill kills the daemon with SIGKILL.
+func (b *earlierBot) kill() {
+	b.t.Helper()
+	b.signal(syscall.SIGKILL)
+	b.status()
+	if !b.tg.AwaitDisconnected(telegramtest.Patience) {
+		b.t.Fatal("the daemon is dead and its connections are not")
+	}
+}
+
+// databases are the database files in a workspace.
+func databases(dir string) []string {
+	return []string{filepath.Join(dir, "state", gatewayDatabase), filepath.Join(dir, "state", "web", webDatabase)}
+}
+
+// pathColumns are the tables, their keys and their columns with paths of files, by database.
+var pathColumns = map[string][][3]string{
+	gatewayDatabase: {
+		{"inbox", "id", "incoming"}, {"outbox", "id", "outgoing"}, {"transcript", "item || '.' || n", "media"}, {"guest", "user", "message"},
+	},
+	webDatabase: {{"events", "seq", "body"}},
+}
+
+// replacePaths replaces a path wherever a database has it, also within what a channel has encoded for itself.
+func replacePaths(t *testing.T, db *sql.DB, name, from, to string) {
+	t.Helper()
+	for _, c := range pathColumns[name] {
+		for _, key := range column(t, db, fmt.Sprintf("SELECT %s FROM %s", c[1], c[0])) {
+			value := column(t, db, fmt.Sprintf("SELECT %s FROM %s WHERE CAST(%s AS TEXT) = ?", c[2], c[0], c[1]), key)[0]
+			replaced := any(replacePath(value, from, to))
+			if name == webDatabase {
+				replaced = []byte(replaced.(string)) // the column is a BLOB
+			}
+			execSQL(t, db, fmt.Sprintf("UPDATE %s SET %s = ? WHERE CAST(%s AS TEXT) = ?", c[0], c[2], c[1]), replaced, key)
+		}
+	}
+}
+
+// replacePath replaces a path in JSON, and in a field form, which is bytes.
+func replacePath(value, from, to string) string {
+	var fields map[string]json.RawMessage
+	var form []byte
+	if json.Unmarshal([]byte(value), &fields) == nil && json.Unmarshal(fields["form"], &form) == nil {
+		before, _ := json.Marshal(form)
+		after, _ := json.Marshal(bytes.ReplaceAll(form, []byte(from), []byte(to)))
+		value = strings.Replace(value, string(before), string(after), 1)
+	}
+	return strings.ReplaceAll(value, from, to)
+}
