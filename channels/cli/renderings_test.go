@@ -1,0 +1,29 @@
+package cli_test
+
+import (
+	"flag"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/cli"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRenderingsOfFixedMessages(t *testing.T) {
+	t.Parallel()
+	channelstest.Renderings(t, channelstest.RenderingOptions{
+		Channel: cli.New(cli.Options{ChatID: "local"}), Chat: channels.Chat{Channel: cli.Name, ID: "local"}, Update: *update,
+		Shown: func(o channels.Outgoing) string {
+			var b strings.Builder
+			for _, p := range []cli.Printer{cli.Text{Out: &b, Progress: &b}, cli.JSON{Out: &b}} {
+				if err := p.Show(o); err != nil {
+					t.Error(err)
+				}
+			}
+			return b.String()
+		},
+	})
+}

@@ -1,0 +1,15 @@
+package discord_test
+
+import (
+	"flag"
+	"testing"
+
+	"nanobot/channels/channelstest"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRenderingsOfFixedMessages(t *testing.T) {
+	t.Parallel()
+	channelstest.Renderings(t, channelstest.RenderingOptions{Channel: newRig(t).Channel, Chat: chatOf("4200000000000000999"), Update: *update})
+}

@@ -1,0 +1,18 @@
+package telegram_test
+
+import (
+	"flag"
+	"testing"
+
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRenderingsOfFixedMessages(t *testing.T) {
+	t.Parallel()
+	// The limits are those of Telegram itself. Plan makes no call.
+	r := newRig(t, func(o *telegram.Options) { o.APIBase = telegram.DefaultAPI })
+	channelstest.Renderings(t, channelstest.RenderingOptions{Channel: r.Channel, Chat: chatOf("-1001234567890"), Update: *update})
+}

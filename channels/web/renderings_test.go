@@ -1,0 +1,20 @@
+package web_test
+
+import (
+	"flag"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/web"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestRenderingsOfFixedMessages(t *testing.T) {
+	t.Parallel()
+	channelstest.Renderings(t, channelstest.RenderingOptions{
+		Channel: newRig(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
+		Shown: func(o channels.Outgoing) string { return web.Render(o.Text) },
+	})
+}
