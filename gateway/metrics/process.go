@@ -4,10 +4,11 @@ import (
 	"os"
 	"runtime"
 	"runtime/metrics"
-	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
 var began = time.Now()
@@ -25,11 +26,11 @@ func process(p *page) {
 	if unix.Getrusage(unix.RUSAGE_SELF, &used) == nil {
 		p.counter("process_cpu_seconds_total", "Processor time used.", time.Duration(used.Utime.Nano()+used.Stime.Nano()).Seconds())
 	}
-	if _, pages := stat("/proc/" + strconv.Itoa(os.Getpid()) + "/stat"); pages > 0 {
-		p.gauge("process_resident_memory_bytes", "Memory in use.", float64(pages)*float64(os.Getpagesize()))
+	if s, _ := procfs.ReadStat(os.Getpid()); s.Resident > 0 {
+		p.gauge("process_resident_memory_bytes", "Memory in use.", float64(s.Resident))
 	}
-	if files, err := os.ReadDir("/proc/self/fd"); err == nil {
-		p.gauge("process_open_fds", "Open file descriptors.", float64(len(files)-1)) // but for the one that looks
+	if files, err := procfs.OpenFiles(); err == nil {
+		p.gauge("process_open_fds", "Open file descriptors.", float64(files))
 	}
 	var most unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &most) == nil {

@@ -1,13 +1,13 @@
 package process
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
 // lockGroup locks a group until we die; nil: somebody else has it, or it is gone.
@@ -42,27 +42,17 @@ func killAbandoned(top string) {
 	}
 }
 
-// usurped reports whether a group is locked by somebody in it, who was quick when the owner died, or by the owner though it is dead, for
-// a child whose start hangs has its files. Of a lock that we are not shown, the owner may be in another container.
+// usurped reports whether a group is locked by somebody in it, who was quick when the owner died,
+// or by the owner though it is dead, for a child whose start hangs has its files. Of a lock that we
+// are not shown, the owner may be in another container.
 func usurped(dir string) bool {
-	var st unix.Stat_t
-	if unix.Stat(dir, &st) != nil {
+	pid, ok := procfs.FlockHolder(dir)
+	if !ok || pid <= 0 {
 		return false
 	}
-	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
-	locks, _ := os.ReadFile("/proc/locks")
-	for line := range strings.Lines(string(locks)) {
-		// 1: FLOCK  ADVISORY  WRITE 30628 00:26:308880 0 EOF
-		f := strings.Fields(line)
-		if len(f) < 6 || f[1] != "FLOCK" || f[5] != file {
-			continue
-		}
-		pid, _ := strconv.Atoi(f[4])
-		if pid <= 0 || unix.Kill(pid, 0) == unix.ESRCH {
-			return pid > 0
-		}
-		group, _ := os.ReadFile("/proc/" + f[4] + "/cgroup")
-		return strings.Contains(string(group), "/"+filepath.Base(dir)+"/")
+	if unix.Kill(pid, 0) == unix.ESRCH {
+		return true
 	}
-	return false
+	group, _ := procfs.Cgroup(pid)
+	return strings.Contains(group, "/"+filepath.Base(dir)+"/")
 }

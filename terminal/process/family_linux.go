@@ -2,11 +2,12 @@ package process
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
 // family is what descends from one child.
@@ -18,23 +19,25 @@ type family struct {
 	doubts int
 }
 
-// sweep reaps the orphans that are dead, whosever they were, kills those of the family and reports whether there were any, or may be.
+// sweep reaps the orphans that are dead, whosever they were, kills those of the family and reports
+// whether there were any, or may be.
 func (f *family) sweep() (found, unsure bool) {
-	// From here on who is our child, and neither born nor unborn, is an orphan, and its pid stays its own until we reap it.
+	// From here on who is our child, and neither born nor unborn, is an orphan, and its pid stays
+	// its own until we reap it.
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	us := os.Getpid()
-	for _, pid := range childrenOf(us, us) {
-		p, ok := look(pid)
-		if f.born[pid] != nil || !ok || p.parent != us || p.session == f.session {
+	for _, pid := range procfs.Children(us, us) {
+		p, ok := procfs.ReadStat(pid)
+		if f.born[pid] != nil || !ok || p.Parent != us || p.Session == f.session {
 			continue
 		}
 		cell, err := f.groups.cellOf(pid)
-		if err != nil || p.dead && f.mayBeUnborn(p, cell) {
+		if err != nil || p.Dead() && f.mayBeUnborn(p, cell) {
 			unsure = true
 			continue
 		}
-		if p.dead {
+		if p.Dead() {
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 			found = true // its children may be ours only now
 			continue
@@ -52,31 +55,31 @@ func (f *family) sweep() (found, unsure bool) {
 	return found, unsure
 }
 
-// remember notes what descends from a process, for it may hide its descent by the time that it is ours.
+// remember notes what descends from a process, for it may hide its descent by the time that it is
+// ours.
 func (f *family) remember(pid, depth int) {
-	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
-	for _, t := range threads {
-		tid, _ := strconv.Atoi(t.Name())
-		for _, child := range childrenOf(pid, tid) {
-			if p, ok := look(child); ok && depth < 100 {
-				f.known[child] = p.start
+	for _, thread := range procfs.Threads(pid) {
+		for _, child := range procfs.Children(pid, thread) {
+			if p, ok := procfs.ReadStat(child); ok && depth < 100 {
+				f.known[child] = p.Start
 				f.remember(child, depth+1)
 			}
 		}
 	}
 }
 
-// has reports whether an orphan is one of the family, or of a child that is gone. Where there are groups, that is a matter of the cell
-// that it is in, and who has left its own has to have the name of a child that lives. Without them it is a guess, which one who
-// has no name and no parent can mislead while an older child lives.
-func (f *family) has(p peek, cell string) (mine, sure bool) {
+// has reports whether an orphan is one of the family, or of a child that is gone. Where there are
+// groups, that is a matter of the cell that it is in, and who has left its own has to have the name
+// of a child that lives. Without them it is a guess, which one who has no name and no parent can
+// mislead while an older child lives.
+func (f *family) has(p procfs.Stat, cell string) (mine, sure bool) {
 	if cell != "" {
 		return cell == f.hold.cell.folder() || !f.lives(func(h *hold) bool { return h.cell.folder() == cell }), true
 	}
-	if p.session == f.leader || f.known[p.pid] == p.start && p.start != 0 {
+	if p.Session == f.leader || f.known[p.Pid] == p.Start && p.Start != 0 {
 		return true, true
 	}
-	environ, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.pid))
+	environ := procfs.Environ(p.Pid)
 	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
 	for v := range bytes.SplitSeq(environ, []byte{0}) {
 		if bytes.HasPrefix(v, ours) {
@@ -86,9 +89,10 @@ func (f *family) has(p peek, cell string) (mine, sure bool) {
 	if f.mayBeUnborn(p, cell) {
 		return false, false
 	}
-	// One that has emptied its environment is of a child that began before it did. If no other that lives did, it is ours.
+	// One that has emptied its environment is of a child that began before it did. If no other that
+	// lives did, it is ours.
 	for pid, h := range f.born {
-		if pid != f.leader && h.cell == nil && h.began <= p.start {
+		if pid != f.leader && h.cell == nil && h.began <= p.Start {
 			return false, len(environ) > 0
 		}
 	}
@@ -96,10 +100,11 @@ func (f *family) has(p peek, cell string) (mine, sure bool) {
 	return sure, sure
 }
 
-// mayBeUnborn reports whether a process may be a child of which os/exec has not said yet that it was started.
-func (f *family) mayBeUnborn(p peek, cell string) bool {
+// mayBeUnborn reports whether a process may be a child of which os/exec has not said yet that it
+// was started.
+func (f *family) mayBeUnborn(p procfs.Stat, cell string) bool {
 	for h := range f.unborn {
-		if h.began <= p.start && h.cell.folder() == cell {
+		if h.began <= p.Start && h.cell.folder() == cell {
 			return true
 		}
 	}

@@ -13,16 +13,20 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
 const (
-	// groupPrefix begins the names of our control groups; ourGroup is the one that we go to ourselves where the kernel wants it, and has a
-	// name that nobody else gives one.
+	// groupPrefix begins the names of our control groups; ourGroup is the one that we go to
+	// ourselves where the kernel wants it, and has a name that nobody else gives one.
 	groupPrefix = "nanobot-"
 	ourGroup    = "self.nanobot"
-	// maxIdle is how many empty groups are kept for later children: to make one takes longer than to use it again.
+	// maxIdle is how many empty groups are kept for later children: to make one takes longer than
+	// to use it again.
 	maxIdle = 16
-	// stubborn is how long processes may take to die that were killed. What takes longer hangs in the kernel.
+	// stubborn is how long processes may take to die that were killed. What takes longer hangs in
+	// the kernel.
 	stubborn = 2 * time.Second
 )
 
@@ -40,11 +44,10 @@ type groups struct {
 
 // openGroups makes a group below our own. Without one it says why.
 func openGroups() (*groups, string) {
-	top, err := findGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	name, top, err := procfs.OwnCgroup()
 	if err != nil {
 		return nil, err.Error()
 	}
-	name, _ := groupIn("/proc/self/cgroup")
 	if filepath.Base(top) == ourGroup {
 		top, name = filepath.Dir(top), filepath.Dir(name)
 	}
@@ -73,8 +76,9 @@ func openGroups() (*groups, string) {
 	return nil, "no group could be locked in " + top
 }
 
-// try starts a program that is not there: getting so far as to miss it shows that processes can be started in a group. One that was
-// started into a group after a kill of ours dies at once in some kernels, and some do not let us.
+// try starts a program that is not there: getting so far as to miss it shows that processes can be
+// started in a group. One that was started into a group after a kill of ours dies at once in some
+// kernels, and some do not let us.
 func (g *groups) try() error {
 	c, err := g.take(Options{})
 	if err != nil {
@@ -93,53 +97,12 @@ func (g *groups) try() error {
 	return nil
 }
 
-// findGroup returns the folder of our own group.
-func findGroup(mounts, own string) (string, error) {
-	path, err := groupIn(own)
-	if err != nil {
-		return "", err
-	}
-	b, err := os.ReadFile(mounts)
-	if err != nil {
-		return "", err
-	}
-	if strings.HasPrefix(path, "/..") {
-		return "", errors.New("ours is outside what this container sees of them")
-	}
-	for line := range strings.Lines(string(b)) {
-		// 41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw
-		about, kind, _ := strings.Cut(line, " - ")
-		fields := strings.Fields(about)
-		if len(fields) < 5 || !strings.HasPrefix(kind, "cgroup2 ") {
-			continue
-		}
-		if rel, err := filepath.Rel(fields[3], path); err == nil && filepath.IsLocal(rel) {
-			return filepath.Join(fields[4], rel), nil
-		}
-	}
-	return "", errors.New("version 2 of them is not mounted here")
-}
-
-// groupIn returns the group that a file like /proc/self/cgroup tells of.
-func groupIn(file string) (string, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", err
-	}
-	for line := range strings.Lines(string(b)) {
-		if path, ok := strings.CutPrefix(strings.TrimSuffix(line, "\n"), "0::"); ok {
-			return path, nil
-		}
-	}
-	return "", errors.New("no version 2 of control groups is in use here")
-}
-
 // cellOf returns the folder of the cell that a process is in; "": it is in none.
 func (g *groups) cellOf(pid int) (string, error) {
 	if g == nil {
 		return "", nil
 	}
-	path, err := groupIn(fmt.Sprintf("/proc/%d/cgroup", pid))
+	path, err := procfs.Cgroup(pid)
 	if err != nil {
 		return "", err
 	}
@@ -174,7 +137,8 @@ func pollEmpty(events int) error {
 	}
 }
 
-// says reports whether the events of a group have all of these lines. They tell of the groups within too.
+// says reports whether the events of a group have all of these lines. They tell of the groups
+// within too.
 func says(events int, lines ...string) bool {
 	var buf [128]byte
 	n, err := unix.Pread(events, buf[:], 0)
@@ -243,8 +207,8 @@ func (g *groups) pass(dir, controller string) bool {
 	return err == nil
 }
 
-// stepAside moves us into a group within ours, because one that has processes hands no controllers down. With others in it, it is
-// not for us alone, and we stay.
+// stepAside moves us into a group within ours, because one that has processes hands no controllers
+// down. With others in it, it is not for us alone, and we stay.
 func (g *groups) stepAside(dir string) bool {
 	us := strconv.Itoa(os.Getpid())
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))

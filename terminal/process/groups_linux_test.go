@@ -13,32 +13,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/procfs"
 	"nanobot/terminal/process"
 )
-
-func TestOurOwnGroupIsFound(t *testing.T) {
-	const v1 = "36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
-	for _, tc := range []struct{ mounts, own, want string }{
-		{"30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", "0::/system.slice/bot.service\n", "/sys/fs/cgroup/system.slice/bot.service"},
-		{v1 + "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n", "4:memory:/x\n0::/\n", "/sys/fs/cgroup/unified"},
-		{"30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/docker/abc/in\n", "/sys/fs/cgroup/in"},
-		{"30 23 0:26 /docker/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/elsewhere\n", ""},
-		{"30 23 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n", "0::/../outside\n", ""},
-		{v1, "4:memory:/x\n", ""},
-		{v1, "0::/x\n", ""},
-		{"", "", ""},
-	} {
-		dir := t.TempDir()
-		for name, text := range map[string]string{"mounts": tc.mounts, "own": tc.own} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if got, err := process.FindGroup(dir+"/mounts", dir+"/own"); got != tc.want || (err == nil) != (tc.want != "") {
-			t.Errorf("%q, %q: %q, %v", tc.mounts, tc.own, got, err)
-		}
-	}
-}
 
 // askController makes the test binary a program that wants a controller for its children.
 func askController(controller string) {
@@ -59,7 +36,7 @@ func askController(controller string) {
 
 // A group that has processes hands no controllers down, so who has one for itself goes into another.
 func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
-	top, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	_, top, err := procfs.OwnCgroup()
 	if err != nil {
 		t.Skip(err)
 	}
@@ -197,7 +174,7 @@ func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
 
 // usurp makes the test binary an agent that waits for its program's death to take what tells that it lives.
 func usurp() {
-	group, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	_, group, err := procfs.OwnCgroup()
 	if err != nil {
 		return
 	}
@@ -240,7 +217,7 @@ func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 
 // A group that is named as we are may have limits that somebody has set for us and our children.
 func TestAGroupOfOurNameIsNotLeft(t *testing.T) {
-	top, err := process.FindGroup("/proc/self/mountinfo", "/proc/self/cgroup")
+	_, top, err := procfs.OwnCgroup()
 	if err != nil {
 		t.Skip(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"nanobot/internal/procfs"
 )
 
 func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
@@ -14,10 +16,10 @@ func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
 		moment func(ticks int64) string
 		dies   bool
 	}{
-		"noted after it began":  {func(now int64) string { return fmt.Sprintf("%s/%d", bootID(), now) }, true},
-		"noted before it began": {func(now int64) string { return fmt.Sprintf("%s/%d", bootID(), now-1000) }, false},
+		"noted after it began":  {func(now int64) string { return fmt.Sprintf("%s/%d", procfs.BootID(), now) }, true},
+		"noted before it began": {func(now int64) string { return fmt.Sprintf("%s/%d", procfs.BootID(), now-1000) }, false},
 		"noted before a reboot": {func(now int64) string { return fmt.Sprintf("another-boot/%d", now) }, false},
-		"noted as nonsense":     {func(int64) string { return bootID() + "/x" }, false},
+		"noted as nonsense":     {func(int64) string { return procfs.BootID() + "/x" }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := exec.Command("sleep", "60")
@@ -31,8 +33,8 @@ func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 			KillRun(t.Name(), Record{Pid: cmd.Process.Pid, Start: c.moment(now)})
-			fields := stat(fmt.Sprint(cmd.Process.Pid))
-			if dead := fields == nil || fields[0] == "Z"; dead && !c.dies {
+			p, ok := procfs.ReadStat(cmd.Process.Pid)
+			if dead := !ok || p.Dead(); dead && !c.dies {
 				t.Error("it was killed")
 			}
 			_ = cmd.Process.Signal(syscall.SIGTERM) // how it ends says whether it was killed before

@@ -9,22 +9,26 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
-// markVariable is in the environment of our children and of what they start, unless that empties it.
+// markVariable is in the environment of our children and of what they start, unless that empties
+// it.
 const markVariable = "NANOBOT_CHILD="
 
-// orphans are the processes whose parents, started by our children, have died: the kernel makes them children of ours. os/exec knows
-// nothing of them, and must not: each is reaped by its own pid, and never one that os/exec has started.
+// orphans are the processes whose parents, started by our children, have died: the kernel makes
+// them children of ours. os/exec knows nothing of them, and must not: each is reaped by its own
+// pid, and never one that os/exec has started.
 type orphans struct {
-	groups  *groups // nil: there are none
-	reaper  bool    // we asked for them; else they come because we are the first process
-	session int     // ours; no orphan of a child has it
-	list    int     // the kernel's list of our children, held open; -1: there is none
+	groups   *groups // nil: there are none
+	reaper   bool    // we asked for them; else they come because we are the first process
+	session  int     // ours; no orphan of a child has it
+	children *procfs.OwnChildren
 
 	mu sync.Mutex
-	// born are the children that os/exec has started, by pid. Those that it is starting are in neither list until their programs run, which
-	// a hung file system may put off for ever.
+	// born are the children that os/exec has started, by pid. Those that it is starting are in
+	// neither list until their programs run, which a hung file system may put off for ever.
 	born   map[int]*hold
 	unborn map[*hold]bool
 }
@@ -39,10 +43,7 @@ func openOrphans(wanted bool, g *groups) *orphans {
 		o.reaper = true
 	}
 	o.session, _ = unix.Getsid(0)
-	var err error
-	if o.list, err = unix.Open(fmt.Sprintf("/proc/%d/task/%[1]d/children", os.Getpid()), unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
-		o.list = -1
-	}
+	o.children = procfs.OpenOwnChildren()
 	return o
 }
 
@@ -52,10 +53,7 @@ func (o *orphans) close() {
 		return
 	}
 	o.end(0, &hold{})
-	if o.list >= 0 {
-		_ = unix.Close(o.list)
-		o.list = -1
-	}
+	o.children.Close()
 	if o.reaper {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
@@ -78,7 +76,7 @@ func (o *orphans) start(cmd *exec.Cmd, h *hold) error {
 	if o == nil {
 		return cmd.Start()
 	}
-	h.began = nowTicks()
+	h.began = procfs.NowTicks()
 	o.mu.Lock()
 	o.unborn[h] = true
 	o.mu.Unlock()
@@ -104,7 +102,8 @@ func (o *orphans) reap(cmd *exec.Cmd, h *hold) {
 	}
 }
 
-// doubts is how often one is looked at again of which nothing can be told, since who just executes a program has no environment for a moment.
+// doubts is how often one is looked at again of which nothing can be told, since who just executes
+// a program has no environment for a moment.
 const doubts = 20
 
 // end kills and reaps what a child has left behind, which has exited and is not reaped.
@@ -128,7 +127,7 @@ func (o *orphans) end(leader int, h *hold) {
 // strangers reports whether we have children that os/exec may not have started.
 func (o *orphans) strangers() bool {
 	// Asked twice, because the list may miss one while others are reaped.
-	pids := append(o.children(), o.children()...)
+	pids := append(o.children.Pids(), o.children.Pids()...)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, pid := range pids {
@@ -137,14 +136,4 @@ func (o *orphans) strangers() bool {
 		}
 	}
 	return false
-}
-
-// children is childrenOf us, at half the price: every child that ends asks for it.
-func (o *orphans) children() []int {
-	var buf [1024]byte
-	n, err := unix.Pread(o.list, buf[:], 0)
-	if us := os.Getpid(); err != nil || n > len(buf)/2 { // there may be more
-		return childrenOf(us, us)
-	}
-	return numbers(buf[:n])
 }

@@ -1,42 +1,26 @@
 package process
 
 import (
-	"bytes"
-	"os"
-	"strconv"
-
 	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
 )
 
-// sessionOf returns the processes of a session other than its leader that live, with their groups. The session is the leader's own as long as
-// that is not reaped.
+// sessionOf returns the live processes of a session other than its leader, with their process
+// groups. The session is the leader's own as long as the leader is not reaped.
 func sessionOf(leader int) map[int]int {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close()
-	names, _ := dir.Readdirnames(-1)
 	others := map[int]int{}
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == leader {
+	for _, pid := range procfs.Pids() {
+		if pid == leader {
 			continue
 		}
 		if session, err := unix.Getsid(pid); err != nil || session != leader {
-			continue // asked first, because it costs far less than to read a file
+			continue // asked first, because a system call costs far less than reading a file
 		}
-		if group, err := unix.Getpgid(pid); err == nil && !dead(name) {
+		group, err := unix.Getpgid(pid)
+		if s, ok := procfs.ReadStat(pid); err == nil && ok && !s.Dead() {
 			others[pid] = group
 		}
 	}
 	return others
-}
-
-// dead reports whether a process is gone but for those who may ask how it ended.
-func dead(pid string) bool {
-	b, err := os.ReadFile("/proc/" + pid + "/stat")
-	// The state is behind the name, which is in parentheses and may hold anything.
-	_, state, _ := bytes.Cut(b[bytes.LastIndexByte(b, ')')+1:], []byte(" "))
-	return err != nil || bytes.HasPrefix(state, []byte("Z")) || bytes.HasPrefix(state, []byte("X"))
 }

@@ -1,0 +1,87 @@
+package procfs
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// Children returns the children that a thread of a process has started. The first thread, whose
+// number is the pid, has the orphans of a subreaper as well.
+func Children(pid, thread int) []int {
+	b, err := os.ReadFile(childrenFile(pid, thread))
+	if err != nil {
+		return childrenByParent(pid)
+	}
+	return parsePids(b)
+}
+
+// Threads returns the numbers of a process's threads.
+func Threads(pid int) (threads []int) {
+	entries, _ := os.ReadDir(file(pid, "task"))
+	for _, e := range entries {
+		thread, _ := strconv.Atoi(e.Name())
+		threads = append(threads, thread)
+	}
+	return threads
+}
+
+// OwnChildren is the list of children of this process's first thread, held open because opening the
+// file costs as much as reading it.
+type OwnChildren struct {
+	fd int // -1: the kernel has no such list
+}
+
+// OpenOwnChildren opens the list. Where the kernel has none, all processes are searched.
+func OpenOwnChildren() *OwnChildren {
+	us := os.Getpid()
+	fd, err := unix.Open(childrenFile(us, us), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		fd = -1
+	}
+	return &OwnChildren{fd: fd}
+}
+
+// Pids returns the children. It may miss one while others are reaped.
+func (o *OwnChildren) Pids() []int {
+	var buf [1024]byte
+	n, err := unix.Pread(o.fd, buf[:], 0)
+	if us := os.Getpid(); err != nil || n > len(buf)/2 { // the list may be longer than the buffer
+		return Children(us, us)
+	}
+	return parsePids(buf[:n])
+}
+
+// Close closes the list, which can still be read, at a higher price.
+func (o *OwnChildren) Close() {
+	if o.fd >= 0 {
+		_ = unix.Close(o.fd)
+		o.fd = -1
+	}
+}
+
+func childrenFile(pid, thread int) string {
+	return file(pid, fmt.Sprintf("task/%d/children", thread))
+}
+
+func parsePids(b []byte) (pids []int) {
+	for word := range bytes.FieldsSeq(b) {
+		if n, err := strconv.Atoi(string(word)); err == nil {
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+// childrenByParent is for kernels that list no children (without CONFIG_PROC_CHILDREN).
+func childrenByParent(pid int) (pids []int) {
+	for _, child := range Pids() {
+		if s, ok := ReadStat(child); ok && s.Parent == pid {
+			pids = append(pids, child)
+		}
+	}
+	return pids
+}

@@ -1,0 +1,30 @@
+package procfs
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// FlockHolder returns the pid of the process that holds the flock(2) lock of a file. The pid is 0 or
+// less if the process is in another container, and ok is false if no lock is listed.
+func FlockHolder(path string) (pid int, ok bool) {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return 0, false
+	}
+	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
+	locks, _ := os.ReadFile("/proc/locks")
+	for line := range strings.Lines(string(locks)) {
+		// 1: FLOCK  ADVISORY  WRITE 30628 00:26:308880 0 EOF
+		f := strings.Fields(line)
+		if len(f) >= 6 && f[1] == "FLOCK" && f[5] == file {
+			pid, _ = strconv.Atoi(f[4])
+			return pid, true
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,122 @@
+// Package procfs reads what the Linux kernel says about processes in /proc. On systems without /proc
+// it finds no process. It only reads: what to do with a process is the caller's decision.
+package procfs
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// TicksPerSecond is the unit of all times in /proc/N/stat. It is the same on every Linux system,
+// whatever the kernel's own timer frequency is.
+const TicksPerSecond = 100
+
+// Stat is /proc/N/stat as far as it is needed.
+type Stat struct {
+	Pid, Parent, Session int
+	State                byte
+	Start                uint64        // in clock ticks since the boot
+	CPU                  time.Duration // with the children that it has waited for
+	Resident             int64         // in bytes
+}
+
+// Dead reports whether the process has exited and is only kept for its parent to reap.
+func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' }
+
+// ReadStat reads the Stat of a process. It reports false if there is no such process.
+func ReadStat(pid int) (Stat, bool) {
+	b, err := os.ReadFile(file(pid, "stat"))
+	if err != nil {
+		return Stat{}, false
+	}
+	return parseStat(pid, b)
+}
+
+// The indexes of the fields of /proc/N/stat that follow the program's name. proc_pid_stat(5) counts
+// from 1 and from the pid, so that these are 3 less than there.
+const (
+	stateField     = 0
+	parentField    = 1
+	sessionField   = 3
+	cpuField       = 11 // the first of four: user and system time, and both of its reaped children
+	cpuFields      = 4
+	startField     = 19
+	residentField  = 21 // in pages
+	expectedFields = residentField + 1
+)
+
+func parseStat(pid int, b []byte) (Stat, bool) {
+	// The name is in parentheses and may contain anything, parentheses and spaces included.
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	if len(fields) < expectedFields {
+		return Stat{}, false
+	}
+	number := func(i int) uint64 {
+		n, _ := strconv.ParseUint(string(fields[i]), 10, 64)
+		return n
+	}
+	s := Stat{
+		Pid: pid, Parent: int(number(parentField)), Session: int(number(sessionField)),
+		State: fields[stateField][0], Start: number(startField),
+		Resident: int64(number(residentField)) * int64(os.Getpagesize()),
+	}
+	for i := range cpuFields {
+		s.CPU += time.Duration(number(cpuField+i)) * time.Second / TicksPerSecond
+	}
+	return s, true
+}
+
+// Pids returns the pids of all processes, in no order.
+func Pids() (pids []int) {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// Environ returns the environment with which a process executed its program: entries that each end
+// with a NUL. It is empty if we may not read it, and for a moment while a program is executed.
+func Environ(pid int) []byte {
+	b, err := os.ReadFile(file(pid, "environ"))
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// PeakMemory returns the most memory in bytes that a process has had; 0 if that is not known.
+func PeakMemory(pid int) int64 {
+	b, _ := os.ReadFile(file(pid, "status"))
+	_, rest, ok := bytes.Cut(b, []byte("\nVmHWM:"))
+	if !ok {
+		return 0
+	}
+	kib, _ := strconv.ParseInt(string(bytes.Fields(rest)[0]), 10, 64)
+	return kib << 10
+}
+
+// OpenFiles returns how many file descriptors this process has open.
+func OpenFiles() (int, error) {
+	files, err := os.ReadDir("/proc/self/fd")
+	return len(files) - 1, err // without the one that reads the folder
+}
+
+// BootID returns the kernel's name for the time since the last boot.
+var BootID = sync.OnceValue(func() string {
+	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(b))
+})
+
+func file(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
