@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -95,7 +96,7 @@ func (g *Gateway) showEnd(q store.Question, how string) {
 		for id != "" {
 			_, err := r.Replace(ctx, id, out)
 			var se *channels.SendError
-			if err == nil || errors.As(err, &se) && se.Permanent || !sleep(ctx, max(waitOf(err), firstPause)) {
+			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(waitOf(err), firstPause)) {
 				if err != nil {
 					g.o.Log.Debug("end of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
 				}
@@ -109,7 +110,7 @@ func (g *Gateway) showEnd(q store.Question, how string) {
 func (g *Gateway) receipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
-		if q.Letter != store.Pending && q.Letter != store.Sending || !sleep(ctx, pause) {
+		if q.Letter != store.Pending && q.Letter != store.Sending || !retry.Sleep(ctx, pause) {
 			return ""
 		}
 		now, found, err := g.o.Store.Question(ctx, q.ID)

@@ -9,6 +9,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
 
@@ -77,7 +78,7 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 		if first, err = g.conclude(ctx, arrival, answer); first {
 			g.audit(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				g.tell(Event{What: Queued, Chat: in.Chat, Item: id}) // it is not any more
+				g.tell(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
 			}
 		}
 		return err
@@ -251,6 +252,6 @@ func (c call) cancelOne() (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.tell(Event{What: Queued, Chat: c.in.Chat, Item: id})
+	c.tell(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
 	return "Cancelled.", nil
 }

@@ -14,6 +14,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -49,7 +51,7 @@ type Options struct {
 	// notified of. Later it is a new message. 0 is twenty seconds.
 	NotifyAfter time.Duration
 	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
-	Watch func(Event)
+	Watch func(events.Event)
 	// Audit, if not nil, writes down who started what, from many goroutines. It must not block for long.
 	Audit func(audit.Record)
 }
@@ -131,7 +133,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer g.senders.wait()
 	defer stopSending()
 	g.senders.start(sending)
-	err := persist(ctx, func() error { return g.recover(ctx) }, func(err error) {
+	err := retry.Until(ctx, func() error { return g.recover(ctx) }, func(err error) {
 		if ctx.Err() == nil {
 			g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
 		}
@@ -154,7 +156,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	var work errgroup.Group
 	work.Go(func() error { return g.dispatch(ctx) })
 	work.Go(func() error {
-		err := persist(ctx, func() error { return g.dismissStrangers(ctx) }, func(err error) {
+		err := retry.Until(ctx, func() error { return g.dismissStrangers(ctx) }, func(err error) {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
@@ -191,7 +193,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 				break
 			}
 			g.o.Log.Error("cannot read the cursor, will retry", zap.String("channel", name), zap.Error(err))
-			if !sleep(ctx, time.Second) {
+			if !retry.Sleep(ctx, time.Second) {
 				return nil
 			}
 		}
@@ -216,7 +218,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		wait := pause.NextBackOff()
 		g.channelIs(name, err)
 		g.o.Log.Error("channel failed, will retry", zap.String("channel", name), zap.Duration("after", wait), zap.Error(err))
-		if !sleep(ctx, wait) {
+		if !retry.Sleep(ctx, wait) {
 			return nil
 		}
 	}
@@ -235,37 +237,11 @@ func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err erro
 var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
 func (g *Gateway) prune(ctx context.Context) error {
-	for sleep(ctx, time.Hour) {
+	for retry.Sleep(ctx, time.Hour) {
 		g.refused.Clear() // strangers are logged once an hour at most, and remembered no longer
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}
 	}
 	return nil
-}
-
-// persist tries something until it succeeds or ctx ends, which is then the error. Each failure is said.
-func persist(ctx context.Context, try func() error, failed func(error)) error {
-	for wait := 100 * time.Millisecond; ; wait = min(2*wait, 10*time.Second) {
-		err := try()
-		if err == nil {
-			return nil
-		}
-		failed(err)
-		if !sleep(ctx, wait) {
-			return context.Cause(ctx)
-		}
-	}
-}
-
-// sleep waits and reports whether the time has passed before ctx ended.
-func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

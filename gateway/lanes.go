@@ -7,6 +7,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -28,7 +30,7 @@ func (g *Gateway) dispatch(ctx context.Context) error {
 		<-g.slots
 		if err != nil && ctx.Err() == nil {
 			g.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
-			if !sleep(ctx, time.Second) {
+			if !retry.Sleep(ctx, time.Second) {
 				return nil
 			}
 			continue
@@ -78,7 +80,7 @@ func (g *Gateway) begin(item store.Item) {
 	g.mu.Lock()
 	g.active[item.In.Chat] = t
 	g.mu.Unlock()
-	g.tell(Event{What: Started, Chat: item.In.Chat, Item: item.ID})
+	g.tell(events.Event{What: events.Started, Chat: item.In.Chat, Item: item.ID})
 	g.turns.Go(func() {
 		t.run()
 		g.mu.Lock()

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 )
 
 const (
@@ -121,7 +122,7 @@ func (l *live) run() {
 		l.mu.Lock()
 		first := len(l.shown) == 0
 		l.mu.Unlock()
-		if first && !sleep(over, firstAfter) {
+		if first && !retry.Sleep(over, firstAfter) {
 			return
 		}
 		for more := true; more; {
@@ -285,7 +286,7 @@ func (p *pacing) wait(ctx context.Context) bool {
 	}
 	p.next = at.Add(editEvery)
 	p.mu.Unlock()
-	return sleep(ctx, at.Sub(now))
+	return retry.Sleep(ctx, at.Sub(now))
 }
 
 // hold keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -119,7 +120,7 @@ func (a *about) run() {
 	for ended := false; !ended; {
 		select {
 		case <-a.wake:
-			ended = !sleep(a.t.listening, tellEvery)
+			ended = !retry.Sleep(a.t.listening, tellEvery)
 		case <-a.t.listening.Done():
 			ended = true
 		}

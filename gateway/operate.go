@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
 
@@ -30,7 +31,7 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 			return fmt.Errorf("stop turn %d: %w", item, err)
 		}
 		if n > 0 {
-			g.tell(Event{What: Queued, Chat: i.In.Chat, Item: item}) // it is not any more
+			g.tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item}) // it is not any more
 			return nil
 		}
 	}
@@ -67,7 +68,7 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 		return fmt.Errorf("retry turn %d: %w", item, err)
 	}
 	g.auditOperator(i, "/retry")
-	g.tell(Event{What: Queued, Chat: i.In.Chat, Item: item})
+	g.tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item})
 	g.poke()
 	return nil
 }

@@ -10,16 +10,17 @@ import (
 	"time"
 
 	"nanobot/gateway"
+	"nanobot/gateway/events"
 	"nanobot/gateway/gatewaytest"
 )
 
 // watcher gathers what it is told.
 type watcher struct {
 	mu     sync.Mutex
-	events []gateway.Event
+	events []events.Event
 }
 
-func (w *watcher) watch(e gateway.Event) {
+func (w *watcher) watch(e events.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.events = append(w.events, e)
@@ -77,7 +78,7 @@ func TestWhoWatchesIsToldOfATurn(t *testing.T) {
 func TestATraceIsBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `i=0; while [ $i -lt 300 ]; do echo "{\"type\":\"log\",\"text\":\"$i $(printf %200s x)\"}"; i=$((i+1)); done`)
-	r.watch = func(gateway.Event) {}
+	r.watch = func(events.Event) {}
 	r.start()
 	r.net.Say("1", "u", "hello")
 	r.awaitIdle("1")

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
 
@@ -146,7 +147,7 @@ func (g *Gateway) accept(ctx context.Context, a store.Arrival) (store.Item, stor
 		return item, verdict, fmt.Errorf("store message: %w", err)
 	}
 	if verdict == store.Queued {
-		g.tell(Event{What: Queued, Chat: in.Chat, Item: item.ID})
+		g.tell(events.Event{What: events.Queued, Chat: in.Chat, Item: item.ID})
 		g.poke()
 	}
 	return item, verdict, nil

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -106,7 +107,7 @@ func (g *Gateway) removeBubble(b store.Bubble) {
 func removeMessage(ctx context.Context, editor channels.Editor, b store.Bubble) error {
 	for {
 		err := editor.Remove(ctx, b.Chat, b.ID)
-		if wait := waitOf(err); wait <= 0 || wait > longestPause || !sleep(ctx, wait) {
+		if wait := waitOf(err); wait <= 0 || wait > longestPause || !retry.Sleep(ctx, wait) {
 			return err
 		}
 	}

@@ -11,6 +11,8 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -37,7 +39,7 @@ func (g *Gateway) watchAccess(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("cannot look for revoked access, will retry", zap.Error(err))
 			g.recheckAccess()
-			sleep(ctx, time.Second)
+			retry.Sleep(ctx, time.Second)
 		}
 	}
 }
@@ -138,7 +140,7 @@ func (t *turn) revoke() {
 // admitted reports whether the sender of the turn's message still has access: it may have been revoked while the message waited. The error
 // says that we ended before it was known.
 func (t *turn) admitted() (ok bool, err error) {
-	err = persist(t.g.killed, func() (err error) {
+	err = retry.Until(t.g.killed, func() (err error) {
 		ok, err = t.g.knows(context.WithoutCancel(t.ctx), t.item.In.Chat.Channel, t.item.In.User.ID)
 		return err
 	}, func(err error) { t.log.Error("cannot look up access, will retry", zap.Error(err)) })
@@ -159,8 +161,8 @@ func (t *turn) auditRevoked() {
 // record writes down the end of the turn.
 func (t *turn) record(state store.State, o store.Outcome, with ...int64) {
 	ctx, took := context.WithoutCancel(t.ctx), time.Since(t.began)
-	defer t.g.tell(Event{What: Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: took})
-	_ = persist(t.g.killed, func() error { // else it stays running on disk, for the next start to find
+	defer t.g.tell(events.Event{What: events.Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: took})
+	_ = retry.Until(t.g.killed, func() error { // else it stays running on disk, for the next start to find
 		next, err := t.g.o.Store.Finish(ctx, t.item.ID, state, o, with...)
 		if next {
 			t.g.poke()

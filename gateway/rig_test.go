@@ -19,6 +19,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -43,7 +44,7 @@ type rig struct {
 
 	abandonAfter time.Duration
 	notifyAfter  time.Duration
-	watch        func(gateway.Event)
+	watch        func(events.Event)
 	audit        func(audit.Record)
 	also         map[string]channels.Channel   // beside net
 	hook         func(store.Store) store.Store // nil: the store as it is

@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -219,7 +221,7 @@ func (s *senders) rest(wait time.Duration) bool {
 	s.quiet.Broadcast()
 	s.mu.Unlock()
 	defer s.count(&s.resting, -1)
-	return sleep(s.ctx, wait)
+	return retry.Sleep(s.ctx, wait)
 }
 
 // send makes one try and records what became of it. It reports whether the chat has more to send.
@@ -228,7 +230,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	if !ok {
 		const reason = "the channel is not enabled any more"
 		s.g.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
-		defer s.g.tell(Event{What: Failed, Chat: p.Out.Chat, Item: p.Item})
+		defer s.g.tell(events.Event{What: events.Failed, Chat: p.Out.Chat, Item: p.Item})
 		return s.settle(p, store.Failed, "", reason, time.Time{})
 	}
 	p.Out.Key = p.Key()
@@ -240,7 +242,7 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	s.calling(p.ID, nil)
 	cancel()
 	state, notBefore := s.judge(safe, p, err)
-	defer s.g.tell(Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
+	defer s.g.tell(events.Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
 	if state == store.Sent {
 		return s.settle(p, state, receipt.ID, "", time.Time{})
 	}
@@ -314,7 +316,9 @@ func patience(o channels.Outgoing) time.Duration {
 }
 
 // became says in the watchers' words what a send came to.
-var became = map[store.State]What{store.Sent: Sent, store.Pending: Retrying, store.Failed: Failed, store.Unknown: Unknown}
+var became = map[store.State]events.What{
+	store.Sent: events.Sent, store.Pending: events.Retrying, store.Failed: events.Failed, store.Unknown: events.Unknown,
+}
 
 // judge says what a send's error means for the parcel. safe says that doing it again has no second effect.
 func (s *senders) judge(safe bool, p store.Parcel, err error) (store.State, time.Time) {
@@ -340,7 +344,7 @@ func (s *senders) judge(safe bool, p store.Parcel, err error) (store.State, time
 // settle records a send until the store takes it: to forget a send that happened would repeat it. It reports whether the chat has more.
 func (s *senders) settle(p store.Parcel, state store.State, receipt, reason string, notBefore time.Time) (more bool) {
 	ctx := context.WithoutCancel(s.ctx)
-	_ = persist(s.ctx, func() (err error) {
+	_ = retry.Until(s.ctx, func() (err error) {
 		if more, err = s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore); errors.Is(err, store.ErrState) {
 			more, err = true, nil // settled already; better look
 		}
@@ -364,7 +368,7 @@ func (s *senders) resume(ctx context.Context) error {
 		} else {
 			s.until(ctx, func() bool { return s.left })
 		}
-		if !sleep(ctx, sweepEvery) {
+		if !retry.Sleep(ctx, sweepEvery) {
 			return nil
 		}
 		s.mu.Lock()

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -127,11 +128,11 @@ func (t *turn) yield(pause time.Duration) bool {
 	select {
 	case t.g.yielded <- struct{}{}:
 	default:
-		return sleep(t.ctx, pause)
+		return retry.Sleep(t.ctx, pause)
 	}
 	defer func() { <-t.g.yielded }()
 	t.releaseSlot()
-	if !sleep(t.ctx, pause) {
+	if !retry.Sleep(t.ctx, pause) {
 		return false
 	}
 	select {

@@ -13,6 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -270,7 +272,7 @@ func (t *turn) logged(f terminal.Frame) {
 // seen keeps a frame for those who watch.
 func (t *turn) seen(f terminal.Frame) {
 	t.tracer.add(f)
-	t.g.tell(Event{What: Said, Chat: t.item.In.Chat, Item: t.item.ID})
+	t.g.tell(events.Event{What: events.Said, Chat: t.item.In.Chat, Item: t.item.ID})
 }
 
 // say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
@@ -301,7 +303,7 @@ func (t *turn) copied(size int64) {
 func (t *turn) post(d *draft) error {
 	d.copying, d.copied = t.copying, t.copied
 	var refused error // for good
-	err := persist(t.listening, func() error {
+	err := retry.Until(t.listening, func() error {
 		err := d.post(t.listening)
 		if err != nil && !errors.Is(err, errNotStored) {
 			refused, err = err, nil
@@ -352,7 +354,7 @@ func (t *turn) finish(out terminal.Outcome, err error) {
 
 // typing shows that the agent is at work, if that takes more than a moment. Networks show it for some five seconds.
 func (t *turn) typing(typer channels.Typer) {
-	for wait := 300 * time.Millisecond; sleep(t.ctx, wait); wait = 4 * time.Second {
+	for wait := 300 * time.Millisecond; retry.Sleep(t.ctx, wait); wait = 4 * time.Second {
 		if err := typer.Typing(t.ctx, t.item.In.Chat); err != nil && t.ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}

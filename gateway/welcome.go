@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
 
@@ -35,7 +36,7 @@ func (g *Gateway) welcomeGuests(ctx context.Context) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("cannot look after guests, will retry", zap.Error(err))
-			sleep(ctx, time.Second)
+			retry.Sleep(ctx, time.Second)
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/console"
+	"nanobot/gateway/events"
 	"nanobot/gateway/metrics"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
@@ -109,7 +110,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		g = gateway.New(options)
 	} else {
 		c, m := console.New(db, d.log), metrics.New()
-		options.Watch = func(e gateway.Event) { c.Watch(e); m.Watch(e) }
+		options.Watch = func(e events.Event) { c.Watch(e); m.Watch(e) }
 		g = gateway.New(options)
 		watch = page.watch(g, c, m, open)
 	}

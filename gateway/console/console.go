@@ -19,6 +19,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -51,7 +52,7 @@ func New(s store.Store, log *zap.Logger) *Console {
 }
 
 // Watch notes that something happened.
-func (c *Console) Watch(e gateway.Event) {
+func (c *Console) Watch(e events.Event) {
 	if e.Item == 0 {
 		return
 	}
@@ -101,7 +102,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 	for _, id := range ids {
 		item, found, err := c.store.Item(ctx, id)
 		if err != nil {
-			c.Watch(gateway.Event{Item: id})
+			c.Watch(events.Event{Item: id})
 		}
 		if found {
 			items = append(items, item)
@@ -110,7 +111,7 @@ func (c *Console) tell(ctx context.Context, ids []int64, publish func(event stri
 	turns, err := c.listed(ctx, items)
 	if err != nil {
 		for _, item := range items {
-			c.Watch(gateway.Event{Item: item.ID})
+			c.Watch(events.Event{Item: item.ID})
 		}
 	}
 	for _, t := range turns {

@@ -13,8 +13,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway"
 	"nanobot/gateway/console"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 )
@@ -72,7 +72,7 @@ func (w *watched) Parcels(context.Context, int64) ([]store.Parcel, error) {
 // change says that turns have changed.
 func (w *watched) change(ids ...int64) {
 	for _, id := range ids {
-		w.Watch(gateway.Event{What: gateway.Started, Item: id})
+		w.Watch(events.Event{What: events.Started, Item: id})
 	}
 }
 

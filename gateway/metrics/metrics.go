@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/gateway"
+	"nanobot/gateway/events"
 )
 
 // Metrics counts. Its Watch is for the gateway's options.
@@ -30,16 +31,16 @@ func New() *Metrics {
 }
 
 // Watch counts an event.
-func (m *Metrics) Watch(e gateway.Event) {
+func (m *Metrics) Watch(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch e.What {
-	case gateway.Ended:
+	case events.Ended:
 		m.turns[pair{e.Chat.Channel, e.Status}]++
 		m.took.add(e.Took.Seconds())
-	case gateway.Sent, gateway.Retrying, gateway.Failed, gateway.Unknown:
+	case events.Sent, events.Retrying, events.Failed, events.Unknown:
 		m.sends[pair{e.Chat.Channel, string(e.What)}]++
-	case gateway.Queued, gateway.Started, gateway.Said:
+	case events.Queued, events.Started, events.Said:
 	}
 }
 
