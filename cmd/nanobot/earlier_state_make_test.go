@@ -157,8 +157,12 @@ func (b *earlierBot) talkOnTheWeb() {
 	b.t.Helper()
 	ann := b.enter("--user", "ann")
 	next := ann.tab()
+	await := func(text string) { // a notice about the queue may come before it
+		for next("message").data.Text != text {
+		}
+	}
 	ann.say(webChat, "hello")
-	next("message")
+	await("you said hello")
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
 	part, _ := w.CreateFormFile("file", "photo.png")
@@ -167,9 +171,9 @@ func (b *earlierBot) talkOnTheWeb() {
 	if status, answer := ann.ask("POST", "/api/chats/"+webChat+"/messages", w.FormDataContentType(), &form); status != http.StatusAccepted {
 		b.t.Fatalf("a file is answered %d %s", status, answer)
 	}
-	next("message")
+	await("got 1 files")
 	ann.say(webChat, "files")
-	next("message")
+	await("files")
 }
 
 // workUntilKilledAgain makes rows that are not final, with a daemon that has a webhook, and returns when that was killed.
