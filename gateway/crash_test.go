@@ -30,21 +30,21 @@ const daemonVariable = "NANOBOT_TEST_DAEMON"
 
 // daemonSpec is what a daemon in a process of its own is made of.
 type daemonSpec struct {
-	Dir      string // workspace
-	State    string // folder of the store
-	Command  string
-	User     string // who the command runs as; "": as the daemon
-	Cage     bool   // with what holds agents together
-	Timeout  int    // of a turn, in seconds; 0: the usual one
-	Slots    int    // how many turns may run; 0: 4
-	OnCrash  string
-	Inject   bool
-	Stream   bool   // the command speaks as streaming says
-	Keep     bool   // the command is kept, as keeping says
-	Telegram string // where a Bot API is, and the token for it
-	Token    string
-	Number   int // how many daemons there were before
-	Networks []networkSpec
+	Dir        string // workspace
+	State      string // folder of the store
+	Command    string
+	User       string // who the command runs as; "": as the daemon
+	Supervisor bool   // agents have one
+	Timeout    int    // of a turn, in seconds; 0: the usual one
+	Slots      int    // how many turns may run; 0: 4
+	OnCrash    string
+	Inject     bool
+	Stream     bool   // the command speaks as streaming says
+	Keep       bool   // the command is kept, as keeping says
+	Telegram   string // where a Bot API is, and the token for it
+	Token      string
+	Number     int // how many daemons there were before
+	Networks   []networkSpec
 }
 
 type networkSpec struct {
@@ -81,10 +81,10 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol, cfg.User = s.Command, "rich", s.User
 	cfg.Timeout = cmp.Or(s.Timeout, cfg.Timeout)
-	var cage *process.Cage
-	if s.Cage {
-		cage = process.NewCage(process.CageOptions{})
-		defer cage.Close()
+	var supervisor *process.Supervisor
+	if s.Supervisor {
+		supervisor = process.NewSupervisor(process.SupervisorOptions{})
+		defer supervisor.Close()
 	}
 	var protocol terminal.Protocol = rich.Protocol{}
 	switch {
@@ -93,7 +93,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	case s.Keep:
 		protocol = &keeping{}
 	}
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Cage: cage, Log: log})
+	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Supervisor: supervisor, Log: log})
 	if err != nil {
 		return err
 	}

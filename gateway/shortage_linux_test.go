@@ -148,12 +148,12 @@ const cannotStart = "agents cannot be started, will retry"
 // A kill while they wait changes nothing.
 func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 	t.Parallel()
-	for _, cage := range []bool{false, true} {
+	for _, supervisor := range []bool{false, true} {
 		for _, killed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("files, cage %t, killed %t", cage, killed), func(t *testing.T) {
+			t.Run(fmt.Sprintf("files, supervisor %t, killed %t", supervisor, killed), func(t *testing.T) {
 				t.Parallel()
 				p := newPoor(t)
-				p.spec.Cage = cage
+				p.spec.Supervisor = supervisor
 				p.start()
 				p.net.Say("first", "u", "hello")
 				if _, ok := p.net.Await("first", patience, func(c []gatewaytest.Call) bool { return len(texts(c)) == 1 }); !ok {

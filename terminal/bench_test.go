@@ -34,11 +34,11 @@ func newContest(b *testing.B) *contest {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol = trivial, "rich"
 	c := &contest{dir: b.TempDir(), req: terminal.Request{Channel: "cli", ChatID: "local", Text: "hello"}, input: `{"text":"hello"}` + "\n"}
-	cage := process.NewCage(process.CageOptions{})
-	b.Cleanup(cage.Close)
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	b.Cleanup(supervisor.Close)
 	var err error
 	c.runner, err = terminal.NewRunner(terminal.Options{
-		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Cage: cage,
+		Config: cfg, Workspace: c.dir, Protocol: rich.Protocol{}, Environ: os.Environ(), Log: zap.NewNop(), Supervisor: supervisor,
 	})
 	if err != nil {
 		b.Fatal(err)

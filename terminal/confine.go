@@ -29,7 +29,7 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
-		Cage: o.Cage, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret, Fixed: fixed,
+		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret, Fixed: fixed,
 		State: o.State, Program: o.Program,
 	})
 }

@@ -20,11 +20,11 @@ import (
 	"nanobot/terminal/process"
 )
 
-// caged gives a workbench a cage and a workspace outside the temp folders, which every sandbox lets an agent use.
-func (b *bench) caged() *bench {
+// supervised gives a workbench a supervisor and a workspace outside the temp folders, which every sandbox lets an agent use.
+func (b *bench) supervised() *bench {
 	b.t.Helper()
-	cage := process.NewCage(process.CageOptions{})
-	b.t.Cleanup(cage.Close)
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	b.t.Cleanup(supervisor.Close)
 	dir := outside(b.t)
 	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
 		b.t.Fatal(err)
@@ -33,7 +33,7 @@ func (b *bench) caged() *bench {
 		b.t.Fatal(err)
 	}
 	b.workspace = filepath.Join(dir, "work")
-	b.opts.Workspace, b.opts.Cage = b.workspace, cage
+	b.opts.Workspace, b.opts.Supervisor = b.workspace, supervisor
 	return b
 }
 
@@ -67,13 +67,13 @@ func (b *bench) sandboxed() *bench {
 
 func TestAPlainAndARichAgentAreConfined(t *testing.T) {
 	const look = `cat ../secret 2>/dev/null; echo mine > users/local/f; cat users/local/f; ulimit -n`
-	b := newBench(t, "plain", look).caged().sandboxed()
+	b := newBench(t, "plain", look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
 	b.run().says(terminal.Done, "message: mine\n99")
-	b = newBench(t, "rich", "read -r line; "+look).caged().sandboxed()
+	b = newBench(t, "rich", "read -r line; "+look).supervised().sandboxed()
 	b.opts.Config.Limits.Files = 99
 	b.run().says(terminal.Done, "message: mine\n99")
-	newBench(t, "plain", look).caged().run().says(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
+	newBench(t, "plain", look).supervised().run().says(terminal.Done, "message: secretmine\n"+strings.TrimSpace(limit(t)))
 }
 
 // limit is how many files a child of ours may have open.
@@ -89,7 +89,7 @@ func limit(t *testing.T) string {
 }
 
 func TestAnAgentThatUsesTooMuchIsNamed(t *testing.T) {
-	b := newBench(t, "plain", "while :; do :; done").caged()
+	b := newBench(t, "plain", "while :; do :; done").supervised()
 	b.opts.Config.Limits.CPU = 1
 	b.run().says(terminal.Failed, "message: Killed by SIGXCPU")
 	if b.out.CPU < 500*time.Millisecond {
@@ -103,14 +103,14 @@ func TestWhatATurnUsedIsInItsOutcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	size := ours.Maxrss<<10 + 50<<20
-	b := newBench(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).caged().run()
+	b := newBench(t, "plain", fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size)).supervised().run()
 	if b.out.Memory < size || b.out.CPU <= 0 || b.out.CPU > time.Minute {
 		t.Errorf("used %+v", b.out)
 	}
 }
 
 func TestWhoLeavesAnAgentsGroupDiesWithItsTurn(t *testing.T) {
-	b := newBench(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").caged()
+	b := newBench(t, "plain", "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & until [ -s pid ]; do sleep 0.01; done; echo up").supervised()
 	b.run().says(terminal.Done, "message: up")
 	pid, err := os.ReadFile(filepath.Join(b.workspace, "pid"))
 	if err != nil {
@@ -125,7 +125,7 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root may become somebody else")
 	}
-	b := newBench(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).caged()
+	b := newBench(t, "plain", `id -un; cat users/local/in.txt; echo made > users/local/out.png; echo $PWD/users/local/out.png $HOME`).supervised()
 	// The way to the checkout may be closed to others, and the temp folder is not.
 	b.workspace = t.TempDir()
 	b.opts.Workspace = b.workspace
@@ -147,7 +147,7 @@ func TestAnAgentMayBeAnotherUser(t *testing.T) {
 }
 
 func TestARunnerThatCannotConfineRefuses(t *testing.T) {
-	b := newBench(t, "plain", "true").caged()
+	b := newBench(t, "plain", "true").supervised()
 	for _, sandbox := range []string{"no-such-wrapper", "landlok", "no-such-wrapper --flag", "Landlock"} {
 		b.opts.Config.Sandbox = sandbox
 		for _, b.opts.Config.SandboxRequired = range []bool{false, true} {
@@ -200,7 +200,7 @@ func (k *keeper) Close() {
 
 func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
 	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
-	b := newBench(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").caged().sandboxed()
+	b := newBench(t, "plain", "while read -r n; do [ $n = 1 ] && { "+burn+"}; cat ../secret 2>/dev/null; ulimit -n; done").supervised().sandboxed()
 	k := &keeper{}
 	b.opts.Protocol, b.opts.Config.Limits.Files = k, 98
 	r, err := terminal.NewRunner(b.opts)
@@ -228,7 +228,7 @@ func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
 // An agent that puts a link in the place of its chat's folder must not get what it leads to.
 func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 	for _, at := range []string{"users", "users/local"} {
-		b := newBench(t, "plain", "cat ../secret users/local/secret; true").caged().sandboxed()
+		b := newBench(t, "plain", "cat ../secret users/local/secret; true").supervised().sandboxed()
 		link := filepath.Join(b.workspace, at)
 		if err := os.MkdirAll(filepath.Dir(link), 0o700); err != nil {
 			t.Fatal(err)
@@ -253,7 +253,7 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 
 // The link may come while the turn runs: by then the folder is not a root of its own.
 func TestAChatsFolderIsNoRootOfItsOwn(t *testing.T) {
-	b := newBench(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).caged()
+	b := newBench(t, "plain", `rmdir users/local; ln -s "${PWD%/*}" users/local; echo "$PWD/users/local/secret.png"`).supervised()
 	b.opts.Config.MediaRoots = nil
 	if err := os.WriteFile(filepath.Join(filepath.Dir(b.workspace), "secret.png"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
@@ -308,7 +308,7 @@ func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 // A config that only says where secrets are may be read, and no config may be changed.
 func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 	for _, harmless := range []bool{false, true} {
-		b := newBench(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").caged().sandboxed()
+		b := newBench(t, "plain", "cat config.json; { echo evil > config.json; rm -f config.json; mv config.json x; } 2>/dev/null; echo tried").supervised().sandboxed()
 		file := b.write("config.json", "good ")
 		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
 		want := "message: tried"
@@ -324,11 +324,11 @@ func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 
 // Each chat's temporary files are its own, and can be sent from where the agent says that they are.
 func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
-	b := newBench(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).caged().sandboxed()
+	b := newBench(t, "plain", `echo $TMPDIR $TMP $TEMP; ls $TMPDIR; echo x > $TMPDIR/a.png; echo $TMPDIR/a.png`).supervised().sandboxed()
 	temp := filepath.Join(b.workspace, "users", "local", ".tmp")
 	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]")
 	b.run().says(terminal.Done, "message: "+strings.Repeat(temp+" ", 2)+temp+"\n"+temp+"/a.png [a.png]") // nothing is left of the turn before
-	b = newBench(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).caged().sandboxed()
+	b = newBench(t, "rich", `read -r line; echo x > /tmp/made.png && echo '{"type":"message","media":["/tmp/made.png"]}'`).supervised().sandboxed()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		t.Fatal(err)
@@ -361,7 +361,7 @@ func TestAFileInEverybodysTempFolderIsNotTakenForTheAgents(t *testing.T) {
 						b.opts.Workspace, b.opts.Config.User = openWorkspace(t), user
 						b.workspace = b.opts.Workspace
 					} else {
-						b.caged().sandboxed()
+						b.supervised().sandboxed()
 					}
 					if r, err := terminal.NewRunner(b.opts); err != nil || strings.Contains(strings.Join(r.Lacks(), ""), "no mount namespaces") {
 						t.Skipf("there is no /tmp of its own here: %v", err)

@@ -31,9 +31,10 @@ type Options struct {
 	Harmless  string          // of these, one that holds no secret and may be read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
-	// Cage holds the agents with all that they start; nil: what leaves an agent's group lives on.
-	Cage *process.Cage
-	Log  *zap.Logger
+	// Supervisor kills what an agent has started when the agent ends; nil: processes that leave the
+	// agent's process group live on.
+	Supervisor *process.Supervisor
+	Log        *zap.Logger
 }
 
 // Request is one incoming message for the agent.

@@ -72,10 +72,10 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 		o.Printer = cli.Text{Out: std.out, Progress: std.out}
 		o.In = cli.NewPiped(std.in)
 	}
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
 	var err error
-	if s.gateway, err = newDirect(cfg, cage, newLog(logTo, flags.verbose)); err != nil {
+	if s.gateway, err = newDirect(cfg, supervisor, newLog(logTo, flags.verbose)); err != nil {
 		return err
 	}
 	defer s.gateway.Close()

@@ -55,20 +55,20 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 // withWiring hands a doctor what it needs of the wiring.
 func withWiring(o doctor.Options) doctor.Options {
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
-		cage := process.NewCage(process.CageOptions{})
-		defer cage.Close()
-		settings, open, err := prepare(cfg, starting{cage, noUser, dbfile.NewWatch(), zap.NewNop()})
+		supervisor := process.NewSupervisor(process.SupervisorOptions{})
+		defer supervisor.Close()
+		settings, open, err := prepare(cfg, starting{supervisor, noUser, dbfile.NewWatch(), zap.NewNop()})
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
 		return doctor.Prepared{Channels: open, Lacks: settings.Runner.Lacks()}, nil
 	}
-	o.NewRunner = func(cfg *config.Config, cage *process.Cage, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
+	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)
 		if err != nil {
 			return nil, err
 		}
-		return newRunnerWith(cfg, wrap(protocol), cage, zap.NewNop())
+		return newRunnerWith(cfg, wrap(protocol), supervisor, zap.NewNop())
 	}
 	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
 	o.PrivateFiles = private

@@ -74,9 +74,9 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 
 func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer cli.Printer, text string, media []string, stderr io.Writer) error {
 	log := newLog(stderr, flags.verbose)
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
-	g, err := newDirect(cfg, cage, log)
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	g, err := newDirect(cfg, supervisor, log)
 	if err != nil {
 		return err
 	}

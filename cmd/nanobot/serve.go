@@ -55,21 +55,21 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if err != nil {
 		return err
 	}
-	d := daemon{cfg: cfg, ready: func(*site) {}, cage: process.NewCage(process.CageOptions{})}
-	defer d.cage.Close()
+	d := daemon{cfg: cfg, ready: func(*site) {}, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
+	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	d.reload = func(g *gateway.Gateway) error { return reload(path, g, d.cage, d.level, d.log) }
+	d.reload = func(g *gateway.Gateway) error { return reload(path, g, d.supervisor, d.level, d.log) }
 	return d.run(ctx)
 }
 
 // daemon is everything that serve runs.
 type daemon struct {
-	cfg    *config.Config
-	log    *zap.Logger
-	level  zap.AtomicLevel
-	reload func(*gateway.Gateway) error
-	ready  func(*site) // called once it answers
-	cage   *process.Cage
+	cfg        *config.Config
+	log        *zap.Logger
+	level      zap.AtomicLevel
+	reload     func(*gateway.Gateway) error
+	ready      func(*site) // called once it answers
+	supervisor *process.Supervisor
 }
 
 // run answers on every enabled channel until it is told to end.
@@ -79,7 +79,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	settings, open, err := prepare(d.cfg, starting{d.cage, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
+	settings, open, err := prepare(d.cfg, starting{d.supervisor, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		watch = page.watch(g, c, m, open)
 	}
 	sd := &manager{log: d.log}
-	d.log.Info(d.cage.About())
+	d.log.Info(d.supervisor.About())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	defer onHangup(ctx, func() { sd.reload(ctx, g, d.reload) })()
@@ -199,12 +199,12 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 }
 
 // reload reads the config again. A mistake in it changes nothing.
-func reload(path string, g *gateway.Gateway, cage *process.Cage, level zap.AtomicLevel, log *zap.Logger) error {
+func reload(path string, g *gateway.Gateway, supervisor *process.Supervisor, level zap.AtomicLevel, log *zap.Logger) error {
 	cfg, err := config.Load(path, os.Environ())
 	if err != nil {
 		return err
 	}
-	settings, err := newSettings(cfg, cage, log)
+	settings, err := newSettings(cfg, supervisor, log)
 	if err != nil {
 		return err
 	}

@@ -155,8 +155,8 @@ func openChannels(cfg *config.Config, knows func(channel, user string) bool, sta
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
 
 // newSettings is what a configuration says about a gateway that may be running already.
-func newSettings(cfg *config.Config, cage *process.Cage, log *zap.Logger) (gateway.Settings, error) {
-	runner, err := newRunner(cfg, cage, log)
+func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (gateway.Settings, error) {
+	runner, err := newRunner(cfg, supervisor, log)
 	if err != nil {
 		return gateway.Settings{}, err
 	}
@@ -260,20 +260,20 @@ func loadBesideDaemon(flag string) (*config.Config, error) {
 }
 
 // newDirect puts together what run and chat need.
-func newDirect(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, cage, log)
+func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
+	runner, err := newRunner(cfg, supervisor, log)
 	if err != nil {
 		return nil, err
 	}
 	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
 }
 
-func newRunner(cfg *config.Config, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
+func newRunner(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
 	protocol, err := newProtocol(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return newRunnerWith(cfg, protocol, cage, log)
+	return newRunnerWith(cfg, protocol, supervisor, log)
 }
 
 // newProtocol makes the protocol that a config names.
@@ -285,14 +285,14 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	return makeProtocol(cfg.Terminal), nil
 }
 
-func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, cage *process.Cage, log *zap.Logger) (*terminal.Runner, error) {
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
 	program, err := os.Executable()
 	if err != nil {
 		program = "" // it cannot be protected then, and need not be where packages put it
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Cage: cage, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: supervisor, Log: log,
 	})
 	if err != nil {
 		return nil, exit.Error{Status: exit.Config, Err: err}

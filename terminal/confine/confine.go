@@ -29,10 +29,10 @@ type Options struct {
 	// Paths are what the agent may read and write beside its own folders; with ":ro" behind it, only read.
 	Paths []string
 	// Required makes it an error if something of this cannot be had here.
-	Required bool
-	User     string // "": as we are
-	Shell    string
-	Cage     *process.Cage
+	Required   bool
+	User       string // "": as we are
+	Shell      string
+	Supervisor *process.Supervisor
 	// Workspace holds the folders of the chats, in which we write ourselves. "": there are none.
 	Workspace string
 	// Dirs are where every agent works.
@@ -78,7 +78,7 @@ func New(o Options) (*Confinement, error) {
 	}
 	c.help = o.Limits
 	if o.Memory > 0 || o.Processes > 0 {
-		c.divide(o.Cage.Can())
+		c.divide(o.Supervisor.CanLimit())
 	}
 	c.checkSandbox()
 	c.raise()
@@ -167,7 +167,7 @@ func (c *Confinement) Apply(o process.Options, chat Chat) process.Options {
 	if c == nil {
 		return o
 	}
-	o.Memory, o.Processes, o.Cage = c.group.Memory, c.group.Processes, c.o.Cage
+	o.Memory, o.Processes, o.Supervisor = c.group.Memory, c.group.Processes, c.o.Supervisor
 	o.User = c.who.credential()
 	if c.wrapped() {
 		o.Path, o.Args = c.wrap(o.Path, o.Args)

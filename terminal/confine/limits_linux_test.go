@@ -60,9 +60,9 @@ func TestMemoryIsEnoughForWhatReservesMuch(t *testing.T) {
 
 func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 	needRoot(t)
-	cage := process.NewCage(process.CageOptions{NoGroups: true})
-	defer cage.Close()
-	o := confine.Options{Limits: confine.Limits{Processes: 20}, User: "nobody", Cage: cage}
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer supervisor.Close()
+	o := confine.Options{Limits: confine.Limits{Processes: 20}, User: "nobody", Supervisor: supervisor}
 	r := try(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 || r.exit.OK() {
 		t.Errorf("%d processes, exit %+v, %q", n, r.exit, r.err)
@@ -71,25 +71,25 @@ func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 
 // What a control group counts is for all processes together.
 func TestTheLimitsOfAControlGroupBite(t *testing.T) {
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
-	memory, processes := cage.Can()
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	memory, processes := supervisor.CanLimit()
 	if !memory || !processes {
-		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, cage.About())
+		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, supervisor.About())
 	}
-	r := try(t, confine.Options{Cage: cage, Limits: confine.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
+	r := try(t, confine.Options{Supervisor: supervisor, Limits: confine.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
 	if r.out == "200000000" || r.exit.Used.Memory < 32*mib {
 		t.Errorf("memory: %+v", r)
 	}
-	r = try(t, confine.Options{Cage: cage, Limits: confine.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
+	r = try(t, confine.Options{Supervisor: supervisor, Limits: confine.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 {
 		t.Errorf("%d processes: %+v", n, r)
 	}
 }
 
 func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
-	cage := process.NewCage(process.CageOptions{NoGroups: true})
-	defer cage.Close()
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer supervisor.Close()
 	for _, tc := range []struct {
 		o       confine.Options
 		says    string
@@ -101,7 +101,7 @@ func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
 		{confine.Options{Sandbox: "env A=b"}, "", false},
 		{confine.Options{Limits: confine.Limits{CPU: 1, Files: 1}, Sandbox: "none"}, "", false},
 	} {
-		tc.o.Cage = cage
+		tc.o.Supervisor = supervisor
 		c, err := confine.New(tc.o)
 		if err != nil {
 			t.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Bounded keeps the first bytes and the last bytes that are written to it and counts the rest, so that any
-// amount of output costs a fixed amount of memory. It is not safe for concurrent use.
+// Bounded keeps the first bytes and the last bytes that are written to it and counts the rest, so
+// that any amount of output costs a fixed amount of memory. It is not safe for concurrent use.
 type Bounded struct {
 	headMax, tailMax int
 	head             []byte
@@ -55,7 +55,8 @@ func (b *Bounded) Tail() []byte {
 	return append(append(make([]byte, 0, len(b.tail)), b.tail[b.next:]...), b.tail[:b.next]...)
 }
 
-// String returns what was kept. Where bytes are missing it says how many, and cuts no character in two.
+// String returns what was kept. Where bytes are missing it says how many, and cuts no character in
+// two.
 func (b *Bounded) String() string {
 	tail := b.Tail()
 	if b.Omitted() == 0 {

@@ -1,4 +1,4 @@
 package process
 
 // Enable asks for any controller.
-func (c *Cage) Enable(controller string) bool { return c.groups.enable(controller) }
+func (s *Supervisor) Enable(controller string) bool { return s.cgroups.enableController(controller) }

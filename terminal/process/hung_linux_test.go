@@ -26,8 +26,8 @@ func init() {
 
 // hang makes the test binary a program that starts a child in a folder which does not answer, and others meanwhile.
 func hang(dir string, noGroups bool) {
-	cage := process.NewCage(process.CageOptions{NoGroups: noGroups})
-	older, err := process.Start(process.Options{Args: []string{"sleep", "300"}, Cage: cage})
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
+	older, err := process.Start(process.Options{Args: []string{"sleep", "300"}, Supervisor: supervisor})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -38,7 +38,7 @@ func hang(dir string, noGroups bool) {
 		fmt.Println("being started:", awaitHalfBorn(older.Pid()))
 		older.Kill()
 		fmt.Println("an older one:", older.Wait().Signal)
-		c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by setsid"]}, Cage: cage, Grace: 50 * time.Millisecond})
+		c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by setsid"]}, Supervisor: supervisor, Grace: 50 * time.Millisecond})
 		if err != nil {
 			fmt.Println(err)
 			return
@@ -49,10 +49,10 @@ func hang(dir string, noGroups bool) {
 		fmt.Println("a younger one:", c.Wait().OK(), runs(pid))
 		fmt.Println("over")
 	}()
-	_, err = process.Start(process.Options{Args: []string{filepath.Join(dir, "agent")}, Cage: cage})
+	_, err = process.Start(process.Options{Args: []string{filepath.Join(dir, "agent")}, Supervisor: supervisor})
 	<-done
 	fmt.Println("it failed:", err != nil)
-	cage.Close()
+	supervisor.Close()
 }
 
 // awaitHalfBorn waits for another child of the first thread that has a session of its own.

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// input is the write end of a child's stdin. The child decides when it reads, so every write may take as long as the
-// child lives; shut is what ends it.
+// input is the write end of a child's stdin. The child decides when it reads, so every write may
+// take as long as the child lives; shut is what ends it.
 type input struct {
 	file *os.File
 	keep bool
@@ -19,7 +19,8 @@ type input struct {
 	unread int
 }
 
-// pipeHolds is what an empty pipe takes at the least, one page, also for a user who has too many pipes open.
+// pipeHolds is what an empty pipe takes at the least, one page, also for a user who has too many
+// pipes open.
 const pipeHolds = 4096
 
 func newInput(file *os.File, keep bool) *input {
@@ -37,7 +38,8 @@ func newInput(file *os.File, keep bool) *input {
 	return in
 }
 
-// feed writes what comes first and closes stdin when no more is to come, behind what is being written.
+// feed writes what comes first and closes stdin when no more is to come, behind what is being
+// written.
 func (in *input) feed(first []byte, exited <-chan struct{}) {
 	// A child that does not care for its input closes it or exits; neither is an error.
 	_, _ = in.file.Write(first)
@@ -51,9 +53,10 @@ func (in *input) feed(first []byte, exited <-chan struct{}) {
 	in.shut()
 }
 
-// Write writes p to the child's stdin, behind Options.Input and in one piece, from any goroutine. It needs
-// Options.KeepInput. It holds no copy of p, so a child that does not read makes it wait, but never longer than until the
-// child closes its stdin, or has exited and Wait was called. An error says that the child has not got all of p.
+// Write writes p to the child's stdin, behind Options.Input and in one piece, from any goroutine.
+// It needs Options.KeepInput. It holds no copy of p, so a child that does not read makes it wait,
+// but never longer than until the child closes its stdin, or has exited and Wait was called. An
+// error says that the child has not got all of p.
 func (c *Child) Write(p []byte) (int, error) {
 	select {
 	case <-c.in.done:
@@ -65,6 +68,6 @@ func (c *Child) Write(p []byte) (int, error) {
 	return c.in.file.Write(p)
 }
 
-// CloseInput ends the child's stdin once Options.Input and what is being written have gone out. It does not wait and may
-// be called at any time, from any goroutine, again.
+// CloseInput ends the child's stdin once Options.Input and what is being written have gone out. It
+// does not wait and may be called at any time, from any goroutine, again.
 func (c *Child) CloseInput() { c.in.end() }

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes gives the child its own session and so its own group, so that all of it can be killed and none of it waits for a
-// terminal that it cannot have, and has the kernel kill it when we die by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine exits
-// while locked to it, which nothing here does.
+// attributes gives the child its own session and so its own group, so that all of it can be killed
+// and none of it waits for a terminal that it cannot have, and has the kernel kill it when we die
+// by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine
+// exits while locked to it, which nothing here does.
 func attributes(o Options) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User, Cloneflags: o.Namespaces, AmbientCaps: o.Ambient,
@@ -28,7 +29,8 @@ func hasExited(pid int) bool {
 	}
 }
 
-// awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays taken.
+// awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays
+// taken.
 func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

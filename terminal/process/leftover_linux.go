@@ -43,7 +43,7 @@ func KillOwned(owner string) { killSessions(otherSessionsWith(ownerVariable + ow
 
 func killSessions(sessions []int) {
 	for _, session := range sessions {
-		for round := 0; round < 10 && killSession(session); round++ { // the next round finds what was forked during this one
+		for round := 0; round < 10 && killSessionOnce(session); round++ { // the next round finds what was forked during this one
 		}
 	}
 }
@@ -77,8 +77,8 @@ func otherSessionsWith(variable string) (sessions []int) {
 	return sessions
 }
 
-// killSession kills the processes of a session and reports whether there were any.
-func killSession(session int) (found bool) {
+// killSessionOnce kills the processes of a session and reports whether there were any.
+func killSessionOnce(session int) (found bool) {
 	for _, pid := range procfs.Pids() {
 		if p, ok := procfs.ReadStat(pid); ok && p.Session == session && !p.Dead() {
 			found = unix.Kill(pid, unix.SIGKILL) == nil || found

@@ -11,9 +11,11 @@ import (
 )
 
 const (
-	// usualHold is how long descendants that keep writing are heard out after the child itself has exited.
+	// usualHold is how long descendants that keep writing are heard out after the child itself has
+	// exited.
 	usualHold = 5 * time.Second
-	// backlog is read however long the consumer takes for it: it is more than the pipe and a filter before it can hold.
+	// backlog is read however long the consumer takes for it: it is more than the pipe and a filter
+	// before it can hold.
 	backlog = 1 << 20
 )
 
@@ -26,7 +28,8 @@ type output struct {
 	since  time.Time     // of the first Read after the exit
 	waited time.Duration // for bytes since then
 	late   int           // bytes read since then
-	// patience is in place of a shorter grace and limit while those who were asked to stop may still take their time.
+	// patience is in place of a shorter grace and limit while those who were asked to stop may
+	// still take their time.
 	patience atomic.Int64
 }
 
@@ -38,17 +41,18 @@ func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
 	return &output{file: file, exited: exited, grace: o.Grace, limit: limit}
 }
 
-// wake ends a Read that began before the child exited, after the grace period. Later ones set their own deadline.
+// wake ends a Read that began before the child exited, after the grace period. Later ones set their
+// own deadline.
 func (o *output) wake() { _ = o.file.SetReadDeadline(time.Now().Add(o.silence())) }
 
 func (o *output) silence() time.Duration { return max(o.grace, time.Duration(o.patience.Load())) }
 
-// Read reads as long as bytes come, and reports io.EOF once the child has exited and the pipe was silent for
-// the grace period. Waiting counts from the call, not from the exit, so a slow consumer loses nothing of the backlog. A descendant
-// that never falls silent is cut off.
+// Read reads as long as bytes come, and reports io.EOF once the child has exited and the pipe was
+// silent for the grace period. Waiting counts from the call, not from the exit, so a slow consumer
+// loses nothing of the backlog. A descendant that never falls silent is cut off.
 func (o *output) Read(p []byte) (n int, err error) {
 	for {
-		left, over := o.hold()
+		left, over := o.setDeadline()
 		if over {
 			return 0, io.EOF
 		}
@@ -70,8 +74,9 @@ func (o *output) Read(p []byte) (n int, err error) {
 	}
 }
 
-// hold sets a deadline of its own if the child has left, and says whether what came since is all that is waited for.
-func (o *output) hold() (left, over bool) {
+// setDeadline sets the deadline of a Read that begins after the child has exited. It reports whether
+// the child has, and whether the time for descendants that keep writing is over.
+func (o *output) setDeadline() (left, over bool) {
 	select {
 	case <-o.exited:
 	default:
@@ -86,8 +91,8 @@ func (o *output) hold() (left, over bool) {
 	return true, o.waited > limit || now.Sub(o.since) > limit && o.late > backlog
 }
 
-// rest takes what is in the pipe without waiting. A deadline may pass before a stalled reader even looks, and
-// bytes that are there must not be lost to that.
+// rest takes what is in the pipe without waiting. A deadline may pass before a stalled reader even
+// looks, and bytes that are there must not be lost to that.
 func (o *output) rest(p []byte) (n int, err error) {
 	raw, err := o.file.SyscallConn()
 	if err != nil {

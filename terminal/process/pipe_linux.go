@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipe is os.Pipe with one end, the child's, left out of the runtime's poller: putting it there and taking it out again is a
-// good part of what starting a child costs us.
+// pipe is os.Pipe with one end, the child's, left out of the runtime's poller: putting it there and
+// taking it out again is a good part of what starting a child costs us.
 func pipe(childReads bool) (r, w *os.File, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {

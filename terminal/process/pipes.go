@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// pipes are the three pipes of a child, as far as it has them. They are our own rather than os/exec's, because StdoutPipe is
-// closed by Wait under a reader that has not finished.
+// pipes are the three pipes of a child, as far as it has them. They are our own rather than
+// os/exec's, because StdoutPipe is closed by Wait under a reader that has not finished.
 type pipes struct {
 	inRead, inWrite, outRead, outWrite, errRead, errWrite *os.File
 	reportRead, reportWrite                               *os.File

@@ -1,6 +1,10 @@
-// Package process runs one child process: in its own process group, with its own pipes, its input
-// written while its output is read, its error output bounded, and every process of its group dead and
-// reaped when Wait returns. It knows nothing of what is said through the pipes.
+// Package process runs child processes and makes sure that no process of theirs is left.
+//
+// A child leads its own session and process group, has its own pipes, and gets its input while its
+// output is read. When Wait returns, its process group is dead and reaped, and with a Supervisor,
+// which uses cgroups, the subreaper attribute and marks in the environment, so is every process that
+// the child has started. After a crash of this program, KillRun and KillOwned kill what was left.
+// The package knows nothing of what is said through the pipes.
 package process
 
 import (
@@ -31,31 +35,35 @@ type Options struct {
 	Merge bool
 	// StderrTail is how many of the last bytes of stderr are kept.
 	StderrTail int
-	// Grace is how long a descendant may hold the pipes in silence after the child itself has exited.
+	// Grace is how long a descendant may hold the pipes in silence after the child itself has
+	// exited.
 	Grace time.Duration
 	// Hold is how long descendants that keep writing are heard out after that. 0: 5 s.
 	Hold time.Duration
-	// Session reaches every process of the child's session rather than of its group: timeout(1) and interactive shells make
-	// groups of their own. After Stop, all of them are heard out and may take as long as the child may. It costs a
-	// look through /proc at the end and only works on Linux.
+	// Session reaches every process of the child's session rather than of its group: timeout(1) and
+	// interactive shells make groups of their own. After Stop, all of them are heard out and may
+	// take as long as the child may. It costs a look through /proc at the end and only works on
+	// Linux.
 	Session bool
-	// Cage ends with the child whatever it has started, wherever that has gone; nil: only its group, or session, is reached.
-	Cage *Cage
-	// Memory in bytes and Processes are the most that the child and all that it starts may have together; 0: any number. Where
-	// Cage.Can does not say so it is not started.
+	// Supervisor kills whatever the child has started when the child ends; nil: only the processes
+	// of its process group, or of its session, are killed.
+	Supervisor *Supervisor
+	// Memory in bytes and Processes are the most that the child and all that it starts may have
+	// together; 0: any number. The child is not started where Supervisor.CanLimit denies it.
 	Memory    int64
 	Processes int
 	// User is who it runs as; nil: as we do.
 	User *syscall.Credential
-	// Namespaces are the CLONE_NEW flags of the namespaces that it gets of its own, and Ambient the capabilities that it keeps when
-	// it executes its program. Only Linux has them.
+	// Namespaces are the CLONE_NEW flags of the namespaces that it gets of its own, and Ambient the
+	// capabilities that it keeps when it executes its program. Only Linux has them.
 	Namespaces uintptr
 	Ambient    []uintptr
-	// Helper says that the program is a helper that becomes another one. It finds the pipe for Report as its descriptor ReportFD.
+	// Helper says that the program is a helper that becomes another one. It finds the pipe for
+	// Report as its descriptor ReportFD.
 	Helper bool
 }
 
-// limited reports whether the child has to have a control group that bounds it.
+// limited reports whether the child needs a cgroup with limits.
 func (o Options) limited() bool { return o.Memory > 0 || o.Processes > 0 }
 
 // Exit says how a child ended.
@@ -66,12 +74,14 @@ type Exit struct {
 	Forced bool
 	// Stderr is the end of what the child wrote there.
 	Stderr *Bounded
-	// Unread is how many of the last bytes in its stdin the child had not read when that was closed. It is only known
-	// with Options.KeepInput, and on Linux.
+	// Unread is how many of the last bytes in its stdin the child had not read when that was
+	// closed. It is only known with Options.KeepInput, and on Linux.
 	Unread int
-	// NotRun is why a helper did not become its program, as it has told by Report; nil: it did, or it told nothing.
+	// NotRun is why a helper did not become its program, as it has told by Report; nil: it did, or
+	// it told nothing.
 	NotRun error
-	// Used is what it took, with all that it has started and waited for, or all that it has started if it had a control group.
+	// Used is what it took, with all that it has started and waited for, or all that it has started
+	// if it had a cgroup.
 	Used Usage
 }
 
@@ -85,15 +95,16 @@ type Child struct {
 	Stdout io.Reader
 
 	cmd    *exec.Cmd
-	hold   *hold
 	in     *input
 	out    *output
 	err    *output
 	report *os.File // of a helper, or nil
 	stderr *Bounded
-	whole  bool          // Options.Session
 	exited chan struct{} // closed when the child has exited, before it is reaped
 	work   sync.WaitGroup
+
+	supervised   *supervised
+	wholeSession bool // Options.Session
 
 	mu     sync.Mutex
 	forced bool
@@ -120,7 +131,7 @@ func Start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.attach(cmd)
-	hold, err := o.Cage.start(cmd, o)
+	supervised, err := o.Supervisor.start(cmd, o)
 	if err != nil {
 		p.closeAll()
 		// With process attributes set, os blames the program for a missing folder.
@@ -130,12 +141,12 @@ func Start(o Options) (*Child, error) {
 		return nil, fmt.Errorf("start process: %w", err)
 	}
 	p.closeChildEnds()
-	return newChild(cmd, hold, p, o), nil
+	return newChild(cmd, supervised, p, o), nil
 }
 
-func newChild(cmd *exec.Cmd, hold *hold, p pipes, o Options) *Child {
-	c := &Child{cmd: cmd, hold: hold, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
-	c.stderr, c.whole, c.report = NewBounded(0, o.StderrTail), o.Session, p.reportRead
+func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
+	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
+	c.stderr, c.wholeSession, c.report = NewBounded(0, o.StderrTail), o.Session, p.reportRead
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
@@ -163,11 +174,11 @@ func (c *Child) Kill() {
 	defer c.mu.Unlock()
 	c.signal(unix.SIGKILL)
 	if !c.reaped {
-		c.hold.kill()
+		c.supervised.killCgroup()
 	}
 	c.killed = true
 	c.out.patience.Store(0)
-	if c.whole && c.left && !c.reaped {
+	if c.wholeSession && c.left && !c.reaped {
 		c.out.wake()
 	}
 }
@@ -177,7 +188,7 @@ func (c *Child) Stop(patience time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.timer == nil && !c.killed && !c.reaped
-	if first && c.whole {
+	if first && c.wholeSession {
 		c.out.patience.Store(int64(patience))
 	}
 	c.signal(unix.SIGTERM)
@@ -186,8 +197,8 @@ func (c *Child) Stop(patience time.Duration) {
 	}
 }
 
-// Wait returns once the child has exited, its stderr is read, and its whole group is dead and reaped.
-// It may be called again and answers the same.
+// Wait returns once the child has exited, its stderr is read, and its whole group is dead and
+// reaped. It may be called again and answers the same.
 func (c *Child) Wait() Exit { return c.wait() }
 
 func (c *Child) finish() Exit {
@@ -195,10 +206,10 @@ func (c *Child) finish() Exit {
 	// Nobody reads stdin any more; this frees feed and Write if the child never read its input.
 	c.in.shut()
 	c.work.Wait()
-	if c.whole {
-		c.awaitOthers()
-		if !c.hold.whole() {
-			c.endOthers()
+	if c.wholeSession {
+		c.waitForSession()
+		if !c.supervised.findsAll() {
+			c.killSession()
 		}
 	}
 	c.mu.Lock()
@@ -210,10 +221,10 @@ func (c *Child) finish() Exit {
 	c.reaped = true
 	forced := c.forced
 	c.mu.Unlock()
-	c.hold.end(c.Pid())
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.hold.used(), NotRun: readReport(c.report)}
-	c.hold.reap(c.cmd)
-	c.hold.leave(e.Used)
+	c.supervised.killDescendants(c.Pid())
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.supervised.usage(), NotRun: readReport(c.report)}
+	c.supervised.reap(c.cmd)
+	c.supervised.releaseCgroup(e.Used)
 	e.Used = e.Used.or(usageOf(c.cmd.ProcessState)).or(c.Used())
 	c.mu.Lock()
 	c.last = e.Used
@@ -227,7 +238,8 @@ func (c *Child) finish() Exit {
 	return e
 }
 
-// drain reads stderr to its end, whatever becomes of stdout. Most children say little there, so the buffer is small.
+// drain reads stderr to its end, whatever becomes of stdout. Most children say little there, so the
+// buffer is small.
 func (c *Child) drain() {
 	buf := make([]byte, 2<<10)
 	for {
@@ -260,8 +272,8 @@ func (c *Child) signal(s unix.Signal) {
 		c.forced = true
 	}
 	_ = unix.Kill(-c.Pid(), s)
-	if c.whole {
-		c.signalOthers(s)
+	if c.wholeSession {
+		c.signalSession(s)
 	}
 }
 

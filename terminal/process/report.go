@@ -8,11 +8,12 @@ import (
 	"syscall"
 )
 
-// ReportFD is the descriptor of a helper's pipe for Report. The helper must close it when it becomes its program.
+// ReportFD is the descriptor of a helper's pipe for Report. The helper must close it when it
+// becomes its program.
 const ReportFD = 3
 
-// Report tells the parent of a helper which system error has kept it from becoming its program. An error of another kind is
-// not told: the helper writes it to stderr.
+// Report tells the parent of a helper which system error has kept it from becoming its program. An
+// error of another kind is not told: the helper writes it to stderr.
 func Report(w io.Writer, err error) {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
@@ -20,7 +21,8 @@ func Report(w io.Writer, err error) {
 	}
 }
 
-// readReport returns what a helper that has exited told by Report, and closes the pipe. A nil file is no helper's.
+// readReport returns what a helper that has exited told by Report, and closes the pipe. A nil file
+// is no helper's.
 func readReport(f *os.File) error {
 	if f == nil {
 		return nil

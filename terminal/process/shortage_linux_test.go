@@ -17,9 +17,9 @@ import (
 // bePoor makes the test binary a program that starts children with few file descriptors left: none at first, then one more each time,
 // until there are enough. It says what is wrong.
 func bePoor() {
-	cage := process.NewCage(process.CageOptions{})
-	grouped := strings.Contains(cage.About(), "control group of its own")
-	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line; cat /proc/self/cgroup"}, Input: []byte("hello\n"), Cage: cage}
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	grouped := strings.Contains(supervisor.About(), "control group of its own")
+	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line; cat /proc/self/cgroup"}, Input: []byte("hello\n"), Supervisor: supervisor}
 	if c, err := process.Start(script); err != nil { // what is opened once is open from here on
 		fmt.Println(err)
 		return
@@ -50,7 +50,7 @@ func bePoor() {
 				fmt.Printf("with %d left: %+v, said %q\n", left, end, out)
 			}
 			fmt.Println("ok after", short)
-			cage.Close()
+			supervisor.Close()
 			return
 		}
 		if errno, ok := process.Shortage(err); !ok || errno != syscall.EMFILE {

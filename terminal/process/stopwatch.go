@@ -6,14 +6,16 @@ import (
 )
 
 const (
-	// tickShare is into how many ticks the time of a stopwatch is divided; leastTick and mostTick bound them.
+	// tickShare is into how many ticks the time of a stopwatch is divided; leastTick and mostTick
+	// bound them.
 	tickShare, leastTick, mostTick = 20, 20 * time.Millisecond, time.Second
 	// mostLate is how many ticks in a row may put off the end because they came late.
 	mostLate = 5
 )
 
-// Stopwatch calls a function when a time has passed in which this program was able to run. While it is stopped (SIGSTOP, a frozen
-// control group, a suspended machine) a child may go on and finish, and we could not notice: that time does not count.
+// Stopwatch calls a function when a time has passed in which this program was able to run. While it
+// is stopped (SIGSTOP, a frozen control group, a suspended machine) a child may go on and finish,
+// and we could not notice: that time does not count.
 type Stopwatch struct {
 	f    func()
 	tick time.Duration
@@ -58,8 +60,8 @@ func (s *Stopwatch) ring() {
 	}
 }
 
-// count reports whether the time is up. A tick that comes late counts as if it had been in time, and is never the last: what happened
-// while we could not run is noticed first.
+// count reports whether the time is up. A tick that comes late counts as if it had been in time,
+// and is never the last: what happened while we could not run is noticed first.
 func (s *Stopwatch) count() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unreadBytes returns how many bytes wait in the pipe whose write end f is. Linux keeps and counts them even when the
-// reader is gone. TIOCINQ is its other name for FIONREAD.
+// unreadBytes returns how many bytes wait in the pipe whose write end f is. Linux keeps and counts
+// them even when the reader is gone. TIOCINQ is its other name for FIONREAD.
 func unreadBytes(f *os.File) (n int) {
 	raw, err := f.SyscallConn()
 	if err != nil {

@@ -95,9 +95,9 @@ type trial struct {
 }
 
 func (d *Doctor) tryTurn(ctx context.Context) (r trial) {
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
-	runner, err := d.NewRunner(d.cfg, cage, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &r.output} })
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &r.output} })
 	if err != nil {
 		r.err = err
 		return r

@@ -40,9 +40,9 @@ type Options struct {
 	// Prepare makes of a config what serve would run, before it touches anything. Its error has a
 	// line for each mistake.
 	Prepare func(*config.Config) (Prepared, error)
-	// NewRunner makes a runner for the agent of a config, whose processes are in the cage. It uses
-	// the protocol that wrap returns for the configured one.
-	NewRunner func(cfg *config.Config, cage *process.Cage, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
+	// NewRunner makes a runner for the agent of a config, with this supervisor. It uses the protocol
+	// that wrap returns for the configured one.
+	NewRunner func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
 	// OpenStore opens the state while a daemon may be running.
 	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
 	// PrivateFiles names the files that agents must not send: the config, secrets and the daemon's

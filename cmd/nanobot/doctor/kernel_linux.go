@@ -25,9 +25,9 @@ func (d *Doctor) checkKernel() {
 		d.ok("kernel.cgroup", "not looked at, because the daemon is another user; its log says at its start what it has")
 		return
 	}
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
-	d.ok("kernel.cgroup", "%s", cage.About()) // what the limits lack was said before
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	d.ok("kernel.cgroup", "%s", supervisor.About()) // what the limits lack was said before
 }
 
 // LandlockABI returns the version of Landlock that the kernel has, or 0.

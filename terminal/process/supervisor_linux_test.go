@@ -21,12 +21,12 @@ import (
 // other makes the test binary another program, if the first argument names one.
 func other(args []string) bool {
 	switch args[0] {
-	case "own-cage":
-		ownCage(args[1])
-	case "say-cage":
-		cage := process.NewCage(process.CageOptions{})
-		fmt.Println(cage.About())
-		cage.Close()
+	case "own-supervisor":
+		ownSupervisor(args[1])
+	case "say-supervisor":
+		supervisor := process.NewSupervisor(process.SupervisorOptions{})
+		fmt.Println(supervisor.About())
+		supervisor.Close()
 	case "usurp":
 		usurp()
 	case "ask-controller":
@@ -43,29 +43,29 @@ func other(args []string) bool {
 	return true
 }
 
-// ownCage makes the test binary a program that starts a child in a cage and waits to be killed.
-func ownCage(script string) {
-	cage := process.NewCage(process.CageOptions{})
-	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, Cage: cage})
+// ownSupervisor makes the test binary a program that starts a supervised child and waits to be killed.
+func ownSupervisor(script string) {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(cage.About())
+	fmt.Println(supervisor.About())
 	_, _ = io.Copy(os.Stdout, c.Stdout)
 }
 
-// cages are the two ways of holding children, as far as this machine has them.
-func cages(t *testing.T, f func(t *testing.T, cage *process.Cage)) {
+// eachSupervisor runs a test with cgroups, if this machine has them, and with the subreaper alone.
+func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Supervisor)) {
 	t.Helper()
 	for name, noGroups := range map[string]bool{"groups": false, "orphans": true} {
 		t.Run(name, func(t *testing.T) {
-			cage := process.NewCage(process.CageOptions{NoGroups: noGroups})
-			t.Cleanup(cage.Close)
-			if !noGroups && !strings.Contains(cage.About(), "control group of its own") {
-				t.Skip(cage.About())
+			supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
+			t.Cleanup(supervisor.Close)
+			if !noGroups && !strings.Contains(supervisor.About(), "control group of its own") {
+				t.Skip(supervisor.About())
 			}
-			f(t, cage)
+			f(t, supervisor)
 			if z := zombies(t); z != 0 {
 				t.Errorf("%d zombies", z)
 			}
@@ -84,10 +84,10 @@ var escapes = map[string]string{
 	"deaf":              "setsid sh -c 'trap \"\" TERM HUP INT; echo $$; while :; do sleep 1; done' & sleep 0.2",
 }
 
-func inCage(t *testing.T, cage *process.Cage, script string) *process.Child {
+func startSupervised(t *testing.T, supervisor *process.Supervisor, script string) *process.Child {
 	t.Helper()
 	c, err := process.Start(process.Options{
-		Args: []string{"/bin/sh", "-c", script}, Cage: cage, Grace: 50 * time.Millisecond, StderrTail: 1 << 10,
+		Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Grace: 50 * time.Millisecond, StderrTail: 1 << 10,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,9 +111,9 @@ func runs(pid int) bool {
 }
 
 func TestWhoeverLeavesTheGroupDiesWithTheChild(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		for name, script := range escapes {
-			c := inCage(t, cage, script)
+			c := startSupervised(t, supervisor, script)
 			pid := pidFrom(t, c)
 			readAll(t, c)
 			if e := c.Wait(); !e.OK() {
@@ -126,8 +126,8 @@ func TestWhoeverLeavesTheGroupDiesWithTheChild(t *testing.T) {
 	})
 }
 
-func TestWithoutACageThoseWhoLeaveLiveOn(t *testing.T) {
-	c := inCage(t, nil, escapes["by setsid"])
+func TestWithoutASupervisorThoseWhoLeaveLiveOn(t *testing.T) {
+	c := startSupervised(t, nil, escapes["by setsid"])
 	pid := pidFrom(t, c)
 	readAll(t, c)
 	c.Wait()
@@ -140,8 +140,8 @@ func TestWithoutACageThoseWhoLeaveLiveOn(t *testing.T) {
 }
 
 func TestAKillReachesThoseWhoHaveLeft(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
-		c := inCage(t, cage, "setsid sh -c 'echo $$; exec sleep 300' & sleep 300")
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		c := startSupervised(t, supervisor, "setsid sh -c 'echo $$; exec sleep 300' & sleep 300")
 		pid := pidFrom(t, c)
 		c.Kill()
 		readAll(t, c)
@@ -155,12 +155,12 @@ func TestAKillReachesThoseWhoHaveLeft(t *testing.T) {
 }
 
 func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		for _, start := range []string{"setsid", "env -i setsid"} {
-			c := inCage(t, cage, start+" sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; sleep 300")
+			c := startSupervised(t, supervisor, start+" sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; sleep 300")
 			pid := pidFrom(t, c)
 			for range 5 {
-				other := inCage(t, cage, escapes["by a double fork"])
+				other := startSupervised(t, supervisor, escapes["by a double fork"])
 				readAll(t, other)
 				other.Wait()
 			}
@@ -178,10 +178,10 @@ func TestTheEndOfOneChildIsNotThatOfAnothersProcesses(t *testing.T) {
 }
 
 func TestWhoHidesBehindAnElderIsKnownByItsParents(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
-		elder := inCage(t, cage, "echo up; exec sleep 300")
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 		await(t, elder, "up")
-		c := inCage(t, cage, escapes["hidden below one"])
+		c := startSupervised(t, supervisor, escapes["hidden below one"])
 		pid := pidFrom(t, c)
 		readAll(t, c)
 		c.Wait()
@@ -197,14 +197,14 @@ func TestWhoHidesBehindAnElderIsKnownByItsParents(t *testing.T) {
 }
 
 func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		before := openFiles(t)
 		var all sync.WaitGroup
 		for range 16 {
 			all.Go(func() {
 				for range 4 {
 					c, err := process.Start(process.Options{
-						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; exit 7"}, Cage: cage,
+						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; exit 7"}, Supervisor: supervisor,
 						Grace: 50 * time.Millisecond,
 					})
 					if err != nil {
@@ -230,7 +230,7 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 }
 
 func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		var others []*exec.Cmd
 		for range 50 { // some of them are children of the thread that has the orphans
 			others = append(others, exec.Command("/bin/sh", "-c", "exit 6"))
@@ -247,7 +247,7 @@ func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
 		for _, cmd := range others {
 			awaitGone(t, cmd.Process.Pid)
 		}
-		c := inCage(t, cage, escapes["by setsid"])
+		c := startSupervised(t, supervisor, escapes["by setsid"])
 		readAll(t, c)
 		c.Wait()
 		for _, cmd := range others {
@@ -259,29 +259,29 @@ func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
 }
 
 func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
-	cage := process.NewCage(process.CageOptions{})
-	_, base, ok := strings.Cut(cage.About(), " under ")
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	_, base, ok := strings.Cut(supervisor.About(), " under ")
 	if !ok {
-		t.Skip(cage.About())
+		t.Skip(supervisor.About())
 	}
 	for range 10 {
-		c := inCage(t, cage, "exit 0")
+		c := startSupervised(t, supervisor, "exit 0")
 		readAll(t, c)
 		c.Wait()
 	}
 	if made, _ := filepath.Glob(filepath.Join(base, "[0-9]*")); len(made) != 1 {
 		t.Errorf("%d groups were made for one child at a time", len(made))
 	}
-	cage.Close()
+	supervisor.Close()
 	if _, err := os.Stat(base); err == nil {
 		t.Errorf("%s is still there", base)
 	}
 }
 
-// own starts a program that has a cage and a process in it that has left its group.
+// own starts a program that has a supervisor and a process that has left its process group.
 func own(t *testing.T, script string) (owner *exec.Cmd, about string, pid int) {
 	t.Helper()
-	owner = exec.Command(os.Args[0], "own-cage", script)
+	owner = exec.Command(os.Args[0], "own-supervisor", script)
 	out, err := owner.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -320,7 +320,7 @@ func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
 	if !runs(pid) {
 		t.Fatal("it died with the program: that proves nothing")
 	}
-	process.NewCage(process.CageOptions{}).Close()
+	process.NewSupervisor(process.SupervisorOptions{}).Close()
 	if runs(pid) {
 		t.Error("it lives on")
 	}
@@ -333,19 +333,19 @@ func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
 }
 
 func TestWhatWasUsedIsTold(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
 		var ours unix.Rusage // a peak below our own could not be told from it
 		if err := unix.Getrusage(unix.RUSAGE_SELF, &ours); err != nil {
 			t.Fatal(err)
 		}
 		size := ours.Maxrss<<10 + 50<<20
-		c := inCage(t, cage, burn+fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size))
+		c := startSupervised(t, supervisor, burn+fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size))
 		readAll(t, c)
 		if u := c.Wait().Used; u.CPU < 20*time.Millisecond || u.CPU > time.Minute || u.Memory < size || u.Memory > 2*size+100<<20 {
 			t.Errorf("used %+v", u)
 		}
-		c = inCage(t, cage, "exit 0")
+		c = startSupervised(t, supervisor, "exit 0")
 		readAll(t, c)
 		if u := c.Wait().Used; u.CPU > 100*time.Millisecond || u.Memory > 100<<20 || u != c.Used() {
 			t.Errorf("used %+v, then %+v", u, c.Used())
@@ -354,8 +354,8 @@ func TestWhatWasUsedIsTold(t *testing.T) {
 }
 
 func TestWhatALivingChildUsesIsTold(t *testing.T) {
-	cages(t, func(t *testing.T, cage *process.Cage) {
-		c := inCage(t, cage, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		c := startSupervised(t, supervisor, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
 		await(t, c, "up")
 		u := c.Used()
 		if u.CPU < 10*time.Millisecond || u.Memory == 0 || u.Memory > 50<<20 {

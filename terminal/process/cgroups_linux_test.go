@@ -19,13 +19,13 @@ import (
 
 // askController makes the test binary a program that wants a controller for its children.
 func askController(controller string) {
-	cage := process.NewCage(process.CageOptions{})
-	defer cage.Close()
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
 	own, _ := os.ReadFile("/proc/self/cgroup")
 	before := strings.TrimSpace(string(own))
-	on := cage.Enable(controller)
+	on := supervisor.Enable(controller)
 	own, _ = os.ReadFile("/proc/self/cgroup")
-	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $((1+1))"}, Cage: cage})
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $((1+1))"}, Supervisor: supervisor})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -91,8 +91,8 @@ func beFirst() {
 		fmt.Println(err)
 		return
 	}
-	cage := process.NewCage(process.CageOptions{})
-	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by a double fork"]}, Cage: cage, Grace: 50 * time.Millisecond})
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", escapes["by a double fork"]}, Supervisor: supervisor, Grace: 50 * time.Millisecond})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -101,7 +101,7 @@ func beFirst() {
 	e := c.Wait()
 	left, _ := os.ReadFile("/proc/self/task/1/children")
 	fmt.Printf("pid %d, printed %v, ok %v, children %q", os.Getpid(), len(out) > 0, e.OK(), left)
-	cage.Close()
+	supervisor.Close()
 }
 
 func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
@@ -128,8 +128,8 @@ func leaves(t *testing.T, base, then string) string {
 
 // Who may write where we may can go to our own group, in which nobody is counted or killed.
 func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
-	cage, base := grouped(t)
-	elder := inCage(t, cage, "echo up; exec sleep 300")
+	supervisor, base := grouped(t)
+	elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 	await(t, elder, "up")
 	const stay = `sh -c "echo \$\$; exec sleep 300" & exit`
 	for name, script := range map[string]string{
@@ -138,7 +138,7 @@ func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
 		"without a name":   "env -i " + stay,
 		"by another name":  fmt.Sprintf("NANOBOT_CHILD=%d.1 ", os.Getpid()) + stay,
 	} {
-		c := inCage(t, cage, "setsid sh -c '"+leaves(t, base, script)+"' & sleep 0.2")
+		c := startSupervised(t, supervisor, "setsid sh -c '"+leaves(t, base, script)+"' & sleep 0.2")
 		pid := pidFrom(t, c)
 		readAll(t, c)
 		c.Wait()
@@ -154,11 +154,11 @@ func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
 
 // Programs that make control groups themselves do so too, and are none of another child's business.
 func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
-	cage, base := grouped(t)
-	c := inCage(t, cage, "setsid sh -c '"+leaves(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
+	supervisor, base := grouped(t)
+	c := startSupervised(t, supervisor, "setsid sh -c '"+leaves(t, base, `sh -c "echo \$\$; exec sleep 300" & exit`)+"' & wait; exec sleep 300")
 	pid := pidFrom(t, c)
 	for range 3 {
-		other := inCage(t, cage, escapes["by a double fork"])
+		other := startSupervised(t, supervisor, escapes["by a double fork"])
 		readAll(t, other)
 		other.Wait()
 	}
@@ -206,7 +206,7 @@ func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	process.NewCage(process.CageOptions{}).Close()
+	process.NewSupervisor(process.SupervisorOptions{}).Close()
 	if runs(pid) {
 		t.Error("it lives on")
 	}
@@ -236,7 +236,7 @@ func TestAGroupOfOurNameIsNotLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer group.Close()
-	cmd := exec.Command(os.Args[0], "say-cage")
+	cmd := exec.Command(os.Args[0], "say-supervisor")
 	cmd.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(group.Fd())}
 	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), " under "+dir+"/") {
 		t.Errorf("started in %s: %s, %v", dir, out, err)

@@ -12,16 +12,16 @@ import (
 	"nanobot/terminal/process"
 )
 
-// grouped returns a cage with control groups, and their folder.
-func grouped(t *testing.T) (cage *process.Cage, base string) {
+// grouped returns a supervisor with cgroups, and their folder.
+func grouped(t *testing.T) (supervisor *process.Supervisor, base string) {
 	t.Helper()
-	cage = process.NewCage(process.CageOptions{})
-	t.Cleanup(cage.Close)
-	_, base, ok := strings.Cut(cage.About(), " under ")
+	supervisor = process.NewSupervisor(process.SupervisorOptions{})
+	t.Cleanup(supervisor.Close)
+	_, base, ok := strings.Cut(supervisor.About(), " under ")
 	if !ok {
-		t.Skip(cage.About())
+		t.Skip(supervisor.About())
 	}
-	return cage, base
+	return supervisor, base
 }
 
 // set writes into a file of a control group.
@@ -33,9 +33,9 @@ func set(t *testing.T, value string, path ...string) {
 }
 
 // groupOf runs a child and returns what it says that its group is.
-func groupOf(t *testing.T, cage *process.Cage) string {
+func groupOf(t *testing.T, supervisor *process.Supervisor) string {
 	t.Helper()
-	c := inCage(t, cage, "sed -n s/^0:://p /proc/self/cgroup")
+	c := startSupervised(t, supervisor, "sed -n s/^0:://p /proc/self/cgroup")
 	said := strings.TrimSpace(readAll(t, c))
 	if e := c.Wait(); !e.OK() {
 		t.Errorf("exit %+v", e)
@@ -45,17 +45,17 @@ func groupOf(t *testing.T, cage *process.Cage) string {
 
 func TestWhatCannotBeBoundedIsNotStarted(t *testing.T) {
 	limited := process.Options{Args: []string{"true"}, Processes: 5}
-	none := process.NewCage(process.CageOptions{NoGroups: true})
+	none := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer none.Close()
-	for _, cage := range []*process.Cage{nil, none} {
-		limited.Cage = cage
+	for _, supervisor := range []*process.Supervisor{nil, none} {
+		limited.Supervisor = supervisor
 		if _, err := process.Start(limited); err == nil {
-			t.Errorf("%s: it was started", cage.About())
+			t.Errorf("%s: it was started", supervisor.About())
 		}
 	}
-	cage, base := grouped(t)
-	limited.Cage = cage
-	if _, can := cage.Can(); !can {
+	supervisor, base := grouped(t)
+	limited.Supervisor = supervisor
+	if _, can := supervisor.CanLimit(); !can {
 		if _, err := process.Start(limited); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("without what counts processes: %v", err)
 		}
@@ -67,10 +67,10 @@ func TestWhatCannotBeBoundedIsNotStarted(t *testing.T) {
 }
 
 func TestWhatIsNotBoundedIsStartedWithoutAGroupIfNeedBe(t *testing.T) {
-	cage, base := grouped(t)
+	supervisor, base := grouped(t)
 	set(t, "0", base, "cgroup.max.descendants")
-	first := inCage(t, cage, "read -r line")
-	if got := groupOf(t, cage); strings.Contains(got, filepath.Base(base)) {
+	first := startSupervised(t, supervisor, "read -r line")
+	if got := groupOf(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("there was a group: %s", got)
 	}
 	first.Kill()
@@ -78,29 +78,29 @@ func TestWhatIsNotBoundedIsStartedWithoutAGroupIfNeedBe(t *testing.T) {
 }
 
 func TestAGroupInWhichNothingCanBeStartedIsNotUsedAgain(t *testing.T) {
-	cage, base := grouped(t)
-	if got := groupOf(t, cage); !strings.HasSuffix(got, "/1") {
+	supervisor, base := grouped(t)
+	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/1") {
 		t.Fatalf("the first is in %s", got)
 	}
 	if err := unix.Rmdir(filepath.Join(base, "1")); err != nil {
 		t.Fatal(err)
 	}
-	if got := groupOf(t, cage); strings.Contains(got, filepath.Base(base)) {
+	if got := groupOf(t, supervisor); strings.Contains(got, filepath.Base(base)) {
 		t.Errorf("the second is in %s", got)
 	}
-	if got := groupOf(t, cage); !strings.HasSuffix(got, "/2") {
+	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/2") {
 		t.Errorf("the third is in %s", got)
 	}
 }
 
 func TestAFrozenGroupIsNotUsedAgain(t *testing.T) {
-	cage, base := grouped(t)
-	c := inCage(t, cage, "echo $$ > "+filepath.Dir(base)+"/cgroup.procs; echo 1 > "+base+"/1/cgroup.freeze")
+	supervisor, base := grouped(t)
+	c := startSupervised(t, supervisor, "echo $$ > "+filepath.Dir(base)+"/cgroup.procs; echo 1 > "+base+"/1/cgroup.freeze")
 	readAll(t, c)
 	if e := c.Wait(); !e.OK() {
 		t.Skipf("it cannot freeze its group here: %s", e.Stderr)
 	}
-	if got := groupOf(t, cage); !strings.HasSuffix(got, "/2") {
+	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/2") {
 		t.Errorf("the next is in %s", got)
 	}
 }

@@ -1,0 +1,237 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/internal/procfs"
+)
+
+const (
+	// cgroupPrefix begins the names of our cgroups. selfCgroup is the cgroup that we move to
+	// ourselves where the kernel requires it; no other program uses its name.
+	cgroupPrefix = "nanobot-"
+	selfCgroup   = "self.nanobot"
+	// maxIdleCgroups bounds the empty cgroups that are kept for later children: creating a cgroup
+	// takes longer than reusing one.
+	maxIdleCgroups = 16
+	// killTimeout is how long killed processes may take to die. What takes longer hangs in the
+	// kernel.
+	killTimeout = 2 * time.Second
+)
+
+// cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … A nil one has none.
+type cgroups struct {
+	parent, dir string   // dir is in parent, which we are in ourselves, or in its selfCgroup
+	path        string   // of dir, as the kernel names it
+	lock        *os.File // dir, locked until we exit
+
+	mu          sync.Mutex
+	created     int
+	idle        []*cgroup
+	controllers map[string]bool // whether each could be enabled
+}
+
+// openCgroups creates the folder of the pool in our own cgroup. If that is not possible it returns
+// the reason.
+func openCgroups() (*cgroups, string) {
+	path, parent, err := procfs.OwnCgroup()
+	if err != nil {
+		return nil, err.Error()
+	}
+	if filepath.Base(parent) == selfCgroup {
+		parent, path = filepath.Dir(parent), filepath.Dir(path)
+	}
+	killStaleCgroups(parent)
+	for range 10 {
+		dir, err := os.MkdirTemp(parent, cgroupPrefix+strconv.Itoa(os.Getpid())+"-")
+		if err != nil {
+			return nil, err.Error()
+		}
+		lock := lockCgroup(dir)
+		if lock == nil { // another program took it for a stale one
+			continue
+		}
+		if _, err := os.Stat(filepath.Join(dir, "cgroup.kill")); err != nil {
+			lock.Close()
+			_ = unix.Rmdir(dir)
+			return nil, "this kernel cannot kill a group: it needs Linux 5.14"
+		}
+		p := &cgroups{parent: parent, dir: dir, path: filepath.Join(path, filepath.Base(dir)), lock: lock, controllers: map[string]bool{}}
+		if err := p.probe(); err != nil {
+			p.close()
+			return nil, err.Error()
+		}
+		return p, ""
+	}
+	return nil, "no group could be locked in " + parent
+}
+
+// probe checks that processes can be started in a cgroup, by starting a program that does not
+// exist: only if the kernel lets us does it get so far as to miss the program. In some kernels a
+// process that is started in a cgroup after cgroup.kill dies at once.
+func (p *cgroups) probe() error {
+	c, err := p.acquire(Options{})
+	if err != nil {
+		return err
+	}
+	defer c.release(Usage{})
+	cmd := &exec.Cmd{Path: filepath.Join(p.dir, "no such program"), SysProcAttr: attributes(Options{})}
+	c.attach(cmd)
+	if err = cmd.Start(); err == nil {
+		_ = cmd.Wait()
+		return errors.New("what is started in one dies at once")
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("nothing can be started in one: %w", err)
+	}
+	return nil
+}
+
+// cgroupOf returns the folder of the cgroup of this pool that a process is in; "": it is in none.
+func (p *cgroups) cgroupOf(pid int) (string, error) {
+	if p == nil {
+		return "", nil
+	}
+	path, err := procfs.Cgroup(pid)
+	if err != nil {
+		return "", err
+	}
+	within, ok := strings.CutPrefix(path, p.path+"/")
+	if !ok {
+		return "", nil
+	}
+	name, _, _ := strings.Cut(within, "/")
+	return filepath.Join(p.dir, name), nil
+}
+
+// waitEmpty waits until a cgroup has no process.
+func waitEmpty(dir string) error {
+	fd, err := unix.Open(filepath.Join(dir, "cgroup.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("ask control group: %w", err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	return pollEmpty(fd)
+}
+
+// pollEmpty is waitEmpty for an open cgroup.events.
+func pollEmpty(eventsFD int) error {
+	for deadline := time.Now().Add(killTimeout); ; {
+		if hasEvents(eventsFD, "populated 0") {
+			return nil
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return os.ErrDeadlineExceeded
+		}
+		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(eventsFD), Events: unix.POLLPRI}}, int(left/time.Millisecond)+1)
+	}
+}
+
+// hasEvents reports whether cgroup.events has all of these lines. They include the cgroups within.
+func hasEvents(eventsFD int, lines ...string) bool {
+	var buf [128]byte
+	n, err := unix.Pread(eventsFD, buf[:], 0)
+	for _, line := range lines {
+		if err != nil || !bytes.Contains(buf[:n], []byte(line)) {
+			return false
+		}
+	}
+	return true
+}
+
+// removeCgroupTree removes a cgroup and those within. All must be empty.
+func removeCgroupTree(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if e.IsDir() {
+			removeCgroupTree(filepath.Join(dir, e.Name()))
+		}
+	}
+	_ = unix.Rmdir(dir)
+}
+
+func (p *cgroups) close() {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.idle {
+		c.remove()
+	}
+	p.idle = nil
+	removeCgroupTree(p.dir)
+	p.lock.Close()
+}
+
+// enableController enables a controller in the cgroups of our children, if we may.
+func (p *cgroups) enableController(name string) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if on, asked := p.controllers[name]; asked {
+		return on
+	}
+	on := delegate(p.parent, name) && delegate(p.dir, name)
+	p.controllers[name] = on
+	return on
+}
+
+// delegate enables a controller in the cgroups within a cgroup.
+func delegate(dir, controller string) bool {
+	if !hasWord(filepath.Join(dir, "cgroup.controllers"), controller) {
+		return false
+	}
+	control := filepath.Join(dir, "cgroup.subtree_control")
+	if hasWord(control, controller) {
+		return true
+	}
+	add := func() error { return os.WriteFile(control, []byte("+"+controller), 0) }
+	err := add()
+	if errors.Is(err, unix.EBUSY) && moveSelf(dir) {
+		err = add()
+	}
+	return err == nil
+}
+
+// moveSelf moves us from a cgroup into its selfCgroup, because a cgroup that has processes cannot
+// delegate controllers. If it has processes of others we stay.
+func moveSelf(dir string) bool {
+	us := strconv.Itoa(os.Getpid())
+	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	if err != nil || strings.TrimSpace(string(b)) != us {
+		return false
+	}
+	leaf := filepath.Join(dir, selfCgroup)
+	if err := os.Mkdir(leaf, 0o755); err != nil && !errors.Is(err, os.ErrExist) {
+		return false
+	}
+	return os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(us), 0) == nil
+}
+
+func hasWord(file, word string) bool {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for _, w := range strings.Fields(string(b)) {
+		if w == word {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,36 @@
+package process_test
+
+import (
+	"io"
+	"slices"
+	"testing"
+	"time"
+
+	"nanobot/terminal/process"
+)
+
+// BenchmarkSupervisor reports what a cgroup and a subreaper cost, as multiples of a child without a supervisor, run by turns.
+func BenchmarkSupervisor(b *testing.B) {
+	groups, orphans := process.NewSupervisor(process.SupervisorOptions{}), process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer groups.Close()
+	defer orphans.Close()
+	took := map[*process.Supervisor][]time.Duration{}
+	for b.Loop() {
+		for _, supervisor := range []*process.Supervisor{nil, groups, orphans} {
+			began := time.Now()
+			c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo hi"}, Input: []byte("hello\n"), Supervisor: supervisor})
+			if err != nil {
+				b.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, c.Stdout)
+			c.Wait()
+			took[supervisor] = append(took[supervisor], time.Since(began))
+		}
+	}
+	median := func(supervisor *process.Supervisor) float64 {
+		slices.Sort(took[supervisor])
+		return float64(took[supervisor][len(took[supervisor])/2])
+	}
+	b.ReportMetric(median(groups)/median(nil), "×groups")
+	b.ReportMetric(median(orphans)/median(nil), "×orphans")
+}

@@ -1,0 +1,34 @@
+//go:build !linux
+
+package process
+
+import (
+	"errors"
+	"os/exec"
+)
+
+type cgroups struct{ dir string }
+
+func openCgroups() (*cgroups, string)         { return nil, "this system has none" }
+func (*cgroups) close()                       {}
+func (*cgroups) enableController(string) bool { return false }
+
+func (*cgroups) acquire(Options) (*cgroup, error) { return nil, errors.New("this system has none") }
+
+type cgroup struct{}
+
+func (*cgroup) attach(*exec.Cmd) {}
+func (*cgroup) kill()            {}
+func (*cgroup) killAndWait()     {}
+func (*cgroup) release(Usage)    {}
+func (*cgroup) discard()         {}
+func (*cgroup) usage() Usage     { return Usage{} }
+
+type subreaper struct{}
+
+func openSubreaper(bool, *cgroups) *subreaper               { return nil }
+func (*subreaper) close()                                   {}
+func (*subreaper) addMark(*exec.Cmd) string                 { return "" }
+func (*subreaper) start(cmd *exec.Cmd, _ *supervised) error { return cmd.Start() }
+func (*subreaper) killDescendants(int, *supervised)         {}
+func (*subreaper) reap(cmd *exec.Cmd, _ *supervised)        { _ = cmd.Wait() }
