@@ -50,8 +50,12 @@ func (g *Gateway) listed(channel, user string) bool {
 // limit reports whether a user's message is within the rate. If not, answer is what the user is told.
 func (g *Gateway) limit(in channels.Incoming) (answer string, ok bool) {
 	most := g.set().RatePerMinute
-	_, _, isCommand := parseCommand(in)
-	if isCommand || g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, most, time.Now()) {
+	c, _, isCommand := parseCommand(in)
+	heard := most
+	if isCommand { // a person who has sent too many messages can still ask for /help or /status
+		heard = 2 * most
+	}
+	if g.rates.take(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || isCommand && c.stops {
 		return "", true
 	}
 	g.audit(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})

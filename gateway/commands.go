@@ -62,9 +62,9 @@ var commands = map[string]command{
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
-	if c.stops || c.forget { // also what is just about to begin
-		g.starting.Lock()
-		defer g.starting.Unlock()
+	defer g.locks.Lock(in.Chat)()
+	if c.stops { // so that its answer knows of the turn that is just being claimed
+		g.claims.Wait()
 	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
@@ -87,8 +87,13 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 	if c.forget && t != nil {
 		return t.memory.forget(conclude)
 	}
-	err = conclude()
-	if first && c.stops && t != nil {
+	if err = conclude(); !first || !c.stops {
+		return err
+	}
+	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked. So
+	// the turn that runs now, or is just being claimed, was claimed before the /stop.
+	g.claims.Wait()
+	if t := g.running(in.Chat); t != nil {
 		t.cancel(errStopped) // the turn says that it was stopped
 	}
 	return err

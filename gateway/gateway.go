@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
+	"nanobot/gateway/lanes"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -71,8 +72,10 @@ type Gateway struct {
 	welcoming sync.Mutex    // guests are welcomed by one goroutine at a time, so that their messages stay in order
 	reloaded  chan struct{} // the settings have changed, and with them perhaps who is admitted
 
-	// starting is held for reading from the marking of an item as running until its turn can be stopped, and for writing by who stops.
-	starting sync.RWMutex
+	// locks are held while a chat's message is stored or its command is carried out. A turn begins
+	// to work when its chat is not locked, so that /stop and /new never miss one that is starting.
+	locks    lanes.ChatLocks
+	claims   lanes.Claims
 	slots    chan struct{} // one for each agent that may run
 	yielded  chan struct{} // one for each turn that waits for resources without a slot
 	shortage shortage

@@ -3,6 +3,8 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -213,6 +215,53 @@ func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 	})
 	r.net.Say("1", "u", "hello")
 	r.expect("1", "you said hello")
+}
+
+func TestASlowStopDelaysNoOtherChat(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `read -r line; case $line in *linger*) `+until("never")+`;; *) echo '{"type":"message","text":"done"}';; esac`)
+	other := gatewaytest.NewNetwork()
+	t.Cleanup(other.Close)
+	r.also = map[string]channels.Channel{"other": &gatewaytest.Channel{Name: "other", URL: other.URL}}
+	r.settings.AllowFrom["other"] = []string{"*"}
+	slow, release := make(chan struct{}), make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.receive = func(a store.Arrival) error {
+			if a.Cancel && a.In.Chat.ID == "slow" {
+				close(slow)
+				<-release
+			}
+			return nil
+		}
+	})
+	r.net.Say("slow", "u", "linger")
+	r.awaitTrue("the turn", func() bool { return len(r.gw.Agents()) == 1 })
+	r.net.Say("slow", "u", "/stop")
+	<-slow
+	for i := range 3 { // one after the other, each with a claim of its own
+		chat := fmt.Sprint("c", i)
+		other.Say(chat, "u", "hello")
+		if _, ok := other.Await(chat, patience, func(calls []gatewaytest.Call) bool { return slices.Contains(texts(calls), "done") }); !ok {
+			t.Fatalf("chat %s is not answered while another one is being stopped", chat)
+		}
+	}
+	close(release)
+	r.awaitText("slow", "Stopped.")
+}
+
+func TestCommandsCountTowardsTheRateAndStopIsAlwaysHeard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `read -r line; `+until("never"))
+	r.settings.RatePerMinute = 2
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitTrue("the turn", func() bool { return len(r.gw.Agents()) == 1 })
+	for range 4 {
+		r.net.Say("2", "u", "/whoami") // the fourth is message number five
+	}
+	r.awaitText("2", "more than 2 messages a minute")
+	r.net.Say("1", "u", "/stop")
+	r.awaitText("1", "Stopped.")
 }
 
 // slowPlan is a channel that takes its time to render.

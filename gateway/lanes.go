@@ -56,8 +56,7 @@ func (g *Gateway) rest(ctx context.Context) bool {
 
 // claim begins the next turn, if there is one.
 func (g *Gateway) claim(ctx context.Context) (bool, error) {
-	g.starting.RLock()
-	defer g.starting.RUnlock()
+	defer g.claims.Begin()()
 	item, ok, err := g.o.Store.Claim(ctx)
 	if ok && err == nil {
 		g.begin(item)
@@ -82,6 +81,7 @@ func (g *Gateway) begin(item store.Item) {
 	g.mu.Unlock()
 	g.tell(events.Event{What: events.Started, Chat: item.In.Chat, Item: item.ID})
 	g.turns.Go(func() {
+		g.locks.Lock(item.In.Chat)() // what is being done to the chat comes first
 		t.run()
 		g.mu.Lock()
 		if g.active[item.In.Chat] == t { // the chat's next turn may have begun already

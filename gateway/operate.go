@@ -35,7 +35,8 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 			return nil
 		}
 	}
-	for _, t := range g.turnsNow() { // it may have begun just now
+	g.claims.Wait() // it may have begun just now
+	for _, t := range g.turnsNow() {
 		if t.item.ID == item && !t.over.Load() {
 			t.cancel(errStopped)
 			return nil
@@ -60,6 +61,7 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	if !ok {
 		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", item, ErrNotNow)
 	}
+	defer g.locks.Lock(i.In.Chat)()
 	err = g.o.Store.Restart(ctx, item)
 	if errors.Is(err, store.ErrState) {
 		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)

@@ -134,12 +134,12 @@ func (g *Gateway) accept(ctx context.Context, a store.Arrival) (store.Item, stor
 		a.Claim = true
 	default:
 	}
-	g.starting.RLock()
+	unlock := g.locks.Lock(in.Chat)
 	item, verdict, err := g.o.Store.Receive(ctx, a)
 	if err == nil && verdict == store.Claimed {
 		g.begin(item)
 	}
-	g.starting.RUnlock()
+	unlock()
 	if a.Claim && (err != nil || verdict != store.Claimed) {
 		<-g.slots
 	}
