@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
-
-	"golang.org/x/sys/unix"
 )
 
 func TestRootBacksUpAndRestoresAsTheStatesOwner(t *testing.T) {

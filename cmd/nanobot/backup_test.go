@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -19,6 +20,7 @@ import (
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/cmd/nanobot/backup"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/internal/dbfile"
 )
@@ -38,6 +40,13 @@ func succeed(t *testing.T, args ...string) {
 	if out, status := command(t, args...); status != 0 {
 		t.Fatalf("%v: status %d:\n%s", args, status, out)
 	}
+}
+
+func ignoreMissing(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // damage overwrites a file's middle.
@@ -367,7 +376,7 @@ func tarball(t *testing.T, headers ...tar.Header) []byte {
 	zip := gzip.NewWriter(&b)
 	w := tar.NewWriter(zip)
 	const about = `{"format":1}`
-	must(t, w.WriteHeader(&tar.Header{Name: manifestFile, Mode: 0o600, Size: int64(len(about))}))
+	must(t, w.WriteHeader(&tar.Header{Name: backup.ManifestFile, Mode: 0o600, Size: int64(len(about))}))
 	_, err := io.WriteString(w, about)
 	must(t, err)
 	for _, h := range headers {

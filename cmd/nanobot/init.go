@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/format"
 	"nanobot/cmd/nanobot/starter"
-
-	"github.com/spf13/cobra"
 )
 
 func newInit(std stdio) *cobra.Command {

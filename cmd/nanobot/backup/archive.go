@@ -1,4 +1,4 @@
-package main
+package backup
 
 import (
 	"archive/tar"
@@ -22,10 +22,13 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// archive makes backups of the state in a folder.
-type archive struct{ dir string }
+// archive writes and restores backups of the state in a folder.
+type archive struct {
+	dir     string
+	version string // of nanobot
+}
 
-// manifest is the first file of a backup, and says what it is.
+// manifest is the first file of a backup. It has the format and the version.
 type manifest struct {
 	Format  int       `json:"format"`
 	Nanobot string    `json:"nanobot"` // the version that wrote it
@@ -33,17 +36,19 @@ type manifest struct {
 }
 
 const (
-	manifestFile   = "nanobot-backup.json"
+	// ManifestFile is the name of the first file in a backup.
+	ManifestFile   = "nanobot-backup.json"
 	manifestFormat = 1
-	// staged begins the name of a folder with what is on its way into a backup or out of one.
+	// staged is the prefix of folders that a backup or a restore uses.
 	staged = ".staged-"
-	// spare is how much of the disk a backup leaves free for the daemon.
+	// spare is how much disk space a backup leaves free for the daemon.
 	spare = 64 << 20
-	// stageTries is how often a folder is read anew because something in it was renamed or removed meanwhile.
+	// stageTries is how often a folder is read anew because something in it was renamed or removed
+	// meanwhile.
 	stageTries = 20
 )
 
-// write writes a backup. It returns how many answers lack their files.
+// write writes a backup. It returns how many undelivered answers lack their files.
 func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error) {
 	stage, err := newStage(a.dir)
 	if err != nil {
@@ -96,7 +101,7 @@ func (a archive) room(stage string) error {
 	return checkFree(stage, need)
 }
 
-// checkFree refuses to write so many bytes into a folder if its disk has not got them.
+// checkFree refuses to write a number of bytes into a folder whose disk has less space.
 func checkFree(folder string, need int64) error {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -108,18 +113,18 @@ func checkFree(folder string, need int64) error {
 	return nil
 }
 
-// pack puts what is staged, and the web's files, into an archive.
+// pack writes the staged files and the files of the web channel to an archive.
 func (a archive) pack(ctx context.Context, w io.Writer, stage string, media []string) error {
 	zip, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
 	if err != nil {
 		return err
 	}
 	t := tar.NewWriter(zip)
-	about, err := json.Marshal(manifest{manifestFormat, version, time.Now().UTC()})
+	about, err := json.Marshal(manifest{manifestFormat, a.version, time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(t.WriteHeader(&tar.Header{Name: manifestFile, Mode: 0o600, Size: int64(len(about)), ModTime: time.Now()}), writeAll(t, about)); err != nil {
+	if err := errors.Join(t.WriteHeader(&tar.Header{Name: ManifestFile, Mode: 0o600, Size: int64(len(about)), ModTime: time.Now()}), writeAll(t, about)); err != nil {
 		return err
 	}
 	err = filepath.WalkDir(stage, func(path string, d fs.DirEntry, err error) error {
@@ -149,7 +154,7 @@ func writeAll(w io.Writer, b []byte) error {
 	return err
 }
 
-// packFile puts one file into an archive.
+// packFile writes one file to an archive.
 func packFile(ctx context.Context, t *tar.Writer, path, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package backup
 
 import (
 	"errors"
@@ -13,13 +13,13 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// stage is a folder beside the state, for one backup or restore at a time.
+// stage is a temporary folder in the state, for one backup or restore at a time.
 type stage struct {
 	path string
 	lock *os.File
 }
 
-// newStage makes a folder, and removes what an earlier one that was killed has left.
+// newStage makes the folder, and removes what an earlier process that was killed has left.
 func newStage(state string) (*stage, error) {
 	folder := filepath.Join(state, sqlite.Copies)
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -50,7 +50,8 @@ func newStage(state string) (*stage, error) {
 
 func (s *stage) close() error { return errors.Join(os.RemoveAll(s.path), s.lock.Close()) }
 
-// stageTree copies a file, or a folder with what is in it, that the daemon may change meanwhile. What is not there is not copied.
+// stageTree copies a file, or a folder with its content, while the daemon may change it. A path
+// that does not exist is not copied.
 func stageTree(from, to string) (err error) {
 	for range stageTries {
 		err = stageOnce(from, to)
@@ -99,7 +100,7 @@ func stageFile(from, to string) error {
 	return storeFile(to, src)
 }
 
-// storeFile writes a new file, and returns once it is on disk.
+// storeFile writes a new file and syncs it to disk.
 func storeFile(path string, content io.Reader) error {
 	dst, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,0 +1,214 @@
+package backup
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"nanobot/channels/web/history"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
+	"nanobot/cmd/nanobot/systemd"
+	"nanobot/cmd/nanobot/trust"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
+)
+
+// Restore replaces the state by a backup. The file is opened before root becomes the owner of the
+// state.
+func Restore(ctx context.Context, o Options, path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("read the backup: %w", err)
+	}
+	defer f.Close()
+	h, err := trust.StateOwner(o.Config)
+	if err != nil {
+		return err
+	}
+	if b, ok := systemd.FindBot(o.Config.File()); ok && b.IsService() && !h.Exists && os.Geteuid() == 0 {
+		return fmt.Errorf("there is no %s, which systemd makes: start %s once, stop it, and restore again", o.Config.Gateway.StateDir, b.Unit())
+	}
+	if err := trust.BecomeOwner(o.Config, h, o.Stderr); err != nil {
+		return err
+	}
+	aside, err := archive{o.Config.Gateway.StateDir, o.Version}.restore(ctx, f)
+	switch {
+	case errors.Is(err, store.ErrLocked):
+		return fmt.Errorf("stop the daemon first: %w", err)
+	case errors.Is(err, dbfile.ErrDamaged), errors.Is(err, dbfile.ErrNewer):
+		return exit.Error{Status: exit.Config, Err: fmt.Errorf("%s is not restored, and the state is as it was: %w", path, err)}
+	case err != nil:
+		return fmt.Errorf("restore %s: %w", path, err)
+	}
+	fmt.Fprintf(o.Stderr, "Restored. What was there before is in %s; remove it when all is well. Start the daemon again.\n", aside)
+	return nil
+}
+
+// restore replaces the state by a backup. It returns the folder that the old state was moved to.
+func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err error) {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return "", err
+	}
+	unlock, err := sqlite.Lock(a.dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, unlock()) }()
+	stage, err := newStage(a.dir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, stage.close()) }()
+	whole, err := unpack(ctx, from, stage.path)
+	if err != nil {
+		return "", err
+	}
+	if err := sqlite.CheckCopy(ctx, filepath.Join(stage.path, sqlite.Database)); err != nil {
+		return "", fmt.Errorf("%s: %w", sqlite.Database, err)
+	}
+	err = history.CheckCopy(ctx, state.WebHistory(stage.path))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", filepath.Join(state.Web, history.Database), err)
+	}
+	return a.swap(stage.path, whole)
+}
+
+// swap replaces the state by what is staged. A marker file exists meanwhile, so that nobody uses a
+// state that is only half replaced.
+func (a archive) swap(from string, whole bool) (aside string, err error) {
+	mark := filepath.Join(a.dir, sqlite.Unfinished)
+	if err := ignoreExisting(storeFile(mark, strings.NewReader("run nanobot restore again\n"))); err != nil {
+		return "", err
+	}
+	aside = filepath.Join(a.dir, sqlite.Copies, "replaced-"+time.Now().UTC().Format("20060102T150405.000000Z"))
+	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(aside, 0o700)); err != nil {
+		return "", err
+	}
+	for _, p := range state.Parts {
+		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
+			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(aside, p.Name))); err != nil {
+				return "", err
+			}
+		}
+	}
+	for _, p := range state.Parts {
+		if err := ignoreMissing(os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
+			return "", err
+		}
+	}
+	return aside, errors.Join(dbfile.SyncFolder(aside), dbfile.SyncFolder(a.dir), os.Remove(mark), dbfile.SyncFolder(a.dir))
+}
+
+func ignoreExisting(err error) error {
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// unpack extracts a backup, or takes a database alone, which is not a whole state.
+func unpack(ctx context.Context, from io.Reader, to string) (whole bool, err error) {
+	r := bufio.NewReader(from)
+	if begin, _ := r.Peek(16); bytes.Equal(begin, []byte("SQLite format 3\x00")) {
+		return false, storeFile(filepath.Join(to, sqlite.Database), r)
+	}
+	zip, err := gzip.NewReader(r)
+	if err != nil {
+		return false, dbfile.Damaged("it is no file of nanobot backup: %w", err)
+	}
+	t := tar.NewReader(zip)
+	if err := readManifest(t); err != nil {
+		return false, err
+	}
+	for {
+		h, err := t.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return false, dbfile.Damaged("the backup is cut short or damaged: %w", err)
+		}
+		if err := errors.Join(ctx.Err(), unpackFile(t, h, to)); err != nil {
+			return false, err
+		}
+	}
+	if _, err := io.Copy(io.Discard, zip); err != nil { // with its checksum
+		return false, dbfile.Damaged("the backup is cut short or damaged: %w", err)
+	}
+	return true, nil
+}
+
+func readManifest(t *tar.Reader) error {
+	h, err := t.Next()
+	if err != nil || h.Name != ManifestFile {
+		return dbfile.Damaged("it is no file of nanobot backup")
+	}
+	var m manifest
+	if err := json.NewDecoder(io.LimitReader(t, 1<<16)).Decode(&m); err != nil {
+		return dbfile.Damaged("the backup is cut short or damaged: %w", err)
+	}
+	if m.Format > manifestFormat {
+		return fmt.Errorf("%w (%s)", dbfile.ErrNewer, m.Nanobot)
+	}
+	return nil
+}
+
+// unpackFile extracts one file. It refuses every name that does not belong to a backup.
+func unpackFile(t *tar.Reader, h *tar.Header, to string) error {
+	name := filepath.FromSlash(h.Name)
+	first, _, _ := strings.Cut(name, string(filepath.Separator))
+	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !inBackups(first) {
+		return dbfile.Damaged("the backup holds %q, which does not belong there", h.Name)
+	}
+	// A long file of zeros takes no room in an archive, but does here.
+	if err := checkFree(to, h.Size); err != nil {
+		return err
+	}
+	path := filepath.Join(to, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	content := &source{Reader: t}
+	err := storeFile(path, content)
+	if content.err != nil {
+		return dbfile.Damaged("the backup is cut short or damaged: %w", content.err)
+	}
+	return err
+}
+
+// source records the error of a reader, to tell a damaged backup from a full disk.
+type source struct {
+	io.Reader
+	err error
+}
+
+func (s *source) Read(b []byte) (int, error) {
+	n, err := s.Reader.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
+}
+
+// inBackups reports whether the part of the state with this name belongs to a backup.
+func inBackups(name string) bool {
+	for _, p := range state.Parts {
+		if p.Name == name {
+			return p.Copy == state.Plain || p.Copy == state.Snapshot
+		}
+	}
+	return false
+}
