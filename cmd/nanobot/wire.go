@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
@@ -22,7 +19,6 @@ import (
 	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/state"
-	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/store/sqlite"
@@ -174,6 +170,44 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 	return s, nil
 }
 
+// starting is what the parts of a daemon are made with.
+type starting struct {
+	supervisor *process.Supervisor
+	knows      func(channel, user string) bool // tells whether a user may talk to the bot, once the gateway runs
+	state      *dbfile.Watch
+	log        *zap.Logger
+}
+
+// prepare makes of a config what serve runs, before anything is touched: it reads the secrets, finds out whether the agent can be
+// confined, and makes the channels. Its error names everything that is wrong and ends the program with status 78.
+func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]channels.Channel, error) {
+	settings, err := newSettings(cfg, s.supervisor, s.log)
+	open, wrong := openChannels(cfg, s.knows, s.state, s.log)
+	err = errors.Join(err, wrong)
+	if cfg.HTTP.Listen != "" {
+		_, wrong := cfg.HTTP.RevealToken()
+		err = errors.Join(err, wrong)
+	}
+	if err != nil {
+		return gateway.Settings{}, nil, exit.Error{Status: exit.Config, Err: errors.Join(err, closeChannels(open))}
+	}
+	return settings, open, nil
+}
+
+// checkStart refuses what serve refuses at its start. Credentials are looked for only where systemd hands them out.
+func checkStart(cfg *config.Config) error {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	_, open, err := prepare(cfg.WithoutCredentials(), starting{supervisor, noUser, dbfile.NewWatch(), zap.NewNop()})
+	if err != nil {
+		return err
+	}
+	return closeChannels(open)
+}
+
+// noUser knows nobody: it is for channels that are only made to be looked at.
+func noUser(_, _ string) bool { return false }
+
 // openStore opens the state for a tool that works beside a running daemon, if shared, or for the daemon.
 func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.Store, error) {
 	return openWatched(ctx, cfg, sqlite.Options{Shared: shared})
@@ -185,78 +219,6 @@ func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sq
 		return nil, state.Explain(cfg, err)
 	}
 	return s, nil
-}
-
-// agentFlags are what run and chat let one say about the agent without a config.
-type agentFlags struct {
-	config, command, protocol, chat string
-	timeout                         int
-	verbose                         bool
-}
-
-func (f *agentFlags) add(cmd *cobra.Command) {
-	flags := cmd.Flags()
-	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here if there is one)")
-	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
-	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: plain, rich or acp")
-	flags.IntVar(&f.timeout, "timeout", 0, "seconds the agent may run")
-	flags.StringVar(&f.chat, "chat", "local", "id of the chat, which has a folder of its own for the agent's data")
-	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show the log, with the agent's log frames, on stderr")
-	_ = cmd.MarkFlagFilename("config", "json")
-	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(slices.Sorted(maps.Keys(protocols)), cobra.ShellCompDirectiveNoFileComp))
-}
-
-// load reads the config that the flags name and lays the flags over it.
-func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
-	cfg, err := config.Load(configPath(f.config), os.Environ())
-	if err != nil {
-		return nil, err
-	}
-	if err := trust.CheckAgent(cfg); err != nil {
-		return nil, err
-	}
-	t := &cfg.Terminal
-	if cmd.Flags().Changed("command") {
-		t.Command, t.Enabled = f.command, nil
-		if strings.TrimSpace(f.command) == "" {
-			return nil, exit.Usagef("--command: must not be empty")
-		}
-		if err := config.CheckCommand(t.Shell, f.command); err != nil {
-			return nil, exit.Usagef("--command: %w", err)
-		}
-	}
-	if cmd.Flags().Changed("protocol") {
-		if _, ok := protocols[f.protocol]; !ok {
-			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(protocols)), ", "), f.protocol)
-		}
-		t.Protocol = f.protocol
-	}
-	if cmd.Flags().Changed("timeout") {
-		if f.timeout < 1 || f.timeout > config.MaxTimeout {
-			return nil, exit.Usagef("--timeout: must be from 1 to %d (got %d)", config.MaxTimeout, f.timeout)
-		}
-		t.Timeout = f.timeout
-	}
-	return cfg, nil
-}
-
-// configPath returns the config file to use, or "" if there is none.
-func configPath(flag string) string {
-	if flag != "" {
-		return flag
-	}
-	if path := os.Getenv("NANOBOT_CONFIG"); path != "" {
-		return path
-	}
-	if _, err := os.Stat("config.json"); err == nil {
-		return "config.json"
-	}
-	return ""
-}
-
-// loadBesideDaemon reads the config for a command that works beside the daemon.
-func loadBesideDaemon(flag string) (*config.Config, error) {
-	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"))
 }
 
 // newDirect puts together what run and chat need.
