@@ -9,7 +9,6 @@ import (
 	"os/signal"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -125,7 +124,6 @@ func (d daemon) run(ctx context.Context) (err error) {
 	defer stopServing()
 	work.Go(func() error { return page.run(serving) })
 	work.Go(func() error { watch(serving); return nil })
-	work.Go(func() error { slimDown(serving); return nil })
 	work.Go(func() error { sd.run(ctx, g); return nil })
 	work.Go(func() error { return d.watchState(ctx, files) })
 	work.Go(func() error {
@@ -141,18 +139,6 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
-}
-
-// slimDown gives back memory once everything has started, and then from time to time what a busy hour has left.
-func slimDown(ctx context.Context) {
-	for wait := 2 * time.Second; ; wait = time.Hour {
-		select {
-		case <-time.After(wait):
-			slim()
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // closeChannels lets go of what channels keep.

@@ -1,7 +1,0 @@
-//go:build !linux
-
-package main
-
-import "runtime/debug"
-
-func slim() { debug.FreeOSMemory() }
