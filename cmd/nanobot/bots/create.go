@@ -27,7 +27,6 @@ type Draft struct {
 
 // Create writes the config, the credentials and, from a template, the agent of a new bot. It
 // changes no bot that exists.
-
 func (s *Server) Create(name string, d Draft) error {
 	f, err := s.bot(name)
 	if err != nil {
