@@ -111,7 +111,8 @@ type session struct {
 	stop context.CancelFunc // ends the turn that runs; nil when none does, or it was told to end already
 }
 
-// talk runs turns until the user leaves. Ctrl-C stops the turn that runs; without one, or pressed again, it leaves.
+// talk runs turns until the user leaves. Ctrl-C stops the turn that runs; without one, or pressed
+// again, it leaves.
 func (s *session) talk(ctx context.Context) error {
 	ctx, leave := context.WithCancel(ctx)
 	defer leave()
@@ -142,7 +143,8 @@ func (s *session) talk(ctx context.Context) error {
 	return err
 }
 
-// errLeft ends a chat whose user pressed Ctrl-C when the answer was there and its turn about to end.
+// errLeft ends a chat whose user pressed Ctrl-C when the answer was there and its turn about to
+// end.
 var errLeft = errors.New("left")
 
 // stopTurn ends the turn that runs, and reports whether there was one to be told.
@@ -157,8 +159,8 @@ func (s *session) stopTurn() bool {
 	return true
 }
 
-// turn runs the agent on one message. What the gateway could not do it has logged and told, and the chat goes on, unless there is
-// nobody left to tell.
+// turn runs the agent on one message. What the gateway could not do it has logged and told, and the
+// chat goes on, unless there is nobody left to tell.
 func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -200,7 +202,8 @@ func firstLine(s string) string {
 	return line
 }
 
-// useDemoAgent makes this very program the agent, in a workspace of its own that stays, so that its pictures can be looked at.
+// useDemoAgent makes this very program the agent, in a workspace of its own that stays, so that its
+// pictures can be looked at.
 func useDemoAgent(cfg *config.Config) error {
 	self, err := os.Executable()
 	if err != nil {

@@ -77,7 +77,8 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	return d.run(ctx)
 }
 
-// greetInChat asks on the person's behalf what there is, so that the page does not begin empty. The next demo finds that it was asked.
+// greetInChat asks on the person's behalf what there is, so that the page does not begin empty. The
+// next demo finds that it was asked.
 func greetInChat(ctx context.Context, base string, token config.Secret) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -98,8 +99,9 @@ func greetInChat(ctx context.Context, base string, token config.Secret) error {
 	return nil
 }
 
-// open shows a page in the browser, where there is one. It is only a kindness: the link is printed. Everybody on this machine can see how a
-// program was started, so the browser is given a file that only we can read, and the link is in there.
+// open shows a page in the browser, where there is one. It is only a kindness: the link is printed.
+// Everybody on this machine can see how a program was started, so the browser is given a file that
+// only we can read, and the link is in there.
 func open(ctx context.Context, link, door string) {
 	command := "xdg-open"
 	if runtime.GOOS == "darwin" {
@@ -121,7 +123,8 @@ func open(ctx context.Context, link, door string) {
 	}
 }
 
-// confined tells whether the browser is a snap. Those may not read files in hidden folders, as ours is.
+// confined tells whether the browser is a snap. Those may not read files in hidden folders, as ours
+// is.
 func confined(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

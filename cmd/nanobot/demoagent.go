@@ -20,8 +20,8 @@ import (
 	"nanobot/terminal"
 )
 
-// newDemoAgent is the built-in micro-agents: an ordinary rich agent that happens to live in this binary. The first word of a message says
-// which of them is meant.
+// newDemoAgent is the built-in micro-agents: an ordinary rich agent that happens to live in this
+// binary. The first word of a message says which of them is meant.
 func newDemoAgent(std stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:    "demo-agent",
@@ -132,7 +132,8 @@ func (d demoAgent) repeat() {
 	d.say(demoFrame{Type: "message", Text: "I am the nanobot binary itself, speaking the rich protocol. Try: album, slow, ask, markdown, fail, or help for more."})
 }
 
-// ask puts a question to the person and repeats the answer. Where nobody can be asked, stdin has ended already.
+// ask puts a question to the person and repeats the answer. Where nobody can be asked, stdin has
+// ended already.
 func (d demoAgent) ask() {
 	d.say(demoFrame{Type: "ask", ID: "colour", Text: "Which colour do you like best?", Options: []string{"Red", "Green", "Blue"}})
 	var answer struct{ Text, Error string }

@@ -12,13 +12,15 @@ import (
 	"nanobot/deploy/examples"
 )
 
-// demoExamples are those of the example agents that answer to their names in the demo: the examples of the protocol's specification.
+// demoExamples are those of the example agents that answer to their names in the demo: the examples
+// of the protocol's specification.
 var demoExamples = map[string]string{
 	"minimal": "minimal-python", "stateful": "stateful-python", "image": "image-python", "analyzer": "analyzer-python",
 	"user-images": "user-images-python", "errors": "errors-python",
 }
 
-// example hands the message, without its first word, to an example as it is in deploy/examples. What it prints is what we print.
+// example hands the message, without its first word, to an example as it is in deploy/examples.
+// What it prints is what we print.
 func (d demoAgent) example(folder string) error {
 	source, err := examples.Agents.ReadFile(folder + "/agent.py")
 	if err != nil {

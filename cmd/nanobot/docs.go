@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// docs is a command of the build that makes packages: it writes the man pages and the completions of the others. It is behind a build tag
-// because the generator's templates keep the linker from dropping unused methods, which costs the daemon 3.5 MiB.
+// docs is a command of the build that makes packages: it writes the man pages and the completions
+// of the others. It is behind a build tag because the generator's templates keep the linker from
+// dropping unused methods, which costs the daemon 3.5 MiB.
 func docs(root *cobra.Command) []*cobra.Command {
 	return []*cobra.Command{{
 		Use:    "docs FOLDER",
@@ -24,7 +25,8 @@ func docs(root *cobra.Command) []*cobra.Command {
 	}}
 }
 
-// writeDocs writes FOLDER/man/*.1 and the completions FOLDER/nanobot.bash, .zsh and .fish. The pages are dated by $SOURCE_DATE_EPOCH.
+// writeDocs writes FOLDER/man/*.1 and the completions FOLDER/nanobot.bash, .zsh and .fish. The
+// pages are dated by $SOURCE_DATE_EPOCH.
 func writeDocs(root *cobra.Command, folder string) error {
 	man := filepath.Join(folder, "man")
 	if err := os.MkdirAll(man, 0o755); err != nil {

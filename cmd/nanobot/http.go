@@ -23,8 +23,9 @@ import (
 	"nanobot/internal/httpd"
 )
 
-// site is the one HTTP server and what it serves: whether we are alive and how we are, what networks bring (Telegram's webhook), and, for
-// those only who were let in, the page and the API. Each is there without the others.
+// site is the one HTTP server and what it serves: whether we are alive and how we are, what
+// networks bring (Telegram's webhook), and, for those only who were let in, the page and the API.
+// Each is there without the others.
 type site struct {
 	server *httpd.Server
 	public *http.ServeMux
@@ -36,7 +37,8 @@ type site struct {
 	open   http.Handler  // what scrape serves
 }
 
-// openSite listens, so that an address that is taken is known before anything else begins. Without an address it returns nil.
+// openSite listens, so that an address that is taken is known before anything else begins. Without
+// an address it returns nil.
 func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.Channel, log *zap.Logger) (*site, error) {
 	s := &site{public: http.NewServeMux(), inside: http.NewServeMux()}
 	outer, inner := mounts(open)
@@ -91,16 +93,17 @@ func (s *site) letIn(cfg *config.Config, log *zap.Logger) error {
 	return nil
 }
 
-// operators adds something that only operators may use. Where nobody can be let in it is not there: what is in front of us may be the
-// whole world's. It must be called before run.
+// operators adds something that only operators may use. Where nobody can be let in it is not there:
+// what is in front of us may be the whole world's. It must be called before run.
 func (s *site) operators(pattern string, h http.Handler) {
 	if s.access != nil {
 		s.inside.Handle(pattern, s.access.Require(httpd.Operator, h))
 	}
 }
 
-// measure adds the metrics, which are for operators. A request from this machine is no proof: a plain proxy_pass hands on what the whole
-// world asks, as a request of its own. So only an address of their own serves them without a token.
+// measure adds the metrics, which are for operators. A request from this machine is no proof: a
+// plain proxy_pass hands on what the whole world asks, as a request of its own. So only an address
+// of their own serves them without a token.
 func (s *site) measure(h http.Handler) {
 	shut := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "metrics need http.token, or an address of their own: http.metricsListen", http.StatusForbidden)
@@ -161,7 +164,8 @@ func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
 	}
 }
 
-// wellness asks a gateway how it is, once a second at most: to find out it writes to the disk, and anybody may ask.
+// wellness asks a gateway how it is, once a second at most: to find out it writes to the disk, and
+// anybody may ask.
 func wellness(g *gateway.Gateway) func() bool {
 	var mu sync.Mutex
 	var asked time.Time
@@ -216,8 +220,8 @@ type mount struct {
 	handler http.Handler
 }
 
-// mounts asks the channels what they have served: to their networks, which prove themselves to the channel, and to people, who must be let
-// in.
+// mounts asks the channels what they have served: to their networks, which prove themselves to the
+// channel, and to people, who must be let in.
 func mounts(open map[string]channels.Channel) (outer, inner map[string]mount) {
 	outer, inner = map[string]mount{}, map[string]mount{}
 	for name, ch := range open {

@@ -9,7 +9,8 @@ import (
 	"go.uber.org/zap/zapcore"
 )
 
-// isJournal tells whether a file is systemd's journal: systemd names the device and inode that it connected.
+// isJournal tells whether a file is systemd's journal: systemd names the device and inode that it
+// connected.
 func isJournal(f *os.File) bool {
 	info, err := f.Stat()
 	if err != nil {
@@ -19,8 +20,9 @@ func isJournal(f *os.File) bool {
 	return ok && os.Getenv("JOURNAL_STREAM") == fmt.Sprintf("%d:%d", s.Dev, s.Ino)
 }
 
-// journalEncoder puts syslog's number of the level before each line. The journal takes it off again and files the line under it, so that
-// journalctl -p warning finds what it should, and what is kept is the line alone.
+// journalEncoder puts syslog's number of the level before each line. The journal takes it off again
+// and files the line under it, so that journalctl -p warning finds what it should, and what is kept
+// is the line alone.
 type journalEncoder struct{ zapcore.Encoder }
 
 // Clone keeps the numbers in loggers that are made of this one.

@@ -105,8 +105,8 @@ func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
 	return w.Flush()
 }
 
-// revokeGrants withdraws links and signs browsers out. A user who has no way in any more loses the turns
-// that wait and run as well.
+// revokeGrants withdraws links and signs browsers out. A user who has no way in any more loses the
+// turns that wait and run as well.
 func revokeGrants(ctx context.Context, cfg *config.Config, who string, std stdio) error {
 	if err := trust.EnterState(cfg, std.err); err != nil {
 		return err
@@ -137,8 +137,8 @@ func revokeGrants(ctx context.Context, cfg *config.Config, who string, std stdio
 	return nil
 }
 
-// hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks for the
-// user called operator.
+// hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks
+// for the user called operator.
 func hasWebAccess(cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
 	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
 		return true, nil
@@ -194,8 +194,8 @@ func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.R
 	return nil
 }
 
-// address is where browsers find the page. A name that is configured for a server which only this machine can reach is that of what stands in
-// front of it, with TLS.
+// address is where browsers find the page. A name that is configured for a server which only this
+// machine can reach is that of what stands in front of it, with TLS.
 func address(h config.HTTP) (string, error) {
 	host, port, err := net.SplitHostPort(h.Listen)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"nanobot/config"
 )
 
-// newLog returns a log for people who run a command by hand: silent unless something is wrong or they ask.
+// newLog returns a log for people who run a command by hand: silent unless something is wrong or
+// they ask.
 func newLog(w io.Writer, verbose bool) *zap.Logger {
 	level := zapcore.WarnLevel
 	if verbose {
@@ -22,8 +23,8 @@ func newLog(w io.Writer, verbose bool) *zap.Logger {
 	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(enc), zapcore.Lock(zapcore.AddSync(w)), level))
 }
 
-// newDaemonLog returns the daemon's log, and its level for changing it later: lines for people on a terminal, JSON elsewhere, unless the
-// configuration says which.
+// newDaemonLog returns the daemon's log, and its level for changing it later: lines for people on a
+// terminal, JSON elsewhere, unless the configuration says which.
 func newDaemonLog(w io.Writer, cfg config.Log) (*zap.Logger, zap.AtomicLevel) {
 	level := zap.NewAtomicLevelAt(parseLevel(cfg.Level))
 	enc := zap.NewProductionEncoderConfig()

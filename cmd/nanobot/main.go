@@ -17,7 +17,8 @@ import (
 )
 
 func main() {
-	// Before anything is read that is secret. The helper of agents has no secrets, and must be dumpable to map users in a namespace.
+	// Before anything is read that is secret. The helper of agents has no secrets, and must be
+	// dumpable to map users in a namespace.
 	if len(os.Args) < 2 || os.Args[1] != confine.Command {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)

@@ -19,8 +19,8 @@ import (
 // statusEvery is how often the line that systemctl status shows may change.
 const statusEvery = 10 * time.Second
 
-// manager is the service manager that started us, if one did: it is told how we are in the way of sd_notify. Where there is none, nothing is
-// sent and nothing wakes up.
+// manager is the service manager that started us, if one did: it is told how we are in the way of
+// sd_notify. Where there is none, nothing is sent and nothing wakes up.
 type manager struct {
 	log *zap.Logger
 
@@ -31,7 +31,8 @@ type manager struct {
 	status string // what was last said
 }
 
-// tell sends assignments, one a line. The caller holds the lock, so that they arrive in the order in which things happen.
+// tell sends assignments, one a line. The caller holds the lock, so that they arrive in the order
+// in which things happen.
 func (m *manager) tell(lines ...string) {
 	if _, err := sdnotify.SdNotify(false, strings.Join(lines, "\n")); err != nil {
 		m.log.Warn("the service manager cannot be told how we are", zap.Error(err))
@@ -69,7 +70,8 @@ func (m *manager) reload(ctx context.Context, g *gateway.Gateway, f func(*gatewa
 	}
 }
 
-// stopping says that we are about to end, and how long that may take: longer than the unit expects, if the config says so.
+// stopping says that we are about to end, and how long that may take: longer than the unit expects,
+// if the config says so.
 func (m *manager) stopping(g *gateway.Gateway) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +83,8 @@ func (m *manager) stopping(g *gateway.Gateway) {
 	m.tell(sdnotify.SdNotifyStopping, "STATUS=ending, turns may finish", fmt.Sprintf("EXTEND_TIMEOUT_USEC=%d", (g.Patience()+spare).Microseconds()))
 }
 
-// run keeps the status up to date, and the watchdog fed for as long as the gateway is alive, until ctx ends.
+// run keeps the status up to date, and the watchdog fed for as long as the gateway is alive, until
+// ctx ends.
 func (m *manager) run(ctx context.Context, g *gateway.Gateway) {
 	if os.Getenv("NOTIFY_SOCKET") == "" {
 		return
@@ -113,7 +116,8 @@ func (m *manager) run(ctx context.Context, g *gateway.Gateway) {
 	}
 }
 
-// feed feeds the watchdog if there is a pulse. It returns what is wrong, which is logged when it changes.
+// feed feeds the watchdog if there is a pulse. It returns what is wrong, which is logged when it
+// changes.
 func (m *manager) feed(ctx context.Context, pulse *gateway.Pulse, within time.Duration, last string) (wrong string) {
 	soon, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
@@ -143,7 +147,8 @@ func (m *manager) refresh(ctx context.Context, g *gateway.Gateway) {
 	}
 }
 
-// line says in a few words how the gateway is. Whoever is on this machine can read it, so there are no names and no errors in it.
+// line says in a few words how the gateway is. Whoever is on this machine can read it, so there are
+// no names and no errors in it.
 func (m *manager) line(ctx context.Context, g *gateway.Gateway) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

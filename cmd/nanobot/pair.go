@@ -201,7 +201,8 @@ func revokeGuest(ctx context.Context, s store.Store, cfg *config.Config, who sto
 // longestStop is how long a daemon may take to stop a turn, which is killed after ten seconds.
 const longestStop = 20 * time.Second
 
-// awaitStopped waits until the daemon, if one runs, has ended the turns of people who have lost access.
+// awaitStopped waits until the daemon, if one runs, has ended the turns of people who have lost
+// access.
 func awaitStopped(ctx context.Context, s store.Store, cfg *config.Config) bool {
 	for until := time.Now().Add(longestStop); time.Now().Before(until); {
 		turns, sends, err := s.Dismissed(ctx)

@@ -93,7 +93,8 @@ func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer 
 	return outcomeStatus(out)
 }
 
-// writeErrors makes a closed pipe an error of the write, so that the agent is ended properly, instead of a signal that ends only us.
+// writeErrors makes a closed pipe an error of the write, so that the agent is ended properly,
+// instead of a signal that ends only us.
 func writeErrors() (restore func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)

@@ -18,11 +18,13 @@ import (
 const (
 	// lookEvery is how often a daemon looks whether its state is still there.
 	lookEvery = time.Second
-	// lostPatience is how long a daemon without a state may take to end what runs. It is to have ended within five seconds.
+	// lostPatience is how long a daemon without a state may take to end what runs. It is to have
+	// ended within five seconds.
 	lostPatience = 2 * time.Second
 )
 
-// watchState returns store.ErrUnusable when the state was removed, replaced or damaged while the daemon runs.
+// watchState returns store.ErrUnusable when the state was removed, replaced or damaged while the
+// daemon runs.
 func (d daemon) watchState(ctx context.Context, w *dbfile.Watch) error {
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
@@ -57,7 +59,8 @@ func (d daemon) verifyState(ctx context.Context, w *dbfile.Watch) {
 	}
 }
 
-// wait waits until everything has ended. Without a state nothing can be saved, so what does not end soon then dies with the process.
+// wait waits until everything has ended. Without a state nothing can be saved, so what does not end
+// soon then dies with the process.
 func (d daemon) wait(work *errgroup.Group, w *dbfile.Watch) error {
 	done := make(chan error, 1)
 	go func() { done <- work.Wait() }()

@@ -43,7 +43,8 @@ type network struct {
 	enabled func(*config.Config) bool
 	// allowFrom is who may talk to the bot; nil: whoever the HTTP server lets in.
 	allowFrom func(*config.Config) []string
-	// people says that what it mounts is for people, who must be let in, and not for a network that proves itself.
+	// people says that what it mounts is for people, who must be let in, and not for a network that
+	// proves itself.
 	people bool
 	// open makes the channel.
 	open func(cfg *config.Config, w wiring) (channels.Channel, error)
@@ -178,8 +179,9 @@ type starting struct {
 	log        *zap.Logger
 }
 
-// prepare makes of a config what serve runs, before anything is touched: it reads the secrets, finds out whether the agent can be
-// confined, and makes the channels. Its error names everything that is wrong and ends the program with status 78.
+// prepare makes of a config what serve runs, before anything is touched: it reads the secrets,
+// finds out whether the agent can be confined, and makes the channels. Its error names everything
+// that is wrong and ends the program with status 78.
 func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]channels.Channel, error) {
 	settings, err := newSettings(cfg, s.supervisor, s.log)
 	open, wrong := openChannels(cfg, s.knows, s.state, s.log)
@@ -194,7 +196,8 @@ func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]chann
 	return settings, open, nil
 }
 
-// checkStart refuses what serve refuses at its start. Credentials are looked for only where systemd hands them out.
+// checkStart refuses what serve refuses at its start. Credentials are looked for only where systemd
+// hands them out.
 func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
@@ -208,7 +211,8 @@ func checkStart(cfg *config.Config) error {
 // noUser knows nobody: it is for channels that are only made to be looked at.
 func noUser(_, _ string) bool { return false }
 
-// openStore opens the state for a tool that works beside a running daemon, if shared, or for the daemon.
+// openStore opens the state for a tool that works beside a running daemon, if shared, or for the
+// daemon.
 func openStore(ctx context.Context, cfg *config.Config, shared bool) (*sqlite.Store, error) {
 	return openWatched(ctx, cfg, sqlite.Options{Shared: shared})
 }
@@ -273,8 +277,8 @@ func openConfig(cfg *config.Config) string {
 	return cfg.File()
 }
 
-// private names what agents must not send: the config, key files, and our own state. The state's folder as a whole is not named, because
-// it may be the workspace itself.
+// private names what agents must not send: the config, key files, and our own state. The state's
+// folder as a whole is not named, because it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
 	for _, p := range state.Parts {
