@@ -131,14 +131,14 @@ func TestWhoLeavesItsControlGroupDiesWithTheChild(t *testing.T) {
 	supervisor, base := grouped(t)
 	elder := startSupervised(t, supervisor, "echo up; exec sleep 300")
 	await(t, elder, "up")
-	const stay = `sh -c "echo \$\$; exec sleep 300" & exit`
+	const stay = `sh -c "echo \$\$; echo >&3; exec sleep 300" & exit`
 	for name, script := range map[string]string{
 		"alone":            "exec " + strings.TrimSuffix(stay, " & exit"),
 		"without a parent": stay,
 		"without a name":   "env -i " + stay,
 		"by another name":  fmt.Sprintf("NANOBOT_CHILD=%d.1 ", os.Getpid()) + stay,
 	} {
-		c := startSupervised(t, supervisor, "setsid sh -c '"+leaves(t, base, script)+"' & sleep 0.2")
+		c := startSupervised(t, supervisor, untilReady("setsid sh -c '"+leaves(t, base, script)+"'"))
 		pid := pidFrom(t, c)
 		readAll(t, c)
 		c.Wait()

@@ -73,15 +73,23 @@ func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Super
 	}
 }
 
-// escapes are scripts that print the pid of a process which has left their session, if need be by way of others.
+// escapes are scripts that print the pid of a process which has left their session, if need be by
+// way of others. They end when it is printed.
 var escapes = map[string]string{
 	"in the background": "sleep 300 & echo $!",
-	"by setsid":         "setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2",
+	"by setsid":         untilReady("setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
 	"by a double fork":  "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait",
-	"far below":         "setsid sh -c 'setsid sh -c \"setsid sh -c \\\"echo \\\\\\$\\\\\\$; exec sleep 300\\\" & sleep 300\" & sleep 300' & sleep 0.2",
-	"without a name":    "env -i setsid sh -c 'echo $$; exec sleep 300' & sleep 0.2",
-	"hidden below one":  "setsid sh -c 'env -i setsid sh -c \"echo \\$\\$; exec sleep 300\"; exit' & sleep 0.2",
-	"deaf":              "setsid sh -c 'trap \"\" TERM HUP INT; echo $$; while :; do sleep 1; done' & sleep 0.2",
+	"far below": untilReady("setsid sh -c 'setsid sh -c \"setsid sh -c " +
+		"\\\"echo \\\\\\$\\\\\\$; echo >&3; exec sleep 300\\\" & sleep 300\" & sleep 300'"),
+	"without a name":   untilReady("env -i setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
+	"hidden below one": untilReady("setsid sh -c 'env -i setsid sh -c \"echo \\$\\$; echo >&3; exec sleep 300\"; exit'"),
+	"deaf":             untilReady("setsid sh -c 'trap \"\" TERM HUP INT; echo $$; echo >&3; while :; do sleep 1; done'"),
+}
+
+// untilReady is a script that starts a command in the background and ends when that has written a
+// line to descriptor 3.
+func untilReady(command string) string {
+	return "exec 4>&1; { " + command + " 3>&1 1>&4 & } | read ready"
 }
 
 func startSupervised(t *testing.T, supervisor *process.Supervisor, script string) *process.Child {
