@@ -160,7 +160,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			if _, err := s.Settle(t.Context(), p.ID, store.Pending, "", "the network was away", wrong.Add(time.Minute)); err != nil {
+			if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "the network was away", NotBefore: wrong.Add(time.Minute)}); err != nil {
 				t.Fatal(err)
 			}
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}

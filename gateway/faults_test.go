@@ -144,7 +144,7 @@ func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), p.ID, store.Pending, "", "429", time.Now().AddDate(10, 0, 0)); err != nil {
+	if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "429", NotBefore: time.Now().AddDate(10, 0, 0)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -28,10 +28,10 @@ type hooked struct {
 	settled      func(store.State) // after it
 }
 
-func (h *hooked) Settle(ctx context.Context, id int64, s store.State, receipt, reason string, notBefore time.Time) (bool, error) {
-	more, err := h.Store.Settle(ctx, id, s, receipt, reason, notBefore)
+func (h *hooked) Settle(ctx context.Context, id int64, s store.Settlement) (bool, error) {
+	more, err := h.Store.Settle(ctx, id, s)
 	if h.settled != nil && err == nil {
-		h.settled(s)
+		h.settled(s.State)
 	}
 	return more, err
 }

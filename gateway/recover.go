@@ -74,10 +74,10 @@ func (g *Gateway) resolve(ctx context.Context, p store.Parcel) error {
 	ch := g.o.Channels[p.Out.Chat.Channel]
 	if _, edits := replacer(ch, p.Out); g.set().AtMostOnce && !edits && (ch == nil || !repeatable(ch)) {
 		g.o.Log.Warn("message may not have been delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID))
-		_, err := g.o.Store.Settle(ctx, p.ID, store.Unknown, "", reason, time.Time{})
+		_, err := g.o.Store.Settle(ctx, p.ID, store.Settlement{State: store.Unknown, Reason: reason, Doubtful: true})
 		return err
 	}
-	_, err := g.o.Store.Settle(ctx, p.ID, store.Pending, "", reason, time.Time{})
+	_, err := g.o.Store.Settle(ctx, p.ID, store.Settlement{State: store.Pending, Reason: reason, Doubtful: true})
 	return err
 }
 

@@ -32,7 +32,7 @@ const (
 	sendingAtOnce, mostResting, sweepEvery = 256, 1024, 10 * time.Second
 )
 
-// doubt leads the reason of a send of which nobody knows whether it happened.
+// doubt leads what people read of a send of which nobody knows whether it happened.
 const doubt = "outcome unknown"
 
 // senders send what is in the outbox: in order within a chat, each chat by itself, so that one that must wait delays no other. A chat
@@ -180,7 +180,7 @@ func (s *senders) take(chat channels.Chat, l *lane) (first *store.Parcel, ok boo
 	delete(s.chats, chat)
 	s.quiet.Broadcast()
 	if first != nil { // it was not sent
-		s.work.Go(func() { s.settle(*first, store.Pending, "", "", time.Time{}) })
+		s.work.Go(func() { s.settle(*first, store.Settlement{State: store.Pending}) })
 	}
 	return nil, false
 }
@@ -194,7 +194,7 @@ func (s *senders) next(chat channels.Chat) (store.Parcel, bool) {
 		case err == nil && (ok || p.NotBefore.IsZero()), s.ctx.Err() != nil:
 			return p, ok && err == nil
 		case err == nil && time.Until(p.NotBefore) > longestWait:
-			s.settle(p, store.Pending, "", p.Err, time.Time{})
+			s.settle(p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
 			continue
 		case err == nil: // its time has not come
 			wait = time.Until(p.NotBefore)
@@ -231,11 +231,10 @@ func (s *senders) send(p store.Parcel) (more bool) {
 		const reason = "the channel is not enabled any more"
 		s.g.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
 		defer s.g.tell(events.Event{What: events.Failed, Chat: p.Out.Chat, Item: p.Item})
-		return s.settle(p, store.Failed, "", reason, time.Time{})
+		return s.settle(p, store.Settlement{State: store.Failed, Reason: reason, Doubtful: p.Doubtful})
 	}
 	p.Out.Key = p.Key()
-	doubtful := strings.HasPrefix(p.Err, doubt)
-	p.Out.Repeat = doubtful && !repeatable(ch)
+	p.Out.Repeat = p.Doubtful && !repeatable(ch)
 	ctx, cancel := context.WithTimeout(s.ctx, patience(p.Out))
 	s.calling(p.ID, cancel)
 	receipt, safe, err := s.hand(ctx, ch, p)
@@ -244,9 +243,9 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	state, notBefore := s.judge(safe, p, err)
 	defer s.g.tell(events.Event{What: became[state], Chat: p.Out.Chat, Item: p.Item})
 	if state == store.Sent {
-		return s.settle(p, state, receipt.ID, "", time.Time{})
+		return s.settle(p, store.Settlement{State: state, Receipt: receipt.ID})
 	}
-	reason := failure(err, safe, doubtful)
+	reason, doubtful := failure(err, safe, p.Doubtful)
 	log := s.g.o.Log.With(zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.Int("try", p.Tries), zap.Error(err))
 	switch {
 	case state == store.Failed:
@@ -256,25 +255,24 @@ func (s *senders) send(p store.Parcel) (more bool) {
 	case p.Err != reason: // once an error, not once a try
 		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
 	}
-	return s.settle(p, state, "", reason, notBefore)
+	return s.settle(p, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, NotBefore: notBefore})
 }
 
-// failure is the stored reason of a send that failed. It is led by doubt if the send, or one before it, may have been carried out; what
-// an error says in words does not matter for that. safe says that doing it again has no second effect, doubtful that an earlier try may
-// have been carried out.
-func failure(err error, safe, doubtful bool) string {
-	reason := err.Error()
+// failure is the stored reason of a send that failed, and whether the send, or one before it, may have been carried out. safe says that
+// doing it again has no second effect, before that an earlier try may have been carried out.
+func failure(err error, safe, before bool) (reason string, doubtful bool) {
+	reason = err.Error()
 	for strings.HasPrefix(reason, doubt) {
 		reason = strings.TrimLeft(strings.TrimPrefix(reason, doubt), ": ")
 	}
 	var se *channels.SendError
 	switch {
 	case errors.As(err, &se) && se.Unknown && !se.Permanent && !safe:
-		return doubt + ": " + reason
-	case doubtful: // that this try was refused does not undo the earlier one
-		return doubt + " of an earlier try; then: " + reason
+		return doubt + ": " + reason, true
+	case before: // that this try was refused does not undo the earlier one
+		return doubt + " of an earlier try; then: " + reason, true
 	}
-	return reason
+	return reason, false
 }
 
 // calling notes that a parcel is being sent, or with nil that it is not any more.
@@ -342,10 +340,10 @@ func (s *senders) judge(safe bool, p store.Parcel, err error) (store.State, time
 }
 
 // settle records a send until the store takes it: to forget a send that happened would repeat it. It reports whether the chat has more.
-func (s *senders) settle(p store.Parcel, state store.State, receipt, reason string, notBefore time.Time) (more bool) {
+func (s *senders) settle(p store.Parcel, end store.Settlement) (more bool) {
 	ctx := context.WithoutCancel(s.ctx)
 	_ = retry.Until(s.ctx, func() (err error) {
-		if more, err = s.g.o.Store.Settle(ctx, p.ID, state, receipt, reason, notBefore); errors.Is(err, store.ErrState) {
+		if more, err = s.g.o.Store.Settle(ctx, p.ID, end); errors.Is(err, store.ErrState) {
 			more, err = true, nil // settled already; better look
 		}
 		return err

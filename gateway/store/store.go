@@ -189,14 +189,25 @@ type Parcel struct {
 	Tries     int       // how often it was marked sending
 	NotBefore time.Time // zero: at once
 	Err       string    // why the last try failed
-	Receipt   string
-	Queued    time.Time
+	// Doubtful says that an earlier try may have been carried out, so that one more may be a repetition.
+	Doubtful bool
+	Receipt  string
+	Queued   time.Time
 }
 
 // Key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had
 // confirmed, the next parcel gets an id that the network has seen. It is short enough for Discord's nonce.
 func (p Parcel) Key() string {
 	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
+}
+
+// Settlement is how the send of a parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to try again.
+type Settlement struct {
+	State     State
+	Receipt   string
+	Reason    string    // why it was not sent, for people
+	Doubtful  bool      // this try, or one before it, may have been carried out
+	NotBefore time.Time // of Pending: the earliest time of the next try; zero: at once
 }
 
 // Letter is a message on its way to the outbox, already cut into network calls.
@@ -222,9 +233,8 @@ type Outbox interface {
 	// the chat is sending already; and when it is too early, with that parcel, still pending, so that the caller can wait until its
 	// NotBefore (were it marked already, a gateway that dies while it waits could not tell whether it was sent).
 	NextParcel(ctx context.Context, chat channels.Chat) (Parcel, bool, error)
-	// Settle records how the send of a pending or sending parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to
-	// try again not before a time. It reports whether the chat has pending parcels now.
-	Settle(ctx context.Context, id int64, state State, receipt string, reason string, notBefore time.Time) (more bool, err error)
+	// Settle records how the send of a pending or sending parcel ended. It reports whether the chat has pending parcels now.
+	Settle(ctx context.Context, id int64, s Settlement) (more bool, err error)
 	// InFlight returns the parcels that are marked sending, which after a start is what a dead gateway left.
 	InFlight(ctx context.Context) ([]Parcel, error)
 	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys, after the given key.

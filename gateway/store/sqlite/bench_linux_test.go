@@ -100,7 +100,7 @@ func deliver(s *sqlite.Store, chat int) error {
 	}
 	for _, p := range flying {
 		if p.Out.Chat == c {
-			if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+			if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 				return err
 			}
 		}
@@ -110,7 +110,7 @@ func deliver(s *sqlite.Store, chat int) error {
 		if err != nil || !found {
 			return err
 		}
-		if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 			return err
 		}
 	}

@@ -109,7 +109,7 @@ func (t *tx) dismissParcels(p store.Person, now time.Time) (unused []string, err
 		return nil, err
 	}
 	for _, id := range pending {
-		folders, err := t.settle(id, store.Failed, "", noAccess, time.Time{}, now)
+		folders, err := t.settle(id, store.Settlement{State: store.Failed, Reason: noAccess}, now)
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return fmt.Errorf("letter of %s is not sending", message)
 	}
 	fmt.Println("enqueued", item.ID, chat, p.ID)
-	if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+	if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		return err
 	}
 	fmt.Println("sent", item.ID, chat, p.ID)
@@ -191,7 +191,7 @@ func flying(t *testing.T, s *sqlite.Store) []store.Parcel {
 func tidy(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	for _, p := range flying(t, s) {
-		if _, err := s.Settle(ctx, p.ID, store.Unknown, "", "", time.Time{}); err != nil {
+		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Unknown}); err != nil {
 			t.Error(err)
 		}
 	}

@@ -106,6 +106,25 @@ func TestTheBubbleOfAnOldStateIsStillKnown(t *testing.T) {
 	}
 }
 
+func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
+	dir := firstSchema(t, `INSERT INTO outbox (id, item, place, part, digest, chat, state, queued, reason, outgoing) VALUES
+		(1, 0, 0, 0, x'', 'net:a', 'pending', 10, 'outcome unknown: cut off', '{}'),
+		(2, 0, 0, 0, x'', 'net:a', 'pending', 10, 'the outcome unknown', '{}'),
+		(3, 0, 0, 0, x'', 'net:a', 'unknown', 10, 'outcome unknown of an earlier try; then: 400', '{}'),
+		(4, 0, 0, 0, x'', 'net:a', 'failed', 10, '', '{}')`)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	got, err := s.Undelivered(ctx, channels.Chat{Channel: "net", ID: "a"}, 9)
+	if err != nil || len(got) != 4 {
+		t.Fatalf("got %+v, %v", got, err)
+	}
+	for _, p := range got {
+		if want := p.ID == 1 || p.ID == 3; p.Doubtful != want {
+			t.Errorf("parcel %d: doubtful %v, want %v", p.ID, p.Doubtful, want)
+		}
+	}
+}
+
 func TestAToolDoesNotMigrateUnderARunningDaemon(t *testing.T) {
 	dir := firstSchema(t, "SELECT 1")
 	s := open(t, dir, sqlite.Options{Shared: true}) // nobody else is there

@@ -95,11 +95,9 @@ func (t *tx) next(chat string, now time.Time) (store.Parcel, bool, error) {
 }
 
 // Settle records how a send ended.
-func (s *Store) Settle(
-	ctx context.Context, id int64, state store.State, receipt, reason string, notBefore time.Time,
-) (more bool, err error) {
-	what := fmt.Sprintf("mark parcel %d %s", id, state)
-	switch state {
+func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (more bool, err error) {
+	what := fmt.Sprintf("mark parcel %d %s", id, end.State)
+	switch end.State {
 	case store.Pending, store.Sent, store.Failed, store.Unknown:
 	default:
 		return false, fmt.Errorf("%s: %w: that is no way for a send to end", what, store.ErrState)
@@ -111,7 +109,7 @@ func (s *Store) Settle(
 		if _, err = t.row("SELECT chat FROM outbox WHERE id = ?", []any{id}, &chat); err != nil {
 			return err
 		}
-		if unused, err = t.settle(id, state, receipt, reason, notBefore, now); err != nil {
+		if unused, err = t.settle(id, end, now); err != nil {
 			return err
 		}
 		_, err = t.row("SELECT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat = ?)", []any{chat}, &more)
@@ -124,30 +122,31 @@ func (s *Store) Settle(
 	return more, nil
 }
 
-func (t *tx) settle(id int64, state store.State, receipt, reason string, notBefore, now time.Time) ([]string, error) {
-	if state == store.Pending {
+func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, error) {
+	if end.State == store.Pending {
 		var dropped bool
 		if _, err := t.row("SELECT dropped FROM outbox WHERE id = ?", []any{id}, &dropped); err != nil {
 			return nil, err
 		}
 		if dropped {
-			state, reason = store.Failed, noAccess+"; then: "+reason
+			end.State, end.Reason = store.Failed, noAccess+"; then: "+end.Reason
 		}
 	}
 	settled := micros(now)
-	if state == store.Pending {
+	if end.State == store.Pending {
 		settled = 0
 	} else {
-		notBefore = time.Time{}
+		end.NotBefore = time.Time{}
 	}
-	n, err := t.changed(`UPDATE outbox SET state = ?, receipt = ?, reason = ?, not_before = ?, settled = ?
-		WHERE id = ? AND state IN ('sending', 'pending')`, state, receipt, reason, micros(notBefore), settled, id)
+	n, err := t.changed(`UPDATE outbox SET state = ?, receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
+		WHERE id = ? AND state IN ('sending', 'pending')`,
+		end.State, end.Receipt, end.Reason, end.Doubtful, micros(end.NotBefore), settled, id)
 	switch {
 	case err != nil:
 		return nil, err
 	case n == 0:
 		return nil, fmt.Errorf("%w: it is settled already, or there is no such parcel", store.ErrState)
-	case state == store.Pending:
+	case end.State == store.Pending:
 		return nil, nil
 	}
 	if err := t.exec("DELETE FROM outbox WHERE id = ? AND item = ?", id, ofStranger); err != nil {

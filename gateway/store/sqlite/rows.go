@@ -103,13 +103,13 @@ func scanItem(scan func(...any) error) (store.Item, error) {
 	return i, nil
 }
 
-const parcelColumns = "id, item, state, tries, not_before, reason, receipt, queued, outgoing"
+const parcelColumns = "id, item, state, tries, not_before, reason, doubtful, receipt, queued, outgoing"
 
 func scanParcel(scan func(...any) error) (store.Parcel, error) {
 	var p store.Parcel
 	var notBefore, queued int64
 	var outgoing []byte
-	if err := scan(&p.ID, &p.Item, &p.State, &p.Tries, &notBefore, &p.Err, &p.Receipt, &queued, &outgoing); err != nil {
+	if err := scan(&p.ID, &p.Item, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
 		return store.Parcel{}, err
 	}
 	p.Item = max(p.Item, 0) // what goes to strangers answers no item

@@ -49,7 +49,7 @@ func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
-	if _, err := s.Settle(ctx, p.ID, store.Sent, "1", "", time.Time{}); err != nil {
+	if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		t.Fatal(err)
 	}
 }

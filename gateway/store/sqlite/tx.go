@@ -130,6 +130,11 @@ func (t *tx) bind(args []any) []driver.NamedValue {
 		switch v := a.(type) {
 		case int:
 			a = int64(v)
+		case bool:
+			a = int64(0)
+			if v {
+				a = int64(1)
+			}
 		case store.State:
 			a = string(v)
 		}

@@ -146,11 +146,11 @@ var settleTests = []test{
 		b.enqueue(store.Letter{Parts: parts(ann, "a", "b")})
 		b.enqueue(store.Letter{Parts: parts(bob, "x")})
 		for _, want := range []bool{true, false} {
-			more, err := b.Settle(ctx, b.next(ann).ID, store.Sent, "", "", time.Time{})
+			more, err := b.Settle(ctx, b.next(ann).ID, store.Settlement{State: store.Sent})
 			b.must(err)
 			b.equal("more", more, want)
 		}
-		more, err := b.Settle(ctx, b.next(bob).ID, store.Pending, "", "", b.now().Add(time.Hour))
+		more, err := b.Settle(ctx, b.next(bob).ID, store.Settlement{State: store.Pending, NotBefore: b.now().Add(time.Hour)})
 		b.must(err)
 		b.equal("more, when it is to be tried again", more, true)
 	}},
@@ -177,6 +177,22 @@ var settleTests = []test{
 		got, err := b.Undelivered(ctx, ann, 1)
 		b.must(err)
 		b.equal("receipt and reason", []string{got[0].Receipt, got[0].Err}, "[r9 cut off]")
+	}},
+	{"that a try may have been carried out is kept with the parcel, until it is settled otherwise", func(b *bench) {
+		b.enqueue(store.Letter{Parts: parts(ann, "x")})
+		for _, doubtful := range []bool{false, true, true, false} {
+			_, err := b.Settle(ctx, b.next(ann).ID, store.Settlement{State: store.Pending, Reason: "why", Doubtful: doubtful})
+			b.must(err)
+			b.reopen()
+			got, err := b.Undelivered(ctx, ann, 1)
+			b.must(err)
+			b.equal("doubtful", got[0].Doubtful, doubtful)
+		}
+		_, err := b.Settle(ctx, b.next(ann).ID, store.Settlement{State: store.Unknown, Doubtful: true})
+		b.must(err)
+		got, err := b.Undelivered(ctx, ann, 1)
+		b.must(err)
+		b.equal("doubtful, of what is unknown for good", got[0].Doubtful, true)
 	}},
 	{"a pending parcel can be settled unsent", func(b *bench) {
 		b.enqueue(store.Letter{Parts: parts(ann, "1", "2")})

@@ -166,6 +166,6 @@ func (b *bench) send(chat channels.Chat, receipt string) {
 	p, found, err := b.NextParcel(ctx, chat)
 	b.must(err)
 	b.equal("found", found, true)
-	_, err = b.Settle(ctx, p.ID, store.Sent, receipt, "", time.Time{})
+	_, err = b.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: receipt})
 	b.must(err)
 }

@@ -235,7 +235,7 @@ func (b *bench) settle(id int64, state store.State) {
 }
 
 func (b *bench) settled(id int64, state store.State, receipt, reason string, notBefore time.Time) error {
-	_, err := b.Settle(ctx, id, state, receipt, reason, notBefore)
+	_, err := b.Settle(ctx, id, store.Settlement{State: state, Receipt: receipt, Reason: reason, NotBefore: notBefore})
 	return err
 }
 
