@@ -30,7 +30,7 @@ func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
 			switch name {
 			case "full":
 				if full--; full >= 0 {
-					return unix.ENOSPC
+					return fmt.Errorf("%w: %w", store.ErrUnavailable, unix.ENOSPC)
 				}
 				return nil
 			case "empty":

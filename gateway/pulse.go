@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/store"
 )
 
 // Pulse tells a watchdog whether a gateway that runs is alive: its dispatcher turns, its store takes a write, and no channel's loop is gone.
@@ -42,7 +42,7 @@ func (p *Pulse) Take(ctx context.Context) error {
 	select {
 	case err := <-p.probe:
 		p.probe = nil
-		if err != nil && !full(err) {
+		if err != nil && !errors.Is(err, store.ErrFull) {
 			return fmt.Errorf("the store takes no write: %w", err)
 		}
 		return nil
@@ -56,12 +56,6 @@ func (p *Pulse) End() {
 	if p.probe != nil {
 		<-p.probe
 	}
-}
-
-// full tells a disk that takes no more from other trouble, in the words that SQLite has for it: the second are for a write that was refused for
-// another reason than a full disk, such as a quota.
-func full(err error) bool {
-	return strings.Contains(err.Error(), "disk is full") || strings.Contains(err.Error(), "disk I/O error (778)")
 }
 
 // write sees whether the store can be written to.

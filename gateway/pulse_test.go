@@ -3,6 +3,7 @@ package gateway_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"sync/atomic"
@@ -125,13 +126,13 @@ func TestAStoreThatHangsOrFailsHasNoPulseButAFullOneHas(t *testing.T) {
 	if got := take(t, p, patience); got != "" {
 		t.Errorf("answered, but: %s", got)
 	}
-	for reason, want := range map[string]string{
-		"database is locked (5)":          "the store takes no write: database is locked (5)",
-		"database or disk is full (13)":   "",
-		"disk I/O error (266)":            "the store takes no write: disk I/O error (266)", // a read
-		"disk I/O error: read-only (522)": "the store takes no write: disk I/O error: read-only (522)",
+	for reason, want := range map[error]string{
+		errors.New("database is locked (5)"):                           "the store takes no write: database is locked (5)",
+		fmt.Errorf("%w: database or disk is full (13)", store.ErrFull): "",
+		errors.New("disk I/O error (266)"):                             "the store takes no write: disk I/O error (266)", // a read
+		errors.New("disk I/O error: read-only (522)"):                  "the store takes no write: disk I/O error: read-only (522)",
 	} {
-		fail := func() error { return errors.New(reason) }
+		fail := func() error { return reason }
 		s.writes.Store(&fail)
 		if got := take(t, p, patience); got != want {
 			t.Errorf("%s: got %q", reason, got)

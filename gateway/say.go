@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"syscall"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
-	"nanobot/terminal"
 )
 
 // letter says where a message belongs.
@@ -118,7 +116,7 @@ func (d *draft) keep(ctx context.Context) error {
 			why = "it was still being copied when the turn was ended"
 		case errors.Is(err, fs.ErrNotExist):
 			why = "the agent removed it at once"
-		case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EIO), terminal.IsShortage(err), ctx.Err() != nil:
+		case errors.Is(err, store.ErrUnavailable), ctx.Err() != nil:
 			return fmt.Errorf("%w: %w", errNotStored, err)
 		case errors.Is(err, store.ErrChanged):
 			why = "the agent changed it at once"

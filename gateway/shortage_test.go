@@ -207,7 +207,7 @@ type poorSpool struct {
 
 func (s *poorSpool) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
 	if s.fails.Add(-1) >= 0 {
-		return "", &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE}
+		return "", fmt.Errorf("%w: %w", store.ErrUnavailable, &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE})
 	}
 	return s.Store.Keep(ctx, path, checked, most)
 }

@@ -23,6 +23,13 @@ var ErrUnusable = errors.New("the state cannot be used any more")
 // ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
 var ErrState = errors.New("not in a state for that")
 
+// ErrFull says that a change was refused because the disk takes no more. The store works again when there is room.
+var ErrFull = errors.New("the disk of the state is full")
+
+// ErrUnavailable says that the spool cannot take a file now, but may later: its disk is full, read-only or fails, or the process lacks
+// file descriptors or memory.
+var ErrUnavailable = errors.New("the spool takes no files now")
+
 // ErrTooLarge says that a file is larger than was allowed, and ErrNoRoom that it would leave too little room on the disk.
 var (
 	ErrTooLarge = errors.New("the file is too large")
@@ -412,7 +419,7 @@ type Spool interface {
 	// Keep copies a regular file into the spool (by reflink where the file system can, and without its holes) and returns where the
 	// copy is, under the same base name. A file of more than most bytes, if that is not 0, is ErrTooLarge, and one that the disk has no room
 	// for ErrNoRoom, before anything is copied. A file that is changed meanwhile is ErrChanged, and so is another than was checked, if that
-	// is not nil. The copy ends with ctx. It goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever referred to is removed by Prune
+	// is not nil. What may succeed later is ErrUnavailable. The copy ends with ctx. It goes when the last parcel that refers to it is settled for good or was not needed; one that no parcel ever referred to is removed by Prune
 	// once it is an hour old.
 	Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error)
 }

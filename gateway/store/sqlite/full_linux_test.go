@@ -74,13 +74,16 @@ func heals(t *testing.T, dir string, room func() error) {
 	t.Helper()
 	s := open(t, dir, sqlite.Options{})
 	defer func() { closed(t, s) }()
-	var stored, failed atomic.Int64
+	var stored, failed, full atomic.Int64
 	write := func(round string, each int, stop int64) {
 		err := side(8, func(w int) error {
 			for n := 0; failed.Load() < stop && n < each; n++ {
 				in := channels.Incoming{Chat: chat, ID: fmt.Sprint(round, w, ".", n), Text: strings.Repeat("x", 8000)}
 				if _, _, err := s.Receive(ctx, store.Arrival{In: in}); err != nil {
 					failed.Add(1)
+					if errors.Is(err, store.ErrFull) {
+						full.Add(1)
+					}
 				} else {
 					stored.Add(1)
 				}
@@ -94,6 +97,9 @@ func heals(t *testing.T, dir string, room func() error) {
 	write("a", 200, 50)
 	if failed.Load() == 0 || stored.Load() == 0 {
 		t.Fatalf("%d writes failed, %d did not: the disk was not filled", failed.Load(), stored.Load())
+	}
+	if full.Load() == 0 {
+		t.Error("no write failed with store.ErrFull")
 	}
 	if got := waiting(t, s); got != int(stored.Load()) {
 		t.Fatalf("%d messages wait, %d were confirmed", got, stored.Load())

@@ -24,7 +24,7 @@ func (s *Store) judge(err error) error {
 	if err == nil {
 		return nil
 	}
-	return s.watch.Judge(s.path, err)
+	return full(s.watch.Judge(s.path, err))
 }
 
 // lookup reads one row outside the writer. It reports false when there is none.

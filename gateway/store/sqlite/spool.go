@@ -36,7 +36,7 @@ const fresh = "new-"
 func (s *Store) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
 	kept, err := s.spool.keep(ctx, path, checked, most, s.now())
 	if err != nil {
-		return "", fmt.Errorf("keep a copy of %s: %w", path, err)
+		return "", fmt.Errorf("keep a copy of %s: %w", path, unavailable(err))
 	}
 	return kept, nil
 }
