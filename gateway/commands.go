@@ -62,9 +62,9 @@ var commands = map[string]command{
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
-	defer g.locks.Lock(in.Chat)()
+	defer g.lanes.Lock(in.Chat)()
 	if c.stops { // so that its answer knows of the turn that is just being claimed
-		g.claims.Wait()
+		g.lanes.AwaitClaim()
 	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
@@ -92,7 +92,7 @@ func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, arg
 	}
 	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked. So
 	// the turn that runs now, or is just being claimed, was claimed before the /stop.
-	g.claims.Wait()
+	g.lanes.AwaitClaim()
 	if t := g.running(in.Chat); t != nil {
 		t.cancel(errStopped) // the turn says that it was stopped
 	}
@@ -259,4 +259,10 @@ func (c call) cancelOne() (string, error) {
 	}
 	c.tell(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
 	return "Cancelled.", nil
+}
+
+// running returns the turn at work in a chat, or nil.
+func (g *Gateway) running(chat channels.Chat) *turn {
+	t, _ := g.lanes.Running(chat)
+	return t
 }

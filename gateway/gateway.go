@@ -72,21 +72,12 @@ type Gateway struct {
 	welcoming sync.Mutex    // guests are welcomed by one goroutine at a time, so that their messages stay in order
 	reloaded  chan struct{} // the settings have changed, and with them perhaps who is admitted
 
-	// locks are held while a chat's message is stored or its command is carried out. A turn begins
-	// to work when its chat is not locked, so that /stop and /new never miss one that is starting.
-	locks    lanes.ChatLocks
-	claims   lanes.Claims
-	slots    chan struct{} // one for each agent that may run
-	yielded  chan struct{} // one for each turn that waits for resources without a slot
+	lanes    *lanes.Lanes[*turn]
 	shortage shortage
-	wake     chan struct{} // there may be something to claim
-	beat     chan struct{} // dispatch offers one whenever it comes round
 
 	mu     sync.Mutex
-	active map[channels.Chat]*turn
 	health map[string]ChannelHealth
 	gone   map[string]bool // channels whose loop has ended too early
-	turns  sync.WaitGroup
 	killed context.Context // ends when turns must not be waited for any longer
 	kill   context.CancelCauseFunc
 }
@@ -103,11 +94,12 @@ func New(o Options) *Gateway {
 		o.NotifyAfter = 20 * time.Second
 	}
 	g := &Gateway{
-		o: o, slots: make(chan struct{}, o.MaxConcurrent), yielded: make(chan struct{}, o.MaxConcurrent), wake: make(chan struct{}, 1), beat: make(chan struct{}),
+		o:        o,
 		reloaded: make(chan struct{}, 1),
-		active:   map[channels.Chat]*turn{}, health: map[string]ChannelHealth{}, gone: map[string]bool{},
+		health:   map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	g.senders = newSenders(g)
+	g.lanes = lanes.New(lanes.Options[*turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: g.newTurn, Log: o.Log})
 	g.Reload(o.Settings)
 	return g
 }
@@ -152,12 +144,14 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	}
 	// Access is watched as long as turns run, also while they drain.
 	watching, unwatch := context.WithCancel(g.killed)
-	var watch sync.WaitGroup
-	watch.Go(func() { g.watchAccess(watching) })
-	defer watch.Wait()
+	var background sync.WaitGroup
+	background.Go(func() { g.watchAccess(watching) })
+	defer background.Wait()
 	defer unwatch()
+	working, endWork := context.WithCancel(g.killed)
+	background.Go(func() { g.lanes.Run(ctx, working) })
+	defer endWork()
 	var work errgroup.Group
-	work.Go(func() error { return g.dispatch(ctx) })
 	work.Go(func() error {
 		err := retry.Until(ctx, func() error { return g.dismissStrangers(ctx) }, func(err error) {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
@@ -181,7 +175,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 func (g *Gateway) drain() {
 	patience := time.AfterFunc(g.set().DrainTimeout, func() { g.kill(errShutdown) })
 	defer patience.Stop()
-	g.turns.Wait()
+	g.lanes.Wait()
 	g.senders.idle(g.killed)
 }
 

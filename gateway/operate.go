@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	"nanobot/channels"
@@ -35,9 +34,9 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 			return nil
 		}
 	}
-	g.claims.Wait() // it may have begun just now
-	for _, t := range g.turnsNow() {
-		if t.item.ID == item && !t.over.Load() {
+	g.lanes.AwaitClaim() // it may have begun just now
+	for _, t := range g.lanes.All() {
+		if t.item.ID == item && !t.Over() {
 			t.cancel(errStopped)
 			return nil
 		}
@@ -61,7 +60,7 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	if !ok {
 		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", item, ErrNotNow)
 	}
-	defer g.locks.Lock(i.In.Chat)()
+	defer g.lanes.Lock(i.In.Chat)()
 	err = g.o.Store.Restart(ctx, item)
 	if errors.Is(err, store.ErrState) {
 		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
@@ -71,13 +70,13 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	}
 	g.auditOperator(i, "/retry")
 	g.tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item})
-	g.poke()
+	g.lanes.Wake()
 	return nil
 }
 
 // Trace returns what was seen of a turn, also while it runs.
 func (g *Gateway) Trace(ctx context.Context, item int64) (Trace, error) {
-	for _, t := range g.turnsNow() {
+	for _, t := range g.lanes.All() {
 		if t.item.ID == item {
 			return t.tracer.snapshot(), nil
 		}
@@ -96,22 +95,12 @@ func (g *Gateway) Trace(ctx context.Context, item int64) (Trace, error) {
 // Agents returns the process ids of the agents at work.
 func (g *Gateway) Agents() []int {
 	var pids []int
-	for _, t := range g.turnsNow() {
+	for _, t := range g.lanes.All() {
 		if pid := int(t.pid.Load()); pid > 0 {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
-}
-
-func (g *Gateway) turnsNow() []*turn {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var now []*turn
-	for t := range maps.Values(g.active) {
-		now = append(now, t)
-	}
-	return now
 }
 
 // ChannelHealth is how a channel is.
@@ -136,7 +125,7 @@ const probe = "health check"
 
 // Health looks whether all is well: every channel runs, and the store takes what is written to it.
 func (g *Gateway) Health(ctx context.Context) Health {
-	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.turnsNow())}
+	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.lanes.All())}
 	for _, c := range h.Channels {
 		h.OK = h.OK && c.OK
 	}

@@ -29,7 +29,7 @@ func (p *Pulse) Take(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-p.g.beat:
+	case <-p.g.lanes.Beat():
 	case <-ctx.Done():
 		return errors.New("the dispatcher does not turn")
 	}
@@ -90,7 +90,7 @@ type Brief struct {
 
 // Brief looks at the channels and counts turns.
 func (g *Gateway) Brief(ctx context.Context) (Brief, error) {
-	b := Brief{Channels: g.channelsNow(), Running: len(g.turnsNow())}
+	b := Brief{Channels: g.channelsNow(), Running: len(g.lanes.All())}
 	var err error
 	b.Waiting, err = g.o.Store.Waiting(ctx, channels.Chat{})
 	return b, err

@@ -73,7 +73,7 @@ func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) (b
 		g.senders.serve(in.Chat, nil)
 	}
 	if a.Restart != 0 {
-		g.poke()
+		g.lanes.Wake()
 	}
 	return verdict == store.Settled, nil
 }
@@ -100,7 +100,7 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 		}
 	}
 	waiting := 0
-	if t != nil || len(g.slots) == cap(g.slots) {
+	if t != nil || g.lanes.Full() {
 		var err error
 		if waiting, err = g.o.Store.Waiting(ctx, in.Chat); err != nil {
 			return fmt.Errorf("count waiting messages: %w", err)
@@ -125,32 +125,14 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 	return g.say(ctx, g.o.Channels[in.Chat.Channel], note, letter{about: item.ID})
 }
 
-// accept stores a message and, if an agent is free and nothing of the chat comes before it, starts its turn: in one step on disk.
+// accept stores a message and starts its turn if that can begin at once.
 func (g *Gateway) accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
-	in := a.In
-	a.Cursor = in.Cursor
-	select {
-	case g.slots <- struct{}{}:
-		a.Claim = true
-	default:
+	a.Cursor = a.In.Cursor
+	item, verdict, err := g.lanes.Accept(ctx, a)
+	if err == nil && verdict == store.Queued {
+		g.tell(events.Event{What: events.Queued, Chat: a.In.Chat, Item: item.ID})
 	}
-	unlock := g.locks.Lock(in.Chat)
-	item, verdict, err := g.o.Store.Receive(ctx, a)
-	if err == nil && verdict == store.Claimed {
-		g.begin(item)
-	}
-	unlock()
-	if a.Claim && (err != nil || verdict != store.Claimed) {
-		<-g.slots
-	}
-	if err != nil {
-		return item, verdict, fmt.Errorf("store message: %w", err)
-	}
-	if verdict == store.Queued {
-		g.tell(events.Event{What: events.Queued, Chat: in.Chat, Item: item.ID})
-		g.poke()
-	}
-	return item, verdict, nil
+	return item, verdict, err
 }
 
 // injectInto hands a message to the turn that runs. It stays pending until that turn has ended, so that it gets a turn of its own if this

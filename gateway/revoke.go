@@ -78,7 +78,7 @@ func (g *Gateway) dismissStrangers(ctx context.Context) error {
 // stopRevoked stops the running turns of people who have lost access and what is being sent to them, and takes back what such people handed
 // to others' turns.
 func (g *Gateway) stopRevoked(ctx context.Context) error {
-	turns := g.turnsNow()
+	turns := g.lanes.All()
 	if len(turns) == 0 && !g.senders.busy() {
 		return nil
 	}
@@ -165,7 +165,7 @@ func (t *turn) record(state store.State, o store.Outcome, with ...int64) {
 	_ = retry.Until(t.g.killed, func() error { // else it stays running on disk, for the next start to find
 		next, err := t.g.o.Store.Finish(ctx, t.item.ID, state, o, with...)
 		if next {
-			t.g.poke()
+			t.g.lanes.Wake()
 		}
 		if errors.Is(err, store.ErrState) {
 			return nil // ended already

@@ -9,7 +9,6 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -93,7 +92,8 @@ func (t *turn) work() (terminal.Outcome, error) {
 		if time.Since(began) >= shortageNotice {
 			t.tellShortage()
 		}
-		if !t.yield(pause) {
+		// Turns that need no new process are not delayed.
+		if !t.slot.Yield(t.ctx, pause) {
 			return terminal.Outcome{Status: terminal.Stopped}, t.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
 		}
 		pause = min(2*pause, longestShortage)
@@ -119,38 +119,5 @@ func (t *turn) tellShortage() {
 	}
 	if err := t.say(channels.Message{Kind: channels.Progress, Text: shortageText}, 0); err != nil {
 		t.log.Warn("chat not told", zap.Error(err))
-	}
-}
-
-// yield waits and lets another turn have the slot meanwhile, so that turns which need no new process are not delayed. It reports false
-// when the turn was told to stop. Only so many turns wait without a slot as there are slots: of a large backlog the rest stays on disk.
-func (t *turn) yield(pause time.Duration) bool {
-	select {
-	case t.g.yielded <- struct{}{}:
-	default:
-		return retry.Sleep(t.ctx, pause)
-	}
-	defer func() { <-t.g.yielded }()
-	t.releaseSlot()
-	if !retry.Sleep(t.ctx, pause) {
-		return false
-	}
-	select {
-	case t.g.slots <- struct{}{}:
-		t.slot.Store(true)
-	case <-t.ctx.Done():
-		return false
-	}
-	if t.ctx.Err() != nil { // it may be that nobody waits for the turn any more
-		t.releaseSlot()
-		return false
-	}
-	return true
-}
-
-// releaseSlot gives the turn's slot back, if it has one.
-func (t *turn) releaseSlot() {
-	if t.slot.CompareAndSwap(true, false) {
-		<-t.g.slots
 	}
 }

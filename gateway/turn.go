@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
+	"nanobot/gateway/lanes"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -62,7 +63,7 @@ type turn struct {
 	asks  sync.Mutex
 	asked map[[2]string]int // how often this run has asked a question
 
-	slot    atomic.Bool // the turn holds one of the gateway's slots
+	slot    *lanes.Slot
 	short   atomic.Bool // the person was told that the turn waits for resources
 	revoked atomic.Bool // the sender has lost access
 
@@ -71,9 +72,10 @@ type turn struct {
 	place int
 }
 
-func (g *Gateway) newTurn(item store.Item) *turn {
+func (g *Gateway) newTurn(item store.Item, slot *lanes.Slot) *turn {
+	defer g.tell(events.Event{What: events.Started, Chat: item.In.Chat, Item: item.ID})
 	t := &turn{
-		g: g, item: item, ch: g.o.Channels[item.In.Chat.Channel], began: time.Now(),
+		g: g, item: item, slot: slot, ch: g.o.Channels[item.In.Chat.Channel], began: time.Now(),
 		log: g.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
 	}
 	t.done = g.runners.use(func() *terminal.Runner {
@@ -96,8 +98,11 @@ func (g *Gateway) newTurn(item store.Item) *turn {
 	return t
 }
 
-// run works on the item and records how it ended. A turn that was told to stop and does not is left behind.
-func (t *turn) run() {
+// Over reports whether the agent has ended and only the books are to be closed.
+func (t *turn) Over() bool { return t.over.Load() }
+
+// Run works on the item and records how it ended. A turn that was told to stop and does not is left behind.
+func (t *turn) Run(context.Context) {
 	defer t.cancel(nil)
 	defer t.leave(nil)
 	defer t.end()

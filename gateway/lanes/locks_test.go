@@ -1,26 +1,25 @@
-package lanes_test
+package lanes
 
 import (
 	"testing"
 	"testing/synctest"
 
 	"nanobot/channels"
-	"nanobot/gateway/lanes"
 )
 
 func TestAChatsLockDelaysThatChatAndNoOther(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var locks lanes.ChatLocks
+		var locks chatLocks
 		one, two := channels.Chat{Channel: "net", ID: "1"}, channels.Chat{Channel: "net", ID: "2"}
-		unlock := locks.Lock(one)
+		unlock := locks.lock(one)
 		var order []string
 		go func() {
-			defer locks.Lock(one)()
+			defer locks.lock(one)()
 			order = append(order, "the same chat")
 		}()
 		synctest.Wait()
-		locks.Lock(two)()
+		locks.lock(two)()
 		if len(order) > 0 {
 			t.Fatal("a locked chat was locked again")
 		}
@@ -35,12 +34,12 @@ func TestAChatsLockDelaysThatChatAndNoOther(t *testing.T) {
 func TestWaitingForClaimsEndsWithTheClaimInProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var claims lanes.Claims
-		claims.Wait() // there is none
-		end := claims.Begin()
+		var inProgress claims
+		inProgress.wait() // there is none
+		end := inProgress.begin()
 		waited := false
 		go func() {
-			claims.Wait()
+			inProgress.wait()
 			waited = true
 		}()
 		synctest.Wait()

@@ -1,0 +1,266 @@
+package lanes
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+)
+
+// Store is what lanes need of the store: it decides which message is next.
+type Store interface {
+	Claim(ctx context.Context) (store.Item, bool, error)
+	Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
+}
+
+// Turn is one message that is worked on.
+type Turn interface {
+	comparable
+	// Run works on the message and records how that ended. ctx ends when the turn must not be waited
+	// for any longer.
+	Run(ctx context.Context)
+	// Over reports whether the agent has ended, so that there is nothing left to stop.
+	Over() bool
+}
+
+// Options is what lanes are made of.
+type Options[T Turn] struct {
+	// Slots is how many turns may run at the same time.
+	Slots int
+	Store Store
+	// Begin makes the turn of a message that was claimed. It must not block.
+	Begin func(store.Item, *Slot) T
+	Log   *zap.Logger
+}
+
+// Lanes runs messages in order within a chat, and chats side by side, as many as there are slots.
+// Which chat is next is decided by the store, so a chat that waits costs no memory.
+type Lanes[T Turn] struct {
+	o     Options[T]
+	slots *slots
+	locks chatLocks
+	claim claims
+
+	wake     chan struct{}   // there may be a message to claim
+	beat     chan struct{}   // the dispatcher offers one whenever it comes round
+	starting chan started[T] // turns that Run is to start
+	settled  chan struct{}   // closed when nothing is claimed any more
+	ended    chan struct{}   // closed when no turn is started any more
+
+	mu     sync.Mutex
+	active map[channels.Chat]T
+	turns  sync.WaitGroup // registered and not removed
+}
+
+// started is a turn that has been registered and is about to run.
+type started[T Turn] struct {
+	turn T
+	chat channels.Chat
+	slot *Slot
+}
+
+// New returns lanes. Run does the work.
+func New[T Turn](o Options[T]) *Lanes[T] {
+	return &Lanes[T]{
+		o: o, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), beat: make(chan struct{}),
+		starting: make(chan started[T]), settled: make(chan struct{}), ended: make(chan struct{}), active: map[channels.Chat]T{},
+	}
+}
+
+// Run claims messages until ctx ends, and starts turns until working ends, with which turns are
+// told to end. It returns when all of them have. Run is called once.
+func (l *Lanes[T]) Run(ctx, working context.Context) {
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer close(l.ended)
+	work.Go(func() {
+		defer close(l.settled)
+		l.dispatch(ctx)
+	})
+	for {
+		select {
+		case s := <-l.starting:
+			work.Go(func() { l.work(working, s) })
+		case <-working.Done():
+			return
+		}
+	}
+}
+
+// dispatch claims messages until ctx ends.
+func (l *Lanes[T]) dispatch(ctx context.Context) {
+	for {
+		select {
+		case l.slots.free <- struct{}{}:
+		case l.beat <- struct{}{}:
+			continue
+		case <-ctx.Done():
+			return
+		}
+		ok, err := l.claimNext(ctx)
+		if ok && err == nil {
+			continue
+		}
+		<-l.slots.free
+		if err != nil && ctx.Err() == nil {
+			l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
+			if !retry.Sleep(ctx, time.Second) {
+				return
+			}
+			continue
+		}
+		if !l.awaitWork(ctx) {
+			return
+		}
+	}
+}
+
+// awaitWork waits until there may be something to claim. It reports false when ctx has ended.
+func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
+	for {
+		select {
+		case <-l.wake:
+			return true
+		case l.beat <- struct{}{}:
+		case <-ctx.Done():
+			return false
+		}
+	}
+}
+
+// claimNext begins the next turn, if there is one, in the slot that the caller holds.
+func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
+	end := l.claim.begin()
+	item, ok, err := l.o.Store.Claim(ctx)
+	if !ok || err != nil {
+		end()
+		return ok, err
+	}
+	s := l.register(item)
+	end()
+	l.start(s)
+	return true, nil
+}
+
+// Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts its
+// turn: in one step on disk.
+func (l *Lanes[T]) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	select {
+	case l.slots.free <- struct{}{}:
+		a.Claim = true
+	default:
+	}
+	unlock := l.Lock(a.In.Chat)
+	defer unlock()
+	item, verdict, err := l.o.Store.Receive(ctx, a)
+	if err == nil && verdict == store.Claimed {
+		l.start(l.register(item))
+		return item, verdict, nil
+	}
+	if a.Claim {
+		<-l.slots.free
+	}
+	if err != nil {
+		return item, verdict, fmt.Errorf("store message: %w", err)
+	}
+	if verdict == store.Queued {
+		l.Wake()
+	}
+	return item, verdict, nil
+}
+
+// register makes the turn of a message that was claimed, so that it can be found and stopped.
+func (l *Lanes[T]) register(item store.Item) started[T] {
+	s := started[T]{chat: item.In.Chat, slot: &Slot{of: l.slots}}
+	s.slot.held.Store(true)
+	s.turn = l.o.Begin(item, s.slot)
+	l.turns.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.active[s.chat] = s.turn
+	return s
+}
+
+// start has Run start a turn. When Run has ended, the turn stays claimed on disk for the next start
+// of the program.
+func (l *Lanes[T]) start(s started[T]) {
+	select {
+	case l.starting <- s:
+	case <-l.ended:
+		l.remove(s)
+	}
+}
+
+func (l *Lanes[T]) work(ctx context.Context, s started[T]) {
+	defer l.remove(s)
+	l.Lock(s.chat)() // a command that is being carried out comes first
+	s.turn.Run(ctx)
+}
+
+// remove forgets a turn and gives its slot back.
+func (l *Lanes[T]) remove(s started[T]) {
+	l.mu.Lock()
+	if l.active[s.chat] == s.turn { // the chat's next turn may have begun already
+		delete(l.active, s.chat)
+	}
+	l.mu.Unlock()
+	s.slot.Release()
+	l.turns.Done()
+}
+
+// Wait waits for the turns that run, once the first context of Run has ended. Nothing must be
+// accepted any more.
+func (l *Lanes[T]) Wait() {
+	<-l.settled
+	l.turns.Wait()
+}
+
+// Wake says that there may be a message to claim.
+func (l *Lanes[T]) Wake() {
+	select {
+	case l.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Beat receives whenever the dispatcher comes round, which shows that it works.
+func (l *Lanes[T]) Beat() <-chan struct{} { return l.beat }
+
+// Full reports whether all slots are taken.
+func (l *Lanes[T]) Full() bool { return len(l.slots.free) == cap(l.slots.free) }
+
+// Running returns the turn that runs in a chat, if there is one.
+func (l *Lanes[T]) Running(chat channels.Chat) (T, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	t, ok := l.active[chat]
+	if !ok || t.Over() {
+		var none T
+		return none, false
+	}
+	return t, true
+}
+
+// All returns the turns that run.
+func (l *Lanes[T]) All() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := make([]T, 0, len(l.active))
+	for _, t := range l.active {
+		all = append(all, t)
+	}
+	return all
+}
+
+// Lock locks a chat: nothing of it is stored and none of its turns begins to work until the caller
+// unlocks it.
+func (l *Lanes[T]) Lock(chat channels.Chat) (unlock func()) { return l.locks.lock(chat) }
+
+// AwaitClaim waits for the claim in progress, if there is one, whose turn cannot be found yet.
+func (l *Lanes[T]) AwaitClaim() { l.claim.wait() }

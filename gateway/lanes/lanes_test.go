@@ -1,0 +1,238 @@
+package lanes_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/lanes"
+	"nanobot/gateway/store"
+)
+
+// queue is a store with messages that wait. It claims one of a chat at a time.
+type queue struct {
+	mu      sync.Mutex
+	last    int64
+	waiting []store.Item
+	busy    map[channels.Chat]bool
+	claim   func() // before each claim
+}
+
+func (q *queue) Claim(context.Context) (store.Item, bool, error) {
+	if q.claim != nil {
+		q.claim()
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	i := slices.IndexFunc(q.waiting, func(item store.Item) bool { return !q.busy[item.In.Chat] })
+	if i < 0 {
+		return store.Item{}, false, nil
+	}
+	item := q.waiting[i]
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	q.busy[item.In.Chat] = true
+	return item, true, nil
+}
+
+func (q *queue) Receive(_ context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.last++
+	item := store.Item{ID: q.last, In: a.In}
+	if a.Claim && !q.busy[a.In.Chat] && len(q.waiting) == 0 {
+		q.busy[a.In.Chat] = true
+		return item, store.Claimed, nil
+	}
+	q.waiting = append(q.waiting, item)
+	return item, store.Queued, nil
+}
+
+func (q *queue) finish(item store.Item) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	delete(q.busy, item.In.Chat)
+}
+
+// turn lasts a second of the test's own time.
+type turn struct {
+	r    *rig
+	item store.Item
+	slot *lanes.Slot
+}
+
+func (t *turn) Over() bool { return false }
+
+func (t *turn) Run(ctx context.Context) {
+	t.r.begin(t)
+	select {
+	case <-time.After(time.Second):
+	case <-ctx.Done():
+	}
+	t.r.end(t)
+}
+
+// rig is lanes over a queue, and what ran in them.
+type rig struct {
+	*queue
+	lanes *lanes.Lanes[*turn]
+
+	running, most int
+	order         []int64
+	at            map[int64]time.Duration
+	began         time.Time
+}
+
+func newRig(slots int) *rig {
+	r := &rig{queue: &queue{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
+	begin := func(item store.Item, slot *lanes.Slot) *turn { return &turn{r, item, slot} }
+	r.lanes = lanes.New(lanes.Options[*turn]{Slots: slots, Store: r.queue, Begin: begin, Log: zap.NewNop()})
+	return r
+}
+
+func (r *rig) begin(t *turn) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running++
+	r.most = max(r.most, r.running)
+	r.order = append(r.order, t.item.ID)
+	r.at[t.item.ID] = time.Since(r.began)
+}
+
+func (r *rig) end(t *turn) {
+	r.mu.Lock()
+	r.running--
+	r.mu.Unlock()
+	r.finish(t.item)
+	r.lanes.Wake()
+}
+
+func (r *rig) accept(t *testing.T, chat string) store.Item {
+	t.Helper()
+	item, _, err := r.lanes.Accept(t.Context(), store.Arrival{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return item
+}
+
+func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(2)
+		ctx, cancel := context.WithCancel(t.Context())
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(ctx, working)
+		for _, chat := range []string{"a", "a", "a", "b", "c"} {
+			r.accept(t, chat)
+		}
+		time.Sleep(10 * time.Second)
+		cancel()
+		r.lanes.Wait()
+		end()
+		synctest.Wait()
+		if r.most != 2 {
+			t.Errorf("%d turns ran at the same time, want as many as there are slots", r.most)
+		}
+		ofA := slices.DeleteFunc(slices.Clone(r.order), func(id int64) bool { return id > 3 })
+		if !slices.Equal(ofA, []int64{1, 2, 3}) || len(r.order) != 5 {
+			t.Errorf("the turns ran in the order %v", r.order)
+		}
+		if r.at[4] >= 3*time.Second {
+			t.Errorf("chat b began after %s: it waited for chat a", r.at[4])
+		}
+	})
+}
+
+func TestATurnOfALockedChatBeginsWhenThatIsUnlocked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(2)
+		working, end := context.WithCancel(t.Context())
+		r.waiting = []store.Item{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
+		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
+		go r.lanes.Run(working, working)
+		synctest.Wait()
+		if !slices.Equal(r.order, []int64{2}) {
+			t.Errorf("the turns %v began while chat a was locked", r.order)
+		}
+		if _, found := r.lanes.Running(channels.Chat{ID: "a"}); !found {
+			t.Error("the turn that is about to begin cannot be found")
+		}
+		unlock()
+		synctest.Wait()
+		if !slices.Equal(r.order, []int64{2, 1}) {
+			t.Errorf("the turns %v began", r.order)
+		}
+		end()
+	})
+}
+
+func TestAClaimInProgressIsAwaited(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		release := make(chan struct{})
+		r.claim = func() { <-release }
+		r.waiting = []store.Item{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		synctest.Wait()
+		found := false
+		go func() {
+			r.lanes.AwaitClaim()
+			_, found = r.lanes.Running(channels.Chat{ID: "a"})
+		}()
+		synctest.Wait()
+		close(release)
+		synctest.Wait()
+		if !found {
+			t.Error("the claim had ended and its turn could not be found")
+		}
+		end()
+	})
+}
+
+func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		first := r.accept(t, "a")
+		synctest.Wait()
+		yielding, _ := r.lanes.Running(first.In.Chat)
+		back := make(chan bool, 1)
+		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond) }()
+		synctest.Wait()
+		r.accept(t, "b")
+		synctest.Wait()
+		if !slices.Equal(r.order, []int64{1, 2}) {
+			t.Errorf("the turns %v began while the only slot was free", r.order)
+		}
+		if !<-back { // when the other turn has ended
+			t.Error("the slot did not come back")
+		}
+		end()
+	})
+}
+
+func TestWhatIsAcceptedAfterTheEndStaysOnDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		working, end := context.WithCancel(t.Context())
+		end()
+		r.lanes.Run(working, working)
+		r.accept(t, "a")
+		r.lanes.Wait()
+		if len(r.order) != 0 || len(r.lanes.All()) != 0 || r.lanes.Full() {
+			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.All()), r.lanes.Full())
+		}
+	})
+}
