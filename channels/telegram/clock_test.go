@@ -160,7 +160,7 @@ func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
 			{idle, 90 * time.Second, ""},
 			{down, 40 * time.Second, ""},
 			{down, 40 * time.Second, "no route to host"},
-			{idle, 40 * time.Second, ""},
+			{idle, 2 * time.Minute, ""}, // the longest pause between two tries is a minute and a half
 			{taken, 3 * time.Second, "somebody else polls"},
 			{idle, 40 * time.Second, ""},
 		} {

@@ -61,6 +61,7 @@ func (s *Server) openPoll(c *Call) (*poll, error) {
 	}
 	s.endPoll(otherPoll)
 	s.updates.poll = &poll{}
+	s.more.Broadcast()
 	s.updates.confirm(int(c.Int("offset")))
 	return s.updates.poll, nil
 }
