@@ -5,14 +5,12 @@ package channels
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
 	"time"
 )
 
 // Channel is an adapter to one chat network. The gateway calls Run once, and Plan and Send from
-// many goroutines.
+// many goroutines. What a channel may offer in addition is in optional.go.
 type Channel interface {
 	// Run receives until ctx ends and reconnects by itself. It returns nil when ctx ended, and an
 	// error only for what a retry cannot mend.
@@ -124,79 +122,6 @@ type Outgoing struct {
 // Receipt is the network's confirmation of a send.
 type Receipt struct {
 	ID string `json:"id"` // the network's id of what was sent
-}
-
-// Editor is a channel that can change what it has sent. The gateway edits the progress bubble of a turn in place.
-type Editor interface {
-	// Edit replaces the message with this id. An unchanged message is no error.
-	Edit(ctx context.Context, id string, o Outgoing) error
-	// Remove deletes the message with this id. A message that is gone is no error.
-	Remove(ctx context.Context, chat Chat, id string) error
-}
-
-// Replacer is an Editor that can make a message of its own what another one shows while it is being written. The gateway asks for
-// text only. An Editor without it is handed what is being written as a Draft, which is removed when the message was sent.
-type Replacer interface {
-	Editor
-	// Replace makes o of the message with this id, for good. Doing it again is harmless. That the message is gone is
-	// ErrGone: then o is sent.
-	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
-}
-
-// ErrGone says that there is no such message any more.
-var ErrGone = errors.New("the message is gone")
-
-// FileLimiter is a channel that takes files only up to a size. The gateway asks before it copies a file.
-type FileLimiter interface {
-	// FileLimit returns the largest file in bytes that a chat takes, and the same in words for people: "Telegram takes files up to 50 MB".
-	FileLimit(chat Chat) (most int64, words string)
-}
-
-// Typer is a channel that can show that somebody is typing. The gateway calls it every few seconds during a turn.
-type Typer interface {
-	Typing(ctx context.Context, chat Chat) error
-}
-
-// Repeater is a channel on which a second Send with the same Key has no second effect.
-type Repeater interface {
-	Repeatable() bool
-}
-
-// Resumer is a channel with a place to go on from. Resume is called once, before Run, with the Cursor that was stored last, or "".
-type Resumer interface {
-	Resume(cursor string)
-}
-
-// CursorKeeper is a channel whose place moves on when nothing is received, too. KeepCursor is called once, before Run.
-type CursorKeeper interface {
-	KeepCursor(keep func(ctx context.Context, cursor string) error)
-}
-
-// Mounter is a channel that its network speaks to over HTTP. Mount is called once, before Run.
-type Mounter interface {
-	// Mount returns what the HTTP server hands to h: a pattern of http.ServeMux, or "" if the channel does without. The
-	// handler is called from many goroutines, also before and after Run.
-	Mount() (pattern string, h http.Handler)
-}
-
-// Healthy is a channel that can tell while it runs that its network cannot be reached.
-type Healthy interface {
-	// Health says why nothing can be received just now; nil when all is well.
-	Health() error
-}
-
-// Command is something that can be said with a slash before it, for a channel's menu.
-type Command struct{ Name, Help string }
-
-// Menu is a channel that can show its users which commands there are. It is called before Run.
-type Menu interface {
-	SetMenu(commands []Command)
-}
-
-// ChatMenu is a channel that can show the users of one chat which commands the agent has there, beside those of SetMenu.
-type ChatMenu interface {
-	// SetChatMenu replaces them. What the network does not take as a command is left out.
-	SetChatMenu(ctx context.Context, chat Chat, commands []Command) error
 }
 
 // SendError says what a failed send means for the gateway. With neither flag the call may be repeated,

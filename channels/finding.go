@@ -1,9 +1,6 @@
 package channels
 
-import (
-	"context"
-	"time"
-)
+import "time"
 
 // Verdict is how a check went.
 type Verdict string
@@ -29,11 +26,6 @@ type Examination struct {
 	Running bool
 	// Listen is how long it waits for others to show themselves.
 	Listen time.Duration
-}
-
-// Examiner is a channel that can find out, without Run, whether its network would serve it. Nothing is received, sent or changed.
-type Examiner interface {
-	Examine(ctx context.Context, e Examination) []Finding
 }
 
 // SkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes its time, so less than a minute is no

@@ -9,8 +9,6 @@ import (
 	"nanobot/channels"
 )
 
-var _ channels.Examiner = (*Channel)(nil)
-
 // The checks that Examine makes.
 const (
 	checkToken   = Name + ".token"

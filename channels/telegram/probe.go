@@ -14,8 +14,6 @@ import (
 	"nanobot/channels/remote"
 )
 
-var _ channels.Examiner = (*Channel)(nil)
-
 // The checks that Examine makes.
 const (
 	checkToken   = Name + ".token"

@@ -89,16 +89,16 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel  = (*Channel)(nil)
-	_ channels.Replacer = (*Channel)(nil)
-	_ channels.Typer    = (*Channel)(nil)
-	_ channels.Resumer  = (*Channel)(nil)
-	_ channels.Menu     = (*Channel)(nil)
-	_ channels.ChatMenu = (*Channel)(nil)
-	_ channels.Mounter  = (*Channel)(nil)
-	_ channels.Healthy  = (*Channel)(nil)
-
+	_ channels.Channel     = (*Channel)(nil)
+	_ channels.Replacer    = (*Channel)(nil)
 	_ channels.FileLimiter = (*Channel)(nil)
+	_ channels.Typer       = (*Channel)(nil)
+	_ channels.Resumer     = (*Channel)(nil)
+	_ channels.Mounter     = (*Channel)(nil)
+	_ channels.Healthy     = (*Channel)(nil)
+	_ channels.Menu        = (*Channel)(nil)
+	_ channels.ChatMenu    = (*Channel)(nil)
+	_ channels.Examiner    = (*Channel)(nil)
 )
 
 // uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.

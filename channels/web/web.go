@@ -66,14 +66,16 @@ type Channel struct {
 }
 
 var (
-	_ channels.Channel  = (*Channel)(nil)
-	_ channels.Editor   = (*Channel)(nil)
-	_ channels.Typer    = (*Channel)(nil)
-	_ channels.Repeater = (*Channel)(nil)
-	_ channels.Mounter  = (*Channel)(nil)
-	_ channels.Healthy  = (*Channel)(nil)
-
+	_ channels.Channel     = (*Channel)(nil)
+	_ channels.Editor      = (*Channel)(nil)
 	_ channels.FileLimiter = (*Channel)(nil)
+	_ channels.Typer       = (*Channel)(nil)
+	_ channels.Repeater    = (*Channel)(nil)
+	_ channels.Mounter     = (*Channel)(nil)
+	_ channels.Streamer    = (*Channel)(nil)
+	_ channels.Publisher   = (*Channel)(nil)
+	_ channels.Healthy     = (*Channel)(nil)
+	_ channels.Closer      = (*Channel)(nil)
 )
 
 // New returns a channel. Nothing is opened before it is needed.

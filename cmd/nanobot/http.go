@@ -72,7 +72,7 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 		s.inside.Handle(m.pattern, s.access.Require(httpd.Chat, m.handler))
 	}
 	for _, ch := range open {
-		if h, ok := ch.(interface{ HangUp() }); ok {
+		if h, ok := ch.(channels.Streamer); ok {
 			s.server.OnStop(h.HangUp)
 		}
 	}
@@ -126,12 +126,6 @@ func (s *site) measure(h http.Handler) {
 	s.open = mux
 }
 
-// publisher is a channel that tells operators what happens, while any watch.
-type publisher interface {
-	Watched() bool
-	Publish(event string, data any)
-}
-
 // watch lets the operator see what a gateway does. It returns what must run beside it.
 func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics, open map[string]channels.Channel) func(context.Context) {
 	well := wellness(g)
@@ -148,13 +142,13 @@ func (s *site) watch(g *gateway.Gateway, c *console.Console, m *metrics.Metrics,
 	for _, pattern := range []string{"/api/turns", "/api/turns/", "/api/undelivered", "/api/health"} {
 		s.operators(pattern, api)
 	}
-	var to []publisher
+	var to []channels.Publisher
 	for _, ch := range open {
-		if p, ok := ch.(publisher); ok {
+		if p, ok := ch.(channels.Publisher); ok {
 			to = append(to, p)
 		}
 	}
-	c.Watched = func() bool { return slices.ContainsFunc(to, publisher.Watched) }
+	c.Watched = func() bool { return slices.ContainsFunc(to, channels.Publisher.Watched) }
 	return func(ctx context.Context) {
 		c.Run(ctx, func(event string, data any) {
 			for _, p := range to {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"sync"
@@ -145,7 +144,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 func closeChannels(open map[string]channels.Channel) error {
 	var all []error
 	for name, ch := range open {
-		if c, ok := ch.(io.Closer); ok {
+		if c, ok := ch.(channels.Closer); ok {
 			if err := c.Close(); err != nil {
 				all = append(all, fmt.Errorf("close channels.%s: %w", name, err))
 			}

@@ -1,0 +1,150 @@
+package channels
+
+import (
+	"context"
+	"errors"
+	"net/http"
+)
+
+// These are all the optional interfaces of a channel. The gateway and the program find them by type
+// assertion; channelstest checks each one that a channel implements. Unless a comment says
+// otherwise, a method may be called from many goroutines while Run, Plan and Send are running.
+
+// Editor is a channel that can change messages after Send. The gateway uses it during a turn for
+// messages that show progress or a draft; a channel without it gets progress as separate messages.
+// The gateway calls both methods from background goroutines with a time limit in ctx.
+type Editor interface {
+	// Edit replaces text and buttons of the message with this ID; it adds no files and no message.
+	// Setting the same text again is no error. A message that no longer exists is a *SendError with
+	// Permanent set. The gateway does not repeat a failed Edit, but SendError.After delays the next.
+	Edit(ctx context.Context, id string, o Outgoing) error
+	// Remove deletes the message with this ID and no other. A message that no longer exists is no
+	// error. The gateway repeats Remove after SendError.After, and at the next start after a crash.
+	Remove(ctx context.Context, chat Chat, id string) error
+}
+
+// Replacer is an Editor whose edits last: an edited message can become the final answer. For an
+// Editor that is no Replacer the gateway shows a Draft, and removes it once the answer was sent.
+type Replacer interface {
+	Editor
+	// Replace turns the message with this ID into o for good and returns the receipt of that
+	// message. o has text and no files. The sender of the chat calls it instead of Send and may
+	// repeat it, so a repetition must change nothing. If the message no longer exists, the error is
+	// ErrGone and a *SendError with Permanent set: the gateway then sends o as a new message.
+	Replace(ctx context.Context, id string, o Outgoing) (Receipt, error)
+}
+
+// ErrGone says that there is no such message any more.
+var ErrGone = errors.New("the message is gone")
+
+// FileLimiter is a channel whose network limits the size of a file.
+type FileLimiter interface {
+	// FileLimit returns the size in bytes of the largest file that a chat accepts, and a phrase
+	// for people: "Telegram takes files up to 50 MB". The gateway calls it in a turn, before it
+	// copies a file. It must not make a network call. Plan accepts every file up to this size.
+	FileLimit(chat Chat) (most int64, words string)
+}
+
+// Typer is a channel that can show a typing indicator.
+type Typer interface {
+	// Typing shows the indicator for a few seconds. The gateway calls it every four seconds during
+	// a turn, in a goroutine of that turn, until ctx ends. Typing must not send a message, and must
+	// show nothing once ctx has ended. The gateway only logs an error.
+	Typing(ctx context.Context, chat Chat) error
+}
+
+// Repeater is a channel whose Send is idempotent per Key: sending the same Outgoing again with the
+// same Key has no second effect and returns the same receipt.
+type Repeater interface {
+	// Repeatable reports whether that holds. The gateway asks before it repeats a call whose outcome
+	// is unknown. The result must not change while the channel exists.
+	Repeatable() bool
+}
+
+// Resumer is a channel that continues from a cursor after a restart.
+type Resumer interface {
+	// Resume sets the position at which Run begins. The gateway calls it once, before the first
+	// Run, with the Cursor stored last or "" if there is none. Run then receives every message
+	// after the cursor, in order. It may receive earlier ones again, but only under their old IDs.
+	Resume(cursor string)
+}
+
+// CursorKeeper is a Resumer whose cursor also advances while no message is received.
+type CursorKeeper interface {
+	// KeepCursor sets the function that stores a cursor without a message. The gateway calls
+	// KeepCursor once, before the first Run. Run calls keep, from one goroutine at a time, and
+	// never with a cursor that passes a message not yet received. An error from keep is no reason
+	// to end Run: the cursor stored before still holds.
+	KeepCursor(keep func(ctx context.Context, cursor string) error)
+}
+
+// Mounter is a channel that serves HTTP, to its network or to browsers.
+type Mounter interface {
+	// Mount returns a pattern of http.ServeMux and its handler, or "" if the channel needs none as
+	// it is configured. The program calls Mount once, before Run. The handler must answer before,
+	// during and after Run; a message that it cannot store it refuses with an error status.
+	Mount() (pattern string, h http.Handler)
+}
+
+// Streamer is a Mounter with responses that do not end by themselves, such as event streams.
+type Streamer interface {
+	// HangUp ends all open streams; their clients may connect again. The HTTP server calls it from
+	// its own goroutine when it begins to stop, because it waits for open requests. HangUp must not
+	// wait for a client, and is harmless when no stream is open.
+	HangUp()
+}
+
+// Publisher is a channel that shows operators events of the gateway, such as the start of a turn.
+type Publisher interface {
+	// Watched reports whether an operator is connected. The console asks before it reads from the
+	// store what Publish would show.
+	Watched() bool
+	// Publish sends an event to the operators connected now, in the order of the calls, and to
+	// nobody else. Nothing is stored. data is encoded as JSON, perhaps after Publish has returned,
+	// so the caller must not change it. Publish must not wait for a client.
+	Publish(event string, data any)
+}
+
+// Healthy is a channel that notices when it cannot receive.
+type Healthy interface {
+	// Health returns why nothing can be received at the moment, or nil. Health checks and /status
+	// call it at any time, also before Run, so it must return at once and make no network call. It
+	// returns nil again as soon as receiving works. An error turns readiness red and ends nothing.
+	Health() error
+}
+
+// Command is a slash command in a channel's menu.
+type Command struct{ Name, Help string }
+
+// Menu is a channel that can show a menu of commands in every chat.
+type Menu interface {
+	// SetMenu sets the commands of the menu. The gateway calls it once, before the first Run. It
+	// must neither make a network call nor keep the slice: Run sends the menu, and works without
+	// one if the network refuses it. Names that the network does not allow are left out.
+	SetMenu(commands []Command)
+}
+
+// ChatMenu is a Menu to which commands can be added in one chat.
+type ChatMenu interface {
+	// SetChatMenu replaces the commands that a chat has in addition to those of SetMenu; with no
+	// commands only those of SetMenu remain. Names that the network does not allow are left out.
+	// The gateway calls it in the background of a turn when the agent's commands have changed, and
+	// only logs an error.
+	SetChatMenu(ctx context.Context, chat Chat, commands []Command) error
+}
+
+// Examiner is a channel that can diagnose its configuration and its network for `nanobot doctor`.
+type Examiner interface {
+	// Examine reports findings about a channel on which Run is never called; a daemon with the same
+	// settings may be running in another process. It must not send, receive, acknowledge or change
+	// anything. An unreachable network is a Finding with status Bad, not a panic or a hang.
+	Examine(ctx context.Context, e Examination) []Finding
+}
+
+// Closer is a channel that holds resources beyond Run, such as an open database.
+type Closer interface {
+	// Close releases them. The program calls it once, when Run and the HTTP server have returned
+	// and no Send is running, also if Run was never called. A second Close changes nothing. What was
+	// stored must be complete for the next start; an error says that it may not be.
+	Close() error
+}
