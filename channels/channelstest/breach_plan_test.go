@@ -18,7 +18,7 @@ var planBreaches = []breach{
 	{
 		name:  "Plan counts its calls",
 		fails: []string{"Plan gives the same answer each time"},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			var calls atomic.Int64
 			return replan(func(_ channels.Message, plan []channels.Outgoing) []channels.Outgoing {
 				for i := range plan {
@@ -31,9 +31,9 @@ var planBreaches = []breach{
 	{
 		name:  "Plan calls the network",
 		fails: []string{"Plan makes no network call"},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
-				if _, err := f.net.post(Sent{Text: "is there a chat?"}); err != nil {
+				if _, err := f.net.post(Sent{Text: "is there a chat?"}, ""); err != nil {
 					return nil, err
 				}
 				return f.Plan(m)
@@ -43,7 +43,7 @@ var planBreaches = []breach{
 	{
 		name:  "Plan sorts the caller's files",
 		fails: []string{"Plan leaves the message as it was"},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 				slices.SortFunc(m.Media, func(a, b channels.File) int { return strings.Compare(a.Path, b.Path) })
 				return f.Plan(m)
@@ -87,7 +87,7 @@ var planBreaches = []breach{
 	{
 		name:  "Plan refuses an empty message without a word",
 		fails: []string{"an empty message makes no call"},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 				plan, err := f.Plan(m)
 				if len(plan) == 0 {
@@ -105,7 +105,7 @@ var planBreaches = []breach{
 }
 
 // rememberTexts plans calls that hold only a reference to their text.
-func rememberTexts(_ *testing.T, f fake) bent {
+func rememberTexts(_ *testing.T, f fake) channels.Channel {
 	var memory sync.Map
 	plan := func(m channels.Message) ([]channels.Outgoing, error) {
 		plan, err := f.Plan(m)

@@ -11,7 +11,7 @@ import (
 const redelivery = "what could not be received is offered again"
 
 // alter bends each incoming message.
-func alter(change func(m *channels.Incoming)) func(*testing.T, fake) bent {
+func alter(change func(m *channels.Incoming)) func(*testing.T, fake) channels.Channel {
 	return reread(func(receive channels.Receive) channels.Receive {
 		return func(ctx context.Context, m channels.Incoming) error {
 			change(&m)
@@ -42,7 +42,7 @@ var receiveBreaches = []breach{
 	{
 		name:  "only the first message is received",
 		fails: []string{"Run receives what is said in order", "an incoming message says where it is from"},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 				deaf := false
 				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
@@ -102,7 +102,7 @@ var receiveBreaches = []breach{
 	{
 		name:  "a message that is offered again has another id",
 		fails: []string{redelivery},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			offers := 0
 			return alter(func(m *channels.Incoming) {
 				offers++
@@ -123,7 +123,7 @@ var runBreaches = []breach{
 	{
 		name:  "Run returns its context's error",
 		fails: []string{ends, endsDuring, notStarted},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 				_ = f.Run(ctx, receive)
 				return ctx.Err()
@@ -133,7 +133,7 @@ var runBreaches = []breach{
 	{
 		name:  "Run returns the error of a receive that was cut short",
 		fails: []string{endsDuring},
-		bend: func(_ *testing.T, f fake) bent {
+		bend: func(_ *testing.T, f fake) channels.Channel {
 			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 				var last error
 				_ = f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
@@ -147,7 +147,7 @@ var runBreaches = []breach{
 	{
 		name:  "Run ignores its context",
 		fails: []string{ends, endsDuring, notStarted, noLeak},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			over, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 			t.Cleanup(cancel)
 			return bent{fake: f, run: func(_ context.Context, receive channels.Receive) error {
@@ -158,7 +158,7 @@ var runBreaches = []breach{
 	{
 		name:  "Run waits for a first message whatever its context says",
 		fails: []string{notStarted},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			over := untilCleanup(t)
 			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 				select {
@@ -172,7 +172,7 @@ var runBreaches = []breach{
 	{
 		name:  "Run leaves a goroutine",
 		fails: []string{noLeak},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			over := untilCleanup(t)
 			return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 				go func() { <-over }()

@@ -44,7 +44,7 @@ var sendBreaches = []breach{
 	{
 		name:  "Send hangs when it is cancelled",
 		fails: []string{cancelledSend},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			over := untilCleanup(t)
 			return resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
 				if ctx.Err() != nil {
@@ -73,7 +73,7 @@ var sendBreaches = []breach{
 	{
 		name:  "Send loses what is sent beside another",
 		fails: []string{"Send may be called from many goroutines"},
-		bend: func(t *testing.T, f fake) bent {
+		bend: func(t *testing.T, f fake) channels.Channel {
 			var busy atomic.Int64
 			return resend(func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error) {
 				defer busy.Add(-1)

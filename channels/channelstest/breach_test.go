@@ -11,13 +11,15 @@ import (
 // breach is a channel that breaks one promise, and the names of the checks that must notice.
 type breach struct {
 	name  string
-	bend  func(t *testing.T, f fake) bent
+	bend  func(t *testing.T, f fake) channels.Channel
 	fails []string
 }
 
 func (b breach) subject(t *testing.T) Subject {
 	s := newFake(t)
 	s.Channel = b.bend(t, s.Channel.(fake))
+	restart := s.Restart
+	s.Restart = func() channels.Channel { return b.bend(t, restart().(fake)) }
 	return s
 }
 
@@ -51,8 +53,8 @@ func (b bent) Run(ctx context.Context, receive channels.Receive) error {
 }
 
 // replan bends what comes out of Plan.
-func replan(change func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing) func(*testing.T, fake) bent {
-	return func(_ *testing.T, f fake) bent {
+func replan(change func(m channels.Message, plan []channels.Outgoing) []channels.Outgoing) func(*testing.T, fake) channels.Channel {
+	return func(_ *testing.T, f fake) channels.Channel {
 		return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 			plan, err := f.Plan(m)
 			return change(m, plan), err
@@ -61,8 +63,8 @@ func replan(change func(m channels.Message, plan []channels.Outgoing) []channels
 }
 
 // reword bends what goes into Plan.
-func reword(change func(m *channels.Message)) func(*testing.T, fake) bent {
-	return func(_ *testing.T, f fake) bent {
+func reword(change func(m *channels.Message)) func(*testing.T, fake) channels.Channel {
+	return func(_ *testing.T, f fake) channels.Channel {
 		return bent{fake: f, plan: func(m channels.Message) ([]channels.Outgoing, error) {
 			m.Media = slices.Clone(m.Media)
 			change(&m)
@@ -72,8 +74,8 @@ func reword(change func(m *channels.Message)) func(*testing.T, fake) bent {
 }
 
 // resend bends Send.
-func resend(send func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error)) func(*testing.T, fake) bent {
-	return func(_ *testing.T, f fake) bent {
+func resend(send func(ctx context.Context, f fake, o channels.Outgoing) (channels.Receipt, error)) func(*testing.T, fake) channels.Channel {
+	return func(_ *testing.T, f fake) channels.Channel {
 		return bent{fake: f, send: func(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 			return send(ctx, f, o)
 		}}
@@ -81,8 +83,8 @@ func resend(send func(ctx context.Context, f fake, o channels.Outgoing) (channel
 }
 
 // reread bends what Run hands to receive; wrap is called once a Run.
-func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.T, fake) bent {
-	return func(_ *testing.T, f fake) bent {
+func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.T, fake) channels.Channel {
+	return func(_ *testing.T, f fake) channels.Channel {
 		return bent{fake: f, run: func(ctx context.Context, receive channels.Receive) error {
 			return f.Run(ctx, wrap(receive))
 		}}

@@ -5,6 +5,7 @@ package channelstest
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,6 +36,42 @@ type Subject struct {
 	Normal func(text string) string
 	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are counted; nil is fine.
 	CloseIdle func()
+	Optional
+}
+
+// Optional is what the checks of the optional interfaces need from the network. A field is required
+// if the channel implements one of the interfaces that its comment names.
+type Optional struct {
+	// Shown returns the texts of the bot's messages that Chat shows now, in order: edited, and
+	// without those that were removed. Editor, Replacer.
+	Shown func() []string
+	// Typings returns how often a typing indicator was shown in Chat. Typer.
+	Typings func() int
+	// Restart returns a channel with the same settings and state on the same network, as after a
+	// restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
+	Restart func() channels.Channel
+	// Pass makes the network move on far enough for a new cursor, without a message for the bot.
+	// CursorKeeper.
+	Pass func()
+	// Disturb prevents Run from receiving until mend is called. It may let a user say more. Healthy.
+	Disturb func() (mend func())
+	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu those
+	// that it shows in addition, or instead, in Chat. Menu, ChatMenu.
+	Menu, ChatMenu func() []string
+	// Stream connects an operator and returns once the connection stands. Streamer, Publisher.
+	Stream func() Stream
+	// Disconnect makes the network unreachable for the rest of the check. Examiner.
+	Disconnect func()
+	// Secrets are texts that no Finding may contain. Examiner.
+	Secrets []string
+}
+
+// Stream is the connection of an operator.
+type Stream struct {
+	// Next waits for the next event of a name. It reports false once the stream has ended.
+	Next func(event string) (data map[string]any, open bool)
+	// Close disconnects the operator.
+	Close func()
 }
 
 // Sent is one call that the network took.
@@ -52,7 +89,7 @@ type SentFile struct {
 // Run checks a channel against the whole contract. newSubject is called at least once a check; what it starts it ends
 // in t.Cleanup.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
-	for _, c := range checks {
+	for _, c := range slices.Concat(checks, optionalChecks) {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.run(t.Context(), newBench(t, newSubject))
 			if errors.Is(err, errNotApplicable) {

@@ -26,15 +26,32 @@ const (
 type network struct {
 	mu     sync.Mutex
 	sent   []Sent
-	unread []channels.Incoming
-	said   int
+	shown  []shown
+	keys   map[string]string // receipts by Key
+	said   []saying
+	typing int
+	menu   []string
+	chat   []string // the menu of the chat
+	down   bool
+	lines  map[*line]bool
 	wake   chan struct{}
 }
 
-func (n *network) post(s Sent) (string, error) {
+// shown is a message of the bot's as the chat shows it.
+type shown struct{ id, text string }
+
+// saying is something that was said in the chat, to the bot or not.
+type saying struct {
+	text string
+	to   bool // to the bot
+}
+
+func (n *network) post(s Sent, key string) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	switch {
+	case key != "" && n.keys[key] != "":
+		return n.keys[key], nil
 	case strings.TrimSpace(s.Text) == "" && len(s.Files) == 0:
 		return "", errors.New("message is empty")
 	case utf8.RuneCountInString(s.Text) > maxRunes:
@@ -43,7 +60,12 @@ func (n *network) post(s Sent) (string, error) {
 		return "", errors.New("too many files")
 	}
 	n.sent = append(n.sent, s)
-	return fmt.Sprint(len(n.sent)), nil
+	id := fmt.Sprint(len(n.sent))
+	n.shown = append(n.shown, shown{id, s.Text})
+	if key != "" {
+		n.keys[key] = id
+	}
+	return id, nil
 }
 
 func (n *network) seen() []Sent {
@@ -52,67 +74,115 @@ func (n *network) seen() []Sent {
 	return slices.Clone(n.sent)
 }
 
-func (n *network) say(text string) {
+func (n *network) say(text string) { n.add(saying{text: text, to: true}) }
+
+func (n *network) add(s saying) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.said++
-	n.unread = append(n.unread, channels.Incoming{
-		Chat: testChat, ID: fmt.Sprint(n.said), User: channels.User{ID: "7"}, Text: text,
-	})
+	n.said = append(n.said, s)
+	n.poke()
+}
+
+func (n *network) poke() {
 	select {
 	case n.wake <- struct{}{}:
 	default:
 	}
 }
 
-// next is the oldest message that was not acknowledged.
-func (n *network) next() (channels.Incoming, bool) {
+// next is what was said after so many others.
+func (n *network) next(at int) (s saying, ok bool, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if len(n.unread) == 0 {
-		return channels.Incoming{}, false
+	if n.down {
+		return saying{}, false, errDown
 	}
-	return n.unread[0], true
+	if at >= len(n.said) {
+		return saying{}, false, nil
+	}
+	return n.said[at], true, nil
 }
 
-func (n *network) acknowledge() {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.unread = n.unread[1:]
-}
+var errDown = errors.New("the network is down")
 
 var testChat = channels.Chat{Channel: "fake", ID: "1"}
 
 // fake is a channel as it should be.
-type fake struct{ net *network }
+type fake struct {
+	net *network
+	*own
+}
+
+// own is what belongs to one channel on a network.
+type own struct {
+	mu      sync.Mutex
+	at      int // how much of what was said was received
+	keep    func(ctx context.Context, cursor string) error
+	menu    []channels.Command
+	trouble error
+}
 
 var _ channels.Channel = fake{}
 
 func newFake(*testing.T) Subject {
-	net := &network{wake: make(chan struct{}, 1)}
-	return Subject{Channel: fake{net}, Chat: testChat, Sent: net.seen, Say: net.say, Redelivers: true}
+	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}}
+	return Subject{
+		Channel: fake{net, &own{}}, Chat: testChat, Sent: net.seen, Say: net.say, Redelivers: true,
+		Optional: net.optional(),
+	}
 }
 
 func (f fake) Run(ctx context.Context, receive channels.Receive) error {
+	f.showMenu()
 	for ctx.Err() == nil {
-		m, ok := f.net.next()
-		if !ok {
+		s, ok, err := f.net.next(f.position())
+		f.set(err)
+		switch {
+		case !ok:
 			select {
 			case <-f.net.wake:
 			case <-ctx.Done():
 			}
-			continue
-		}
-		if receive(ctx, m) == nil {
-			f.net.acknowledge()
-			continue
-		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
+		case f.handle(ctx, receive, s) == nil:
+			f.advance()
+		default:
+			select {
+			case <-time.After(time.Millisecond):
+			case <-ctx.Done():
+			}
 		}
 	}
 	return nil
+}
+
+// handle receives a message to the bot, and stores the cursor after any other.
+func (f fake) handle(ctx context.Context, receive channels.Receive, s saying) error {
+	n := fmt.Sprint(f.position() + 1)
+	if s.to {
+		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Cursor: n})
+	}
+	if f.keep != nil {
+		_ = f.keep(ctx, n) // the one before still holds
+	}
+	return nil
+}
+
+func (o *own) position() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.at
+}
+
+func (o *own) advance() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.at++
+}
+
+func (o *own) set(trouble error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.trouble = trouble
 }
 
 func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
@@ -166,7 +236,7 @@ func (f fake) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, 
 		}
 		s.Files = append(s.Files, SentFile{Name: m.Name, Content: content})
 	}
-	id, err := f.net.post(s)
+	id, err := f.net.post(s, o.Key)
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}

@@ -2,14 +2,27 @@ package channelstest
 
 import (
 	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
+
+	"nanobot/channels"
 )
 
 func TestAChannelThatKeepsTheContractPasses(t *testing.T) { Run(t, newFake) }
 
-func TestEachBreachFailsItsOwnCheck(t *testing.T) {
+func TestEachBreachFailsItsOwnCheck(t *testing.T) { failOnlyTheirs(t, breaches, checks) }
+
+func TestEachBreachOfAnOptionalInterfaceFailsItsOwnCheck(t *testing.T) {
+	failOnlyTheirs(t, optionalBreaches, optionalChecks)
+}
+
+func failOnlyTheirs(t *testing.T, breaches []breach, checks []check) {
 	for _, b := range breaches {
 		t.Run(b.name, func(t *testing.T) {
 			var got []string
@@ -37,9 +50,59 @@ func verdict(t *testing.T, c check, newSubject func(*testing.T) Subject) (err er
 }
 
 func TestEveryCheckCanFail(t *testing.T) {
-	for _, c := range checks {
+	breaches := slices.Concat(breaches, optionalBreaches)
+	for _, c := range slices.Concat(checks, optionalChecks) {
 		if !slices.ContainsFunc(breaches, func(b breach) bool { return slices.Contains(b.fails, c.name) }) {
 			t.Errorf("no breach shows that %q can fail", c.name)
+		}
+	}
+}
+
+// Every interface that channels/optional.go declares has a check that begins with its name.
+func TestEveryOptionalInterfaceIsChecked(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "optional.go"), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.TypeSpec)
+		if !ok {
+			return true
+		}
+		if _, ok := spec.Type.(*ast.InterfaceType); !ok {
+			return false
+		}
+		found++
+		if !slices.ContainsFunc(optionalChecks, func(c check) bool { return strings.HasPrefix(c.name, spec.Name.Name+": ") }) {
+			t.Errorf("no check is about %s", spec.Name.Name)
+		}
+		return false
+	})
+	if found < 15 {
+		t.Errorf("only %d interfaces were found", found)
+	}
+}
+
+func TestAnOptionalInterfaceThatATestLeavesOutFails(t *testing.T) {
+	for _, c := range optionalChecks {
+		b := newBench(t, newFake)
+		b.Optional = Optional{}
+		if err := c.run(t.Context(), b); errors.Is(err, errNotApplicable) {
+			t.Errorf("%s is skipped", c.name)
+		}
+	}
+}
+
+// plain is a channel without any optional interface.
+type plain struct{ channels.Channel }
+
+func TestAnInterfaceThatAChannelDoesNotImplementIsNotChecked(t *testing.T) {
+	for _, c := range optionalChecks {
+		b := newBench(t, newFake)
+		b.Channel, b.Optional = plain{b.Channel}, Optional{}
+		if err := c.run(t.Context(), b); !errors.Is(err, errNotApplicable) {
+			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }

@@ -2,16 +2,20 @@ package discord_test
 
 import (
 	"testing"
+	"time"
 
+	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/discord/discordtest"
 )
 
 func TestTheChannelKeepsItsContract(t *testing.T) {
 	servers := map[*testing.T]*discordtest.Server{} // one for each check: ids of chats are not ours to choose
+	rooms := map[*testing.T]string{}                // where others talk
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		if servers[t] == nil {
 			servers[t] = discordtest.New(t)
+			rooms[t] = servers[t].AddChannel(servers[t].AddGuild("home").ID, "general").ID
 		}
 		r := newRigOn(t, servers[t], t.TempDir())
 		return channelstest.Subject{
@@ -21,8 +25,35 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Say:        func(text string) { r.server.Say(r.dm, ada, text) },
 			Redelivers: true,
 			Normal:     channelstest.Letters,
+			Optional:   r.optional(rooms[t]),
 		}
 	})
+}
+
+// optional is what Discord shows of the optional interfaces.
+func (r *rig) optional(room string) channelstest.Optional {
+	return channelstest.Optional{
+		Shown: func() (out []string) {
+			for _, m := range r.server.Shown(r.dm) {
+				out = append(out, m.Content)
+			}
+			return out
+		},
+		Typings: func() int { return r.server.Typing(r.dm) },
+		Restart: func() channels.Channel { return newRigOn(r.t, r.server, r.dir).Channel },
+		Pass: func() {
+			r.server.Advance(time.Hour)
+			r.server.Say(room, ada, "not to the bot")
+		},
+		Menu: func() (out []string) {
+			for _, c := range r.server.Commands("") {
+				out = append(out, c.Name)
+			}
+			return out
+		},
+		Disconnect: r.server.Close,
+		Secrets:    []string{r.server.Token},
+	}
 }
 
 // sent is what a chat was shown, one element a call.

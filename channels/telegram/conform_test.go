@@ -1,8 +1,11 @@
 package telegram_test
 
 import (
+	"net/http"
+	"strings"
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/channels/channelstest"
 	"nanobot/channels/telegram/telegramtest"
 )
@@ -17,8 +20,47 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Say:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
 			Normal:     channelstest.Letters,
+			Optional: r.optional("getUpdates", func() channels.Channel {
+				return newRigOn(t, r.server, r.dir).Channel
+			}),
 		}
 	})
+}
+
+// optional is what Telegram shows of the optional interfaces. method is the call that fails while
+// nothing can be received.
+func (r *rig) optional(method string, restart func() channels.Channel) channelstest.Optional {
+	return channelstest.Optional{
+		Shown: func() (out []string) {
+			for _, m := range r.server.Shown(person) {
+				out = append(out, m.Words())
+			}
+			return out
+		},
+		Typings:  func() int { return len(r.server.Calls("sendChatAction")) },
+		Restart:  restart,
+		Menu:     func() []string { return names(r.server.Commands("default")) },
+		ChatMenu: func() []string { return names(r.server.Commands("chat:42")) },
+		Disturb: func() func() {
+			r.server.SetFault(func(c telegramtest.Call) telegramtest.Fault {
+				if c.Method == method {
+					return telegramtest.Refuse(http.StatusConflict, "Conflict: terminated by other getUpdates request")
+				}
+				return telegramtest.Fault{}
+			})
+			r.server.Inject(`{"poll":{}}`) // which nobody hears, and which ends the poll that is open
+			return func() { r.server.SetFault(nil) }
+		},
+		Disconnect: r.server.Close,
+		Secrets:    []string{r.server.Token, strings.Split(r.server.Token, ":")[1]},
+	}
+}
+
+func names(menu []telegramtest.Command) (out []string) {
+	for _, c := range menu {
+		out = append(out, c.Command)
+	}
+	return out
 }
 
 // sent is what the person was shown, one element a call.

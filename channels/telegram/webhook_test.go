@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,7 +22,8 @@ import (
 
 func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
-		r := newHookRig(t)
+		watch := func(o *telegram.Options) { o.Timing.Watch = 20 * time.Millisecond }
+		r := newHookRig(t, watch)
 		return channelstest.Subject{
 			Channel:    r.Channel,
 			Chat:       chatOf("42"),
@@ -33,8 +35,28 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 				r.server.Close()
 				r.front.Close()
 			},
+			Optional: r.optional("getWebhookInfo", func() channels.Channel { return r.beside(watch) }),
 		}
 	})
+}
+
+// beside is another channel at the same address. A delivery is for the one that runs.
+func (r *hookRig) beside(change ...func(*telegram.Options)) channels.Channel {
+	r.t.Helper()
+	first := r.front.now
+	next := r.again(change...)
+	second := r.front.now
+	r.front.mu.Lock()
+	defer r.front.mu.Unlock()
+	r.front.now = http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		answer := httptest.NewRecorder()
+		if second.ServeHTTP(answer, req); answer.Code == http.StatusServiceUnavailable { // nothing was read
+			first.ServeHTTP(w, req)
+			return
+		}
+		w.WriteHeader(answer.Code)
+	})
+	return next.Channel
 }
 
 func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {

@@ -1,10 +1,11 @@
 package web_test
 
 import (
-	"context"
 	"io"
 	"net/http"
+	"slices"
 	"testing"
+	"time"
 
 	"nanobot/channels"
 	"nanobot/channels/channelstest"
@@ -15,27 +16,44 @@ import (
 func TestTheChannelKeepsItsContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		r := newRig(t)
-		tab := r.watch("operator", "0")
-		tab.next("ready")
+		r.watch("a guest", "0").next("ready")
+		tab := &page{rig: r}
 		return channelstest.Subject{
 			Channel:    r.ch,
-			Chat:       channels.Chat{Channel: web.Name, ID: "web-test"},
-			Sent:       func() []channelstest.Sent { return r.sent(tab) },
-			Say:        func(text string) { r.say("operator", "web-test", text) },
+			Chat:       testChat,
+			Sent:       tab.sent,
+			Say:        func(text string) { r.say("operator", testChat.ID, text) },
 			Redelivers: true,
 			CloseIdle:  r.client.CloseIdleConnections,
+			Optional:   tab.optional(),
 		}
 	})
 }
 
-// sent is what the bot said, of all that came until now: until a sign that is given now has come.
-func (r *rig) sent(tab *stream) (out []channelstest.Sent) {
-	r.t.Helper()
-	if err := r.ch.Typing(context.Background(), channels.Chat{Channel: web.Name, ID: "web-test"}); err != nil {
-		r.t.Fatal(err)
+var testChat = channels.Chat{Channel: web.Name, ID: "web-test"}
+
+// page is an operator's page, open from the first look at it.
+type page struct {
+	*rig
+	tab *stream
+}
+
+// events are all that came until now: until an event that is published now has come.
+func (p *page) events() []event {
+	p.t.Helper()
+	if p.tab == nil {
+		p.tab = p.watch("operator", "0")
+		p.tab.next("ready")
 	}
-	tab.next("typing")
-	for _, e := range tab.all {
+	p.ch.Publish("now", obj{})
+	p.tab.next("now")
+	return p.tab.all
+}
+
+// sent is what the bot said.
+func (p *page) sent() (out []channelstest.Sent) {
+	p.t.Helper()
+	for _, e := range p.events() {
 		if e.name != "progress" && (e.name != "message" || e.data["from"] != "bot") {
 			continue
 		}
@@ -43,11 +61,80 @@ func (r *rig) sent(tab *stream) (out []channelstest.Sent) {
 		media, _ := e.data["media"].([]any)
 		for _, m := range media {
 			f := m.(obj)
-			one.Files = append(one.Files, channelstest.SentFile{Name: f["name"].(string), Content: r.file(f["id"].(string))})
+			one.Files = append(one.Files, channelstest.SentFile{Name: f["name"].(string), Content: p.file(f["id"].(string))})
 		}
 		out = append(out, one)
 	}
 	return out
+}
+
+// shown is what a page shows of the bot's messages.
+func (p *page) shown() (out []string) {
+	p.t.Helper()
+	var ids []string
+	texts := map[string]string{}
+	for _, e := range p.events() {
+		id, _ := e.data["id"].(string)
+		switch {
+		case e.name == "gone":
+			ids = slices.DeleteFunc(ids, func(s string) bool { return s == id })
+		case e.name == "progress", e.name == "message" && e.data["from"] == "bot":
+			if texts[id] = e.data["text"].(string); !slices.Contains(ids, id) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	for _, id := range ids {
+		out = append(out, texts[id])
+	}
+	return out
+}
+
+// optional is what a browser sees of the optional interfaces.
+func (p *page) optional() channelstest.Optional {
+	return channelstest.Optional{
+		Shown: p.shown,
+		Typings: func() (n int) {
+			for _, e := range p.events() {
+				if e.name == "typing" {
+					n++
+				}
+			}
+			return n
+		},
+		Restart: func() channels.Channel {
+			p.restart()
+			p.tab = nil
+			return p.ch
+		},
+		Disturb: func() func() { // what was received cannot be recorded as such
+			p.tamper(`CREATE TRIGGER stuck BEFORE UPDATE OF taken ON events BEGIN SELECT RAISE(FAIL, 'stuck'); END`)
+			p.say("operator", testChat.ID, "during the trouble")
+			return func() { p.tamper("DROP TRIGGER stuck") }
+		},
+		Stream: func() channelstest.Stream {
+			s := p.watch("operator", "")
+			s.next("ready")
+			return channelstest.Stream{Next: s.until, Close: s.cancel}
+		},
+	}
+}
+
+// until is next for a stream that may end.
+func (s *stream) until(name string) (obj, bool) {
+	s.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case e, ok := <-s.events:
+			if !ok || e.name == name {
+				return e.data, ok
+			}
+		case <-timeout:
+			s.t.Errorf("neither %s nor the end came", name)
+			return nil, true
+		}
+	}
 }
 
 func (r *rig) file(id string) string {

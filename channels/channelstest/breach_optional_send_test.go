@@ -1,0 +1,113 @@
+package channelstest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync/atomic"
+
+	"nanobot/channels"
+)
+
+const (
+	statesLimit = "FileLimiter: FileLimit gives a size and a phrase"
+	plansLimit  = "FileLimiter: Plan accepts a file of that size"
+	showsTyping = "Typer: Typing is shown and sends nothing"
+	endsTyping  = "Typer: Typing shows nothing once its context has ended"
+	idempotent  = "Repeater: Send is idempotent per Key"
+)
+
+var optionalSendBreaches = []breach{
+	{
+		name:  "FileLimit has no phrase",
+		fails: []string{statesLimit},
+		bend: strange(func(_ fake, o *odd) {
+			o.fileLimit = func(channels.Chat) (int64, string) { return 100, "" }
+		}),
+	},
+	{
+		name:  "FileLimit changes its mind",
+		fails: []string{statesLimit},
+		bend: strange(func(_ fake, o *odd) {
+			var asked atomic.Int64
+			o.fileLimit = func(channels.Chat) (int64, string) {
+				n := asked.Add(1)
+				return n, fmt.Sprintf("%d bytes", n)
+			}
+		}),
+	},
+	{
+		name:  "Plan refuses a file of the limit",
+		fails: []string{plansLimit},
+		bend: strange(func(f fake, o *odd) {
+			o.plan = func(m channels.Message) ([]channels.Outgoing, error) {
+				most, words := f.FileLimit(m.Chat)
+				if len(m.Media) > 0 && m.Media[0].Size >= most {
+					m.Text, m.Media = words, nil
+				}
+				return f.Plan(m)
+			}
+		}),
+	},
+	{
+		name:  "Typing sends a message",
+		fails: []string{showsTyping},
+		bend: strange(func(f fake, o *odd) {
+			o.typing = func(ctx context.Context, chat channels.Chat) error {
+				_, _ = f.Send(ctx, channels.Outgoing{Chat: chat, Text: "…"})
+				return f.Typing(ctx, chat)
+			}
+		}),
+	},
+	{
+		name:  "Typing shows nothing",
+		fails: []string{showsTyping},
+		bend: strange(func(_ fake, o *odd) {
+			o.typing = func(context.Context, channels.Chat) error { return nil }
+		}),
+	},
+	{
+		name:  "Typing ignores its context",
+		fails: []string{endsTyping},
+		bend: strange(func(f fake, o *odd) {
+			o.typing = func(ctx context.Context, chat channels.Chat) error {
+				return f.Typing(context.WithoutCancel(ctx), chat)
+			}
+		}),
+	},
+	{
+		name:  "Send ignores the Key",
+		fails: []string{idempotent},
+		bend: strange(func(f fake, o *odd) {
+			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+				m.Key = ""
+				return f.Send(ctx, m)
+			}
+		}),
+	},
+	{
+		name:  "a repeated Send has another receipt",
+		fails: []string{idempotent},
+		bend: strange(func(f fake, o *odd) {
+			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+				receipt, err := f.Send(ctx, m)
+				if m.Key != "" {
+					receipt.ID = rand.Text()
+				}
+				return receipt, err
+			}
+		}),
+	},
+	{
+		name:  "Send takes every Key for the same",
+		fails: []string{idempotent},
+		bend: strange(func(f fake, o *odd) {
+			o.send = func(ctx context.Context, m channels.Outgoing) (channels.Receipt, error) {
+				if m.Key != "" {
+					m.Key = "key"
+				}
+				return f.Send(ctx, m)
+			}
+		}),
+	},
+}
