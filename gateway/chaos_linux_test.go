@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -15,13 +14,14 @@ import (
 
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/internal/killtest"
 )
 
 // harness is a daemon in a process of its own on one network.
 type harness struct {
 	*crash
 	net *gatewaytest.Network
-	cmd *exec.Cmd
+	cmd *killtest.Child // nil: none runs
 	out *bytes.Buffer
 }
 
@@ -52,8 +52,7 @@ func (h *harness) begin() {
 
 func (h *harness) kill() {
 	if h.cmd != nil {
-		_ = h.cmd.Process.Kill()
-		_ = h.cmd.Wait()
+		h.cmd.Kill()
 		h.cmd = nil
 	}
 }
@@ -61,8 +60,7 @@ func (h *harness) kill() {
 // end ends the daemon as systemd does and expects it to be well.
 func (h *harness) end() {
 	h.t.Helper()
-	_ = h.cmd.Process.Signal(syscall.SIGTERM)
-	if err := h.cmd.Wait(); err != nil {
+	if err := h.cmd.End(); err != nil {
 		h.t.Errorf("the daemon: %v, %s", err, h.out)
 	}
 	h.cmd = nil

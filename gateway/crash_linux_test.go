@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/killtest"
 )
 
 // crashAgent answers question 17 with a17 and b17, some time apart for odd ones. Questions that end in 5 or 8 are too much for the first
@@ -74,10 +75,7 @@ type crashChat struct {
 const chatsPerNetwork = 4
 
 func newCrash(t *testing.T, onCrash string) *crash {
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
-		seed = s
-	}
+	seed := killtest.Seed()
 	c := &crash{t: t, random: rand.New(rand.NewPCG(seed, 0)), mark: "CRASH_MARK=" + strconv.FormatUint(seed, 36)}
 	dir := t.TempDir()
 	c.spec = daemonSpec{Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: crashAgent, OnCrash: onCrash}
@@ -118,7 +116,7 @@ func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 }
 
 // start begins a daemon. Its output is complete when it has ended.
-func (c *crash) start() (*exec.Cmd, *bytes.Buffer) {
+func (c *crash) start() (*killtest.Child, *bytes.Buffer) {
 	c.t.Helper()
 	c.spec.Number++
 	spec, err := json.Marshal(c.spec)
@@ -129,70 +127,40 @@ func (c *crash) start() (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec), c.mark)
 	cmd.Stdout, cmd.Stderr = out, out
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		c.t.Fatal(err)
-	}
-	return cmd, out
+	return killtest.Start(c.t, cmd), out
 }
 
-// storm kills one daemon after the other while people write.
+// storm kills one daemon after the other while people write. The work of a daemon begins with a poll; before that it cleans up after the
+// last one.
 func (c *crash) storm(kills int) {
 	c.t.Helper()
-	stop := make(chan struct{})
-	var people sync.WaitGroup
-	random := rand.New(rand.NewPCG(c.random.Uint64(), 0))
-	people.Go(func() { c.write(stop, random) })
-	defer people.Wait()
-	defer close(stop)
-	for range kills {
-		_, polls := c.nets[0].Acknowledged()
-		cmd, out := c.start()
-		c.live(polls)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-			c.t.Fatalf("the daemon ended by itself: %s, %s", cmd.ProcessState, out)
-		}
-		c.kills++
-		if !strings.Contains(out.String(), "ready") {
-			c.unready++
-		}
-	}
-}
-
-// live lets a daemon live until some instant: one in three dies as it cleans up after the last one, the others at work, which begins with
-// a poll, however long it takes them to get there.
-func (c *crash) live(polls int) {
-	c.t.Helper()
-	early, instant := c.random.IntN(3) == 0, time.Duration(c.random.Int64N(int64(500*time.Millisecond)))
-	for deadline := time.Now().Add(patience); !early; time.Sleep(5 * time.Millisecond) {
-		if _, now := c.nets[0].Acknowledged(); now > polls {
-			break
-		}
-		if time.Now().After(deadline) {
-			c.t.Fatal("the daemon never polled")
-		}
-	}
-	time.Sleep(instant)
+	var out *bytes.Buffer
+	killtest.Storm{
+		Random: c.random, Kills: kills, Write: c.write,
+		Start: func() (child *killtest.Child, ready func() bool) {
+			_, polls := c.nets[0].Acknowledged()
+			child, out = c.start()
+			return child, func() bool {
+				_, now := c.nets[0].Acknowledged()
+				return now > polls
+			}
+		},
+		Killed: func() {
+			c.kills++
+			if !strings.Contains(out.String(), "ready") {
+				c.unready++
+			}
+		},
+	}.Run(c.t)
 }
 
 // write is what people do: they ask, not too much at once, and press the button under a report.
-func (c *crash) write(stop chan struct{}, random *rand.Rand) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-		}
-		chat := c.chats[random.IntN(len(c.chats))]
-		if seen := chat.read(); chat.asked-seen.settled(c.spec.OnCrash) < 5 {
-			chat.ask()
-		}
-		c.press(chat)
+func (c *crash) write(random *rand.Rand) {
+	chat := c.chats[random.IntN(len(c.chats))]
+	if seen := chat.read(); chat.asked-seen.settled(c.spec.OnCrash) < 5 {
+		chat.ask()
 	}
+	c.press(chat)
 }
 
 func (ch *crashChat) ask() {
@@ -219,7 +187,7 @@ func (c *crash) settle() {
 	if err := os.WriteFile(filepath.Join(c.spec.Dir, "calm"), nil, 0o600); err != nil {
 		c.t.Fatal(err)
 	}
-	cmd, out := c.start()
+	daemon, out := c.start()
 	for deadline := time.Now().Add(2 * patience); ; time.Sleep(10 * time.Millisecond) {
 		open := 0
 		for _, chat := range c.chats {
@@ -234,9 +202,8 @@ func (c *crash) settle() {
 			break
 		}
 	}
-	expectNone(c.t, "the daemon has zombies", func() []int { return zombies(cmd.Process.Pid) })
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
+	expectNone(c.t, "the daemon has zombies", func() []int { return zombies(daemon.PID()) })
+	if err := daemon.End(); err != nil {
 		c.t.Errorf("the last daemon: %v, %s", err, out)
 	}
 	expectNone(c.t, "processes survived", func() []int { return marked(c.mark) })

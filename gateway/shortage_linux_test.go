@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/killtest"
 )
 
 // poor is a daemon in a process of its own, whose resources are taken away and given back.
@@ -23,7 +24,7 @@ type poor struct {
 	t    *testing.T
 	net  *gatewaytest.Network
 	spec daemonSpec
-	cmd  *exec.Cmd
+	cmd  *killtest.Child // nil: none runs
 }
 
 func newPoor(t *testing.T) *poor {
@@ -46,18 +47,14 @@ func (p *poor) start() {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	p.cmd = exec.Command(os.Args[0])
-	p.cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec))
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := p.cmd.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), daemonVariable+"="+string(spec))
+	p.cmd = killtest.Start(p.t, cmd)
 }
 
 func (p *poor) kill() {
 	if p.cmd != nil {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait()
+		p.cmd.Kill()
 		p.cmd = nil
 	}
 }
@@ -72,7 +69,7 @@ func (p *poor) killWaiting() bool {
 	}
 	for line := range strings.Lines(string(b)) {
 		if fields := strings.Fields(line); len(fields) == 3 && fields[0] != "0" && fields[1] != "0" {
-			_ = p.cmd.Process.Signal(syscall.SIGCONT)
+			_ = p.cmd.Signal(syscall.SIGCONT)
 			return false
 		}
 	}
@@ -84,10 +81,10 @@ func (p *poor) killWaiting() bool {
 func (p *poor) limit(what int, soft uint64) (before uint64) {
 	p.t.Helper()
 	var old unix.Rlimit
-	if err := unix.Prlimit(p.cmd.Process.Pid, what, nil, &old); err != nil {
+	if err := unix.Prlimit(p.cmd.PID(), what, nil, &old); err != nil {
 		p.t.Fatal(err)
 	}
-	if err := unix.Prlimit(p.cmd.Process.Pid, what, &unix.Rlimit{Cur: soft, Max: old.Max}, nil); err != nil {
+	if err := unix.Prlimit(p.cmd.PID(), what, &unix.Rlimit{Cur: soft, Max: old.Max}, nil); err != nil {
 		p.t.Fatal(err)
 	}
 	return old.Cur

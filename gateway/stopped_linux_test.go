@@ -15,11 +15,11 @@ import (
 // pause stops the daemon, as SIGSTOP, a frozen container or a debugger does.
 func (p *poor) pause() {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+	if err := p.cmd.Signal(syscall.SIGSTOP); err != nil {
 		p.t.Fatal(err)
 	}
 	var status syscall.WaitStatus
-	if _, err := syscall.Wait4(p.cmd.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+	if _, err := syscall.Wait4(p.cmd.PID(), &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 		p.t.Fatalf("the daemon did not stop: %v, %v", status, err)
 	}
 }
@@ -75,7 +75,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 		return true
 	})
 	time.Sleep(time.Until(began.Add((timeout + 1) * time.Second))) // by any clock their time is up
-	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+	if err := p.cmd.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	for i, chat := range chats {
@@ -88,7 +88,7 @@ func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 			t.Errorf("chat %s was shown nothing", chat)
 		}
 	}
-	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil { // which lets all of them end
+	if err := p.cmd.Signal(syscall.SIGTERM); err != nil { // which lets all of them end
 		t.Fatal(err)
 	}
 	if err := p.cmd.Wait(); err != nil {

@@ -3,16 +3,14 @@ package main
 import (
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"nanobot/channels/discord/discordtest"
+	"nanobot/internal/killtest"
 )
 
 // discordKillAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
@@ -63,10 +61,7 @@ func (s *discordStorm) ask(c *discordChat) {
 
 func newDiscordStorm(t *testing.T) *discordStorm {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
-		seed = s
-	}
+	seed := killtest.Seed()
 	s := &discordStorm{t: t, api: discordtest.New(t), random: rand.New(rand.NewPCG(seed, 0))}
 	s.api.SetFault(discordSlowAtTimes(rand.New(rand.NewPCG(seed, 1))))
 	var allow []string
@@ -117,63 +112,39 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 }
 
 // start begins a daemon, whose log goes to a file.
-func (s *discordStorm) start() *exec.Cmd {
+func (s *discordStorm) start() *killtest.Child {
 	s.t.Helper()
 	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer log.Close()
-	cmd := exec.Command(os.Args[0], "serve", "--config", s.cfg)
-	cmd.Dir = filepath.Dir(s.cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd
+	return startDaemon(s.t, s.cfg, log)
 }
 
 // rage kills one daemon after the other while people write.
 func (s *discordStorm) rage(kills int) {
 	s.t.Helper()
-	stop := make(chan struct{})
-	var people sync.WaitGroup
-	random := rand.New(rand.NewPCG(s.random.Uint64(), 0))
-	people.Go(func() { s.write(stop, random) })
-	defer people.Wait()
-	defer close(stop)
-	for range kills {
-		sessions := s.api.Stats().Readies
-		cmd := s.start()
-		live(s.t, s.random, func() bool { return s.api.Stats().Readies > sessions })
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-			s.t.Fatalf("the daemon ended by itself: %s", cmd.ProcessState)
-		}
-		if s.kills++; s.api.Stats().Readies == sessions {
-			s.unready++
-		}
-	}
+	var sessions int
+	killtest.Storm{
+		Random: s.random, Kills: kills, Write: s.write,
+		Start: func() (c *killtest.Child, ready func() bool) {
+			sessions = s.api.Stats().Readies
+			return s.start(), func() bool { return s.api.Stats().Readies > sessions }
+		},
+		Killed: func() {
+			if s.kills++; s.api.Stats().Readies == sessions {
+				s.unready++
+			}
+		},
+	}.Run(s.t)
 }
 
 // write is what people do: they ask, not too much at once.
-func (s *discordStorm) write(stop chan struct{}, random *rand.Rand) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
-		}
-		c := s.chats[random.IntN(len(s.chats))]
-		if c.asked-s.answered(c) < 3 {
-			s.ask(c)
-		}
+func (s *discordStorm) write(random *rand.Rand) {
+	c := s.chats[random.IntN(len(s.chats))]
+	if c.asked-s.answered(c) < 3 {
+		s.ask(c)
 	}
 }
 
@@ -205,7 +176,7 @@ func (s *discordStorm) heard(c *discordChat) (all []string) {
 // settle lets a last daemon do what is left to do, and ends it.
 func (s *discordStorm) settle() {
 	s.t.Helper()
-	cmd := s.start()
+	daemon := s.start()
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for _, c := range s.chats {
@@ -219,8 +190,7 @@ func (s *discordStorm) settle() {
 			break
 		}
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
+	if err := daemon.End(); err != nil {
 		s.t.Errorf("the last daemon: %v", err)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/config"
 	"nanobot/gateway/store"
+	"nanobot/internal/killtest"
 )
 
 // killAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
@@ -63,10 +63,7 @@ const (
 
 func newKillStorm(t *testing.T, onCrash string) *killStorm {
 	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
-		seed = s
-	}
+	seed := killtest.Seed()
 	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}}
 	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
 	s.cfg = setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + onCrash + `"`}.write(t, s.api)
@@ -101,7 +98,7 @@ func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 }
 
 // start begins a daemon, whose log goes to a file.
-func (s *killStorm) start() (cmd *exec.Cmd, ready func() bool) {
+func (s *killStorm) start() (c *killtest.Child, ready func() bool) {
 	s.t.Helper()
 	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
 	if err != nil {
@@ -109,89 +106,63 @@ func (s *killStorm) start() (cmd *exec.Cmd, ready func() bool) {
 	}
 	defer log.Close()
 	before, _ := log.Seek(0, 2)
-	cmd = exec.Command(os.Args[0], "serve", "--config", s.cfg)
-	cmd.Dir = filepath.Dir(s.cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	cmd.Stderr = log
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	return cmd, func() bool {
+	return startDaemon(s.t, s.cfg, log), func() bool {
 		all, _ := os.ReadFile(s.cfg + ".log")
 		return strings.Contains(string(all[min(int(before), len(all)):]), `"ready"`)
 	}
 }
 
+// startDaemon starts the real daemon.
+func startDaemon(t *testing.T, cfg string, log *os.File) *killtest.Child {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
+	cmd.Dir = filepath.Dir(cfg)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Stderr = log
+	return killtest.Start(t, cmd)
+}
+
 // rage kills one daemon after the other while people write.
 func (s *killStorm) rage(kills int) {
 	s.t.Helper()
-	stop := make(chan struct{})
-	var people sync.WaitGroup
-	random := rand.New(rand.NewPCG(s.random.Uint64(), 0))
-	people.Go(func() { s.write(stop, random) })
-	defer people.Wait()
-	defer close(stop)
-	for range kills {
-		cmd, ready := s.start()
-		live(s.t, s.random, ready)
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if status := cmd.ProcessState.Sys().(syscall.WaitStatus); status.Signal() != syscall.SIGKILL {
-			s.t.Fatalf("the daemon ended by itself: %s", cmd.ProcessState)
-		}
-		if !s.api.AwaitDisconnected(telegramtest.Patience) {
-			s.t.Fatal("the daemon is dead and its connections are not")
-		}
-		s.ends = append(s.ends, len(s.api.Calls("")))
-		if !ready() {
-			s.unready++
-		}
-	}
-}
-
-// live lets a daemon live until some instant: one in three is killed in the midst of its start, the others at work, however long it takes
-// them to get there.
-func live(t *testing.T, random *rand.Rand, ready func() bool) {
-	t.Helper()
-	early, instant := random.IntN(3) == 0, time.Duration(random.Int64N(int64(500*time.Millisecond)))
-	for deadline := time.Now().Add(patience); !early && !ready(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("the daemon was never ready")
-		}
-	}
-	time.Sleep(instant)
+	var ready func() bool
+	killtest.Storm{
+		Random: s.random, Kills: kills, Write: s.write,
+		Start: func() (c *killtest.Child, _ func() bool) {
+			c, ready = s.start()
+			return c, ready
+		},
+		Killed: func() {
+			if !s.api.AwaitDisconnected(telegramtest.Patience) {
+				s.t.Fatal("the daemon is dead and its connections are not")
+			}
+			s.ends = append(s.ends, len(s.api.Calls("")))
+			if !ready() {
+				s.unready++
+			}
+		},
+	}.Run(s.t)
 }
 
 // write is what people do: they ask, not too much at once.
-func (s *killStorm) write(stop chan struct{}, random *rand.Rand) {
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-stop:
-			return
-		case <-tick.C:
+func (s *killStorm) write(random *rand.Rand) {
+	chat := firstChat + random.Int64N(killChats)
+	settled := map[string]bool{}
+	for _, h := range s.heard(chat) {
+		if h.what != "a" {
+			settled[h.key] = true
 		}
-		chat := firstChat + random.Int64N(killChats)
-		settled := map[string]bool{}
-		for _, h := range s.heard(chat) {
-			if h.what != "a" {
-				settled[h.key] = true
-			}
-		}
-		if s.asked[chat]-len(settled) < 2 {
-			s.asked[chat]++
-			s.api.Say(chat, strconv.Itoa(s.asked[chat]))
-		}
+	}
+	if s.asked[chat]-len(settled) < 2 {
+		s.asked[chat]++
+		s.api.Say(chat, strconv.Itoa(s.asked[chat]))
 	}
 }
 
 // settle lets a last daemon do what is left to do, and ends it.
 func (s *killStorm) settle() {
 	s.t.Helper()
-	cmd, ready := s.start()
+	c, ready := s.start()
 	for deadline := time.Now().Add(patience); !ready(); time.Sleep(20 * time.Millisecond) { // then there is a state
 		if time.Now().After(deadline) {
 			s.t.Fatal("the last daemon was never ready")
@@ -224,8 +195,7 @@ func (s *killStorm) settle() {
 			break
 		}
 	}
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil {
+	if err := c.End(); err != nil {
 		s.t.Errorf("the last daemon: %v", err)
 	}
 }

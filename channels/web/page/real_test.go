@@ -24,6 +24,7 @@ import (
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/addrtest"
 	"nanobot/internal/httpd"
+	"nanobot/internal/killtest"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
 )
@@ -35,7 +36,7 @@ const daemonFolder = "NANOBOT_PAGE_TEST"
 type daemon struct {
 	t         *testing.T
 	dir, addr string
-	cmd       *exec.Cmd
+	cmd       *killtest.Child
 }
 
 func newDaemon(t *testing.T) *daemon {
@@ -69,12 +70,10 @@ func (d *daemon) write(name string, content []byte) {
 // start begins the daemon anew on what it left, and waits until it listens.
 func (d *daemon) start() {
 	d.t.Helper()
-	d.cmd = exec.Command(os.Args[0])
-	d.cmd.Env = append(os.Environ(), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
-	d.cmd.Stderr = os.Stderr
-	if err := d.cmd.Start(); err != nil {
-		d.t.Fatal(err)
-	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), daemonFolder+"="+d.dir, "NANOBOT_PAGE_ADDR="+d.addr)
+	cmd.Stderr = os.Stderr
+	d.cmd = killtest.Start(d.t, cmd)
 	for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		c, err := net.Dial("tcp", d.addr)
 		if err == nil {
@@ -89,8 +88,7 @@ func (d *daemon) start() {
 
 // kill ends it as a power cut would.
 func (d *daemon) kill() {
-	_ = d.cmd.Process.Kill()
-	_ = d.cmd.Wait()
+	d.cmd.Kill()
 }
 
 // link is a one-time link into it.

@@ -14,6 +14,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/killtest"
 )
 
 // crashed returns the files of a store that was cut off with n messages in its log.
@@ -275,9 +276,7 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 		dir := t.TempDir()
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		child := killtest.Start(t, cmd)
 		// It is killed once a certain file is there, so that each moment of the creation gets its turn however busy the machine is.
 		for name := []string{"spool", "daemon.lock", "nanobot.db.new", "nanobot.db.new-journal", "nanobot.db"}[i%5]; ; {
 			if entries, _ := filepath.Glob(filepath.Join(dir, "nanobot.db")); len(entries) > 0 {
@@ -287,8 +286,7 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 				break
 			}
 		}
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait() // it was killed
+		child.Kill()
 		info, err := os.Stat(filepath.Join(dir, "nanobot.db"))
 		switch {
 		case errors.Is(err, os.ErrNotExist):

@@ -13,6 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/killtest"
 )
 
 const workers = 6
@@ -112,16 +113,14 @@ func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []st
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	child := killtest.Start(t, cmd)
 	var acks []string
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		if acks = append(acks, lines.Text()); len(acks) == words {
-			defer time.AfterFunc(after, func() { _ = cmd.Process.Kill() }).Stop()
+			defer time.AfterFunc(after, func() { _ = child.Signal(os.Kill) }).Stop()
 		}
 	}
-	_ = cmd.Wait() // it was killed
+	_ = child.Wait() // it was killed
 	return acks
 }
 

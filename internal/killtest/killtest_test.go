@@ -1,0 +1,64 @@
+package killtest_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"nanobot/internal/killtest"
+)
+
+func TestAStormKillsEachChildWhileUsersWrite(t *testing.T) {
+	dir := t.TempDir()
+	var written atomic.Int64
+	started, killed, last := 0, 0, &killtest.Child{}
+	killtest.Storm{
+		Random: rand.New(rand.NewPCG(1, 0)), Kills: 3,
+		Write: func(*rand.Rand) { written.Add(1) },
+		Start: func() (*killtest.Child, func() bool) {
+			started++
+			up := filepath.Join(dir, "up")
+			_ = os.Remove(up)
+			last = killtest.Start(t, exec.Command("sh", "-c", "touch "+up+"; exec sleep 600"))
+			return last, func() bool {
+				_, err := os.Stat(up)
+				return err == nil && written.Load() > 0
+			}
+		},
+		Killed: func() {
+			killed++
+			if err := syscall.Kill(last.PID(), 0); err == nil {
+				t.Errorf("child %d lives", started)
+			}
+		},
+	}.Run(t)
+	if started != 3 || killed != 3 || written.Load() == 0 {
+		t.Errorf("%d were started, %d killed, %d times something was written", started, killed, written.Load())
+	}
+}
+
+func TestAChildEndsOnceHoweverOftenItIsKilled(t *testing.T) {
+	c := killtest.Start(t, exec.Command("sleep", "600"))
+	c.Kill()
+	c.Kill()
+	own := killtest.Start(t, exec.Command("true"))
+	if err := own.Wait(); err != nil {
+		t.Error(err)
+	}
+	own.Kill()
+}
+
+func TestASeedCanBeGiven(t *testing.T) {
+	t.Setenv("NANOBOT_SEED", "17")
+	if got := killtest.Seed(); got != 17 {
+		t.Errorf("got %d", got)
+	}
+	t.Setenv("NANOBOT_SEED", "")
+	if killtest.Seed() == 17 {
+		t.Error("without the variable the seed is the same")
+	}
+}
