@@ -85,7 +85,7 @@ func (g *Gateway) refuse(ctx context.Context, in channels.Incoming) (bool, error
 		return false, nil
 	}
 	if refusal == store.Coded || refusal == store.ToldLater {
-		g.senders.serve(in.Chat, nil)
+		g.outbox.Wake(in.Chat)
 	}
 	_, logged := g.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -101,22 +102,14 @@ func (t *turn) questionID(q terminal.Question) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// putQuestion shows a question as buttons where the channel has them and as a numbered list for all.
+// putQuestion sends a question.
 func (t *turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
 	var buttons []channels.Button
 	for i, option := range q.Options {
 		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", answerPress, id, i+1)})
 	}
-	parts, err := t.ch.Plan(channels.Message{Chat: t.item.In.Chat, Kind: channels.Answer, Text: questionText(q), ReplyTo: t.item.In.ID, Buttons: buttons})
-	if err != nil {
-		return fmt.Errorf("plan question: %w", err)
-	}
 	question := store.Question{ID: id, Item: t.item.ID, Chat: t.item.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
-	if err := t.g.o.Store.Ask(ctx, question, store.Letter{Item: t.item.ID, Parts: parts}); err != nil {
-		return fmt.Errorf("store question: %w", err)
-	}
-	t.g.senders.serve(t.item.In.Chat, nil)
-	return nil
+	return t.g.outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.item.In.ID, Buttons: buttons})
 }
 
 // answer takes a message as the answer to a question that is open in its chat, if there is one: a press on its button, the number or
@@ -148,7 +141,7 @@ func (g *Gateway) answer(ctx context.Context, in channels.Incoming) (bool, error
 		g.answers.tell(q.ID, answerTo(q))
 		if q.By == in.User.ID && verdict == store.Settled {
 			g.auditAnswer(in, q)
-			g.showEnd(q, chosen(q, in.User))
+			g.outbox.ShowEnd(q, chosen(q, in.User))
 		}
 	case verdict == store.Settled: // its turn has ended, or its time is up
 		return true, g.note(ctx, in, notOpen)
@@ -243,13 +236,4 @@ func option(options []string, said string) (string, bool) {
 		return "", false
 	}
 	return options[i], true
-}
-
-// questionText is a question with its options as a numbered list.
-func questionText(q terminal.Question) string {
-	lines := []string{q.Text}
-	for i, option := range q.Options {
-		lines = append(lines, fmt.Sprintf("%d. %s", i+1, option))
-	}
-	return strings.Join(lines, "\n")
 }

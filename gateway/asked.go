@@ -3,14 +3,11 @@ package gateway
 import (
 	"cmp"
 	"context"
-	"errors"
 	"strings"
-	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -20,8 +17,6 @@ const (
 	noAnswer = "no answer"
 	// longestShown bounds what is shown of an answer in people's own words, in runes.
 	longestShown = 80
-	// receiptWait is how long the end of a question waits for the question itself to be sent.
-	receiptWait = 10 * time.Second
 )
 
 // unanswered closes a question that waits no more, so that it takes no answer that is meant for another. One that was answered at the same
@@ -42,7 +37,7 @@ func (t *turn) unanswered(id string, why error) (terminal.Answer, error) {
 	case q.Answer != nil:
 		return answerTo(q), nil
 	case withdrawn:
-		t.g.showEnd(q, noAnswer)
+		t.g.outbox.ShowEnd(q, noAnswer)
 	}
 	return terminal.Answer{}, why
 }
@@ -75,70 +70,4 @@ func literal(text string) string {
 		b.WriteRune(r)
 	}
 	return b.String()
-}
-
-// showEnd makes the message of a question say how that ended, without the options and the buttons, where messages can be changed. It is
-// only for the eye: nobody waits for it, and after a crash it is not made up for.
-func (g *Gateway) showEnd(q store.Question, how string) {
-	ch := g.o.Channels[q.Chat.Channel]
-	r, ok := ch.(channels.Replacer)
-	if !ok {
-		return
-	}
-	out, ok := ending(ch, q, how)
-	if !ok {
-		return
-	}
-	g.senders.background(func() {
-		ctx, cancel := context.WithTimeout(g.senders.ctx, sendTimeout)
-		defer cancel()
-		id := g.receipt(ctx, q)
-		for id != "" {
-			_, err := r.Replace(ctx, id, out)
-			var se *channels.SendError
-			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(waitOf(err), firstPause)) {
-				if err != nil {
-					g.o.Log.Debug("end of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
-				}
-				return
-			}
-		}
-	})
-}
-
-// receipt is the network's id of a question, which may be on its way there; "" when it does not arrive soon.
-func (g *Gateway) receipt(ctx context.Context, q store.Question) string {
-	until := time.Now().Add(receiptWait)
-	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
-		if q.Letter != store.Pending && q.Letter != store.Sending || !retry.Sleep(ctx, pause) {
-			return ""
-		}
-		now, found, err := g.o.Store.Question(ctx, q.ID)
-		if err != nil || !found {
-			return ""
-		}
-		q = now
-	}
-	return q.Receipt
-}
-
-// ending is what takes the place of the last part of a question.
-func ending(ch channels.Channel, q store.Question, how string) (channels.Outgoing, bool) {
-	plan := func(text string) []channels.Outgoing {
-		parts, err := ch.Plan(channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text})
-		if err != nil {
-			return nil
-		}
-		return parts
-	}
-	before := plan(questionText(terminal.Question{Text: q.Text, Options: q.Options}))
-	after := plan(q.Text + "\n\n→ " + how)
-	if len(after) != len(before) { // it is cut elsewhere now
-		after = plan("→ " + how)
-	}
-	if len(after) == 0 {
-		return channels.Outgoing{}, false
-	}
-	last := after[len(after)-1]
-	return last, len(last.Media) == 0
 }

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -9,6 +8,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 )
 
@@ -50,7 +50,7 @@ func (b *bubble) show(text string) bool {
 	if b.editor == nil {
 		return false
 	}
-	b.begun.Do(func() { b.t.g.senders.background(b.run) })
+	b.begun.Do(func() { b.t.g.showing.Go(b.run) })
 	b.mu.Lock()
 	b.text = text
 	b.mu.Unlock()
@@ -117,26 +117,20 @@ func (b *bubble) put(text string) {
 	if err != nil || len(parts) == 0 {
 		return
 	}
-	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
-	ctx, cancel := context.WithTimeout(b.t.g.senders.ctx, sendTimeout)
-	defer cancel()
-	if b.id != "" && !b.sinks() {
-		if err := b.editor.Edit(ctx, b.id, parts[0]); err != nil {
-			b.t.log.Debug("progress not edited", zap.Error(err))
-			b.t.pace.hold(waitOf(err))
-		}
-		return
+	edited := b.id
+	if edited != "" && b.sinks() {
+		edited = ""
 	}
-	receipt, err := b.t.ch.Send(ctx, parts[0])
+	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
+	id, err := b.t.g.outbox.Show(b.t.g.sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
-		b.t.pace.hold(waitOf(err))
+		b.t.pace.hold(outbox.RetryAfter(err))
 		return
 	}
-	b.remove()
-	b.id, b.since = receipt.ID, time.Now()
-	if err := b.t.g.o.Store.AddBubble(context.WithoutCancel(ctx), b.t.bubbleOf(receipt.ID)); err != nil {
-		b.t.log.Warn("progress bubble not noted", zap.Error(err))
+	if edited == "" {
+		b.remove()
+		b.id, b.since = id, time.Now()
 	}
 }
 
@@ -155,7 +149,7 @@ func (b *bubble) remove() {
 	if b.id == "" {
 		return
 	}
-	b.t.g.removeBubble(b.t.bubbleOf(b.id))
+	b.t.g.outbox.Remove(b.t.bubbleOf(b.id))
 }
 
 // bubbleOf is how a message on the network is noted that is there only while this turn runs.

@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/terminal"
 )
 
@@ -24,7 +25,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 		if err := ctx.Err(); err != nil {
 			return terminal.Answer{}, err
 		}
-		text := questionText(q)
+		text := outbox.QuestionText(q.Text, q.Options)
 		for {
 			if err := r.send(channels.Message{Kind: channels.Answer, Text: text}); err != nil {
 				return terminal.Answer{}, err

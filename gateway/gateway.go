@@ -16,8 +16,10 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/lanes"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
+	"nanobot/internal/tasks"
 	"nanobot/terminal"
 )
 
@@ -62,7 +64,9 @@ type Options struct {
 type Gateway struct {
 	o        Options
 	settings atomic.Pointer[Settings]
-	senders  *senders
+	outbox   *outbox.Outbox
+	showing  tasks.Group     // shows running turns; a turn that has ended does not wait for it
+	sending  context.Context // ends when networks must not be called any longer
 	runners  runners
 	answers  answers
 	kept     string // names this gateway in the environment of agents that are kept
@@ -98,7 +102,9 @@ func New(o Options) *Gateway {
 		reloaded: make(chan struct{}, 1),
 		health:   map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
-	g.senders = newSenders(g)
+	g.outbox = outbox.New(outbox.Options{
+		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
+	})
 	g.lanes = lanes.New(lanes.Options[*turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: g.newTurn, Log: o.Log})
 	g.Reload(o.Settings)
 	return g
@@ -125,9 +131,12 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer g.runners.end(g.o.AbandonAfter, g.o.Log)
 	// Sends outlive the intake: what turns say while they drain is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
-	defer g.senders.wait()
+	g.sending = sending
+	var sends errgroup.Group
+	sends.Go(func() error { return g.outbox.Run(sending) })
+	defer func() { _ = sends.Wait() }() // it fails never
+	defer g.showing.Wait()
 	defer stopSending()
-	g.senders.start(sending)
 	err := retry.Until(ctx, func() error { return g.recover(ctx) }, func(err error) {
 		if ctx.Err() == nil {
 			g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
@@ -159,7 +168,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		if err != nil {
 			return nil //nolint:nilerr // told to end
 		}
-		return g.senders.resume(ctx)
+		return g.outbox.Resume(ctx)
 	})
 	work.Go(func() error { return g.welcomeGuests(ctx) })
 	work.Go(func() error { return g.prune(ctx) })
@@ -176,7 +185,8 @@ func (g *Gateway) drain() {
 	patience := time.AfterFunc(g.set().DrainTimeout, func() { g.kill(errShutdown) })
 	defer patience.Stop()
 	g.lanes.Wait()
-	g.senders.idle(g.killed)
+	g.showing.Idle(g.killed)
+	g.outbox.Idle(g.killed)
 }
 
 // listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"errors"
 	"slices"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 )
 
@@ -21,6 +21,8 @@ const (
 	// callWithin is how long a message that is complete waits for the last call about what was shown of it. A bubble that is still
 	// being changed then is not used again.
 	callWithin = 4 * time.Second
+	// longestHold bounds how long a network can have nothing shown.
+	longestHold = 5 * time.Minute
 )
 
 // live shows a message while the agent writes it: in as many bubbles as it will have parts, each edited in place as it grows. The parts
@@ -70,7 +72,7 @@ func (l *live) show(text string) {
 	l.mu.Lock()
 	l.text = text
 	l.mu.Unlock()
-	l.begun.Do(func() { l.t.g.senders.background(l.run) })
+	l.begun.Do(func() { l.t.g.showing.Go(l.run) })
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -151,13 +153,13 @@ func (l *live) step() bool {
 	if !ok {
 		return false
 	}
-	if id == "" && !l.t.g.senders.clear(in.Chat) { // what was said before comes first
+	if id == "" && !l.t.g.outbox.Empty(l.t.g.sending, in.Chat) { // what was said before comes first
 		l.end(number, i, liveBubble{}, errNotYet)
 		return true
 	}
 	began := time.Now()
 	made, err := l.put(id, parts[i])
-	l.t.pace.hold(max(2*time.Since(began), waitOf(err)))
+	l.t.pace.hold(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
 		l.t.log.Debug("what is being written is not shown", zap.Error(err))
 	}
@@ -196,7 +198,7 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 	l.call = nil
 	if l.number != number { // the message did not wait for it
 		if b.id != "" {
-			l.t.g.removeBubble(l.t.bubbleOf(b.id))
+			l.t.g.outbox.Remove(l.t.bubbleOf(b.id))
 		}
 		return
 	}
@@ -220,34 +222,13 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 // put edits a bubble, or makes one, and returns its id.
 func (l *live) put(id string, o channels.Outgoing) (string, error) {
 	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
-	ctx, cancel := context.WithTimeout(l.t.g.senders.ctx, sendTimeout)
-	defer cancel()
-	if id != "" {
-		return id, l.editor.Edit(ctx, id, o)
+	made, err := l.t.g.outbox.Show(l.t.g.sending, outbox.Transient{Item: l.t.item.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
+	if err == nil && id == "" {
+		l.mu.Lock()
+		l.made = append(l.made, made)
+		l.mu.Unlock()
 	}
-	tries := 1
-	if l.kind == channels.Answer && repeatable(l.t.ch) {
-		o.Key, tries = "live-"+rand.Text()[:16], 3
-	}
-	var receipt channels.Receipt
-	var err error
-	for ; tries > 0; tries-- {
-		receipt, err = l.t.ch.Send(ctx, o)
-		var se *channels.SendError
-		if !errors.As(err, &se) || !se.Unknown {
-			break
-		}
-	}
-	if err != nil {
-		return "", err
-	}
-	l.mu.Lock()
-	l.made = append(l.made, receipt.ID)
-	l.mu.Unlock()
-	if err := l.t.g.o.Store.AddBubble(context.WithoutCancel(ctx), l.t.bubbleOf(receipt.ID)); err != nil {
-		l.t.log.Warn("bubble not noted", zap.Error(err))
-	}
-	return receipt.ID, nil
+	return made, err
 }
 
 // clear removes the bubbles of the turn whose places nothing has taken.
@@ -259,14 +240,8 @@ func (l *live) clear() {
 	if len(made) == 0 {
 		return
 	}
-	left, err := l.t.g.o.Store.Bubbles(l.t.g.senders.ctx)
-	if err != nil {
+	if err := l.t.g.outbox.RemoveLeft(l.t.g.sending, l.t.item.ID, made); err != nil {
 		l.t.log.Warn("bubbles not removed", zap.Error(err))
-	}
-	for _, b := range left {
-		if b.Item == l.t.item.ID && slices.Contains(made, b.ID) {
-			l.t.g.removeBubble(b)
-		}
 	}
 }
 
@@ -293,7 +268,7 @@ func (p *pacing) wait(ctx context.Context) bool {
 func (p *pacing) hold(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if next := time.Now().Add(min(d, longestPause)); next.After(p.next) {
+	if next := time.Now().Add(min(d, longestHold)); next.After(p.next) {
 		p.next = next
 	}
 }

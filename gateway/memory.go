@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -97,7 +98,7 @@ func (a *about) tell(now terminal.About) {
 	a.mu.Lock()
 	a.now = &now
 	a.mu.Unlock()
-	a.begun.Do(func() { a.t.g.senders.background(a.run) })
+	a.begun.Do(func() { a.t.g.showing.Go(a.run) })
 	select {
 	case a.wake <- struct{}{}:
 	default:
@@ -113,7 +114,7 @@ func (a *about) newest() *terminal.About {
 
 // run records what is told until the turn has ended.
 func (a *about) run() {
-	before, err := a.t.g.told(a.t.g.senders.ctx, a.t.item.In.Chat)
+	before, err := a.t.g.told(a.t.g.sending, a.t.item.In.Chat)
 	if err != nil {
 		a.t.log.Warn("what the agent told of itself cannot be read", zap.Error(err))
 	}
@@ -133,7 +134,7 @@ func (a *about) run() {
 
 // record keeps what was told, and shows the commands where the channel has a menu for a chat.
 func (a *about) record(now, before terminal.About) {
-	ctx, cancel := context.WithTimeout(a.t.g.senders.ctx, sendTimeout)
+	ctx, cancel := context.WithTimeout(a.t.g.sending, outbox.CallTimeout)
 	defer cancel()
 	text, err := json.Marshal(now)
 	if err == nil {

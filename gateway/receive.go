@@ -7,6 +7,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 )
 
@@ -70,7 +71,7 @@ func (g *Gateway) conclude(ctx context.Context, a store.Arrival, text string) (b
 		return false, fmt.Errorf("store message: %w", err)
 	}
 	if verdict == store.Settled && text != "" {
-		g.senders.serve(in.Chat, nil)
+		g.outbox.Wake(in.Chat)
 	}
 	if a.Restart != 0 {
 		g.lanes.Wake()
@@ -122,7 +123,7 @@ func (g *Gateway) enlist(ctx context.Context, in channels.Incoming) error {
 		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", waiting+1), ReplyTo: in.ID,
 		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", item.ID)}},
 	}
-	return g.say(ctx, g.o.Channels[in.Chat.Channel], note, letter{about: item.ID})
+	return g.outbox.Post(ctx, &outbox.Message{Message: note, About: item.ID})
 }
 
 // accept stores a message and starts its turn if that can begin at once.

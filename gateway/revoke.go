@@ -79,14 +79,14 @@ func (g *Gateway) dismissStrangers(ctx context.Context) error {
 // to others' turns.
 func (g *Gateway) stopRevoked(ctx context.Context) error {
 	turns := g.lanes.All()
-	if len(turns) == 0 && !g.senders.busy() {
+	if len(turns) == 0 && !g.outbox.Sending() {
 		return nil
 	}
 	revoked, parcels, err := g.o.Store.Dismissed(ctx)
 	if err != nil {
 		return err
 	}
-	g.senders.recall(parcels)
+	g.outbox.Abort(parcels)
 	for _, t := range turns {
 		if slices.Contains(revoked, t.item.ID) {
 			t.revoke()

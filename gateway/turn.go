@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/events"
 	"nanobot/gateway/lanes"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -125,7 +126,7 @@ func (t *turn) Run(context.Context) {
 	}
 	ended := make(chan end, 1)
 	if typer, ok := t.ch.(channels.Typer); ok {
-		t.g.senders.background(func() { t.typing(typer) })
+		t.g.showing.Go(func() { t.typing(typer) })
 	}
 	go func() {
 		defer t.done()
@@ -155,7 +156,7 @@ func (t *turn) abandon() {
 	if t.revoked.Load() {
 		return
 	}
-	t.g.senders.background(func() {
+	t.g.showing.Go(func() {
 		if err := t.g.note(t.g.killed, t.item.In, "Stopped. It did not end by itself, so I went on without it."); err != nil {
 			t.log.Warn("chat not told", zap.Error(err))
 		}
@@ -251,15 +252,15 @@ func (t *turn) emit(f terminal.Frame) error {
 // complete says a message of which the beginning may be shown already.
 func (t *turn) complete(m channels.Message) error {
 	places, rest := t.live.take()
-	d := t.g.newDraft(t.ch, m, letter{item: &t.item, place: t.place})
-	d.places = places
+	d := outbox.Reply(t.item, m)
+	d.Place, d.Replace = t.place, places
 	err := t.post(d)
 	if err == nil {
-		rest = append(rest, places[min(len(d.parts), len(places)):]...)
+		rest = append(rest, d.Unused()...)
 		t.bubble.bury()
 	}
 	for _, id := range rest { // what is left of the others is removed when the turn ends
-		t.g.removeBubble(t.bubbleOf(id))
+		t.g.outbox.Remove(t.bubbleOf(id))
 	}
 	return err
 }
@@ -280,10 +281,12 @@ func (t *turn) seen(f terminal.Frame) {
 	t.g.tell(events.Event{What: events.Said, Chat: t.item.In.Chat, Item: t.item.ID})
 }
 
-// say is the gateway's say for this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
+// say sends a message of this turn. What the store cannot take now, for want of room perhaps, is tried until it can: the agent's
 // words would be lost otherwise, and nobody could be told.
 func (t *turn) say(m channels.Message, place int) error {
-	return t.post(t.g.newDraft(t.ch, m, letter{item: &t.item, place: place}))
+	d := outbox.Reply(t.item, m)
+	d.Place = place
+	return t.post(d)
 }
 
 // lateBytes is how much of a turn's files is copied after it was told to end: enough for the pictures that were just printed, and not so
@@ -305,12 +308,12 @@ func (t *turn) copied(size int64) {
 	}
 }
 
-func (t *turn) post(d *draft) error {
-	d.copying, d.copied = t.copying, t.copied
+func (t *turn) post(d *outbox.Message) error {
+	d.CopyContext, d.Copied = t.copying, t.copied
 	var refused error // for good
 	err := retry.Until(t.listening, func() error {
-		err := d.post(t.listening)
-		if err != nil && !errors.Is(err, errNotStored) {
+		err := t.g.outbox.Post(t.listening, d)
+		if err != nil && !errors.Is(err, outbox.ErrNotStored) {
 			refused, err = err, nil
 		}
 		return err

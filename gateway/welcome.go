@@ -72,7 +72,7 @@ func (g *Gateway) welcomeOne(ctx context.Context, guest store.Guest) error {
 		if err != nil || !told { // revoked meanwhile
 			return err
 		}
-		g.senders.serve(guest.Message.Chat, nil)
+		g.outbox.Wake(guest.Message.Chat)
 	}
 	if err := g.take(ctx, *guest.Message); err != nil {
 		return fmt.Errorf("receive the message of user %s of %s: %w", who.User, who.Channel, err)

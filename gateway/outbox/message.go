@@ -1,0 +1,150 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// ReportPlace and the places behind it are for the gateway's own messages about a turn that must not be sent twice, one for each attempt.
+const ReportPlace = 1 << 30
+
+// ErrNotStored says that the store could not take a message now. Post may be called again with the same message.
+var ErrNotStored = errors.New("store message")
+
+// Message is a message for the outbox. A Message remembers how far Post has come, so that a retry does not do again what was done.
+type Message struct {
+	channels.Message
+	Item  int64 // the item it answers, or 0
+	About int64 // the item that it is about without answering it, or 0
+	Place int   // among the messages of a turn; 0 for what is no part of the agent's answer
+	// Replace are the ids of transient messages whose places the first parts take.
+	Replace []string
+	// CopyContext returns the context of a file's copy, by the size of the file, and Copied is told that it was made; nil: nobody cares.
+	CopyContext func(size int64) context.Context
+	Copied      func(size int64)
+
+	kept  []channels.File // files that are in the spool; those left in Media are not
+	parts []channels.Outgoing
+}
+
+// Reply is a message that answers an item.
+func Reply(item store.Item, m channels.Message) *Message {
+	m.Chat, m.ReplyTo = item.In.Chat, item.In.ID
+	return &Message{Message: m, Item: item.ID}
+}
+
+// Unused returns the ids in Replace whose places no part of a posted message takes.
+func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
+
+// Post cuts a message into network calls, copies its files, and stores it. When it returns nil the message will arrive, whatever happens to
+// us or to the agent's files.
+func (o *Outbox) Post(ctx context.Context, m *Message) error {
+	ch, ok := o.o.Channels[m.Chat.Channel]
+	if !ok {
+		return fmt.Errorf("no channel %s", m.Chat.Channel)
+	}
+	if m.parts == nil {
+		if err := o.copyFiles(ctx, ch, m); err != nil {
+			return err
+		}
+		m.Media = m.kept
+		var err error
+		if m.parts, err = ch.Plan(m.Message); err != nil {
+			return fmt.Errorf("plan message: %w", err)
+		}
+		if len(m.parts) == 0 {
+			return nil
+		}
+		for i, id := range m.Replace[:min(len(m.Replace), len(m.parts))] {
+			m.parts[i].Replace = id
+		}
+	}
+	l := store.Letter{Parts: m.parts, Item: m.Item, Place: m.Place, About: m.About}
+	if m.Place > 0 && m.Place < ReportPlace && m.Kind != channels.Progress {
+		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Item: m.Item}
+		for _, f := range m.kept {
+			l.Entry.Media = append(l.Entry.Media, f.Name)
+		}
+	}
+	if err := o.enqueue(ctx, l); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotStored, err)
+	}
+	return nil
+}
+
+// enqueue stores a message and has it sent.
+func (o *Outbox) enqueue(ctx context.Context, l store.Letter) error {
+	chat := l.Parts[0].Chat
+	l.Claim = !o.serves(chat)
+	first, claimed, err := o.o.Store.Enqueue(ctx, l)
+	if err != nil {
+		return err
+	}
+	if claimed {
+		o.serve(chat, &first)
+	} else {
+		o.serve(chat, nil)
+	}
+	runtime.Gosched() // to those who send: the agent's next word can wait
+	return nil
+}
+
+// copyFiles copies a message's files into the spool. One that cannot be copied is named in the text instead, with the reason.
+func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
+	var most int64
+	var words string
+	if l, ok := ch.(channels.FileLimiter); ok {
+		most, words = l.FileLimit(m.Chat)
+	}
+	for len(m.Media) > 0 {
+		f := m.Media[0]
+		copying := ctx
+		if m.CopyContext != nil {
+			copying = m.CopyContext(f.Size)
+		}
+		path, err := o.o.Store.Keep(copying, f.Path, f.Checked, most)
+		why := ""
+		switch {
+		case err == nil:
+			f.Path, f.Checked = path, nil
+			m.kept = append(m.kept, f)
+			if m.Copied != nil {
+				m.Copied(f.Size)
+			}
+		case errors.Is(err, store.ErrTooLarge):
+			why = words
+		case errors.Is(err, store.ErrNoRoom):
+			why = "there is not enough room for a copy of it on the bot's disk"
+		case ctx.Err() == nil && copying.Err() != nil:
+			why = "it was still being copied when the turn was ended"
+		case errors.Is(err, fs.ErrNotExist):
+			why = "the agent removed it at once"
+		case errors.Is(err, store.ErrUnavailable), ctx.Err() != nil:
+			return fmt.Errorf("%w: %w", ErrNotStored, err)
+		case errors.Is(err, store.ErrChanged):
+			why = "the agent changed it at once"
+		default:
+			why = "it cannot be read any more"
+		}
+		if why != "" {
+			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, size(f, err), why), "\n")
+		}
+		m.Media = m.Media[1:]
+	}
+	return nil
+}
+
+// size is a file's size where that is what was wrong with it.
+func size(f channels.File, err error) string {
+	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNoRoom) {
+		return " (" + channels.HumanSize(f.Size) + ")"
+	}
+	return ""
+}

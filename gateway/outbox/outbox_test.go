@@ -1,0 +1,257 @@
+package outbox_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+)
+
+var ann, bob = channels.Chat{Channel: "net", ID: "ann"}, channels.Chat{Channel: "net", ID: "bob"}
+
+// network is a channel whose sends are decided by the test.
+type network struct {
+	channels.Channel
+	mu   sync.Mutex
+	sent []channels.Outgoing
+	// call decides about each call by its number, from 1; nil: all succeed.
+	call func(n int, o channels.Outgoing) error
+}
+
+func (*network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, Media: m.Media}}, nil
+}
+
+func (n *network) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	n.mu.Lock()
+	n.sent = append(n.sent, o)
+	number := len(n.sent)
+	n.mu.Unlock()
+	if n.call != nil {
+		if err := n.call(number, o); err != nil {
+			return channels.Receipt{}, err
+		}
+	}
+	return channels.Receipt{ID: fmt.Sprint(number)}, nil
+}
+
+// texts returns what was sent so far; a repetition is led by ↻.
+func (n *network) texts() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var all []string
+	for _, o := range n.sent {
+		if o.Repeat {
+			o.Text = "↻" + o.Text
+		}
+		all = append(all, o.Text)
+	}
+	return fmt.Sprint(all)
+}
+
+func openStore(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), t.TempDir(), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newOutbox(s outbox.Store, n *network, told events.Func) *outbox.Outbox {
+	return outbox.New(outbox.Options{
+		Store: s, Channels: map[string]channels.Channel{"net": n}, AtMostOnce: func() bool { return false },
+		Log: zap.NewNop(), Events: told,
+	})
+}
+
+// run runs an outbox until the returned function is called.
+func run(t *testing.T, o *outbox.Outbox) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- o.Run(ctx) }()
+	return func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func post(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
+	t.Helper()
+	if err := o.Post(t.Context(), &outbox.Message{Message: channels.Message{Chat: chat, Kind: channels.Answer, Text: text}}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatIsPostedBeforeRunIsSentInOrderOnceItRuns(t *testing.T) {
+	n := &network{}
+	o := newOutbox(openStore(t), n, nil)
+	for _, text := range []string{"1", "2", "3"} {
+		post(t, o, ann, text)
+	}
+	stop := run(t, o)
+	o.Idle(t.Context())
+	stop()
+	if got := n.texts(); got != "[1 2 3]" {
+		t.Errorf("sent %s", got)
+	}
+}
+
+func TestAChatThatHangsDelaysNoOther(t *testing.T) {
+	release, sent := make(chan struct{}), make(chan events.Event, 9)
+	n := &network{call: func(_ int, o channels.Outgoing) error {
+		if o.Chat == ann {
+			<-release
+		}
+		return nil
+	}}
+	o := newOutbox(openStore(t), n, func(e events.Event) { sent <- e })
+	stop := run(t, o)
+	post(t, o, ann, "slow")
+	post(t, o, bob, "fast")
+	if e := <-sent; e.Chat != bob || e.What != events.Sent {
+		t.Errorf("first came %+v", e)
+	}
+	close(release)
+	o.Idle(t.Context())
+	stop()
+}
+
+// Channels wrap their errors in words of their own, which must not decide whether a message is marked as a repetition.
+func TestARepetitionIsMarkedWhateverTheWordsOfTheError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{call: func(number int, _ channels.Outgoing) error {
+			switch number {
+			case 1:
+				return fmt.Errorf("upstream said: %w", &channels.SendError{Err: errors.New("504"), Unknown: true})
+			case 2:
+				return errors.New("outcome unknown, says the network, but it was refused")
+			}
+			return nil
+		}}
+		s := &memoryStore{}
+		o := newOutbox(s, n, nil)
+		stop := run(t, o)
+		post(t, o, ann, "hi")
+		time.Sleep(time.Minute)
+		stop()
+		if got := n.texts(); got != "[hi ↻hi ↻hi]" {
+			t.Errorf("sent %s", got)
+		}
+	})
+}
+
+func TestAnErrorThatOnlySaysSoMakesNoRepetition(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := &network{call: func(number int, _ channels.Outgoing) error {
+			if number == 1 {
+				return errors.New("outcome unknown: these are only words")
+			}
+			return nil
+		}}
+		o := newOutbox(&memoryStore{}, n, nil)
+		stop := run(t, o)
+		post(t, o, ann, "hi")
+		time.Sleep(time.Minute)
+		stop()
+		if got := n.texts(); got != "[hi hi]" {
+			t.Errorf("sent %s", got)
+		}
+	})
+}
+
+func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
+	s := openStore(t)
+	l := store.Letter{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
+	if _, claimed, err := s.Enqueue(t.Context(), l); err != nil || !claimed {
+		t.Fatal(claimed, err)
+	}
+	n := &network{}
+	o := newOutbox(s, n, nil)
+	if err := o.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	o.Wake(ann)
+	stop := run(t, o)
+	o.Idle(t.Context())
+	stop()
+	if got := n.texts(); got != "[↻hi]" {
+		t.Errorf("sent %s", got)
+	}
+}
+
+func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
+	s := openStore(t)
+	n := &network{}
+	o := newOutbox(s, n, nil)
+	post(t, o, ann, "hi")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Undelivered(t.Context(), ann, 9)
+	if err != nil || len(got) != 1 || got[0].State != store.Pending || got[0].Doubtful || n.texts() != "[]" {
+		t.Errorf("left %+v, %v; sent %s", got, err, n.texts())
+	}
+}
+
+// memoryStore is as much of a store as one chat needs, without goroutines or files, so that it works in a synctest bubble.
+type memoryStore struct {
+	outbox.Store
+	mu      sync.Mutex
+	parcels []store.Parcel
+}
+
+func (s *memoryStore) Enqueue(_ context.Context, l store.Letter) (store.Parcel, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, out := range l.Parts {
+		s.parcels = append(s.parcels, store.Parcel{ID: int64(len(s.parcels) + 1), Out: out, State: store.Pending, Queued: time.Now()})
+	}
+	return store.Parcel{}, false, nil
+}
+
+func (s *memoryStore) NextParcel(context.Context, channels.Chat) (store.Parcel, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i := range s.parcels {
+		p := &s.parcels[i]
+		switch {
+		case p.State != store.Pending:
+		case time.Now().Before(p.NotBefore):
+			return *p, false, nil
+		default:
+			p.State, p.Tries = store.Sending, p.Tries+1
+			return *p, true, nil
+		}
+	}
+	return store.Parcel{}, false, nil
+}
+
+func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := &s.parcels[id-1]
+	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, end.NotBefore
+	return end.State == store.Pending, nil
+}

@@ -1,0 +1,119 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+)
+
+// receiptWait is how long the end of a question waits for the question itself to be sent.
+const receiptWait = 10 * time.Second
+
+// Question is a question to a person, with what only its message has.
+type Question struct {
+	store.Question
+	ReplyTo string
+	Buttons []channels.Button
+}
+
+// Ask stores a question and sends it, as buttons where the channel has them and as a numbered list for all.
+func (o *Outbox) Ask(ctx context.Context, q Question) error {
+	ch, ok := o.o.Channels[q.Chat.Channel]
+	if !ok {
+		return fmt.Errorf("no channel %s", q.Chat.Channel)
+	}
+	parts, err := ch.Plan(channels.Message{
+		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: q.Buttons,
+	})
+	if err != nil {
+		return fmt.Errorf("plan question: %w", err)
+	}
+	if err := o.o.Store.Ask(ctx, q.Question, store.Letter{Item: q.Item, Parts: parts}); err != nil {
+		return fmt.Errorf("store question: %w", err)
+	}
+	o.Wake(q.Chat)
+	return nil
+}
+
+// QuestionText is a question with its options as a numbered list.
+func QuestionText(text string, options []string) string {
+	lines := []string{text}
+	for i, option := range options {
+		lines = append(lines, fmt.Sprintf("%d. %s", i+1, option))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// ShowEnd edits the message of a question so that it says how the question ended, without the options and the buttons, where messages can
+// be edited. It is only for the eye: nobody waits for it, and after a crash it is not made up for.
+func (o *Outbox) ShowEnd(q store.Question, how string) {
+	ch := o.o.Channels[q.Chat.Channel]
+	r, ok := ch.(channels.Replacer)
+	if !ok {
+		return
+	}
+	out, ok := ending(ch, q, how)
+	if !ok {
+		return
+	}
+	o.spawn(func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+		defer cancel()
+		id := o.receipt(ctx, q)
+		for id != "" {
+			_, err := r.Replace(ctx, id, out)
+			var se *channels.SendError
+			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstPause)) {
+				if err != nil {
+					o.o.Log.Debug("end of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
+				}
+				return
+			}
+		}
+	})
+}
+
+// receipt is the network's id of a question, which may be on its way there; "" when it does not arrive soon.
+func (o *Outbox) receipt(ctx context.Context, q store.Question) string {
+	until := time.Now().Add(receiptWait)
+	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
+		if q.Letter != store.Pending && q.Letter != store.Sending || !retry.Sleep(ctx, pause) {
+			return ""
+		}
+		now, found, err := o.o.Store.Question(ctx, q.ID)
+		if err != nil || !found {
+			return ""
+		}
+		q = now
+	}
+	return q.Receipt
+}
+
+// ending is what takes the place of the last part of a question.
+func ending(ch channels.Channel, q store.Question, how string) (channels.Outgoing, bool) {
+	plan := func(text string) []channels.Outgoing {
+		parts, err := ch.Plan(channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text})
+		if err != nil {
+			return nil
+		}
+		return parts
+	}
+	before := plan(QuestionText(q.Text, q.Options))
+	after := plan(q.Text + "\n\n→ " + how)
+	if len(after) != len(before) { // it is cut elsewhere now
+		after = plan("→ " + how)
+	}
+	if len(after) == 0 {
+		return channels.Outgoing{}, false
+	}
+	last := after[len(after)-1]
+	return last, len(last.Media) == 0
+}

@@ -1,0 +1,111 @@
+package outbox
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+)
+
+// repeats is how often the send of a transient message is tried whose outcome is unknown, where repeating is safe.
+const repeats = 3
+
+// Transient is a message that is on the network only while a turn runs, such as its progress. It is no part of the answer: if we die it is
+// removed at the next start and not sent again.
+type Transient struct {
+	Item int64  // whose turn it shows
+	ID   string // the network's id of the message that is edited; "": it is sent
+	Out  channels.Outgoing
+	// Repeat says that a send whose outcome is unknown may be repeated where that is safe.
+	Repeat bool
+}
+
+// Show sends or edits a transient message and returns its id on the network. What it sends is recorded in the store, so that a later start
+// removes it. ctx should outlive the turn: a message whose id is not known can never be removed.
+func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
+	chat := t.Out.Chat
+	ch, ok := o.o.Channels[chat.Channel]
+	if !ok {
+		return "", fmt.Errorf("no channel %s", chat.Channel)
+	}
+	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
+	defer cancel()
+	if t.ID != "" {
+		editor, ok := ch.(channels.Editor)
+		if !ok {
+			return t.ID, fmt.Errorf("channel %s edits no messages", chat.Channel)
+		}
+		return t.ID, editor.Edit(ctx, t.ID, t.Out)
+	}
+	tries := 1
+	if t.Repeat && repeatable(ch) {
+		t.Out.Key, tries = "live-"+rand.Text()[:16], repeats
+	}
+	var receipt channels.Receipt
+	var err error
+	for ; tries > 0; tries-- {
+		receipt, err = ch.Send(ctx, t.Out)
+		var se *channels.SendError
+		if !errors.As(err, &se) || !se.Unknown {
+			break
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	o.record(ctx, store.Bubble{Chat: chat, ID: receipt.ID, Item: t.Item})
+	return receipt.ID, nil
+}
+
+// Remove removes a transient message. It does not wait for the network.
+func (o *Outbox) Remove(b store.Bubble) {
+	editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor)
+	if !ok {
+		return
+	}
+	o.spawn(func(ctx context.Context) {
+		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
+		defer cancel()
+		err := remove(callCtx, editor, b)
+		if err != nil {
+			o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
+		}
+		if ctx.Err() != nil || RetryAfter(err) > 0 {
+			return // the next start tries again
+		}
+		if err := o.o.Store.DropBubble(ctx, b); err != nil {
+			o.o.Log.Warn("transient message not forgotten", zap.Stringer("chat", b.Chat), zap.Error(err))
+		}
+	})
+}
+
+// RemoveLeft removes those transient messages of an item among ids whose places no delivery has taken.
+func (o *Outbox) RemoveLeft(ctx context.Context, item int64, ids []string) error {
+	left, err := o.o.Store.Bubbles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, b := range left {
+		if b.Item == item && slices.Contains(ids, b.ID) {
+			o.Remove(b)
+		}
+	}
+	return nil
+}
+
+// remove removes a message. When the network asks to wait it does, within reason.
+func remove(ctx context.Context, editor channels.Editor, b store.Bubble) error {
+	for {
+		err := editor.Remove(ctx, b.Chat, b.ID)
+		if wait := RetryAfter(err); wait <= 0 || wait > longestPause || !retry.Sleep(ctx, wait) {
+			return err
+		}
+	}
+}
