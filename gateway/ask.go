@@ -6,12 +6,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -20,14 +18,8 @@ import (
 // askTimeout is how long a question waits for an answer at most. The turn's own timeout is usually shorter.
 const askTimeout = time.Hour
 
-// answerPress leads what the buttons of a question carry.
-const answerPress = "answer:"
-
 // errNoAnswer says that nobody answered in time.
 var errNoAnswer = errors.New("timeout")
-
-// notOpen is what somebody is told who presses a button that has lost its meaning.
-const notOpen = "This question is not open any more."
 
 // ask puts an agent's question to the chat and waits for the answer. A turn that runs again after a crash finds the question it had
 // asked, and the answer if one was given meanwhile.
@@ -106,134 +98,8 @@ func (t *turn) questionID(q terminal.Question) string {
 func (t *turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", answerPress, id, i+1)})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", intake.AnswerPress, id, i+1)})
 	}
 	question := store.Question{ID: id, Item: t.item.ID, Chat: t.item.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
 	return t.g.outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.item.In.ID, Buttons: buttons})
-}
-
-// answer takes a message as the answer to a question that is open in its chat, if there is one: a press on its button, the number or
-// the words of an option, or any text when there are no options. It reports whether the message was one.
-func (g *Gateway) answer(ctx context.Context, in channels.Incoming) (bool, error) {
-	q, ok, err := g.question(ctx, in)
-	if errors.Is(err, errUnclear) {
-		return true, g.settle(ctx, in, whichOne)
-	}
-	if err != nil || !ok {
-		return false, err
-	}
-	text, ok := choose(q, in)
-	if !ok {
-		return false, nil
-	}
-	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
-	// When the question was closed meanwhile, text is a message like others. A button is only a button.
-	_, verdict, err := g.accept(ctx, store.Arrival{In: in, Settle: in.Press != "", Reply: reply})
-	if err != nil || verdict == store.Queued || verdict == store.Claimed {
-		return true, err
-	}
-	// Somebody else may have been first.
-	if q, _, err = g.o.Store.Question(ctx, q.ID); err != nil {
-		return true, fmt.Errorf("read answer: %w", err)
-	}
-	switch {
-	case q.Answer != nil:
-		g.answers.tell(q.ID, answerTo(q))
-		if q.By == in.User.ID && verdict == store.Settled {
-			g.auditAnswer(in, q)
-			g.outbox.ShowEnd(q, chosen(q, in.User))
-		}
-	case verdict == store.Settled: // its turn has ended, or its time is up
-		return true, g.note(ctx, in, notOpen)
-	}
-	return true, nil
-}
-
-// question is what a message may be the answer to: of a press what the button belongs to, otherwise what is open in the chat.
-func (g *Gateway) question(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
-	if data, ok := strings.CutPrefix(in.Press, answerPress); ok {
-		id, _, _ := strings.Cut(data, ":")
-		q, ok, err := g.o.Store.Question(ctx, id)
-		return q, ok && q.Answer == nil && q.Chat == in.Chat, err
-	}
-	if g.running(in.Chat) == nil || in.Press != "" {
-		return store.Question{}, false, nil
-	}
-	open, err := g.o.Store.OpenQuestions(ctx, in.Chat, time.Now())
-	if err != nil {
-		return store.Question{}, false, err
-	}
-	return meant(open, in)
-}
-
-// errUnclear says that a message could be the answer to more than one question.
-var errUnclear = errors.New("it is not clear which question that answers")
-
-// whichOne is what somebody is told then.
-const whichOne = "Which question do you mean? Press a button under it, or reply to it."
-
-// meant finds the question among the open ones that typed words answer. They may be a permission, so it must be sure what the person has in
-// mind: the one they reply to, or the only one, if they can see it and saw none below it.
-func meant(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
-	if in.ReplyTo != nil {
-		i := slices.IndexFunc(open, func(q store.Question) bool { return q.Receipt != "" && q.Receipt == in.ReplyTo.ID })
-		if i < 0 {
-			return store.Question{}, false, nil
-		}
-		return open[i], true, nil
-	}
-	unseen := func(q store.Question) bool { return q.Letter == store.Pending || q.Letter == store.Failed }
-	fits := func(q store.Question) bool { _, ok := choose(q, in); return ok && !unseen(q) }
-	switch {
-	case !slices.ContainsFunc(open, fits):
-		return store.Question{}, false, nil
-	case len(open) > 1 || !open[0].Newest:
-		return store.Question{}, false, errUnclear
-	}
-	return open[0], true, nil
-}
-
-// pressed settles the press of a button that is neither a command nor an answer: an old one.
-func (g *Gateway) pressed(ctx context.Context, in channels.Incoming) error {
-	data, ok := strings.CutPrefix(in.Press, answerPress)
-	if !ok {
-		return g.settle(ctx, in, "")
-	}
-	id, _, _ := strings.Cut(data, ":")
-	q, found, err := g.o.Store.Question(ctx, id)
-	if err != nil {
-		return fmt.Errorf("read question: %w", err)
-	}
-	if found && q.Answer != nil && q.Chat == in.Chat { // pressed twice perhaps; there is an answer, which can be seen to work
-		return g.settle(ctx, in, "")
-	}
-	return g.settle(ctx, in, notOpen)
-}
-
-// choose finds the option that a message means.
-func choose(q store.Question, in channels.Incoming) (string, bool) {
-	said := strings.TrimSpace(in.Text)
-	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, answerPress), ":"); ok {
-		said = number
-	}
-	if len(q.Options) == 0 {
-		return in.Text, said != ""
-	}
-	return option(q.Options, said)
-}
-
-// option finds the option that somebody means by its number or its words. Without options all words are an answer.
-func option(options []string, said string) (string, bool) {
-	said = strings.TrimSpace(said)
-	if len(options) == 0 {
-		return said, said != ""
-	}
-	if n, err := strconv.Atoi(said); err == nil && n >= 1 && n <= len(options) {
-		return options[n-1], true
-	}
-	i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, said) })
-	if i < 0 {
-		return "", false
-	}
-	return options[i], true
 }

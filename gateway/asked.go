@@ -1,23 +1,16 @@
 package gateway
 
 import (
-	"cmp"
 	"context"
-	"strings"
 
 	"go.uber.org/zap"
 
-	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
 
-const (
-	// noAnswer is how a question ends that nobody answered.
-	noAnswer = "no answer"
-	// longestShown bounds what is shown of an answer in people's own words, in runes.
-	longestShown = 80
-)
+// noAnswer is how a question ends that nobody answered.
+const noAnswer = "no answer"
 
 // unanswered closes a question that waits no more, so that it takes no answer that is meant for another. One that was answered at the same
 // moment is answered. When we shut down it stays open, for the next run of the item.
@@ -40,34 +33,4 @@ func (t *turn) unanswered(id string, why error) (terminal.Answer, error) {
 		t.g.outbox.ShowEnd(q, noAnswer)
 	}
 	return terminal.Answer{}, why
-}
-
-// chosen says what a question was answered with, and by whom.
-func chosen(q store.Question, by channels.User) string {
-	answer := *q.Answer
-	if len(q.Options) == 0 {
-		answer = literal(short(answer, longestShown))
-	}
-	return answer + " (by " + literal(short(cmp.Or(by.Name, by.Username, by.ID), longestShown)) + ")"
-}
-
-// short is the first line of a text, cut to a number of runes.
-func short(text string, most int) string {
-	line := firstLine(text)
-	if runes := []rune(line); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return line
-}
-
-// literal writes people's own words in Markdown.
-func literal(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~&:@", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
 }

@@ -19,6 +19,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -122,7 +123,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	gw := gateway.New(gateway.Options{
 		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log,
 		Settings: gateway.Settings{
-			Runner: runner, Progress: "edit", WhileRunning: whileRunning, AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
+			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

@@ -15,6 +15,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
@@ -30,7 +31,7 @@ type Settings struct {
 	Progress string
 	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in it has no access control.
 	AllowFrom     map[string][]string
-	WhileRunning  string // queue, interrupt, reject or inject
+	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
 	PassHistory   int
@@ -70,11 +71,7 @@ type Gateway struct {
 	runners  runners
 	answers  answers
 	kept     string // names this gateway in the environment of agents that are kept
-	rates    rates
-	refused  sync.Map // users who were refused and logged once
-
-	welcoming sync.Mutex    // guests are welcomed by one goroutine at a time, so that their messages stay in order
-	reloaded  chan struct{} // the settings have changed, and with them perhaps who is admitted
+	intake   *intake.Intake
 
 	lanes    *lanes.Lanes[*turn]
 	shortage shortage
@@ -98,14 +95,18 @@ func New(o Options) *Gateway {
 		o.NotifyAfter = 20 * time.Second
 	}
 	g := &Gateway{
-		o:        o,
-		reloaded: make(chan struct{}, 1),
-		health:   map[string]ChannelHealth{}, gone: map[string]bool{},
+		o:      o,
+		health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	g.outbox = outbox.New(outbox.Options{
 		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
 	})
 	g.lanes = lanes.New(lanes.Options[*turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: g.newTurn, Log: o.Log})
+	g.intake = intake.New(intake.Options{
+		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: g.intakeSettings,
+		About: g.about, Answered: g.answers.tell, Stopped: errStopped, Interrupted: errInterrupted,
+		Events: o.Watch, Audit: o.Audit, Log: o.Log,
+	})
 	g.Reload(o.Settings)
 	return g
 }
@@ -113,10 +114,25 @@ func New(o Options) *Gateway {
 // Reload changes the settings. Turns that run keep those they began with; when the last of them has ended, their runner is closed.
 func (g *Gateway) Reload(s Settings) {
 	g.runners.appoint(s.Runner, func() { g.settings.Store(&s) })
-	g.recheckAccess()
+	g.intake.Recheck()
 }
 
 func (g *Gateway) set() *Settings { return g.settings.Load() }
+
+// intakeSettings are the settings of intake.
+func (g *Gateway) intakeSettings() intake.Settings {
+	s := g.set()
+	return intake.Settings{
+		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: s.Runner,
+	}
+}
+
+// Knows reports whether a person may talk to the bot, so that a channel need not go to any length
+// for others. When that cannot be found out, they may not.
+func (g *Gateway) Knows(channel, user string) bool {
+	ok, err := g.intake.Admits(context.Background(), channel, user)
+	return ok && err == nil
+}
 
 // Run works until ctx ends, then drains: nothing is received any more, turns may end within DrainTimeout, what is left is killed and
 // stays on disk for the next start. When the cause of ctx's end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the past is cleaned up and the channels are about to run.
@@ -154,7 +170,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	// Access is watched as long as turns run, also while they drain.
 	watching, unwatch := context.WithCancel(g.killed)
 	var background sync.WaitGroup
-	background.Go(func() { g.watchAccess(watching) })
+	background.Go(func() { g.intake.Watch(watching) })
 	defer background.Wait()
 	defer unwatch()
 	working, endWork := context.WithCancel(g.killed)
@@ -162,7 +178,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer endWork()
 	var work errgroup.Group
 	work.Go(func() error {
-		err := retry.Until(ctx, func() error { return g.dismissStrangers(ctx) }, func(err error) {
+		err := retry.Until(ctx, func() error { return g.intake.DismissStrangers(ctx) }, func(err error) {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
@@ -170,7 +186,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		}
 		return g.outbox.Resume(ctx)
 	})
-	work.Go(func() error { return g.welcomeGuests(ctx) })
+	work.Go(func() error { return g.intake.Welcome(ctx) })
 	work.Go(func() error { return g.prune(ctx) })
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
@@ -209,7 +225,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
 	}
 	if m, ok := ch.(channels.Menu); ok {
-		m.SetMenu(Commands())
+		m.SetMenu(intake.Commands())
 	}
 	pause := backoff.NewExponentialBackOff()
 	for {
@@ -237,7 +253,7 @@ func (g *Gateway) runChannel(ctx context.Context, ch channels.Channel) (err erro
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	return ch.Run(ctx, g.receive)
+	return ch.Run(ctx, g.intake.Receive)
 }
 
 // retention is how long finished rows are kept: /status and the transcript look back this far.
@@ -245,7 +261,7 @@ var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
 func (g *Gateway) prune(ctx context.Context) error {
 	for retry.Sleep(ctx, time.Hour) {
-		g.refused.Clear() // strangers are logged once an hour at most, and remembered no longer
+		g.intake.ForgetRefused()
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
@@ -147,26 +147,14 @@ func (a *about) record(now, before terminal.About) {
 	if !ok || reflect.DeepEqual(now.Commands, before.Commands) {
 		return
 	}
-	if err := menu.SetChatMenu(ctx, a.t.item.In.Chat, agentCommands(now)); err != nil {
+	if err := menu.SetChatMenu(ctx, a.t.item.In.Chat, intake.AgentCommands(now)); err != nil {
 		a.t.log.Debug("the agent's commands are not in the menu", zap.Error(err))
 	}
 }
 
-// agentCommands are the agent's commands that reach it: the gateway's own of the same name go first.
-func agentCommands(a terminal.About) []channels.Command {
-	var all []channels.Command
-	for _, c := range a.Commands {
-		ours := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
-		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(menu, ours) {
-			all = append(all, channels.Command{Name: c.Name, Help: c.Help})
-		}
-	}
-	return all
-}
-
 // about is what the agent told of itself in a chat last.
 func (g *Gateway) about(ctx context.Context, chat channels.Chat) (terminal.About, error) {
-	if t := g.running(chat); t != nil {
+	if t, ok := g.lanes.Running(chat); ok {
 		if now := t.about.newest(); now != nil {
 			return *now, nil
 		}

@@ -53,7 +53,7 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 	if !found || i.Ended.IsZero() || i.Started.IsZero() {
 		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
 	}
-	ok, err := g.mayRunAgain(ctx, i.In)
+	ok, err := g.intake.Admits(ctx, i.In.Chat.Channel, i.In.User.ID)
 	if err != nil {
 		return fmt.Errorf("retry turn %d: %w", item, err)
 	}

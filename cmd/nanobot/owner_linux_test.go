@@ -13,7 +13,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
-	"nanobot/gateway"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
 
@@ -50,7 +50,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	s.code = "ABCDEFGH"
 	_, err = db.Refuse(t.Context(), store.Stranger{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "telegram", ID: "8"}, ID: "1", User: channels.User{ID: "8"}},
-		Code: s.code, Limits: store.CodeLimits{Life: gateway.CodeLife, Open: 10, PerHour: 10},
+		Code: s.code, Limits: store.CodeLimits{Life: intake.CodeLife, Open: 10, PerHour: 10},
 	})
 	must(t, err)
 	must(t, closeStore(db))

@@ -20,8 +20,8 @@ import (
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
-	"nanobot/gateway"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
 
@@ -117,13 +117,13 @@ func withStore(ctx context.Context, path string, std stdio, f func(store.Store, 
 }
 
 func acceptGuest(ctx context.Context, s store.Store, cfg *config.Config, code string, std stdio) error {
-	g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), gateway.CodeLife)
+	g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLife)
 	if err != nil {
 		return err
 	}
 	if !ok {
 		return fmt.Errorf("code %q is not known or has ended (a code is good for %d minutes, and of too many the oldest ends); "+
-			"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(gateway.CodeLife.Minutes()))
+			"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(intake.CodeLife.Minutes()))
 	}
 	auditGuest(cfg, audit.Paired, g, std)
 	_, err = fmt.Fprintf(std.out, "%s may talk to the bot now.\n", guestName(g))
@@ -131,7 +131,7 @@ func acceptGuest(ctx context.Context, s store.Store, cfg *config.Config, code st
 }
 
 func admitGuest(ctx context.Context, s store.Store, cfg *config.Config, who store.Person, std stdio) error {
-	g, ok, err := s.Admit(ctx, who, gateway.CodeLife)
+	g, ok, err := s.Admit(ctx, who, intake.CodeLife)
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func listGuests(ctx context.Context, s store.Store, cfg *config.Config, std stdi
 	for _, g := range guests {
 		state := "let in " + g.Since.Local().Format(time.DateTime)
 		if g.Code != "" {
-			left := gateway.CodeLife - time.Since(g.Since)
+			left := intake.CodeLife - time.Since(g.Since)
 			if left <= 0 {
 				continue
 			}

@@ -21,6 +21,7 @@ import (
 	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
@@ -159,7 +160,7 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 	}
 	s := gateway.Settings{
 		Runner: runner, Progress: cfg.Terminal.Progress, PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
-		WhileRunning: cfg.Gateway.WhileRunning, QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
+		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
 		OnCrash: cfg.Gateway.OnCrash, AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second, Launch: lineup(runner),
 	}

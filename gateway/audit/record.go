@@ -1,8 +1,12 @@
-// Package audit writes down who started what: one JSON object a line, in a file that is rotated by size. It knows nothing of chats or agents,
-// and what people have said is written only where that was asked for.
+// Package audit writes down who started what: one JSON object a line, in a file that is rotated by
+// size. It knows nothing of agents. What people have said is written only where that was asked for.
 package audit
 
-import "time"
+import (
+	"time"
+
+	"nanobot/channels"
+)
 
 // What a record can be about.
 const (
@@ -56,6 +60,13 @@ type Record struct {
 	Out Size `json:"out,omitzero"`
 
 	Count int `json:"count,omitempty"` // of lost records
+}
+
+// From returns the record of something that a message led to.
+func (r Record) From(in channels.Incoming) Record {
+	r.Channel, r.Chat, r.Message = in.Chat.Channel, in.Chat.ID, in.ID
+	r.User = User{ID: in.User.ID, Name: in.User.Name, Username: in.User.Username}
+	return r
 }
 
 // User is a person.

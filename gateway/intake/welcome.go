@@ -1,4 +1,4 @@
-package gateway
+package intake
 
 import (
 	"context"
@@ -18,8 +18,9 @@ const (
 	forgetEvery = time.Minute
 )
 
-// welcomeGuests welcomes those whom an operator lets in, until ctx ends, and forgets strangers whose time has passed.
-func (g *Gateway) welcomeGuests(ctx context.Context) error {
+// Welcome welcomes the people whom an operator lets in, until ctx ends, and forgets refused people
+// whose time has passed.
+func (i *Intake) Welcome(ctx context.Context) error {
 	forget := time.NewTicker(forgetEvery)
 	defer forget.Stop()
 	tick := time.NewTicker(accessEvery)
@@ -28,14 +29,14 @@ func (g *Gateway) welcomeGuests(ctx context.Context) error {
 		var err error
 		select {
 		case <-tick.C:
-			err = g.welcome(ctx, store.Person{})
+			err = i.welcome(ctx, store.Person{})
 		case <-forget.C:
-			err = g.o.Store.ForgetStrangers(ctx, CodeLife)
+			err = i.o.Store.ForgetStrangers(ctx, CodeLife)
 		case <-ctx.Done():
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			g.o.Log.Warn("cannot look after guests, will retry", zap.Error(err))
+			i.o.Log.Warn("cannot look after guests, will retry", zap.Error(err))
 			retry.Sleep(ctx, time.Second)
 		}
 	}
@@ -43,39 +44,39 @@ func (g *Gateway) welcomeGuests(ctx context.Context) error {
 
 // welcome tells a guest who was let in, or all of them for the zero Person, and takes what they wrote last, each once: a gateway that dies
 // in between leaves the rest to the next one.
-func (g *Gateway) welcome(ctx context.Context, who store.Person) error {
-	g.welcoming.Lock()
-	defer g.welcoming.Unlock()
-	guests, err := g.o.Store.Unwelcomed(ctx, who)
+func (i *Intake) welcome(ctx context.Context, who store.Person) error {
+	i.welcoming.Lock()
+	defer i.welcoming.Unlock()
+	guests, err := i.o.Store.Unwelcomed(ctx, who)
 	if err != nil {
 		return err
 	}
 	for _, guest := range guests {
-		if g.o.Channels[guest.Channel] == nil || guest.Message == nil {
+		if i.o.Channels[guest.Channel] == nil || guest.Message == nil {
 			continue // it can be done when the channel is enabled again
 		}
-		if err := g.welcomeOne(ctx, guest); err != nil {
+		if err := i.welcomeOne(ctx, guest); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g *Gateway) welcomeOne(ctx context.Context, guest store.Guest) error {
+func (i *Intake) welcomeOne(ctx context.Context, guest store.Guest) error {
 	who := store.Person{Channel: guest.Channel, User: guest.User.ID}
 	if !guest.Told {
-		parts, err := g.planAnswer(*guest.Message, "You have been let in.")
+		parts, err := i.planAnswer(*guest.Message, "You have been let in.")
 		if err != nil {
 			return err
 		}
-		told, err := g.o.Store.Tell(ctx, who, parts)
+		told, err := i.o.Store.Tell(ctx, who, parts)
 		if err != nil || !told { // revoked meanwhile
 			return err
 		}
-		g.outbox.Wake(guest.Message.Chat)
+		i.o.Outbox.Wake(guest.Message.Chat)
 	}
-	if err := g.take(ctx, *guest.Message); err != nil {
+	if err := i.route(ctx, *guest.Message); err != nil {
 		return fmt.Errorf("receive the message of user %s of %s: %w", who.User, who.Channel, err)
 	}
-	return g.o.Store.Welcomed(ctx, who)
+	return i.o.Store.Welcomed(ctx, who)
 }

@@ -1,46 +1,48 @@
-package gateway
+package intake
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/store"
 )
 
 // shownTurns and shownParcels bound what /status lists.
 const shownTurns, shownParcels = 5, 5
 
-func (c call) status() (string, error) {
+func (c call) status(ctx context.Context) (string, error) {
 	var b strings.Builder
-	if t := c.running(c.in.Chat); t != nil {
-		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.began), excerpt(t.item.In.Text))
+	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
+		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.Began()), excerpt(t.Item().In.Text))
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
-	about, err := c.about(c.ctx, c.in.Chat)
+	about, err := c.o.About(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
 	if about.Line != "" {
-		fmt.Fprintf(&b, "Agent: %s\n", firstLine(about.Line))
+		fmt.Fprintf(&b, "Agent: %s\n", channels.FirstLine(about.Line, 0))
 	}
-	waiting, err := c.waiting()
+	waiting, err := c.waiting(ctx)
 	if err != nil {
 		return "", err
 	}
 	fmt.Fprintf(&b, "Waiting: %d\n", waiting)
-	if err := c.lastTurns(&b); err != nil {
+	if err := c.lastTurns(ctx, &b); err != nil {
 		return "", err
 	}
-	if err := c.undelivered(&b); err != nil {
+	if err := c.undelivered(ctx, &b); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(b.String(), "\n"), nil
 }
 
-func (c call) lastTurns(b *strings.Builder) error {
-	items, err := c.o.Store.Recent(c.ctx, c.in.Chat, 4*shownTurns)
+func (c call) lastTurns(ctx context.Context, b *strings.Builder) error {
+	items, err := c.o.Store.Recent(ctx, c.in.Chat, 4*shownTurns)
 	if err != nil {
 		return fmt.Errorf("read last messages: %w", err)
 	}
@@ -81,8 +83,8 @@ func usageWords(o store.Outcome) (words string) {
 	return words
 }
 
-func (c call) undelivered(b *strings.Builder) error {
-	parcels, err := c.o.Store.Undelivered(c.ctx, c.in.Chat, shownParcels)
+func (c call) undelivered(ctx context.Context, b *strings.Builder) error {
+	parcels, err := c.o.Store.Undelivered(ctx, c.in.Chat, shownParcels)
 	if err != nil {
 		return fmt.Errorf("read undelivered messages: %w", err)
 	}

@@ -1,4 +1,4 @@
-package gateway
+package intake
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // menu is what people are told they can say.
@@ -31,13 +32,12 @@ type command struct {
 	button bool // reached by a button only
 	stops  bool // ends the turn that runs
 	forget bool // what the turn that runs still learns
-	do     func(c call) (answer string, err error)
+	do     func(call, context.Context) (answer string, err error)
 }
 
 // call is one use of a command.
 type call struct {
-	*Gateway
-	ctx  context.Context
+	*Intake
 	in   channels.Incoming
 	args string
 	// arrival is what will be stored of the command. What it is to change on disk belongs there, so that it happens once, with it.
@@ -61,78 +61,85 @@ var commands = map[string]command{
 
 // obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
-func (g *Gateway) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
-	defer g.lanes.Lock(in.Chat)()
+func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
+	defer i.o.Lanes.Lock(in.Chat)()
 	if c.stops { // so that its answer knows of the turn that is just being claimed
-		g.lanes.AwaitClaim()
+		i.o.Lanes.AwaitClaim()
 	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	answer, err := c.do(call{g, ctx, in, args, &arrival, &dropped})
+	answer, err := c.do(call{i, in, args, &arrival, &dropped}, ctx)
 	if err != nil {
 		return err
 	}
 	var first bool
 	word, _ := commandWord(in)
 	conclude := func() error {
-		if first, err = g.conclude(ctx, arrival, answer); first {
-			g.audit(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
+		if first, err = i.conclude(ctx, arrival, answer); first {
+			i.record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				g.tell(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
+				i.publish(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
 			}
 		}
 		return err
 	}
-	t := g.running(in.Chat)
+	t := i.o.Lanes.Running(in.Chat)
 	if c.forget && t != nil {
-		return t.memory.forget(conclude)
+		return t.Forget(conclude)
 	}
 	if err = conclude(); !first || !c.stops {
 		return err
 	}
 	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked. So
 	// the turn that runs now, or is just being claimed, was claimed before the /stop.
-	g.lanes.AwaitClaim()
-	if t := g.running(in.Chat); t != nil {
-		t.cancel(errStopped) // the turn says that it was stopped
+	i.o.Lanes.AwaitClaim()
+	if t := i.o.Lanes.Running(in.Chat); t != nil {
+		t.Cancel(i.o.Stopped) // the turn says that it was stopped
 	}
 	return err
 }
 
-func (c call) start() (string, error) {
+// AgentCommands are the agent's commands that reach it: the gateway's own of the same name go first.
+func AgentCommands(a terminal.About) []channels.Command {
+	var all []channels.Command
+	for _, c := range a.Commands {
+		ours := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
+		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(menu, ours) {
+			all = append(all, channels.Command{Name: c.Name, Help: c.Help})
+		}
+	}
+	return all
+}
+
+func (c call) start(context.Context) (string, error) {
 	return "Hello! Send me a message and I will work on it. /help lists what else I understand.", nil
 }
 
-func (c call) help() (string, error) {
+func (c call) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	for _, m := range menu {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
 	}
-	about, err := c.about(c.ctx, c.in.Chat)
+	about, err := c.o.About(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
-	if its := agentCommands(about); len(its) > 0 {
+	if its := AgentCommands(about); len(its) > 0 {
 		b.WriteString("\nThe agent's own:\n")
 		for _, m := range its {
-			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, firstLine(m.Help)), ": ") + "\n")
+			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.Help, 0)), ": ") + "\n")
 		}
 		b.WriteString("\n")
 	}
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
-	return line
-}
-
 // stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not. Between turns, what the agent
 // has left running is ended.
-func (c call) stop() (string, error) {
-	waiting, err := c.waiting()
+func (c call) stop(ctx context.Context) (string, error) {
+	waiting, err := c.waiting(ctx)
 	if err == nil {
-		err = c.drop()
+		err = c.drop(ctx)
 	}
 	if err != nil {
 		return "", err
@@ -142,8 +149,8 @@ func (c call) stop() (string, error) {
 	if waiting > 0 {
 		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
 	}
-	if c.running(c.in.Chat) == nil {
-		if ended := c.set().Runner.Stop(c.in.Chat.String()); ended > 0 {
+	if c.o.Lanes.Running(c.in.Chat) == nil {
+		if ended := c.o.Settings().Agents.Stop(c.in.Chat.String()); ended > 0 {
 			said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
 		}
 		if len(said) == 0 {
@@ -157,11 +164,11 @@ func (c call) stop() (string, error) {
 const mostDropped = 1000
 
 // drop notes the waiting turns for those who watch.
-func (c call) drop() error {
-	if c.o.Watch == nil {
+func (c call) drop(ctx context.Context) error {
+	if c.o.Events == nil {
 		return nil
 	}
-	items, err := c.o.Store.Turns(c.ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
+	items, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
 	if err != nil {
 		return fmt.Errorf("read waiting messages: %w", err)
 	}
@@ -172,32 +179,32 @@ func (c call) drop() error {
 }
 
 // waiting counts the chat's messages that no agent has been handed.
-func (c call) waiting() (int, error) {
-	n, err := c.o.Store.Waiting(c.ctx, c.in.Chat)
+func (c call) waiting(ctx context.Context) (int, error) {
+	n, err := c.o.Store.Waiting(ctx, c.in.Chat)
 	if err != nil {
 		return 0, fmt.Errorf("count waiting messages: %w", err)
 	}
-	if t := c.running(c.in.Chat); t != nil {
-		n -= t.handed()
+	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
+		n -= t.Injected()
 	}
 	return max(n, 0), nil
 }
 
-func (c call) afresh() (string, error) {
+func (c call) afresh(context.Context) (string, error) {
 	c.arrival.StartAfresh = true
 	return "A fresh start: the agent is not told of what was said before.", nil
 }
 
-func (c call) whoami() (string, error) {
+func (c call) whoami(context.Context) (string, error) {
 	return fmt.Sprintf("user id: %s\nchat: %s", c.in.User.ID, c.in.Chat), nil
 }
 
 // retry runs the last message again that had a turn.
-func (c call) retry() (string, error) {
-	if c.running(c.in.Chat) != nil {
+func (c call) retry(ctx context.Context) (string, error) {
+	if c.o.Lanes.Running(c.in.Chat) != nil {
 		return "I am still working. /stop first.", nil
 	}
-	items, err := c.o.Store.Recent(c.ctx, c.in.Chat, 20)
+	items, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
 	if err != nil {
 		return "", fmt.Errorf("read last messages: %w", err)
 	}
@@ -208,7 +215,7 @@ func (c call) retry() (string, error) {
 		case item.Ended.IsZero(): // its end is being recorded
 			return "I am still working. /stop first.", nil
 		}
-		ok, err := c.mayRunAgain(c.ctx, item.In)
+		ok, err := c.Admits(ctx, item.In.Chat.Channel, item.In.User.ID)
 		if err != nil {
 			return "", err
 		}
@@ -222,19 +229,19 @@ func (c call) retry() (string, error) {
 }
 
 // again is the button under the report of a turn that was cut off.
-func (c call) again() (string, error) {
+func (c call) again(ctx context.Context) (string, error) {
 	id, err := strconv.ParseInt(c.args, 10, 64)
 	if err != nil {
 		return "", nil //nolint:nilerr // a button that we did not make
 	}
-	item, ok, err := c.o.Store.Item(c.ctx, id)
+	item, ok, err := c.o.Store.Item(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
 	if !ok || item.In.Chat != c.in.Chat || item.State == store.Running || item.State == store.Pending {
 		return "", nil
 	}
-	if ok, err = c.mayRunAgain(c.ctx, item.In); err != nil {
+	if ok, err = c.Admits(ctx, item.In.Chat.Channel, item.In.User.ID); err != nil {
 		return "", err
 	}
 	if !ok {
@@ -245,24 +252,38 @@ func (c call) again() (string, error) {
 }
 
 // cancelOne is the button under the notice of a waiting message.
-func (c call) cancelOne() (string, error) {
+func (c call) cancelOne(ctx context.Context) (string, error) {
 	id, err := strconv.ParseInt(c.args, 10, 64)
 	if err != nil {
 		return "", nil //nolint:nilerr // a button that we did not make
 	}
-	n, err := c.o.Store.Cancel(c.ctx, c.in.Chat, id)
+	n, err := c.o.Store.Cancel(ctx, c.in.Chat, id)
 	if err != nil {
 		return "", fmt.Errorf("cancel message: %w", err)
 	}
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.tell(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
+	c.publish(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
 	return "Cancelled.", nil
 }
 
-// running returns the turn at work in a chat, or nil.
-func (g *Gateway) running(chat channels.Chat) *turn {
-	t, _ := g.lanes.Running(chat)
-	return t
+// parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
+func parseCommand(in channels.Incoming) (c command, args string, ok bool) {
+	word, args := commandWord(in)
+	c, ok = commands[word]
+	return c, args, ok && (!c.button || in.Press != "")
+}
+
+// commandWord is what would be a command, and what follows it.
+func commandWord(in channels.Incoming) (word, args string) {
+	text := in.Text
+	if in.Press != "" {
+		text = in.Press
+	}
+	word, args, _ = strings.Cut(strings.TrimSpace(text), " ")
+	if name, data, found := strings.Cut(word, ":"); in.Press != "" && found {
+		word, args = "/"+name, data
+	}
+	return strings.ToLower(word), strings.TrimSpace(args)
 }

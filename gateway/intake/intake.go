@@ -1,0 +1,239 @@
+// Package intake decides what becomes of each message that a channel brings: its sender is not
+// admitted, it is one of the gateway's own commands, it answers a question, or it waits for a turn.
+// It knows nothing of how turns run and of how messages are sent.
+package intake
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// Store is what intake keeps on disk.
+type Store interface {
+	store.Access
+	Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
+	Item(ctx context.Context, id int64) (store.Item, bool, error)
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Item, error)
+	Waiting(ctx context.Context, chat channels.Chat) (int, error)
+	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
+	Turns(ctx context.Context, f store.TurnFilter) ([]store.Item, error)
+	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Parcel, error)
+	Question(ctx context.Context, id string) (store.Question, bool, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error)
+}
+
+// Lanes are where messages wait for their turns, and the turns that run.
+type Lanes interface {
+	// Accept stores a message and starts its turn if that can begin at once.
+	Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
+	// Lock keeps everything else from being stored or begun in a chat.
+	Lock(chat channels.Chat) (unlock func())
+	// AwaitClaim waits until the turn that is just being claimed can be found.
+	AwaitClaim()
+	// Full reports whether a message would have to wait for another chat's turn.
+	Full() bool
+	// Wake says that a message may have become pending.
+	Wake()
+	// Running returns the turn that runs in a chat, or nil. All returns all that run.
+	Running(chat channels.Chat) Turn
+	All() []Turn
+}
+
+// Turn is a turn that runs.
+type Turn interface {
+	Item() store.Item
+	Began() time.Time
+	// Cancel ends the turn. The cause decides what it says about that.
+	Cancel(cause error)
+	// Revoke ends the turn of a person who has lost access.
+	Revoke()
+	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn still
+	// learns is not kept.
+	Forget(do func() error) error
+	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
+	// that it was handed.
+	Inject(item store.Item)
+	Injected() int
+	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those of
+	// one of them.
+	Injectors() []string
+	TakeBack(user string)
+}
+
+// Outbox is where the gateway's own answers go.
+type Outbox interface {
+	Post(ctx context.Context, m *outbox.Message) error
+	// Wake says that something was stored for a chat.
+	Wake(chat channels.Chat)
+	// ShowEnd has the message of a question show how that ended.
+	ShowEnd(q store.Question, how string)
+	// Sending reports whether any message is being sent, and Abort ends the sends of some.
+	Sending() bool
+	Abort(deliveries []int64)
+}
+
+// Agents are the agents of the current settings.
+type Agents interface {
+	// Stop ends what the agent of a chat has left running, and returns how many commands that were.
+	Stop(chat string) (ended int)
+	// Kept returns the agents that are kept between turns, and Release ends that of a chat.
+	Kept() []terminal.KeptAgent
+	Release(chat string)
+}
+
+// WhileRunning says what is done with a message that comes while a turn of its chat runs.
+type WhileRunning string
+
+// The ways to deal with such a message.
+const (
+	Queue     WhileRunning = "queue"
+	Interrupt WhileRunning = "interrupt"
+	Reject    WhileRunning = "reject"
+	Inject    WhileRunning = "inject"
+)
+
+// Settings may change while the gateway runs.
+type Settings struct {
+	// AllowFrom lists by channel the people who are admitted; * is everybody. A channel that is not in
+	// it has no access control.
+	AllowFrom    map[string][]string
+	WhileRunning WhileRunning
+	// QueueLimit is how many messages of a chat may wait, and RatePerMinute how many a person may send
+	// in a minute; 0 is no limit.
+	QueueLimit, RatePerMinute int
+	Agents                    Agents
+}
+
+// Options is what intake is made of.
+type Options struct {
+	Channels map[string]channels.Channel
+	Store    Store
+	Lanes    Lanes
+	Outbox   Outbox
+	Settings func() Settings
+	// About is what the agent of a chat has told of itself.
+	About func(ctx context.Context, chat channels.Chat) (terminal.About, error)
+	// Answered is told of each answer that a question was given.
+	Answered func(question string, a terminal.Answer)
+	// Stopped and Interrupted are the causes with which turns are cancelled by /stop and by a newer
+	// message.
+	Stopped, Interrupted error
+	Events               events.Func        // nil: nobody is told
+	Audit                func(audit.Record) // nil: nothing is recorded
+	Log                  *zap.Logger
+}
+
+// Intake takes messages in. Its methods may be called from many goroutines.
+type Intake struct {
+	o         Options
+	rates     rates
+	refused   sync.Map      // people who were refused and logged
+	welcoming sync.Mutex    // one goroutine at a time, so that a newcomer's messages stay in order
+	recheck   chan struct{} // the settings have changed, and with them perhaps who is admitted
+}
+
+// New returns an intake.
+func New(o Options) *Intake { return &Intake{o: o, recheck: make(chan struct{}, 1)} }
+
+// Receive takes a message from a channel. When it returns nil, the message is on disk and will be
+// worked on once, or its sender is not admitted.
+func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
+	for {
+		ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
+		if err != nil {
+			return err
+		}
+		if ok {
+			break
+		}
+		if refused, err := i.refuse(ctx, in); refused || err != nil {
+			return err
+		}
+	}
+	if !i.lists(in.Chat.Channel, in.User.ID) { // what they wrote before they were let in goes first
+		if err := i.welcome(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
+			return err
+		}
+	}
+	return i.route(ctx, in)
+}
+
+// route takes the message of a person who is admitted.
+func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
+	if refusal, ok := i.withinRate(in); !ok {
+		return i.settle(ctx, in, refusal)
+	}
+	if c, args, ok := parseCommand(in); ok {
+		return i.obey(ctx, in, c, args)
+	}
+	if answered, err := i.answer(ctx, in); answered || err != nil {
+		return err
+	}
+	if in.Press != "" {
+		return i.settleOldButton(ctx, in)
+	}
+	return i.enqueue(ctx, in)
+}
+
+// settle stores a message that needs no turn, with its answer, if there is one.
+func (i *Intake) settle(ctx context.Context, in channels.Incoming, answer string) error {
+	_, err := i.conclude(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	return err
+}
+
+// conclude is settle for a message that changes something on disk. It reports false for a message
+// that was concluded before.
+func (i *Intake) conclude(ctx context.Context, a store.Arrival, answer string) (bool, error) {
+	in := a.In
+	var err error
+	if answer != "" {
+		if a.Answer, err = i.planAnswer(in, answer); err != nil {
+			return false, err
+		}
+	}
+	_, verdict, err := i.o.Store.Receive(ctx, a)
+	if err != nil {
+		return false, fmt.Errorf("store message: %w", err)
+	}
+	if verdict == store.Settled && answer != "" {
+		i.o.Outbox.Wake(in.Chat)
+	}
+	if a.Restart != 0 {
+		i.o.Lanes.Wake()
+	}
+	return verdict == store.Settled, nil
+}
+
+// planAnswer cuts the gateway's own answer to a message into network calls.
+func (i *Intake) planAnswer(in channels.Incoming, text string) ([]channels.Outgoing, error) {
+	parts, err := i.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
+	if err != nil {
+		return nil, fmt.Errorf("plan answer: %w", err)
+	}
+	return parts, nil
+}
+
+// publish tells those who watch.
+func (i *Intake) publish(e events.Event) {
+	if i.o.Events != nil {
+		i.o.Events(e)
+	}
+}
+
+// record writes down what a message led to.
+func (i *Intake) record(in channels.Incoming, r audit.Record) {
+	if i.o.Audit != nil {
+		i.o.Audit(r.From(in))
+	}
+}
