@@ -45,8 +45,8 @@ func TestATurnThatWaitsForResourcesDelaysNoOtherChatAndKeepsItsOrder(t *testing.
 	r.slots, r.protocol = 1, l
 	r.start()
 	r.net.Say("poor", "u", "one")
+	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
 	r.net.Say("poor", "u", "two")
-	l.awaitTries(r, 1)
 	for i := range 5 {
 		chat := fmt.Sprint("rich", i)
 		r.net.Say(chat, "u", "hello")
