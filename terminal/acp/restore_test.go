@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -92,28 +93,35 @@ func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
+	t.Parallel()
+	// The shell must have started and printed by then, also on a busy machine.
+	const seconds = 15
 	noHello := "echo 'Ok to proceed? (y)' >&2; exec sleep 3600"
 	noSession := strings.Replace(hello, `say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
 	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := scripted(t, script)
-			d.protocol.Begin = 3 * time.Second
+			d.protocol.Begin = seconds * time.Second
 			p := d.person("a")
-			p.says("hello").fails(terminal.Failed, "The agent did not get ready within 3 s.", "STDERR: Ok to proceed? (y)")
+			p.says("hello").fails(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
 			if alive(p.pids[0]) {
 				t.Error("it is kept")
 			}
 			d.cfg.RevealErrors = config.Reveal{}
 			d.restart()
-			d.protocol.Begin = 3 * time.Second
+			d.protocol.Begin = seconds * time.Second
 			h := p.says("hello").fails(terminal.Failed, "The agent did not get ready")
 			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
 				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))
 			}
 		})
 	}
-	d := scripted(t, noHello)
-	d.cfg.Timeout = 3
-	d.restart()
-	d.person("a").says("hello").fails(terminal.TimedOut, "Timed out after 3 s.", "STDERR: Ok to proceed? (y)")
+	t.Run("the turn's own timeout", func(t *testing.T) {
+		t.Parallel()
+		d := scripted(t, noHello)
+		d.cfg.Timeout = seconds
+		d.restart()
+		d.person("a").says("hello").fails(terminal.TimedOut, fmt.Sprintf("Timed out after %d s.", seconds), "STDERR: Ok to proceed? (y)")
+	})
 }
