@@ -39,7 +39,7 @@ type bubble struct {
 
 func newBubble(t *turn) *bubble {
 	b := &bubble{t: t, wake: make(chan struct{}, 1)}
-	if t.set.Progress == "edit" {
+	if t.set.Progress == EditProgress {
 		b.editor, _ = t.ch.(channels.Editor)
 	}
 	return b

@@ -123,7 +123,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	gw := gateway.New(gateway.Options{
 		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log,
 		Settings: gateway.Settings{
-			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: s.OnCrash, DrainTimeout: 10 * time.Second,
+			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: gateway.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

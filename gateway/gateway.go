@@ -24,19 +24,37 @@ import (
 	"nanobot/terminal"
 )
 
+// Progress says how the progress of a turn is shown.
+type Progress string
+
+// The ways to show progress.
+const (
+	EditProgress Progress = "edit"    // in one message, edited in place, where the channel can edit
+	SendProgress Progress = "message" // in a message each
+	HideProgress Progress = "off"
+)
+
+// OnCrash says what is done about a turn that the end of the daemon has cut off.
+type OnCrash string
+
+// The ways to deal with such a turn.
+const (
+	ReportCrash OnCrash = "report"
+	RetryCrash  OnCrash = "retry"
+)
+
 // Settings are what may change while the gateway runs.
 type Settings struct {
-	Runner *terminal.Runner
-	// Progress is edit, message or off.
-	Progress string
+	Runner   *terminal.Runner
+	Progress Progress
 	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in it has no access control.
 	AllowFrom     map[string][]string
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
 	PassHistory   int
-	OnCrash       string // report or retry
-	AtMostOnce    bool   // which way to err when the outcome of a send is unknown
+	OnCrash       OnCrash
+	AtMostOnce    bool // which way to err when the outcome of a send is unknown
 	DrainTimeout  time.Duration
 	Launch        audit.Launch // how Runner starts agents, for Options.Audit
 }

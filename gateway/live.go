@@ -54,7 +54,7 @@ type liveBubble struct {
 
 func newLive(t *turn) *live {
 	l := &live{t: t, wake: make(chan struct{}, 1), kind: channels.Draft}
-	if t.set.Progress != "edit" {
+	if t.set.Progress != EditProgress {
 		return l
 	}
 	l.editor, _ = t.ch.(channels.Editor)

@@ -63,7 +63,7 @@ func (g *Gateway) recoverTurn(ctx context.Context, item store.Item) error {
 		return g.o.Store.Requeue(ctx, item.ID, true)
 	}
 	g.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
-	if g.set().OnCrash == "retry" && item.Attempt < mostAttempts && !stopped {
+	if g.set().OnCrash == RetryCrash && item.Attempt < mostAttempts && !stopped {
 		return g.o.Store.Requeue(ctx, item.ID, false)
 	}
 	if _, ok := g.o.Channels[item.In.Chat.Channel]; ok && !stopped {

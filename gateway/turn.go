@@ -14,6 +14,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/events"
+	"nanobot/gateway/intake"
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
@@ -87,7 +88,7 @@ func (g *Gateway) newTurn(item store.Item, slot *lanes.Slot) *turn {
 	t.listening, t.leave = context.WithCancelCause(g.killed)
 	t.running, t.end = context.WithCancel(t.ctx)
 	t.late = lateBytes
-	if t.set.WhileRunning == "inject" {
+	if t.set.WhileRunning == intake.Inject {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
 	}
 	if g.o.Watch != nil {
@@ -237,7 +238,7 @@ func (t *turn) emit(f terminal.Frame) error {
 	case f.Kind == terminal.Partial:
 		t.live.show(f.Text)
 		return nil
-	case f.Kind == terminal.Progress && t.set.Progress == "off":
+	case f.Kind == terminal.Progress && t.set.Progress == HideProgress:
 		return nil
 	case f.Kind == terminal.Progress && (t.bubble.show(f.Text) || f.Board):
 		return nil
