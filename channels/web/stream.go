@@ -85,7 +85,7 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	// The number is where it begins, not where it is now: should it break off at once, nothing is passed over.
 	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload, missed})))
 	s.flush()
-	c.catchUp(r.Context(), s, h, p, after, last)
+	c.catchUp(r.Context(), s, missedEvents{h, p, after, last})
 	for _, f := range now {
 		s.write(f.bytes())
 	}
@@ -94,10 +94,17 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// catchUp sends what was kept between two events.
-func (c *Channel) catchUp(ctx context.Context, s *stream, h *history.History, p history.Party, after, last int64) {
-	for s.err == nil && after < last {
-		events, err := h.Between(ctx, after, last, p, backlog)
+// missedEvents are the events of a party after one and up to another.
+type missedEvents struct {
+	in          *history.History
+	party       history.Party
+	after, last int64
+}
+
+// catchUp sends the events that a client has missed.
+func (c *Channel) catchUp(ctx context.Context, s *stream, m missedEvents) {
+	for s.err == nil && m.after < m.last {
+		events, err := m.in.Between(ctx, m.after, m.last, m.party, backlog)
 		if err != nil && ctx.Err() == nil {
 			c.log.Error("stream broken off", zap.Error(err))
 		}
@@ -106,7 +113,7 @@ func (c *Channel) catchUp(ctx context.Context, s *stream, h *history.History, p 
 		}
 		for _, e := range events {
 			s.write(c.eventFrame(e).bytes())
-			after = e.Seq
+			m.after = e.Seq
 		}
 		s.flush()
 	}

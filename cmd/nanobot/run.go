@@ -63,7 +63,7 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 			if asJSON {
 				printer = cli.JSON{Out: std.out}
 			}
-			return runOnce(cmd.Context(), cfg, flags, printer, text, files, std.err)
+			return runOnce(cmd.Context(), cfg, oneTurn{flags: flags, printer: printer, text: text, media: files, stderr: std.err})
 		},
 	}
 	flags.add(cmd)
@@ -72,8 +72,17 @@ Exit status: 0 done, 1 the agent failed, 2 wrong usage, 78 bad config, 124 timeo
 	return cmd
 }
 
-func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer cli.Printer, text string, media []string, stderr io.Writer) error {
-	log := newLog(stderr, flags.verbose)
+// oneTurn is the message of `nanobot run`, and where its answer goes.
+type oneTurn struct {
+	flags   agentFlags
+	printer cli.Printer
+	text    string
+	media   []string
+	stderr  io.Writer
+}
+
+func runOnce(ctx context.Context, cfg *config.Config, t oneTurn) error {
+	log := newLog(t.stderr, t.flags.verbose)
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	g, err := newDirect(cfg, supervisor, log)
@@ -85,8 +94,8 @@ func runOnce(ctx context.Context, cfg *config.Config, flags agentFlags, printer 
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
 	defer writeErrors()()
-	ch := cli.New(cli.Options{ChatID: flags.chat, User: localUser(), Printer: printer})
-	out, err := g.Turn(ctx, ch, ch.Incoming(text, media))
+	ch := cli.New(cli.Options{ChatID: t.flags.chat, User: localUser(), Printer: t.printer})
+	out, err := g.Turn(ctx, ch, ch.Incoming(t.text, t.media))
 	if err != nil {
 		return exit.Error{Status: exit.Failed} // the log has said why
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
-	"time"
 
 	"nanobot/terminal"
 )
@@ -96,7 +95,7 @@ func (s *session) askOwn(ctx context.Context, turn *running, c ownCall) *rpcErro
 	if c.detail != nil {
 		c.detail(&c.about)
 	}
-	d := askPerson(ctx, turn.t, time.Duration(s.cfg.AskTimeout)*time.Second, turn.view, &c.about, ownOptions(c.about.kind))
+	d := permissions{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.about, ownOptions(c.about.kind))
 	switch {
 	case ctx.Err() != nil || d.option == nil:
 		s.decided(turn, c, "cancelled by "+d.by)

@@ -42,9 +42,16 @@ type decision struct {
 	person bool // it was a person
 }
 
-// askPermission answers session/request_permission: by a rule of the configuration, or by the person. When ctx ends, it is
-// cancelled.
-func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
+// permissions decides about the tool calls of one turn.
+type permissions struct {
+	turn   terminal.Turn
+	policy config.ACP
+	view   *view
+}
+
+// answer answers session/request_permission: by a rule of the configuration, or by the person.
+// granted is told what a person allowed. When ctx ends, the request is cancelled.
+func (p permissions) answer(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -55,13 +62,13 @@ func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *v
 	if err := json.Unmarshal(params, &ask); err != nil {
 		return nil, invalid("%s", err)
 	}
-	about := v.known(ask.Tool.ID.v)
+	about := p.view.known(ask.Tool.ID.v)
 	about.apply(ask.Tool.toolFields, ask.Tool.Content)
 	if !slices.Contains(toolKinds, about.kind) {
 		about.kind = "other"
 	}
 	about.named = about.places()
-	d := decide(ctx, t, policy, v, &about, ask.Options)
+	d := p.decide(ctx, &about, ask.Options)
 	var answer permissionAnswer
 	answer.Outcome.Outcome = "cancelled"
 	chosen := "cancelled"
@@ -73,7 +80,7 @@ func askPermission(ctx context.Context, t terminal.Turn, policy config.ACP, v *v
 			granted(&about, d.option)
 		}
 	}
-	v.decided("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
+	p.view.decided("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
 	return answer, nil
 }
 
@@ -113,8 +120,8 @@ func rule(policy config.ACP, kind string) string {
 	return "ask"
 }
 
-func decide(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, about *tool, options []permissionOption) decision {
-	switch r := rule(policy, about.kind); {
+func (p permissions) decide(ctx context.Context, about *tool, options []permissionOption) decision {
+	switch r := rule(p.policy, about.kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case len(options) == 0:
@@ -126,7 +133,7 @@ func decide(ctx context.Context, t terminal.Turn, policy config.ACP, v *view, ab
 			return decision{option: o, by: "rule"}
 		}
 	}
-	return askPerson(ctx, t, time.Duration(policy.AskTimeout)*time.Second, v, about, options)
+	return p.askPerson(ctx, about, options)
 }
 
 // pick returns the option that allows or rejects, rather once than always; nil if there is none.
@@ -140,29 +147,30 @@ func pick(options []permissionOption, what string) *permissionOption {
 }
 
 // askPerson has the person choose. No answer is a no, which is said: the person may have meant to answer.
-func askPerson(ctx context.Context, t terminal.Turn, within time.Duration, v *view, about *tool, options []permissionOption) decision {
-	v.pause()
+func (p permissions) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
+	within := time.Duration(p.policy.AskTimeout) * time.Second
+	p.view.pause()
 	names := optionNames(options)
 	// Who asks counts the time from when the question is there.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
 	defer cancel()
 	began := time.Now()
-	answer, err := t.Ask(limited, terminal.Question{
+	answer, err := p.turn.Ask(limited, terminal.Question{
 		// A question is never the same as another: who allows something once has not allowed it again.
-		ID: "permission-" + rand.Text(), Text: about.question(t.Place.Dir), Options: names, Within: within,
+		ID: "permission-" + rand.Text(), Text: about.question(p.turn.Place.Dir), Options: names, Within: within,
 	})
 	no := pick(options, "reject")
 	switch {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case errors.Is(err, terminal.ErrNobody):
-		v.refuse(&v.lonely, "There is nobody here to be asked, so what needs a permission is refused: "+asTyped(about.name()))
+		p.view.refuse(&p.view.lonely, "There is nobody here to be asked, so what needs a permission is refused: "+asTyped(about.name()))
 		return decision{option: no, by: "rule: nobody is there to be asked"}
 	case err != nil && time.Since(began) >= within:
-		v.refuse(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), asTyped(about.name())))
+		p.view.refuse(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), asTyped(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		v.refuse(nil, "The question could not be asked, so this was refused: "+asTyped(about.name()))
+		p.view.refuse(nil, "The question could not be asked, so this was refused: "+asTyped(about.name()))
 		return decision{option: no, by: "want of an answer: " + oneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })

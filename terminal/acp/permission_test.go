@@ -23,7 +23,7 @@ func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy config.
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := askPermission(ctx, turn, policy, v, json.RawMessage(params), func(*tool, *permissionOption) {})
+	got, rerr := permissions{turn, policy, v}.answer(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}

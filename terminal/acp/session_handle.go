@@ -51,7 +51,7 @@ func (s *session) permission(ctx context.Context, turn *running, params json.Raw
 		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
 	}
 	defer done()
-	return askPermission(ctx, turn.t, s.cfg, turn.view, params, func(t *tool, o *permissionOption) { s.granted(turn, t, o) })
+	return permissions{turn.t, s.cfg, turn.view}.answer(ctx, params, func(t *tool, o *permissionOption) { s.granted(turn, t, o) })
 }
 
 // granted opens what the permission for a tool call covers: until that ends, and at the latest with the turn, or for the session.
