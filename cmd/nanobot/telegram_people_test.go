@@ -60,7 +60,9 @@ func TestTelegramInGroupsTheBotAnswersWhoSpeaksToIt(t *testing.T) {
 	b.api.WaitFor(t, group, "user id: 7\nchat: telegram:-77")
 	say("tell me more", first.ID)
 	b.api.WaitFor(t, group, "you said tell me more")
-	if got := b.texts(group); len(got) != 3 {
+	// A person can be quicker than the end of the turn whose answer they read.
+	queued := func(text string) bool { return strings.HasPrefix(text, queuedNotice) }
+	if got := slices.DeleteFunc(b.texts(group), queued); len(got) != 3 {
 		t.Errorf("the group shows %q", got)
 	}
 }
