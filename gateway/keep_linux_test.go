@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -365,4 +366,43 @@ func (h *harness) awaitBubbles(n int) {
 		bubbles, err := s.Bubbles(h.t.Context())
 		return err == nil && len(bubbles) == n
 	})
+}
+
+func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, remembers)
+	r.protocol = &keeping{}
+	var retrying atomic.Bool
+	afresh := make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.claimed = func(store.Item) {
+			if !retrying.CompareAndSwap(true, false) {
+				return
+			}
+			r.net.Say("1", "u", "/new")
+			select { // so that /new comes first, if it can
+			case <-afresh:
+			case <-time.After(50 * time.Millisecond):
+			}
+		}
+		h.receive = func(a store.Arrival) error {
+			if a.StartAfresh {
+				close(afresh)
+			}
+			return nil
+		}
+	})
+	r.net.Say("1", "u", "save seven")
+	r.awaitText("1", "known: ")
+	r.awaitIdle("1")
+	retrying.Store(true)
+	r.net.Say("1", "u", "/retry")
+	r.awaitText("1", "A fresh start")
+	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 3 })
+	r.awaitIdle("1")
+	r.net.Say("1", "u", "hello")
+	calls, _ := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool { return len(answers(calls)) >= 4 })
+	if got := answers(calls); len(got) < 4 || strings.Contains(got[3], "seven") {
+		t.Errorf("was shown %q", got)
+	}
 }

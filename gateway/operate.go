@@ -22,6 +22,7 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 		return fmt.Errorf("stop turn %d: %w", item, err)
 	}
 	if found {
+		defer g.lanes.Lock(i.In.Chat)()
 		g.auditOperator(i, "/stop")
 	}
 	if found && i.State == store.Pending {

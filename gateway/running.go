@@ -31,6 +31,14 @@ func (l chatLanes) All() []intake.Turn {
 	return all
 }
 
+// Drop gives back what the turn was given for a run that does not come.
+func (t *turn) Drop() {
+	t.cancel(nil)
+	t.leave(nil)
+	t.end()
+	t.done()
+}
+
 // Item is the message that the turn works on.
 func (t *turn) Item() store.Item { return t.item }
 

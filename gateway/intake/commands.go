@@ -63,7 +63,7 @@ var commands = map[string]command{
 // repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
 func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
 	defer i.o.Lanes.Lock(in.Chat)()
-	if c.stops { // so that its answer knows of the turn that is just being claimed
+	if c.stops || c.forget { // the turn that is just being claimed is meant, too
 		i.o.Lanes.AwaitClaim()
 	}
 	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}

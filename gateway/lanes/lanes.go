@@ -25,6 +25,8 @@ type Turn interface {
 	// Run works on the message and records how that ended. ctx ends when the turn must not be waited
 	// for any longer.
 	Run(ctx context.Context)
+	// Drop is called instead of Run when the program ends: the message stays claimed on disk.
+	Drop()
 	// Over reports whether the agent has ended, so that there is nothing left to stop.
 	Over() bool
 }
@@ -97,7 +99,7 @@ func (l *Lanes[T]) Run(ctx, working context.Context) {
 func (l *Lanes[T]) dispatch(ctx context.Context) {
 	for {
 		select {
-		case l.slots.free <- struct{}{}:
+		case l.slots.taken <- struct{}{}:
 		case l.beat <- struct{}{}:
 			continue
 		case <-ctx.Done():
@@ -107,7 +109,7 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 		if ok && err == nil {
 			continue
 		}
-		<-l.slots.free
+		<-l.slots.taken
 		if err != nil && ctx.Err() == nil {
 			l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
 			if !retry.Sleep(ctx, time.Second) {
@@ -151,20 +153,19 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 // Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts its
 // turn: in one step on disk.
 func (l *Lanes[T]) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	defer l.Lock(a.In.Chat)() // before the slot, which others could use meanwhile
 	select {
-	case l.slots.free <- struct{}{}:
+	case l.slots.taken <- struct{}{}:
 		a.Claim = true
 	default:
 	}
-	unlock := l.Lock(a.In.Chat)
-	defer unlock()
 	item, verdict, err := l.o.Store.Receive(ctx, a)
 	if err == nil && verdict == store.Claimed {
 		l.start(l.register(item))
 		return item, verdict, nil
 	}
 	if a.Claim {
-		<-l.slots.free
+		<-l.slots.taken
 	}
 	if err != nil {
 		return item, verdict, fmt.Errorf("store message: %w", err)
@@ -193,6 +194,7 @@ func (l *Lanes[T]) start(s started[T]) {
 	select {
 	case l.starting <- s:
 	case <-l.ended:
+		s.turn.Drop()
 		l.remove(s)
 	}
 }
@@ -233,7 +235,7 @@ func (l *Lanes[T]) Wake() {
 func (l *Lanes[T]) Beat() <-chan struct{} { return l.beat }
 
 // Full reports whether all slots are taken.
-func (l *Lanes[T]) Full() bool { return len(l.slots.free) == cap(l.slots.free) }
+func (l *Lanes[T]) Full() bool { return len(l.slots.taken) == cap(l.slots.taken) }
 
 // Running returns the turn that runs in a chat, if there is one.
 func (l *Lanes[T]) Running(chat channels.Chat) (T, bool) {

@@ -68,6 +68,8 @@ type turn struct {
 
 func (t *turn) Over() bool { return false }
 
+func (t *turn) Drop() { t.r.dropped++ }
+
 func (t *turn) Run(ctx context.Context) {
 	t.r.begin(t)
 	select {
@@ -83,6 +85,7 @@ type rig struct {
 	lanes *lanes.Lanes[*turn]
 
 	running, most int
+	dropped       int
 	order         []int64
 	at            map[int64]time.Duration
 	began         time.Time
@@ -234,5 +237,36 @@ func TestWhatIsAcceptedAfterTheEndStaysOnDisk(t *testing.T) {
 		if len(r.order) != 0 || len(r.lanes.All()) != 0 || r.lanes.Full() {
 			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.All()), r.lanes.Full())
 		}
+		if r.dropped != 1 {
+			t.Errorf("the turn was dropped %d times", r.dropped)
+		}
+	})
+}
+
+func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
+		go func() {
+			if _, _, err := r.lanes.Accept(t.Context(), store.Arrival{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		r.accept(t, "b")
+		synctest.Wait()
+		if len(r.order) != 1 {
+			t.Error("the message of another chat waits")
+		}
+		unlock()
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if len(r.order) != 2 {
+			t.Error("the message did not get its turn")
+		}
+		end()
 	})
 }

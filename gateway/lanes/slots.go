@@ -10,12 +10,12 @@ import (
 
 // slots are the permissions to run a turn.
 type slots struct {
-	free    chan struct{} // full when all slots are taken
+	taken   chan struct{} // one for each slot that is taken
 	yielded chan struct{} // one for each turn that waits without a slot
 }
 
 func newSlots(n int) *slots {
-	return &slots{free: make(chan struct{}, n), yielded: make(chan struct{}, n)}
+	return &slots{taken: make(chan struct{}, n), yielded: make(chan struct{}, n)}
 }
 
 // Slot is the permission of one turn to run.
@@ -27,7 +27,7 @@ type Slot struct {
 // Release gives the slot back, if the turn has it.
 func (s *Slot) Release() {
 	if s.held.CompareAndSwap(true, false) {
-		<-s.of.free
+		<-s.of.taken
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
 		return false
 	}
 	select {
-	case s.of.free <- struct{}{}:
+	case s.of.taken <- struct{}{}:
 		s.held.Store(true)
 	case <-ctx.Done():
 		return false

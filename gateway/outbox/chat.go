@@ -26,10 +26,14 @@ type chatQueue struct {
 // Wake has a goroutine send what is stored for a chat. It is called after a delivery was stored otherwise than by Post.
 func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 
-// serve has a goroutine send what is stored for a chat. first is a delivery that is marked sending already, or nil.
-func (o *Outbox) serve(chat channels.Chat, first *store.Parcel) {
+// serve has a goroutine send what is stored for a chat. first is a delivery that is marked sending
+// already, or nil. It reports false when nothing is sent any more.
+func (o *Outbox) serve(chat channels.Chat, first *store.Parcel) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.ended {
+		return false
+	}
 	q, busy := o.chats[chat]
 	if !busy {
 		q = &chatQueue{}
@@ -40,6 +44,7 @@ func (o *Outbox) serve(chat channels.Chat, first *store.Parcel) {
 	if first != nil {
 		q.first = first
 	}
+	return true
 }
 
 // serves reports whether a chat has a goroutine.

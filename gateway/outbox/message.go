@@ -87,10 +87,11 @@ func (o *Outbox) enqueue(ctx context.Context, l store.Letter) error {
 	if err != nil {
 		return err
 	}
-	if claimed {
-		o.serve(chat, &first)
-	} else {
+	switch {
+	case !claimed:
 		o.serve(chat, nil)
+	case !o.serve(chat, &first): // the next start sends it, and need not doubt whether it was sent
+		o.settle(ctx, first, store.Settlement{State: store.Pending})
 	}
 	runtime.Gosched() // to those who send: the agent's next word can wait
 	return nil

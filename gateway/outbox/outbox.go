@@ -48,6 +48,7 @@ type Outbox struct {
 	background int                          // what else is done, such as removing a message
 	deferred   bool                         // too many chats waited for their time; what they have to send is on disk
 	calls      map[int64]func()             // ends the network call of a delivery early
+	ended      bool                         // Run starts nothing more
 }
 
 // New returns an outbox. Run sends; what is posted before is sent once it runs.
@@ -79,6 +80,7 @@ func (o *Outbox) start(ctx context.Context, running *tasks.Group) bool {
 	o.mu.Lock()
 	queued := o.queued
 	o.queued = nil
+	o.ended = ctx.Err() != nil && len(queued) == 0
 	o.mu.Unlock()
 	for _, task := range queued {
 		running.Go(func() { task(ctx) })
@@ -99,6 +101,9 @@ func (o *Outbox) queue(task func(ctx context.Context)) {
 func (o *Outbox) spawn(task func(ctx context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.ended {
+		return
+	}
 	o.background++
 	o.queue(func(ctx context.Context) {
 		defer o.add(&o.background, -1)

@@ -215,6 +215,30 @@ func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 	}
 }
 
+func TestWhatIsPostedAfterTheEndStaysPending(t *testing.T) {
+	s := openStore(t)
+	n := &network{}
+	o := newOutbox(s, n, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := o.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	post(t, o, ann, "late")
+	got, err := s.Undelivered(t.Context(), ann, 9)
+	if err != nil || len(got) != 1 || got[0].State != store.Pending || got[0].Doubtful {
+		t.Errorf("left %+v, %v", got, err)
+	}
+	again := newOutbox(s, n, nil)
+	stop := run(t, again)
+	again.Wake(ann)
+	again.Idle(t.Context())
+	stop()
+	if got := n.texts(); got != "[late]" {
+		t.Errorf("sent %s", got)
+	}
+}
+
 // memoryStore is as much of a store as one chat needs, without goroutines or files, so that it works in a synctest bubble.
 type memoryStore struct {
 	outbox.Store
