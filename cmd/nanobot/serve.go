@@ -117,7 +117,10 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	defer onHangup(ctx, func() { sd.reload(ctx, g, d.reload) })()
-	context.AfterFunc(ctx, func() { sd.stopping(g) })
+	context.AfterFunc(ctx, func() {
+		d.log.Info("stopping")
+		sd.stopping(g)
+	})
 	// The page outlives the intake: what turns say while they drain is still seen.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopServing()

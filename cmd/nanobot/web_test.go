@@ -351,6 +351,7 @@ func TestWhatIsSaidWhileTheDaemonEndsIsStillSeen(t *testing.T) {
 		}
 	}
 	b.signal(syscall.SIGTERM)
+	b.awaitLog("stopping")
 	ann.say("web-b-known-to-nobody-else", "said while it ends")
 	if err := os.WriteFile(filepath.Join(dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
