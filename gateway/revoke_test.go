@@ -373,6 +373,7 @@ func TestATurnThatWaitsForResourcesEndsWithItsSendersAccess(t *testing.T) {
 	r.slots, r.protocol = 1, l
 	r.start()
 	r.net.Say("1", "8", "one")
+	l.awaitTries(r, 1) // so that the next message finds a turn and is told that it waits
 	r.net.Say("1", "8", "two")
 	r.awaitText("1", "Queued, number 1 in line.")
 	l.awaitTries(r, 3)
