@@ -20,23 +20,25 @@ const (
 // Agent is a launched command. Read Stdout to its end, or Kill, then Wait.
 type Agent struct {
 	*process.Child
-	ctx    context.Context // only to tell why the agent was ended
-	told   context.Context // ends when ctx does, but not before the agent was told
+	cause  func() error // why the context of the launch ended; nil: it has not
 	unhook func() bool
 	used   func(process.Usage) // is told at the end; nil: nobody asks
 }
 
-// launch starts the child and ties its life to ctx.
-func launch(ctx context.Context, o process.Options) (*Agent, error) {
+// launch starts the child and ties its life to ctx. When ctx has ended and the child was signalled, onStop is called
+// with the cause; it may be nil.
+func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFunc) (*Agent, error) {
 	o.Grace, o.StderrTail = grace, stderrTail
 	child, err := process.Start(o)
 	if err != nil {
 		return nil, unbegun(err)
 	}
-	told, tell := context.WithCancelCause(context.WithoutCancel(ctx))
-	return &Agent{Child: child, ctx: ctx, told: told, unhook: context.AfterFunc(ctx, func() {
-		defer tell(context.Cause(ctx))
-		if errors.Is(context.Cause(ctx), ErrTimeout) {
+	cause := func() error { return context.Cause(ctx) }
+	return &Agent{Child: child, cause: cause, unhook: context.AfterFunc(ctx, func() {
+		if onStop != nil {
+			defer onStop(cause())
+		}
+		if errors.Is(cause(), ErrTimeout) {
 			child.Kill()
 		} else {
 			child.Stop(patience)
@@ -55,7 +57,7 @@ func (a *Agent) Wait() Ended {
 	e := Ended{Exit: a.Child.Wait()}
 	a.unhook()
 	if e.Forced {
-		e.Cause = context.Cause(a.ctx)
+		e.Cause = a.cause()
 	}
 	if a.used != nil {
 		a.used(e.Used)

@@ -34,14 +34,16 @@ func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, er
 	if err != nil {
 		return Outcome{}, err
 	}
-	agent, err := t.Launch(ctx, Input{First: first, Keep: keep})
+	// A question that ends with the turn is answered only after the agent was signalled.
+	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	agent, err := t.Launch(ctx, Input{First: first, Keep: keep, onStop: cancel})
 	if err != nil {
 		return Outcome{}, err
 	}
-	ctx, hush := context.WithCancel(agent.told) // a question that ends with the turn is answered by an agent that knows why
-	take, wait := begin(ctx, agent)
+	take, wait := begin(signalled, agent)
 	finish := sync.OnceValue(func() Ended {
-		hush()
+		cancel(nil)
 		// An agent that says no more may still read to the end of its input before it exits.
 		agent.CloseInput()
 		ended := agent.Wait() // frees those who still write

@@ -15,7 +15,7 @@ func (t *turn) keep() (*Agent, error) {
 	}
 	agent, err := launch(context.Background(), t.confined(process.Options{
 		Args: []string{cfg.Shell, "-c", cfg.Command}, Dir: t.dir(), Env: t.keptEnv(), KeepInput: true,
-	}))
+	}), nil)
 	if err == nil {
 		t.kept.add(agent)
 		t.uses(agent.Pid())

@@ -260,7 +260,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	start := func(env []string) (*Agent, error) {
 		return launch(ctx, t.confined(process.Options{
 			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.Keep,
-		}))
+		}), in.onStop)
 	}
 	agent, err := start(t.messageEnv(maxVariable))
 	if errors.Is(err, syscall.E2BIG) { // where the stack is small, arguments and variables together may have less room than one of them

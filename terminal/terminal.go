@@ -125,6 +125,8 @@ type Input struct {
 	First []byte
 	// Keep leaves stdin open behind First, for Agent.Write.
 	Keep bool
+	// onStop, if not nil, is called with the cause when ctx has ended and the command was signalled.
+	onStop context.CancelCauseFunc
 }
 
 // Kind is a frame's type.

@@ -9,8 +9,8 @@ import (
 
 // limited is a context that ends when a turn's time is up, which is counted by a stopwatch.
 type limited struct {
-	context.Context
-	watch *process.Stopwatch
+	context.Context //nolint:containedctx // limited is a context with another Deadline
+	watch           *process.Stopwatch
 }
 
 // withTimeout is context.WithTimeoutCause with ErrTimeout, for time in which we were able to run: an agent that finishes while the daemon
