@@ -79,16 +79,17 @@ func (c *able) UnmarshalJSON(b []byte) error {
 
 // talk begins to talk with a process that was started. onEnd is called when it has ended.
 func talk(child *terminal.Agent, cfg config.ACP, waits Waits, maxLine int, onEnd func(*agent)) *agent {
-	a := &agent{Agent: child, conn: newConn(), cfg: cfg, waits: waits, done: make(chan struct{})}
+	ctx, c := newConn()
+	a := &agent{Agent: child, conn: c, cfg: cfg, waits: waits, done: make(chan struct{})}
 	a.conn.notified, a.conn.serve, a.conn.log, a.conn.skipped = a.notified, a.serve, a.log, a.skipped
 	a.work.Go(func() { a.write(child, func() { child.Stop(mercy) }) })
-	go a.run(terminal.NewLines(child.Stdout, maxLine), onEnd) // close waits for it
+	go a.run(ctx, terminal.NewLines(child.Stdout, maxLine), onEnd) // close waits for it
 	return a
 }
 
 // run reads what the agent says and cleans up behind it.
-func (a *agent) run(lines *terminal.Lines, onEnd func(*agent)) {
-	a.read(lines)
+func (a *agent) run(ctx context.Context, lines *terminal.Lines, onEnd func(*agent)) {
+	a.read(ctx, lines)
 	a.CloseInput()
 	// One that closed its output and lives on is of no use.
 	stop := time.AfterFunc(farewell, func() { a.Stop(mercy) })
@@ -119,7 +120,7 @@ func (a *agent) close() {
 }
 
 // isGone says whether the agent cannot be talked with any more.
-func (a *agent) isGone() bool { return a.ctx.Err() != nil }
+func (a *agent) isGone() bool { return a.isDisconnected() }
 
 func (a *agent) current() *session {
 	a.mu.Lock()

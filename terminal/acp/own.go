@@ -120,13 +120,19 @@ func (s *session) whileAsking(ctx context.Context, turn *running) (_ context.Con
 	if s.turn == nil || s.turn != turn {
 		return nil, nil, false
 	}
-	turn.asks.Add(1) // while the turn runs, and so before anybody waits for it
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(turn.ctx, cancel)
+	answered := make(chan struct{})
+	turn.asks.Go(func() { // while the turn runs, and so before anybody waits for it
+		select {
+		case <-turn.over:
+			cancel()
+			<-answered
+		case <-answered:
+		}
+	})
 	return ctx, func() {
-		stop()
 		cancel()
-		turn.asks.Done()
+		close(answered)
 	}, true
 }
 

@@ -35,10 +35,10 @@ type conn struct {
 	log      func(level, text string)
 	skipped  func(*terminal.LongLineError)
 
-	ctx    context.Context // of the agent's requests; ends with the connection
-	cancel context.CancelFunc
-	out    chan []byte
-	work   sync.WaitGroup // the writer, and the agent's requests
+	disconnected <-chan struct{} // closed when the connection has ended
+	cancel       context.CancelFunc
+	out          chan []byte
+	work         sync.WaitGroup // the writer, and the agent's requests
 
 	mu      sync.Mutex
 	gone    bool
@@ -63,17 +63,30 @@ type request struct {
 	cancelled bool // by the agent
 }
 
-func newConn() *conn {
-	c := &conn{out: make(chan []byte, maxQueued), pending: map[int64]*call{}, open: map[string]*request{}}
-	c.ctx, c.cancel = context.WithCancel(context.Background())
-	return c
+// newConn returns a connection, and the context of the agent's requests, which ends with it.
+func newConn() (context.Context, *conn) {
+	ctx, cancel := context.WithCancel(context.Background())
+	return ctx, &conn{
+		disconnected: ctx.Done(), cancel: cancel,
+		out: make(chan []byte, maxQueued), pending: map[int64]*call{}, open: map[string]*request{},
+	}
+}
+
+// isDisconnected says whether the connection has ended.
+func (c *conn) isDisconnected() bool {
+	select {
+	case <-c.disconnected:
+		return true
+	default:
+		return false
+	}
 }
 
 // write writes what is to be said until the connection ends or the agent takes no more, and then calls broken.
 func (c *conn) write(w io.Writer, broken func()) {
 	for {
 		select {
-		case <-c.ctx.Done():
+		case <-c.disconnected:
 			return
 		case line := <-c.out:
 			if _, err := w.Write(line); err != nil {
@@ -85,8 +98,8 @@ func (c *conn) write(w io.Writer, broken func()) {
 	}
 }
 
-// read takes what the agent says until it has ended, and fails whatever waits for an answer.
-func (c *conn) read(lines *terminal.Lines) {
+// read takes what the agent says until it has ended, and fails whatever waits for an answer. ctx is that of newConn.
+func (c *conn) read(ctx context.Context, lines *terminal.Lines) {
 	defer c.fail()
 	for {
 		line, err := lines.Next()
@@ -97,12 +110,12 @@ func (c *conn) read(lines *terminal.Lines) {
 		case err != nil:
 			return
 		default:
-			c.take(line)
+			c.take(ctx, line)
 		}
 	}
 }
 
-func (c *conn) take(line []byte) {
+func (c *conn) take(ctx context.Context, line []byte) {
 	p, ok := parse(line)
 	switch {
 	case !ok:
@@ -117,9 +130,9 @@ func (c *conn) take(line []byte) {
 		c.notified(p.Method, p.Params)
 	case p.Method == "session/update": // some give it an id
 		c.notified(p.Method, p.Params)
-		c.reply(p.ID, struct{}{}, nil, false)
+		c.offer(response(p.ID, struct{}{}, nil))
 	default:
-		c.asked(p)
+		c.asked(ctx, p)
 	}
 }
 
@@ -223,7 +236,7 @@ func (c *conn) send(ctx context.Context, p packet) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", p.Method, err)
 	}
-	if c.ctx.Err() != nil {
+	if c.isDisconnected() {
 		return errGone
 	}
 	select {
@@ -236,7 +249,7 @@ func (c *conn) send(ctx context.Context, p packet) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-c.ctx.Done():
+	case <-c.disconnected:
 		return errGone
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"nanobot/terminal"
 )
 
-// asked begins to work on a request of the agent.
-func (c *conn) asked(p packet) {
+// asked begins to work on a request of the agent. ctx ends with the connection.
+func (c *conn) asked(ctx context.Context, p packet) {
 	c.mu.Lock()
 	busy := c.opened >= maxOpen
 	if !busy {
@@ -18,21 +18,21 @@ func (c *conn) asked(p packet) {
 	}
 	c.mu.Unlock()
 	if busy {
-		c.reply(p.ID, nil, &rpcError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxOpen)}, false)
+		c.offer(response(p.ID, nil, &rpcError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxOpen)}))
 		return
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
+	served, cancel := context.WithCancel(ctx)
 	r, id := &request{cancel: cancel}, string(p.ID)
 	c.mu.Lock()
 	c.open[id] = r
 	c.mu.Unlock()
 	c.work.Go(func() {
 		defer cancel()
-		result, err := c.serve(ctx, p.Method, p.Params)
+		result, err := c.serve(served, p.Method, p.Params)
 		if c.closed(id, r) && err != nil {
 			err = &rpcError{Code: codeCancelled, Message: "cancelled"}
 		}
-		c.reply(p.ID, result, err, true)
+		_ = c.send(ctx, response(p.ID, result, err)) // an agent that is gone needs no answer
 	})
 }
 
@@ -61,9 +61,8 @@ func (c *conn) cancelled(params json.RawMessage) {
 	}
 }
 
-// reply answers a request. With wait unset it never blocks, for the reader must go on: an agent that does not read what it
-// asked for is not told.
-func (c *conn) reply(id json.RawMessage, result any, failure *rpcError, wait bool) {
+// response is the answer to a request.
+func response(id json.RawMessage, result any, failure *rpcError) packet {
 	p := packet{Version: "2.0", ID: id}
 	var err error
 	if failure == nil {
@@ -74,10 +73,11 @@ func (c *conn) reply(id json.RawMessage, result any, failure *rpcError, wait boo
 	if failure != nil {
 		p.Error, _ = json.Marshal(failure) // Data was JSON before
 	}
-	if wait {
-		_ = c.send(c.ctx, p) // an agent that is gone needs no answer
-		return
-	}
+	return p
+}
+
+// offer sends a response without ever blocking, because the reader must go on: an agent that does not read gets none.
+func (c *conn) offer(p packet) {
 	line, err := terminal.EncodeLine(p)
 	if err != nil {
 		return // cannot be, with parts that are JSON

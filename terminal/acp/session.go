@@ -60,7 +60,7 @@ type spoken struct {
 
 // running is the turn that a session works on.
 type running struct {
-	ctx    context.Context // ends with the turn, and when it is to stop
+	over   <-chan struct{} // closed when the turn ends or is to stop
 	cancel context.CancelFunc
 	t      terminal.Turn
 	view   *view
@@ -95,8 +95,8 @@ func (s *session) is(id string) bool {
 
 // begin lets a turn see what the session says, from what it said since the last one on.
 func (s *session) begin(ctx context.Context, t terminal.Turn) *running {
-	r := &running{t: t, view: newView(t, s.table)}
-	r.ctx, r.cancel = context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
+	r := &running{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
 	s.feed.Lock()
 	defer s.feed.Unlock()
 	s.mu.Lock()
@@ -112,6 +112,16 @@ func (s *session) begin(ctx context.Context, t terminal.Turn) *running {
 	}
 	s.tell(true)
 	return r
+}
+
+// isOver says whether the turn has ended or is to stop.
+func (r *running) isOver() bool {
+	select {
+	case <-r.over:
+		return true
+	default:
+		return false
+	}
 }
 
 // end lets the turn that runs see no more. Permissions that are still asked for are cancelled.

@@ -79,7 +79,7 @@ func (s *session) terminal(ctx context.Context, turn *running, method, id string
 	switch {
 	case create && turn == nil:
 		return nil, &rpcError{Code: codeCancelled, Message: "commands are started only while a prompt is worked on"}
-	case create && turn.ctx.Err() != nil:
+	case create && turn.isOver():
 		return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
 	case turn != nil && method == "terminal/release":
 		turn.view.remember(id) // it stays on show
@@ -88,15 +88,17 @@ func (s *session) terminal(ctx context.Context, turn *running, method, id string
 		if rerr := s.permit(ctx, turn, commandCall(s.place.Dir, params)); rerr != nil {
 			return nil, rerr
 		}
-		if turn.ctx.Err() != nil {
+		if turn.isOver() {
 			return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
 		}
 	}
 	result, err := terminalCall(ctx, s.table, s.place, method, params)
 	if create && err == nil {
 		turn.view.note("info", "terminal: %s", commandLine(params))
-		if turn.ctx.Err() != nil { // meanwhile
-			_ = s.table.Release(turn.ctx, result.(map[string]string)["terminalId"]) //nolint:forcetypeassert // which create makes
+		if turn.isOver() { // meanwhile
+			ended, cancel := context.WithCancel(ctx)
+			cancel()                                                             // Release ends the command and does not wait for it
+			_ = s.table.Release(ended, result.(map[string]string)["terminalId"]) //nolint:forcetypeassert // which create makes
 		}
 	}
 	return result, err

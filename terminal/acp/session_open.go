@@ -133,7 +133,7 @@ func (s *session) untilQuiet(ctx context.Context) error {
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
-		case <-s.agent.ctx.Done():
+		case <-s.agent.disconnected:
 		}
 		timer.Stop()
 		switch {

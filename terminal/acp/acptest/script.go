@@ -79,7 +79,7 @@ type run struct {
 
 // over says whether there is no more to do.
 func (r *run) over() bool {
-	if r.s.ctx.Err() != nil {
+	if r.s.isCancelled() {
 		r.reason, r.ended = "cancelled", true
 	}
 	return r.ended
@@ -129,7 +129,7 @@ var steps = map[string]func(r *run, rest string) error{
 	"exit":   func(_ *run, code string) error { n, _ := strconv.Atoi(code); os.Exit(n); return nil },
 	"die":    func(*run, string) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
 	"hang":   func(*run, string) error { select {} },
-	"await":  func(r *run, _ string) error { <-r.s.ctx.Done(); return nil },
+	"await":  func(r *run, _ string) error { <-r.s.cancelled; return nil },
 	"until":  (*run).until,
 	"stderr": func(_ *run, text string) error { fmt.Fprintln(os.Stderr, text); return nil },
 }
@@ -250,7 +250,7 @@ func (r *run) ask(rest string) error {
 
 // until PATH waits for a file to be there.
 func (r *run) until(path string) error {
-	for r.s.ctx.Err() == nil {
+	for !r.s.isCancelled() {
 		if _, err := os.Stat(path); err == nil {
 			return nil
 		}

@@ -19,10 +19,20 @@ type session struct {
 	Mode  string   `json:"mode"`
 	Model string   `json:"model"`
 
-	ctx       context.Context
+	cancelled <-chan struct{} // closed by cancel
 	cancel    context.CancelFunc
 	terminals []string
 	late      []string // what is said when the prompt is answered
+}
+
+// isCancelled says whether the client has cancelled the prompt.
+func (s *session) isCancelled() bool {
+	select {
+	case <-s.cancelled:
+		return true
+	default:
+		return false
+	}
 }
 
 func (a *agent) file(id string) string { return filepath.Join(a.dir, filepath.Base(id)+".json") }
@@ -47,7 +57,8 @@ func (a *agent) session(id string) *session {
 
 // keep makes a session known to this run.
 func (a *agent) keep(s *session) *session {
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(context.Background())
+	s.cancelled, s.cancel = ctx.Done(), cancel
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.sessions[s.ID] = s
