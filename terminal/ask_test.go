@@ -141,8 +141,7 @@ func TestAStopEndsAnOpenQuestionAndLaterOnesAreNotAsked(t *testing.T) {
 			stop()
 			return untilTheEnd(ctx, q)
 		})
-	b.ctx = ctx
-	if b.run().says("stopped", "message: bye", "error: Stopped."); asked != 1 {
+	if b.runUntil(ctx).says("stopped", "message: bye", "error: Stopped."); asked != 1 {
 		t.Errorf("asked %d times", asked)
 	}
 }

@@ -211,7 +211,7 @@ func TestAKeptAgentAndItsCommandsAreConfined(t *testing.T) {
 	var used []time.Duration
 	for n := 1; n < 3; n++ {
 		b.req.Text = strconv.Itoa(n)
-		out, err := r.Turn(b.ctx, b.req, func(terminal.Frame) error { return nil })
+		out, err := r.Turn(t.Context(), b.req, func(terminal.Frame) error { return nil })
 		if err != nil || k.said != "98\n" || !strings.HasSuffix(k.job, "Permission denied\n98\n") {
 			t.Fatalf("agent %q, job %q, %v", k.said, k.job, err)
 		}
@@ -241,7 +241,7 @@ func TestALinkInThePlaceOfAChatsFolderIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = r.Turn(b.ctx, b.req, func(f terminal.Frame) error { t.Errorf("%s: it says %q", at, f.Text); return nil })
+		_, err = r.Turn(t.Context(), b.req, func(f terminal.Frame) error { t.Errorf("%s: it says %q", at, f.Text); return nil })
 		if err == nil || !strings.Contains(err.Error(), link) {
 			t.Errorf("%s: %v", at, err)
 		}

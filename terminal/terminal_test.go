@@ -36,7 +36,6 @@ type bench struct {
 	workspace string
 	opts      terminal.Options
 	req       terminal.Request
-	ctx       context.Context
 	emit      func(terminal.Frame) error
 
 	frames []terminal.Frame
@@ -50,7 +49,7 @@ func newBench(t *testing.T, protocol, script string) *bench {
 	cfg := config.Default().Terminal
 	cfg.Command, cfg.Protocol, cfg.Timeout = script, protocol, 600 // only what hangs takes so long
 	core, logs := observer.New(zapcore.DebugLevel)
-	b := &bench{t: t, workspace: t.TempDir(), logs: logs, ctx: t.Context()}
+	b := &bench{t: t, workspace: t.TempDir(), logs: logs}
 	b.opts = terminal.Options{
 		Config: cfg, Workspace: b.workspace, Environ: os.Environ(), Log: zap.New(core),
 		Protocol: map[string]terminal.Protocol{"plain": plain.Protocol{}, "rich": rich.Protocol{}}[protocol],
@@ -62,12 +61,18 @@ func newBench(t *testing.T, protocol, script string) *bench {
 // run makes one turn and gathers what is emitted.
 func (b *bench) run() *bench {
 	b.t.Helper()
+	return b.runUntil(b.t.Context())
+}
+
+// runUntil is run with a context that may end before the turn.
+func (b *bench) runUntil(ctx context.Context) *bench {
+	b.t.Helper()
 	r, err := terminal.NewRunner(b.opts)
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	b.frames = nil
-	b.out, b.err = r.Turn(b.ctx, b.req, func(f terminal.Frame) error {
+	b.out, b.err = r.Turn(ctx, b.req, func(f terminal.Frame) error {
 		b.frames = append(b.frames, f)
 		if b.emit != nil {
 			return b.emit(f)

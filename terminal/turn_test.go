@@ -169,9 +169,8 @@ func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
 func TestAStopIsToldAndWhatWasPrintedArrives(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	b := newBench(t, "rich", "echo plain; exec 2>/dev/null; trap 'echo cleaned up; exit 0' TERM\n"+frame(m{"type": "message", "text": "ready"})+"while :; do sleep 0.01; done")
-	b.ctx = ctx
 	b.emit = func(terminal.Frame) error { cancel(); return nil }
-	b.run().says("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
+	b.runUntil(ctx).says("stopped", "message: ready", "message: plain\ncleaned up", "error: Stopped.")
 }
 
 func TestAnErrorFromEmitEndsTheTurnAndTheAgent(t *testing.T) {

@@ -19,19 +19,25 @@ import (
 
 // audience is many who watch at once, without a connection each.
 type audience struct {
-	t    *testing.T
-	h    http.Handler
-	all  sync.WaitGroup
-	stop context.CancelFunc
-	ctx  context.Context //nolint:containedctx // all of them leave together
+	t       *testing.T
+	h       http.Handler
+	all     sync.WaitGroup
+	cancels []context.CancelFunc // of every stream that was opened
 }
 
 func newAudience(t *testing.T, r *rig) *audience {
 	a := &audience{t: t}
 	_, a.h = r.ch.Mount()
-	a.ctx, a.stop = context.WithCancel(t.Context())
-	t.Cleanup(func() { a.stop(); a.all.Wait() })
+	t.Cleanup(a.stop)
 	return a
+}
+
+// stop ends all streams.
+func (a *audience) stop() {
+	for _, cancel := range a.cancels {
+		cancel()
+	}
+	a.all.Wait()
 }
 
 // told is an answer that says when it begins.
@@ -53,14 +59,14 @@ func (w *told) Write(b []byte) (int, error) {
 
 // join opens a stream for somebody and returns how it is answered. leave ends it.
 func (a *audience) join(user string) (status int, header http.Header, leave func()) {
-	ctx, cancel := context.WithCancel(a.ctx)
+	ctx, cancel := context.WithCancel(a.t.Context())
+	a.cancels = append(a.cancels, cancel)
 	req := httptest.NewRequestWithContext(ctx, http.MethodGet, "/api/events", nil)
 	req.Header.Set("X-User", user)
 	w := &told{ResponseRecorder: httptest.NewRecorder(), begun: make(chan int, 1)}
 	done := make(chan struct{})
 	a.all.Go(func() { defer close(done); a.h.ServeHTTP(w, req) })
 	leave = func() { cancel(); <-done }
-	a.t.Cleanup(cancel)
 	status = <-w.begun
 	if status != http.StatusOK {
 		leave()
@@ -94,8 +100,6 @@ func TestNobodyWatchesSoOftenThatOthersCannot(t *testing.T) {
 	fill(200, 500, operator)
 	fill(503, 1, operator)
 	a.stop()
-	a.all.Wait()
-	a.ctx, a.stop = context.WithCancel(t.Context())
 	fill(200, 1, func(int) string { return "bob" })
 }
 

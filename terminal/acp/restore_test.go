@@ -79,7 +79,9 @@ func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
 
 // endsSoon is a context that is always about to end and never does. A busy machine makes no difference
 // to a turn with it.
-type endsSoon struct{ context.Context }
+type endsSoon struct {
+	context.Context //nolint:containedctx // endsSoon is a context with another Deadline
+}
 
 func (endsSoon) Deadline() (time.Time, bool) { return time.Now().Add(time.Second), true }
 

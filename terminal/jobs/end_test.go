@@ -196,8 +196,8 @@ func TestReleaseKillsForgetsAndAnswersWaiters(t *testing.T) {
 
 // announce is a context that says when somebody begins to wait with it.
 type announce struct {
-	context.Context
-	ready chan<- struct{}
+	context.Context //nolint:containedctx // announce is a context with another Done
+	ready           chan<- struct{}
 }
 
 func (a announce) Done() <-chan struct{} {

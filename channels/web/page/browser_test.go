@@ -22,8 +22,8 @@ const patience = 5 * time.Minute
 
 // browser is the one Chromium of a test run.
 var browser struct {
-	ctx context.Context
-	why string // why there is none
+	ctx context.Context //nolint:containedctx // chromedp represents a browser by its context
+	why string          // why there is none
 }
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -62,7 +62,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // tab is a page in a window and a profile of its own.
 type tab struct {
 	t   *testing.T
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // chromedp represents a tab by its context
 
 	mu     sync.Mutex
 	faults []string // what the page threw, and what its policy refused
