@@ -21,6 +21,7 @@ import (
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/turn"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
@@ -123,7 +124,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	gw := gateway.New(gateway.Options{
 		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log,
 		Settings: gateway.Settings{
-			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: gateway.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
+			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

@@ -6,13 +6,13 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/turn"
 	"nanobot/terminal"
 )
 
@@ -73,11 +73,12 @@ func (p *passing) SaveLasting(_ context.Context, s string) error {
 // what the gateway could not do; the chat has been told that something went wrong.
 func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
 	// What was printed before a stop is still delivered, so sending outlives the turn's context.
-	r := reply{ctx: context.WithoutCancel(ctx), ch: ch, in: in}
+	sending := context.WithoutCancel(ctx)
+	r := reply{ch: ch, in: in}
 	run := rand.Text()
 	log := g.Log.With(zap.Stringer("chat", in.Chat), zap.String("run", run))
 	began := time.Now()
-	req := request(in, run)
+	req := turn.Request(in, run)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Ask = g.ask(r, stop)
@@ -87,11 +88,11 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
-		return r.send(message(g.retain(in.Chat.ID, f, log)))
+		return r.send(sending, turn.Message(g.retain(in.Chat.ID, f, log)))
 	})
 	if err != nil {
 		log.Error("turn broke", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(channels.Message{Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why."}); serr != nil {
+		if serr := r.send(sending, turn.CouldNotRun); serr != nil {
 			log.Warn("chat not told", zap.Error(serr))
 		}
 		return out, err
@@ -100,53 +101,20 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	return out, nil
 }
 
-func request(in channels.Incoming, run string) terminal.Request {
-	req := terminal.Request{
-		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
-		MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
-	}
-	if in.User != (channels.User{}) {
-		req.User = (*terminal.User)(&in.User)
-	}
-	if in.ReplyTo != nil {
-		req.ReplyTo = (*terminal.Quote)(in.ReplyTo)
-	}
-	return req
-}
-
-// message turns a frame into what the user reads.
-func message(f terminal.Frame) channels.Message {
-	m := channels.Message{Kind: channels.Answer, Text: f.Text, Code: f.Code}
-	switch f.Kind {
-	case terminal.Progress:
-		m.Kind, m.Text = channels.Progress, "⏳ "+f.Text
-	case terminal.Error:
-		m.Kind = channels.Failure
-	case terminal.Message, terminal.Partial, terminal.Log:
-	}
-	for _, file := range f.Checked {
-		m.Media = append(m.Media, channels.File{
-			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Checked: file.Info,
-		})
-	}
-	return m
-}
-
 // reply sends to the chat that a message came from.
 type reply struct {
-	ctx context.Context
-	ch  channels.Channel
-	in  channels.Incoming
+	ch channels.Channel
+	in channels.Incoming
 }
 
-func (r reply) send(m channels.Message) error {
+func (r reply) send(ctx context.Context, m channels.Message) error {
 	m.Chat, m.ReplyTo = r.in.Chat, r.in.ID
 	parts, err := r.ch.Plan(m)
 	if err != nil {
 		return fmt.Errorf("plan message: %w", err)
 	}
 	for _, o := range parts {
-		if _, err := r.ch.Send(r.ctx, o); err != nil {
+		if _, err := r.ch.Send(ctx, o); err != nil {
 			return fmt.Errorf("send: %w", err)
 		}
 	}

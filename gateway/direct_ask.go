@@ -28,7 +28,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 		}
 		text := outbox.QuestionText(q.Text, q.Options)
 		for {
-			if err := r.send(channels.Message{Kind: channels.Answer, Text: text}); err != nil {
+			if err := r.send(context.WithoutCancel(ctx), channels.Message{Kind: channels.Answer, Text: text}); err != nil {
 				return terminal.Answer{}, err
 			}
 			said, err := g.Answer(ctx)

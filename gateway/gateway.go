@@ -20,40 +20,21 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
-	"nanobot/internal/tasks"
+	"nanobot/gateway/turn"
 	"nanobot/terminal"
-)
-
-// Progress says how the progress of a turn is shown.
-type Progress string
-
-// The ways to show progress.
-const (
-	EditProgress Progress = "edit"    // in one message, edited in place, where the channel can edit
-	SendProgress Progress = "message" // in a message each
-	HideProgress Progress = "off"
-)
-
-// OnCrash says what is done about a turn that the end of the daemon has cut off.
-type OnCrash string
-
-// The ways to deal with such a turn.
-const (
-	ReportCrash OnCrash = "report"
-	RetryCrash  OnCrash = "retry"
 )
 
 // Settings are what may change while the gateway runs.
 type Settings struct {
 	Runner   *terminal.Runner
-	Progress Progress
+	Progress turn.Progress
 	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in it has no access control.
 	AllowFrom     map[string][]string
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
 	PassHistory   int
-	OnCrash       OnCrash
+	OnCrash       turn.OnCrash
 	AtMostOnce    bool // which way to err when the outcome of a send is unknown
 	DrainTimeout  time.Duration
 	Launch        audit.Launch // how Runner starts agents, for Options.Audit
@@ -73,7 +54,7 @@ type Options struct {
 	// notified of. Later it is a new message. 0 is twenty seconds.
 	NotifyAfter time.Duration
 	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
-	Watch func(events.Event)
+	Watch events.Func
 	// Audit, if not nil, writes down who started what, from many goroutines. It must not block for long.
 	Audit func(audit.Record)
 }
@@ -83,22 +64,14 @@ type Options struct {
 type Gateway struct {
 	o        Options
 	settings atomic.Pointer[Settings]
-	outbox   *outbox.Outbox
-	showing  tasks.Group     // shows running turns; a turn that has ended does not wait for it
-	sending  context.Context // ends when networks must not be called any longer
-	runners  runners
-	answers  answers
-	kept     string // names this gateway in the environment of agents that are kept
 	intake   *intake.Intake
-
-	lanes    *lanes.Lanes[*turn]
-	shortage shortage
+	lanes    *lanes.Lanes[*turn.Turn]
+	turns    *turn.Stage
+	outbox   *outbox.Outbox
 
 	mu     sync.Mutex
 	health map[string]ChannelHealth
 	gone   map[string]bool // channels whose loop has ended too early
-	killed context.Context // ends when turns must not be waited for any longer
-	kill   context.CancelCauseFunc
 }
 
 // errShutdown is the cause by which turns end that outlast the drain.
@@ -119,10 +92,19 @@ func New(o Options) *Gateway {
 	g.outbox = outbox.New(outbox.Options{
 		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
 	})
-	g.lanes = lanes.New(lanes.Options[*turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: g.newTurn, Log: o.Log})
+	g.turns = turn.New(turn.Options{
+		Channels: o.Channels, Store: o.Store, Outbox: g.outbox,
+		Admits: func(ctx context.Context, channel, user string) (bool, error) {
+			return g.intake.Admits(ctx, channel, user)
+		},
+		Wake: func() { g.lanes.Wake() }, Menu: intake.AgentCommands,
+		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
+	})
+	begin := func(item store.Item, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(item, slot) }
+	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: g.intakeSettings,
-		About: g.about, Answered: g.answers.tell, Stopped: errStopped, Interrupted: errInterrupted,
+		About: g.about, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
@@ -131,7 +113,8 @@ func New(o Options) *Gateway {
 
 // Reload changes the settings. Turns that run keep those they began with; when the last of them has ended, their runner is closed.
 func (g *Gateway) Reload(s Settings) {
-	g.runners.appoint(s.Runner, func() { g.settings.Store(&s) })
+	g.settings.Store(&s) // before the last runner is closed, which nobody must find then
+	g.turns.Reload(turnSettings(s))
 	g.intake.Recheck()
 }
 
@@ -145,6 +128,24 @@ func (g *Gateway) intakeSettings() intake.Settings {
 	}
 }
 
+// turnSettings are the settings of turns.
+func turnSettings(s Settings) turn.Settings {
+	return turn.Settings{
+		Runner: s.Runner, Progress: s.Progress, Inject: s.WhileRunning == intake.Inject, PassHistory: s.PassHistory,
+		OnCrash: s.OnCrash, Launch: s.Launch,
+	}
+}
+
+// about is what the agent told of itself in a chat last.
+func (g *Gateway) about(ctx context.Context, chat channels.Chat) (terminal.About, error) {
+	if t, ok := g.lanes.Running(chat); ok {
+		if now, ok := t.About(); ok {
+			return now, nil
+		}
+	}
+	return g.turns.LastAbout(ctx, chat)
+}
+
 // Knows reports whether a person may talk to the bot, so that a channel need not go to any length
 // for others. When that cannot be found out, they may not.
 func (g *Gateway) Knows(channel, user string) bool {
@@ -152,31 +153,28 @@ func (g *Gateway) Knows(channel, user string) bool {
 	return ok && err == nil
 }
 
-// Run works until ctx ends, then drains: nothing is received any more, turns may end within DrainTimeout, what is left is killed and
-// stays on disk for the next start. When the cause of ctx's end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the past is cleaned up and the channels are about to run.
+// Run works until ctx ends, then drains: nothing is received any more, turns may end within
+// DrainTimeout, what is left is killed and stays on disk for the next start. When the cause of ctx's
+// end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the past is
+// cleaned up and the channels are about to run.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
-	g.killed, g.kill = context.WithCancelCause(context.WithoutCancel(ctx))
-	defer g.kill(nil)
+	// killed ends when turns must not be waited for any longer.
+	killed, kill := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer kill(nil)
 	defer context.AfterFunc(ctx, func() {
 		if errors.Is(context.Cause(ctx), store.ErrUnusable) { // what turns say could not be stored
-			g.kill(errShutdown)
+			kill(errShutdown)
 		}
 	})()
-	defer g.runners.end(g.o.AbandonAfter, g.o.Log)
+	defer g.turns.Close()
 	// Sends outlive the intake: what turns say while they drain is still delivered.
 	sending, stopSending := context.WithCancel(context.WithoutCancel(ctx))
-	g.sending = sending
-	var sends errgroup.Group
-	sends.Go(func() error { return g.outbox.Run(sending) })
-	defer func() { _ = sends.Wait() }() // it fails never
-	defer g.showing.Wait()
+	var sends sync.WaitGroup
+	sends.Go(func() { g.outbox.Run(sending) })
+	sends.Go(func() { g.turns.Run(sending) })
+	defer sends.Wait()
 	defer stopSending()
-	err := retry.Until(ctx, func() error { return g.recover(ctx) }, func(err error) {
-		if ctx.Err() == nil {
-			g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
-		}
-	})
-	if err != nil {
+	if !g.recover(ctx) {
 		return nil // told to end before it began
 	}
 	for name := range g.o.Channels {
@@ -186,12 +184,12 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		ready()
 	}
 	// Access is watched as long as turns run, also while they drain.
-	watching, unwatch := context.WithCancel(g.killed)
+	watching, unwatch := context.WithCancel(killed)
 	var background sync.WaitGroup
 	background.Go(func() { g.intake.Watch(watching) })
 	defer background.Wait()
 	defer unwatch()
-	working, endWork := context.WithCancel(g.killed)
+	working, endWork := context.WithCancel(killed)
 	background.Go(func() { g.lanes.Run(ctx, working) })
 	defer endWork()
 	var work errgroup.Group
@@ -209,18 +207,36 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
 	}
-	err = work.Wait()
-	g.drain()
+	err := work.Wait()
+	patience := time.AfterFunc(g.set().DrainTimeout, func() { kill(errShutdown) })
+	defer patience.Stop()
+	g.drain(killed)
 	return err
 }
 
-// drain waits for turns, and for what they said to be sent, as long as the settings allow.
-func (g *Gateway) drain() {
-	patience := time.AfterFunc(g.set().DrainTimeout, func() { g.kill(errShutdown) })
-	defer patience.Stop()
+// recover cleans up what an earlier run has left: its agents are killed, its sends resolved, its turns
+// reported or run again. Everything else that is pending enters the same lanes as what comes in. It
+// reports false when ctx ends before that is done.
+func (g *Gateway) recover(ctx context.Context) bool {
+	// A step that is done is not done again: what a later one sends is not from the earlier run.
+	for _, step := range []func(context.Context) error{g.turns.KillLeft, g.outbox.Recover, g.turns.Recover} {
+		err := retry.Until(ctx, func() error { return step(ctx) }, func(err error) {
+			if ctx.Err() == nil {
+				g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
+			}
+		})
+		if err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// drain waits for turns, and for what they said to be sent, until ctx ends.
+func (g *Gateway) drain(ctx context.Context) {
 	g.lanes.Wait()
-	g.showing.Idle(g.killed)
-	g.outbox.Idle(g.killed)
+	g.turns.Idle(ctx)
+	g.outbox.Idle(ctx)
 }
 
 // listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.

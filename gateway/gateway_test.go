@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/turn"
 )
 
 func TestAMessageIsAnsweredOnce(t *testing.T) {
@@ -104,7 +104,7 @@ func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
 
 func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	t.Parallel()
-	for mode, want := range map[gateway.Progress]int{"message": 3, "off": 1} {
+	for mode, want := range map[turn.Progress]int{"message": 3, "off": 1} {
 		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
 		r.settings.Progress = mode
 		r.start()

@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
+	"nanobot/gateway/turn"
 )
 
 // ErrNotNow says that a turn is not in a state for what is asked.
@@ -31,14 +33,14 @@ func (g *Gateway) Stop(ctx context.Context, item int64) error {
 			return fmt.Errorf("stop turn %d: %w", item, err)
 		}
 		if n > 0 {
-			g.tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item}) // it is not any more
+			g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item}) // it is not any more
 			return nil
 		}
 	}
 	g.lanes.AwaitClaim() // it may have begun just now
 	for _, t := range g.lanes.All() {
-		if t.item.ID == item && !t.Over() {
-			t.cancel(errStopped)
+		if t.Item().ID == item && !t.Over() {
+			t.Cancel(turn.ErrStopped)
 			return nil
 		}
 	}
@@ -70,25 +72,25 @@ func (g *Gateway) Retry(ctx context.Context, item int64) error {
 		return fmt.Errorf("retry turn %d: %w", item, err)
 	}
 	g.auditOperator(i, "/retry")
-	g.tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item})
+	g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item})
 	g.lanes.Wake()
 	return nil
 }
 
 // Trace returns what was seen of a turn, also while it runs.
-func (g *Gateway) Trace(ctx context.Context, item int64) (Trace, error) {
+func (g *Gateway) Trace(ctx context.Context, item int64) (events.Trace, error) {
 	for _, t := range g.lanes.All() {
-		if t.item.ID == item {
-			return t.tracer.snapshot(), nil
+		if t.Item().ID == item {
+			return t.Trace(), nil
 		}
 	}
-	var trace Trace
+	var trace events.Trace
 	text, err := g.o.Store.Trace(ctx, item)
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &trace)
 	}
 	if err != nil {
-		return Trace{}, fmt.Errorf("read trace of turn %d: %w", item, err)
+		return events.Trace{}, fmt.Errorf("read trace of turn %d: %w", item, err)
 	}
 	return trace, nil
 }
@@ -97,11 +99,20 @@ func (g *Gateway) Trace(ctx context.Context, item int64) (Trace, error) {
 func (g *Gateway) Agents() []int {
 	var pids []int
 	for _, t := range g.lanes.All() {
-		if pid := int(t.pid.Load()); pid > 0 {
+		if pid := t.PID(); pid > 0 {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// auditOperator writes down what an operator does to a turn.
+func (g *Gateway) auditOperator(item store.Item, command string) {
+	if g.o.Audit == nil {
+		return
+	}
+	r := audit.Record{Event: audit.Command, Decision: "operator", Command: command, Run: item.ID}
+	g.o.Audit(r.From(channels.Incoming{Chat: item.In.Chat, ID: item.In.ID}))
 }
 
 // ChannelHealth is how a channel is.

@@ -23,6 +23,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
 	"nanobot/terminal"
@@ -159,9 +160,9 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 		return gateway.Settings{}, err
 	}
 	s := gateway.Settings{
-		Runner: runner, Progress: gateway.Progress(cfg.Terminal.Progress), PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
+		Runner: runner, Progress: turn.Progress(cfg.Terminal.Progress), PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
-		OnCrash: gateway.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
+		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second, Launch: lineup(runner),
 	}
 	for name, n := range networks {

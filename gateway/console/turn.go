@@ -8,6 +8,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
 
@@ -53,10 +54,10 @@ type Send struct {
 // Detail is a turn with all that is known of it.
 type Detail struct {
 	Turn
-	Frames []gateway.TraceLine `json:"frames"` // log frames are among them
-	Missed int                 `json:"missed,omitempty"`
-	Stderr string              `json:"stderr,omitempty"`
-	Sent   []Send              `json:"parts"`
+	Frames []events.TraceLine `json:"frames"` // log frames are among them
+	Missed int                `json:"missed,omitempty"`
+	Stderr string             `json:"stderr,omitempty"`
+	Sent   []Send             `json:"parts"`
 }
 
 func (c *Console) turns(r *http.Request) (any, error) {
@@ -120,7 +121,7 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 	d := Detail{Turn: turn(item, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(parcels)}
 	d.Text = item.In.Text
 	if d.Frames == nil {
-		d.Frames = []gateway.TraceLine{}
+		d.Frames = []events.TraceLine{}
 	}
 	return d, nil
 }

@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// AnswerPress leads what the buttons of a question carry.
-	AnswerPress = "answer:"
 	// notOpen is the answer to the press of a button that has lost its meaning.
 	notOpen = "This question is not open any more."
 	// longestShown bounds what is shown of an answer in people's own words, in runes.
@@ -64,7 +62,7 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 
 // question is what a message may be the answer to: of a press what the button belongs to, otherwise what is open in the chat.
 func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
-	if data, ok := strings.CutPrefix(in.Press, AnswerPress); ok {
+	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
 		id, _, _ := strings.Cut(data, ":")
 		q, ok, err := i.o.Store.Question(ctx, id)
 		return q, ok && q.Answer == nil && q.Chat == in.Chat, err
@@ -108,7 +106,7 @@ func meant(open []store.Question, in channels.Incoming) (store.Question, bool, e
 
 // settleOldButton settles the press of a button that is neither a command nor an answer: an old one.
 func (i *Intake) settleOldButton(ctx context.Context, in channels.Incoming) error {
-	data, ok := strings.CutPrefix(in.Press, AnswerPress)
+	data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress)
 	if !ok {
 		return i.settle(ctx, in, "")
 	}
@@ -126,7 +124,7 @@ func (i *Intake) settleOldButton(ctx context.Context, in channels.Incoming) erro
 // choose finds the option that a message means.
 func choose(q store.Question, in channels.Incoming) (string, bool) {
 	said := strings.TrimSpace(in.Text)
-	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, AnswerPress), ":"); ok {
+	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
 		said = number
 	}
 	if len(q.Options) == 0 {

@@ -31,14 +31,13 @@ func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 func (o *Outbox) serve(chat channels.Chat, first *store.Parcel) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ended {
-		return false
-	}
 	q, busy := o.chats[chat]
 	if !busy {
 		q = &chatQueue{}
+		if !o.tasks.Go(func(ctx context.Context) { o.deliver(ctx, chat, q) }) {
+			return false
+		}
 		o.chats[chat] = q
-		o.queue(func(ctx context.Context) { o.deliver(ctx, chat, q) })
 	}
 	q.more = true
 	if first != nil {

@@ -37,78 +37,39 @@ type Options struct {
 
 // Outbox sends what is stored. A chat has a goroutine only while it has something to send, so that one that must wait delays no other.
 type Outbox struct {
-	o    Options
-	wake chan struct{} // something is queued for Run
+	o     Options
+	tasks *tasks.Group // the goroutines of Run
 
 	mu         sync.Mutex
-	changed    *sync.Cond // broadcast when one of these changes
-	queued     []func(ctx context.Context)
+	changed    *sync.Cond                   // broadcast when one of these changes
 	chats      map[channels.Chat]*chatQueue // chats with a goroutine, or about to have one
 	resting    int                          // how many of them wait for their time
 	background int                          // what else is done, such as removing a message
 	deferred   bool                         // too many chats waited for their time; what they have to send is on disk
 	calls      map[int64]func()             // ends the network call of a delivery early
-	ended      bool                         // Run starts nothing more
 }
 
 // New returns an outbox. Run sends; what is posted before is sent once it runs.
 func New(o Options) *Outbox {
-	out := &Outbox{o: o, wake: make(chan struct{}, 1), chats: map[channels.Chat]*chatQueue{}, calls: map[int64]func(){}}
+	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatQueue{}, calls: map[int64]func(){}}
 	out.changed = sync.NewCond(&out.mu)
 	return out
 }
 
-// Run sends until ctx ends, and returns when no goroutine is left. What is not sent by then stays on disk.
-func (o *Outbox) Run(ctx context.Context) error {
-	var running tasks.Group
-	for ctx.Err() == nil {
-		o.start(ctx, &running)
-		select {
-		case <-o.wake:
-		case <-ctx.Done():
-		}
-	}
-	// What is queued now is started as well: it records that a delivery was not sent.
-	for more := true; more; more = o.start(ctx, &running) {
-		running.Wait()
-	}
-	return nil
-}
-
-// start starts what is queued. It reports false when nothing is.
-func (o *Outbox) start(ctx context.Context, running *tasks.Group) bool {
-	o.mu.Lock()
-	queued := o.queued
-	o.queued = nil
-	o.ended = ctx.Err() != nil && len(queued) == 0
-	o.mu.Unlock()
-	for _, task := range queued {
-		running.Go(func() { task(ctx) })
-	}
-	return len(queued) > 0
-}
-
-// queue has Run start a goroutine. It is called with o.mu.
-func (o *Outbox) queue(task func(ctx context.Context)) {
-	o.queued = append(o.queued, task)
-	select {
-	case o.wake <- struct{}{}:
-	default:
-	}
-}
+// Run sends until ctx ends, and returns when no goroutine is left. What is not sent by then stays on
+// disk.
+func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
 
 // spawn has Run do something beside the sending, which Idle waits for.
 func (o *Outbox) spawn(task func(ctx context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ended {
-		return
-	}
-	o.background++
-	o.queue(func(ctx context.Context) {
+	if o.tasks.Go(func(ctx context.Context) {
 		defer o.add(&o.background, -1)
 		task(ctx)
-	})
+	}) {
+		o.background++
+	}
 }
 
 // add changes one of the counters.

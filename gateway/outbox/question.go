@@ -17,11 +17,13 @@ import (
 // receiptWait is how long the end of a question waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
+// AnswerPress leads what the buttons of a question carry: its id and the number of an option follow.
+const AnswerPress = "answer:"
+
 // Question is a question to a person, with what only its message has.
 type Question struct {
 	store.Question
 	ReplyTo string
-	Buttons []channels.Button
 }
 
 // Ask stores a question and sends it, as buttons where the channel has them and as a numbered list for all.
@@ -30,8 +32,12 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
+	var buttons []channels.Button
+	for i, option := range q.Options {
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1)})
+	}
 	parts, err := ch.Plan(channels.Message{
-		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: q.Buttons,
+		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,
 	})
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)

@@ -3,37 +3,70 @@ package tasks_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"nanobot/internal/tasks"
 )
 
-func TestWaitReturnsWhenTheLastTaskHasEnded(t *testing.T) {
-	var g tasks.Group
-	g.Wait() // an empty group has nothing to wait for
-	ended := 0
-	release := make(chan struct{})
-	g.Go(func() {
-		<-release
-		g.Go(func() { ended++ }) // a task may begin others
+func TestRunReturnsWhenTheLastTaskHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := tasks.New()
+		ctx, cancel := context.WithCancel(t.Context())
+		returned := make(chan struct{})
+		release := make(chan struct{})
+		ended := 0
+		g.Go(func(context.Context) { // before Run
+			<-release
+			g.Go(func(ctx context.Context) { // a task may begin others, also while Run ends
+				if ctx.Err() == nil {
+					t.Error("a task that begins after the end has a context that has not ended")
+				}
+				ended++
+			})
+		})
+		go func() {
+			defer close(returned)
+			g.Run(ctx)
+		}()
+		cancel()
+		synctest.Wait()
+		select {
+		case <-returned:
+			t.Error("Run returned while a task ran")
+		default:
+		}
+		close(release)
+		<-returned
+		if ended != 1 {
+			t.Error("Run returned before the last task had ended")
+		}
+		if g.Go(func(context.Context) { t.Error("a task began after the end of Run") }) {
+			t.Error("a task was taken after the end of Run")
+		}
 	})
-	close(release)
-	g.Wait()
-	if ended != 1 {
-		t.Error("Wait returned before the last task had ended")
-	}
 }
 
-func TestIdleEndsWithItsContext(t *testing.T) {
-	var g tasks.Group
-	release := make(chan struct{})
-	g.Go(func() { <-release })
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if g.Idle(ctx) {
-		t.Error("a group is idle while its task runs")
-	}
-	close(release)
-	if !g.Idle(t.Context()) {
-		t.Error("a group without tasks is not idle")
-	}
+func TestIdleWaitsForWhatIsQueuedAndEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := tasks.New()
+		if !g.Idle(t.Context()) {
+			t.Error("a group without tasks is not idle")
+		}
+		release := make(chan struct{})
+		g.Go(func(context.Context) { <-release })
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if g.Idle(ended) {
+			t.Error("a group is idle before its task has begun")
+		}
+		go g.Run(t.Context())
+		synctest.Wait()
+		if g.Idle(ended) {
+			t.Error("a group is idle while its task runs")
+		}
+		close(release)
+		if !g.Idle(t.Context()) {
+			t.Error("a group whose task has ended is not idle")
+		}
+	})
 }

@@ -1,4 +1,4 @@
-package gateway
+package turn
 
 import (
 	"slices"
@@ -28,12 +28,12 @@ type handed struct {
 	user string
 }
 
-// add hands a message to the turn, if that takes it. It never waits for the agent.
-func (t *turn) add(item store.Item) {
+// Inject hands a message to the agent that runs, if it takes it. It never waits for the agent.
+func (t *Turn) Inject(item store.Item) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	// Once one was not taken, a later one must not pass it.
-	if t.inject.closed || t.ctx.Err() != nil {
+	if t.inject.closed {
 		return
 	}
 	if err := t.set.Runner.Give(item.In.Chat.ID, item.In.Media); err != nil {
@@ -51,35 +51,42 @@ func (t *turn) add(item store.Item) {
 }
 
 // written returns the texts of the messages that were handed to the turn.
-func (t *turn) written() []string {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
-	return slices.Clone(t.inject.texts)
+func (j *injections) written() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.texts)
 }
 
-// handed counts the messages that were handed to the turn.
-func (t *turn) handed() int {
+// close has the turn take no more.
+func (j *injections) close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+}
+
+// Injected counts the messages that were handed to the agent.
+func (t *Turn) Injected() int {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	return len(t.inject.items)
 }
 
-// injected returns the messages that the agent was handed and has read, and takes no more. The others wait in the inbox all along, and
-// get turns of their own.
-func (t *turn) injected(unread int) []int64 {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
-	t.inject.closed = true
-	unread = min(unread+len(t.inject.lines), len(t.inject.items))
+// closeAndRead has the turn take no more, and returns the messages that the agent was handed and has
+// read. The others wait in the inbox all along, and get turns of their own.
+func (j *injections) closeAndRead(unread int) []int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	unread = min(unread+len(j.lines), len(j.items))
 	var read []int64
-	for _, h := range t.inject.items[:len(t.inject.items)-unread] {
+	for _, h := range j.items[:len(j.items)-unread] {
 		read = append(read, h.id)
 	}
 	return read
 }
 
-// injectors are the users whose messages wait for the agent to read them.
-func (t *turn) injectors() (users []string) {
+// Injectors are the users whose messages wait for the agent to read them.
+func (t *Turn) Injectors() (users []string) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	for _, h := range t.inject.items[len(t.inject.items)-min(len(t.inject.lines), len(t.inject.items)):] {
@@ -90,8 +97,8 @@ func (t *turn) injectors() (users []string) {
 	return users
 }
 
-// takeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in order.
-func (t *turn) takeBack(user string) {
+// TakeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in order.
+func (t *Turn) TakeBack(user string) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	var waiting []terminal.Injection
@@ -113,7 +120,7 @@ func (t *turn) takeBack(user string) {
 		if items[i].user == user {
 			continue
 		}
-		t.inject.lines <- line // there is room: it was in there, and only add puts in more
+		t.inject.lines <- line // there is room: it was in there, and only Inject puts in more
 		t.inject.items = append(t.inject.items, items[i])
 	}
 }

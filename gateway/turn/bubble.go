@@ -1,6 +1,7 @@
-package gateway
+package turn
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -13,8 +14,6 @@ import (
 )
 
 const (
-	// editEvery is the shortest time between two edits of a bubble: about what networks allow a chat.
-	editEvery = 1500 * time.Millisecond
 	// moveEvery is the shortest time after which a bubble that is above something newer is sent anew below it.
 	moveEvery = 10 * time.Second
 	// tickEvery is how often the elapsed time of a long turn is renewed.
@@ -24,10 +23,9 @@ const (
 // bubble is the one message that shows a turn's progress: sent at the first word, edited as more come, the newest only, and removed at
 // the end. It is no part of the answer: if we die, it is removed at the next start and not sent again.
 type bubble struct {
-	t      *turn
+	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
 
-	begun sync.Once
 	wake  chan struct{}
 	id    string // on the network
 	since time.Time
@@ -37,7 +35,7 @@ type bubble struct {
 	buried bool // something was said since it was sent
 }
 
-func newBubble(t *turn) *bubble {
+func newBubble(t *Turn) *bubble {
 	b := &bubble{t: t, wake: make(chan struct{}, 1)}
 	if t.set.Progress == EditProgress {
 		b.editor, _ = t.ch.(channels.Editor)
@@ -50,7 +48,6 @@ func (b *bubble) show(text string) bool {
 	if b.editor == nil {
 		return false
 	}
-	b.begun.Do(func() { b.t.g.showing.Go(b.run) })
 	b.mu.Lock()
 	b.text = text
 	b.mu.Unlock()
@@ -68,9 +65,9 @@ func (b *bubble) bury() {
 	b.buried = true
 }
 
-// run keeps the bubble up to date until the turn ends, then takes it away. Nobody waits for it: a network that hangs must not hold up
-// the chat.
-func (b *bubble) run() {
+// run keeps the bubble up to date until ctx, the turn's, ends, then takes it away. sending ends when
+// networks must not be called any longer.
+func (b *bubble) run(sending, ctx context.Context) {
 	defer b.remove()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
@@ -79,17 +76,17 @@ func (b *bubble) run() {
 		select {
 		case <-b.wake:
 		case <-tick.C:
-		case <-b.t.ctx.Done():
+		case <-ctx.Done():
 			return
 		}
 		if text := b.render(); text == "" || text == shown {
 			continue
 		}
-		if !b.t.pace.wait(b.t.ctx) {
+		if !b.t.pace.wait(ctx) {
 			return
 		}
 		shown = b.render() // the newest by now
-		b.put(shown)
+		b.put(sending, shown)
 	}
 }
 
@@ -108,7 +105,7 @@ func (b *bubble) render() string {
 }
 
 // put sends or edits the bubble. What goes wrong is not worth a retry: the next word is about to come.
-func (b *bubble) put(text string) {
+func (b *bubble) put(sending context.Context, text string) {
 	m := channels.Message{
 		Chat: b.t.item.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.item.In.ID,
 		Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
@@ -122,7 +119,7 @@ func (b *bubble) put(text string) {
 		edited = ""
 	}
 	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
-	id, err := b.t.g.outbox.Show(b.t.g.sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
+	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		b.t.pace.hold(outbox.RetryAfter(err))
@@ -149,10 +146,10 @@ func (b *bubble) remove() {
 	if b.id == "" {
 		return
 	}
-	b.t.g.outbox.Remove(b.t.bubbleOf(b.id))
+	b.t.stage.o.Outbox.Remove(b.t.bubbleOf(b.id))
 }
 
 // bubbleOf is how a message on the network is noted that is there only while this turn runs.
-func (t *turn) bubbleOf(id string) store.Bubble {
+func (t *Turn) bubbleOf(id string) store.Bubble {
 	return store.Bubble{Chat: t.item.In.Chat, ID: id, Item: t.item.ID}
 }

@@ -1,4 +1,4 @@
-package gateway
+package turn
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"time"
 
-	"nanobot/channels"
-	"nanobot/gateway/intake"
+	"go.uber.org/zap"
+
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -23,7 +23,7 @@ var errNoAnswer = errors.New("timeout")
 
 // ask puts an agent's question to the chat and waits for the answer. A turn that runs again after a crash finds the question it had
 // asked, and the answer if one was given meanwhile.
-func (t *turn) ask(ctx context.Context, q terminal.Question) (a terminal.Answer, err error) {
+func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -36,16 +36,16 @@ func (t *turn) ask(ctx context.Context, q terminal.Question) (a terminal.Answer,
 	if err != nil {
 		return terminal.Answer{}, err
 	}
-	answered := t.g.answers.expect(id)
-	defer t.g.answers.forget(id)
+	answered := t.stage.answers.expect(id)
+	defer t.stage.answers.forget(id)
 	defer func() {
 		if err != nil {
-			a, err = t.unanswered(id, err)
+			a, err = t.unanswered(killed, id, err)
 		}
 	}()
 	if asked { // before a crash
 		q.Within = time.Until(earlier.Expires)
-		if earlier, _, err = t.g.o.Store.Question(ctx, id); err != nil {
+		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
 		if earlier.Answer != nil {
@@ -65,10 +65,10 @@ func (t *turn) ask(ctx context.Context, q terminal.Question) (a terminal.Answer,
 }
 
 // lookUp finds a question that the item has asked before a crash. What got no answer then is asked anew.
-func (t *turn) lookUp(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
+func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
 		id = t.questionID(q)
-		if earlier, asked, err = t.g.o.Store.Question(ctx, id); err != nil {
+		if earlier, asked, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return id, earlier, false, fmt.Errorf("look up question: %w", err)
 		}
 		if !asked || earlier.Answer != nil || !earlier.Closed && time.Now().Before(earlier.Expires) {
@@ -82,7 +82,7 @@ func answerTo(q store.Question) terminal.Answer { return terminal.Answer{Text: *
 
 // questionID is the same for the same question when the item runs again, and short enough for a button. What is asked a second time in one
 // run is another question.
-func (t *turn) questionID(q terminal.Question) string {
+func (t *Turn) questionID(q terminal.Question) string {
 	t.asks.Lock()
 	defer t.asks.Unlock()
 	if t.asked == nil {
@@ -95,11 +95,33 @@ func (t *turn) questionID(q terminal.Question) string {
 }
 
 // putQuestion sends a question.
-func (t *turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
-	var buttons []channels.Button
-	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", intake.AnswerPress, id, i+1)})
-	}
+func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Item: t.item.ID, Chat: t.item.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
-	return t.g.outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.item.In.ID, Buttons: buttons})
+	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.item.In.ID})
+}
+
+// noAnswer is how a question ends that nobody answered.
+const noAnswer = "no answer"
+
+// unanswered closes a question that waits no more, so that it takes no answer that is meant for another. One that was answered at the same
+// moment is answered. When we shut down it stays open, for the next run of the item.
+func (t *Turn) unanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
+	if killed.Err() != nil {
+		return terminal.Answer{}, why
+	}
+	ctx := context.WithoutCancel(killed)
+	withdrawn, err := t.stage.o.Store.Withdraw(ctx, id)
+	var q store.Question
+	if err == nil {
+		q, _, err = t.stage.o.Store.Question(ctx, id)
+	}
+	switch {
+	case err != nil: // it is closed with the turn
+		t.log.Warn("question not closed", zap.Error(err))
+	case q.Answer != nil:
+		return answerTo(q), nil
+	case withdrawn:
+		t.stage.o.Outbox.ShowEnd(q, noAnswer)
+	}
+	return terminal.Answer{}, why
 }

@@ -1,4 +1,4 @@
-package gateway
+package turn
 
 import (
 	"bytes"
@@ -21,19 +21,16 @@ const (
 	// callWithin is how long a message that is complete waits for the last call about what was shown of it. A bubble that is still
 	// being changed then is not used again.
 	callWithin = 4 * time.Second
-	// longestHold bounds how long a network can have nothing shown.
-	longestHold = 5 * time.Minute
 )
 
 // live shows a message while the agent writes it: in as many bubbles as it will have parts, each edited in place as it grows. The parts
 // of the message then take the bubbles' places; what is left of them is removed. Like progress they are no part of the answer until then.
 type live struct {
-	t      *turn
+	t      *Turn
 	editor channels.Editor // nil: it is not shown
 	kind   channels.Kind   // Answer where bubbles become the message; Draft where they go when it comes
 
-	begun sync.Once
-	wake  chan struct{}
+	wake chan struct{}
 
 	mu     sync.Mutex
 	text   string // what is to be shown; "": nothing
@@ -52,7 +49,7 @@ type liveBubble struct {
 	part channels.Outgoing
 }
 
-func newLive(t *turn) *live {
+func newLive(t *Turn) *live {
 	l := &live{t: t, wake: make(chan struct{}, 1), kind: channels.Draft}
 	if t.set.Progress != EditProgress {
 		return l
@@ -72,7 +69,6 @@ func (l *live) show(text string) {
 	l.mu.Lock()
 	l.text = text
 	l.mu.Unlock()
-	l.begun.Do(func() { l.t.g.showing.Go(l.run) })
 	select {
 	case l.wake <- struct{}{}:
 	default:
@@ -96,7 +92,7 @@ func (l *live) take() (places, rest []string) {
 		l.mu.Lock()
 	}
 	// An edit does not notify anybody, so that who has looked away would miss an answer that took its time.
-	stale := time.Since(l.since) > l.t.g.o.NotifyAfter
+	stale := time.Since(l.since) > l.t.stage.o.NotifyAfter
 	for i, b := range l.shown {
 		switch {
 		case l.call != nil && i == l.at: // it is removed when its call has ended
@@ -111,10 +107,10 @@ func (l *live) take() (places, rest []string) {
 	return places, rest
 }
 
-// run keeps the bubbles up to date until the turn has ended.
-func (l *live) run() {
-	defer l.clear()
-	over := l.t.listening
+// run keeps the bubbles up to date until over, when nothing that the turn says is taken any more.
+// sending ends when networks must not be called any longer.
+func (l *live) run(sending, over context.Context) {
+	defer l.clear(sending)
 	for {
 		select {
 		case <-l.wake:
@@ -131,13 +127,13 @@ func (l *live) run() {
 			if !l.t.pace.wait(over) {
 				return
 			}
-			more = l.step()
+			more = l.step(sending)
 		}
 	}
 }
 
 // step makes one call, if there is something to change. It reports whether it did.
-func (l *live) step() bool {
+func (l *live) step(sending context.Context) bool {
 	l.mu.Lock()
 	text, number := l.text, l.number
 	l.mu.Unlock()
@@ -153,12 +149,12 @@ func (l *live) step() bool {
 	if !ok {
 		return false
 	}
-	if id == "" && !l.t.g.outbox.Empty(l.t.g.sending, in.Chat) { // what was said before comes first
+	if id == "" && !l.t.stage.o.Outbox.Empty(sending, in.Chat) { // what was said before comes first
 		l.end(number, i, liveBubble{}, errNotYet)
 		return true
 	}
 	began := time.Now()
-	made, err := l.put(id, parts[i])
+	made, err := l.put(sending, id, parts[i])
 	l.t.pace.hold(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
 		l.t.log.Debug("what is being written is not shown", zap.Error(err))
@@ -198,7 +194,7 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 	l.call = nil
 	if l.number != number { // the message did not wait for it
 		if b.id != "" {
-			l.t.g.outbox.Remove(l.t.bubbleOf(b.id))
+			l.t.stage.o.Outbox.Remove(l.t.bubbleOf(b.id))
 		}
 		return
 	}
@@ -220,9 +216,9 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 }
 
 // put edits a bubble, or makes one, and returns its id.
-func (l *live) put(id string, o channels.Outgoing) (string, error) {
+func (l *live) put(sending context.Context, id string, o channels.Outgoing) (string, error) {
 	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
-	made, err := l.t.g.outbox.Show(l.t.g.sending, outbox.Transient{Item: l.t.item.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
+	made, err := l.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: l.t.item.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
 	if err == nil && id == "" {
 		l.mu.Lock()
 		l.made = append(l.made, made)
@@ -232,7 +228,7 @@ func (l *live) put(id string, o channels.Outgoing) (string, error) {
 }
 
 // clear removes the bubbles of the turn whose places nothing has taken.
-func (l *live) clear() {
+func (l *live) clear(sending context.Context) {
 	l.mu.Lock()
 	l.text, l.number = "", l.number+1
 	made := l.made
@@ -240,35 +236,7 @@ func (l *live) clear() {
 	if len(made) == 0 {
 		return
 	}
-	if err := l.t.g.outbox.RemoveLeft(l.t.g.sending, l.t.item.ID, made); err != nil {
+	if err := l.t.stage.o.Outbox.RemoveLeft(sending, l.t.item.ID, made); err != nil {
 		l.t.log.Warn("bubbles not removed", zap.Error(err))
-	}
-}
-
-// pacing spaces out what a turn shows while it runs, all of it together.
-type pacing struct {
-	mu   sync.Mutex
-	next time.Time
-}
-
-// wait waits for the next time at which something may be shown. It reports false when ctx ends before.
-func (p *pacing) wait(ctx context.Context) bool {
-	p.mu.Lock()
-	now := time.Now()
-	at := p.next
-	if at.Before(now) {
-		at = now
-	}
-	p.next = at.Add(editEvery)
-	p.mu.Unlock()
-	return retry.Sleep(ctx, at.Sub(now))
-}
-
-// hold keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.
-func (p *pacing) hold(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if next := time.Now().Add(min(d, longestHold)); next.After(p.next) {
-		p.next = next
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package turn
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"nanobot/gateway/events"
 	"nanobot/terminal"
 )
 
@@ -14,25 +15,10 @@ const (
 	tracedLines, tracedText, tracedLine = 200, 32 << 10, 1 << 10
 )
 
-// Trace is what was seen of a turn beyond its answer.
-type Trace struct {
-	Lines  []TraceLine `json:"lines"`
-	Missed int         `json:"missed,omitempty"` // older lines that were not kept
-	Stderr string      `json:"stderr,omitempty"` // its end
-}
-
-// TraceLine is one frame.
-type TraceLine struct {
-	Time  time.Time `json:"time"`
-	Kind  string    `json:"kind"`
-	Level string    `json:"level,omitempty"`
-	Text  string    `json:"text"`
-}
-
 // tracer gathers a trace. Nil gathers nothing.
 type tracer struct {
 	mu    sync.Mutex
-	trace Trace
+	trace events.Trace
 	size  int
 }
 
@@ -46,7 +32,7 @@ func (t *tracer) add(f terminal.Frame) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.trace.Lines = append(t.trace.Lines, TraceLine{Time: time.Now().UTC(), Kind: string(f.Kind), Level: f.Level, Text: text})
+	t.trace.Lines = append(t.trace.Lines, events.TraceLine{Time: time.Now().UTC(), Kind: string(f.Kind), Level: f.Level, Text: text})
 	for t.size += len(text); len(t.trace.Lines) > tracedLines || t.size > tracedText; t.trace.Missed++ {
 		t.size -= len(t.trace.Lines[0].Text)
 		t.trace.Lines = t.trace.Lines[1:]
@@ -69,13 +55,16 @@ func (t *tracer) text(stderr string) string {
 }
 
 // snapshot is the trace of a turn that still runs.
-func (t *tracer) snapshot() Trace {
+func (t *tracer) snapshot() events.Trace {
 	if t == nil {
-		return Trace{}
+		return events.Trace{}
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := t.trace
-	now.Lines = append([]TraceLine(nil), now.Lines...)
+	now.Lines = append([]events.TraceLine(nil), now.Lines...)
 	return now
 }
+
+// Trace is what was seen of the turn so far.
+func (t *Turn) Trace() events.Trace { return t.tracer.snapshot() }

@@ -1,6 +1,7 @@
-package gateway
+package turn
 
 import (
+	"context"
 	"errors"
 	"sync"
 	"syscall"
@@ -72,29 +73,30 @@ func (s *shortage) passed(times int) bool {
 	return true
 }
 
-// work runs the agent. While it cannot be started for want of resources the message is not used up: the turn waits and tries again.
-func (t *turn) work() (terminal.Outcome, error) {
+// work runs the agent. While it cannot be started for want of resources the message is not used up: the
+// turn waits and tries again.
+func (t *Turn) work(ctx context.Context, h hooks) (terminal.Outcome, error) {
 	began, pause := time.Now(), firstShortage
 	for {
-		ended := t.g.shortage.endedSoFar()
-		out, err := t.attempt()
+		ended := t.stage.shortage.endedSoFar()
+		out, err := t.attempt(ctx, h)
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
-			if t.pid.Load() != 0 && t.g.shortage.passed(t.failures) {
+			if t.pid.Load() != 0 && t.stage.shortage.passed(t.failures) {
 				t.log.Info("agents can be started again")
 			}
 			return out, err
 		}
 		t.unbegun()
-		if t.g.shortage.becomes(short.Errno, ended) {
+		if t.stage.shortage.becomes(short.Errno, ended) {
 			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
 		}
 		if time.Since(began) >= shortageNotice {
-			t.tellShortage()
+			t.tellShortage(h)
 		}
 		// Turns that need no new process are not delayed.
-		if !t.slot.Yield(t.ctx, pause) {
-			return terminal.Outcome{Status: terminal.Stopped}, t.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
+		if !t.slot.Yield(ctx, pause) {
+			return terminal.Outcome{Status: terminal.Stopped}, h.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
 		}
 		pause = min(2*pause, longestShortage)
 	}
@@ -102,8 +104,8 @@ func (t *turn) work() (terminal.Outcome, error) {
 
 // unbegun takes back that there is about to be an agent, so that the next start of the gateway runs the turn as if it had never been
 // claimed. What the turn says at the next try is what it said at this one.
-func (t *turn) unbegun() {
-	if err := t.g.o.Store.SetProcess(t.item.ID, store.Process(terminal.RecordNotStarted())); err != nil {
+func (t *Turn) unbegun() {
+	if err := t.stage.o.Store.SetProcess(t.item.ID, store.Process(terminal.RecordNotStarted())); err != nil {
 		t.log.Warn("turn not noted as waiting", zap.Error(err))
 	}
 	t.mu.Lock()
@@ -112,12 +114,12 @@ func (t *turn) unbegun() {
 }
 
 // tellShortage tells the person once, without a notification, that the turn waits.
-func (t *turn) tellShortage() {
+func (t *Turn) tellShortage(h hooks) {
 	again := t.short.Swap(true)
 	if t.bubble.show(shortageText) || again {
 		return
 	}
-	if err := t.say(channels.Message{Kind: channels.Progress, Text: shortageText}, 0); err != nil {
+	if err := h.say(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {
 		t.log.Warn("chat not told", zap.Error(err))
 	}
 }

@@ -1,0 +1,119 @@
+package turn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/terminal"
+)
+
+// tellEvery is the shortest time between two records of what an agent tells of itself: it may do so with every word.
+const tellEvery = time.Second
+
+// about keeps what an agent tells of itself in this turn. The agent does not wait for the disk, nor for the network that shows its commands.
+type about struct {
+	t    *Turn
+	wake chan struct{}
+
+	mu  sync.Mutex
+	now *terminal.About
+}
+
+// tell takes what the agent says about itself. The newest counts.
+func (a *about) tell(now terminal.About) {
+	now.Commands = slices.Clone(now.Commands)
+	a.mu.Lock()
+	a.now = &now
+	a.mu.Unlock()
+	select {
+	case a.wake <- struct{}{}:
+	default:
+	}
+}
+
+// newest returns what the agent told last, or nil.
+func (a *about) newest() *terminal.About {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.now
+}
+
+// run records what is told until listening ends. sending ends when networks must not be called any
+// longer.
+func (a *about) run(sending, listening context.Context) {
+	var before terminal.About
+	for first := true; ; first = false {
+		select {
+		case <-a.wake:
+			retry.Sleep(listening, tellEvery)
+		case <-listening.Done():
+		}
+		now := a.newest()
+		if now == nil {
+			return // it has told nothing
+		}
+		if first {
+			var err error
+			if before, err = a.t.stage.LastAbout(sending, a.t.item.In.Chat); err != nil {
+				a.t.log.Warn("what the agent told of itself cannot be read", zap.Error(err))
+			}
+		}
+		if !reflect.DeepEqual(*now, before) {
+			a.record(sending, *now, before)
+			before = *now
+		}
+		if listening.Err() != nil {
+			return
+		}
+	}
+}
+
+// record keeps what was told, and shows the commands where the channel has a menu for a chat.
+func (a *about) record(sending context.Context, now, before terminal.About) {
+	ctx, cancel := context.WithTimeout(sending, outbox.CallTimeout)
+	defer cancel()
+	text, err := json.Marshal(now)
+	if err == nil {
+		err = a.t.memory.keep(ctx, aboutMemory, string(text))
+	}
+	if err != nil {
+		a.t.log.Warn("what the agent tells of itself was not kept", zap.Error(err))
+	}
+	menu, ok := a.t.ch.(channels.ChatMenu)
+	if !ok || reflect.DeepEqual(now.Commands, before.Commands) {
+		return
+	}
+	if err := menu.SetChatMenu(ctx, a.t.item.In.Chat, a.t.stage.o.Menu(now)); err != nil {
+		a.t.log.Debug("the agent's commands are not in the menu", zap.Error(err))
+	}
+}
+
+// About is what the agent told of itself in this turn. It reports false when that is nothing.
+func (t *Turn) About() (terminal.About, bool) {
+	if now := t.about.newest(); now != nil {
+		return *now, true
+	}
+	return terminal.About{}, false
+}
+
+// LastAbout is what the agent told of itself in a chat in earlier turns.
+func (s *Stage) LastAbout(ctx context.Context, chat channels.Chat) (a terminal.About, err error) {
+	text, err := s.o.Store.Recall(ctx, chat, aboutMemory)
+	if err != nil || text == "" {
+		return a, err
+	}
+	if err := json.Unmarshal([]byte(text), &a); err != nil {
+		return terminal.About{}, fmt.Errorf("read what the agent told of itself: %w", err)
+	}
+	return a, nil
+}

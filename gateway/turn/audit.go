@@ -1,0 +1,52 @@
+package turn
+
+import (
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/terminal"
+)
+
+// cutOffStatus is that of a turn that a shutdown has ended. The next start runs it again or reports it.
+const cutOffStatus = "cut off"
+
+// longestTitle bounds what is recorded of a decision, which is in the agent's words.
+const longestTitle = 400
+
+// audit writes down something about the turn.
+func (t *Turn) audit(r audit.Record) {
+	if t.stage.o.Audit == nil {
+		return
+	}
+	r.Run = t.item.ID
+	t.stage.o.Audit(r.From(t.item.In))
+}
+
+// auditStart writes down that an agent is about to be started.
+func (t *Turn) auditStart() {
+	t.audit(audit.Record{
+		Event: audit.TurnStart, Decision: audit.Allowed, Attempt: t.item.Attempt, Launch: t.set.Launch,
+		In: audit.Size{Bytes: len(t.item.In.Text), Media: len(t.item.In.Media)}, Text: t.item.In.Text,
+	})
+}
+
+// auditEnd writes down how a turn has ended.
+func (t *Turn) auditEnd(out terminal.Outcome, err error, cut bool, took time.Duration) {
+	end := &audit.End{Status: string(out.Status), Exit: out.ExitCode, Signal: out.Signal, Error: err != nil, Millis: took.Milliseconds()}
+	switch {
+	case cut:
+		end.Status = cutOffStatus
+	case err != nil:
+		end.Status = string(terminal.Failed)
+	}
+	t.audit(audit.Record{
+		Event: audit.TurnEnd, Attempt: t.item.Attempt, End: end,
+		Out: audit.Size{Bytes: int(t.saidBytes.Load()), Media: int(t.saidMedia.Load())},
+	})
+}
+
+// auditDecision writes down what was decided in a turn.
+func (t *Turn) auditDecision(what string) {
+	t.audit(audit.Record{Event: audit.Decided, Attempt: t.item.Attempt, Title: channels.FirstLine(what, longestTitle)})
+}

@@ -1,0 +1,123 @@
+package turn
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// mostAttempts is how often a turn is run in all when it keeps being cut off.
+const mostAttempts = 3
+
+// KillLeft kills the agents that an earlier run of the gateway has left. It is called before Recover.
+func (s *Stage) KillLeft(ctx context.Context) error {
+	name, err := s.loadName(ctx)
+	if err != nil {
+		return err
+	}
+	s.name.Store(&name)
+	terminal.KillKept(name)
+	items, err := s.o.Store.Stranded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		terminal.KillRun(runName(item), terminal.ProcessRecord(item.Process))
+	}
+	return nil
+}
+
+// Recover reports the turns that an earlier run of the gateway has left, or has them run again. It may
+// be called again when it fails.
+func (s *Stage) Recover(ctx context.Context) error {
+	items, err := s.o.Store.Stranded(ctx)
+	if err != nil {
+		return err
+	}
+	for _, item := range items {
+		if err := s.recoverTurn(ctx, item); err != nil {
+			return fmt.Errorf("recover turn %d: %w", item.ID, err)
+		}
+	}
+	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
+		s.o.Log.Warn("own process not noted", zap.Error(err))
+	}
+	return nil
+}
+
+// nameMemory is where the gateway's name is stored, among the memories of no chat.
+const nameMemory = "kept"
+
+// loadName returns what names this gateway, now and after restarts, in the environment of agents that
+// are kept.
+func (s *Stage) loadName(ctx context.Context) (string, error) {
+	name, err := s.o.Store.Recall(ctx, channels.Chat{}, nameMemory)
+	if err != nil || name != "" {
+		return name, err
+	}
+	name = rand.Text()
+	return name, s.o.Store.Remember(ctx, channels.Chat{}, nameMemory, name)
+}
+
+// runName names an item's turns for ever, also among those of other gateways on this machine.
+func runName(item store.Item) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", item.ID, item.In.Chat, item.In.ID, item.Received.UnixMicro()))
+	return hex.EncodeToString(sum[:16])
+}
+
+// recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always
+// runs.
+func (s *Stage) recoverTurn(ctx context.Context, item store.Item) error {
+	if revoked, err := s.dropRevoked(ctx, item); revoked || err != nil {
+		return err
+	}
+	// The user had said so, and it was on disk before it was obeyed.
+	stopped := item.Outcome.Status == string(terminal.Stopped)
+	if !stopped && terminal.ProcessRecord(item.Process).NeverStarted() {
+		return s.o.Store.Requeue(ctx, item.ID, true)
+	}
+	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
+	if s.settings.Load().OnCrash == RetryCrash && item.Attempt < mostAttempts && !stopped {
+		return s.o.Store.Requeue(ctx, item.ID, false)
+	}
+	if _, ok := s.o.Channels[item.In.Chat.Channel]; ok && !stopped {
+		report := outbox.Reply(item, channels.Message{
+			Kind: channels.Failure, Code: "INTERRUPTED",
+			Text:    "I was restarted while working on this. /retry runs it again.",
+			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", item.ID)}},
+		})
+		report.Place = outbox.ReportPlace + item.Attempt
+		if err := s.o.Outbox.Post(ctx, report); err != nil {
+			return err
+		}
+	}
+	_, err := s.o.Store.Finish(ctx, item.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
+	return err
+}
+
+// dropRevoked ends a turn that was cut off, if its sender has lost access meanwhile. It reports
+// whether it did.
+func (s *Stage) dropRevoked(ctx context.Context, item store.Item) (bool, error) {
+	ok, err := s.o.Admits(ctx, item.In.Chat.Channel, item.In.User.ID)
+	if err != nil || ok && item.Outcome.Status != store.Revoked {
+		return false, err
+	}
+	s.o.Log.Info("access revoked, the turn that was cut off is dropped", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID))
+	if !ok {
+		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: item.In.Chat.Channel, User: item.In.User.ID}); err != nil {
+			return false, err
+		}
+	}
+	_, err = s.o.Store.Finish(ctx, item.ID, store.Done, store.Outcome{Status: store.Revoked})
+	return true, err
+}

@@ -1,0 +1,120 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/terminal"
+)
+
+// emit takes what the agent says. It works after the turn was told to stop, since what was printed is still delivered, but not when the
+// gateway shuts down: then the whole turn is done again or reported.
+func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.Kind != terminal.Partial { // which the message says again
+		t.seen(f)
+		t.saidBytes.Add(int64(len(f.Text)))
+		t.saidMedia.Add(int64(len(f.Checked)))
+	}
+	switch {
+	case listening.Err() != nil:
+		return context.Cause(listening)
+	case f.Kind == terminal.Partial:
+		t.live.show(f.Text)
+		return nil
+	case f.Kind == terminal.Progress && t.set.Progress == HideProgress:
+		return nil
+	case f.Kind == terminal.Progress && (t.bubble.show(f.Text) || f.Board):
+		return nil
+	}
+	t.place++
+	m := outbox.Reply(t.item, Message(f))
+	m.Place = t.place
+	m.CopyContext = func(size int64) context.Context { return t.copying(listening, running, size) }
+	m.Copied = func(size int64) { t.copied(running, size) }
+	if f.Kind == terminal.Message {
+		return t.complete(listening, m)
+	}
+	return t.post(listening, m)
+}
+
+// complete posts a message of which the beginning may be shown already.
+func (t *Turn) complete(listening context.Context, m *outbox.Message) error {
+	places, rest := t.live.take()
+	m.Replace = places
+	err := t.post(listening, m)
+	if err == nil {
+		rest = append(rest, m.Unused()...)
+		t.bubble.bury()
+	}
+	for _, id := range rest { // what is left of the others is removed when the turn ends
+		t.stage.o.Outbox.Remove(t.bubbleOf(id))
+	}
+	return err
+}
+
+// logged takes what the agent or its protocol says to the log.
+func (t *Turn) logged(f terminal.Frame) {
+	if f.Audit {
+		t.auditDecision(f.Text)
+	}
+	if t.tracer != nil {
+		t.seen(f)
+	}
+}
+
+// seen keeps a frame for those who watch.
+func (t *Turn) seen(f terminal.Frame) {
+	t.tracer.add(f)
+	t.stage.o.Events.Tell(events.Event{What: events.Said, Chat: t.item.In.Chat, Item: t.item.ID})
+}
+
+// lateBytes is how much of a turn's files is copied after it was told to end: enough for the pictures
+// that were just printed, and not so much that anybody notices.
+const lateBytes = 64 << 20
+
+// copying returns the context of a copy: a small file is copied to its end, a large one only while
+// the turn runs. Like copied, which counts the copies, it is called with t.mu.
+func (t *Turn) copying(listening, running context.Context, size int64) context.Context {
+	if size > t.late {
+		return running
+	}
+	return listening
+}
+
+func (t *Turn) copied(running context.Context, size int64) {
+	if running.Err() != nil {
+		t.late -= size
+	}
+}
+
+// say posts a message of this turn without files.
+func (t *Turn) say(listening context.Context, m channels.Message, place int) error {
+	reply := outbox.Reply(t.item, m)
+	reply.Place = place
+	return t.post(listening, reply)
+}
+
+// post hands a message to the outbox. What the store cannot take now, for want of room perhaps, is
+// tried until it can: the agent's words would be lost otherwise, and nobody could be told.
+func (t *Turn) post(listening context.Context, m *outbox.Message) error {
+	var refused error // for good
+	err := retry.Until(listening, func() error {
+		err := t.stage.o.Outbox.Post(listening, m)
+		if err != nil && !errors.Is(err, outbox.ErrNotStored) {
+			refused, err = err, nil
+		}
+		return err
+	}, func(err error) { t.log.Error("answer not stored, will retry", zap.Error(err)) })
+	if err != nil {
+		return err
+	}
+	return refused
+}

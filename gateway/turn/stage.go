@@ -1,0 +1,185 @@
+// Package turn works on messages: it runs the agent, shows and stores what it says, and records how
+// that ended. It knows nothing of how messages come in, nor of how they are sent.
+package turn
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/internal/tasks"
+	"nanobot/terminal"
+)
+
+// Store is what turns keep on disk.
+type Store interface {
+	SetProcess(item int64, p store.Process) error
+	Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error)
+	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error)
+	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
+	Remember(ctx context.Context, chat channels.Chat, key, value string) error
+	Question(ctx context.Context, id string) (store.Question, bool, error)
+	Withdraw(ctx context.Context, id string) (bool, error)
+	Dismissed(ctx context.Context) (items, deliveries []int64, err error)
+	// What follows is for the turns that another run of the gateway has left.
+	Stranded(ctx context.Context) ([]store.Item, error)
+	Requeue(ctx context.Context, id int64, unbegun bool) error
+	Dismiss(ctx context.Context, who store.Person) error
+}
+
+// Outbox is where the words of turns go.
+type Outbox interface {
+	Post(ctx context.Context, m *outbox.Message) error
+	Ask(ctx context.Context, q outbox.Question) error
+	// ShowEnd has the message of a question show how that ended.
+	ShowEnd(q store.Question, how string)
+	// Show sends or edits a message that is there only while a turn runs. Remove and RemoveLeft remove
+	// such messages.
+	Show(ctx context.Context, t outbox.Transient) (id string, err error)
+	Remove(b store.Bubble)
+	RemoveLeft(ctx context.Context, item int64, ids []string) error
+	// Empty reports whether nothing waits to be sent to a chat.
+	Empty(ctx context.Context, chat channels.Chat) bool
+}
+
+// Runner runs agents. It is a *terminal.Runner but in tests.
+type Runner interface {
+	Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
+	// Give lets the agent of a chat read files that were sent while it ran.
+	Give(chat string, files []string) error
+	Close()
+}
+
+// Slot is the permission of a turn to run.
+type Slot interface {
+	// Yield waits and lets another turn run meanwhile. It reports false when ctx ends before the turn
+	// may go on.
+	Yield(ctx context.Context, pause time.Duration) bool
+}
+
+// Progress says how the progress of a turn is shown.
+type Progress string
+
+// The ways to show progress.
+const (
+	EditProgress Progress = "edit"    // in one message, edited in place, where the channel can edit
+	SendProgress Progress = "message" // in a message each
+	HideProgress Progress = "off"
+)
+
+// OnCrash says what is done about a turn that the end of the daemon has cut off.
+type OnCrash string
+
+// The ways to deal with such a turn.
+const (
+	ReportCrash OnCrash = "report"
+	RetryCrash  OnCrash = "retry"
+)
+
+// Settings may change while the gateway runs. A turn keeps those it began with.
+type Settings struct {
+	Runner   Runner
+	Progress Progress
+	// Inject says that an agent takes messages while it runs.
+	Inject      bool
+	PassHistory int
+	OnCrash     OnCrash
+	Launch      audit.Launch // how Runner starts agents, for Options.Audit
+}
+
+// Options is what the stage is made of.
+type Options struct {
+	Channels map[string]channels.Channel
+	Store    Store
+	Outbox   Outbox
+	// Admits reports whether a person has access.
+	Admits func(ctx context.Context, channel, user string) (bool, error)
+	// Wake says that a message of the chat of a turn that has ended may be next.
+	Wake func()
+	// Menu returns those of the agent's commands that reach it.
+	Menu func(terminal.About) []channels.Command
+	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it.
+	AbandonAfter time.Duration
+	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be an
+	// edit of that, which nobody is notified of. Later it is a new message.
+	NotifyAfter time.Duration
+	// Events, if not nil, is told what turns do. They are then traced, too.
+	Events events.Func
+	// Audit, if not nil, writes down who started what.
+	Audit func(audit.Record)
+	Log   *zap.Logger
+}
+
+// The causes by which a turn is ended early.
+var (
+	ErrStopped     = errors.New("stopped by the user")
+	ErrInterrupted = errors.New("interrupted by a new message")
+)
+
+// Stage is what turns have in common.
+type Stage struct {
+	o        Options
+	settings atomic.Pointer[Settings]
+	display  *tasks.Group // shows turns while they run; a turn that has ended does not wait for it
+	runners  runners
+	answers  answers
+	shortage shortage
+	name     atomic.Pointer[string] // names this gateway in the environment of agents that are kept
+}
+
+// New returns the stage. It has no settings until Reload, and shows nothing until Run.
+func New(o Options) *Stage {
+	s := &Stage{o: o, display: tasks.New()}
+	s.name.Store(new(string))
+	return s
+}
+
+// Run shows what turns do until ctx ends, with which calls to the networks end.
+func (s *Stage) Run(ctx context.Context) { s.display.Run(ctx) }
+
+// Idle returns when nothing of a turn is being shown, or when ctx ends.
+func (s *Stage) Idle(ctx context.Context) { s.display.Idle(ctx) }
+
+// Reload changes the settings of the turns to come. When the last turn of a runner that is not used
+// any more has ended, that runner is closed.
+func (s *Stage) Reload(set Settings) {
+	s.runners.swap(set.Runner, func() { s.settings.Store(&set) })
+}
+
+// Close closes the runners and waits for their agents to end, but not for ever: a turn that was left
+// behind may never end, and its agents die with the gateway.
+func (s *Stage) Close() { s.runners.end(s.o.AbandonAfter, s.o.Log) }
+
+// Begin returns the turn of a message that was claimed. Its Run or its Drop must be called.
+func (s *Stage) Begin(item store.Item, slot Slot) *Turn {
+	defer s.o.Events.Tell(events.Event{What: events.Started, Chat: item.In.Chat, Item: item.ID})
+	t := &Turn{
+		stage: s, item: item, slot: slot, ch: s.o.Channels[item.In.Chat.Channel], began: time.Now(), late: lateBytes,
+		log: s.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
+	}
+	t.done = s.runners.use(func() Runner {
+		t.set = s.settings.Load()
+		return t.set.Runner
+	})
+	if t.set.Inject {
+		t.inject.lines = make(chan terminal.Injection, mostInjected)
+	}
+	if s.o.Events != nil {
+		t.tracer = &tracer{}
+	}
+	t.bubble, t.live = newBubble(t), newLive(t)
+	t.memory = &memory{store: s.o.Store, chat: item.In.Chat}
+	t.about = &about{t: t, wake: make(chan struct{}, 1)}
+	return t
+}
+
+// Answer brings the answer to a question to the turn that waits for it, if it still does.
+func (s *Stage) Answer(question string, a terminal.Answer) { s.answers.tell(question, a) }

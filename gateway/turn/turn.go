@@ -1,0 +1,290 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// Turn is one message worked on by the agent.
+type Turn struct {
+	stage *Stage
+	set   *Settings
+	item  store.Item
+	ch    channels.Channel
+	log   *zap.Logger
+	began time.Time
+	slot  Slot
+	done  func() // to be called when the agent has ended
+
+	// working ends when the turn is told to end. listening ends when nothing that it says is taken any
+	// more: we shut down, or the chat goes on without it.
+	working, listening lifetime
+
+	inject injections
+	bubble *bubble
+	live   *live
+	pace   pacing
+	memory *memory
+	about  *about
+	tracer *tracer
+	pid    atomic.Int64
+	// failures is how many agents could not be started for want of resources when this one was. pid orders it.
+	failures int
+
+	saidBytes, saidMedia atomic.Int64 // what the agent said, for the audit
+
+	asks  sync.Mutex
+	asked map[[2]string]int // how often this run has asked a question
+
+	short   atomic.Bool // the person was told that the turn waits for resources
+	revoked atomic.Bool // the sender has lost access
+	over    atomic.Bool // the agent has ended and only the end is to be recorded
+
+	mu    sync.Mutex
+	place int   // of the newest message of the turn
+	late  int64 // how many bytes of files may still be copied after the turn was told to end
+}
+
+// lifetime makes a context that can be told to end before it is there.
+type lifetime struct {
+	mu     sync.Mutex
+	ended  bool
+	cause  error
+	cancel context.CancelCauseFunc
+}
+
+// begin returns the context.
+func (l *lifetime) begin(parent context.Context) context.Context {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ctx, cancel := context.WithCancelCause(parent)
+	if l.cancel = cancel; l.ended {
+		cancel(l.cause)
+	}
+	return ctx
+}
+
+// end ends the context. The first cause counts.
+func (l *lifetime) end(cause error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return
+	}
+	l.ended, l.cause = true, cause
+	if l.cancel != nil {
+		l.cancel(cause)
+	}
+}
+
+// Item is the message that the turn works on.
+func (t *Turn) Item() store.Item { return t.item }
+
+// Began is when the turn began.
+func (t *Turn) Began() time.Time { return t.began }
+
+// PID is the process id of the agent, or 0.
+func (t *Turn) PID() int { return int(t.pid.Load()) }
+
+// Over reports whether the agent has ended and only the end is to be recorded.
+func (t *Turn) Over() bool { return t.over.Load() }
+
+// Cancel ends the turn. The cause decides what it says about that.
+func (t *Turn) Cancel(cause error) {
+	t.inject.close()
+	t.working.end(cause)
+}
+
+// Drop gives back what the turn was given for a run that does not come.
+func (t *Turn) Drop() { t.done() }
+
+// Run works on the message and records how that ended. A turn that was told to stop and does not is
+// left behind. killed ends when turns must not be waited for any longer.
+func (t *Turn) Run(killed context.Context) {
+	ctx, listening := t.working.begin(killed), t.listening.begin(killed)
+	defer t.working.end(nil)
+	defer t.listening.end(nil)
+	if ok, err := t.admitted(killed); !ok || err != nil {
+		t.done()
+		if err == nil {
+			t.dismiss(killed)
+		}
+		return
+	}
+	t.auditStart()
+	if t.ch == nil {
+		t.done()
+		err := fmt.Errorf("channel %s is not enabled any more", t.item.In.Chat.Channel)
+		t.finish(killed, listening, terminal.Outcome{Status: terminal.Failed}, err)
+		return
+	}
+	t.startDisplay(ctx, listening)
+	out, err := t.runAgent(killed, ctx, listening)
+	t.over.Store(true)
+	t.working.end(nil)
+	t.finish(killed, listening, out, err)
+}
+
+// startDisplay has the stage show what the turn does. Nobody waits for that: a network that hangs
+// must not hold up the chat.
+func (t *Turn) startDisplay(ctx, listening context.Context) {
+	show := t.stage.display.Go
+	if typer, ok := t.ch.(channels.Typer); ok {
+		show(func(context.Context) { t.typing(ctx, typer) })
+	}
+	if t.bubble.editor != nil {
+		show(func(sending context.Context) { t.bubble.run(sending, ctx) })
+	}
+	if t.live.editor != nil {
+		show(func(sending context.Context) { t.live.run(sending, listening) })
+	}
+	show(func(sending context.Context) { t.about.run(sending, listening) })
+}
+
+// runAgent runs the agent and waits for its end, or until the chat goes on without it.
+func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcome, error) {
+	defer context.AfterFunc(ctx, t.inject.close)()
+	// What is printed after running has ended is still delivered, but of large files only what was
+	// copied by then.
+	running, end := context.WithCancel(ctx)
+	hooks := hooks{
+		emit: func(f terminal.Frame) error { return t.emit(listening, running, f) },
+		say:  func(m channels.Message) error { return t.say(listening, m, 0) },
+		ask:  func(ctx context.Context, q terminal.Question) (terminal.Answer, error) { return t.ask(ctx, killed, q) },
+		end:  end,
+	}
+	type result struct {
+		out terminal.Outcome
+		err error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		defer t.done()
+		defer end()
+		out, err := t.work(ctx, hooks)
+		ended <- result{out, err}
+	}()
+	select {
+	case r := <-ended:
+		return r.out, r.err
+	case <-ctx.Done():
+	}
+	select {
+	case r := <-ended:
+		return r.out, r.err
+	case <-time.After(t.stage.o.AbandonAfter):
+		t.abandon(killed)
+		return terminal.Outcome{Status: terminal.Stopped}, nil
+	}
+}
+
+// abandon lets the chat go on without a turn that was told to stop and does not.
+func (t *Turn) abandon(killed context.Context) {
+	t.listening.end(ErrStopped)
+	t.log.Error("turn does not end, the chat goes on without it")
+	if t.revoked.Load() {
+		return
+	}
+	notice := &outbox.Message{Message: channels.Message{
+		Chat: t.item.In.Chat, Kind: channels.Answer, Text: "Stopped. It did not end by itself, so I went on without it.", ReplyTo: t.item.In.ID,
+	}}
+	t.stage.display.Go(func(context.Context) {
+		if err := t.stage.o.Outbox.Post(killed, notice); err != nil {
+			t.log.Warn("chat not told", zap.Error(err))
+		}
+	})
+}
+
+// cutOff tells whether it was our end that ended the turn.
+func cutOff(killed context.Context, out terminal.Outcome, err error) bool {
+	return killed.Err() != nil && (err != nil || out.Status == terminal.Stopped)
+}
+
+// finish records the end. When we could not run the agent, the chat is told.
+func (t *Turn) finish(killed, listening context.Context, out terminal.Outcome, err error) {
+	lasted := time.Since(t.began)
+	took := zap.Duration("took", lasted)
+	cut := cutOff(killed, out, err)
+	t.auditEnd(out, err, cut, lasted)
+	if cut {
+		t.log.Warn("turn cut off by shutdown", took)
+		return // it stays running on disk, for the next start to find
+	}
+	if t.wasRevoked(killed) {
+		t.log.Info("turn ended", zap.String("status", store.Revoked), took)
+		t.inject.close() // what others handed to it waits for turns of its own
+		out.Status = store.Revoked
+		t.record(killed, store.Done, t.outcome(out))
+		return
+	}
+	read := t.inject.closeAndRead(out.Unread)
+	if err != nil {
+		t.log.Error("turn broke", took, zap.Error(err))
+		out.Status = terminal.Failed
+		t.apologise(listening)
+	} else {
+		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
+	}
+	t.record(killed, store.Done, t.outcome(out), read...)
+}
+
+// apologise tells the chat that we could not run the agent.
+func (t *Turn) apologise(listening context.Context) {
+	if t.ch == nil {
+		return
+	}
+	if err := t.say(listening, CouldNotRun, 0); err != nil {
+		t.log.Warn("chat not told", zap.Error(err))
+	}
+}
+
+// CouldNotRun is what the chat is told of a turn whose agent could not be run.
+var CouldNotRun = channels.Message{
+	Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why.",
+}
+
+// outcome is how the turn ended, as it is stored.
+func (t *Turn) outcome(out terminal.Outcome) store.Outcome {
+	return store.Outcome{
+		Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr),
+	}
+}
+
+// record stores the end of the turn.
+func (t *Turn) record(killed context.Context, state store.State, o store.Outcome, with ...int64) {
+	ctx, took := context.WithoutCancel(killed), time.Since(t.began)
+	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: took})
+	_ = retry.Until(killed, func() error { // else it stays running on disk, for the next start to find
+		next, err := t.stage.o.Store.Finish(ctx, t.item.ID, state, o, with...)
+		if next {
+			t.stage.o.Wake()
+		}
+		if errors.Is(err, store.ErrState) {
+			return nil // ended already
+		}
+		return err
+	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
+}
+
+// typing shows that the agent is at work, if that takes more than a moment. Networks show it for some
+// five seconds.
+func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
+	for wait := 300 * time.Millisecond; retry.Sleep(ctx, wait); wait = 4 * time.Second {
+		if err := typer.Typing(ctx, t.item.In.Chat); err != nil && ctx.Err() == nil {
+			t.log.Debug("typing not shown", zap.Error(err))
+		}
+	}
+}

@@ -1,0 +1,527 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+// agent is a runner whose agent is a function.
+type agent struct {
+	run    func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
+	closed bool
+}
+
+func (a *agent) Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+	return a.run(ctx, req, emit)
+}
+func (a *agent) Give(string, []string) error { return nil }
+func (a *agent) Close()                      { a.closed = true }
+
+// disk is a store that remembers how turns ended. Methods that no test needs panic.
+type disk struct {
+	turn.Store
+	mu       sync.Mutex
+	stranded []store.Item
+	ends     []string // of Finish and Requeue
+	memory   map[string]string
+	fail     func(method string) error
+}
+
+func (d *disk) failure(method string) error {
+	if d.fail == nil {
+		return nil
+	}
+	return d.fail(method)
+}
+
+func (d *disk) SetProcess(int64, store.Process) error { return nil }
+
+func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.failure("Finish"); err != nil {
+		return false, err
+	}
+	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
+	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Item) bool { return i.ID == id })
+	return true, nil
+}
+
+func (d *disk) Requeue(_ context.Context, id int64, unbegun bool) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ends = append(d.ends, fmt.Sprint(id, " again, unbegun ", unbegun))
+	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Item) bool { return i.ID == id })
+	return nil
+}
+
+func (d *disk) Dismissed(context.Context) (items, deliveries []int64, err error) { return nil, nil, nil }
+
+func (d *disk) Stranded(context.Context) ([]store.Item, error) { return slices.Clone(d.stranded), d.failure("Stranded") }
+
+func (d *disk) Recall(_ context.Context, chat channels.Chat, key string) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.memory[chat.ID+"/"+key], nil
+}
+
+func (d *disk) Remember(_ context.Context, chat channels.Chat, key, value string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.memory == nil {
+		d.memory = map[string]string{}
+	}
+	d.memory[chat.ID+"/"+key] = value
+	return nil
+}
+
+// postbox is an outbox that keeps what it gets.
+type postbox struct {
+	turn.Outbox
+	mu      sync.Mutex
+	posted  []string
+	replace []string // the places that the newest message took
+	shown   []string // what transient messages showed, in order
+	at      []time.Time
+	removed []string
+}
+
+func (p *postbox) Post(_ context.Context, m *outbox.Message) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.posted, p.replace = append(p.posted, m.Text), m.Replace
+	m.Replace = nil // all are taken
+	return nil
+}
+
+func (p *postbox) Show(_ context.Context, t outbox.Transient) (string, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.shown, p.at = append(p.shown, t.Out.Text), append(p.at, time.Now())
+	if t.ID != "" {
+		return t.ID, nil
+	}
+	return fmt.Sprint("s", len(p.shown)), nil
+}
+
+func (p *postbox) Remove(b store.Bubble) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.removed = append(p.removed, b.ID)
+}
+
+func (p *postbox) RemoveLeft(context.Context, int64, []string) error { return nil }
+func (p *postbox) Empty(context.Context, channels.Chat) bool         { return true }
+
+// network is a channel that can edit and takes all that is planned for it.
+type network struct {
+	channels.Channel
+	channels.Editor
+}
+
+func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text}}, nil
+}
+
+func (network) Replace(context.Context, string, channels.Outgoing) (channels.Receipt, error) {
+	return channels.Receipt{}, nil
+}
+
+// slot notes how long a turn yields it.
+type slot struct{ pauses []time.Duration }
+
+func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
+	s.pauses = append(s.pauses, pause)
+	select {
+	case <-time.After(pause):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// rig is a stage with neighbours that a test can look into.
+type rig struct {
+	*turn.Stage
+	agent agent
+	disk  disk
+	box   postbox
+	slot  slot
+	woken int
+	stop  func() // ends what the stage shows, and waits for it
+}
+
+var ann = channels.Chat{Channel: "net", ID: "ann"}
+
+func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *rig {
+	t.Helper()
+	r := &rig{agent: agent{run: run}}
+	r.Stage = turn.New(turn.Options{
+		Channels: map[string]channels.Channel{"net": network{}}, Store: &r.disk, Outbox: &r.box,
+		Admits: func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
+		Wake:   func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
+	})
+	r.Reload(turn.Settings{Runner: &r.agent, Progress: turn.EditProgress, Inject: true, OnCrash: turn.ReportCrash})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { r.Run(ctx) })
+	r.stop = func() {
+		cancel()
+		running.Wait()
+	}
+	return r
+}
+
+func (r *rig) begin() *turn.Turn {
+	return r.Begin(store.Item{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
+}
+
+// expect compares what is got with what is wanted, as text.
+func expect(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("%s: got %v, want %v", what, got, want)
+	}
+}
+
+func says(text string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+	return func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: text})
+	}
+}
+
+func TestATurnPostsWhatTheAgentSaysAndRecordsItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, says("hi"))
+		r.begin().Run(t.Context())
+		r.stop()
+		expect(t, "posted", r.box.posted, []string{"hi"})
+		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+		expect(t, "woken", r.woken, 1)
+	})
+}
+
+func TestTheEndIsRecordedAsSoonAsTheStoreTakesIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, says("hi"))
+		failures := 3
+		r.disk.fail = func(method string) error {
+			if failures--; method == "Finish" && failures >= 0 {
+				return errors.New("no room")
+			}
+			return nil
+		}
+		r.begin().Run(t.Context())
+		r.stop()
+		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+	})
+}
+
+func TestATurnThatIsCancelledBeforeItRunsIsStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var cause error
+		r := newRig(t, func(ctx context.Context, _ terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		})
+		one := r.begin()
+		one.Cancel(turn.ErrStopped)
+		one.Cancel(turn.ErrInterrupted) // the first cause counts
+		one.Run(t.Context())
+		r.stop()
+		expect(t, "cause", cause, turn.ErrStopped)
+		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+	})
+}
+
+func TestATurnThatIsKilledIsNotRecordedAsEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			<-ctx.Done()
+			return terminal.Outcome{Status: terminal.Stopped}, emit(terminal.Frame{Kind: terminal.Error, Text: "Stopped."})
+		})
+		killed, kill := context.WithCancelCause(t.Context())
+		time.AfterFunc(time.Second, func() { kill(errors.New("the gateway ends")) })
+		r.begin().Run(killed)
+		r.stop()
+		expect(t, "recorded", r.disk.ends, []string{})
+		expect(t, "posted", r.box.posted, []string{})
+	})
+}
+
+func TestTheChatGoesOnWithoutATurnThatDoesNotEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		awake := make(chan struct{})
+		var late error
+		r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			<-awake // deaf to its context
+			late = emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
+			return terminal.Outcome{Status: terminal.Done}, nil
+		})
+		one := r.begin()
+		began := time.Now()
+		time.AfterFunc(time.Second, func() { one.Cancel(turn.ErrStopped) })
+		one.Run(t.Context())
+		expect(t, "took", time.Since(began), 16*time.Second)
+		close(awake)
+		synctest.Wait()
+		r.stop()
+		expect(t, "what it said late", late, turn.ErrStopped)
+		expect(t, "posted", r.box.posted, []string{"Stopped. It did not end by itself, so I went on without it."})
+		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+	})
+}
+
+func TestWhoHasLostAccessGetsNoTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+			t.Error("the agent was run")
+			return terminal.Outcome{}, nil
+		})
+		item := store.Item{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
+		r.Begin(item, &r.slot).Run(t.Context())
+		r.stop()
+		expect(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
+		expect(t, "posted", r.box.posted, []string{})
+	})
+}
+
+func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			for i := range 100 {
+				if err := emit(terminal.Frame{Kind: terminal.Progress, Text: fmt.Sprint("step ", i)}); err != nil {
+					return terminal.Outcome{}, err
+				}
+				time.Sleep(100 * time.Millisecond)
+			}
+			return terminal.Outcome{Status: terminal.Done}, nil
+		})
+		r.begin().Run(t.Context())
+		synctest.Wait()
+		r.stop()
+		for i := 1; i < len(r.box.at); i++ {
+			if pause := r.box.at[i].Sub(r.box.at[i-1]); pause < 1500*time.Millisecond {
+				t.Errorf("two edits within %v", pause)
+			}
+		}
+		if n := len(r.box.shown); n < 6 || n > 8 { // ten seconds of it
+			t.Errorf("%d edits: %q", n, r.box.shown)
+		}
+		expect(t, "first shown", r.box.shown[0], "⏳ step 0")
+		expect(t, "removed", r.box.removed, []string{"s1"})
+		expect(t, "posted", r.box.posted, []string{})
+	})
+}
+
+func TestWhatWasShownOfAnAnswerBecomesTheAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		writing time.Duration
+		places  []string
+		removed []string
+	}{
+		{"soon", 5 * time.Second, []string{"s1"}, nil},
+		{"so late that an edit would go unnoticed", time.Minute, nil, []string{"s1"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+					_ = emit(terminal.Frame{Kind: terminal.Partial, Text: "It is"})
+					time.Sleep(c.writing)
+					return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "It is done."})
+				})
+				r.begin().Run(t.Context())
+				r.stop()
+				expect(t, "shown", r.box.shown, []string{"It is"})
+				expect(t, "posted", r.box.posted, []string{"It is done."})
+				expect(t, "places", r.box.replace, c.places)
+				expect(t, "removed", r.box.removed, c.removed)
+			})
+		})
+	}
+}
+
+func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			expect(t, "first injection", (<-req.Inject).Text, "one")
+			<-ctx.Done()
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		})
+		one := r.begin()
+		var ran sync.WaitGroup
+		ran.Go(func() { one.Run(t.Context()) })
+		hand := func(id int64, text string) {
+			one.Inject(store.Item{ID: id, In: channels.Incoming{Chat: ann, Text: text, User: channels.User{ID: "bob"}}})
+		}
+		hand(8, "one")
+		synctest.Wait()
+		hand(9, "two") // which the agent does not read
+		expect(t, "handed", one.Injected(), 2)
+		expect(t, "whose wait", one.Injectors(), []string{"bob"})
+		one.Cancel(turn.ErrStopped)
+		hand(10, "three")
+		expect(t, "handed after the stop", one.Injected(), 2)
+		ran.Wait()
+		r.stop()
+		expect(t, "recorded", r.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
+	})
+}
+
+func TestAShortageIsTriedAgainWithLongerPausesAndThePersonIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tries := 0
+		r := newRig(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			if tries++; tries < 9 {
+				return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
+			}
+			return says("at last")(nil, req, emit) //nolint:staticcheck // it does not use it
+		})
+		r.begin().Run(t.Context())
+		synctest.Wait()
+		r.stop()
+		want := []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000}
+		for i := range want {
+			want[i] *= time.Millisecond
+		}
+		expect(t, "pauses", r.slot.pauses, want)
+		expect(t, "posted", r.box.posted, []string{"at last"})
+		if len(r.box.shown) == 0 {
+			t.Error("nobody was told that the turn waits")
+		}
+		expect(t, "removed", r.box.removed, []string{"s1"})
+	})
+}
+
+func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		release := make(chan struct{})
+		r := newRig(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+			<-release
+			return terminal.Outcome{Status: terminal.Done}, nil
+		})
+		one, two := r.begin(), r.begin()
+		next := &agent{run: says("next")}
+		r.Reload(turn.Settings{Runner: next})
+		two.Drop() // its program ends before it runs
+		var ran sync.WaitGroup
+		ran.Go(func() { one.Run(t.Context()) })
+		synctest.Wait()
+		if r.agent.closed {
+			t.Error("a runner was closed while its turn ran")
+		}
+		close(release)
+		ran.Wait()
+		synctest.Wait()
+		if !r.agent.closed || next.closed {
+			t.Errorf("closed: the last %v, the next %v", r.agent.closed, next.closed)
+		}
+		r.Close()
+		if !next.closed {
+			t.Error("the runner was not closed at the end")
+		}
+		r.stop()
+	})
+}
+
+func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
+	started := store.Process(terminal.RecordStarting())
+	items := []store.Item{
+		{ID: 1, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: store.Process(terminal.RecordNotStarted())}, // it had not begun
+		{ID: 2, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: started},
+		{ID: 3, Attempt: 3, In: channels.Incoming{Chat: ann}, Process: started},
+		{ID: 4, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: started, Outcome: store.Outcome{Status: string(terminal.Stopped)}},
+	}
+	for _, c := range []struct {
+		onCrash turn.OnCrash
+		ends    []string
+		reports int
+	}{
+		{turn.ReportCrash, []string{"1 again, unbegun true", "2 interrupted stopped []", "3 interrupted stopped []", "4 interrupted stopped []"}, 2},
+		{turn.RetryCrash, []string{"1 again, unbegun true", "2 again, unbegun false", "3 interrupted stopped []", "4 interrupted stopped []"}, 1},
+	} {
+		t.Run(string(c.onCrash), func(t *testing.T) {
+			r := newRig(t, says("hi"))
+			defer r.stop()
+			r.Reload(turn.Settings{Runner: &r.agent, OnCrash: c.onCrash})
+			r.disk.stranded = slices.Clone(items)
+			failed := false
+			r.disk.fail = func(method string) error {
+				if method == "Finish" && !failed {
+					failed = true
+					return errors.New("no room")
+				}
+				return nil
+			}
+			if err := r.KillLeft(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Recover(t.Context()); err == nil {
+				t.Error("a failure was not reported")
+			}
+			if err := r.Recover(t.Context()); err != nil { // it goes on where it was
+				t.Fatal(err)
+			}
+			expect(t, "recorded", r.disk.ends, c.ends)
+			expect(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its place
+		})
+	}
+}
+
+func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "plan"}}})
+			return terminal.Outcome{Status: terminal.Done}, nil
+		})
+		one := r.begin()
+		one.Run(t.Context())
+		synctest.Wait()
+		now, ok := one.About()
+		last, err := r.LastAbout(t.Context(), ann)
+		if !ok || err != nil || len(now.Commands) != 1 || len(last.Commands) != 1 || last.Commands[0].Name != "plan" {
+			t.Errorf("told %+v (%v), kept %+v (%v)", now, ok, last, err)
+		}
+		r.stop()
+	})
+}
+
+func TestATurnIsTracedWhenSomebodyWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var box postbox
+		var disk disk
+		var happened []events.What
+		s := turn.New(turn.Options{
+			Channels: map[string]channels.Channel{"net": network{}}, Store: &disk, Outbox: &box, Wake: func() {}, Log: zap.NewNop(),
+			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
+			Events: func(e events.Event) { happened = append(happened, e.What) },
+		})
+		s.Reload(turn.Settings{Runner: &agent{run: says("hi")}})
+		one := s.Begin(store.Item{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one.Run(t.Context())
+		expect(t, "events", happened, []events.What{events.Started, events.Said, events.Ended})
+		if trace := one.Trace(); len(trace.Lines) != 1 || trace.Lines[0].Text != "hi" {
+			t.Errorf("traced %+v", trace)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.Run(ctx)
+	})
+}
