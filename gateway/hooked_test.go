@@ -182,6 +182,66 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 	}
 }
 
+func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
+	claimed, stopping := make(chan store.Item), make(chan struct{})
+	r.startHooked(func(h *hooked) {
+		h.claimed = func(i store.Item) {
+			if i.In.Text == "second" {
+				claimed <- i
+				<-stopping
+			}
+		}
+	})
+	r.net.Say("1", "u", "first")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "second")
+	r.awaitText("1", "Queued")
+	r.touch("go")
+	second := <-claimed
+	time.AfterFunc(50*time.Millisecond, func() { close(stopping) }) // so that Stop comes first, if it can
+	if err := r.gw.Stop(t.Context(), second.ID); err != nil {
+		t.Fatalf("a turn that was being claimed was not stopped: %v", err)
+	}
+	r.awaitText("1", "Stopped.")
+}
+
+// recovering is a store of which a look for the turns that were cut off fails.
+type recovering struct {
+	store.Store
+	looks, resolved int
+}
+
+func (s *recovering) Stranded(ctx context.Context) ([]store.Item, error) {
+	if s.looks++; s.looks == 2 {
+		return nil, errors.New("not now")
+	}
+	return s.Store.Stranded(ctx)
+}
+
+func (s *recovering) InFlight(ctx context.Context) ([]store.Parcel, error) {
+	s.resolved++
+	return s.Store.InFlight(ctx)
+}
+
+func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	var s *recovering
+	r.hook = func(inner store.Store) store.Store {
+		s = &recovering{Store: inner}
+		return s
+	}
+	r.start()
+	r.net.Say("1", "u", "hello")
+	r.expect("1", "you said hello")
+	r.stop()
+	if s.looks != 3 || s.resolved != 1 {
+		t.Errorf("looked for turns %d times, resolved deliveries %d times", s.looks, s.resolved)
+	}
+}
+
 func TestAMessageThatComesTooLateForAQuestionGetsATurn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case $line in *begin*) echo '{"type":"ask","id":"q","text":"Anybody?"}'; `+until("go")+`echo end;; *) echo turn;; esac`)

@@ -70,9 +70,13 @@ func (d *disk) Requeue(_ context.Context, id int64, unbegun bool) error {
 	return nil
 }
 
-func (d *disk) Dismissed(context.Context) (items, deliveries []int64, err error) { return nil, nil, nil }
+func (d *disk) Dismissed(context.Context) (items, deliveries []int64, err error) {
+	return nil, nil, nil
+}
 
-func (d *disk) Stranded(context.Context) ([]store.Item, error) { return slices.Clone(d.stranded), d.failure("Stranded") }
+func (d *disk) Stranded(context.Context) ([]store.Item, error) {
+	return slices.Clone(d.stranded), d.failure("Stranded")
+}
 
 func (d *disk) Recall(_ context.Context, chat channels.Chat, key string) (string, error) {
 	d.mu.Lock()
@@ -388,11 +392,11 @@ func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
 func TestAShortageIsTriedAgainWithLongerPausesAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
-		r := newRig(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		r := newRig(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			if tries++; tries < 9 {
 				return terminal.Outcome{}, &terminal.ShortageError{Errno: 11, Err: errors.New("no process")}
 			}
-			return says("at last")(nil, req, emit) //nolint:staticcheck // it does not use it
+			return says("at last")(ctx, req, emit)
 		})
 		r.begin().Run(t.Context())
 		synctest.Wait()
