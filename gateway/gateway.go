@@ -55,8 +55,7 @@ type Options struct {
 	NotifyAfter time.Duration
 	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
 	Watch events.Func
-	// Audit, if not nil, writes down who started what, from many goroutines. It must not block for long.
-	Audit func(audit.Record)
+	Audit audit.Func // who started what
 }
 
 // Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it

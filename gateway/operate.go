@@ -108,11 +108,8 @@ func (g *Gateway) Agents() []int {
 
 // auditOperator writes down what an operator does to a turn.
 func (g *Gateway) auditOperator(item store.Item, command string) {
-	if g.o.Audit == nil {
-		return
-	}
 	r := audit.Record{Event: audit.Command, Decision: "operator", Command: command, Run: item.ID}
-	g.o.Audit(r.From(channels.Incoming{Chat: item.In.Chat, ID: item.In.ID}))
+	g.o.Audit.Record(channels.Incoming{Chat: item.In.Chat, ID: item.In.ID}, r)
 }
 
 // ChannelHealth is how a channel is.

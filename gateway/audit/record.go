@@ -62,11 +62,17 @@ type Record struct {
 	Count int `json:"count,omitempty"` // of lost records
 }
 
-// From returns the record of something that a message led to.
-func (r Record) From(in channels.Incoming) Record {
+// Func takes records, from many goroutines. It must not block for long. A nil Func takes none.
+type Func func(Record)
+
+// Record records something that a message led to, if records are kept.
+func (f Func) Record(in channels.Incoming, r Record) {
+	if f == nil {
+		return
+	}
 	r.Channel, r.Chat, r.Message = in.Chat.Channel, in.Chat.ID, in.ID
 	r.User = User{ID: in.User.ID, Name: in.User.Name, Username: in.User.Username}
-	return r
+	f(r)
 }
 
 // User is a person.

@@ -53,7 +53,7 @@ func (i *Intake) withinRate(in channels.Incoming) (refusal string, ok bool) {
 	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || isCommand && c.stops {
 		return "", true
 	}
-	i.record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
+	i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})
 	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", most), false
 }
 

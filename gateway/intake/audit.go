@@ -16,7 +16,7 @@ func (i *Intake) recordAnswer(in channels.Incoming, q store.Question) {
 	if len(q.Options) > 0 {
 		r.Decision = channels.FirstLine(*q.Answer, longestChoice)
 	}
-	i.record(in, r)
+	i.o.Audit.Record(in, r)
 }
 
 // recordRefusal writes down that somebody was not let in: when they are given a code, and else as often as that is logged. Were it each time,
@@ -24,8 +24,8 @@ func (i *Intake) recordAnswer(in channels.Incoming, q store.Question) {
 func (i *Intake) recordRefusal(in channels.Incoming, coded, before bool) {
 	switch {
 	case coded:
-		i.record(in, audit.Record{Event: audit.Denied, Decision: audit.Coded})
+		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Coded})
 	case !before:
-		i.record(in, audit.Record{Event: audit.Denied, Decision: audit.Refused})
+		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Refused})
 	}
 }

@@ -76,9 +76,9 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	word, _ := commandWord(in)
 	conclude := func() error {
 		if first, err = i.conclude(ctx, arrival, answer); first {
-			i.record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
+			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				i.publish(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
+				i.o.Events.Tell(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
 			}
 		}
 		return err
@@ -264,7 +264,7 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.publish(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
+	c.o.Events.Tell(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
 	return "Cancelled.", nil
 }
 

@@ -54,7 +54,7 @@ func (i *Intake) accept(ctx context.Context, a store.Arrival) (store.Item, store
 	a.Cursor = a.In.Cursor
 	item, verdict, err := i.o.Lanes.Accept(ctx, a)
 	if err == nil && verdict == store.Queued {
-		i.publish(events.Event{What: events.Queued, Chat: a.In.Chat, Item: item.ID})
+		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Item: item.ID})
 	}
 	return item, verdict, err
 }

@@ -129,8 +129,8 @@ type Options struct {
 	// Stopped and Interrupted are the causes with which turns are cancelled by /stop and by a newer
 	// message.
 	Stopped, Interrupted error
-	Events               events.Func        // nil: nobody is told
-	Audit                func(audit.Record) // nil: nothing is recorded
+	Events               events.Func // nil: nobody is told
+	Audit                audit.Func  // who did what
 	Log                  *zap.Logger
 }
 
@@ -222,18 +222,4 @@ func (i *Intake) planAnswer(in channels.Incoming, text string) ([]channels.Outgo
 		return nil, fmt.Errorf("plan answer: %w", err)
 	}
 	return parts, nil
-}
-
-// publish tells those who watch.
-func (i *Intake) publish(e events.Event) {
-	if i.o.Events != nil {
-		i.o.Events(e)
-	}
-}
-
-// record writes down what a message led to.
-func (i *Intake) record(in channels.Incoming, r audit.Record) {
-	if i.o.Audit != nil {
-		i.o.Audit(r.From(in))
-	}
 }

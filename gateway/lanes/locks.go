@@ -1,5 +1,3 @@
-// Package lanes runs the turns of each chat in order, and the turns of different chats side by side.
-// It knows nothing of networks and of what a turn does.
 package lanes
 
 import (

@@ -16,11 +16,8 @@ const longestTitle = 400
 
 // audit writes down something about the turn.
 func (t *Turn) audit(r audit.Record) {
-	if t.stage.o.Audit == nil {
-		return
-	}
 	r.Run = t.item.ID
-	t.stage.o.Audit(r.From(t.item.In))
+	t.stage.o.Audit.Record(t.item.In, r)
 }
 
 // auditStart writes down that an agent is about to be started.

@@ -113,9 +113,8 @@ type Options struct {
 	NotifyAfter time.Duration
 	// Events, if not nil, is told what turns do. They are then traced, too.
 	Events events.Func
-	// Audit, if not nil, writes down who started what.
-	Audit func(audit.Record)
-	Log   *zap.Logger
+	Audit  audit.Func // who started what
+	Log    *zap.Logger
 }
 
 // The causes by which a turn is ended early.
