@@ -1,5 +1,3 @@
-// Package gateway carries messages from the channels to the agent and its answers back. It never learns a channel's or
-// a protocol's name: what differs between them is behind their contracts.
 package gateway
 
 import (

@@ -1,3 +1,6 @@
+// Package gateway carries messages from the channels to the agent and its answers back. It composes
+// the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a protocol's
+// name: what differs between them is behind their contracts.
 package gateway
 
 import (
