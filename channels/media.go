@@ -1,7 +1,7 @@
 package channels
 
 import (
-	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -24,8 +24,9 @@ type File struct {
 	Kind    MediaKind `json:"kind"`
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
-	// Checked is what was at Path when it was found that it may be sent; nil: nobody has looked. It is not stored.
-	Checked fs.FileInfo `json:"-"`
+	// Open is the file itself, opened when it was checked that it may be sent, and closed by whoever opened it. It is nil
+	// once Path is a copy of ours. It is not stored.
+	Open *os.File `json:"-"`
 }
 
 var kinds = map[string]MediaKind{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -86,9 +85,9 @@ type endless struct {
 	begun func()
 }
 
-func (s endless) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
-	if checked.Size() < 1<<20 {
-		return s.Store.Keep(ctx, path, checked, most)
+func (s endless) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
+	if checked, err := file.Stat(); err != nil || checked.Size() < 1<<20 {
+		return s.Store.Keep(ctx, file, most)
 	}
 	s.begun()
 	<-ctx.Done()

@@ -11,7 +11,6 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/internal/straight"
 	"nanobot/terminal"
 )
 
@@ -37,14 +36,6 @@ func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal
 
 // copyToChat copies a file into the chat's folder, under its own name or with a number behind it, and returns its path.
 func (g *Direct) copyToChat(chat string, file terminal.File) (path string, err error) {
-	from, err := straight.Open(file.Path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = from.Close() }()
-	if info, err := from.Stat(); err != nil || !os.SameFile(info, file.Info) {
-		return "", errors.Join(err, errors.New("it has changed"))
-	}
 	root, err := g.Runner.UserRoot(chat)
 	if err != nil {
 		return "", err
@@ -54,7 +45,7 @@ func (g *Direct) copyToChat(chat string, file terminal.File) (path string, err e
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(to, from)
+	_, err = io.Copy(to, file.Open)
 	if err = errors.Join(err, to.Close()); err != nil {
 		_ = root.Remove(name)
 		return "", err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -205,11 +206,11 @@ type poorSpool struct {
 	fails atomic.Int32
 }
 
-func (s *poorSpool) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
+func (s *poorSpool) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
 	if s.fails.Add(-1) >= 0 {
-		return "", fmt.Errorf("%w: %w", store.ErrUnavailable, &fs.PathError{Op: "open", Path: path, Err: syscall.EMFILE})
+		return "", fmt.Errorf("%w: %w", store.ErrUnavailable, &fs.PathError{Op: "open", Path: file.Name(), Err: syscall.EMFILE})
 	}
-	return s.Store.Keep(ctx, path, checked, most)
+	return s.Store.Keep(ctx, file, most)
 }
 
 func TestAFileOfAnAnswerIsNotLostForWantOfFileDescriptors(t *testing.T) {

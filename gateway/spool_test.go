@@ -3,7 +3,6 @@ package gateway_test
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -17,11 +16,11 @@ type slowSpool struct {
 	before func(path string) error
 }
 
-func (s slowSpool) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
-	if err := s.before(path); err != nil {
+func (s slowSpool) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
+	if err := s.before(file.Name()); err != nil {
 		return "", err
 	}
-	return s.Store.Keep(ctx, path, checked, most)
+	return s.Store.Keep(ctx, file, most)
 }
 
 // A second name of one of our own files could take the place of a file that was found good.

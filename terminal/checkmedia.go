@@ -15,6 +15,10 @@ import (
 // maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
 const maxGuessed = 20
 
+// maxOpen bounds how many files of one frame are open at the same time, so that no agent uses up the gateway's file
+// descriptors. A multiple of ten leaves full albums as they are.
+const maxOpen = 50
+
 // mediaRules decide which files an agent may send.
 type mediaRules struct {
 	roots []string // folders a file must be in
@@ -63,29 +67,40 @@ func (m mediaRules) check(path string) (File, error) {
 	return m.inspect(real)
 }
 
-// inspect opens the file as a sender would, without blocking on a FIFO or following a link put there meanwhile.
+// inspect opens a file, without blocking on a FIFO or following a symbolic link put there meanwhile, and
+// returns it open if it may be sent.
 func (m mediaRules) inspect(path string) (File, error) {
 	f, err := straight.Open(path)
 	if err != nil {
 		return File{}, reason(err)
 	}
-	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return File{}, reason(err)
+		err = reason(err)
+	} else {
+		err = m.sendable(info)
 	}
-	if err := m.guard.File(info); err != nil {
+	if err != nil {
+		_ = f.Close()
 		return File{}, err
+	}
+	return File{Path: path, Size: info.Size(), Open: f, info: info}, nil
+}
+
+// sendable returns why an open file may not be sent.
+func (m mediaRules) sendable(info fs.FileInfo) error {
+	if err := m.guard.File(info); err != nil {
+		return err
 	}
 	switch {
 	case info.IsDir():
-		return File{}, errors.New("a folder, not a file")
+		return errors.New("a folder, not a file")
 	case !info.Mode().IsRegular():
-		return File{}, errors.New("not a regular file")
+		return errors.New("not a regular file")
 	case info.Size() == 0:
-		return File{}, errors.New("the file is empty")
+		return errors.New("the file is empty")
 	}
-	return File{Path: path, Size: info.Size(), Info: info}, nil
+	return nil
 }
 
 // errNoFile is told apart because text that only looks like a path is no mistake.
@@ -123,22 +138,38 @@ func (m mediaRules) checkOf(f Frame, path string) (File, error) {
 	return m.inspect(path)
 }
 
-// checkMedia splits a frame's media into files that may be sent and remarks about the others.
-func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []string) {
-	left := 0
+// emitMedia checks the files that a frame names and emits the frame with those that may be sent, and with remarks about
+// the others. The files are open until emit returns, and closed on every way out. Of more than maxOpen files the others
+// follow in frames of their own.
+func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) error {
+	f.Checked = nil
+	var notes []string
+	left, begun := 0, false
 	echoes := func(string, fs.FileInfo) bool { return false }
 	if f.Guessed {
 		echoes = m.typed.echoes()
 	}
+	defer func() { closeFiles(f.Checked) }()
 	for _, path := range f.Media {
+		if len(f.Checked) == maxOpen {
+			err := emit(f)
+			closeFiles(f.Checked)
+			f.Text, f.Checked, begun = "", nil, true
+			if err != nil {
+				return err
+			}
+		}
 		file, err := m.checkOf(f, path)
 		switch {
-		case echoes(path, file.Info): // said, and not to be looked at; a refusal would only tell whether it is there
-		case err == nil && f.Guessed && slices.ContainsFunc(files, func(f File) bool { return f.Path == file.Path }):
-		case err == nil && f.Guessed && len(files) == maxGuessed:
+		case echoes(path, file.info): // said, and not to be looked at; a refusal would only tell whether it is there
+			file.close()
+		case err == nil && f.Guessed && slices.ContainsFunc(f.Checked, func(f File) bool { return f.Path == file.Path }):
+			file.close()
+		case err == nil && f.Guessed && len(f.Checked) == maxGuessed:
+			file.close()
 			left++
 		case err == nil:
-			files = append(files, file)
+			f.Checked = append(f.Checked, file)
 		case f.Guessed && errors.Is(err, errNoFile):
 		default:
 			name := path
@@ -148,11 +179,29 @@ func (m mediaRules) checkMedia(f Frame, reveal bool) (files []File, notes []stri
 			notes = append(notes, fmt.Sprintf("⚠ %q was not sent: %s.", name, err))
 		}
 	}
+	f.Text = join(f.Text, refusals(notes, left))
+	if begun && f.Text == "" && len(f.Checked) == 0 {
+		return nil
+	}
+	return emit(f)
+}
+
+// refusals are the remarks about files that are not sent, of which left are too many for plain text.
+func refusals(notes []string, left int) string {
 	if n := len(notes); n > maxNotes {
 		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("⚠ and %d more were not sent.", n-maxNotes))
 	}
 	if left > 0 {
 		notes = append(notes, fmt.Sprintf("⚠ %d more files were not sent: %d at most are taken from plain text.", left, maxGuessed))
 	}
-	return files, notes
+	return strings.Join(notes, "\n")
+}
+
+// close closes a file that was opened to be checked. A file that could not be opened is nil, which Close permits.
+func (f File) close() { _ = f.Open.Close() }
+
+func closeFiles(files []File) {
+	for _, f := range files {
+		f.close()
+	}
 }

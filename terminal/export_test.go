@@ -1,14 +1,21 @@
 package terminal
 
-// Check is what is found out about a file that an agent sends; Inspect is the part behind the following of links.
-func Check(root, path string) (File, error) { return mediaRules{roots: []string{root}}.check(path) }
+// Check is what is found out about a file that an agent sends, which is closed again; Inspect is the part behind the following of links.
+func Check(root, path string) (File, error) {
+	return closed(mediaRules{roots: []string{root}}.check(path))
+}
 
 // Inspect is told a path without links.
-func Inspect(path string) (File, error) { return mediaRules{}.inspect(path) }
+func Inspect(path string) (File, error) { return closed(mediaRules{}.inspect(path)) }
 
 // CheckGuarded is Check where some files are out of bounds.
 func CheckGuarded(root, path string, g Guard) (File, error) {
-	return mediaRules{roots: []string{root}, guard: g}.check(path)
+	return closed(mediaRules{roots: []string{root}, guard: g}.check(path))
+}
+
+func closed(f File, err error) (File, error) {
+	f.close()
+	return f, err
 }
 
 // Coarse is how far a file's time may be behind that of the turn in which it was written.

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -300,8 +299,7 @@ func (t *turn) take(f Frame) error {
 	}
 	if len(f.Media) > 0 {
 		f.Media = t.ownTemps(f)
-		files, notes := t.media.checkMedia(f, t.reveal)
-		f.Checked, f.Text = files, join(f.Text, strings.Join(notes, "\n"))
+		return t.media.emitMedia(f, t.reveal, t.emit)
 	}
 	return t.emit(f)
 }

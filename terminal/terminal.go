@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"os"
 	"time"
 
 	"nanobot/terminal/process"
@@ -162,15 +163,17 @@ type Frame struct {
 	// Guessed says that Media were found in text and not named on purpose, so that one that does not exist
 	// is no mistake.
 	Guessed bool
-	// Checked are the files of Media that may be sent. The runner sets it.
+	// Checked are the files of Media that may be sent. The runner sets it, and closes them when Emit has returned.
 	Checked []File
 }
 
-// File is a file that an agent sends and that passed the checks.
+// File is a file that an agent sends and that passed the checks. Who wants its content reads Open, which is the file that
+// was checked; by now another may have its path.
 type File struct {
 	Path string
 	Size int64
-	Info fs.FileInfo // what was there when it was checked
+	Open *os.File
+	info fs.FileInfo // of Open, when it was checked
 }
 
 // Status says how a turn ended.

@@ -110,11 +110,11 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if m.CopyContext != nil {
 			copying = m.CopyContext(f.Size)
 		}
-		path, err := o.o.Store.Keep(copying, f.Path, f.Checked, most)
+		path, err := o.o.Store.Keep(copying, f.Open, most)
 		why := ""
 		switch {
 		case err == nil:
-			f.Path, f.Checked = path, nil
+			f.Path, f.Open = path, nil
 			m.kept = append(m.kept, f)
 			if m.Copied != nil {
 				m.Copied(f.Size)

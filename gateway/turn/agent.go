@@ -107,7 +107,7 @@ func Message(f terminal.Frame) channels.Message {
 	}
 	for _, file := range f.Checked {
 		m.Media = append(m.Media, channels.File{
-			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Checked: file.Info,
+			Path: file.Path, Name: filepath.Base(file.Path), Size: file.Size, Kind: channels.KindOf(file.Path), Open: file.Open,
 		})
 	}
 	return m

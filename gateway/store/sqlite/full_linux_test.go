@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/storetest"
 )
 
 func TestAFullDiskLosesNothingAndHeals(t *testing.T) {
@@ -136,7 +137,7 @@ func TestOnAFullDiskACopyIsNotHalf(t *testing.T) {
 	if err := os.WriteFile(big, make([]byte, 4<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Keep(ctx, big, nil, 0); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := storetest.Keep(ctx, s, big, 0); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("got %v, want ENOSPC", err)
 	}
 	left, err := os.ReadDir(filepath.Join(dir, "spool"))
@@ -186,13 +187,13 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 		return path
 	}
 	before := freeOn(t, dir)
-	if kept, err := s.Keep(ctx, file("fits", before-1<<20), nil, 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
+	if kept, err := storetest.Keep(ctx, s, file("fits", before-1<<20), 0); !errors.Is(err, store.ErrNoRoom) || freeOn(t, dir) < before {
 		t.Errorf("kept %q: %v; %d bytes are free, %d were", kept, err, freeOn(t, dir), before)
 	}
 	third := file("third", before/3)
 	var kept, refused atomic.Int64
 	err := side(8, func(int) error {
-		_, err := s.Keep(ctx, third, nil, 0)
+		_, err := storetest.Keep(ctx, s, third, 0)
 		switch {
 		case err == nil:
 			kept.Add(1)
@@ -249,7 +250,7 @@ func TestAFileThatGrowsWhileItIsCopiedDoesNotFillTheDisk(t *testing.T) {
 		}
 	})
 	for range 30 {
-		if kept, err := s.Keep(ctx, path, nil, 0); err == nil {
+		if kept, err := storetest.Keep(ctx, s, path, 0); err == nil {
 			if err := os.RemoveAll(filepath.Dir(kept)); err != nil {
 				t.Error(err)
 			}

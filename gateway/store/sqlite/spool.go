@@ -18,7 +18,6 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/sparse"
-	"nanobot/internal/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
@@ -33,23 +32,24 @@ func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.Room{Dir:
 const fresh = "new-"
 
 // Keep copies a file into the spool.
-func (s *Store) Keep(ctx context.Context, path string, checked fs.FileInfo, most int64) (string, error) {
-	kept, err := s.spool.keep(ctx, path, checked, most, s.now())
+func (s *Store) Keep(ctx context.Context, file *os.File, most int64) (string, error) {
+	kept, err := s.spool.keep(ctx, file, most, s.now())
 	if err != nil {
-		return "", fmt.Errorf("keep a copy of %s: %w", path, unavailable(err))
+		return "", fmt.Errorf("keep a copy of %s: %w", file.Name(), unavailable(err))
 	}
 	return kept, nil
 }
 
-func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, most int64, now time.Time) (string, error) {
+func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time) (string, error) {
 	began := time.Now()
-	src, before, err := openRegular(path)
-	if err != nil {
-		return "", err
+	before, err := src.Stat()
+	if err == nil {
+		err = named(src.Name(), before)
 	}
-	defer func() { _ = src.Close() }()
 	switch {
-	case checked != nil && (!os.SameFile(checked, before) || checked.Size() > 0 && before.Size() == 0): // networks refuse empty files
+	case err != nil:
+		return "", err
+	case before.Size() == 0: // networks refuse empty files
 		return "", store.ErrChanged
 	case most > 0 && before.Size() > most:
 		return "", store.ErrTooLarge
@@ -59,7 +59,7 @@ func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, most 
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		return "", err
 	}
-	base := filepath.Base(path)
+	base := filepath.Base(src.Name())
 	digest, err := s.duplicate(ctx, src, before.Size(), filepath.Join(folder, base))
 	if err == nil {
 		err = unchanged(ctx, src, before, began, digest)
@@ -74,22 +74,18 @@ func (s spool) keep(ctx context.Context, path string, checked fs.FileInfo, most 
 	return filepath.Join(kept, base), nil
 }
 
-// openRegular opens what is a file and nothing else: a link anywhere on the way could lead out of the roots that were checked, a pipe
-// would block.
-func openRegular(path string) (*os.File, os.FileInfo, error) {
-	f, err := straight.Open(path)
-	if err != nil {
-		return nil, nil, err
+// named returns an error if a file has lost its name: the agent that removed or replaced it does not want it sent any more.
+func named(name string, file fs.FileInfo) error {
+	at, err := os.Lstat(name)
+	switch {
+	case err != nil:
+		return err
+	case !at.Mode().IsRegular():
+		return errors.New("it is not a regular file")
+	case !os.SameFile(at, file):
+		return store.ErrChanged
 	}
-	info, err := f.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is not a regular file")
-	}
-	if err != nil {
-		_ = f.Close()
-		return nil, nil, err
-	}
-	return f, info, nil
+	return nil
 }
 
 // coarse is more than the grain of the file system's clock: a file that changes again within it has the same time as before.

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/storetest"
 )
 
 // An agent may put a link in the place of a folder after the file in it was checked.
@@ -33,7 +34,7 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 		}
 	}
 	file := filepath.Join(checked, "a.txt")
-	if _, err := s.Keep(ctx, file, nil, 0); err != nil {
+	if _, err := storetest.Keep(ctx, s, file, 0); err != nil {
 		t.Fatal(err)
 	}
 	link := filepath.Join(dir, "link")
@@ -43,7 +44,7 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 	if err := unix.Renameat2(unix.AT_FDCWD, checked, unix.AT_FDCWD, link, unix.RENAME_EXCHANGE); err != nil {
 		t.Skip(err)
 	}
-	if kept, err := s.Keep(ctx, file, nil, 0); !errors.Is(err, unix.ELOOP) {
+	if kept, err := storetest.Keep(ctx, s, file, 0); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("kept %q: %v", kept, err)
 	}
 }
@@ -88,7 +89,7 @@ func TestNoCopyIsMadeThroughALinkThatComesAndGoes(t *testing.T) {
 	})
 	made, refused := 0, 0
 	for made < 200 || refused < 200 {
-		kept, err := s.Keep(ctx, filepath.Join(folder, "a.txt"), nil, 0)
+		kept, err := storetest.Keep(ctx, s, filepath.Join(folder, "a.txt"), 0)
 		if err != nil {
 			refused++
 			continue

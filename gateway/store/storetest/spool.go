@@ -11,13 +11,14 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
+	"nanobot/internal/straight"
 )
 
 var spoolTests = []test{
 	{"overwriting or deleting the original changes nothing", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "a b.png")
 		b.must(os.WriteFile(path, []byte("first"), 0o600))
-		kept, err := b.Keep(ctx, path, nil, 0)
+		kept, err := Keep(ctx, b, path, 0)
 		b.must(err)
 		b.equal("the name", filepath.Base(kept), "a b.png")
 		b.must(os.WriteFile(path, []byte("other"), 0o600))
@@ -50,7 +51,7 @@ var spoolTests = []test{
 		b.must(os.Symlink(file, link))
 		b.must(syscall.Mkfifo(pipe, 0o600))
 		for _, path := range []string{link, pipe, dir, filepath.Join(dir, "missing"), "/dev/null"} {
-			if kept, err := b.Keep(ctx, path, nil, 0); err == nil {
+			if kept, err := Keep(ctx, b, path, 0); err == nil {
 				b.Errorf("%s was kept as %s", path, kept)
 			}
 		}
@@ -61,17 +62,16 @@ var spoolTests = []test{
 		file, private := filepath.Join(dir, "file"), filepath.Join(dir, "private")
 		b.must(os.WriteFile(file, []byte("x"), 0o600))
 		b.must(os.WriteFile(private, []byte("y"), 0o600))
-		checked, err := os.Stat(file)
+		checked, err := straight.Open(file)
 		b.must(err)
+		defer checked.Close()
 		b.must(os.Remove(file))
 		b.must(os.Link(private, file))
-		if kept, err := b.Keep(ctx, file, checked, 0); !errors.Is(err, store.ErrChanged) {
+		if kept, err := b.Keep(ctx, checked, 0); !errors.Is(err, store.ErrChanged) {
 			b.Errorf("it was kept as %s: %v", kept, err)
 		}
 		b.equal("copies", b.copies(), 0)
-		now, err := os.Stat(private)
-		b.must(err)
-		kept, err := b.Keep(ctx, file, now, 0)
+		kept, err := Keep(ctx, b, file, 0)
 		b.must(err)
 		b.holds(kept, "y")
 	}},
@@ -80,7 +80,7 @@ var spoolTests = []test{
 		b.must(os.WriteFile(path, []byte("x"), 0o600))
 		ended, end := context.WithCancel(ctx)
 		end()
-		if _, err := b.Keep(ended, path, nil, 0); err == nil {
+		if _, err := Keep(ended, b, path, 0); err == nil {
 			b.Fatal("it was kept")
 		}
 		b.equal("copies", b.copies(), 0)
@@ -88,11 +88,11 @@ var spoolTests = []test{
 	{"a file that is too large is refused before anything is copied", func(b *bench) {
 		path := filepath.Join(b.TempDir(), "big")
 		b.must(os.WriteFile(path, []byte("12345"), 0o600))
-		if kept, err := b.Keep(ctx, path, nil, 4); !errors.Is(err, store.ErrTooLarge) {
+		if kept, err := Keep(ctx, b, path, 4); !errors.Is(err, store.ErrTooLarge) {
 			b.Errorf("it was kept as %s: %v", kept, err)
 		}
 		b.equal("copies", b.copies(), 0)
-		kept, err := b.Keep(ctx, path, nil, 5)
+		kept, err := Keep(ctx, b, path, 5)
 		b.must(err)
 		b.holds(kept, "12345")
 	}},
@@ -106,7 +106,7 @@ var spoolTests = []test{
 		if blocks := info.Sys().(*syscall.Stat_t).Blocks; blocks > 1<<11 {
 			b.Skip("this file system has no holes")
 		}
-		kept, err := b.Keep(ctx, path, info, 0)
+		kept, err := Keep(ctx, b, path, 0)
 		b.must(err)
 		got, err := os.Stat(kept)
 		b.must(err)
@@ -158,6 +158,16 @@ var spoolTests = []test{
 		b.must(b.Prune(ctx, store.Retention{}))
 		b.gone(kept)
 	}},
+}
+
+// Keep opens a file without following symbolic links, as it is opened to be checked, and copies it into a spool.
+func Keep(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
+	file, err := straight.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	return s.Keep(ctx, file, most)
 }
 
 // files is one network call with files.

@@ -1,0 +1,241 @@
+package gateway_test
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"golang.org/x/sys/unix"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// openIn counts the file descriptors of this process that are files in a folder, but for those of the store in it.
+func openIn(t *testing.T, dir string) int {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, fd := range fds {
+		path, err := os.Readlink("/proc/self/fd/" + fd.Name())
+		if err == nil && strings.HasPrefix(path, dir+"/") && !strings.HasPrefix(path, dir+"/.nanobot/") {
+			n++
+		}
+	}
+	return n
+}
+
+// countOpens makes a file with some content and returns a function that tells how often it was opened since.
+func countOpens(t *testing.T, path string) func() int {
+	t.Helper()
+	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Close(fd) })
+	// The kernel merges an event with an equal one before it, so the events of the folder are put between those of the file.
+	if _, err := unix.InotifyAddWatch(fd, filepath.Dir(path), unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
+	file, err := unix.InotifyAddWatch(fd, path, unix.IN_OPEN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() (opens int) {
+		events := make([]byte, 1<<20)
+		n, err := unix.Read(fd, events)
+		if err != nil && !errors.Is(err, unix.EAGAIN) {
+			t.Fatal(err)
+		}
+		for events = events[:max(n, 0)]; len(events) > 0; {
+			wd, mask := binary.NativeEndian.Uint32(events), binary.NativeEndian.Uint32(events[4:])
+			if int(wd) == file && mask&unix.IN_OPEN != 0 {
+				opens++
+			}
+			events = events[unix.SizeofInotifyEvent+binary.NativeEndian.Uint32(events[12:]):]
+		}
+		return opens
+	}
+}
+
+func TestOpensAreCounted(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	opens := countOpens(t, path)
+	for range 3 {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+	}
+	if n := opens(); n != 3 {
+		t.Errorf("%d opens were counted", n)
+	}
+}
+
+// picky is a network that takes no message with files.
+type picky struct{ *gatewaytest.Channel }
+
+func (p picky) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if len(m.Media) > 0 {
+		return nil, errors.New("no files")
+	}
+	return p.Channel.Plan(m)
+}
+
+func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
+	const script = `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`
+	unavailable := fmt.Errorf("%w: %w", store.ErrUnavailable, unix.ENOSPC)
+	for name, c := range map[string]struct {
+		script string
+		// prepare returns what happens before each copy.
+		prepare func(r *rig) func(path string) error
+		channel func(*gatewaytest.Channel) channels.Channel
+		size    int64  // of the file, if it is to be a large one
+		told    string // a part of a text
+	}{
+		"sent": {told: "look"},
+		"too large": {told: "was not sent: the network takes", channel: func(c *gatewaytest.Channel) channels.Channel {
+			c.MaxFile = 2
+			return c
+		}},
+		"refused": {told: "Sorry", channel: func(c *gatewaytest.Channel) channels.Channel { return picky{c} }},
+		"full disk": {told: "look", prepare: func(*rig) func(string) error {
+			times := 3
+			return func(string) error {
+				if times--; times >= 0 {
+					return unavailable
+				}
+				return nil
+			}
+		}},
+		"no room": {told: "was not sent: there is not enough room", prepare: func(*rig) func(string) error {
+			return func(string) error { return store.ErrNoRoom }
+		}},
+		"removed": {told: "was not sent: the agent removed it at once", prepare: func(*rig) func(string) error { return os.Remove }},
+		"stopped": {
+			told: "was not sent: it was still being copied", script: "; sleep 600", size: 1 << 30,
+			prepare: func(r *rig) func(string) error {
+				return func(string) error {
+					r.net.Say("1", "u", "/stop")
+					return nil
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, script+c.script)
+			opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
+			before := func(string) error { return nil }
+			if c.prepare != nil {
+				before = c.prepare(r)
+			}
+			if c.size > 0 {
+				if err := os.Truncate(filepath.Join(r.dir, "a.bin"), c.size); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.wrap = c.channel
+			r.hook = func(s store.Store) store.Store {
+				s = endless{s, func() {}}
+				return slowSpool{s, func(path string) error {
+					if n := openIn(t, r.dir); n != 1 {
+						t.Errorf("%d files are open before the copy", n)
+					}
+					return before(path)
+				}}
+			}
+			r.start()
+			r.net.Say("1", "u", "hi")
+			r.awaitText("1", c.told)
+			r.awaitIdle("1")
+			if n := openIn(t, r.dir); n != 0 {
+				t.Errorf("%d files are open after the turn", n)
+			}
+			if n := opens(); n != 1 {
+				t.Errorf("the file was opened %d times", n)
+			}
+		})
+	}
+}
+
+func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
+	r := newRig(t, `echo "{\"type\":\"message\",\"text\":\"look\",\"media\":[\"$PWD/a.bin\"]}"`)
+	r.settings.DrainTimeout = 0
+	opens := countOpens(t, filepath.Join(r.dir, "a.bin"))
+	r.hook = func(s store.Store) store.Store {
+		return slowSpool{s, func(string) error {
+			r.touch("copying")
+			return fmt.Errorf("%w: %w", store.ErrUnavailable, unix.ENOSPC)
+		}}
+	}
+	r.start()
+	r.net.Say("1", "u", "hi")
+	r.awaitFile("copying")
+	r.stop()
+	if n, once := openIn(t, r.dir), opens(); n != 0 || once != 1 {
+		t.Errorf("%d files are open, and the file was opened %d times", n, once)
+	}
+}
+
+// ownFile is a protocol that sends one file of its own.
+type ownFile string
+
+func (p ownFile) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	path := string(p)
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Media: []string{path}, Own: filepath.Dir(path)})
+}
+
+func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testing.T) {
+	for name, fail := range map[string]error{"sent": nil, "not sent": errors.New("no network")} {
+		t.Run(name, func(t *testing.T) {
+			own, err := filepath.EvalSymlinks(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(own, "a.bin")
+			opens := countOpens(t, path)
+			cfg := config.Default().Terminal
+			cfg.Command = "true"
+			r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: ownFile(path), Log: zap.NewNop()})
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
+			w := &wall{fail: fail}
+			if _, err := g.Turn(t.Context(), w, hello); !errors.Is(err, fail) {
+				t.Errorf("turn: %v", err)
+			}
+			if n, once := openIn(t, own), opens(); n != 0 || once != 1 {
+				t.Errorf("%d files are open, and the file was opened %d times", n, once)
+			}
+			if fail != nil {
+				return
+			}
+			copied := w.sent[0].Media[0].Path
+			if got, err := os.ReadFile(copied); string(got) != "content" || err != nil || copied == path {
+				t.Errorf("%s has %q, %v", copied, got, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,156 @@
+package terminal_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/terminal"
+)
+
+// openIn counts the file descriptors of this process that are files in a folder.
+func openIn(t *testing.T, dir string) int {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fds, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, fd := range fds {
+		if path, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(path, dir+"/") {
+			n++
+		}
+	}
+	return n
+}
+
+func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T) {
+	refused := errors.New("refused")
+	for name, c := range map[string]struct {
+		protocol, script string
+		private          string
+		text             string // what the person wrote
+		open             int
+		err              error
+	}{
+		"named":         {protocol: "rich", script: `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/1.png\",\"$PWD/2.png\",\"$PWD/1.png\"]}"`, open: 3},
+		"found":         {protocol: "plain", script: `echo "$PWD/1.png $PWD/2.png and $PWD/./1.png"`, open: 2},
+		"too many":      {protocol: "plain", script: `for i in $(seq 30); do echo "$PWD/$i.png"; done`, open: 20},
+		"only repeated": {protocol: "plain", script: `echo "$PWD/1.png $PWD/2.png"`, text: "/1.png", open: 1},
+		"private":       {protocol: "rich", script: `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/1.png\",\"$PWD/2.png\"]}"`, private: "2.png", open: 1},
+		"no files":      {protocol: "rich", script: `: > 1.png; mkfifo f; echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD\",\"$PWD/1.png\",\"$PWD/f\",\"$PWD/gone\"]}"`},
+		"not taken":     {protocol: "rich", script: `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/1.png\"]}"`, open: 1, err: refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, c.protocol, c.script)
+			for i := range 30 {
+				b.write(fmt.Sprintf("%d.png", i+1), "x")
+			}
+			if c.private != "" {
+				b.opts.Private = []string{filepath.Join(b.workspace, c.private)}
+			}
+			if c.text != "" {
+				b.req.Text = b.workspace + c.text
+				b.settle()
+			}
+			b.emit = func(f terminal.Frame) error {
+				if n := openIn(t, b.workspace); n != c.open || len(f.Checked) != c.open {
+					t.Errorf("%d files are open of %d that are sent, want %d: %s", n, len(f.Checked), c.open, f.Text)
+				}
+				return c.err
+			}
+			if b.run(); !errors.Is(b.err, c.err) || len(b.frames) != 1 {
+				t.Fatalf("%d frames, %v", len(b.frames), b.err)
+			}
+			if n := openIn(t, b.workspace); n != 0 {
+				t.Errorf("%d files are open after the turn", n)
+			}
+		})
+	}
+}
+
+func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
+	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+	b.write("a.png", "x")
+	b.emit = func(terminal.Frame) error { panic("on purpose") }
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		b.run()
+	}()
+	if n := openIn(t, b.workspace); n != 0 {
+		t.Errorf("%d files are open", n)
+	}
+}
+
+// An agent may put another file in the place of the one that was checked.
+func TestWhatIsReadIsTheFileThatWasChecked(t *testing.T) {
+	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/a.png\"]}"`)
+	path, other := b.write("a.png", "checked"), b.write("other", "other")
+	b.emit = func(f terminal.Frame) error {
+		if err := os.Rename(other, path); err != nil {
+			t.Error(err)
+		}
+		if got, err := io.ReadAll(f.Checked[0].Open); string(got) != "checked" || err != nil {
+			t.Errorf("read %q, %v", got, err)
+		}
+		return nil
+	}
+	b.run().says("done", "message: t [a.png]")
+}
+
+// An agent that names thousands of files must not use up the file descriptors of all chats.
+func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
+	var media []string
+	b := newBench(t, "rich", "")
+	for i := range 123 {
+		media = append(media, b.write(fmt.Sprintf("%d.png", i), "x"))
+	}
+	media = append(media, filepath.Join(b.workspace, "gone.png"))
+	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media})
+	var sent []string
+	b.emit = func(f terminal.Frame) error {
+		if n := openIn(t, b.workspace); n != len(f.Checked) {
+			t.Errorf("%d files are open of %d", n, len(f.Checked))
+		}
+		for _, file := range f.Checked {
+			sent = append(sent, file.Path)
+		}
+		return nil
+	}
+	b.run()
+	var got []string
+	for _, f := range b.frames {
+		got = append(got, fmt.Sprintf("%d files: %s", len(f.Checked), f.Text))
+	}
+	want := fmt.Sprintf("50 files: look|50 files: |23 files: ⚠ %q was not sent: no such file.", media[123])
+	if strings.Join(got, "|") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, "|"), want)
+	}
+	if real, err := filepath.EvalSymlinks(b.workspace); err != nil || strings.Join(sent, " ") != strings.ReplaceAll(strings.Join(media[:123], " "), b.workspace, real) {
+		t.Errorf("sent %q, %v", sent, err)
+	}
+	if n := openIn(t, b.workspace); n != 0 {
+		t.Errorf("%d files are open after the turn", n)
+	}
+	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media[:100]})
+	if b.run(); len(b.frames) != 2 || len(b.frames[1].Checked) != 50 {
+		t.Errorf("100 files are sent in %d frames", len(b.frames))
+	}
+	full := errors.New("full")
+	b.emit = func(terminal.Frame) error { return full }
+	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || openIn(t, b.workspace) != 0 {
+		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, openIn(t, b.workspace))
+	}
+}
