@@ -1,0 +1,93 @@
+package intake_test
+
+import (
+	"testing"
+
+	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
+)
+
+func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
+	for _, c := range []struct {
+		rule      intake.WhileRunning
+		told      []string
+		state     store.State
+		cancelled []error
+		injected  int
+	}{
+		{rule: intake.Queue, told: []string{"Queued, number 1 in line."}, state: store.Pending},
+		{rule: intake.Reject, told: []string{"I am still working on your last message. Send it again later, or /stop."}, state: store.Done},
+		{rule: intake.Interrupt, state: store.Pending, cancelled: []error{errInterrupted}},
+		{rule: intake.Inject, state: store.Pending, injected: 1},
+	} {
+		t.Run(string(c.rule), func(t *testing.T) {
+			simulate(t, func(r *rig) {
+				r.settings.WhileRunning = c.rule
+				r.say("ann", "one")
+				in := r.message("ann", "two")
+				item := r.receive(in, c.told...)
+				r.receive(in) // it is delivered twice
+				turn := r.running("ann")
+				r.same("the turn works on", turn.item.In.Text, "one")
+				r.same("state of the second message", item.State, c.state)
+				r.same("the turn is cancelled with", turn.cancelled, c.cancelled)
+				r.same("messages that the turn is handed", turn.Injected(), c.injected)
+				r.same("messages", len(r.recent(chatOf("ann"))), 2)
+			})
+		})
+	}
+}
+
+func TestInjectionPassesNoMessageThatWaits(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.say("ann", "one")
+		r.settings.WhileRunning = intake.Inject
+		first := r.say("ann", "two")
+		r.settings.WhileRunning = intake.Queue
+		r.say("ann", "three", "Queued, number 2 in line.")
+		r.settings.WhileRunning = intake.Inject
+		r.say("ann", "four")
+		if got := r.running("ann").injected; len(got) != 1 || got[0].ID != first.ID {
+			r.t.Errorf("the turn was handed %v", got)
+		}
+		r.say("ann", "/stop", "2 waiting message(s) dropped.") // the agent has the other one
+	})
+}
+
+func TestTheQueueOfAChatHasALimit(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.settings.QueueLimit = 1
+		full := "1 messages are waiting already, which is all I keep. /stop clears them."
+		r.say("ann", "one")
+		r.say("ann", "two", "Queued, number 1 in line.")
+		r.say("ann", "three", full)
+		r.say("bob", "of another chat")
+		r.lanes.full = true
+		r.finish("ann")
+		r.say("ann", "four", full) // no slot is free for the second
+		r.has("ann", "one done", "two pending", "three done", "four done")
+		r.settings.QueueLimit = 0
+		r.say("ann", "five")
+		r.has("ann", "one done", "two pending", "three done", "four done", "five pending")
+	})
+}
+
+func TestNobodyIsToldThatTheyWaitForAFreeSlot(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.lanes.full = true
+		r.say("ann", "hello")
+		r.has("ann", "hello pending")
+	})
+}
+
+func TestAMessageThatIsDeliveredAgainRunsOnce(t *testing.T) {
+	simulate(t, func(r *rig) {
+		in := r.message("ann", "hello")
+		r.receive(in)
+		r.receive(in)
+		r.finish("ann")
+		r.receive(in)
+		r.has("ann", "hello done")
+		r.same("turns that run", len(r.lanes.turns), 0)
+	})
+}

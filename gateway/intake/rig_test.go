@@ -1,0 +1,337 @@
+package intake_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
+	"nanobot/gateway/intake"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
+	"nanobot/terminal"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// The causes with which turns are cancelled.
+var errStopped, errInterrupted = errors.New("stopped"), errors.New("interrupted")
+
+// rig is an intake over a real store, whose lanes, outbox and agents only record what intake asks of them.
+type rig struct {
+	*intake.Intake
+	t        *testing.T
+	store    *sqlite.Store
+	lanes    *fakeLanes
+	outbox   *fakeOutbox
+	agents   *fakeAgents
+	settings intake.Settings
+	about    terminal.About
+
+	answered []string // answers that questions were given
+	records  []audit.Record
+	events   []events.Event
+	logs     *observer.ObservedLogs
+	lastID   int
+}
+
+// simulate runs a test in a bubble with an intake that admits ann and bob on the channel net.
+func simulate(t *testing.T, test func(r *rig)) {
+	t.Parallel()
+	dir := t.TempDir()
+	sqlitetest.Prepare(t, dir)
+	synctest.Test(t, func(t *testing.T) {
+		db, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		core, logs := observer.New(zap.InfoLevel)
+		r := &rig{t: t, store: db, agents: &fakeAgents{}, logs: logs}
+		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
+		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
+		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: r.agents}
+		r.Intake = intake.New(intake.Options{
+			Channels: map[string]channels.Channel{"net": network{}}, Store: db, Lanes: r.lanes, Outbox: r.outbox,
+			Settings: func() intake.Settings { return r.settings },
+			About:    func(context.Context, channels.Chat) (terminal.About, error) { return r.about, nil },
+			Answered: func(q string, a terminal.Answer) {
+				r.answered = append(r.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
+			},
+			Stopped: errStopped, Interrupted: errInterrupted,
+			Events: func(e events.Event) { r.events = append(r.events, e) },
+			Audit:  func(a audit.Record) { r.records = append(r.records, a) },
+			Log:    zap.New(core),
+		})
+		test(r)
+	})
+}
+
+func chatOf(user string) channels.Chat { return channels.Chat{Channel: "net", ID: user} }
+
+// message is the next message of a person, in their private chat.
+func (r *rig) message(user, text string) channels.Incoming {
+	r.lastID++
+	return channels.Incoming{Chat: chatOf(user), ID: strconv.Itoa(r.lastID), User: channels.User{ID: user, Name: "Name of " + user}, Text: text}
+}
+
+// say has a person write something and checks what the chat is told then, each the beginning of a text.
+func (r *rig) say(user, text string, want ...string) store.Item {
+	r.t.Helper()
+	return r.receive(r.message(user, text), want...)
+}
+
+// press is say for the press of a button.
+func (r *rig) press(user, data string, want ...string) {
+	r.t.Helper()
+	in := r.message(user, "")
+	in.Press = data
+	r.receive(in, want...)
+}
+
+// receive hands a message to intake, checks what its chat is told then, and returns the newest item of the chat.
+func (r *rig) receive(in channels.Incoming, want ...string) store.Item {
+	r.t.Helper()
+	if err := r.Receive(r.t.Context(), in); err != nil {
+		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
+	}
+	r.told(in.Chat, want...)
+	items := r.recent(in.Chat)
+	if len(items) == 0 {
+		return store.Item{}
+	}
+	return items[0]
+}
+
+// told checks what has been stored for a chat since told was last called, and marks it as sent.
+func (r *rig) told(chat channels.Chat, want ...string) []store.Parcel {
+	r.t.Helper()
+	parcels := r.deliver(chat)
+	equal := slices.EqualFunc(parcels, want, func(p store.Parcel, text string) bool { return strings.HasPrefix(p.Out.Text, text) })
+	if !equal {
+		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(parcels), want)
+	}
+	if len(parcels) > 0 && !r.outbox.woken[chat] {
+		r.t.Errorf("the outbox was not woken for %s", chat)
+	}
+	delete(r.outbox.woken, chat)
+	return parcels
+}
+
+func textsOf(parcels []store.Parcel) (texts []string) {
+	for _, p := range parcels {
+		texts = append(texts, p.Out.Text)
+	}
+	return texts
+}
+
+// deliver marks everything as sent that waits to be sent to a chat, and returns it.
+func (r *rig) deliver(chat channels.Chat) (parcels []store.Parcel) {
+	r.t.Helper()
+	for {
+		p, ok, err := r.store.NextParcel(r.t.Context(), chat)
+		if err == nil && ok {
+			parcels = append(parcels, p)
+			_, err = r.store.Settle(r.t.Context(), p.ID, store.Settlement{State: store.Sent, Receipt: receiptOf(p)})
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if !ok {
+			return parcels
+		}
+	}
+}
+
+func receiptOf(p store.Parcel) string { return fmt.Sprint("sent", p.ID) }
+
+// recent are the items of a chat, newest first.
+func (r *rig) recent(chat channels.Chat) []store.Item {
+	r.t.Helper()
+	items, err := r.store.Recent(r.t.Context(), chat, 1000)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return items
+}
+
+// has checks the texts and states of a chat's items, oldest first.
+func (r *rig) has(user string, want ...string) {
+	r.t.Helper()
+	var got []string
+	for _, item := range slices.Backward(r.recent(chatOf(user))) {
+		got = append(got, fmt.Sprintf("%s%s %s", item.In.Text, item.In.Press, item.State))
+	}
+	if !slices.Equal(got, want) {
+		r.t.Errorf("%s has %q instead of %q", user, got, want)
+	}
+}
+
+// running is the turn of a person's private chat.
+func (r *rig) running(user string) *fakeTurn {
+	r.t.Helper()
+	t := r.lanes.turns[chatOf(user)]
+	if t == nil {
+		r.t.Fatalf("no turn of %s runs", user)
+	}
+	return t
+}
+
+// finish ends the turn of a person's private chat.
+func (r *rig) finish(user string) {
+	r.t.Helper()
+	out := store.Outcome{Status: "done", CPU: 200 * time.Millisecond}
+	if _, err := r.store.Finish(r.t.Context(), r.running(user).item.ID, store.Done, out); err != nil {
+		r.t.Fatal(err)
+	}
+	delete(r.lanes.turns, chatOf(user))
+}
+
+// decisions are those that were recorded since it was last called.
+func (r *rig) decisions() (all []string) {
+	for _, a := range r.records {
+		all = append(all, strings.TrimSpace(a.Event+" "+a.Decision+" "+a.Command))
+	}
+	r.records = nil
+	return all
+}
+
+func (r *rig) same(what string, got, want any) {
+	r.t.Helper()
+	if g, w := fmt.Sprintf("%q", got), fmt.Sprintf("%q", want); g != w {
+		r.t.Errorf("%s: %s instead of %s", what, g, w)
+	}
+}
+
+// network is a channel that sends each message in one call.
+type network struct{ channels.Channel }
+
+func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
+}
+
+// fakeLanes run nothing: a turn lasts until the test finishes it.
+type fakeLanes struct {
+	store  *sqlite.Store
+	turns  map[channels.Chat]*fakeTurn
+	full   bool
+	broken error // what Accept returns; nil: nothing is wrong
+	woken  int
+}
+
+func (l *fakeLanes) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+	if l.broken != nil {
+		return store.Item{}, 0, l.broken
+	}
+	a.Claim = !l.full
+	item, verdict, err := l.store.Receive(ctx, a)
+	if verdict == store.Claimed {
+		l.turns[a.In.Chat] = &fakeTurn{item: item, began: time.Now()}
+	}
+	return item, verdict, err
+}
+
+func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
+func (l *fakeLanes) AwaitClaim()                        {}
+func (l *fakeLanes) Full() bool                         { return l.full }
+func (l *fakeLanes) Wake()                              { l.woken++ }
+
+func (l *fakeLanes) Running(chat channels.Chat) intake.Turn {
+	if t := l.turns[chat]; t != nil {
+		return t
+	}
+	return nil
+}
+
+func (l *fakeLanes) All() (all []intake.Turn) {
+	for _, t := range l.turns {
+		all = append(all, t)
+	}
+	return all
+}
+
+// fakeTurn records what it is told.
+type fakeTurn struct {
+	item      store.Item
+	began     time.Time
+	cancelled []error
+	revoked   bool
+	forgot    bool
+	injected  []store.Item
+	takenBack []string
+}
+
+func (t *fakeTurn) Item() store.Item       { return t.item }
+func (t *fakeTurn) Began() time.Time       { return t.began }
+func (t *fakeTurn) Cancel(cause error)     { t.cancelled = append(t.cancelled, cause) }
+func (t *fakeTurn) Revoke()                { t.revoked = true }
+func (t *fakeTurn) Inject(item store.Item) { t.injected = append(t.injected, item) }
+func (t *fakeTurn) Injected() int          { return len(t.injected) }
+func (t *fakeTurn) TakeBack(user string)   { t.takenBack = append(t.takenBack, user) }
+
+func (t *fakeTurn) Forget(do func() error) error {
+	t.forgot = true
+	return do()
+}
+
+func (t *fakeTurn) Injectors() (users []string) {
+	for _, item := range t.injected {
+		users = append(users, item.In.User.ID)
+	}
+	return users
+}
+
+// fakeOutbox stores what it is handed and sends nothing.
+type fakeOutbox struct {
+	store *sqlite.Store
+	woken map[channels.Chat]bool
+	ended []string // how questions ended
+}
+
+func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
+	parts, err := network{}.Plan(m.Message)
+	if err != nil {
+		return err
+	}
+	o.Wake(m.Chat)
+	_, _, err = o.store.Enqueue(ctx, store.Letter{About: m.About, Parts: parts})
+	return err
+}
+
+func (o *fakeOutbox) Wake(chat channels.Chat)              { o.woken[chat] = true }
+func (o *fakeOutbox) ShowEnd(q store.Question, how string) { o.ended = append(o.ended, q.ID+": "+how) }
+func (o *fakeOutbox) Sending() bool                        { return false }
+func (o *fakeOutbox) Abort([]int64)                        {}
+
+// fakeAgents have left some commands running, and some are kept.
+type fakeAgents struct {
+	left     int
+	kept     []terminal.KeptAgent
+	released []string
+}
+
+func (a *fakeAgents) Stop(string) (ended int) {
+	ended, a.left = a.left, 0
+	return ended
+}
+
+func (a *fakeAgents) Kept() []terminal.KeptAgent { return a.kept }
+func (a *fakeAgents) Release(chat string)        { a.released = append(a.released, chat) }
