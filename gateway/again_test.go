@@ -80,10 +80,7 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 	}
 	t.Run("after a crash, by the button", func(t *testing.T) {
 		r := begin(t)
-		r.awaitTrue("the question's receipt", func() bool { // without it the question is sent again by itself
-			sending, err := r.store.InFlight(t.Context())
-			return err == nil && len(sending) == 0
-		})
+		r.awaitReceipts()
 		r.stop()
 		r.start()
 		report := r.awaitText("1", "I was restarted")

@@ -53,7 +53,13 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "true")
 	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Within: 300 * time.Millisecond})
-	goOn := make(chan struct{})
+	asked, goOn := make(chan gatewaytest.Call, 1), make(chan struct{})
+	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
+		if strings.HasPrefix(c.Text, "Quick?") {
+			asked <- c // the chat may show it with its buttons for a moment only
+		}
+		return gatewaytest.Fault{}
+	}
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		out, err := ask(ctx, tn)
 		<-goOn
@@ -61,7 +67,7 @@ func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 	})
 	r.start()
 	r.net.Say("1", "u", "work")
-	question := r.awaitText("1", "Quick?")
+	question := <-asked
 	r.awaitText("1", "error: timeout")
 	for _, when := range []string{"while the turn runs", "when it has ended"} {
 		before := len(r.net.Sent("1"))

@@ -191,6 +191,16 @@ func (r *rig) awaitTrue(what string, so func() bool) {
 	}
 }
 
+// awaitReceipts waits until the gateway has recorded what it has sent. A gateway that is stopped
+// before, without time to drain, sends it again after the restart.
+func (r *rig) awaitReceipts() {
+	r.t.Helper()
+	r.awaitTrue("the receipt of the last message", func() bool {
+		sending, err := r.store.InFlight(r.t.Context())
+		return err == nil && len(sending) == 0
+	})
+}
+
 // awaitIdle waits until no turn of a chat is running.
 func (r *rig) awaitIdle(chat string) {
 	r.t.Helper()

@@ -52,7 +52,7 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 		t.Fatal(err)
 	}
 	d.cfg = config.Default().Terminal
-	d.cfg.Timeout, d.cfg.Protocol = 60, "acp"
+	d.cfg.Timeout, d.cfg.Protocol = 300, "acp"
 	d.cfg.Command = "GORACE=atexit_sleep_ms=0 ACPTEST_AGENT=1 exec " + terminal.ShellQuote(exe) + " -dir " + terminal.ShellQuote(d.sessions) + " " + flags
 	for _, c := range change {
 		c(&d.cfg)
