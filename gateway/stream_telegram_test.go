@@ -75,6 +75,7 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 				api.AddChat(telegramtest.Chat{ID: chat})
 			}
 			r.start()
+			began := time.Now()
 			api.Post(telegramtest.Post{Chat: chat, From: 7, Text: "@" + api.Bot.Username + " write"})
 			first := awaitWords(t, api, chat, "piece")
 			last := awaitWords(t, api, chat, "and the end")
@@ -83,8 +84,9 @@ func TestTelegramShowsAnAnswerWhileItIsWritten(t *testing.T) {
 			if len(all) != 1 || last.ID != first.ID || len(last.Entities) != 1 || last.Entities[0].Type != "bold" {
 				t.Errorf("shown is %+v", all)
 			}
-			if last.Edits < 2 || last.Edits > 6 || refusals(api) > 0 {
-				t.Errorf("%d edits in six seconds, %d refusals", last.Edits, refusals(api))
+			// The agent takes six seconds, and longer on a busy machine.
+			if took := time.Since(began); last.Edits < 2 || last.Edits > int(took/time.Second) || refusals(api) > 0 {
+				t.Errorf("%d edits in %s, %d refusals", last.Edits, took, refusals(api))
 			}
 		})
 	}
@@ -159,6 +161,7 @@ func TestTelegramStormOnEditsDoesNotKeepTheAnswerWaiting(t *testing.T) {
 				return telegramtest.Fault{}
 			})
 			r.start()
+			began := time.Now()
 			api.Say(7, "write")
 			awaitWords(t, api, 7, "one")
 			r.touch("shown")
@@ -167,8 +170,8 @@ func TestTelegramStormOnEditsDoesNotKeepTheAnswerWaiting(t *testing.T) {
 			if got := strings.Join(shownWords(api.Shown(7)), "|"); got != "one two three|next" {
 				t.Errorf("shown is %s", got)
 			}
-			if n := len(api.Calls("editMessageText")); n > 6 {
-				t.Errorf("%d edits were tried", n)
+			if n, took := len(api.Calls("editMessageText")), time.Since(began); n > max(6, int(took/time.Second)) {
+				t.Errorf("%d edits were tried in %s", n, took)
 			}
 		})
 	}
