@@ -90,7 +90,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	})
 	if err != nil {
 		log.Error("turn broke", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(sending, turn.CouldNotRun); serr != nil {
+		if serr := r.send(sending, turn.CouldNotRun()); serr != nil {
 			log.Warn("chat not told", zap.Error(serr))
 		}
 		return out, err

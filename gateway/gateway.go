@@ -113,7 +113,8 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// Reload changes the settings. Turns that run keep those they began with; when the last of them has ended, their runner is closed.
+// Reload changes the settings. Turns that run keep those they began with; when the last of them has
+// ended, their runner is closed. It is for one goroutine.
 func (g *Gateway) Reload(s Settings) {
 	g.settings.Store(&s) // before the last runner is closed, which nobody must find then
 	g.turns.Reload(turnSettings(s))
@@ -132,10 +133,13 @@ func (g *Gateway) intakeSettings() intake.Settings {
 
 // turnSettings are the settings of turns.
 func turnSettings(s Settings) turn.Settings {
-	return turn.Settings{
-		Runner: s.Runner, Progress: s.Progress, Inject: s.WhileRunning == intake.Inject, PassHistory: s.PassHistory,
-		OnCrash: s.OnCrash, Launch: s.Launch,
+	t := turn.Settings{
+		Progress: s.Progress, Inject: s.WhileRunning == intake.Inject, PassHistory: s.PassHistory, OnCrash: s.OnCrash, Launch: s.Launch,
 	}
+	if s.Runner != nil {
+		t.Runner = s.Runner
+	}
+	return t
 }
 
 // about is what the agent told of itself in a chat last.
@@ -221,7 +225,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 // reports false when ctx ends before that is done.
 func (g *Gateway) recover(ctx context.Context) bool {
 	// A step that is done is not done again: what a later one sends is not from the earlier run.
-	for _, step := range []func(context.Context) error{g.turns.KillLeft, g.outbox.Recover, g.turns.Recover} {
+	for _, step := range []func(context.Context) error{g.turns.KillLeftover, g.outbox.Recover, g.turns.Recover} {
 		err := retry.Until(ctx, func() error { return step(ctx) }, func(err error) {
 			if ctx.Err() == nil {
 				g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))

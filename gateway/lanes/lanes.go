@@ -51,19 +51,19 @@ type Lanes[T Turn] struct {
 	locks chatLocks
 	claim claims
 
-	wake     chan struct{}   // there may be a message to claim
-	beat     chan struct{}   // the dispatcher offers one whenever it comes round
-	starting chan started[T] // turns that Run is to start
-	settled  chan struct{}   // closed when nothing is claimed any more
-	ended    chan struct{}   // closed when no turn is started any more
+	wake     chan struct{}      // there may be a message to claim
+	beat     chan struct{}      // the dispatcher offers one whenever it comes round
+	starting chan registered[T] // turns that Run is to start
+	settled  chan struct{}      // closed when nothing is claimed any more
+	ended    chan struct{}      // closed when no turn is started any more
 
 	mu     sync.Mutex
 	active map[channels.Chat]T
 	turns  sync.WaitGroup // registered and not removed
 }
 
-// started is a turn that has been registered and is about to run.
-type started[T Turn] struct {
+// registered is a turn that has been registered and is about to run.
+type registered[T Turn] struct {
 	turn T
 	chat channels.Chat
 	slot *Slot
@@ -73,13 +73,13 @@ type started[T Turn] struct {
 func New[T Turn](o Options[T]) *Lanes[T] {
 	return &Lanes[T]{
 		o: o, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), beat: make(chan struct{}),
-		starting: make(chan started[T]), settled: make(chan struct{}), ended: make(chan struct{}), active: map[channels.Chat]T{},
+		starting: make(chan registered[T]), settled: make(chan struct{}), ended: make(chan struct{}), active: map[channels.Chat]T{},
 	}
 }
 
-// Run claims messages until ctx ends, and starts turns until working ends, with which turns are
+// Run claims messages until ctx ends, and starts turns until killed ends, with which turns are
 // told to end. It returns when all of them have. Run is called once.
-func (l *Lanes[T]) Run(ctx, working context.Context) {
+func (l *Lanes[T]) Run(ctx, killed context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer close(l.ended)
@@ -90,8 +90,8 @@ func (l *Lanes[T]) Run(ctx, working context.Context) {
 	for {
 		select {
 		case s := <-l.starting:
-			work.Go(func() { l.work(working, s) })
-		case <-working.Done():
+			work.Go(func() { l.work(killed, s) })
+		case <-killed.Done():
 			return
 		}
 	}
@@ -179,8 +179,8 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.Arrival) (store.Item, sto
 }
 
 // register makes the turn of a message that was claimed, so that it can be found and stopped.
-func (l *Lanes[T]) register(item store.Item) started[T] {
-	s := started[T]{chat: item.In.Chat, slot: &Slot{of: l.slots}}
+func (l *Lanes[T]) register(item store.Item) registered[T] {
+	s := registered[T]{chat: item.In.Chat, slot: &Slot{of: l.slots}}
 	s.slot.held.Store(true)
 	s.turn = l.o.Begin(item, s.slot)
 	l.turns.Add(1)
@@ -192,7 +192,7 @@ func (l *Lanes[T]) register(item store.Item) started[T] {
 
 // start has Run start a turn. When Run has ended, the turn stays claimed on disk for the next start
 // of the program.
-func (l *Lanes[T]) start(s started[T]) {
+func (l *Lanes[T]) start(s registered[T]) {
 	select {
 	case l.starting <- s:
 	case <-l.ended:
@@ -201,14 +201,14 @@ func (l *Lanes[T]) start(s started[T]) {
 	}
 }
 
-func (l *Lanes[T]) work(ctx context.Context, s started[T]) {
+func (l *Lanes[T]) work(ctx context.Context, s registered[T]) {
 	defer l.remove(s)
 	l.Lock(s.chat)() // a command that is being carried out comes first
 	s.turn.Run(ctx)
 }
 
 // remove forgets a turn and gives its slot back.
-func (l *Lanes[T]) remove(s started[T]) {
+func (l *Lanes[T]) remove(s registered[T]) {
 	l.mu.Lock()
 	if l.active[s.chat] == s.turn { // the chat's next turn may have begun already
 		delete(l.active, s.chat)

@@ -64,10 +64,11 @@ func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
 func (o *Outbox) spawn(task func(ctx context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.tasks.Go(func(ctx context.Context) {
-		defer o.add(&o.background, -1)
+	taken := o.tasks.Go(func(ctx context.Context) {
+		defer o.add(&o.background, -1) // which waits for o.mu
 		task(ctx)
-	}) {
+	})
+	if taken {
 		o.background++
 	}
 }

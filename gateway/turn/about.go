@@ -29,8 +29,8 @@ type about struct {
 	now *terminal.About
 }
 
-// tell takes what the agent says about itself. The newest counts.
-func (a *about) tell(now terminal.About) {
+// update takes what the agent says about itself. The newest counts.
+func (a *about) update(now terminal.About) {
 	now.Commands = slices.Clone(now.Commands)
 	a.mu.Lock()
 	a.now = &now
@@ -52,11 +52,12 @@ func (a *about) newest() *terminal.About {
 // longer.
 func (a *about) run(sending, listening context.Context) {
 	var before terminal.About
-	for first := true; ; first = false {
+	for first, ended := true, false; !ended; first = false {
 		select {
 		case <-a.wake:
-			retry.Sleep(listening, tellEvery)
+			ended = !retry.Sleep(listening, tellEvery)
 		case <-listening.Done():
+			ended = true // what was told last is still recorded
 		}
 		now := a.newest()
 		if now == nil {
@@ -72,9 +73,6 @@ func (a *about) run(sending, listening context.Context) {
 			a.record(sending, *now, before)
 			before = *now
 		}
-		if listening.Err() != nil {
-			return
-		}
 	}
 }
 
@@ -84,7 +82,7 @@ func (a *about) record(sending context.Context, now, before terminal.About) {
 	defer cancel()
 	text, err := json.Marshal(now)
 	if err == nil {
-		err = a.t.memory.keep(ctx, aboutMemory, string(text))
+		err = a.t.memory.remember(ctx, aboutMemory, string(text))
 	}
 	if err != nil {
 		a.t.log.Warn("what the agent tells of itself was not kept", zap.Error(err))

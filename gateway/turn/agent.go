@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// hooks are what an agent that runs has its turn do.
-type hooks struct {
+// callbacks are the functions by which a running agent reaches its turn.
+type callbacks struct {
 	emit func(terminal.Frame) error
 	say  func(channels.Message) error
 	ask  terminal.Ask
@@ -23,7 +23,7 @@ type hooks struct {
 }
 
 // attempt runs the agent, if it can be started. A panic is this turn's failure and nobody else's.
-func (t *Turn) attempt(ctx context.Context, h hooks) (out terminal.Outcome, err error) {
+func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -32,11 +32,11 @@ func (t *Turn) attempt(ctx context.Context, h hooks) (out terminal.Outcome, err 
 	t.recordProcess(terminal.RecordStarting())
 	req := Request(t.item.In, strconv.FormatInt(t.item.ID, 10))
 	req.Attempt = t.item.Attempt
-	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.item), *t.stage.name.Load()
-	req.Memory, req.OnAbout = t.memory, t.about.tell
-	req.Ask = h.ask
+	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.item), t.stage.name
+	req.Memory, req.OnAbout = t.memory, t.about.update
+	req.Ask = calls.ask
 	req.OnLog = t.logged
-	req.Written, req.OnEnd = t.inject.written, h.end
+	req.Written, req.OnEnd = t.inject.written, calls.end
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}
@@ -45,7 +45,7 @@ func (t *Turn) attempt(ctx context.Context, h hooks) (out terminal.Outcome, err 
 			return out, err
 		}
 	}
-	return t.set.Runner.Turn(ctx, req, h.emit)
+	return t.set.Runner.Turn(ctx, req, calls.emit)
 }
 
 func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {

@@ -28,7 +28,7 @@ func (a *answers) forget(id string) {
 	delete(a.waits, id)
 }
 
-func (a *answers) tell(id string, answer terminal.Answer) {
+func (a *answers) deliver(id string, answer terminal.Answer) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if wait, ok := a.waits[id]; ok {

@@ -8,7 +8,8 @@ import (
 	"nanobot/terminal"
 )
 
-// cutOffStatus is that of a turn that a shutdown has ended. The next start runs it again or reports it.
+// cutOffStatus is the audit status of a turn that a shutdown ended. The next start runs it again or
+// reports it.
 const cutOffStatus = "cut off"
 
 // longestTitle bounds what is recorded of a decision, which is in the agent's words.

@@ -122,7 +122,7 @@ func (b *bubble) put(sending context.Context, text string) {
 	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
-		b.t.pace.hold(outbox.RetryAfter(err))
+		b.t.pace.delay(outbox.RetryAfter(err))
 		return
 	}
 	if edited == "" {

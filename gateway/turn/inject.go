@@ -33,7 +33,7 @@ func (t *Turn) Inject(item store.Item) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	// Once one was not taken, a later one must not pass it.
-	if t.inject.closed {
+	if t.inject.closed || t.working.over() {
 		return
 	}
 	if err := t.set.Runner.Give(item.In.Chat.ID, item.In.Media); err != nil {

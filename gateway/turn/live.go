@@ -75,9 +75,9 @@ func (l *live) show(text string) {
 	}
 }
 
-// take ends the showing of a message that is complete. It returns the bubbles whose places its parts take, in order, and those that are
+// finish ends the showing of a message that is complete. It returns the bubbles whose places its parts take, in order, and those that are
 // to be removed.
-func (l *live) take() (places, rest []string) {
+func (l *live) finish() (places, rest []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.text = ""
@@ -155,7 +155,7 @@ func (l *live) step(sending context.Context) bool {
 	}
 	began := time.Now()
 	made, err := l.put(sending, id, parts[i])
-	l.t.pace.hold(max(2*time.Since(began), outbox.RetryAfter(err)))
+	l.t.pace.delay(max(2*time.Since(began), outbox.RetryAfter(err)))
 	if err != nil {
 		l.t.log.Debug("what is being written is not shown", zap.Error(err))
 	}

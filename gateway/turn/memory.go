@@ -38,7 +38,7 @@ func (m *memory) Load(ctx context.Context) (string, error) {
 }
 
 // Save keeps something for the next turns.
-func (m *memory) Save(ctx context.Context, s string) error { return m.keep(ctx, agentMemory, s) }
+func (m *memory) Save(ctx context.Context, s string) error { return m.remember(ctx, agentMemory, s) }
 
 // LoadLasting returns what was saved last of what stays.
 func (m *memory) LoadLasting(ctx context.Context) (string, error) {
@@ -50,7 +50,7 @@ func (m *memory) SaveLasting(ctx context.Context, s string) error {
 	return m.store.Remember(ctx, m.chat, lastingMemory, s)
 }
 
-func (m *memory) keep(ctx context.Context, key, value string) error {
+func (m *memory) remember(ctx context.Context, key, value string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.afresh {

@@ -34,8 +34,8 @@ func (p *pacing) wait(ctx context.Context) bool {
 	return retry.Sleep(ctx, at.Sub(now))
 }
 
-// hold keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.
-func (p *pacing) hold(d time.Duration) {
+// delay keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.
+func (p *pacing) delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if next := time.Now().Add(min(d, longestHold)); next.After(p.next) {

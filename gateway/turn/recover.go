@@ -19,14 +19,13 @@ import (
 // mostAttempts is how often a turn is run in all when it keeps being cut off.
 const mostAttempts = 3
 
-// KillLeft kills the agents that an earlier run of the gateway has left. It is called before Recover.
-func (s *Stage) KillLeft(ctx context.Context) error {
-	name, err := s.loadName(ctx)
-	if err != nil {
+// KillLeftover kills the agents that an earlier run of the gateway has left. It is called before Recover.
+func (s *Stage) KillLeftover(ctx context.Context) error {
+	var err error
+	if s.name, err = s.loadName(ctx); err != nil {
 		return err
 	}
-	s.name.Store(&name)
-	terminal.KillKept(name)
+	terminal.KillKept(s.name)
 	items, err := s.o.Store.Stranded(ctx)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 
 // complete posts a message of which the beginning may be shown already.
 func (t *Turn) complete(listening context.Context, m *outbox.Message) error {
-	places, rest := t.live.take()
+	places, rest := t.live.finish()
 	m.Replace = places
 	err := t.post(listening, m)
 	if err == nil {

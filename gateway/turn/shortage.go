@@ -24,7 +24,8 @@ const (
 
 const shortageText = "This machine is short of resources. Your message waits until it can be worked on; /stop drops it."
 
-// shortage is what lacks at the moment, of all turns, so that the log has one line when that changes and none for each try.
+// shortage records which resource is missing, across all turns, so that the log has one line when
+// that changes and none for each try.
 type shortage struct {
 	mu    sync.Mutex
 	last  syscall.Errno // 0: nothing
@@ -75,11 +76,11 @@ func (s *shortage) passed(times int) bool {
 
 // work runs the agent. While it cannot be started for want of resources the message is not used up: the
 // turn waits and tries again.
-func (t *Turn) work(ctx context.Context, h hooks) (terminal.Outcome, error) {
+func (t *Turn) work(ctx context.Context, calls callbacks) (terminal.Outcome, error) {
 	began, pause := time.Now(), firstShortage
 	for {
 		ended := t.stage.shortage.endedSoFar()
-		out, err := t.attempt(ctx, h)
+		out, err := t.attempt(ctx, calls)
 		var short *terminal.ShortageError
 		if !errors.As(err, &short) {
 			if t.pid.Load() != 0 && t.stage.shortage.passed(t.failures) {
@@ -92,11 +93,11 @@ func (t *Turn) work(ctx context.Context, h hooks) (terminal.Outcome, error) {
 			t.log.Warn("agents cannot be started, will retry", zap.Error(err))
 		}
 		if time.Since(began) >= shortageNotice {
-			t.tellShortage(h)
+			t.tellShortage(calls)
 		}
 		// Turns that need no new process are not delayed.
 		if !t.slot.Yield(ctx, pause) {
-			return terminal.Outcome{Status: terminal.Stopped}, h.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
+			return terminal.Outcome{Status: terminal.Stopped}, calls.emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: "Stopped."})
 		}
 		pause = min(2*pause, longestShortage)
 	}
@@ -114,12 +115,12 @@ func (t *Turn) unbegun() {
 }
 
 // tellShortage tells the person once, without a notification, that the turn waits.
-func (t *Turn) tellShortage(h hooks) {
+func (t *Turn) tellShortage(calls callbacks) {
 	again := t.short.Swap(true)
 	if t.bubble.show(shortageText) || again {
 		return
 	}
-	if err := h.say(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {
+	if err := calls.say(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {
 		t.log.Warn("chat not told", zap.Error(err))
 	}
 }

@@ -1,5 +1,6 @@
 // Package turn works on messages: it runs the agent, shows and stores what it says, and records how
-// that ended. It knows nothing of how messages come in, nor of how they are sent.
+// that ended. It does not know which channel or protocol it is, who is admitted, when it runs, nor how
+// messages are sent.
 package turn
 
 import (
@@ -50,7 +51,7 @@ type Outbox interface {
 	Empty(ctx context.Context, chat channels.Chat) bool
 }
 
-// Runner runs agents. It is a *terminal.Runner but in tests.
+// Runner runs agents. Outside tests it is a *terminal.Runner.
 type Runner interface {
 	Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
 	// Give lets the agent of a chat read files that were sent while it ran.
@@ -102,7 +103,7 @@ type Options struct {
 	Outbox   Outbox
 	// Admits reports whether a person has access.
 	Admits func(ctx context.Context, channel, user string) (bool, error)
-	// Wake says that a message of the chat of a turn that has ended may be next.
+	// Wake has the lanes look for the next message.
 	Wake func()
 	// Menu returns those of the agent's commands that reach it.
 	Menu func(terminal.About) []channels.Command
@@ -131,17 +132,15 @@ type Stage struct {
 	runners  runners
 	answers  answers
 	shortage shortage
-	name     atomic.Pointer[string] // names this gateway in the environment of agents that are kept
+	name     string // marks this gateway in the environment of agents that are kept; set by KillLeftover
 }
 
 // New returns the stage. It has no settings until Reload, and shows nothing until Run.
 func New(o Options) *Stage {
-	s := &Stage{o: o, display: tasks.New()}
-	s.name.Store(new(string))
-	return s
+	return &Stage{o: o, display: tasks.New()}
 }
 
-// Run shows what turns do until ctx ends, with which calls to the networks end.
+// Run runs what shows turns until ctx ends, with which network calls end.
 func (s *Stage) Run(ctx context.Context) { s.display.Run(ctx) }
 
 // Idle returns when nothing of a turn is being shown, or when ctx ends.
@@ -181,4 +180,4 @@ func (s *Stage) Begin(item store.Item, slot Slot) *Turn {
 }
 
 // Answer brings the answer to a question to the turn that waits for it, if it still does.
-func (s *Stage) Answer(question string, a terminal.Answer) { s.answers.tell(question, a) }
+func (s *Stage) Answer(question string, a terminal.Answer) { s.answers.deliver(question, a) }

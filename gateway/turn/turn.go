@@ -58,7 +58,7 @@ type Turn struct {
 	late  int64 // how many bytes of files may still be copied after the turn was told to end
 }
 
-// lifetime makes a context that can be told to end before it is there.
+// lifetime is a context that can be cancelled before it is created.
 type lifetime struct {
 	mu     sync.Mutex
 	ended  bool
@@ -66,7 +66,7 @@ type lifetime struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin returns the context.
+// begin creates the context.
 func (l *lifetime) begin(parent context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,7 +77,14 @@ func (l *lifetime) begin(parent context.Context) context.Context {
 	return ctx
 }
 
-// end ends the context. The first cause counts.
+// over reports whether end was called.
+func (l *lifetime) over() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.ended
+}
+
+// end ends the context. Of several causes the first counts.
 func (l *lifetime) end(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -103,13 +110,13 @@ func (t *Turn) PID() int { return int(t.pid.Load()) }
 func (t *Turn) Over() bool { return t.over.Load() }
 
 // Cancel ends the turn. The cause decides what it says about that.
-func (t *Turn) Cancel(cause error) {
-	t.inject.close()
-	t.working.end(cause)
-}
+func (t *Turn) Cancel(cause error) { t.working.end(cause) }
 
 // Drop gives back what the turn was given for a run that does not come.
-func (t *Turn) Drop() { t.done() }
+func (t *Turn) Drop() {
+	t.working.end(nil)
+	t.done()
+}
 
 // Run works on the message and records how that ended. A turn that was told to stop and does not is
 // left behind. killed ends when turns must not be waited for any longer.
@@ -138,8 +145,8 @@ func (t *Turn) Run(killed context.Context) {
 	t.finish(killed, listening, out, err)
 }
 
-// startDisplay has the stage show what the turn does. Nobody waits for that: a network that hangs
-// must not hold up the chat.
+// startDisplay has the stage show what the turn does. The turn does not wait for that, since a network
+// that hangs must not hold up the chat; draining does.
 func (t *Turn) startDisplay(ctx, listening context.Context) {
 	show := t.stage.display.Go
 	if typer, ok := t.ch.(channels.Typer); ok {
@@ -156,11 +163,10 @@ func (t *Turn) startDisplay(ctx, listening context.Context) {
 
 // runAgent runs the agent and waits for its end, or until the chat goes on without it.
 func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcome, error) {
-	defer context.AfterFunc(ctx, t.inject.close)()
 	// What is printed after running has ended is still delivered, but of large files only what was
 	// copied by then.
 	running, end := context.WithCancel(ctx)
-	hooks := hooks{
+	calls := callbacks{
 		emit: func(f terminal.Frame) error { return t.emit(listening, running, f) },
 		say:  func(m channels.Message) error { return t.say(listening, m, 0) },
 		ask:  func(ctx context.Context, q terminal.Question) (terminal.Answer, error) { return t.ask(ctx, killed, q) },
@@ -174,7 +180,7 @@ func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcom
 	go func() {
 		defer t.done()
 		defer end()
-		out, err := t.work(ctx, hooks)
+		out, err := t.work(ctx, calls)
 		ended <- result{out, err}
 	}()
 	select {
@@ -246,14 +252,16 @@ func (t *Turn) apologise(listening context.Context) {
 	if t.ch == nil {
 		return
 	}
-	if err := t.say(listening, CouldNotRun, 0); err != nil {
+	if err := t.say(listening, CouldNotRun(), 0); err != nil {
 		t.log.Warn("chat not told", zap.Error(err))
 	}
 }
 
 // CouldNotRun is what the chat is told of a turn whose agent could not be run.
-var CouldNotRun = channels.Message{
-	Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why.",
+func CouldNotRun() channels.Message {
+	return channels.Message{
+		Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why.",
+	}
 }
 
 // outcome is how the turn ended, as it is stored.

@@ -162,21 +162,22 @@ func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 // rig is a stage with neighbours that a test can look into.
 type rig struct {
 	*turn.Stage
-	agent agent
-	disk  disk
-	box   postbox
-	slot  slot
-	woken int
-	stop  func() // ends what the stage shows, and waits for it
+	channels map[string]channels.Channel
+	agent    agent
+	disk     disk
+	box      postbox
+	slot     slot
+	woken    int
+	stop     func() // ends what the stage shows, and waits for it
 }
 
 var ann = channels.Chat{Channel: "net", ID: "ann"}
 
 func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *rig {
 	t.Helper()
-	r := &rig{agent: agent{run: run}}
+	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}}
 	r.Stage = turn.New(turn.Options{
-		Channels: map[string]channels.Channel{"net": network{}}, Store: &r.disk, Outbox: &r.box,
+		Channels: r.channels, Store: &r.disk, Outbox: &r.box, Menu: func(terminal.About) []channels.Command { return nil },
 		Admits: func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
 		Wake:   func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
 	})
@@ -474,7 +475,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 				}
 				return nil
 			}
-			if err := r.KillLeft(t.Context()); err != nil {
+			if err := r.KillLeftover(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			if err := r.Recover(t.Context()); err == nil {
@@ -502,6 +503,33 @@ func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
 		last, err := r.LastAbout(t.Context(), ann)
 		if !ok || err != nil || len(now.Commands) != 1 || len(last.Commands) != 1 || last.Commands[0].Name != "plan" {
 			t.Errorf("told %+v (%v), kept %+v (%v)", now, ok, last, err)
+		}
+		r.stop()
+	})
+}
+
+// slowMenu is a network with a menu for each chat that takes its time.
+type slowMenu struct{ network }
+
+func (slowMenu) SetChatMenu(context.Context, channels.Chat, []channels.Command) error {
+	time.Sleep(3 * time.Second)
+	return nil
+}
+
+func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "first"}}})
+			time.Sleep(2 * time.Second) // the menu is being set
+			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "second"}}})
+			return terminal.Outcome{Status: terminal.Done}, nil
+		})
+		r.channels["net"] = slowMenu{}
+		r.begin().Run(t.Context())
+		r.Idle(t.Context())
+		last, err := r.LastAbout(t.Context(), ann)
+		if err != nil || len(last.Commands) != 1 || last.Commands[0].Name != "second" {
+			t.Errorf("kept %+v (%v)", last, err)
 		}
 		r.stop()
 	})

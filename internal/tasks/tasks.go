@@ -1,4 +1,4 @@
-// Package tasks runs goroutines that somebody else has asked for. It knows nothing of what they do.
+// Package tasks starts goroutines for its callers and owns them. It knows nothing of what they do.
 package tasks
 
 import (
