@@ -13,5 +13,5 @@ func NowTicks() uint64 {
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return 0
 	}
-	return uint64(t.Nano()) / uint64(time.Second/TicksPerSecond)
+	return uint64(t.Nano()) / uint64(time.Second/ticksPerSecond)
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TicksPerSecond is the unit of all times in /proc/N/stat. It is the same on every Linux system,
+// ticksPerSecond is the unit of all times in /proc/N/stat. It is the same on every Linux system,
 // whatever the kernel's own timer frequency is.
-const TicksPerSecond = 100
+const ticksPerSecond = 100
 
 // Stat is /proc/N/stat as far as it is needed.
 type Stat struct {
@@ -59,13 +59,18 @@ func parseStat(pid int, b []byte) (Stat, bool) {
 		n, _ := strconv.ParseUint(string(fields[i]), 10, 64)
 		return n
 	}
+	// A process that is being released has the session -1.
+	session, err := strconv.Atoi(string(fields[sessionField]))
+	if err != nil {
+		return Stat{}, false
+	}
 	s := Stat{
-		Pid: pid, Parent: int(number(parentField)), Session: int(number(sessionField)),
+		Pid: pid, Parent: int(number(parentField)), Session: session,
 		State: fields[stateField][0], Start: number(startField),
 		Resident: int64(number(residentField)) * int64(os.Getpagesize()),
 	}
 	for i := range cpuFields {
-		s.CPU += time.Duration(number(cpuField+i)) * time.Second / TicksPerSecond
+		s.CPU += time.Duration(number(cpuField+i)) * time.Second / ticksPerSecond
 	}
 	return s, true
 }

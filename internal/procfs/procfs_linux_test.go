@@ -26,6 +26,13 @@ func TestAProgramsNameCannotForgeTheFieldsBehindIt(t *testing.T) {
 	}
 }
 
+func TestAProcessThatIsBeingReleasedHasNoSession(t *testing.T) {
+	line := "42 (a) X 0 -1 -1 0 -1 4194304 1 2 3 4 10 20 30 40 20 0 1 0 555 0 0 18446744073709551615\n"
+	if got, ok := procfs.ParseStat(42, []byte(line)); !ok || got.Session > 0 || !got.Dead() {
+		t.Errorf("got %+v, %v", got, ok)
+	}
+}
+
 func TestAProcessIsDescribedAsTheKernelHasIt(t *testing.T) {
 	children := procfs.OpenOwnChildren()
 	defer children.Close()
