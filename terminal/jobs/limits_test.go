@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/procfs"
 	"nanobot/terminal/jobs"
 )
 
@@ -225,11 +226,11 @@ func TestFinishedJobsLeaveNoFileAndNoProcess(t *testing.T) {
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
+	n, err := procfs.OpenFiles()
 	if err != nil {
 		t.Skip("no /proc here")
 	}
-	return len(entries)
+	return n
 }
 
 func TestAJobDiesWithItsGateway(t *testing.T) {

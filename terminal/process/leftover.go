@@ -3,7 +3,7 @@ package process
 // Record identifies a process to a later run of this program, which kills what a crash has left of
 // the process. A pid alone would not do: the kernel gives it to another process in time.
 type Record struct {
-	Pid   int    // of a process that was started; 0 or -1 as NotStarted and Starting have it
+	Pid   int    // notStarted or starting if there is no process yet
 	Start string // a moment by the kernel's clock at which Pid was this process; "" when the moment is not known
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"nanobot/internal/procfs"
 	"nanobot/terminal/process"
 )
 
@@ -266,11 +267,11 @@ func TestManyChildrenLeaveNoFileAndNoZombie(t *testing.T) {
 
 func openFiles(t *testing.T) int {
 	t.Helper()
-	entries, err := os.ReadDir("/proc/self/fd")
+	n, err := procfs.OpenFiles()
 	if err != nil {
 		t.Skip("no /proc here")
 	}
-	return len(entries)
+	return n
 }
 
 func zombies(t *testing.T) (n int) {

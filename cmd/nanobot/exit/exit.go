@@ -8,10 +8,10 @@ import "fmt"
 const (
 	Failed      = 1
 	Usage       = 2
-	Lost        = 74  // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
-	Config      = 78  // EX_CONFIG: systemd is told not to restart on it
-	NotRun      = 126 // what shells say of a program that is there and could not be run
+	Lost        = 74 // EX_IOERR: the state was removed or replaced while the daemon ran; systemd restarts on it
+	Config      = 78 // EX_CONFIG: systemd is told not to restart on it
 	Timeout     = 124
+	NotRun      = 126 // the agent's command is there and could not be run, as shells have it
 	Interrupted = 130
 )
 

@@ -17,9 +17,10 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// EnterState makes root the owner of the state, for good: the agent may have put symbolic links
-// there, and root would follow them anywhere. It is called after everything else has been read, and
-// refuses a state that does not exist yet.
+// EnterState gives up root for good: from then on the process runs as the user who owns the state, in
+// a chroot of it where that user cannot reach it. The agent may have put symbolic links there, and
+// root would follow them anywhere. It is called after everything else has been read, and refuses a
+// state that does not exist yet.
 func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	h, err := StateOwner(cfg)
 	if err != nil {
@@ -44,7 +45,7 @@ func StateOwner(cfg *config.Config) (h Owner, err error) {
 	return h, nil
 }
 
-// BecomeOwner makes root the owner of the state, for good.
+// BecomeOwner gives up root for good: from then on the process runs as the owner of the state.
 func BecomeOwner(cfg *config.Config, h Owner, stderr io.Writer) error {
 	if h.UID == 0 {
 		return nil
@@ -55,7 +56,7 @@ func BecomeOwner(cfg *config.Config, h Owner, stderr io.Writer) error {
 			return fmt.Errorf("go into %s: %w", state, err)
 		}
 	}
-	return s.Become()
+	return s.become()
 }
 
 // goInside changes the root of the file system to the state folder, for an owner who cannot enter

@@ -50,8 +50,8 @@ func (u User) Access(path string, right uint32) (err error) {
 	return err
 }
 
-// Become makes this process run as the user, for good.
-func (u User) Become() error {
+// become makes this process run as the user, for good.
+func (u User) become() error {
 	if err := errors.Join(syscall.Setgroups(u.Groups), syscall.Setgid(u.GID)); err != nil {
 		return fmt.Errorf("become user %d: %w", u.UID, err)
 	}
