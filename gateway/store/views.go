@@ -1,0 +1,30 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"nanobot/channels"
+)
+
+// TurnFilter says which turns are looked for.
+type TurnFilter struct {
+	Chat    channels.Chat // zero: of all chats
+	Outcome string        // the state of a turn that is not done, the status of one that is; "": any
+	Before  int64         // only those with a lower id; 0: all
+	Limit   int
+}
+
+// Views are for those who look at the whole.
+type Views interface {
+	// Turns returns the items that are, were or wait to be turns, newest first.
+	Turns(ctx context.Context, f TurnFilter) ([]Item, error)
+	// Parcels returns what the agent said in a turn, in order.
+	Parcels(ctx context.Context, item int64) ([]Parcel, error)
+	// Tally counts the same of several turns, by state. A turn that said nothing is not in it.
+	Tally(ctx context.Context, items []int64) (map[int64]map[State]int, error)
+	// Trace returns what Finish was given to keep of a turn, or "".
+	Trace(ctx context.Context, item int64) (string, error)
+	// Oldest returns when the pending item came in that waits longest; zero when there is none.
+	Oldest(ctx context.Context) (time.Time, error)
+}
