@@ -121,9 +121,12 @@ func (t *Turn) Drop() {
 // Run works on the message and records how that ended. A turn that was told to stop and does not is
 // left behind. killed ends when turns must not be waited for any longer.
 func (t *Turn) Run(killed context.Context) {
-	ctx, listening := t.working.begin(killed), t.listening.begin(killed)
-	defer t.working.end(nil)
+	// What is listened to no more need not work on. When the turn learns that it is to end because it
+	// is killed, nobody listens any more, so that it does not say "Stopped.": it is run again.
+	listening := t.listening.begin(killed)
 	defer t.listening.end(nil)
+	ctx := t.working.begin(listening)
+	defer t.working.end(nil)
 	if ok, err := t.admitted(killed); !ok || err != nil {
 		t.done()
 		if err == nil {
