@@ -39,7 +39,8 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			o.Path, o.Turn = cmp.Or(configPath(path), "config.json"), !noTurn
-			return doctor.Run(ctx, withWiring(o))
+			_, err := doctor.Run(ctx, withWiring(o))
+			return err
 		},
 	}
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")

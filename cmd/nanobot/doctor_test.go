@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,17 +29,17 @@ type findings []channels.Finding
 func examined(t *testing.T, path string, turn bool) (all findings, status int, text string) {
 	t.Helper()
 	var out bytes.Buffer
-	d := doctor.New(withWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
-	status = d.Examine(t.Context())
-	if err := d.Finish(); err != nil {
+	all, err := doctor.Run(t.Context(), withWiring(doctor.Options{Path: path, Turn: turn, Listen: time.Second, Out: &out}))
+	var end exit.Error
+	if err != nil && !errors.As(err, &end) {
 		t.Fatal(err)
 	}
-	for _, f := range d.Findings() {
+	for _, f := range all {
 		if (f.Fix == "") != (f.Status == channels.Good) {
 			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
 		}
 	}
-	return d.Findings(), status, out.String()
+	return all, end.Status, out.String()
 }
 
 // expect fails unless a check had a verdict and its detail says something.

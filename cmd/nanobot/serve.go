@@ -112,7 +112,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		g = gateway.New(options)
 		watch = page.watch(g, c, m, open)
 	}
-	sd := &manager{log: d.log}
+	sd := &notifier{log: d.log}
 	d.log.Info(d.supervisor.About())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)

@@ -283,7 +283,7 @@ func openConfig(cfg *config.Config) string {
 // folder as a whole is not named, because it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.Name))
 	}
 	return paths

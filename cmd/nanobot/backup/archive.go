@@ -58,7 +58,7 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 	if err := a.room(stage.path); err != nil {
 		return 0, err
 	}
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		if p.Copy == state.Plain {
 			if err := stageTree(filepath.Join(a.dir, p.Name), filepath.Join(stage.path, p.Name)); err != nil {
 				return 0, err

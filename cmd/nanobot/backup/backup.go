@@ -85,7 +85,7 @@ func checkOutside(stateDir, path string) error {
 		return nil //nolint:nilerr // it is elsewhere
 	}
 	first, rest, _ := strings.Cut(rel, string(filepath.Separator))
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		if first == p.Name && (first != sqlite.Copies || rest == "") {
 			return fmt.Errorf("%s belongs to the state; choose a name outside of %s", path, stateDir)
 		}

@@ -97,14 +97,14 @@ func (a archive) swap(from string, whole bool) (aside string, err error) {
 	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(aside, 0o700)); err != nil {
 		return "", err
 	}
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
 			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(aside, p.Name))); err != nil {
 				return "", err
 			}
 		}
 	}
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		if err := ignoreMissing(os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
 			return "", err
 		}
@@ -205,7 +205,7 @@ func (s *source) Read(b []byte) (int, error) {
 
 // inBackups reports whether the part of the state with this name belongs to a backup.
 func inBackups(name string) bool {
-	for _, p := range state.Parts {
+	for _, p := range state.Parts() {
 		if p.Name == name {
 			return p.Copy == state.Plain || p.Copy == state.Snapshot
 		}

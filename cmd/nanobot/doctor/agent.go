@@ -31,7 +31,7 @@ const (
 )
 
 // checkAgent runs the agent once, as a message would, in a chat that is gone afterwards.
-func (d *Doctor) checkAgent(ctx context.Context) {
+func (d *doctor) checkAgent(ctx context.Context) {
 	const check = "agent"
 	t := d.cfg.Terminal
 	if !t.On() {
@@ -71,7 +71,7 @@ func (d *Doctor) checkAgent(ctx context.Context) {
 }
 
 // byHand returns how the operator can see what the agent does.
-func (d *Doctor) byHand() string {
+func (d *doctor) byHand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
 	}
@@ -94,7 +94,7 @@ type trial struct {
 	took   time.Duration
 }
 
-func (d *Doctor) tryTurn(ctx context.Context) (r trial) {
+func (d *doctor) tryTurn(ctx context.Context) (r trial) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &r.output} })
@@ -122,7 +122,7 @@ func (d *Doctor) tryTurn(ctx context.Context) (r trial) {
 
 // forget returns a function that removes a chat's folder, and the folder above it if that did not
 // exist before.
-func (d *Doctor) forget(chat string) func() {
+func (d *doctor) forget(chat string) func() {
 	users := filepath.Join(d.cfg.Workspace, "users")
 	_, err := os.Stat(users)
 	return func() {

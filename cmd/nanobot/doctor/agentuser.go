@@ -22,7 +22,7 @@ import (
 
 // notAsRoot returns why root does not run the agent, not even as the daemon's user; "": it does. An
 // agent can replace the workspace by anything, so the workspace must belong to the state's owner.
-func (d *Doctor) notAsRoot() string {
+func (d *doctor) notAsRoot() string {
 	if d.userErr != nil {
 		return d.userErr.Error()
 	}
@@ -44,7 +44,7 @@ func (d *Doctor) notAsRoot() string {
 
 // turnAs runs the agent as the daemon's user, by starting this program again: without root's rights
 // or a way to get them back, and without root's environment and terminal.
-func (d *Doctor) turnAs(ctx context.Context) {
+func (d *doctor) turnAs(ctx context.Context) {
 	found, err := d.ask(ctx)
 	if err != nil {
 		d.report("agent", channels.Doubtful, fmt.Sprintf("not run, because this is root and setpriv did not get to user %d: %v", d.user.UID, err), d.byHand())
@@ -53,7 +53,7 @@ func (d *Doctor) turnAs(ctx context.Context) {
 }
 
 // ask returns the findings of this program when it runs as the daemon's user.
-func (d *Doctor) ask(ctx context.Context) (found []channels.Finding, err error) {
+func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func plainEnv(home string) []string {
 }
 
 // examineAgent runs the agent and makes no other check, for turnAs.
-func (d *Doctor) examineAgent(ctx context.Context) int {
+func (d *doctor) examineAgent(ctx context.Context) int {
 	d.forRoot = true
 	if !d.load() {
 		return exit.Config

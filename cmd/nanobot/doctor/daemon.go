@@ -17,7 +17,7 @@ import (
 
 // findDaemon finds out whether a daemon serves this bot: by its lock, or by systemd where the state
 // cannot be read.
-func (d *Doctor) findDaemon() {
+func (d *doctor) findDaemon() {
 	const check = "daemon"
 	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, "daemon.lock"))
 	d.running = pid
@@ -60,12 +60,12 @@ func lockHolder(path string) (int, error) {
 }
 
 // checkHTTP tries to listen at the addresses, unless a daemon runs, which listens there already.
-func (d *Doctor) checkHTTP(ctx context.Context) {
+func (d *doctor) checkHTTP(ctx context.Context) {
 	d.checkAddress(ctx, "http.listen", d.cfg.HTTP.Listen)
 	d.checkAddress(ctx, "http.metricsListen", d.cfg.HTTP.MetricsListen)
 }
 
-func (d *Doctor) checkAddress(ctx context.Context, key, address string) {
+func (d *doctor) checkAddress(ctx context.Context, key, address string) {
 	const check = "http"
 	if address == "" {
 		return

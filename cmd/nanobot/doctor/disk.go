@@ -19,7 +19,7 @@ const (
 	fewFiles, noFiles = 5000, 100
 )
 
-func (d *Doctor) checkDisk() {
+func (d *doctor) checkDisk() {
 	seen := map[unix.Fsid]bool{}
 	for _, path := range []string{d.cfg.Gateway.StateDir, d.cfg.Workspace} {
 		if _, err := os.Stat(path); err != nil {

@@ -58,8 +58,8 @@ type Prepared struct {
 	Lacks    []string                    // what this machine lacks of the configured isolation
 }
 
-// Doctor finds out whether a bot would work.
-type Doctor struct {
+// doctor finds out whether a bot would work.
+type doctor struct {
 	Options
 
 	cfg      *config.Config
@@ -76,40 +76,34 @@ type Doctor struct {
 }
 
 // report adds a finding.
-func (d *Doctor) report(check string, status channels.Verdict, detail, fix string) {
+func (d *doctor) report(check string, status channels.Verdict, detail, fix string) {
 	d.found = append(d.found, channels.Finding{Check: check, Status: status, Detail: detail, Fix: fix})
 }
 
 // ok adds the finding of a check that passed.
-func (d *Doctor) ok(check, format string, args ...any) {
+func (d *doctor) ok(check, format string, args ...any) {
 	d.report(check, channels.Good, fmt.Sprintf(format, args...), "")
 }
 
-// New returns a doctor.
-func New(o Options) *Doctor { return &Doctor{Options: o} }
-
-// Run examines a bot and prints the findings. It returns an exit.Error if the program is to end
-// with another status than 0.
-func Run(ctx context.Context, o Options) error {
-	d := New(o)
-	status := d.Examine(ctx)
+// Run examines a bot, prints the findings and returns them. The error is an exit.Error if the program
+// is to end with another status than 0.
+func Run(ctx context.Context, o Options) ([]channels.Finding, error) {
+	d := &doctor{Options: o}
+	status := d.examine(ctx)
 	if ctx.Err() != nil {
-		return exit.Error{Status: exit.Interrupted}
+		return d.found, exit.Error{Status: exit.Interrupted}
 	}
-	if err := d.Finish(); err != nil {
-		return err
+	if err := d.finish(); err != nil {
+		return d.found, err
 	}
 	if status != 0 {
-		return exit.Error{Status: status}
+		return d.found, exit.Error{Status: status}
 	}
-	return nil
+	return d.found, nil
 }
 
-// Findings returns what was found so far.
-func (d *Doctor) Findings() []channels.Finding { return d.found }
-
-// Examine makes all checks, prints the findings as they come, and returns the exit status.
-func (d *Doctor) Examine(ctx context.Context) int {
+// examine makes all checks, prints the findings as they come, and returns the exit status.
+func (d *doctor) examine(ctx context.Context) int {
 	if d.OnlyAgent {
 		return d.examineAgent(ctx)
 	}
@@ -147,7 +141,7 @@ func (d *Doctor) Examine(ctx context.Context) int {
 }
 
 // status returns the exit status for the findings.
-func (d *Doctor) status() int {
+func (d *doctor) status() int {
 	if d.damaged {
 		return exit.Config
 	}
@@ -158,7 +152,7 @@ func (d *Doctor) status() int {
 }
 
 // refuse reports why the config is not used, and returns the exit status.
-func (d *Doctor) refuse(err error) int {
+func (d *doctor) refuse(err error) int {
 	var mistakes config.Mistakes
 	if !errors.As(err, &mistakes) {
 		d.report("config", channels.Bad, err.Error(), "run this as the user that the daemon runs as")
@@ -175,7 +169,7 @@ func (d *Doctor) refuse(err error) int {
 }
 
 // load reads the config.
-func (d *Doctor) load() (ok bool) {
+func (d *doctor) load() (ok bool) {
 	var err error
 	if d.cfg, err = config.Load(d.Path, os.Environ()); err != nil {
 		d.refuse(err)
@@ -185,7 +179,7 @@ func (d *Doctor) load() (ok bool) {
 
 // checkConfig does what the start does before it touches anything: it reads the config, its secrets
 // included, and makes the channels.
-func (d *Doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.Channel, bool) {
+func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.Channel, bool) {
 	const check = "config"
 	if !d.load() {
 		return nil, false
@@ -214,7 +208,7 @@ func (d *Doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 }
 
 // checkNetworks has each channel ask its network about the bot.
-func (d *Doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
+func (d *doctor) checkNetworks(ctx context.Context, open map[string]channels.Channel) {
 	e := channels.Examination{Running: d.running != 0, Listen: d.Listen}
 	for _, name := range slices.Sorted(maps.Keys(open)) {
 		if x, ok := open[name].(channels.Examiner); ok {

@@ -50,7 +50,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	state := filepath.Join(f.Root, "var/lib/nanobot/faq")
 	must(t, os.MkdirAll(state, 0o700))
 	f.SetUnits(systemdtest.UnitText("faq", "loaded", "enabled", "active", "success", 0, 4711, 0))
-	d := New(Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Prepare: openTelegram})
+	d := &doctor{Options: Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Prepare: openTelegram}}
 	bot, _ := systemd.FindBot(d.Path)
 	bot.SetEnviron()
 	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {

@@ -14,7 +14,7 @@ import (
 	"nanobot/cmd/nanobot/trust"
 )
 
-func (d *Doctor) checkWorkspace() {
+func (d *doctor) checkWorkspace() {
 	const check = "workspace"
 	if folder, err := os.Stat(d.cfg.Workspace); d.checkFolder(check, d.cfg.Workspace) && err == nil {
 		// Who has run the agent by hand may have made this one, and shut the daemon out.
@@ -33,7 +33,7 @@ func (d *Doctor) checkWorkspace() {
 
 // writable returns nil if the daemon can write to a folder, or could if it existed. The state of a
 // service may be reachable only from within the service, so its folders are judged by their owner.
-func (d *Doctor) writable(path string) error {
+func (d *doctor) writable(path string) error {
 	info, err := os.Stat(path)
 	rel, outside := filepath.Rel(d.cfg.Gateway.StateDir, path)
 	switch within := d.service && outside == nil && filepath.IsLocal(rel); {
@@ -61,7 +61,7 @@ func handOver(path string, uid int) string {
 
 // checkFolder checks a folder that the daemon must be able to write to. It reports whether the
 // folder exists.
-func (d *Doctor) checkFolder(check, path string) bool {
+func (d *doctor) checkFolder(check, path string) bool {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -9,7 +9,7 @@ import (
 
 // checkKernel reports which isolation of agents this kernel supports for this process; a service
 // may have more. What is missing is a warning only if the config asks for it.
-func (d *Doctor) checkKernel() {
+func (d *doctor) checkKernel() {
 	t := d.cfg.Terminal
 	abi := LandlockABI()
 	switch {

@@ -2,4 +2,4 @@
 
 package doctor
 
-func (d *Doctor) checkKernel() { d.ok("kernel", "not Linux: agents are limited by rlimits only") }
+func (d *doctor) checkKernel() { d.ok("kernel", "not Linux: agents are limited by rlimits only") }

@@ -10,7 +10,7 @@ import (
 
 // show prints the findings since the last call, without secrets. It is called after each check,
 // since an agent or a network may take its time.
-func (d *Doctor) show() {
+func (d *doctor) show() {
 	hide := d.secrets()
 	for ; d.shown < len(d.found); d.shown++ {
 		f := &d.found[d.shown]
@@ -25,8 +25,8 @@ func (d *Doctor) show() {
 	}
 }
 
-// Finish prints the rest of the findings, and how many there are of each kind.
-func (d *Doctor) Finish() error {
+// finish prints the rest of the findings, and how many there are of each kind.
+func (d *doctor) finish() error {
 	d.show()
 	if d.JSON {
 		return format.WriteJSON(d.Out, d.found)
@@ -40,7 +40,7 @@ func (d *Doctor) Finish() error {
 }
 
 // secrets returns a replacer of everything in a text that must not be shown.
-func (d *Doctor) secrets() *strings.Replacer {
+func (d *doctor) secrets() *strings.Replacer {
 	if d.cfg == nil {
 		return strings.NewReplacer()
 	}

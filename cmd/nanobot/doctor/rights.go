@@ -21,7 +21,7 @@ import (
 const dynamicUser = 65519
 
 // findUser finds out, for root, which user the daemon runs as: the owner of the state.
-func (d *Doctor) findUser() {
+func (d *doctor) findUser() {
 	if os.Geteuid() != 0 {
 		return
 	}
@@ -41,7 +41,7 @@ func (d *Doctor) findUser() {
 
 // checkReading checks that the daemon can read the config and the files of secrets. Credentials of
 // systemd need no rights.
-func (d *Doctor) checkReading(bot systemd.Bot) {
+func (d *doctor) checkReading(bot systemd.Bot) {
 	if d.service {
 		d.checkHidden()
 	}
@@ -81,7 +81,7 @@ func (d *Doctor) checkReading(bot systemd.Bot) {
 
 // closed returns the first folder on the way to a path that the daemon cannot enter; "": it can
 // enter all.
-func (d *Doctor) closed(path string) string {
+func (d *doctor) closed(path string) string {
 	all := trust.SplitPath(filepath.Dir(path))
 	for n := range all {
 		if at := "/" + filepath.Join(all[:n+1]...); errors.Is(d.user.Access(at, unix.X_OK), unix.EACCES) {
@@ -95,7 +95,7 @@ func (d *Doctor) closed(path string) string {
 var hidden = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]*|\b)`)
 
 // checkHidden looks for folders in the config that the unit hides from the bot.
-func (d *Doctor) checkHidden() {
+func (d *doctor) checkHidden() {
 	for key, text := range map[string]string{"terminal.command": d.cfg.Terminal.Command, "terminal.cwd": d.cfg.Terminal.Cwd, "workspace": d.cfg.Workspace, "gateway.stateDir": d.cfg.Gateway.StateDir} {
 		if m := hidden.FindStringSubmatch(text); m != nil {
 			d.report("rights", channels.Doubtful, fmt.Sprintf("%s names %s, which the unit hides from the bot (ProtectHome=) unless a drop-in says otherwise", key, m[2]+m[3]),
@@ -112,7 +112,7 @@ func asCredential(b systemd.Bot) string {
 
 // warn reports the warnings of the config. It does not suggest to make the config readable by its
 // owner only: with DynamicUser= the bot could not start then.
-func (d *Doctor) warn(bot systemd.Bot, isBot bool) {
+func (d *doctor) warn(bot systemd.Bot, isBot bool) {
 	for _, w := range d.cfg.Warnings() {
 		fix := "change it in " + d.Path + " if that is not meant"
 		if before, found := strings.CutSuffix(w, ": chmod o-r "+d.cfg.File()); found && isBot {

@@ -9,7 +9,7 @@ import (
 
 // checkSameUser reports what an agent that runs as the daemon's user can do to the daemon and its
 // files.
-func (d *Doctor) checkSameUser() {
+func (d *doctor) checkSameUser() {
 	const check = "isolation.user"
 	t := d.cfg.Terminal
 	root := os.Geteuid() == 0 && d.user.UID == 0

@@ -24,7 +24,7 @@ import (
 
 // checkState checks the owners of the state, and whether it can be opened. Only its owner opens it:
 // the files that SQLite makes beside it belong to whoever opens it.
-func (d *Doctor) checkState(ctx context.Context) {
+func (d *doctor) checkState(ctx context.Context) {
 	const check = "state"
 	dir := d.cfg.Gateway.StateDir
 	if above := d.closed(dir); above != "" && d.service && d.user.UID != 0 {
@@ -73,7 +73,7 @@ func (d *Doctor) checkState(ctx context.Context) {
 }
 
 // unusable reports why the state cannot be used, and what to do about it.
-func (d *Doctor) unusable(err error) {
+func (d *doctor) unusable(err error) {
 	d.damaged = true
 	var status exit.Error
 	if !errors.As(err, &status) {
@@ -84,7 +84,7 @@ func (d *Doctor) unusable(err error) {
 }
 
 // checkDatabases reads databases to their end, or until the time is over.
-func (d *Doctor) checkDatabases(ctx context.Context, paths ...string) {
+func (d *doctor) checkDatabases(ctx context.Context, paths ...string) {
 	const check = "state"
 	limit := cmp.Or(d.CheckTime, DefaultCheckTime)
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -108,7 +108,7 @@ func (d *Doctor) checkDatabases(ctx context.Context, paths ...string) {
 }
 
 // checkSpool checks that undelivered answers have their files.
-func (d *Doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
+func (d *doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
 	missing, all, err := s.MissingCopies(ctx)
 	switch {
 	case dbfile.Unusable(err):
@@ -123,13 +123,13 @@ func (d *Doctor) checkSpool(ctx context.Context, s *sqlite.Store) {
 
 // ownFiles returns the daemon's own files in the state folder, which may be the workspace with
 // other files in it.
-func (d *Doctor) ownFiles() []string {
+func (d *doctor) ownFiles() []string {
 	not := append(d.cfg.SecretFiles(), d.cfg.File())
 	return slices.DeleteFunc(d.PrivateFiles(d.cfg), func(path string) bool { return slices.Contains(not, path) })
 }
 
 // checkSecrets looks for files with secrets that everybody on this machine can read.
-func (d *Doctor) checkSecrets() {
+func (d *doctor) checkSecrets() {
 	const check = "secrets"
 	inState := []string{filepath.Join(d.cfg.Gateway.StateDir, sqlite.Database), filepath.Join(d.cfg.Gateway.StateDir, httpd.KeyFile)}
 	open := 0

@@ -13,7 +13,7 @@ import (
 const manyRestarts = 5
 
 // checkUnit asks systemd about the unit of the config.
-func (d *Doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
+func (d *doctor) checkUnit(ctx context.Context, bot systemd.Bot, isBot bool) {
 	const check = "systemd"
 	if !isBot {
 		d.ok(check, "no unit belongs to this config, since it is not under /etc/nanobot")

@@ -31,27 +31,29 @@ const (
 	Web             = "web"              // the conversations of the web channel
 )
 
-// Parts are all parts of the state. The folder may hold other files, because it may be the
+// Parts returns all parts of the state. The folder may hold other files, because it may be the
 // workspace.
-var Parts = []Part{
-	{TelegramUpdates, Plain},
-	{httpd.KeyFile, Plain},
-	{httpd.OutFile, Plain},
-	{httpd.LinkFolder, Plain},
-	{httpd.SessionFolder, Plain},
-	{Web, Snapshot},
-	{"spool", Snapshot},
-	{sqlite.Database, Snapshot},
-	{sqlite.Database + dbfile.Log, Byproduct},
-	{sqlite.Database + dbfile.Index, Byproduct},
-	{sqlite.Database + ".new", NotCopied},
-	{sqlite.Database + ".new-journal", NotCopied},
-	{sqlite.Copies, NotCopied},
-	{sqlite.Unfinished, NotCopied},
-	{"daemon.lock", NotCopied},
-	{"agents.txt", NotCopied},
-	{httpd.OutLock, NotCopied},
-	{"history", NotCopied},
+func Parts() []Part {
+	return []Part{
+		{TelegramUpdates, Plain},
+		{httpd.KeyFile, Plain},
+		{httpd.OutFile, Plain},
+		{httpd.LinkFolder, Plain},
+		{httpd.SessionFolder, Plain},
+		{Web, Snapshot},
+		{"spool", Snapshot},
+		{sqlite.Database, Snapshot},
+		{sqlite.Database + dbfile.Log, Byproduct},
+		{sqlite.Database + dbfile.Index, Byproduct},
+		{sqlite.Database + ".new", NotCopied},
+		{sqlite.Database + ".new-journal", NotCopied},
+		{sqlite.Copies, NotCopied},
+		{sqlite.Unfinished, NotCopied},
+		{"daemon.lock", NotCopied},
+		{"agents.txt", NotCopied},
+		{httpd.OutLock, NotCopied},
+		{"history", NotCopied},
+	}
 }
 
 // Replaced reports whether a restore replaces the part by the backup's.
