@@ -181,14 +181,8 @@ func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 			}
 			// The kernel counts the processes of the user before the new one is among them.
 			other := exec.Command("sleep", "600")
-			other.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
-			if err := other.Start(); err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				_ = other.Process.Kill()
-				_ = other.Wait()
-			})
+			other.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+			killtest.Start(t, other)
 			before := p.limit(unix.RLIMIT_NPROC, 0)
 			p.short(killed, func() { p.limit(unix.RLIMIT_NPROC, before) })
 		})

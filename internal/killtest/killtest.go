@@ -52,6 +52,9 @@ func (c *Child) PID() int { return c.cmd.Process.Pid }
 // Signal sends a signal to the child.
 func (c *Child) Signal(s os.Signal) error { return c.cmd.Process.Signal(s) }
 
+// State returns how the child ended; nil until it was waited for.
+func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
+
 // Wait waits for the child to end by itself.
 func (c *Child) Wait() error {
 	c.waited = true

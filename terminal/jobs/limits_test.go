@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/internal/killtest"
 	"nanobot/internal/procfs"
 	"nanobot/terminal/jobs"
 )
@@ -240,19 +241,16 @@ func TestAJobDiesWithItsGateway(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gateway := exec.Command(self, "echo $$ > "+note+".new && mv "+note+".new "+note+"; while :; do sleep 0.05; done")
-	gateway.Env = append(os.Environ(), role+"=session")
-	if err := gateway.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = gateway.Process.Kill(); _ = gateway.Wait() })
+	cmd := exec.Command(self, "echo $$ > "+note+".new && mv "+note+".new "+note+"; while :; do sleep 0.05; done")
+	cmd.Env = append(os.Environ(), role+"=session")
+	gateway := killtest.Start(t, cmd)
 	pid := 0
 	eventually(t, "it began", func() bool {
 		b, err := os.ReadFile(note)
 		n, _ := fmt.Sscan(string(b), &pid)
 		return err == nil && n == 1 && lives(pid)
 	})
-	_ = gateway.Process.Kill()
+	gateway.Kill()
 	eventually(t, "it is dead", func() bool { return !lives(pid) })
 }
 

@@ -190,8 +190,7 @@ func usurp() {
 
 func TestWhoTakesTheLockOfAKilledProgramDiesAtTheNextStart(t *testing.T) {
 	killed, about, pid := own(t, "setsid env -i "+os.Args[0]+" usurp")
-	_ = killed.Process.Kill()
-	_ = killed.Wait()
+	killed.Kill()
 	_, base, ok := strings.Cut(about, " under ")
 	if !ok {
 		t.Skip(about)

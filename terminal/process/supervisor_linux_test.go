@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"nanobot/internal/killtest"
 	"nanobot/terminal/process"
 )
 
@@ -287,16 +288,14 @@ func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
 }
 
 // own starts a program that has a supervisor and a process that has left its process group.
-func own(t *testing.T, script string) (owner *exec.Cmd, about string, pid int) {
+func own(t *testing.T, script string) (owner *killtest.Child, about string, pid int) {
 	t.Helper()
-	owner = exec.Command(os.Args[0], "own-supervisor", script)
-	out, err := owner.StdoutPipe()
+	cmd := exec.Command(os.Args[0], "own-supervisor", script)
+	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := owner.Start(); err != nil {
-		t.Fatal(err)
-	}
+	owner = killtest.Start(t, cmd)
 	lines := bufio.NewScanner(out)
 	lines.Scan()
 	about = lines.Text()
@@ -317,14 +316,10 @@ func TestWhatAKilledProgramLeftInItsGroupsDiesAtTheNextStart(t *testing.T) {
 	killed, about, pid := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
 	_, base, ok := strings.Cut(about, " under ")
 	if !ok {
-		_ = killed.Process.Kill()
-		_ = killed.Wait()
 		t.Skip(about)
 	}
-	lives, _, spared := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
-	defer func() { _ = lives.Process.Kill(); _ = lives.Wait() }()
-	_ = killed.Process.Kill()
-	_ = killed.Wait()
+	_, _, spared := own(t, "setsid sh -c 'echo $$; exec sleep 300'")
+	killed.Kill()
 	if !runs(pid) {
 		t.Fatal("it died with the program: that proves nothing")
 	}
