@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -111,8 +110,7 @@ func TestASecondSignalEndsABackupThatNobodyReads(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
 	defer r.Close()
-	cmd := exec.Command(os.Args[0], "backup", "--config", cfg, "-")
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd := programCommand("backup", "--config", cfg, "-")
 	cmd.Stdout = w
 	must(t, errors.Join(cmd.Start(), w.Close()))
 	size, err := unix.FcntlInt(r.Fd(), unix.F_GETPIPE_SZ, 0)

@@ -1,19 +1,17 @@
 package main
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/killtest"
 )
 
 // discordBench is the binary as it is released, at work against a Discord on loopback.
@@ -21,41 +19,20 @@ type discordBench struct {
 	b   *testing.B
 	api *discordtest.Server
 	dir string
-	pid int
+
+	daemon *killtest.Child
 }
 
 func startDiscordBench(b *testing.B, api *discordtest.Server, cfg string) *discordBench {
 	b.Helper()
 	bot := &discordBench{b: b, api: api, dir: filepath.Dir(cfg)}
-	cmd := exec.Command(buildBinary(b), "serve", "--config", cfg)
-	cmd.Dir, cmd.Env = bot.dir, plainEnviron()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	bot.pid = cmd.Process.Pid
-	b.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
+	bot.daemon = startRelease(b, buildBinary(b), cfg)
 	api.AwaitReady(b)
 	return bot
 }
 
 // memory returns a line of the daemon's status, in MiB.
-func (bot *discordBench) memory(name string) float64 {
-	bot.b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.pid))
-	if err != nil {
-		bot.b.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(status), name+":")
-	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	if err != nil {
-		bot.b.Fatal(err)
-	}
-	return kib / 1024
-}
+func (bot *discordBench) memory(name string) float64 { return memoryOf(bot.b, bot.daemon.PID(), name) }
 
 // await waits until a chat, or all of them for "", shows so many messages.
 func (bot *discordBench) await(chat string, n int) {

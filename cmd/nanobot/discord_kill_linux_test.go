@@ -2,7 +2,6 @@ package main
 
 import (
 	"math/rand/v2"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,12 +11,6 @@ import (
 	"nanobot/channels/discord/discordtest"
 	"nanobot/internal/killtest"
 )
-
-// discordKillAgent answers question 17 with a17 and, a while later, b17; an even one with b alone.
-const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
-	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
-	case $n in *[13579]) say a; sleep 0.0$n;; esac
-	say b`
 
 // TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
 // turns and its sends, while people write in chats of all kinds. Discord takes a key with each message, so there is no
@@ -80,13 +73,8 @@ func newDiscordStorm(t *testing.T) *discordStorm {
 			s.chats = append(s.chats, &discordChat{id: id, user: allow[i], lead: me, ids: map[string]int{}})
 		}
 	}
-	s.cfg = discordSetup{agent: discordKillAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
-	t.Cleanup(func() {
-		if t.Failed() {
-			log, _ := os.ReadFile(s.cfg + ".log")
-			t.Logf("NANOBOT_SEED=%d, the last daemons logged:\n%s", seed, log[max(0, len(log)-8000):])
-		}
-	})
+	s.cfg = discordSetup{agent: killAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
+	showDaemonLog(t, s.cfg, seed)
 	return s
 }
 
@@ -111,17 +99,6 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 	}
 }
 
-// start begins a daemon, whose log goes to a file.
-func (s *discordStorm) start() *killtest.Child {
-	s.t.Helper()
-	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer log.Close()
-	return startDaemon(s.t, s.cfg, log)
-}
-
 // rage kills one daemon after the other while people write.
 func (s *discordStorm) rage(kills int) {
 	s.t.Helper()
@@ -130,7 +107,7 @@ func (s *discordStorm) rage(kills int) {
 		Random: s.random, Kills: kills, Write: s.write,
 		Start: func() (c *killtest.Child, ready func() bool) {
 			sessions = s.api.Stats().Readies
-			return s.start(), func() bool { return s.api.Stats().Readies > sessions }
+			return startDaemon(s.t, s.cfg), func() bool { return s.api.Stats().Readies > sessions }
 		},
 		Killed: func() {
 			if s.kills++; s.api.Stats().Readies == sessions {
@@ -176,7 +153,7 @@ func (s *discordStorm) heard(c *discordChat) (all []string) {
 // settle lets a last daemon do what is left to do, and ends it.
 func (s *discordStorm) settle() {
 	s.t.Helper()
-	daemon := s.start()
+	daemon := startDaemon(s.t, s.cfg)
 	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		open := 0
 		for _, c := range s.chats {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -109,8 +108,7 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.Say(7, "one")
 	b.api.WaitFor(t, 7, "you said one")
-	cmd := exec.Command(os.Args[0], "doctor", "--json", "--config", b.cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd := programCommand("doctor", "--json", "--config", b.cfg)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, out)
@@ -120,7 +118,7 @@ func TestDoctorBesideADaemonDoesNotDisturbIt(t *testing.T) {
 		t.Fatalf("%v in %s", err, out)
 	}
 	all.only(t)
-	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.cmd.Process.Pid))
+	all.expect(t, "daemon", channels.Good, "pid "+strconv.Itoa(b.child.PID()))
 	all.expect(t, "state", channels.Good, "sound")
 	all.expect(t, "telegram.poller", channels.Good, "not disturbed")
 	b.api.Say(7, "two")
@@ -136,8 +134,7 @@ func TestDoctorFindsASecondPollerWithTheSameToken(t *testing.T) {
 	b := startTelegramBot(t, setup{agent: echo})
 	b.api.AwaitPoll(t)
 	other := setup{agent: echo}.write(t, b.api)
-	cmd := exec.Command(os.Args[0], "doctor", "--no-turn", "--config", other)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd := programCommand("doctor", "--no-turn", "--config", other)
 	out, _ := cmd.CombinedOutput()
 	if cmd.ProcessState.ExitCode() != exit.Failed || !strings.Contains(string(out), "somebody else polls with this bot's token") {
 		t.Errorf("status %d:\n%s", cmd.ProcessState.ExitCode(), out)

@@ -10,6 +10,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/internal/killtest"
 )
 
 // startAsStranger runs the daemon as a user who is not root, in an open folder with this config.
@@ -33,10 +34,9 @@ func startAsStranger(t *testing.T, cfg string, env ...string) (dir string, net *
 	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL, "HOME="+bot), env...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = bot, log, log
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: stranger, Gid: stranger}}
-	must(t, cmd.Start())
+	daemon := killtest.Start(t, cmd)
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(syscall.SIGTERM)
-		_ = cmd.Wait()
+		_ = daemon.End()
 		if said, _ := os.ReadFile(log.Name()); t.Failed() {
 			t.Logf("the daemon says:\n%s", said)
 		}

@@ -3,7 +3,6 @@ package main
 import (
 	"database/sql"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -86,9 +85,7 @@ func (b *earlierBot) start() {
 // beside runs a command beside the daemon and returns what it prints.
 func (b *earlierBot) beside(args ...string) string {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0], append(args, "--config", b.cfg)...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.CombinedOutput()
+	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("%v: %v\n%s", args, err, out)
 	}

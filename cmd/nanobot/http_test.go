@@ -166,8 +166,8 @@ func TestAnAddressThatIsTakenEndsTheDaemonInOneLine(t *testing.T) {
 	if err := os.WriteFile(cfg, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_NETWORK_URL="+net.URL)
+	cmd := programCommand("serve", "--config", cfg)
+	cmd.Env = append(cmd.Env, "TEST_NETWORK_URL="+net.URL)
 	out, err := cmd.CombinedOutput()
 	if got := cmd.ProcessState.ExitCode(); err == nil || got != exit.Failed {
 		t.Errorf("status %d", got)
@@ -186,8 +186,7 @@ func TestAWebhookWithoutAnAddressIsAMistakeInTheConfig(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, command := range []string{"check-config", "serve"} {
-		cmd := exec.Command(os.Args[0], command, "--config", cfg)
-		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+		cmd := programCommand(command, "--config", cfg)
 		out, _ := cmd.CombinedOutput()
 		for _, want := range []string{"config.json:2:11: http.listen: must be set", "config.json:2:11: channels.telegram.webhookUrl: must be set"} {
 			if got := cmd.ProcessState.ExitCode(); got != exit.Config || !strings.Contains(string(out), want) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,8 +21,7 @@ import (
 // linkCommand runs nanobot link beside the daemon, and returns what it prints and its exit status.
 func (b *webBot) linkCommand(args ...string) (string, int) {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"link", "--config", b.cfg}, args...)...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd := programCommand(append([]string{"link", "--config", b.cfg}, args...)...)
 	out, _ := cmd.CombinedOutput()
 	return string(out), cmd.ProcessState.ExitCode()
 }

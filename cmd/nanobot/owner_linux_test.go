@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -62,9 +61,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 }
 
 func (s *heldState) root(args ...string) (string, error) {
-	cmd := exec.Command(os.Args[0], append(args, "--config", s.cfg)...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.CombinedOutput()
+	out, err := programCommand(append(args, "--config", s.cfg)...).CombinedOutput()
 	return string(out), err
 }
 

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -81,9 +80,7 @@ func (b *bot) await(chat, text string) gatewaytest.Call {
 
 // again runs the binary once more beside the daemon and returns what it printed.
 func (b *bot) again(args ...string) (string, error) {
-	cmd := exec.Command(os.Args[0], append(args, "--config", b.cfg)...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.CombinedOutput()
+	out, err := programCommand(append(args, "--config", b.cfg)...).CombinedOutput()
 	return string(out), err
 }
 

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/internal/killtest"
 )
 
 // patience is how long a test waits for what must come. Only a test that fails takes so long.
@@ -23,12 +24,19 @@ func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 
 // program is the real binary at work, with its stdin and stdout in our hands.
 type program struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	dir string
-	in  io.WriteCloser
-	out *bufio.Reader
-	end io.Closer // of out
+	t     *testing.T
+	child *killtest.Child
+	dir   string
+	in    io.WriteCloser
+	out   *bufio.Reader
+	end   io.Closer // of out
+}
+
+// programCommand is the real program with these arguments, which is not started yet.
+func programCommand(args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], args...)
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	return cmd
 }
 
 func startProgram(t *testing.T, args ...string) *program {
@@ -45,25 +53,20 @@ func startProgramWith(t *testing.T, env []string, args ...string) *program {
 // startBinary is startProgramWith for a copy of this binary. One named nanobot is the program whoever starts it.
 func startBinary(t *testing.T, path string, env []string, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: t.TempDir(), cmd: exec.Command(path, args...)}
-	p.cmd.Dir = p.dir
-	p.cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir), env...)
-	p.in, _ = p.cmd.StdinPipe()
-	out, _ := p.cmd.StdoutPipe()
+	p := &program{t: t, dir: t.TempDir()}
+	cmd := exec.Command(path, args...)
+	cmd.Dir = p.dir
+	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir), env...)
+	p.in, _ = cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
 	p.out, p.end = bufio.NewReader(out), out
 	log, err := os.Create(filepath.Join(p.dir, "log"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	p.cmd.Stderr = log
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = p.cmd.Process.Kill()
-		_ = p.cmd.Wait() // it writes to the test's folder until it is gone
-	})
+	cmd.Stderr = log
+	p.child = killtest.Start(t, cmd)
 	return p
 }
 
@@ -100,16 +103,16 @@ func (p *program) line() string {
 // status waits for the program to end.
 func (p *program) status() int {
 	p.t.Helper()
-	late := time.AfterFunc(patience, func() { _ = p.cmd.Process.Kill() })
+	late := time.AfterFunc(patience, func() { _ = p.child.Signal(os.Kill) })
 	defer late.Stop()
 	_, _ = io.Copy(io.Discard, p.out)
-	_ = p.cmd.Wait()
-	return p.cmd.ProcessState.ExitCode()
+	_ = p.child.Wait()
+	return p.child.State().ExitCode()
 }
 
 func (p *program) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
+	if err := p.child.Signal(s); err != nil {
 		p.t.Fatal(err)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"nanobot/channels/discord/discordtest"
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/killtest"
 )
 
 // soakAgent does what the second word of a message says, and leaves its number behind a or b.
@@ -104,7 +105,7 @@ type soak struct {
 	stuck  atomic.Bool // somebody waits for ever, so the rest would be in vain
 
 	program                  string
-	daemon                   *exec.Cmd
+	daemon                   *killtest.Child
 	began                    int   // where its log begins
 	ends                     []int // the last call to Telegram of each daemon but the last
 	kills, drains, reloads   int
@@ -155,10 +156,6 @@ func newSoak(t *testing.T) *soak {
 		}
 	}
 	t.Cleanup(func() {
-		if s.daemon != nil {
-			_ = s.daemon.Process.Kill()
-			_ = s.daemon.Wait()
-		}
 		if t.Failed() {
 			kept := filepath.Join(os.TempDir(), fmt.Sprintf("nanobot-soak-%d.log", s.seed))
 			t.Logf("NANOBOT_SEED=%d; the log is kept as %s (%v)", s.seed, kept, os.WriteFile(kept, []byte(s.log()), 0o600))
@@ -201,16 +198,12 @@ func (s *soak) start() {
 	}
 	defer log.Close()
 	s.began = len(s.log())
-	s.daemon = exec.Command(s.program, "serve", "--config", s.cfg)
-	s.daemon.Dir = os.TempDir()
-	if s.daemon.Env = plainEnviron(); s.program == os.Args[0] {
-		s.daemon.Env = append(s.daemon.Env, "NANOBOT_TEST_MAIN=1")
+	cmd := exec.Command(s.program, "serve", "--config", s.cfg)
+	cmd.Dir, cmd.Stderr = os.TempDir(), log
+	if cmd.Env = plainEnviron(); s.program == os.Args[0] {
+		cmd.Env = append(cmd.Env, "NANOBOT_TEST_MAIN=1")
 	}
-	s.daemon.Stderr = log
-	s.daemon.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := s.daemon.Start(); err != nil {
-		s.t.Fatal(err)
-	}
+	s.daemon = killtest.Start(s.t, cmd)
 }
 
 func (s *soak) log() string {
@@ -221,14 +214,14 @@ func (s *soak) log() string {
 // end ends the daemon in one way or the other.
 func (s *soak) end(signal syscall.Signal) {
 	s.t.Helper()
-	_ = s.daemon.Process.Signal(signal)
-	late := time.AfterFunc(soakPatience, func() { _ = s.daemon.Process.Signal(syscall.SIGQUIT) })
+	_ = s.daemon.Signal(signal)
+	late := time.AfterFunc(soakPatience, func() { _ = s.daemon.Signal(syscall.SIGQUIT) })
 	_ = s.daemon.Wait()
 	late.Stop()
-	status := s.daemon.ProcessState.Sys().(syscall.WaitStatus)
+	status := s.daemon.State().Sys().(syscall.WaitStatus)
 	young := !strings.Contains(s.log()[s.began:], `"starting"`) // it does not listen to signals yet
 	if signal == syscall.SIGKILL && status.Signal() != signal || signal == syscall.SIGTERM && status != 0 && !young {
-		s.t.Errorf("after %s the daemon ended with %s", signal, s.daemon.ProcessState)
+		s.t.Errorf("after %s the daemon ended with %s", signal, s.daemon.State())
 	}
 	if !s.tg.AwaitDisconnected(soakPatience) {
 		s.t.Error("the daemon is dead and its connections are not")
@@ -296,7 +289,7 @@ func (s *soak) reload(version int) {
 		return // it would take the signal for its end
 	}
 	s.reloads++
-	_ = s.daemon.Process.Signal(syscall.SIGHUP)
+	_ = s.daemon.Signal(syscall.SIGHUP)
 	for deadline := time.Now().Add(soakPatience); strings.Count(s.log(), "reloaded") == before; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			s.t.Error("a reload was not noticed")

@@ -169,7 +169,7 @@ func (s *soak) measure() (least held) {
 }
 
 func (s *soak) held() held {
-	proc := fmt.Sprintf("/proc/%d/", s.daemon.Process.Pid)
+	proc := fmt.Sprintf("/proc/%d/", s.daemon.PID())
 	files, err := os.ReadDir(proc + "fd")
 	status, serr := os.ReadFile(proc + "status")
 	_, rest, found := strings.Cut(string(status), "VmRSS:")
@@ -202,7 +202,7 @@ func (s *soak) tidy() {
 
 func (s *soak) leftovers() (left []string) {
 	all, _ := filepath.Glob("/proc/[0-9]*")
-	parent := fmt.Sprintf(" %d ", s.daemon.Process.Pid)
+	parent := fmt.Sprintf(" %d ", s.daemon.PID())
 	for _, p := range all {
 		stat, _ := os.ReadFile(p + "/stat")
 		cwd, _ := os.Readlink(p + "/cwd")

@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -19,9 +18,7 @@ import (
 // operate runs nanobot pair beside the daemon, as the operator does.
 func (b *telegramBot) operate(args ...string) (string, error) {
 	b.t.Helper()
-	cmd := exec.Command(os.Args[0], append([]string{"pair", "--config", b.cfg}, args...)...)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-	out, err := cmd.CombinedOutput()
+	out, err := programCommand(append([]string{"pair", "--config", b.cfg}, args...)...).CombinedOutput()
 	return string(out), err
 }
 

@@ -11,20 +11,19 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
+	"nanobot/internal/killtest"
 )
 
 // benchBot is the binary as it is released, at work against a Telegram on loopback.
 type benchBot struct {
-	b    *testing.B
-	api  *telegramtest.Server
-	dir  string
-	pid  int
-	stop func()
+	b      *testing.B
+	api    *telegramtest.Server
+	dir    string
+	daemon *killtest.Child
 }
 
 func startBenchBot(b *testing.B, binary string, s setup) *benchBot {
@@ -33,28 +32,28 @@ func startBenchBot(b *testing.B, binary string, s setup) *benchBot {
 	bot := &benchBot{b: b, api: telegramtest.New(b)}
 	cfg := s.write(b, bot.api)
 	bot.dir = filepath.Dir(cfg)
-	cmd := exec.Command(binary, "serve", "--config", cfg)
-	cmd.Dir, cmd.Env = bot.dir, plainEnviron()
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	bot.pid = cmd.Process.Pid
-	bot.stop = sync.OnceFunc(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	b.Cleanup(bot.stop)
+	bot.daemon = startRelease(b, binary, cfg)
 	bot.api.AwaitPoll(b)
 	return bot
 }
 
+// startRelease starts a daemon from the binary as it is released, in the folder of its config.
+func startRelease(b *testing.B, binary, cfg string) *killtest.Child {
+	b.Helper()
+	cmd := exec.Command(binary, "serve", "--config", cfg)
+	cmd.Dir, cmd.Env = filepath.Dir(cfg), plainEnviron()
+	return killtest.Start(b, cmd)
+}
+
 // memory returns a line of the daemon's status, in MiB.
-func (bot *benchBot) memory(name string) float64 {
-	bot.b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", bot.pid))
+func (bot *benchBot) memory(name string) float64 { return memoryOf(bot.b, bot.daemon.PID(), name) }
+
+// memoryOf returns a line of a process's status, in MiB.
+func memoryOf(b *testing.B, pid int, name string) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		bot.b.Fatal(err)
+		b.Fatal(err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
@@ -62,7 +61,7 @@ func (bot *benchBot) memory(name string) float64 {
 			return kib / 1024
 		}
 	}
-	bot.b.Fatalf("no %s in the status", name)
+	b.Fatalf("no %s in the status", name)
 	return 0
 }
 
@@ -146,7 +145,7 @@ func BenchmarkTelegramThousandChats(b *testing.B) {
 					}
 				}
 				ours += time.Since(began)
-				bot.stop()
+				bot.daemon.Kill()
 				floor += bareAtOnce(b, command, chats*each/2, atOnce)
 			}
 			total := float64(b.N * chats * each)

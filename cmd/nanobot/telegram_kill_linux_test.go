@@ -67,13 +67,18 @@ func newKillStorm(t *testing.T, onCrash string) *killStorm {
 	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}}
 	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
 	s.cfg = setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + onCrash + `"`}.write(t, s.api)
+	showDaemonLog(t, s.cfg, seed)
+	return s
+}
+
+// showDaemonLog shows the end of the log of startDaemon's daemons when the test fails.
+func showDaemonLog(t *testing.T, cfg string, seed uint64) {
 	t.Cleanup(func() {
 		if t.Failed() {
-			log, _ := os.ReadFile(s.cfg + ".log")
+			log, _ := os.ReadFile(cfg + ".log")
 			t.Logf("NANOBOT_SEED=%d, the last daemons logged:\n%s", seed, log[max(0, len(log)-8000):])
 		}
 	})
-	return s
 }
 
 // slowAtTimes has the network take its time now and then, so that a kill finds sends that were not carried out yet, or were and are
@@ -97,24 +102,24 @@ func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 	}
 }
 
-// start begins a daemon, whose log goes to a file.
+// start begins a daemon.
 func (s *killStorm) start() (c *killtest.Child, ready func() bool) {
 	s.t.Helper()
-	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer log.Close()
-	before, _ := log.Seek(0, 2)
-	return startDaemon(s.t, s.cfg, log), func() bool {
+	before, _ := os.ReadFile(s.cfg + ".log") // the first has none
+	return startDaemon(s.t, s.cfg), func() bool {
 		all, _ := os.ReadFile(s.cfg + ".log")
-		return strings.Contains(string(all[min(int(before), len(all)):]), `"ready"`)
+		return strings.Contains(string(all[min(len(before), len(all)):]), `"ready"`)
 	}
 }
 
-// startDaemon starts the real daemon.
-func startDaemon(t *testing.T, cfg string, log *os.File) *killtest.Child {
+// startDaemon starts the real daemon, whose log goes to a file beside its config.
+func startDaemon(t *testing.T, cfg string) *killtest.Child {
 	t.Helper()
+	log, err := os.OpenFile(cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Dir = filepath.Dir(cfg)
 	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")

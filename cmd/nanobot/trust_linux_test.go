@@ -3,7 +3,6 @@ package main
 import (
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -49,9 +48,7 @@ func TestRootDoesNothingThatSomebodyElsesConfigSays(t *testing.T) {
 			must(t, os.Mkdir(filepath.Join(dir, "work"), 0o755))
 			harm(t, dir)
 			for _, args := range [][]string{{"doctor"}, {"pair", "--list"}, {"link"}} {
-				cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, "config.json"))...)
-				cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
-				out, err := cmd.CombinedOutput()
+				out, err := programCommand(append(args, "--config", filepath.Join(dir, "config.json"))...).CombinedOutput()
 				if err == nil || !strings.Contains(string(out), "config.json belongs to") && !strings.Contains(string(out), "could put anything there") {
 					t.Errorf("%v: %v\n%s", args, err, out)
 				}
@@ -78,8 +75,7 @@ func TestRootRunsAnAgentInAFolderWhereNoDaemonOfOthersHasBeen(t *testing.T) {
 		must(t, os.Chown(dir, owner, owner))
 		must(t, os.Chown(filepath.Join(dir, "config.json"), owner, owner))
 		for _, args := range [][]string{{"chat"}, {"run", "hello"}} {
-			cmd := exec.Command(os.Args[0], append(args, "--config", filepath.Join(dir, "config.json"))...)
-			cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+			cmd := programCommand(append(args, "--config", filepath.Join(dir, "config.json"))...)
 			cmd.Stdin = strings.NewReader("hello\n")
 			if out, err := cmd.CombinedOutput(); err != nil || strings.TrimSpace(string(out)) != "0" {
 				t.Errorf("%v of %d: %v, %s", args, owner, err, out)
@@ -97,8 +93,7 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 	}
 	must(t, os.WriteFile(path, []byte(`{"workspace": "`+dir+`/state/workspace", "gateway": {"stateDir": "`+dir+`/state"}, "terminal": {"command": "touch ran"}}`), 0o644))
 	for _, args := range [][]string{{"run", "hello"}, {"chat"}} {
-		cmd := exec.Command(os.Args[0], append(args, "--config", path)...)
-		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+		cmd := programCommand(append(args, "--config", path)...)
 		cmd.Stdin = strings.NewReader("hello\n")
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "runuser -u nobody -- nanobot") {
@@ -113,8 +108,7 @@ func TestRootDoesNotRunTheAgentOfABotThatIsAnothers(t *testing.T) {
 func TestToolsBesideTheDaemonMakeNoState(t *testing.T) {
 	path := writeBot(t, `{"terminal": {"command": "true"}, "channels": {"web": {"enabled": true}}, "http": {"listen": "127.0.0.1:8080"}}`, nil)
 	for _, args := range [][]string{{"pair", "--list"}, {"pair", "ABCDEFGH"}, {"link"}} {
-		cmd := exec.Command(os.Args[0], append(args, "--config", path)...)
-		cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+		cmd := programCommand(append(args, "--config", path)...)
 		if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "was never started") {
 			t.Errorf("%v: %v, %s", args, err, out)
 		}

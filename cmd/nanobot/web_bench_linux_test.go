@@ -14,9 +14,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
+
+	"nanobot/internal/killtest"
 )
 
 // BenchmarkWebStreams has 200 browsers watch, each as an operator who is told of everything, while 100 turns a second are worked on by a
@@ -94,12 +95,7 @@ func startBenchWeb(b *testing.B) *benchWeb {
 	}
 	cmd := exec.Command(buildBinary(b), "serve", "--config", filepath.Join(dir, "config.json"))
 	cmd.Dir, cmd.Env, cmd.Stderr = dir, plainEnviron(), os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := cmd.Start(); err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
-	w := &benchWeb{b, "http://" + listen, cmd.Process.Pid, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
+	w := &benchWeb{b, "http://" + listen, killtest.Start(b, cmd).PID(), &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 4}}}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
 		if resp, err := w.client.Get(w.url + "/healthz"); err == nil {
 			resp.Body.Close()
@@ -127,16 +123,7 @@ func (w *benchWeb) ask(ctx context.Context, method, path string, body io.Reader)
 }
 
 // memory is what the daemon has in memory, in MiB.
-func (w *benchWeb) memory() float64 {
-	w.b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.pid))
-	if err != nil {
-		w.b.Fatal(err)
-	}
-	_, rest, _ := strings.Cut(string(status), "VmRSS:")
-	kib, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	return kib / 1024
-}
+func (w *benchWeb) memory() float64 { return memoryOf(w.b, w.pid, "VmRSS") }
 
 // cpu is how long the daemon itself has run.
 func (w *benchWeb) cpu() time.Duration {
