@@ -2,26 +2,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"net"
-	"net/netip"
-	"slices"
-	"strconv"
-	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"nanobot/channels"
-	"nanobot/channels/web"
+	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
-	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
-	"nanobot/gateway/audit"
-	"nanobot/gateway/store"
 	"nanobot/internal/httpd"
 )
 
@@ -55,13 +42,13 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 			if err != nil {
 				return err
 			}
-			switch {
+			switch o := accessOptions(cfg, std); {
 			case list:
-				return listGrants(cfg, asJSON, std)
+				return enteringState(cfg, std, func() error { return access.ListLinks(o, asJSON) })
 			case cmd.Flags().Changed("revoke"):
-				return revokeGrants(cmd.Context(), cfg, revoke, std)
+				return enteringState(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
 			}
-			return makeLink(cmd.Context(), cfg, user, httpd.Role(role), std)
+			return printLink(cmd.Context(), cfg, user, httpd.Role(role), std)
 		},
 	}
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
@@ -75,143 +62,16 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 	return cmd
 }
 
-// listGrants shows who can come in and who is in.
-func listGrants(cfg *config.Config, asJSON bool, std stdio) error {
-	if err := trust.EnterState(cfg, std.err); err != nil {
-		return err
-	}
-	all, err := httpd.Grants{State: cfg.Gateway.StateDir}.List()
-	if err != nil {
-		return err
-	}
-	if asJSON {
-		enc := json.NewEncoder(std.out)
-		enc.SetIndent("", "  ")
-		return enc.Encode(append([]httpd.Grant{}, all...)) // [] and not null
-	}
-	if len(all) == 0 {
-		_, err := fmt.Fprintln(std.out, "Nobody is signed in, and there is no unused link.")
-		return err
-	}
-	w := tabwriter.NewWriter(std.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKIND\tUSER\tROLE\tCREATED\tLAST SEEN\tEXPIRES")
-	for _, g := range all {
-		seen := "-"
-		if g.LastSeen != nil {
-			seen = g.LastSeen.Local().Format(time.DateTime)
-		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", g.ID, g.Kind, g.User, g.Role, g.Created.Local().Format(time.DateTime), seen, g.Expires.Local().Format(time.DateTime))
-	}
-	return w.Flush()
-}
-
-// revokeGrants withdraws links and signs browsers out. A user who has no way in any more loses the
-// turns that wait and run as well.
-func revokeGrants(ctx context.Context, cfg *config.Config, who string, std stdio) error {
-	if err := trust.EnterState(cfg, std.err); err != nil {
-		return err
-	}
-	grants := httpd.Grants{State: cfg.Gateway.StateDir}
-	revoked, err := grants.Revoke(who)
-	for _, g := range revoked {
-		auditGuest(cfg, audit.Revoked, store.Guest{Channel: web.Name, User: channels.User{ID: g.User}}, std)
-		done := "signed out"
-		if g.Kind == httpd.LinkGrant {
-			done = "withdrawn"
-		}
-		fmt.Fprintf(std.out, "%s %s of %s: %s.\n", g.Kind, g.ID, g.User, done)
-	}
-	if err != nil {
-		return err
-	}
-	if len(revoked) == 0 {
-		return fmt.Errorf("there is no link, browser or user %q; nanobot link --list shows them", who)
-	}
-	user := revoked[0].User // an ID is of one user
-	if left, err := hasWebAccess(cfg, grants, user); left || err != nil {
-		return err
-	}
-	if err := dismissWebUser(ctx, cfg, user, std); err != nil {
-		return fmt.Errorf("%s is signed out, but running turns and waiting messages are not stopped: %w", user, err)
-	}
-	return nil
-}
-
-// hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks
-// for the user called operator.
-func hasWebAccess(cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
-	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
-		return true, nil
-	}
-	left, err := grants.List()
-	return slices.ContainsFunc(left, func(g httpd.Grant) bool { return g.User == user }), err
-}
-
-// dismissWebUser ends the work of a web user who has lost access, and waits until the daemon has.
-func dismissWebUser(ctx context.Context, cfg *config.Config, user string, std stdio) error {
-	s, err := openStore(ctx, cfg, true)
-	if err != nil {
-		return err
-	}
-	err = s.Dismiss(ctx, store.Person{Channel: web.Name, User: user})
-	if err == nil && !awaitStopped(ctx, s, cfg) {
-		fmt.Fprintln(std.err, "A running turn has not ended yet; nothing that it says is sent.")
-	}
-	return errors.Join(err, closeStore(s))
-}
-
-func makeLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
+func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
 	if !cfg.Channels.Web.Enabled {
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is nothing to be let into", cfg.File())
 	}
 	if !role.Valid() {
 		return exit.Usagef("--role: must be chat or operator (got %q)", role)
 	}
-	base, err := address(cfg.HTTP)
+	base, err := access.Address(cfg.HTTP)
 	if err != nil {
 		return err
 	}
-	if err := trust.EnterState(cfg, std.err); err != nil {
-		return err
-	}
-	s, err := openStore(ctx, cfg, true) // a link into a damaged state leads nowhere
-	if err != nil {
-		return err
-	}
-	if err := closeStore(s); err != nil {
-		return err
-	}
-	links := httpd.Links{State: cfg.Gateway.StateDir}
-	code, err := links.Make(user, role)
-	if err != nil {
-		return err
-	}
-	if _, err := fmt.Fprintln(std.out, base+httpd.EnterPath+code); err != nil {
-		return err
-	}
-	fmt.Fprintf(std.err, "It lets one browser in (role %s), once, within %d minutes. To withdraw it: nanobot link --revoke %s\n",
-		role, int(httpd.LinkLife.Minutes()), links.ID(code))
-	return nil
-}
-
-// address is where browsers find the page. A name that is configured for a server which only this
-// machine can reach is that of what stands in front of it, with TLS.
-func address(h config.HTTP) (string, error) {
-	host, port, err := net.SplitHostPort(h.Listen)
-	if err != nil {
-		return "", fmt.Errorf("http.listen: %w", err)
-	}
-	if n, _ := strconv.Atoi(port); n == 0 {
-		return "", fmt.Errorf("http.listen: with port 0 only the daemon knows its address (got %q)", h.Listen)
-	}
-	if len(h.Hosts) > 0 && h.Local() {
-		return "https://" + h.Hosts[0], nil
-	}
-	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	if len(h.Hosts) > 0 {
-		host = h.Hosts[0]
-	}
-	return "http://" + net.JoinHostPort(host, port), nil
+	return enteringState(cfg, std, func() error { return access.PrintLink(ctx, accessOptions(cfg, std), base, user, role) })
 }

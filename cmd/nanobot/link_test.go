@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"nanobot/cmd/nanobot/access"
 	"nanobot/config"
 )
 
@@ -23,7 +24,7 @@ func TestALinkLeadsToWhereThePageIs(t *testing.T) {
 		{"127.0.0.1:8080", []string{"bot.example.com", "other.example"}, "https://bot.example.com"},
 		{"0.0.0.0:8080", []string{"nas.example"}, "http://nas.example:8080"},
 	} {
-		if got, err := address(config.HTTP{Listen: c.listen, Hosts: c.hosts}); got != c.want || err != nil {
+		if got, err := access.Address(config.HTTP{Listen: c.listen, Hosts: c.hosts}); got != c.want || err != nil {
 			t.Errorf("%s %v: %s, %v", c.listen, c.hosts, got, err)
 		}
 	}

@@ -3,25 +3,16 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"maps"
-	"os"
-	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"nanobot/channels"
+	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
-	"nanobot/gateway/audit"
-	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
 
@@ -51,16 +42,21 @@ notices at once, for the user that the daemon runs as, and for root if nobody el
 					return exit.Usagef("pair: %w", err)
 				}
 			}
-			return withStore(cmd.Context(), path, std, func(s store.Store, cfg *config.Config) error {
+			cfg, err := loadBesideDaemon(path)
+			if err != nil {
+				return err
+			}
+			ctx, o := cmd.Context(), accessOptions(cfg, std)
+			return enteringState(cfg, std, func() error {
 				switch {
 				case list:
-					return listGuests(cmd.Context(), s, cfg, std)
+					return access.ListPeople(ctx, o, allowedByConfig(cfg))
 				case revoke != "":
-					return revokeGuest(cmd.Context(), s, cfg, who, std)
+					return access.Revoke(ctx, o, who, isAllowed(cfg, who))
 				case who != (store.Person{}):
-					return admitGuest(cmd.Context(), s, cfg, who, std)
+					return access.Admit(ctx, o, who)
 				}
-				return acceptGuest(cmd.Context(), s, cfg, args[0], std)
+				return access.Accept(ctx, o, args[0])
 			})
 		},
 	}
@@ -87,10 +83,38 @@ func parsePerson(text string) (store.Person, error) {
 	return store.Person{Channel: channel, User: id}, nil
 }
 
-// allowed reports whether the config lets somebody in.
-func allowed(cfg *config.Config, p store.Person) bool {
+// isAllowed reports whether the config lets somebody in.
+func isAllowed(cfg *config.Config, p store.Person) bool {
 	list := networks[p.Channel].allowFrom(cfg)
 	return slices.Contains(list, "*") || slices.Contains(list, p.User)
+}
+
+// allowedByConfig returns the people whom the config lets in, by channel that is enabled.
+func allowedByConfig(cfg *config.Config) map[string][]string {
+	all := map[string][]string{}
+	for name, n := range networks {
+		if n.allowFrom != nil && n.enabled(cfg) {
+			all[name] = n.allowFrom(cfg)
+		}
+	}
+	return all
+}
+
+// accessOptions are what pair and link work with.
+func accessOptions(cfg *config.Config, std stdio) access.Options {
+	return access.Options{
+		Config: cfg, Out: std.out, Err: std.err,
+		OpenStore: func(ctx context.Context) (store.Store, error) { return openStore(ctx, cfg, true) },
+		Record:    func(decision string, g store.Guest) { auditGuest(cfg, decision, g, std) },
+	}
+}
+
+// enteringState calls f as the user that the state belongs to.
+func enteringState(cfg *config.Config, std stdio, f func() error) error {
+	if err := trust.EnterState(cfg, std.err); err != nil {
+		return err
+	}
+	return f()
 }
 
 func btoi(b bool) int {
@@ -98,140 +122,4 @@ func btoi(b bool) int {
 		return 1
 	}
 	return 0
-}
-
-// withStore opens the state beside a daemon that may be running, as the user that it belongs to.
-func withStore(ctx context.Context, path string, std stdio, f func(store.Store, *config.Config) error) error {
-	cfg, err := loadBesideDaemon(path)
-	if err != nil {
-		return err
-	}
-	if err := trust.EnterState(cfg, std.err); err != nil {
-		return err
-	}
-	s, err := openStore(ctx, cfg, true)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(s, cfg), closeStore(s))
-}
-
-func acceptGuest(ctx context.Context, s store.Store, cfg *config.Config, code string, std stdio) error {
-	g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLife)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return fmt.Errorf("code %q is not known or has ended (a code is good for %d minutes, and of too many the oldest ends); "+
-			"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(intake.CodeLife.Minutes()))
-	}
-	auditGuest(cfg, audit.Paired, g, std)
-	_, err = fmt.Fprintf(std.out, "%s may talk to the bot now.\n", guestName(g))
-	return err
-}
-
-func admitGuest(ctx context.Context, s store.Store, cfg *config.Config, who store.Person, std stdio) error {
-	g, ok, err := s.Admit(ctx, who, intake.CodeLife)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		_, err = fmt.Fprintf(std.out, "%s was let in already.\n", guestName(g))
-		return err
-	}
-	auditGuest(cfg, audit.Paired, g, std)
-	_, err = fmt.Fprintf(std.out, "%s may talk to the bot now.\n", guestName(g))
-	return err
-}
-
-func listGuests(ctx context.Context, s store.Store, cfg *config.Config, std stdio) error {
-	guests, err := s.Guests(ctx)
-	if err != nil {
-		return err
-	}
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(networks)) {
-		if n := networks[name]; n.allowFrom != nil && n.enabled(cfg) {
-			for _, id := range n.allowFrom(cfg) {
-				lines = append(lines, fmt.Sprintf("%s:%s\tin allowFrom of the config", name, id))
-			}
-		}
-	}
-	for _, g := range guests {
-		state := "let in " + g.Since.Local().Format(time.DateTime)
-		if g.Code != "" {
-			left := intake.CodeLife - time.Since(g.Since)
-			if left <= 0 {
-				continue
-			}
-			state = fmt.Sprintf("waits, code %s, good for %s", g.Code, max(left.Round(time.Minute), time.Minute))
-		}
-		lines = append(lines, guestName(g)+"\t"+state)
-	}
-	if len(lines) == 0 {
-		lines = []string{"Nobody is let in, and nobody waits."}
-	}
-	_, err = fmt.Fprintln(std.out, strings.Join(lines, "\n"))
-	return err
-}
-
-func revokeGuest(ctx context.Context, s store.Store, cfg *config.Config, who store.Person, std stdio) error {
-	name, listed := who.Channel+":"+who.User, allowed(cfg, who)
-	ok, err := s.Revoke(ctx, who, !listed)
-	if err != nil {
-		return err
-	}
-	if ok {
-		auditGuest(cfg, audit.Revoked, store.Guest{Channel: who.Channel, User: channels.User{ID: who.User}}, std)
-	}
-	switch {
-	case listed:
-		return fmt.Errorf("%s is let in by allowFrom in %s, and stays in until it is taken out there and the config is read again (SIGHUP)", name, cfg.File())
-	case !ok:
-		return fmt.Errorf("%s was not let in by nanobot pair, and is not in allowFrom", name)
-	}
-	end := "is shut out."
-	if !awaitStopped(ctx, s, cfg) {
-		end = "is shut out. A running turn has not ended yet; nothing that it says is sent."
-	}
-	_, err = fmt.Fprintf(std.out, "%s %s\n", name, end)
-	return err
-}
-
-// longestStop is how long a daemon may take to stop a turn, which is killed after ten seconds.
-const longestStop = 20 * time.Second
-
-// awaitStopped waits until the daemon, if one runs, has ended the turns of people who have lost
-// access.
-func awaitStopped(ctx context.Context, s store.Store, cfg *config.Config) bool {
-	for until := time.Now().Add(longestStop); time.Now().Before(until); {
-		turns, sends, err := s.Dismissed(ctx)
-		if err != nil || len(turns)+len(sends) == 0 || !daemonRuns(cfg.Gateway.StateDir) {
-			return err == nil
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
-	}
-	return false
-}
-
-// daemonRuns reports whether the process that used a state last is alive.
-func daemonRuns(state string) bool {
-	text, err := os.ReadFile(filepath.Join(state, "daemon.lock"))
-	if err != nil {
-		return false
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	return err == nil && pid > 0 && !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
-}
-
-func guestName(g store.Guest) string {
-	name := g.Channel + ":" + g.User.ID
-	if g.User.Name != "" {
-		name += fmt.Sprintf(" (%q)", g.User.Name) // quoted: it is what a stranger typed
-	}
-	return name
 }

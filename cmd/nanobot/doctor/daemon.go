@@ -13,13 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/gateway/store/sqlite"
 )
 
 // findDaemon finds out whether a daemon serves this bot: by its lock, or by systemd where the state
 // cannot be read.
 func (d *doctor) findDaemon() {
 	const check = "daemon"
-	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, "daemon.lock"))
+	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, sqlite.LockFile))
 	d.running = pid
 	if d.unit.Active() && d.unit.PID != 0 { // the agent can write anything into the lock
 		d.running = d.unit.PID

@@ -49,7 +49,7 @@ func Parts() []Part {
 		{sqlite.Database + ".new-journal", NotCopied},
 		{sqlite.Copies, NotCopied},
 		{sqlite.Unfinished, NotCopied},
-		{"daemon.lock", NotCopied},
+		{sqlite.LockFile, NotCopied},
 		{"agents.txt", NotCopied},
 		{httpd.OutLock, NotCopied},
 		{"history", NotCopied},

@@ -17,7 +17,7 @@ import (
 
 // lock marks a folder as a daemon's own until unlock, or until the daemon dies.
 func lock(dir string) (*os.File, error) {
-	path := filepath.Join(dir, lockFile)
+	path := filepath.Join(dir, LockFile)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("lock the state: %w", err)

@@ -40,8 +40,9 @@ const (
 	Copies = "backups"
 	// Unfinished is there while a restore is under way. What lies beside it is not a whole state.
 	Unfinished = "restore.unfinished"
+	// LockFile is locked while a daemon uses the state, and has its process id.
+	LockFile = "daemon.lock"
 
-	lockFile    = "daemon.lock"
 	spoolFolder = "spool"
 	agentsFile  = "agents.txt"
 )
@@ -160,7 +161,7 @@ func (s *Store) follow(dir string) (err error) {
 	if s.lock == nil {
 		return nil
 	}
-	s.others, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, lockFile), s.spool.dir)
+	s.others, err = s.watch.Follow(dir, s.path+dbfile.Index, filepath.Join(dir, LockFile), s.spool.dir)
 	return err
 }
 
