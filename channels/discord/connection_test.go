@@ -128,7 +128,7 @@ func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
 		t.Run(strconv.Itoa(code), func(t *testing.T) {
 			r := newRig(t)
 			r.server.NextConnect(discordtest.Handshake{Close: code})
-			err := r.Run(t.Context(), r.inbox.receive)
+			err := r.Run(t.Context(), r.inbox.Receive)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("Run returned %v", err)
 			}
@@ -142,7 +142,7 @@ func TestARefusalForGoodSaysWhatToChange(t *testing.T) {
 func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
 	r := newRig(t)
 	r.server.SetPortal(0)
-	if err := r.Run(t.Context(), r.inbox.receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
+	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "Privileged Gateway Intents → Message Content Intent") {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -150,14 +150,14 @@ func TestAnIntentThatIsSwitchedOffInThePortalIsNamed(t *testing.T) {
 func TestAWrongTokenIsOneClearError(t *testing.T) {
 	const token = "MTE0.wrong.token-that-nobody-must-see"
 	r := newRig(t, func(o *discord.Options) { o.Token = token })
-	err := r.Run(t.Context(), r.inbox.receive)
+	err := r.Run(t.Context(), r.inbox.Receive)
 	if err == nil || !strings.Contains(err.Error(), "channels.discord.token") || strings.Contains(err.Error(), token) {
 		t.Errorf("Run returned %v", err)
 	}
 	if n := r.server.Stats().Identifies; n != 0 {
 		t.Errorf("%d sessions were begun", n)
 	}
-	if strings.Contains(logged(t, r.logs), token) {
+	if strings.Contains(r.logged(), token) {
 		t.Error("the token is in the log")
 	}
 }
@@ -167,7 +167,7 @@ func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) { o.Timing.Refused = 300 * time.Millisecond })
 	r.server.NextConnect(discordtest.Handshake{Close: 4014})
 	began := time.Now() // before the refusal, so that a pause of this test shortens nothing
-	if err := r.Run(t.Context(), r.inbox.receive); err == nil {
+	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Fatal("Run returned nil")
 	}
 	r.connected()

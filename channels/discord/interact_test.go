@@ -122,7 +122,7 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})
-	r.inbox.refuse = func(channels.Incoming) error {
+	r.inbox.Refuse = func(channels.Incoming) error {
 		select {
 		case <-release:
 			return nil
@@ -180,7 +180,7 @@ func TestWhereServersAreOffACommandIsDeclined(t *testing.T) {
 func TestAPressIsAnsweredReceivedAndTheButtonsGo(t *testing.T) {
 	r := newRig(t)
 	twice := make(chan struct{}) // the buttons go when the first press was received: not before there are two
-	r.inbox.refuse = func(channels.Incoming) error { <-twice; return nil }
+	r.inbox.Refuse = func(channels.Incoming) error { <-twice; return nil }
 	r.connected()
 	r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "answer:1"}, {Label: "No", Data: "answer:2"}}})
 	m := r.server.Wait(t, r.dm, 1)[0]
@@ -278,7 +278,7 @@ func TestTheTokensOfInteractionsAreInNoLog(t *testing.T) {
 	r.wait(1)
 	r.until(discordtest.Callback, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
 	r.untilLogged("interaction not acknowledged")
-	if log := logged(t, r.logs); strings.Contains(log, i.Token) {
+	if log := r.logged(); strings.Contains(log, i.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

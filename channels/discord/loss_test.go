@@ -21,7 +21,7 @@ func TestWhatWaitsWhenARunEndsIsReceivedInTheNext(t *testing.T) {
 	r := newRig(t, nobodyInAdvance)
 	var mended atomic.Bool
 	refused := make(chan struct{}, 1)
-	r.inbox.refuse = func(channels.Incoming) error {
+	r.inbox.Refuse = func(channels.Incoming) error {
 		if mended.Load() {
 			return nil
 		}
@@ -56,7 +56,7 @@ func TestWhatWasSaidInAnOutageOfAServerIsFound(t *testing.T) {
 		r.server.SetDelivery(nil)
 	})
 	r.received(r.server.Say(ch, ada, "three").ID)
-	if got := texts(r.inbox.messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
+	if got := texts(r.inbox.Messages()); !strings.HasSuffix(strings.Join(got, " "), "one two three") {
 		t.Errorf("got %q", got)
 	}
 }
@@ -105,7 +105,7 @@ func TestAChannelThatARoleOpensIsLookedThroughAgain(t *testing.T) {
 func TestACommandIsAcknowledgedWhileReceiveIsSlow(t *testing.T) {
 	r := withCommands(t)
 	began, release := make(chan struct{}), make(chan struct{})
-	r.inbox.refuse = func(in channels.Incoming) error {
+	r.inbox.Refuse = func(in channels.Incoming) error {
 		if in.Text == "slow" {
 			close(began)
 			<-release

@@ -14,8 +14,8 @@ import (
 
 func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 	r := newRig(t)
-	r.inbox.refuse = func(in channels.Incoming) error {
-		if in.Text == "one" && r.inbox.refused < 2 {
+	r.inbox.Refuse = func(in channels.Incoming) error {
+		if in.Text == "one" && r.inbox.Refused < 2 {
 			return errors.New("the disk is full")
 		}
 		return nil
@@ -27,7 +27,7 @@ func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 	if got := texts(r.wait(3)); !slices.Equal(got, []string{"one", "two", "three"}) {
 		t.Errorf("got %q", got)
 	}
-	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -35,7 +35,7 @@ func TestWhatIsNotTakenIsOfferedAgainInOrder(t *testing.T) {
 func TestAChatThatIsNotTakenHoldsUpNoOther(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})
-	r.inbox.refuse = func(in channels.Incoming) error {
+	r.inbox.Refuse = func(in channels.Incoming) error {
 		select {
 		case <-release:
 			return nil

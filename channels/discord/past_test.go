@@ -19,7 +19,7 @@ import (
 // restarted is another channel on the same server, as after a restart, with what the first has stored.
 func (r *rig) restarted(change ...func(*discord.Options)) *rig {
 	r.t.Helper()
-	all := r.inbox.messages()
+	all := r.inbox.Messages()
 	next := newRigOn(r.t, r.server, r.dir, change...)
 	if len(all) > 0 {
 		next.Resume(all[len(all)-1].Cursor)
@@ -37,17 +37,12 @@ func fresh(before, after []channels.Incoming) []channels.Incoming {
 // waitNew waits for n messages that an earlier channel has not received.
 func (r *rig) waitNew(before *rig, n int) []channels.Incoming {
 	r.t.Helper()
-	old := before.inbox.messages()
-	for deadline := time.After(patience); ; {
-		if got := fresh(old, r.inbox.messages()); len(got) >= n {
-			return got
-		}
-		select {
-		case <-r.inbox.more:
-		case <-deadline:
-			r.t.Fatalf("%d new messages should be received and are %q\n%s", n, texts(fresh(old, r.inbox.messages())), logged(r.t, r.logs))
-		}
+	old := before.inbox.Messages()
+	got, ok := r.inbox.Await(func(all []channels.Incoming) bool { return len(fresh(old, all)) >= n })
+	if !ok {
+		r.t.Fatalf("%d new messages should be received and are %q\n%s", n, texts(fresh(old, got)), r.logged())
 	}
+	return fresh(old, got)
 }
 
 func all(o *discord.Options) { o.Groups = "all" }
@@ -150,7 +145,7 @@ func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 			t.Errorf("in %s was received %q", c, got[c])
 		}
 	}
-	if n := len(r.inbox.messages()); n != 62 {
+	if n := len(r.inbox.Messages()); n != 62 {
 		t.Errorf("%d messages were received", n)
 	}
 }
@@ -199,7 +194,7 @@ func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
 func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	refused := make(chan struct{}, 1000)
-	r.inbox.refuse = func(in channels.Incoming) error {
+	r.inbox.Refuse = func(in channels.Incoming) error {
 		if in.Chat.ID == r.dm {
 			refused <- struct{}{}
 			return errors.New("not this one")

@@ -136,7 +136,7 @@ func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	stop := first.run()
 	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
 	stop()
-	if got := first.inbox.messages(); len(got) != 0 {
+	if got := first.inbox.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
 	second := newRigOn(t, s, dir)

@@ -284,7 +284,7 @@ func TestAFileThatALocalServerDoesNotHaveIsNamedWithoutTheToken(t *testing.T) {
 	if got := r.only(); !strings.Contains(got.Text, `"big.bin" was not received`) {
 		t.Errorf("received %+v", got)
 	}
-	if log := logged(t, r.logs); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
+	if log := r.logged(); !strings.Contains(log, "no such file") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

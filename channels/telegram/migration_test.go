@@ -169,11 +169,11 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	r.server.Say(super, "after")
 	for deadline := time.Now().Add(patience); r.logs.FilterMessage("message not received, will retry").Len() == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("nothing went wrong: %s", logged(t, r.logs))
+			t.Fatalf("nothing went wrong: %s", r.logged())
 		}
 	}
-	if r.server.Pending() == 0 || len(r.inbox.messages()) != 0 {
-		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.messages()))
+	if r.server.Pending() == 0 || len(r.inbox.Messages()) != 0 {
+		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.Messages()))
 	}
 	if err := os.Remove(state); err != nil {
 		t.Fatal(err)

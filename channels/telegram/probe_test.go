@@ -26,26 +26,13 @@ func examine(t *testing.T, s *telegramtest.Server, e channels.Examination, chang
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := map[string]channels.Finding{}
-	for _, f := range c.Examine(t.Context(), e) {
-		found[f.Check] = f
-		if (f.Fix == "") != (f.Status == channels.Good) {
-			t.Errorf("%+v: what is wrong has a fix, what is right has none", f)
-		}
-		if strings.Contains(f.Detail+f.Fix, o.Token) {
-			t.Errorf("the token is shown: %+v", f)
-		}
-	}
-	return found
+	return channelstest.Findings(t, c.Examine(t.Context(), e), o.Token)
 }
 
 // expect fails unless a check had a verdict and its detail says something.
 func expect(t *testing.T, found map[string]channels.Finding, check string, status channels.Verdict, words string) {
 	t.Helper()
-	f, ok := found[check]
-	if !ok || f.Status != status || !strings.Contains(f.Detail, words) {
-		t.Errorf("%s: got %+v, want %s with %q; all: %+v", check, f, status, words, found)
-	}
+	channelstest.ExpectFinding(t, found, channels.Finding{Check: check, Status: status, Detail: words})
 }
 
 func TestExamineOfARightBotChangesNothing(t *testing.T) {

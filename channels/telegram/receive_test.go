@@ -29,8 +29,8 @@ func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
 
 func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
 	r := newRig(t)
-	r.inbox.refuse = func(channels.Incoming) error {
-		if r.inbox.refused == 2 {
+	r.inbox.Refuse = func(channels.Incoming) error {
+		if r.inbox.Refused == 2 {
 			return nil
 		}
 		if r.server.Pending() != 1 || len(r.server.Calls("getUpdates")) != 1 {
@@ -48,7 +48,7 @@ func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
 	if offset := calls[1].Int("offset"); offset != cursor+1 {
 		t.Errorf("after update %d was received, the offset is %d", cursor, offset)
 	}
-	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -63,7 +63,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	}
 	first := newRigOn(t, s, dir)
 	enough := make(chan struct{})
-	first.inbox.refuse = func(in channels.Incoming) error {
+	first.inbox.Refuse = func(in channels.Incoming) error {
 		if in.Text == said[150] {
 			select {
 			case <-enough:
@@ -77,7 +77,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	stop := first.run()
 	<-enough
 	stop()
-	got := first.inbox.messages()
+	got := first.inbox.Messages()
 	second := newRigOn(t, s, dir)
 	second.Resume(got[len(got)-1].Cursor)
 	second.run()
@@ -115,7 +115,7 @@ func TestAnUndecodableUpdateIsLoggedAndSkipped(t *testing.T) {
 	if got[0].Text != "before" || got[1].Text != "after" {
 		t.Errorf("got %+v", got)
 	}
-	if log := logged(t, r.logs); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
+	if log := r.logged(); !strings.Contains(log, "undecodable") || !strings.Contains(log, strconv.Itoa(id)) {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

@@ -2,14 +2,10 @@ package telegram_test
 
 import (
 	"context"
-	"errors"
 	"net/http"
-	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,7 +41,7 @@ type rig struct {
 	dir    string
 	state  string
 	logs   *observer.ObservedLogs
-	inbox  *inbox
+	inbox  *channelstest.Inbox
 }
 
 func newRig(t *testing.T, change ...func(*telegram.Options)) *rig {
@@ -75,94 +71,27 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	}
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
-		if strings.Contains(logged(t, logs), s.Token) {
+		if strings.Contains(channelstest.Logged(t, logs), s.Token) {
 			t.Error("the token is in the log")
 		}
 	})
-	return &rig{Channel: ch, t: t, server: s, dir: dir, state: o.State, logs: logs, inbox: &inbox{more: make(chan struct{}, 1)}}
-}
-
-// logged is the log as text.
-func logged(t *testing.T, logs *observer.ObservedLogs) string {
-	t.Helper()
-	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
-	var b strings.Builder
-	for _, e := range logs.All() {
-		line, err := encoder.EncodeEntry(e.Entry, e.Context)
-		if err != nil {
-			t.Fatal(err)
-		}
-		b.WriteString(line.String())
-	}
-	return b.String()
+	return &rig{Channel: ch, t: t, server: s, dir: dir, state: o.State, logs: logs, inbox: channelstest.NewInbox()}
 }
 
 // run starts the channel. It stops, and must do so without an error, when stop is called or the test ends.
-func (r *rig) run() (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.Run(ctx, r.inbox.receive) }()
-	stop = sync.OnceFunc(func() {
-		cancel()
-		select {
-		case err := <-done:
-			if err != nil {
-				r.t.Errorf("Run returned %v", err)
-			}
-		case <-time.After(patience):
-			r.t.Error("Run does not end")
-		}
-	})
-	r.t.Cleanup(stop)
-	return stop
-}
+func (r *rig) run() (stop func()) { return channelstest.Start(r.t, r.Channel, r.inbox.Receive) }
 
-// inbox is what was received.
-type inbox struct {
-	mu      sync.Mutex
-	all     []channels.Incoming
-	refuse  func(channels.Incoming) error
-	refused int
-	more    chan struct{}
-}
-
-func (b *inbox) receive(_ context.Context, in channels.Incoming) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.refuse != nil {
-		if err := b.refuse(in); err != nil {
-			b.refused++
-			return err
-		}
-	}
-	b.all = append(b.all, in)
-	select {
-	case b.more <- struct{}{}:
-	default:
-	}
-	return nil
-}
-
-func (b *inbox) messages() []channels.Incoming {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Clone(b.all)
-}
+// logged is the log as text.
+func (r *rig) logged() string { return channelstest.Logged(r.t, r.logs) }
 
 // wait returns what was received once there are n messages, and fails the test if there are not.
 func (r *rig) wait(n int) []channels.Incoming {
 	r.t.Helper()
-	deadline := time.After(patience)
-	for {
-		if got := r.inbox.messages(); len(got) >= n {
-			return got
-		}
-		select {
-		case <-r.inbox.more:
-		case <-deadline:
-			r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(r.inbox.messages()), n, r.inbox.messages(), logged(r.t, r.logs))
-		}
+	got, ok := r.inbox.Await(func(all []channels.Incoming) bool { return len(all) >= n })
+	if !ok {
+		r.t.Fatalf("%d messages were received and should be %d: %+v\n%s", len(got), n, got, r.logged())
 	}
+	return got
 }
 
 // settled returns what was received once all that was said so far was handled.
@@ -171,7 +100,7 @@ func (r *rig) settled() []channels.Incoming {
 	last := int64(r.server.Inject(`{"poll":{}}`)) // which nobody hears
 	r.confirmed(last)
 	r.emptied()
-	return r.inbox.messages()
+	return r.inbox.Messages()
 }
 
 // confirmed waits until Telegram was told that we have an update.
@@ -199,7 +128,7 @@ func (r *rig) emptied() {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); len(r.shelved()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("on the shelf are %v\n%s", r.shelved(), logged(r.t, r.logs))
+			r.t.Fatalf("on the shelf are %v\n%s", r.shelved(), r.logged())
 		}
 	}
 }
@@ -235,24 +164,12 @@ func (r *rig) tell(m channels.Message) []channels.Receipt {
 	if m.Kind == "" {
 		m.Kind = channels.Answer
 	}
-	var receipts []channels.Receipt
-	for _, o := range r.plan(m) {
-		receipt, err := r.Send(context.Background(), o)
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		receipts = append(receipts, receipt)
-	}
-	return receipts
+	return channelstest.MustSend(r.t, r.Channel, m)
 }
 
 func (r *rig) plan(m channels.Message) []channels.Outgoing {
 	r.t.Helper()
-	plan, err := r.Plan(m)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return plan
+	return channelstest.MustPlan(r.t, r.Channel, m)
 }
 
 // hello is a planned text to the person.
@@ -264,25 +181,13 @@ func (r *rig) hello(text string) channels.Outgoing {
 // file writes a file and names it as an agent would.
 func (r *rig) file(name string, content []byte) channels.File {
 	r.t.Helper()
-	path := filepath.Join(r.t.TempDir(), "spooled")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-	return channels.File{Path: path, Name: name, Kind: channels.KindOf(name), Size: int64(len(content))}
+	return channelstest.WriteFile(r.t, name, content)
 }
 
 // sendError is the error of a send that must fail. The token must not be in it.
 func (r *rig) sendError(ctx context.Context, o channels.Outgoing) *channels.SendError {
 	r.t.Helper()
-	_, err := r.Send(ctx, o)
-	var se *channels.SendError
-	if !errors.As(err, &se) {
-		r.t.Fatalf("Send returned %v", err)
-	}
-	if strings.Contains(err.Error(), r.server.Token) {
-		r.t.Errorf("the token is in the error %v", err)
-	}
-	return se
+	return channelstest.MustFail(ctx, r.t, r.Channel, o, r.server.Token)
 }
 
 // until waits for the calls of a method to satisfy a condition.
@@ -290,7 +195,7 @@ func (r *rig) until(method string, enough func([]telegramtest.Call) bool) []tele
 	r.t.Helper()
 	calls, ok := r.server.AwaitCalls(method, patience, enough)
 	if !ok {
-		r.t.Fatalf("the calls of %s are %+v\n%s", method, calls, logged(r.t, r.logs))
+		r.t.Fatalf("the calls of %s are %+v\n%s", method, calls, r.logged())
 	}
 	return calls
 }

@@ -17,14 +17,14 @@ import (
 func TestAWrongTokenIsOneClearError(t *testing.T) {
 	for _, token := range []string{"123:wrong-token-that-nobody-must-see", telegramtest.DefaultToken + "x"} {
 		r := newRig(t, func(o *telegram.Options) { o.Token = token })
-		err := r.Run(t.Context(), r.inbox.receive)
+		err := r.Run(t.Context(), r.inbox.Receive)
 		if err == nil || !strings.Contains(err.Error(), "channels.telegram.token") || strings.Contains(err.Error(), token) {
 			t.Errorf("Run returned %v", err)
 		}
 		if n := len(r.server.Calls("getUpdates")); n != 0 {
 			t.Errorf("it polled %d times", n)
 		}
-		if strings.Contains(logged(t, r.logs), token) {
+		if strings.Contains(r.logged(), token) {
 			t.Error("the token is in the log")
 		}
 	}
@@ -33,7 +33,7 @@ func TestAWrongTokenIsOneClearError(t *testing.T) {
 func TestATokenThatStopsWorkingIsAnError(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext("getUpdates", telegramtest.Refuse(401, "Unauthorized"))
-	if err := r.Run(t.Context(), r.inbox.receive); err == nil || !strings.Contains(err.Error(), "401") {
+	if err := r.Run(t.Context(), r.inbox.Receive); err == nil || !strings.Contains(err.Error(), "401") {
 		t.Errorf("Run returned %v", err)
 	}
 }
@@ -92,7 +92,7 @@ func TestAConflictIsExplained(t *testing.T) {
 		r.server.Say(person, "hello")
 		r.run()
 		r.wait(1)
-		if log := logged(t, r.logs); !strings.Contains(log, want) {
+		if log := r.logged(); !strings.Contains(log, want) {
 			t.Errorf("the log does not say that %s: %s", want, log)
 		}
 	}
@@ -108,7 +108,7 @@ func TestAStalledPollIsCutAndMadeAnew(t *testing.T) {
 	r.server.Say(person, "hello")
 	r.run()
 	r.wait(1)
-	if log := logged(t, r.logs); !strings.Contains(log, "no answer in time") {
+	if log := r.logged(); !strings.Contains(log, "no answer in time") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -175,7 +175,7 @@ func TestTheTokenIsInNoErrorAndNoLog(t *testing.T) {
 	r.run()
 	<-seen
 	<-seen // the first was logged
-	if log := logged(t, r.logs); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
+	if log := r.logged(); !strings.Contains(log, "cannot reach http") || strings.Contains(log, r.server.Token) {
 		t.Errorf("the log is %s", log)
 	}
 }

@@ -64,7 +64,7 @@ func TestAnAlbumByWebhookThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 				t.Fatalf("%d are left", first.server.Pending())
 			}
 			stop()
-			if got := first.inbox.messages(); len(got) != 0 {
+			if got := first.inbox.Messages(); len(got) != 0 {
 				t.Fatalf("received %+v", got)
 			}
 			// Nothing but the other parts, or that there are none, ends the waiting.
@@ -115,12 +115,12 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	stop := r.run()
 	r.wait(full + 1)
 	tried := make(chan struct{}, 100)
-	r.inbox.mu.Lock()
-	r.inbox.refuse = func(channels.Incoming) error {
+	r.inbox.Lock()
+	r.inbox.Refuse = func(channels.Incoming) error {
 		tried <- struct{}{}
 		return errors.New("killed right after it was stored")
 	}
-	r.inbox.mu.Unlock()
+	r.inbox.Unlock()
 	deliver := func(r *hookRig, i int) {
 		t.Helper()
 		r.bring("s", fmt.Sprintf(`{"update_id":%d,%s`, 5000+i, updates[i][1:]))
@@ -132,7 +132,7 @@ func TestALatePartDoesNotJoinAnAlbumThatIsComplete(t *testing.T) {
 	stop()
 	second := r.again(func(o *telegram.Options) { o.WebhookSecret, o.Timing.Quiet = "s", time.Millisecond }) // for the late part
 	var late atomic.Bool
-	second.inbox.refuse = func(channels.Incoming) error {
+	second.inbox.Refuse = func(channels.Incoming) error {
 		if !late.Load() {
 			return errors.New("not yet")
 		}
@@ -216,7 +216,7 @@ func TestABrokenFileOnTheShelfStopsNobody(t *testing.T) {
 	if got := r.wait(1); got[0].Text != "hello" {
 		t.Errorf("received %+v", got)
 	}
-	if n := strings.Count(logged(t, r.logs), "cannot be read and stays there"); n != 3 {
-		t.Errorf("%d are logged: %s", n, logged(t, r.logs))
+	if n := strings.Count(r.logged(), "cannot be read and stays there"); n != 3 {
+		t.Errorf("%d are logged: %s", n, r.logged())
 	}
 }

@@ -117,9 +117,9 @@ func (r *hookRig) again(change ...func(*telegram.Options)) *hookRig {
 func (r *hookRig) taken() []channels.Incoming {
 	r.t.Helper()
 	if !r.server.AwaitPending(0, patience) {
-		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.Pending(), r.server.Deliveries(), logged(r.t, r.logs))
+		r.t.Fatalf("%d updates are not taken: %+v\n%s", r.server.Pending(), r.server.Deliveries(), r.logged())
 	}
-	return r.inbox.messages()
+	return r.inbox.Messages()
 }
 
 // delivered waits until so many deliveries were answered, and returns all.
@@ -135,7 +135,7 @@ func (r *hookRig) delivered(n int) []telegramtest.Delivery {
 		return done >= n
 	})
 	if !ok {
-		r.t.Fatalf("the deliveries are %+v\n%s", all, logged(r.t, r.logs))
+		r.t.Fatalf("the deliveries are %+v\n%s", all, r.logged())
 	}
 	return all
 }

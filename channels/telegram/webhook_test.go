@@ -82,7 +82,7 @@ func TestAWebhookIsRegisteredAndNothingIsPolled(t *testing.T) {
 	if n := len(r.server.Calls("getUpdates")) + len(r.server.Calls("deleteWebhook")); n != 0 {
 		t.Errorf("%d calls poll or remove the webhook", n)
 	}
-	if log := logged(t, r.logs); strings.Contains(log, secret) {
+	if log := r.logged(); strings.Contains(log, secret) {
 		t.Error("the secret is in the log")
 	}
 	if status, _ := r.post(secret, "{}"); status != http.StatusServiceUnavailable {
@@ -103,7 +103,7 @@ func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 			t.Errorf("with the secret %q it answers %d", secret, status)
 		}
 	}
-	if got := r.inbox.messages(); len(got) != 0 {
+	if got := r.inbox.Messages(); len(got) != 0 {
 		t.Errorf("received %+v", got)
 	}
 	conn, err := net.Dial("tcp", strings.TrimPrefix(r.front.URL, "http://"))
@@ -117,7 +117,7 @@ func TestAWrongSecretIsRefusedBeforeAnythingIsRead(t *testing.T) {
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || !resp.Close {
 		t.Errorf("without a body: %+v, %v", resp, err)
 	}
-	if status, _ := r.post("s3cret_-", update); status != http.StatusOK || len(r.inbox.messages()) != 1 {
+	if status, _ := r.post("s3cret_-", update); status != http.StatusOK || len(r.inbox.Messages()) != 1 {
 		t.Errorf("with the right secret it answers %d", status)
 	}
 }
@@ -126,7 +126,7 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
 	began, let := make(chan struct{}), make(chan struct{})
-	r.inbox.refuse = func(channels.Incoming) error {
+	r.inbox.Refuse = func(channels.Incoming) error {
 		close(began)
 		<-let
 		return nil
@@ -146,8 +146,8 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
-	r.inbox.refuse = func(channels.Incoming) error {
-		if r.inbox.refused < 3 {
+	r.inbox.Refuse = func(channels.Incoming) error {
+		if r.inbox.Refused < 3 {
 			return errors.New("the disk is full")
 		}
 		return nil
@@ -167,7 +167,7 @@ func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 	if fmt.Sprint(statuses) != "[503 503 503 200 200]" {
 		t.Errorf("the answers are %v", statuses)
 	}
-	if n := strings.Count(logged(t, r.logs), "the disk is full"); n != 1 {
+	if n := strings.Count(r.logged(), "the disk is full"); n != 1 {
 		t.Errorf("the same error is logged %d times", n)
 	}
 }
@@ -187,13 +187,13 @@ func TestWhatCannotBeReadIsSkippedByWebhook(t *testing.T) {
 			t.Errorf("%.20q is answered %d", body, status)
 		}
 	}
-	log := logged(t, r.logs)
+	log := r.logged()
 	for _, want := range []string{"undecodable update skipped", strconv.Itoa(broken), "update without an id skipped", "too big"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log does not say %q: %s", want, log)
 		}
 	}
-	if got := r.inbox.messages(); len(got) != 1 {
+	if got := r.inbox.Messages(); len(got) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
@@ -313,7 +313,7 @@ func TestWhatWaitsIsBoundedAndTelegramKeepsTheRest(t *testing.T) {
 	if taken < 100 || taken == 1000 {
 		t.Errorf("%d are taken", taken)
 	}
-	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.inbox.messages()) != 1 {
+	if status := send(5000, `"text":"a word"`); status != http.StatusOK || len(r.inbox.Messages()) != 1 {
 		t.Errorf("what need not wait is answered %d", status)
 	}
 }

@@ -18,7 +18,7 @@ func TestRegisteringIsTriedUntilItWorks(t *testing.T) {
 	r.server.Say(person, "hello")
 	r.run()
 	r.wait(1)
-	if log := logged(t, r.logs); !strings.Contains(log, "webhook not registered, will retry") || !strings.Contains(log, "Failed to resolve host") {
+	if log := r.logged(); !strings.Contains(log, "webhook not registered, will retry") || !strings.Contains(log, "Failed to resolve host") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }
@@ -49,7 +49,7 @@ func TestAWrongTokenEndsTheWebhookInOneLine(t *testing.T) {
 		r.server.FailNext(method, no, no)
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		err := r.Run(ctx, r.inbox.receive)
+		err := r.Run(ctx, r.inbox.Receive)
 		if err == nil || !strings.Contains(err.Error(), "check channels.telegram.token") {
 			t.Errorf("%s: Run returned %v", method, err)
 		}
@@ -63,9 +63,9 @@ func TestTheWebhookIsLookedAfter(t *testing.T) {
 	r.registered()
 	r.front.admit(0) // the proxy in front of us is down
 	r.server.Say(person, "hello")
-	for deadline := time.Now().Add(patience); !strings.Contains(logged(t, r.logs), "502 Bad Gateway"); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !strings.Contains(r.logged(), "502 Bad Gateway"); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("the log does not tell: %s", logged(t, r.logs))
+			t.Fatalf("the log does not tell: %s", r.logged())
 		}
 	}
 	r.front.admit(-1)
@@ -78,7 +78,7 @@ func TestTheWebhookIsLookedAfter(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 	r.server.Say(person, "still there?")
 	r.wait(2)
-	if log := logged(t, r.logs); !strings.Contains(log, "somebody has changed this bot's webhook") {
+	if log := r.logged(); !strings.Contains(log, "somebody has changed this bot's webhook") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 }

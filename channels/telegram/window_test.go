@@ -129,7 +129,7 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 	if got := second.wait(1)[0]; got.Text != "hello" || len(first.shelved()) != 1 {
 		t.Errorf("received %+v, and on the shelf are %v", got, first.shelved())
 	}
-	if log := logged(t, second.logs); !strings.Contains(log, "messages to another bot are on the shelf") {
+	if log := second.logged(); !strings.Contains(log, "messages to another bot are on the shelf") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 	stop()
@@ -142,7 +142,7 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 
 func TestWithoutAFolderForItsStateNothingIsReceived(t *testing.T) {
 	r := newRig(t, func(o *telegram.Options) { o.State = "" })
-	if err := r.Run(t.Context(), r.inbox.receive); err == nil {
+	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Error("Run returned nil")
 	}
 }
