@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -163,21 +164,41 @@ func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // eval returns what an expression is.
 func eval[T any](p *tab, js string) T {
 	p.t.Helper()
-	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise, chromedp.EvalAsValue))
+	v, err := evaluate[T](p, js)
 	if err != nil {
 		p.t.Fatalf("%s: %v", js, err)
 	}
 	return v
 }
 
-// until waits for an expression to become true.
+func evaluate[T any](p *tab, js string) (T, error) {
+	return chromedp.Run(p.ctx, chromedp.Evaluate[T](js, chromedp.EvalAwaitPromise, chromedp.EvalAsValue))
+}
+
+// wasLeft reports whether an expression could not be evaluated because the browser left the page
+// meanwhile, to which the next one is put.
+func wasLeft(err error) bool {
+	if err == nil {
+		return false
+	}
+	return slices.ContainsFunc([]string{
+		"Inspected target navigated or closed", "Execution context was destroyed", "Cannot find context with specified id",
+	}, func(reason string) bool { return strings.Contains(err.Error(), reason) })
+}
+
+// until waits for an expression to become true, also on the next page.
 func (p *tab) until(js string) {
 	p.t.Helper()
-	for end := time.Now().Add(patience); !eval[bool](p, "Boolean("+js+")"); {
-		if time.Now().After(end) {
+	for end := time.Now().Add(patience); ; p.do(chromedp.Sleep(20 * time.Millisecond)) {
+		is, err := evaluate[bool](p, "Boolean("+js+")")
+		switch {
+		case err != nil && !wasLeft(err):
+			p.t.Fatalf("%s: %v", js, err)
+		case is:
+			return
+		case time.Now().After(end):
 			p.t.Fatalf("never came true: %s\nthe page shows:\n%s", js, p.text("body"))
 		}
-		p.do(chromedp.Sleep(20 * time.Millisecond))
 	}
 }
 
