@@ -79,7 +79,7 @@ func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Super
 var escapes = map[string]string{
 	"in the background": "sleep 300 & echo $!",
 	"by setsid":         untilReady("setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
-	"by a double fork":  "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait",
+	"by a double fork":  "setsid sh -c 'sleep 300 & echo $!' & wait",
 	"far below": untilReady("setsid sh -c 'setsid sh -c \"setsid sh -c " +
 		"\\\"echo \\\\\\$\\\\\\$; echo >&3; exec sleep 300\\\" & sleep 300\" & sleep 300'"),
 	"without a name":   untilReady("env -i setsid sh -c 'echo $$; echo >&3; exec sleep 300'"),
@@ -213,7 +213,8 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 			all.Go(func() {
 				for range 4 {
 					c, err := process.Start(process.Options{
-						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sh -c \"echo \\$\\$; exec sleep 300\" & exit' & wait; exit 7"}, Supervisor: supervisor,
+						// The pid is printed before the child exits, by which the process is killed.
+						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sleep 300 & echo $!' & wait; exit 7"}, Supervisor: supervisor,
 						Grace: 50 * time.Millisecond,
 					})
 					if err != nil {
