@@ -3,7 +3,6 @@ package discordtest_test
 import (
 	"fmt"
 	"net/http"
-	"slices"
 	"testing"
 	"time"
 
@@ -199,17 +198,4 @@ func TestAnswersHaveTheStatusThatDiscordGives(t *testing.T) {
 		t.Errorf("an unknown route: %d", got.status)
 	}
 	r.violated("unknown to discordtest")
-}
-
-func TestIDsGrowWithTime(t *testing.T) {
-	r := newRig(t)
-	var ids []string
-	for range 1000 {
-		ids = append(ids, r.AddUser(discordtest.User{}).ID)
-	}
-	r.Advance(time.Hour)
-	ids = append(ids, r.AddUser(discordtest.User{}).ID)
-	if !slices.IsSorted(ids) {
-		t.Error("the ids are out of order")
-	}
 }

@@ -148,9 +148,6 @@ func (s *Server) photo(f *file) (width, height int, err error) {
 	if err != nil {
 		config, err = webp(f.Content)
 	}
-	if err != nil && s.set.anyPhoto {
-		return 0, 0, nil
-	}
 	if err != nil {
 		return 0, 0, refuse("IMAGE_PROCESS_FAILED")
 	}

@@ -120,15 +120,6 @@ func TestPhotosHaveLimits(t *testing.T) {
 	}
 }
 
-func TestAnyBytesMayPassAsAPhotoIfTheTestSaysSo(t *testing.T) {
-	s := telegramtest.New(t)
-	s.AddUser(telegramtest.User{ID: person})
-	s.SetAnyPhoto(true)
-	if r := form(t, s, "sendPhoto", params{"chat_id": person}, upload{"photo", "p.png", []byte("no picture")}); !r.OK {
-		t.Error(r.Description)
-	}
-}
-
 func TestCaptionsHaveALimit(t *testing.T) {
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person})

@@ -2,41 +2,12 @@ package telegramtest_test
 
 import (
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"nanobot/channels/telegram/telegramtest"
 )
-
-func TestAChatShowsWhatItShowsNow(t *testing.T) {
-	s := telegramtest.New(t)
-	asked := s.Say(person, "question")
-	thinking := params{"chat_id": person, "text": "thinking", "disable_notification": true}
-	thinking["reply_markup"] = button("stop")["reply_markup"]
-	a := must(t, s, "sendMessage", thinking).message(t)
-	b := must(t, s, "sendMessage", params{
-		"chat_id": person, "text": "answer", "reply_parameters": params{"message_id": asked.ID},
-		"link_preview_options": params{"is_disabled": true},
-	}).message(t)
-	if shown := s.Wait(t, person, 2); !shown[0].Silent || shown[0].Buttons()[0].Data != "stop" || !shown[1].NoPreview ||
-		shown[1].ReplyTo.Text != "question" {
-		t.Errorf("shown %+v", shown)
-	}
-	must(t, s, "editMessageText", params{"chat_id": person, "message_id": a.ID, "text": "still thinking"})
-	if m := s.WaitFor(t, person, "still thinking"); m.Edits != 1 || len(m.Buttons()) != 0 {
-		t.Errorf("an edit without buttons takes them away: %+v", m)
-	}
-	must(t, s, "deleteMessage", params{"chat_id": person, "message_id": a.ID})
-	if shown := s.Shown(person); len(shown) != 1 || shown[0].ID != b.ID || len(s.History(person)) != 2 || len(s.Shown(0)) != 1 {
-		t.Errorf("shown %+v", shown)
-	}
-	refused(t, call(t, s, "editMessageText", params{"chat_id": person, "message_id": a.ID, "text": "x"}), 400, "not found")
-}
 
 func TestAwaitGivesUp(t *testing.T) {
 	s := telegramtest.New(t)
@@ -122,46 +93,5 @@ func TestCommandMenus(t *testing.T) {
 	}
 	if got := into[[]telegramtest.Command](t, must(t, s, "getMyCommands", nil).Result); len(got) != 2 {
 		t.Errorf("got %+v", got)
-	}
-}
-
-// listener is a bot's webhook that takes an update only at the second try.
-type listener struct {
-	mu      sync.Mutex
-	offered []string
-	secrets map[string]bool
-}
-
-func (l *listener) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, _ := io.ReadAll(r.Body)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.secrets[r.Header.Get("X-Telegram-Bot-Api-Secret-Token")] = true
-	l.offered = append(l.offered, string(body))
-	if len(l.offered)%2 == 1 {
-		w.WriteHeader(http.StatusInternalServerError)
-	}
-}
-
-func TestAWebhookGetsEachUpdateUntilItTakesIt(t *testing.T) {
-	s := telegramtest.New(t)
-	s.SetWebhookRetry(time.Millisecond)
-	l := &listener{secrets: map[string]bool{}}
-	bot := httptest.NewServer(l)
-	t.Cleanup(bot.Close)
-	s.Say(person, "waits already")
-	must(t, s, "setWebhook", params{"url": bot.URL + "/hook", "secret_token": "s3cret", "max_connections": 1})
-	s.Say(person, "comes later, and is longer")
-	if !s.AwaitPending(0, telegramtest.Patience) {
-		t.Fatalf("%d updates are left", s.Pending())
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if o := l.offered; len(o) != 4 || o[0] != o[1] || o[2] != o[3] || o[0] == o[2] || !l.secrets["s3cret"] || len(l.secrets) != 1 {
-		t.Errorf("offered %q with %v", o, l.secrets)
-	}
-	info := string(must(t, s, "getWebhookInfo", nil).Result)
-	if !strings.Contains(info, bot.URL) || !strings.Contains(info, "500") {
-		t.Errorf("info %s", info)
 	}
 }

@@ -61,8 +61,6 @@ type settings struct {
 	limits  Limits
 	retry   time.Duration    // of the webhook
 	clock   func() time.Time // of flood control
-	// anyPhoto takes what is no picture as a photo.
-	anyPhoto bool
 }
 
 // Limits are the sizes the server takes, in bytes. Lower them to test a limit without moving that much.
@@ -145,10 +143,6 @@ func (s *Server) SetLocal(dir string) {
 		}
 	})
 }
-
-// SetAnyPhoto has the server take any bytes as a photo, for tests whose pictures are only names. The real one refuses
-// what it cannot decode.
-func (s *Server) SetAnyPhoto(on bool) { s.update(func() { s.set.anyPhoto = on }) }
 
 // SetLimits replaces the sizes the server takes.
 func (s *Server) SetLimits(l Limits) { s.update(func() { s.set.limits = l }) }

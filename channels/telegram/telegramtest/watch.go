@@ -9,35 +9,23 @@ import (
 // Patience is how long Wait waits.
 const Patience = 5 * time.Minute
 
-// Shown returns what the bot has sent to a chat, or to all chats for 0, in order and as it is now: edited, and without
-// what was deleted.
+// Shown returns what the bot has sent to a chat, in order and as it is now: edited, and without what was deleted.
 func (s *Server) Shown(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.shown(chat, true)
+	return s.shown(chat)
 }
 
-// History returns all that a chat shows now, from the bot and from others.
-func (s *Server) History(chat int64) []Message {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shown(chat, false)
-}
-
-func (s *Server) shown(id int64, ours bool) []Message {
-	var out []Message
-	for _, c := range s.chats {
-		if id != 0 && c.ID != id {
-			continue
-		}
-		for _, m := range c.messages {
-			if !m.deleted && (!ours || m.Call > 0) {
-				out = append(out, *m)
-			}
-		}
+func (s *Server) shown(chat int64) []Message {
+	c := s.chats[chat]
+	if c == nil {
+		return nil
 	}
-	if id == 0 {
-		slices.SortStableFunc(out, func(a, b Message) int { return a.Call - b.Call })
+	var out []Message
+	for _, m := range c.messages {
+		if !m.deleted && m.Call > 0 {
+			out = append(out, *m)
+		}
 	}
 	return out
 }
@@ -45,7 +33,7 @@ func (s *Server) shown(id int64, ours bool) []Message {
 // Await waits until what the bot shows a chat satisfies a condition, and returns it. It reports false when that takes
 // longer than patience.
 func (s *Server) Await(chat int64, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
-	ok = s.awaitFor(patience, func() bool { shown = s.shown(chat, true); return enough(shown) })
+	ok = s.awaitFor(patience, func() bool { shown = s.shown(chat); return enough(shown) })
 	return shown, ok
 }
 
