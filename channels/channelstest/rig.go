@@ -22,10 +22,10 @@ import (
 // is called, and must be taken to change the fields of a channel that runs.
 type Inbox struct {
 	sync.Mutex
+	All     []channels.Incoming           // what was received
 	Refuse  func(channels.Incoming) error // nil: everything is taken
 	Refused int                           // how often
 
-	all  []channels.Incoming
 	more chan struct{}
 }
 
@@ -42,7 +42,7 @@ func (b *Inbox) Receive(_ context.Context, in channels.Incoming) error {
 			return err
 		}
 	}
-	b.all = append(b.all, in)
+	b.All = append(b.All, in)
 	select {
 	case b.more <- struct{}{}:
 	default:
@@ -50,11 +50,11 @@ func (b *Inbox) Receive(_ context.Context, in channels.Incoming) error {
 	return nil
 }
 
-// Messages returns what was received.
+// Messages returns a copy of All.
 func (b *Inbox) Messages() []channels.Incoming {
 	b.Lock()
 	defer b.Unlock()
-	return slices.Clone(b.all)
+	return slices.Clone(b.All)
 }
 
 // Await waits until enough was received and returns all of it. It gives up minutes after the last message.

@@ -65,7 +65,7 @@ func TestADiskThatHealsIsUsed(t *testing.T) {
 		if status, answer := r.post("ann", "/api/chats/web-a-known-to-nobody-else/messages", obj{"text": "hello"}); status != 503 || answer["error"] == nil {
 			t.Errorf("answered %d %v", status, answer)
 		}
-		if err := r.ch.Run(t.Context(), r.receive); err == nil {
+		if err := r.ch.Run(t.Context(), r.inbox.Receive); err == nil {
 			t.Error("it runs")
 		}
 		if r.ch.Health() == nil {

@@ -100,7 +100,7 @@ func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
 func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	r := newRig(t)
 	full := true
-	r.refuse = func(in channels.Incoming) error {
+	r.inbox.Refuse = func(in channels.Incoming) error {
 		if full && in.Text == "one" {
 			return errors.New("the disk is full")
 		}
@@ -119,10 +119,10 @@ func TestWhatTheGatewayCannotTakeHoldsBackItsChatOnly(t *testing.T) {
 	if err := r.ch.Health(); !strings.Contains(err.Error(), "the disk is full") {
 		t.Errorf("its health is %v", err)
 	}
-	r.mu.Lock()
+	r.inbox.Lock()
 	full = false
-	before := len(r.received)
-	r.mu.Unlock()
+	before := len(r.inbox.All)
+	r.inbox.Unlock()
 	got := r.got(before + 2)
 	var held []string
 	for _, in := range got {

@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -42,16 +41,13 @@ type rig struct {
 	server *httptest.Server
 	client *http.Client
 
-	mu       sync.Mutex
-	received []channels.Incoming
-	refuse   func(channels.Incoming) error // nil: all is taken
-	changed  chan struct{}
-	stop     func() // ends Run
+	inbox *channelstest.Inbox
+	stop  func() // ends Run
 }
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
-	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), changed: make(chan struct{}, 1), stop: func() {}}
+	r := &rig{t: t, dir: t.TempDir(), max: 1 << 20, log: zap.NewNop(), inbox: channelstest.NewInbox(), stop: func() {}}
 	r.client = &http.Client{Transport: &http.Transport{}}
 	r.start()
 	t.Cleanup(r.end)
@@ -77,51 +73,16 @@ func (r *rig) start() {
 }
 
 // run lets the gateway take what is said.
-func (r *rig) run() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- r.ch.Run(ctx, r.receive) }()
-	r.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			r.t.Errorf("Run returned %v", err)
-		}
-	})
-}
-
-func (r *rig) receive(_ context.Context, in channels.Incoming) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.refuse != nil {
-		if err := r.refuse(in); err != nil {
-			return err
-		}
-	}
-	r.received = append(r.received, in)
-	select {
-	case r.changed <- struct{}{}:
-	default:
-	}
-	return nil
-}
+func (r *rig) run() { r.stop = channelstest.Start(r.t, r.ch, r.inbox.Receive) }
 
 // got waits until so many messages were received, and returns all.
 func (r *rig) got(n int) []channels.Incoming {
 	r.t.Helper()
-	timeout := time.After(patience)
-	for {
-		r.mu.Lock()
-		all := append([]channels.Incoming(nil), r.received...)
-		r.mu.Unlock()
-		if len(all) >= n {
-			return all
-		}
-		select {
-		case <-r.changed:
-		case <-timeout:
-			r.t.Fatalf("%d messages were received: %+v", len(all), all)
-		}
+	all, ok := r.inbox.Await(func(all []channels.Incoming) bool { return len(all) >= n })
+	if !ok {
+		r.t.Fatalf("%d messages were received: %+v", len(all), all)
 	}
+	return all
 }
 
 // end ends everything, as a daemon does.

@@ -247,7 +247,7 @@ func TestNothingIsServedOnceItIsClosed(t *testing.T) {
 	if _, err := r.ch.Send(t.Context(), channels.Outgoing{Chat: channels.Chat{Channel: web.Name, ID: "web-a-known-to-nobody-else"}, Text: "x"}); err == nil {
 		t.Error("something was sent")
 	}
-	if err := r.ch.Run(t.Context(), r.receive); err == nil {
+	if err := r.ch.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Error("it runs")
 	}
 }
