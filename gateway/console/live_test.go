@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"go.uber.org/zap"
@@ -17,6 +17,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
 // watched is a console on a store whose looks at turns are counted and may be broken, and what it tells.
@@ -31,10 +32,17 @@ type watched struct {
 	broken bool
 }
 
-// newWatched has a store with two turns.
-func newWatched(t *testing.T) *watched {
+// watch runs a test in a bubble, with a console on a store with two turns.
+func watch(t *testing.T, test func(t *testing.T, w *watched)) {
 	t.Helper()
-	st, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "state"), sqlite.Options{})
+	dir := t.TempDir()
+	sqlitetest.Prepare(t, dir)
+	synctest.Test(t, func(t *testing.T) { test(t, newWatched(t, dir)) })
+}
+
+func newWatched(t *testing.T, dir string) *watched {
+	t.Helper()
+	st, err := sqlite.Open(t.Context(), dir, sqlite.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,100 +115,104 @@ func (w *watched) next() string {
 }
 
 func TestMoreChangesThanAreKeptAreOneReload(t *testing.T) {
-	w := newWatched(t)
-	for id := range int64(1200) {
-		w.change(id + 1)
-	}
-	w.run()
-	if got := w.next(); got != "reload" {
-		t.Errorf("told %q", got)
-	}
-	w.change(2)
-	if got := w.next(); got != "turn 2 message-b" {
-		t.Errorf("then %q", got)
-	}
+	watch(t, func(t *testing.T, w *watched) {
+		for id := range int64(1200) {
+			w.change(id + 1)
+		}
+		w.run()
+		if got := w.next(); got != "reload" {
+			t.Errorf("told %q", got)
+		}
+		w.change(2)
+		if got := w.next(); got != "turn 2 message-b" {
+			t.Errorf("then %q", got)
+		}
+	})
 }
 
 func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
-	w := newWatched(t)
-	asked, answer := make(chan struct{}), make(chan bool)
-	stop := make(chan struct{})
-	w.Watched = func() bool {
-		select {
-		case asked <- struct{}{}:
-			return <-answer
-		case <-stop:
-			return false
+	watch(t, func(t *testing.T, w *watched) {
+		asked, answer := make(chan struct{}), make(chan bool)
+		stop := make(chan struct{})
+		w.Watched = func() bool {
+			select {
+			case asked <- struct{}{}:
+				return <-answer
+			case <-stop:
+				return false
+			}
 		}
-	}
-	w.change(1)
-	w.run()
-	t.Cleanup(func() { close(stop) })
-	ask := func() {
-		t.Helper()
-		select {
-		case <-asked:
-		case <-time.After(patience):
-			t.Fatal("it does not ask whether anybody watches")
+		w.change(1)
+		w.run()
+		t.Cleanup(func() { close(stop) })
+		ask := func() {
+			t.Helper()
+			select {
+			case <-asked:
+			case <-time.After(patience):
+				t.Fatal("it does not ask whether anybody watches")
+			}
 		}
-	}
-	for range 2 {
+		for range 2 {
+			ask()
+			answer <- false
+		}
 		ask()
-		answer <- false
-	}
-	ask()
-	w.change(2) // which is for the next look, for the changes of this one are taken
-	w.mu.Lock()
-	looks := w.looks
-	w.mu.Unlock()
-	if looks != 0 {
-		t.Errorf("the store was read %d times", looks)
-	}
-	answer <- true
-	ask()
-	answer <- true
-	if got := w.next(); got != "turn 2 message-b" {
-		t.Errorf("told %q", got)
-	}
+		w.change(2) // which is for the next look, for the changes of this one are taken
+		w.mu.Lock()
+		looks := w.looks
+		w.mu.Unlock()
+		if looks != 0 {
+			t.Errorf("the store was read %d times", looks)
+		}
+		answer <- true
+		ask()
+		answer <- true
+		if got := w.next(); got != "turn 2 message-b" {
+			t.Errorf("told %q", got)
+		}
+	})
 }
 
 func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
-	w := newWatched(t)
-	chat := channels.Chat{Channel: "net", ID: "a"}
-	item, _, err := w.Claim(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	parts := []channels.Outgoing{{Chat: chat, Text: "one"}, {Chat: chat, Text: "two"}}
-	if _, _, err := w.Enqueue(t.Context(), store.Letter{Item: item.ID, Place: 1, Parts: parts}); err != nil {
-		t.Fatal(err)
-	}
-	w.change(1)
-	w.run()
-	if got := w.next(); got != "turn 1 message-a map[pending:2]" {
-		t.Errorf("told %q", got)
-	}
+	watch(t, func(t *testing.T, w *watched) {
+		chat := channels.Chat{Channel: "net", ID: "a"}
+		item, _, err := w.Claim(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts := []channels.Outgoing{{Chat: chat, Text: "one"}, {Chat: chat, Text: "two"}}
+		if _, _, err := w.Enqueue(t.Context(), store.Letter{Item: item.ID, Place: 1, Parts: parts}); err != nil {
+			t.Fatal(err)
+		}
+		w.change(1)
+		w.run()
+		if got := w.next(); got != "turn 1 message-a map[pending:2]" {
+			t.Errorf("told %q", got)
+		}
+	})
 }
 
 func TestATurnThatCannotBeReadIsToldOfLater(t *testing.T) {
-	w := newWatched(t)
-	w.broken = true
-	w.change(1, 2, 99) // of which there is none
-	w.run()
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		w.mu.Lock()
-		looks := w.looks
-		w.broken = looks < 2
-		w.mu.Unlock()
-		if looks >= 2 {
-			break
+	watch(t, func(t *testing.T, w *watched) {
+		w.broken = true
+		w.change(1, 2, 99) // of which there is none
+		w.run()
+		for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+			w.mu.Lock()
+			looks := w.looks
+			w.broken = looks < 2
+			w.mu.Unlock()
+			if looks >= 2 {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatal("it does not look")
+			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatal("it does not look")
+		got := []string{w.next(), w.next()}
+		if slices.Sort(got); !slices.Equal(got, []string{"turn 1 message-a", "turn 2 message-b"}) {
+			t.Errorf("told %q", got)
 		}
-	}
-	got := []string{w.next(), w.next()}
-	if slices.Sort(got); !slices.Equal(got, []string{"turn 1 message-a", "turn 2 message-b"}) {
-		t.Errorf("told %q", got)
-	}
+	})
 }

@@ -1,37 +1,37 @@
 package batch_test
 
 import (
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"nanobot/internal/batch"
 )
 
 func TestWhoComesMeanwhileSharesTheNextBatch(t *testing.T) {
-	begun, goOn := make(chan struct{}), make(chan struct{})
-	var sizes []int
-	q := batch.New(3, func(b []int) {
-		if sizes = append(sizes, len(b)); len(sizes) == 1 {
-			close(begun)
-			<-goOn
+	synctest.Test(t, func(t *testing.T) {
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		var sizes []int
+		q := batch.New(3, func(b []int) {
+			if sizes = append(sizes, len(b)); len(sizes) == 1 {
+				close(begun)
+				<-goOn
+			}
+		})
+		var all sync.WaitGroup
+		all.Go(func() { q.Do(0) })
+		<-begun
+		for i := range 7 {
+			all.Go(func() { q.Do(i + 1) })
+		}
+		synctest.Wait()
+		close(goOn)
+		all.Wait()
+		if len(sizes) != 4 || sizes[0] != 1 || sizes[1] != 3 || sizes[2] != 3 || sizes[3] != 1 {
+			t.Errorf("the batches had %v", sizes)
 		}
 	})
-	var all sync.WaitGroup
-	all.Go(func() { q.Do(0) })
-	<-begun
-	for i := range 7 {
-		all.Go(func() { q.Do(i + 1) })
-	}
-	for q.Waiting() < 7 {
-		runtime.Gosched()
-	}
-	close(goOn)
-	all.Wait()
-	if len(sizes) != 4 || sizes[0] != 1 || sizes[1] != 3 || sizes[2] != 3 || sizes[3] != 1 {
-		t.Errorf("the batches had %v", sizes)
-	}
 }
 
 func TestEachIsDoneOnceAndOneAtATime(t *testing.T) {
@@ -65,33 +65,33 @@ func TestEachIsDoneOnceAndOneAtATime(t *testing.T) {
 }
 
 func TestCloseWaitsForWhatWasBroughtAndRefusesTheRest(t *testing.T) {
-	begun, goOn, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
-	var done atomic.Int32
-	q := batch.New(1, func(b []int) {
-		if b[0] == 0 {
-			close(begun)
-			<-goOn
+	synctest.Test(t, func(t *testing.T) {
+		begun, goOn, closed := make(chan struct{}), make(chan struct{}), make(chan struct{})
+		var done atomic.Int32
+		q := batch.New(1, func(b []int) {
+			if b[0] == 0 {
+				close(begun)
+				<-goOn
+			}
+			done.Add(1)
+		})
+		var all sync.WaitGroup
+		all.Go(func() { q.Do(0) })
+		<-begun
+		all.Go(func() { q.Do(1) })
+		synctest.Wait()
+		go func() {
+			q.Close()
+			if done.Load() != 2 {
+				t.Errorf("closed after %d of 2", done.Load())
+			}
+			close(closed)
+		}()
+		close(goOn)
+		<-closed
+		all.Wait()
+		if q.Do(2) || done.Load() != 2 {
+			t.Error("something was done after the end")
 		}
-		done.Add(1)
 	})
-	var all sync.WaitGroup
-	all.Go(func() { q.Do(0) })
-	<-begun
-	all.Go(func() { q.Do(1) })
-	for q.Waiting() < 1 {
-		runtime.Gosched()
-	}
-	go func() {
-		q.Close()
-		if done.Load() != 2 {
-			t.Errorf("closed after %d of 2", done.Load())
-		}
-		close(closed)
-	}()
-	close(goOn)
-	<-closed
-	all.Wait()
-	if q.Do(2) || done.Load() != 2 {
-		t.Error("something was done after the end")
-	}
 }
