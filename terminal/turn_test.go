@@ -131,6 +131,19 @@ func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	}
 }
 
+// timeOutAfter runs the agent until its time is up, which must not be before it has made a file. On a busy machine that takes some
+// seconds.
+func (b *bench) timeOutAfter(file string) {
+	b.t.Helper()
+	for b.opts.Config.Timeout = 2; b.opts.Config.Timeout <= 512; b.opts.Config.Timeout *= 2 {
+		b.run()
+		if _, err := os.Stat(filepath.Join(b.workspace, file)); err == nil {
+			return
+		}
+	}
+	b.t.Fatalf("the agent did not make %s", file)
+}
+
 func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 	for name, script := range map[string]string{
 		"sleeps":                      "echo before; sleep 300",
@@ -141,10 +154,10 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t, "rich", script)
-			b.opts.Config.Timeout = 5 // in which even a busy machine starts a shell
+			b := newBench(t, "rich", strings.Replace(script, "echo before;", "echo before; touch printed;", 1))
 			b.req.Text = strings.Repeat("x", 1<<20)
-			b.run().says("timeout", "message: before", "error: Timed out after 5 s.")
+			b.timeOutAfter("printed")
+			b.says("timeout", "message: before", fmt.Sprintf("error: Timed out after %d s.", b.opts.Config.Timeout))
 			if f := b.frames[1]; f.Code != "TIMEOUT" {
 				t.Errorf("code %q", f.Code)
 			}
@@ -154,9 +167,9 @@ func TestATimeoutKillsAndSaysSoAfterWhatWasPrinted(t *testing.T) {
 
 func TestATimeoutFiresWhileOutputFloodsIn(t *testing.T) {
 	for _, protocol := range []string{"plain", "rich"} {
-		b := newBench(t, protocol, "exec yes flood")
-		b.opts.Config.Timeout, b.opts.Config.MaxOutput = 3, 4096
-		b.run()
+		b := newBench(t, protocol, "yes flood | head -c 60000; touch printed; exec yes flood")
+		b.opts.Config.MaxOutput = 4096
+		b.timeOutAfter("printed")
 		if b.out.Status != terminal.TimedOut || len(b.frames) != 2 {
 			t.Fatalf("%s: %s, %d frames", protocol, b.out.Status, len(b.frames))
 		}
