@@ -140,6 +140,7 @@ func TestOneChannelsFailureDisturbsNoOther(t *testing.T) {
 			t.Fatalf("tried again: %v; health is %+v", again(), r.gw.Health(t.Context()))
 		}
 	}
+	r.awaitIdle("1") // or the next message is told that it waits
 	r.net.Say("1", "u", "again")
 	r.expect("1", "you said hello", "you said again")
 }
