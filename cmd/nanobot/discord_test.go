@@ -178,12 +178,13 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 			read -r answer; text=${answer#*'"text":"'}; echo "{\"type\":\"message\",\"text\":\"you chose ${text%%'"'*}\"}"`,
 		terminal: `, "interactive": true`,
 	})
+	// Who is quicker than the end of the last turn is first told that they wait, with a button.
+	open := func(m discordtest.Message) bool { return len(m.Buttons()) > 0 && !strings.HasPrefix(m.Content, queuedNotice) }
 	ask := func(text string) discordtest.Message {
 		t.Helper()
 		b.api.Say(b.dm, ada, text)
 		shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
-			// Who is quicker than the end of the last turn is first told that they wait, with a button.
-			return len(all) > 0 && len(all[len(all)-1].Buttons()) > 0 && !strings.HasPrefix(all[len(all)-1].Content, queuedNotice)
+			return len(all) > 0 && open(all[len(all)-1])
 		})
 		if !ok {
 			t.Fatalf("no question is shown: %+v", shown)
@@ -202,7 +203,7 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 	}
 	b.api.WaitFor(t, b.dm, "you chose o12")
 	if shown, ok := b.api.Await(b.dm, discordtest.Patience, func(all []discordtest.Message) bool {
-		return !slices.ContainsFunc(all, func(m discordtest.Message) bool { return len(m.Buttons()) > 0 })
+		return !slices.ContainsFunc(all, open)
 	}); !ok {
 		t.Errorf("questions that were answered can be answered again: %+v", shown)
 	}

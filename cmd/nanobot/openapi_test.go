@@ -300,18 +300,22 @@ func (a *api) daemon() {
 	}
 	a.ask(200, request{as: a.op, method: "GET", path: "/metrics"})
 	a.net.Close()
-	for deadline := time.Now().Add(patience); !a.seen["get /readyz 503"]; time.Sleep(10 * time.Millisecond) {
-		if resp, err := http.Get(a.url + "/readyz"); err != nil {
-			a.t.Fatal(err)
-		} else if resp.Body.Close(); resp.StatusCode == http.StatusServiceUnavailable {
-			a.ask(503, request{method: "GET", path: "/readyz"})
-		} else if time.Now().After(deadline) {
-			a.t.Fatal("it is still ready")
+	// A channel counts as well whenever it is tried again, until that has failed.
+	until := func(what string, so func() bool) {
+		a.t.Helper()
+		for deadline := time.Now().Add(patience); !so(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				a.t.Fatalf("never seen: %s", what)
+			}
 		}
 	}
-	if health := a.ask(200, request{as: a.op, method: "GET", path: "/api/health"}); !bytes.Contains(health, []byte(`"ok":false`)) {
-		a.t.Errorf("health is %s", health)
-	}
+	until("that it is not ready", func() bool {
+		status, _ := a.askFor([]int{200, 503}, request{method: "GET", path: "/readyz"})
+		return status == http.StatusServiceUnavailable
+	})
+	until("bad health", func() bool {
+		return bytes.Contains(a.ask(200, request{as: a.op, method: "GET", path: "/api/health"}), []byte(`"ok":false`))
+	})
 	a.ask(204, request{as: a.bob, method: "POST", path: "/out"})
 	a.ask(401, request{as: a.bob, method: "GET", path: "/api/chats"})
 }
