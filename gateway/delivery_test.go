@@ -219,6 +219,7 @@ func TestAQuestionSurvivesARestart(t *testing.T) {
 		t.Errorf("the agent got %s", b)
 	}
 	r.net.Press("1", "u", question.Buttons[1]) // too late, and harmless
+	r.awaitIdle("1")
 	r.net.Say("1", "u", "/status")
 	r.awaitText("1", "Nothing is running.")
 }
