@@ -231,7 +231,9 @@ func TestAnUnansweredQuestionEndsWithTheTurn(t *testing.T) {
 	r.start()
 	r.net.Say("1", "u", "work")
 	for turns := 1; ; turns++ {
-		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return strings.Count(strings.Join(texts(c), "|"), "Timed out after 1 s.") == turns })
+		calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool {
+			return strings.Count(strings.Join(texts(c), "|"), "Timed out after 1 s.") == turns
+		})
 		if !ok {
 			t.Fatalf("got %q", texts(calls))
 		}
