@@ -179,7 +179,9 @@ func TestDiscordQuestionsAreAnsweredByButtonOrList(t *testing.T) {
 		terminal: `, "interactive": true`,
 	})
 	// Who is quicker than the end of the last turn is first told that they wait, with a button.
-	open := func(m discordtest.Message) bool { return len(m.Buttons()) > 0 && !strings.HasPrefix(m.Content, queuedNotice) }
+	open := func(m discordtest.Message) bool {
+		return len(m.Buttons()) > 0 && !strings.HasPrefix(m.Content, queuedNotice)
+	}
 	ask := func(text string) discordtest.Message {
 		t.Helper()
 		b.api.Say(b.dm, ada, text)
