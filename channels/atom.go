@@ -1,7 +1,8 @@
 package channels
 
-// atom returns the end of what starts at p and must not be cut, and whether it is white space. It moves
-// the cursor behind the spans it passes. A word needs no place to be cut as long as it fits room.
+// atom returns the end of what starts at p and must not be cut, and whether it is white space. It
+// moves the cursor behind the spans it passes. A word needs no place to be cut as long as it fits
+// room.
 func (s *splitter) atom(p, room int, c *cursor) (q int, blank bool) {
 	if s.giant.start <= p && p < s.giant.end {
 		return runeEnd(s.text, p), false

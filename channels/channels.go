@@ -16,17 +16,19 @@ type Channel interface {
 	// error only for what a retry cannot mend.
 	Run(ctx context.Context, receive Receive) error
 	// Plan renders a message and cuts it into network calls. It is pure: no network, no clock, the
-	// same answer each time, so that what it returns can be stored and needs no further thought. Blank
-	// text without files is nothing to send.
+	// same answer each time, so that what it returns can be stored and needs no further thought.
+	// Blank text without files is nothing to send.
 	Plan(m Message) ([]Outgoing, error)
 	// Send makes one network call, or several where the network does not take an album as one, and
-	// waits its own pacing. An error is a *SendError where the channel knows what it means. A call that ctx ended before it was made is neither Permanent nor
-	// Unknown: it has not happened and will be made again.
+	// waits its own pacing. An error is a *SendError where the channel knows what it means. A call
+	// that ctx ended before it was made is neither Permanent nor Unknown: it has not happened and
+	// will be made again.
 	Send(ctx context.Context, o Outgoing) (Receipt, error)
 }
 
 // Receive takes one incoming message. When it returns nil the message is safe and may be
-// acknowledged to the network; otherwise it must be offered again, under the same ID and before any later one.
+// acknowledged to the network; otherwise it must be offered again, under the same ID and before any
+// later one.
 type Receive func(context.Context, Incoming) error
 
 // Chat names one conversation on a channel.
@@ -56,8 +58,8 @@ type Incoming struct {
 	ReplyTo  *Quote   `json:"reply_to,omitempty"`
 	// Press is the data of the button that was pressed, when this is no text but a press.
 	Press string `json:"press,omitempty"`
-	// Cursor, if not "", is what the channel needs to go on behind this message after a restart. It is stored in
-	// the same step as the message and handed to Resume.
+	// Cursor, if not "", is what the channel needs to go on behind this message after a restart. It
+	// is stored in the same step as the message and handed to Resume.
 	Cursor string `json:"-"`
 }
 
@@ -76,7 +78,8 @@ const (
 	Progress Kind = "progress" // a passing word that the turn is at work
 	Answer   Kind = "message"
 	Failure  Kind = "error"
-	// Draft is the beginning of an answer that is being written, as passing as progress. Only an Editor that is no Replacer gets it.
+	// Draft is the beginning of an answer that is being written, as passing as progress. Only an
+	// Editor that is no Replacer gets it.
 	Draft Kind = "draft"
 )
 
@@ -91,8 +94,8 @@ type Message struct {
 	Buttons []Button
 }
 
-// Button is a choice under a message. A press comes back as an Incoming with Press set to Data. A channel without buttons
-// leaves them out: the text says what to type instead.
+// Button is a choice under a message. A press comes back as an Incoming with Press set to Data. A
+// channel without buttons leaves them out: the text says what to type instead.
 type Button struct {
 	Label string `json:"label"`
 	Data  string `json:"data"` // at most 64 bytes, Telegram's limit
@@ -107,11 +110,11 @@ type Outgoing struct {
 	Media   []File   `json:"media,omitempty"`
 	ReplyTo string   `json:"reply_to,omitempty"`
 	Buttons []Button `json:"buttons,omitempty"`
-	// Replace, if not "", is the id of a message that was sent before and whose place this one takes. The gateway sees to it:
-	// Send need not look at it.
+	// Replace, if not "", is the id of a message that was sent before and whose place this one
+	// takes. The gateway sees to it: Send need not look at it.
 	Replace string `json:"replace,omitempty"`
-	// Key is set by the gateway before Send and is the same for every try of the same call, so that a network that
-	// takes a nonce carries it out once.
+	// Key is set by the gateway before Send and is the same for every try of the same call, so that
+	// a network that takes a nonce carries it out once.
 	Key string `json:"-"`
 	// Repeat says that an earlier try may have been carried out already. The text is then led by ↻.
 	Repeat bool `json:"-"`
@@ -124,8 +127,8 @@ type Receipt struct {
 	ID string `json:"id"` // the network's id of what was sent
 }
 
-// SendError says what a failed send means for the gateway. With neither flag the call may be repeated,
-// not before After has passed.
+// SendError says what a failed send means for the gateway. With neither flag the call may be
+// repeated, not before After has passed.
 type SendError struct {
 	Err       error
 	Permanent bool          // repeating cannot help

@@ -14,7 +14,8 @@ func clusterEnd(text string, p int) int {
 		return len(text)
 	}
 	a, b := text[p], text[p+1]
-	// Unicode breaks between any two ASCII characters but CR LF (UAX #29), so most text needs no tables.
+	// Unicode breaks between any two ASCII characters but CR LF (UAX #29), so most text needs no
+	// tables.
 	if a < utf8.RuneSelf && b < utf8.RuneSelf && (a != '\r' || b != '\n') {
 		return p + 1
 	}
@@ -28,9 +29,9 @@ func runeEnd(text string, p int) int {
 	return p + n
 }
 
-// wordEnd returns the last place up to limit that lies inside the ASCII word at p, or p. Its characters
-// are clusters of their own, but for the last, which a combining mark may follow. The marks that make
-// fences are not taken for words.
+// wordEnd returns the last place up to limit that lies inside the ASCII word at p, or p. Its
+// characters are clusters of their own, but for the last, which a combining mark may follow. The
+// marks that make fences are not taken for words.
 func wordEnd(text string, p, limit int) int {
 	q := p
 	for q+1 < len(text) && q < limit && isWordByte(text[q]) && isWordByte(text[q+1]) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Characters that turn the direction of writing. Arabic and Hebrew texts need marks, embeddings and isolates; nobody needs overrides,
-// which show "photo\u202Egnp.exe" as "photoexe.png".
+// Characters that turn the direction of writing. Arabic and Hebrew texts need marks, embeddings and
+// isolates; nobody needs overrides, which show "photo\u202Egnp.exe" as "photoexe.png".
 const (
 	embedLeft     = '\u202a'
 	embedRight    = '\u202b'
@@ -22,13 +22,14 @@ const (
 	markArabic    = '\u061c'
 )
 
-// TurnsDirection tells whether a character has no other purpose than to turn the direction of writing.
+// TurnsDirection tells whether a character has no other purpose than to turn the direction of
+// writing.
 func TurnsDirection(r rune) bool {
 	return r >= embedLeft && r <= overrideRight || r >= isolateLeft && r <= popIsolate || r == markLeft || r == markRight || r == markArabic
 }
 
-// Presentable returns a message in which no character turns the direction of more than its author's own words. A channel for people calls
-// it first in Plan. The message itself is left as it was.
+// Presentable returns a message in which no character turns the direction of more than its author's
+// own words. A channel for people calls it first in Plan. The message itself is left as it was.
 func Presentable(m Message) Message {
 	m.Text = SteadyText(m.Text)
 	if slices.ContainsFunc(m.Buttons, func(b Button) bool { return SteadyText(b.Label) != b.Label }) {
@@ -46,7 +47,8 @@ func Presentable(m Message) Message {
 	return m
 }
 
-// SteadyName returns a name without any character that turns the direction of writing: a name is shown in the middle of other words.
+// SteadyName returns a name without any character that turns the direction of writing: a name is
+// shown in the middle of other words.
 func SteadyName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if TurnsDirection(r) {
@@ -56,8 +58,9 @@ func SteadyName(name string) string {
 	}, name)
 }
 
-// SteadyText makes overrides visible as ⟨U+202E⟩, and closes in each line the embeddings and isolates that are opened there, so that
-// what follows reads as it is written. Marks, and what is closed already, stay.
+// SteadyText makes overrides visible as ⟨U+202E⟩, and closes in each line the embeddings and
+// isolates that are opened there, so that what follows reads as it is written. Marks, and what is
+// closed already, stay.
 func SteadyText(text string) string {
 	if !strings.ContainsFunc(text, func(r rune) bool { return TurnsDirection(r) && r != markLeft && r != markRight && r != markArabic }) {
 		return text

@@ -16,14 +16,16 @@ type Link struct {
 }
 
 const (
-	// maxAround is how far the word goes on that is looked at on either side of a link: half of an address may be outside of it.
+	// maxAround is how far the word goes on that is looked at on either side of a link: half of an
+	// address may be outside of it.
 	maxAround = 256
 	// maxShown is how much of a host is shown. What counts is its end.
 	maxShown = 60
 )
 
-// Disguises finds the links of a text that show another address than they lead to, such as https://bank.example for
-// https://evil.example. For each link it returns what to write behind it, in plain ASCII, or "".
+// Disguises finds the links of a text that show another address than they lead to, such as
+// https://bank.example for https://evil.example. For each link it returns what to write behind it,
+// in plain ASCII, or "".
 func Disguises(text string, links []Link) []string {
 	notes := make([]string, len(links))
 	for i, l := range links {

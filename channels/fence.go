@@ -5,8 +5,8 @@ import "strings"
 // span is a stretch of text, from its first byte to behind its last.
 type span struct{ start, end int }
 
-// fence is a fenced code block, from the start of its head line to the end of its closing line, or of
-// the text when nothing closes it.
+// fence is a fenced code block, from the start of its head line to the end of its closing line, or
+// of the text when nothing closes it.
 type fence struct {
 	span
 	body   int    // the first place behind the head where a part may end

@@ -28,8 +28,8 @@ type Examination struct {
 	Listen time.Duration
 }
 
-// SkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes its time, so less than a minute is no
-// difference.
+// SkewFinding compares clocks. The headers that tell theirs have only seconds, and the answer takes
+// its time, so less than a minute is no difference.
 func SkewFinding(check string, skew time.Duration) Finding {
 	if skew.Abs() < time.Minute {
 		return Finding{Check: check, Status: Good, Detail: "the clock agrees with the network's"}

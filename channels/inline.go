@@ -12,7 +12,8 @@ type bracket struct {
 }
 
 // inline keeps whole what a paragraph holds of code spans, links, images, autolinks and bare URLs.
-// Every byte is looked at a bounded number of times, whatever a text of brackets and backticks may try.
+// Every byte is looked at a bounded number of times, whatever a text of brackets and backticks may
+// try.
 func (l *layouter) inline(start, end int) {
 	l.brackets = l.brackets[:0]
 	l.countTicks(start, end)

@@ -2,8 +2,8 @@ package channels
 
 import "strings"
 
-// layout is what the splitter knows of a Markdown text: what must not be cut, and what must be closed
-// and opened again. Each list is in order and free of overlaps.
+// layout is what the splitter knows of a Markdown text: what must not be cut, and what must be
+// closed and opened again. Each list is in order and free of overlaps.
 type layout struct {
 	spans  []span // stays whole; none measures more than a part
 	fences []fence
@@ -34,7 +34,8 @@ func newLayout(text string, most int, measure Measure) layout {
 	return l.layout
 }
 
-// line reads the line at p, with the fence or table that starts there, and returns where the next starts.
+// line reads the line at p, with the fence or table that starts there, and returns where the next
+// starts.
 func (l *layouter) line(p int) int {
 	end := lineEnd(l.text, p)
 	next := min(end+1, len(l.text))
@@ -70,8 +71,8 @@ func (l *layouter) endParagraph(p int) {
 	}
 }
 
-// keep has a stretch stay whole if it fits a part, in place of what it holds. from is the measure of
-// the text before it.
+// keep has a stretch stay whole if it fits a part, in place of what it holds. from is the measure
+// of the text before it.
 func (l *layouter) keep(s span, from int) {
 	if l.to(s.end)-from > l.max {
 		return
@@ -83,8 +84,8 @@ func (l *layouter) keep(s span, from int) {
 	l.spans = append(l.spans[:n], s)
 }
 
-// addFence reads a fence up to its closing line. It declines one whose lines would take more than half
-// of a part: cutting that as text is the lesser evil.
+// addFence reads a fence up to its closing line. It declines one whose lines would take more than
+// half of a part: cutting that as text is the lesser evil.
 func (l *layouter) addFence(p, end int, h fenceHead) (int, bool) {
 	f := fence{mark: h.run[0], reopen: h.lead + h.run + h.info, shut: "\n" + h.lead + h.run, body: end + 1}
 	if h.depth > 0 {
@@ -131,8 +132,8 @@ func lineEnd(text string, p int) int {
 	return len(text)
 }
 
-// beforeCR returns the end of the line whose line feed is at p. A carriage return belongs to the line
-// break: both together are one cluster.
+// beforeCR returns the end of the line whose line feed is at p. A carriage return belongs to the
+// line break: both together are one cluster.
 func beforeCR(text string, p int) int {
 	if p > 0 && p < len(text) && text[p-1] == '\r' {
 		return p - 1
@@ -150,7 +151,8 @@ func isHeading(text string) bool {
 	return n > i && n-i < 7 && (n == len(text) || strings.IndexByte(" \t\r\n", text[n]) >= 0)
 }
 
-// indentLen counts the spaces a line starts with, up to the three a Markdown block may be indented by.
+// indentLen counts the spaces a line starts with, up to the three a Markdown block may be indented
+// by.
 func indentLen(text string) int {
 	i := 0
 	for i < len(text) && i < 3 && text[i] == ' ' {

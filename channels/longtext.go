@@ -9,9 +9,10 @@ const (
 	shortCutMark = "…"
 )
 
-// Parts cuts a text into at most bubbles parts of at most limit, as Split does. A text that needs more
-// comes back as a document with the whole of it, and a short beginning of it for the chat as the only
-// part. The beginning takes a quarter of a part: with Telegram's limit of 4096 that fits a caption.
+// Parts cuts a text into at most bubbles parts of at most limit, as Split does. A text that needs
+// more comes back as a document with the whole of it, and a short beginning of it for the chat as
+// the only part. The beginning takes a quarter of a part: with Telegram's limit of 4096 that fits a
+// caption.
 func Parts(text string, limit int, measure Measure, bubbles int) (parts []string, doc *File) {
 	if measure(text) <= limit*bubbles {
 		parts = Split(text, limit, measure)
@@ -51,8 +52,8 @@ func beginning(text string, limit int, measure Measure) string {
 	return first[0] + mark
 }
 
-// document makes a file of a text. Its content is stored as JSON, which has no way to write bytes that
-// are no UTF-8.
+// document makes a file of a text. Its content is stored as JSON, which has no way to write bytes
+// that are no UTF-8.
 func document(text string) *File {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	name := "answer.txt"

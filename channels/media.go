@@ -24,8 +24,8 @@ type File struct {
 	Kind    MediaKind `json:"kind"`
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
-	// Open is the file itself, opened when it was checked that it may be sent, and closed by whoever opened it. It is nil
-	// once Path is a copy of ours. It is not stored.
+	// Open is the file itself, opened when it was checked that it may be sent, and closed by
+	// whoever opened it. It is nil once Path is a copy of ours. It is not stored.
 	Open *os.File `json:"-"`
 }
 
@@ -35,7 +35,8 @@ var kinds = map[string]MediaKind{
 	".mp3": Audio, ".ogg": Audio, ".m4a": Audio, ".wav": Audio, ".flac": Audio,
 }
 
-// KindOf tells a file's kind by its extension, in any case. What the protocol does not list is a document.
+// KindOf tells a file's kind by its extension, in any case. What the protocol does not list is a
+// document.
 func KindOf(name string) MediaKind {
 	if k, ok := kinds[strings.ToLower(filepath.Ext(name))]; ok {
 		return k

@@ -16,7 +16,8 @@ import (
 type Editor interface {
 	// Edit replaces text and buttons of the message with this ID; it adds no files and no message.
 	// Setting the same text again is no error. A message that no longer exists is a *SendError with
-	// Permanent set. The gateway does not repeat a failed Edit, but SendError.After delays the next.
+	// Permanent set. The gateway does not repeat a failed Edit, but SendError.After delays the
+	// next.
 	Edit(ctx context.Context, id string, o Outgoing) error
 	// Remove deletes the message with this ID and no other. A message that no longer exists is no
 	// error. The gateway repeats Remove after SendError.After, and at the next start after a crash.
@@ -56,8 +57,8 @@ type Typer interface {
 // Repeater is a channel whose Send is idempotent per Key: sending the same Outgoing again with the
 // same Key has no second effect and returns the same receipt.
 type Repeater interface {
-	// Repeatable reports whether that holds. The gateway asks before it repeats a call whose outcome
-	// is unknown. The result must not change while the channel exists.
+	// Repeatable reports whether that holds. The gateway asks before it repeats a call whose
+	// outcome is unknown. The result must not change while the channel exists.
 	Repeatable() bool
 }
 
@@ -144,7 +145,7 @@ type Examiner interface {
 // Closer is a channel that holds resources beyond Run, such as an open database.
 type Closer interface {
 	// Close releases them. The program calls it once, when Run and the HTTP server have returned
-	// and no Send is running, also if Run was never called. A second Close changes nothing. What was
-	// stored must be complete for the next start; an error says that it may not be.
+	// and no Send is running, also if Run was never called. A second Close changes nothing. What
+	// was stored must be complete for the next start; an error says that it may not be.
 	Close() error
 }

@@ -79,8 +79,8 @@ func (s *splitter) lineLevel(q, next int, c *cursor) level {
 	return line
 }
 
-// hazard tells whether a part that starts at next, in the middle of a line, would start with a fence.
-// A run of such marks is not cut either.
+// hazard tells whether a part that starts at next, in the middle of a line, would start with a
+// fence. A run of such marks is not cut either.
 func (s *splitter) hazard(q, next int) bool {
 	c := s.text[next]
 	if c != '`' && c != '~' {

@@ -2,17 +2,18 @@ package channels
 
 import "strings"
 
-// Split cuts a Markdown text into parts that measure at most limit, each of which reads well by itself.
+// Split cuts a Markdown text into parts that measure at most limit, each of which reads well by
+// itself.
 //
-// A part ends at the best place in its latter half: an empty line, before a heading or list item, the
-// end of a line, of a sentence, of a word. Grapheme clusters, links, images, URLs, code spans and table
-// rows stay whole unless one alone exceeds limit. A fence that is cut is closed, and opened again in the
-// next part with the same line, or without its info string where that would take up half a part; a
-// table that is cut has its head repeated if that leaves half a part. Nothing but white space at the
-// seams is lost, and of code not even that.
+// A part ends at the best place in its latter half: an empty line, before a heading or list item,
+// the end of a line, of a sentence, of a word. Grapheme clusters, links, images, URLs, code spans
+// and table rows stay whole unless one alone exceeds limit. A fence that is cut is closed, and
+// opened again in the next part with the same line, or without its info string where that would
+// take up half a part; a table that is cut has its head repeated if that leaves half a part.
+// Nothing but white space at the seams is lost, and of code not even that.
 //
-// Below some 16 units fences no longer fit and are cut like text. A rune that measures more than limit
-// is a part of its own. A text of nothing but white space has no parts.
+// Below some 16 units fences no longer fit and are cut like text. A rune that measures more than
+// limit is a part of its own. A text of nothing but white space has no parts.
 func Split(text string, limit int, measure Measure) []string {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -123,8 +124,8 @@ func (s *splitter) take(m seam) {
 	}
 }
 
-// tail returns what closes a part that ends at the seam. A fence that is still open at the end of the
-// text was left open by its author.
+// tail returns what closes a part that ends at the seam. A fence that is still open at the end of
+// the text was left open by its author.
 func (m seam) tail(text string) string {
 	if m.fence == nil || m.next == len(text) {
 		return ""

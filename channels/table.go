@@ -9,8 +9,8 @@ type table struct {
 	head string // the head row and the delimiter row, each with its line break
 }
 
-// addTable reads the table whose head row is the line at p, if it is one. Rows stay whole, and the head
-// keeps with the first of them.
+// addTable reads the table whose head row is the line at p, if it is one. Rows stay whole, and the
+// head keeps with the first of them.
 func (l *layouter) addTable(p, end int) (int, bool) {
 	if end >= len(l.text) || !isTableHead(l.text[p:end], l.text[end+1:lineEnd(l.text, end+1)]) {
 		return 0, false
@@ -46,7 +46,8 @@ func (l *layouter) row(p, end int) {
 	l.keep(span{p, beforeCR(l.text, end)}, from)
 }
 
-// isTableHead tells whether two lines begin a table: as many cells in both, and only dashes in the second.
+// isTableHead tells whether two lines begin a table: as many cells in both, and only dashes in the
+// second.
 func isTableHead(head, delimiter string) bool {
 	if !strings.Contains(head, "|") || !strings.Contains(delimiter, "|") || strings.Trim(delimiter, "|-: \t\r") != "" {
 		return false

@@ -2,8 +2,8 @@ package config
 
 import "slices"
 
-// The variables that tell an agent about the message that it works on. They begin like those that set keys, and set none, so that an
-// agent can run nanobot itself.
+// The variables that tell an agent about the message that it works on. They begin like those that
+// set keys, and set none, so that an agent can run nanobot itself.
 const (
 	TextVariable        = "NANOBOT_TEXT"
 	TruncatedVariable   = "NANOBOT_TEXT_TRUNCATED" // 1: the text is longer than what a variable holds
@@ -13,7 +13,8 @@ const (
 	UserDataDirVariable = "NANOBOT_USER_DATA_DIR"
 )
 
-// agentVariables are all variables of ours in an agent's environment. The last three name the turn, the daemon and the process.
+// agentVariables are all variables of ours in an agent's environment. The last three name the turn,
+// the daemon and the process.
 var agentVariables = []string{
 	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable,
 	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",

@@ -13,7 +13,8 @@ type Audit struct {
 	Text    bool   `json:"text" jsonschema_description:"Also write down what people said."`
 }
 
-// On reports whether there is to be a record. A configuration that was made up and not loaded names no file.
+// On reports whether there is to be a record. A configuration that was made up and not loaded names
+// no file.
 func (a Audit) On() bool { return a.File != "" && a.File != AuditOff }
 
 // settle makes the path absolute. That of a log that is off stays as it is.

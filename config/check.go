@@ -185,7 +185,8 @@ func checkSecrets(c *Config) []fault {
 	return all
 }
 
-// shellVariable is how a shell or a Compose file names a variable's value, which nothing replaces here.
+// shellVariable is how a shell or a Compose file names a variable's value, which nothing replaces
+// here.
 var shellVariable = regexp.MustCompile(`^\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?$`)
 
 // unseen are the characters that come along when a key is copied from a page or a file.

@@ -5,9 +5,9 @@ package config
 
 // Config is the whole configuration. Keys are camelCase in the file.
 //
-// The tags are the schema: a value's bounds and its description are written once, here. A field tagged
-// secret:"all" holds values that are never shown, as does every Secret. Every number has a maximum, so
-// that none can overflow what it is turned into.
+// The tags are the schema: a value's bounds and its description are written once, here. A field
+// tagged secret:"all" holds values that are never shown, as does every Secret. Every number has a
+// maximum, so that none can overflow what it is turned into.
 type Config struct {
 	// Schema lets an editor find the JSON Schema; it changes nothing.
 	Schema    string   `json:"$schema,omitempty" jsonschema_description:"Where an editor finds the schema of this file."`
@@ -23,7 +23,8 @@ type Config struct {
 	literals bool   // that file holds secrets themselves, not only references to them
 }
 
-// MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the same.
+// MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the
+// same.
 const MaxTimeout = 315360000
 
 // Terminal says what the agent is and how it is run.

@@ -31,8 +31,8 @@ type node struct {
 	elements   []*node          // not nil: a list
 }
 
-// parse reads JSON with comments and trailing commas. What is wrong with it is in mistakes, and root is
-// nil when there is nothing to go on with.
+// parse reads JSON with comments and trailing commas. What is wrong with it is in mistakes, and
+// root is nil when there is nothing to go on with.
 func parse(name string, text []byte) *document {
 	d := &document{name: name}
 	if d.text = d.decode(text); d.text == nil {
@@ -60,7 +60,8 @@ func parse(name string, text []byte) *document {
 
 const emptyFile = `is empty; run "nanobot init" to write one, or put {} in it`
 
-// decode checks that the bytes are text, and takes off the byte order mark that some editors put first.
+// decode checks that the bytes are text, and takes off the byte order mark that some editors put
+// first.
 func (d *document) decode(text []byte) []byte {
 	s := string(text)
 	wrong := ""

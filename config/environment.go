@@ -14,8 +14,8 @@ import (
 const (
 	prefix    = "NANOBOT_"
 	separator = "__"
-	// delim joins keys inside koanf. An environment variable cannot contain it, and keys of the file are
-	// never split, so that a provider called my.service stays one.
+	// delim joins keys inside koanf. An environment variable cannot contain it, and keys of the
+	// file are never split, so that a provider called my.service stays one.
 	delim = "\x00"
 )
 
@@ -62,14 +62,15 @@ func (e *environment) add(v variable) {
 	e.variables[v.name] = v
 }
 
-// describesService reports whether Kubernetes or Docker describe a service called nanobot to the containers beside it.
+// describesService reports whether Kubernetes or Docker describe a service called nanobot to the
+// containers beside it.
 func describesService(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
-// resolve finds the key that NANOBOT_CHANNELS__TELEGRAM__TOKEN names. Our keys match in any case, the
-// user's own (below env and providers) exactly as written. No path: there is no such key, and the hint
-// says which variable may have been meant.
+// resolve finds the key that NANOBOT_CHANNELS__TELEGRAM__TOKEN names. Our keys match in any case,
+// the user's own (below env and providers) exactly as written. No path: there is no such key, and
+// the hint says which variable may have been meant.
 func resolve(name, value string) (path []string, typ reflect.Type, hint string) {
 	p := root()
 	for rest := strings.TrimPrefix(name, prefix); ; {
@@ -95,9 +96,9 @@ func resolve(name, value string) (path []string, typ reflect.Type, hint string) 
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__ into a name and one of the provider's keys. The name may
-// contain the separator itself, so the key is what stands last; without one the whole is the name of an
-// object.
+// splitMapKey splits what follows PROVIDERS__ into a name and one of the provider's keys. The name
+// may contain the separator itself, so the key is what stands last; without one the whole is the
+// name of an object.
 func splitMapKey(p place, rest, value string) (key, field string) {
 	elem, _ := p.child("")
 	if !elem.section() {
@@ -167,8 +168,8 @@ func parseList(s string) any {
 	return list
 }
 
-// load lays the variables over what k holds. NANOBOT_TERMINAL__TIMEOUT wins over NANOBOT_TERMINAL, so
-// they are laid by depth; koanf alone would do it in the order of a map.
+// load lays the variables over what k holds. NANOBOT_TERMINAL__TIMEOUT wins over NANOBOT_TERMINAL,
+// so they are laid by depth; koanf alone would do it in the order of a map.
 func (e *environment) load(k *koanf.Koanf) error {
 	depths := map[int]bool{}
 	for _, v := range e.variables {

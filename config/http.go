@@ -72,8 +72,8 @@ func parsePrefix(s string) (netip.Prefix, error) {
 	return netip.ParsePrefix(s)
 }
 
-// RevealToken returns the token, "" if there is none. What a reference leads to is looked at here, where it is needed: a config is also
-// checked where the reference leads nowhere.
+// RevealToken returns the token, "" if there is none. What a reference leads to is looked at here,
+// where it is needed: a config is also checked where the reference leads nowhere.
 func (h HTTP) RevealToken() (string, error) {
 	token, err := h.Token.Reveal()
 	if err == nil && h.Token != "" && len(token) < leastToken {

@@ -19,8 +19,9 @@ import (
 // maxFile bounds the config file; a real one has a few kilobytes.
 const maxFile = 1 << 20
 
-// Load reads the configuration: the defaults, the file at path over them, and the NANOBOT_ variables of
-// environ over that. Without a path there is no file. Every error is Mistakes and names all of them.
+// Load reads the configuration: the defaults, the file at path over them, and the NANOBOT_
+// variables of environ over that. Without a path there is no file. Every error is Mistakes and
+// names all of them.
 func Load(path string, environ []string) (*Config, error) {
 	src := sources{env: readEnvironment(environ)}
 	mistakes := src.env.mistakes
@@ -132,9 +133,9 @@ type located struct {
 	Mistake
 }
 
-// check finds what has the wrong shape. The file is checked on its own, so that what is wrong in it is
-// seen even where the environment covers it; a missing key may come from either, so that is looked for in both
-// together.
+// check finds what has the wrong shape. The file is checked on its own, so that what is wrong in it
+// is seen even where the environment covers it; a missing key may come from either, so that is
+// looked for in both together.
 func (s sources) check(merged map[string]any) ([]located, error) {
 	schema, err := compiled()
 	if err != nil {
@@ -157,8 +158,8 @@ func (s sources) check(merged map[string]any) ([]located, error) {
 	return all, nil
 }
 
-// spoilt reports whether the value at path, or one around it, has the wrong shape, so that nothing more
-// can be said about it.
+// spoilt reports whether the value at path, or one around it, has the wrong shape, so that nothing
+// more can be said about it.
 func spoilt(path []string, faults []located) bool {
 	for _, f := range faults {
 		if len(f.path) <= len(path) && reflect.DeepEqual(f.path, path[:len(f.path)]) {
@@ -168,8 +169,8 @@ func spoilt(path []string, faults []located) bool {
 	return false
 }
 
-// decode lays the values over the defaults, without those that have the wrong shape: what the others
-// say can still be checked.
+// decode lays the values over the defaults, without those that have the wrong shape: what the
+// others say can still be checked.
 func decode(merged map[string]any, faults []located) (*Config, error) {
 	for _, f := range faults {
 		prune(merged, f.path)
@@ -183,7 +184,8 @@ func decode(merged map[string]any, faults []located) (*Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare decoding: %w", err)
 	}
-	// The decoder's own words may quote a value, and it can only fail where the schema and the types differ.
+	// The decoder's own words may quote a value, and it can only fail where the schema and the
+	// types differ.
 	if d.Decode(merged) != nil {
 		return nil, errors.New("cannot be decoded although it has the right shape")
 	}
@@ -219,5 +221,6 @@ func decodeReveal(_, to reflect.Type, data any) (any, error) {
 	return r, json.Unmarshal(b, &r)
 }
 
-// HoldsSecrets reports whether the file that the configuration was loaded from has secrets in it, and not only where they are.
+// HoldsSecrets reports whether the file that the configuration was loaded from has secrets in it,
+// and not only where they are.
 func (c *Config) HoldsSecrets() bool { return c.literals }

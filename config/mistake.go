@@ -21,7 +21,8 @@ type Mistake struct {
 	Hint     string // what was probably meant; "" when nobody can tell
 }
 
-// String is the one line a user reads: config.json:6:16: terminal.timeout: must be at least 1 (got -1).
+// String is the one line a user reads: config.json:6:16: terminal.timeout: must be at least 1 (got
+// -1).
 func (m Mistake) String() string {
 	parts := make([]string, 0, 3)
 	switch {

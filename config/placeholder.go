@@ -15,7 +15,8 @@ const Placeholder = "{message}"
 // otherWay is what every refusal of the placeholder ends with.
 const otherWay = `let the program read the text from its standard input or from "$NANOBOT_TEXT" instead`
 
-// shells are those whose single quotes hold everything but a single quote, and how their commands are parsed.
+// shells are those whose single quotes hold everything but a single quote, and how their commands
+// are parsed.
 var shells = map[string]syntax.LangVariant{
 	"sh": syntax.LangPOSIX, "dash": syntax.LangPOSIX, "ash": syntax.LangPOSIX, "busybox": syntax.LangPOSIX,
 	"bash": syntax.LangBash, "ksh": syntax.LangMirBSDKorn, "mksh": syntax.LangMirBSDKorn, "zsh": syntax.LangZsh,
@@ -34,8 +35,8 @@ type textUse struct {
 	guarded bool   // the text begins the argument, so a dash in front of it is covered by a blank
 }
 
-// ParseCommand finds the placeholders of a command. It refuses one in which the quoted text would not stay one word, and one that
-// hands the text to something that evaluates it.
+// ParseCommand finds the placeholders of a command. It refuses one in which the quoted text would
+// not stay one word, and one that hands the text to something that evaluates it.
 func ParseCommand(shell, command string) (Command, error) {
 	c := Command{parts: strings.Split(command, Placeholder)}
 	if len(c.parts) == 1 {
@@ -63,8 +64,8 @@ func ParseCommand(shell, command string) (Command, error) {
 	return c, nil
 }
 
-// mark puts a plain word in place of each placeholder, because { may mean something to the parser. The words have one length and a number,
-// so that none is found in another.
+// mark puts a plain word in place of each placeholder, because { may mean something to the parser.
+// The words have one length and a number, so that none is found in another.
 func mark(parts []string) (marked string, prefix string) {
 	prefix = "nanobotmessage"
 	for strings.Contains(strings.Join(parts, ""), prefix) {
@@ -104,7 +105,8 @@ func (c Command) Warnings() []string {
 // HasPlaceholder reports whether the text of a message is part of the command.
 func (c Command) HasPlaceholder() bool { return len(c.uses) > 0 }
 
-// Expand puts the quoted text in place of each placeholder. A placeholder within the text stays as typed.
+// Expand puts the quoted text in place of each placeholder. A placeholder within the text stays as
+// typed.
 func (c Command) Expand(text string, quote func(string) string) string {
 	text = strings.ReplaceAll(text, "\x00", "") // no word can hold one, and it must not hide a dash behind it
 	var b strings.Builder

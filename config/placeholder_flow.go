@@ -10,8 +10,8 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// checkVariables refuses a command that evaluates a variable which holds what a program made of the text, as in
-// x=$(tr a b {message}); eval "$x".
+// checkVariables refuses a command that evaluates a variable which holds what a program made of the
+// text, as in x=$(tr a b {message}); eval "$x".
 func (r *commandReader) checkVariables(file *syntax.File) (err error) {
 	held := r.holders(file)
 	syntax.Walk(file, func(node syntax.Node) bool {
@@ -54,8 +54,8 @@ func (r *commandReader) evaluated(node syntax.Node, held map[string]bool) string
 	return ""
 }
 
-// expandsTwice names a variable whose value an expansion evaluates, as ${a[$x]}, ${s:$x}, ${!x}, ${x@P}, and zsh's ${(e)x} and
-// ${~x} do.
+// expandsTwice names a variable whose value an expansion evaluates, as ${a[$x]}, ${s:$x}, ${!x},
+// ${x@P}, and zsh's ${(e)x} and ${~x} do.
 func expandsTwice(p *syntax.ParamExp, held map[string]bool) string {
 	parts := []syntax.Node{p.Index}
 	if p.Slice != nil {
@@ -91,7 +91,8 @@ func (r *commandReader) evaluatesInput(s *syntax.Stmt, held map[string]bool) str
 	return ""
 }
 
-// firstReader names the program that reads standard input first, if it runs what it reads; "": it does not.
+// firstReader names the program that reads standard input first, if it runs what it reads; "": it
+// does not.
 func firstReader(shell, command string) string {
 	file, err := syntax.NewParser(syntax.Variant(shells[filepath.Base(shell)])).Parse(strings.NewReader(command), "")
 	if err != nil {
@@ -111,7 +112,8 @@ func firstReader(shell, command string) string {
 	return runsInput(r.words(first.Args))
 }
 
-// evaluatesVariable names the variable that a simple command evaluates; "": it evaluates none of them.
+// evaluatesVariable names the variable that a simple command evaluates; "": it evaluates none of
+// them.
 func (r *commandReader) evaluatesVariable(c *syntax.CallExpr, held map[string]bool) string {
 	words := r.words(c.Args)
 	for i, w := range c.Args {
@@ -130,7 +132,8 @@ func (r *commandReader) evaluatesVariable(c *syntax.CallExpr, held map[string]bo
 	return ""
 }
 
-// holders are the variables that hold something made of the text, directly or by way of another one.
+// holders are the variables that hold something made of the text, directly or by way of another
+// one.
 func (r *commandReader) holders(file *syntax.File) map[string]bool {
 	held := map[string]bool{"_": true} // the last word of the command before
 	for before := -1; before < len(held); {
@@ -187,7 +190,8 @@ func (r *commandReader) readers(s *syntax.Stmt, held map[string]bool) {
 	})
 }
 
-// mentions names a variable of these that a part of a command expands; in arithmetic a bare name does.
+// mentions names a variable of these that a part of a command expands; in arithmetic a bare name
+// does.
 func mentions(node syntax.Node, held map[string]bool, bare bool) (name string) {
 	if v := reflect.ValueOf(node); !v.IsValid() || v.IsNil() {
 		return ""

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// judge says how the placeholder in words[i] stands in a simple command, or why it must not stand there.
+// judge says how the placeholder in words[i] stands in a simple command, or why it must not stand
+// there.
 func judge(words []word, i int) (textUse, error) {
 	words, i, err := unwrap(words, i)
 	if err != nil {
@@ -60,8 +61,8 @@ func evaluates(words []word, i int) error {
 	return nil
 }
 
-// runsNested names a shell or an interpreter among the arguments in front of the placeholder that would evaluate it, as in
-// "lxc-attach box -- sh -c {message}"; "": there is none.
+// runsNested names a shell or an interpreter among the arguments in front of the placeholder that
+// would evaluate it, as in "lxc-attach box -- sh -c {message}"; "": there is none.
 func runsNested(words []word, i int) string {
 	for at := 1; at < i; at++ {
 		name := program(words[at])
@@ -74,12 +75,14 @@ func runsNested(words []word, i int) string {
 
 var (
 	longValue = regexp.MustCompile(`^--[A-Za-z0-9][A-Za-z0-9_-]*=$`)
-	// codeOption are long options whose values are commands, programs or code in the tools that have them.
+	// codeOption are long options whose values are commands, programs or code in the tools that
+	// have them.
 	codeOption = regexp.MustCompile(`^--(.*-)?(eval|exec|execute|command|cmd|code|shell|rsh|pager|askpass|program|preview|script|run)=?$|` +
 		`^--(exec-path|checkpoint-action|split-string|rcfile|init-file|upload-pack|receive-pack|hostname-bin|pre|ex|rmt-command|use-askpass|info-script|new-volume-script|post-renderer|python-expr|actions)=?$`)
 )
 
-// passers hand over what stands behind their -- to another program, which may take it for an option all the same.
+// passers hand over what stands behind their -- to another program, which may take it for an option
+// all the same.
 var passers = strings.Fields("cargo go uv poetry pdm hatch bundle dotnet mvn gradle nix deno")
 
 // judgeArgument is judge for a program that evaluates nothing that is known.
@@ -141,8 +144,8 @@ type wrapper struct {
 	assigns  bool   // NAME=value may stand in front of the program's name
 }
 
-// inner is where the name of the program stands that is run, at most at words[i]. It fails if the placeholder, which stands there, is in
-// front of that.
+// inner is where the name of the program stands that is run, at most at words[i]. It fails if the
+// placeholder, which stands there, is in front of that.
 func (w wrapper) inner(words []word, i int) (int, error) {
 	at, operands := 1, w.operands
 	for at < i {
@@ -201,7 +204,8 @@ func (in interpreter) evaluates(words []word, i int) bool {
 	return false
 }
 
-// options reads the options. It says whether there is code among them, and where the script's name stands, or what stands behind the code.
+// options reads the options. It says whether there is code among them, and where the script's name
+// stands, or what stands behind the code.
 func (in interpreter) options(words []word) (code bool, rest int) {
 	at := 1
 	for ; at < len(words); at++ {

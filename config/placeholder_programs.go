@@ -9,7 +9,8 @@ import (
 // startsAny is the reason for programs that start another one where its name is hard to find.
 const startsAny = "can start any program"
 
-// evaluators are programs and builtins of shells for which every argument may be code, with the reason.
+// evaluators are programs and builtins of shells for which every argument may be code, with the
+// reason.
 var evaluators = reasons(map[string]string{
 	"eval source . trap let rename prename file-rename":           "evaluates its arguments",
 	"declare typeset local export readonly integer float nameref": "evaluates what it assigns",
@@ -80,7 +81,8 @@ var wrappers = map[string]wrapper{
 	"uvx": {values: "p", long: "--from --with --python"}, "envdir": {operands: 1},
 }
 
-// shell is how every shell takes its arguments. What stands behind -c is for the code to use, and -s runs standard input.
+// shell is how every shell takes its arguments. What stands behind -c is for the code to use, and
+// -s runs standard input.
 var shell = interpreter{code: "c", values: "oO", opens: "s", long: "--command --rcfile --init-file", always: true}
 
 var (
@@ -88,8 +90,8 @@ var (
 	nodes   = interpreter{code: "ep", values: "r", long: "--eval --print --require --import"}
 )
 
-// interpreters are programs that run a script. Perl and Ruby open the arguments of code that reads files, and a name such as "id|" is a
-// command to Perl.
+// interpreters are programs that run a script. Perl and Ruby open the arguments of code that reads
+// files, and a name such as "id|" is a command to Perl.
 var interpreters = map[string]interpreter{
 	"sh": shell, "bash": shell, "rbash": shell, "dash": shell, "ash": shell, "zsh": shell, "ksh": shell, "mksh": shell, "lksh": shell, "oksh": shell, "pdksh": shell, "yash": shell, "posh": shell,
 	"fish": shell, "csh": shell, "tcsh": shell, "rc": shell, "es": shell, "elvish": shell, "nu": shell, "xonsh": shell, "pwsh": shell, "powershell": shell, "osh": shell, "ysh": shell,
@@ -167,7 +169,8 @@ func behind(options ...string) func([]word, int) bool {
 // launches reports whether the word names the program that such tools are to run.
 var launches = behind("run", "exec", "--", "exec-env")
 
-// installs reports whether the word names what is to be installed, which runs code of its own, or an option's value that may do so.
+// installs reports whether the word names what is to be installed, which runs code of its own, or
+// an option's value that may do so.
 var installs = func(words []word, i int) bool { return after("install")(words, i) || behind("-o", "-c")(words, i) }
 
 // after reports whether the word stands anywhere behind an option.
@@ -192,7 +195,8 @@ func pandocRuns(words []word, i int) bool {
 	return slices.Contains([]string{"--filter=", "--lua-filter=", "--pdf-engine="}, words[i].before) || behind("-F", "-L", "--filter", "--lua-filter", "--pdf-engine")(words, i)
 }
 
-// gitRuns: what git calls configuration can name commands, and so can some of its commands' arguments.
+// gitRuns: what git calls configuration can name commands, and so can some of its commands'
+// arguments.
 func gitRuns(words []word, i int) bool {
 	at := 1
 	for ; at < i && strings.HasPrefix(words[at].text, "-"); at++ {
@@ -208,7 +212,8 @@ func jqRuns(words []word, i int) bool { return i < 3 || words[i-2].text != "--ar
 
 var textFormat = regexp.MustCompile(`^([^%]|%%|%[-0-9.]*[sbq])*$`)
 
-// printfEvaluates: -v names a variable, the format is the operator's, and some shells calculate what is printed as a number.
+// printfEvaluates: -v names a variable, the format is the operator's, and some shells calculate
+// what is printed as a number.
 func printfEvaluates(words []word, i int) bool {
 	at := 1
 	if words[at].text == "--" {

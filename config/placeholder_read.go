@@ -10,8 +10,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// commandReader finds out how the placeholders stand in a command. It descends only into what it knows: a placeholder that it does
-// not come across stands where the shell reads a word by other rules, or twice.
+// commandReader finds out how the placeholders stand in a command. It descends only into what it
+// knows: a placeholder that it does not come across stands where the shell reads a word by other
+// rules, or twice.
 type commandReader struct {
 	marks     string // what the words begin with that stand for placeholders; a number follows
 	uses      []*textUse
@@ -32,7 +33,8 @@ type word struct {
 	other bool   // a placeholder stands deeper in it, such as in a command substitution
 	// before is the text in front of the first placeholder.
 	before string
-	// leads says that the word begins with a placeholder, ends that it ends with one, and whole that it is nothing else.
+	// leads says that the word begins with a placeholder, ends that it ends with one, and whole
+	// that it is nothing else.
 	leads, ends, whole bool
 }
 
@@ -132,7 +134,8 @@ func (r *commandReader) binary(c *syntax.BinaryCmd) error {
 	return r.statement(c.Y)
 }
 
-// evaluator names a program in a later part of a pipeline, or at the other end of a redirection, that runs what it reads; "": there is none.
+// evaluator names a program in a later part of a pipeline, or at the other end of a redirection,
+// that runs what it reads; "": there is none.
 func (r *commandReader) evaluator(later syntax.Node) (program string) {
 	syntax.Walk(later, func(node syntax.Node) bool {
 		if c, ok := node.(*syntax.CallExpr); ok && len(c.Args) > 0 && program == "" {
@@ -220,7 +223,8 @@ func (r *commandReader) words(all []*syntax.Word) []word {
 	return words
 }
 
-// expands are the characters by which the shell makes other words of a plain one. A backslash hides what is behind it.
+// expands are the characters by which the shell makes other words of a plain one. A backslash hides
+// what is behind it.
 const expands = "\\{}*?["
 
 func (r *commandReader) word(w *syntax.Word) word {
@@ -295,12 +299,14 @@ func quotedText(q *syntax.DblQuoted) (text string, plain bool) {
 	return b.String(), plain
 }
 
-// program is the name of a command without its folder. The folder may be in a variable, the name may not.
+// program is the name of a command without its folder. The folder may be in a variable, the name
+// may not.
 func program(w word) string { return path.Base(w.text) }
 
 var version = regexp.MustCompile(`[0-9.]+$`)
 
-// findProgram finds a program in a table by its name, or by its name without a version: python3.12 is python.
+// findProgram finds a program in a table by its name, or by its name without a version: python3.12
+// is python.
 func findProgram[V any](table map[string]V, name string) (V, bool) {
 	v, ok := table[name]
 	if !ok {

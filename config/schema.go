@@ -69,8 +69,8 @@ func compiled() (*validate.Schema, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read schema: %w", err)
 	}
-	// Under this address the compiler does not check the schema against the schema of schemas, which
-	// takes half the time; a test does that once.
+	// Under this address the compiler does not check the schema against the schema of schemas,
+	// which takes half the time; a test does that once.
 	const url = "https://json-schema.org/nanobot.json"
 	c := validate.NewCompiler()
 	if err := c.AddResource(url, doc); err != nil {

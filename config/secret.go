@@ -11,8 +11,8 @@ import (
 )
 
 // Secret is a value that must never be shown: the value itself, or a reference to where it is kept
-// (file:/path, env:NAME, cred:NAME). It prints as [secret] and is resolved where it is used, so that
-// a command that does not need it works where it cannot be read.
+// (file:/path, env:NAME, cred:NAME). It prints as [secret] and is resolved where it is used, so
+// that a command that does not need it works where it cannot be read.
 //
 // Package fmt cannot call methods of unexported fields: keep a Secret in an exported one.
 type Secret string
@@ -66,8 +66,8 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// OwnSecrets returns the secrets of the channels and of the HTTP server that are set, so that they can be kept from agents
-// and scrubbed from output.
+// OwnSecrets returns the secrets of the channels and of the HTTP server that are set, so that they
+// can be kept from agents and scrubbed from output.
 func (c *Config) OwnSecrets() []Secret {
 	var all []Secret
 	for _, section := range []any{&c.Channels, &c.HTTP} {
@@ -100,8 +100,9 @@ func (t *Terminal) NeedsCredentials() (needs bool) {
 	return needs
 }
 
-// WithoutCredentials returns the configuration as far as it can be checked outside the service that systemd hands credentials to: without
-// the secrets that are credentials, and without the channels that need one. Where there are credentials it is the whole configuration.
+// WithoutCredentials returns the configuration as far as it can be checked outside the service that
+// systemd hands credentials to: without the secrets that are credentials, and without the channels
+// that need one. Where there are credentials it is the whole configuration.
 func (c *Config) WithoutCredentials() *Config {
 	if os.Getenv("CREDENTIALS_DIRECTORY") != "" {
 		return c
@@ -136,7 +137,8 @@ func readCredential(name string) (string, error) {
 	return readSecret(filepath.Join(dir, name))
 }
 
-// credentialFolder is what our units call the bot's folder of credentials. systemd puts this before the name of each file in it.
+// credentialFolder is what our units call the bot's folder of credentials. systemd puts this before
+// the name of each file in it.
 const credentialFolder = "bot"
 
 func exists(path string) bool {

@@ -5,7 +5,8 @@ import (
 	"strconv"
 )
 
-// sources knows where each value came from: a file, which may be missing, and the environment over it.
+// sources knows where each value came from: a file, which may be missing, and the environment over
+// it.
 type sources struct {
 	doc *document
 	env *environment

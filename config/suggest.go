@@ -31,8 +31,9 @@ func suggestKey(path []string, key string) string {
 	return ""
 }
 
-// suggestVariable says which variable was probably meant by one whose segment names no key of p: either
-// the segment is misspelt, or sections or halves of separators are left out (NANOBOT_TELEGRAM_TOKEN).
+// suggestVariable says which variable was probably meant by one whose segment names no key of p:
+// either the segment is misspelt, or sections or halves of separators are left out
+// (NANOBOT_TELEGRAM_TOKEN).
 func suggestVariable(name string, p place, segment string) string {
 	if p.section() && strings.HasSuffix(name, separator+segment) {
 		if near := nearest(segment, p.keys()); near != "" {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// brackets returns the offsets of the brackets that are opened and never closed, and how deep the text
-// nests. When it nests too deep to be parsed, the brackets that are open there are returned.
+// brackets returns the offsets of the brackets that are opened and never closed, and how deep the
+// text nests. When it nests too deep to be parsed, the brackets that are open there are returned.
 func brackets(text []byte) (open []int, depth int) {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -56,8 +56,9 @@ func commentEnd(text []byte, i int) int {
 	return i + 1
 }
 
-// explain turns the parser's error into an offset and words for somebody who does not know the grammar.
-// No words: there is nothing but comments. It never quotes the text, which may be a secret.
+// explain turns the parser's error into an offset and words for somebody who does not know the
+// grammar. No words: there is nothing but comments. It never quotes the text, which may be a
+// secret.
 func explain(text []byte, err error) (offset int, what string) {
 	var line, column int
 	if _, scanErr := fmt.Sscanf(err.Error(), "hujson: line %d, column %d:", &line, &column); scanErr != nil {

@@ -15,7 +15,8 @@ type place struct {
 // root is the whole tree.
 func root() place { return place{typ: reflect.TypeFor[Config]()} }
 
-// section reports whether the place has keys of ours below it, rather than a value or the user's keys.
+// section reports whether the place has keys of ours below it, rather than a value or the user's
+// keys.
 func (p place) section() bool {
 	return p.typ.Kind() == reflect.Struct && p.typ != reflect.TypeFor[Reveal]()
 }
@@ -68,8 +69,8 @@ func at(path []string) (p place, found bool) {
 	return p, true
 }
 
-// hidden reports whether a value at path must not be shown. What stands in the place of a section is
-// hidden too: "telegram": "123:abc" is most likely the token.
+// hidden reports whether a value at path must not be shown. What stands in the place of a section
+// is hidden too: "telegram": "123:abc" is most likely the token.
 func hidden(path []string) bool {
 	p, found := at(path)
 	return !found || p.secret || p.section() || p.typ.Kind() == reflect.Map

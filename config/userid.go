@@ -6,7 +6,8 @@ import (
 	"strconv"
 )
 
-// CheckUserID says what is wrong with the id of one user, as the networks number them and allowFrom lists them.
+// CheckUserID says what is wrong with the id of one user, as the networks number them and allowFrom
+// lists them.
 func CheckUserID(id string) error {
 	if hint, ok := checkID(id); !ok || id == "*" {
 		if hint == "" {

@@ -33,7 +33,8 @@ func checkWebhook(t Telegram) []fault {
 	return all
 }
 
-// wantHook says what the webhook's address should be, or "". A Bot API server of one's own takes any.
+// wantHook says what the webhook's address should be, or "". A Bot API server of one's own takes
+// any.
 func wantHook(t Telegram) string {
 	u, err := url.Parse(t.WebhookURL)
 	base, _ := url.Parse(t.APIBase)

@@ -14,13 +14,14 @@ import (
 	"nanobot/terminal"
 )
 
-// Direct runs turns without keeping anything: what the agent says is sent as it comes. It is for a chat in which somebody sits and
-// watches, and is safe for concurrent use.
+// Direct runs turns without keeping anything: what the agent says is sent as it comes. It is for a
+// chat in which somebody sits and watches, and is safe for concurrent use.
 type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
-	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they leave instead. Otherwise nobody answers.
+	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they
+	// leave instead. Otherwise nobody answers.
 	Answer func(ctx context.Context) (string, error)
 	Log    *zap.Logger
 
@@ -67,8 +68,9 @@ func (p *passing) SaveLasting(_ context.Context, s string) error {
 	return nil
 }
 
-// Turn works on one incoming message: it runs the agent and sends what it says to the channel as it comes. The error says
-// what the gateway could not do; the chat has been told that something went wrong.
+// Turn works on one incoming message: it runs the agent and sends what it says to the channel as it
+// comes. The error says what the gateway could not do; the chat has been told that something went
+// wrong.
 func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Incoming) (terminal.Outcome, error) {
 	// What was printed before a stop is still delivered, so sending outlives the turn's context.
 	sending := context.WithoutCancel(ctx)

@@ -14,8 +14,8 @@ import (
 // errLeft says that the person wants no more of it.
 var errLeft = errors.New("nobody answers")
 
-// ask puts a question to the person who sits and watches, and takes what they say next for the answer. One who leaves instead of it stops
-// the turn.
+// ask puts a question to the person who sits and watches, and takes what they say next for the
+// answer. One who leaves instead of it stops the turn.
 func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 	if g.Answer == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// retain copies the files that the protocol itself has written, and removes when the frame was shown, into the chat's folder: whoever is
-// shown only their paths must find them there later.
+// retain copies the files that the protocol itself has written, and removes when the frame was
+// shown, into the chat's folder: whoever is shown only their paths must find them there later.
 func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal.Frame {
 	var kept []terminal.File
 	for _, file := range f.Checked {
@@ -34,7 +34,8 @@ func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal
 	return f
 }
 
-// copyToChat copies a file into the chat's folder, under its own name or with a number behind it, and returns its path.
+// copyToChat copies a file into the chat's folder, under its own name or with a number behind it,
+// and returns its path.
 func (g *Direct) copyToChat(chat string, file terminal.File) (path string, err error) {
 	root, err := g.Runner.UserRoot(chat)
 	if err != nil {
@@ -53,7 +54,8 @@ func (g *Direct) copyToChat(chat string, file terminal.File) (path string, err e
 	return filepath.Join(root.Name(), name), nil
 }
 
-// createNew creates a file that is not there yet: name.ext, name-2.ext and so on. Nothing that has the name is opened, links least of all.
+// createNew creates a file that is not there yet: name.ext, name-2.ext and so on. Nothing that has
+// the name is opened, links least of all.
 func createNew(root *os.Root, name string) (*os.File, string, error) {
 	ext := filepath.Ext(name)
 	for i, try := 2, name; ; i++ {

@@ -1,6 +1,6 @@
 // Package gateway carries messages from the channels to the agent and its answers back. It composes
-// the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a protocol's
-// name: what differs between them is behind their contracts.
+// the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a
+// protocol's name: what differs between them is behind their contracts.
 package gateway
 
 import (
@@ -31,7 +31,8 @@ import (
 type Settings struct {
 	Runner   *terminal.Runner
 	Progress turn.Progress
-	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in it has no access control.
+	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in
+	// it has no access control.
 	AllowFrom     map[string][]string
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
@@ -50,19 +51,21 @@ type Options struct {
 	MaxConcurrent int
 	Settings      Settings
 	Log           *zap.Logger
-	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it. 0 is fifteen seconds, which is
-	// longer than an agent that does not obey takes to be killed: one that is kept is given ten seconds.
+	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
+	// without it. 0 is fifteen seconds, which is longer than an agent that does not obey takes to
+	// be killed: one that is kept is given ten seconds.
 	AbandonAfter time.Duration
-	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be an edit of that, which nobody is
-	// notified of. Later it is a new message. 0 is twenty seconds.
+	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be
+	// an edit of that, which nobody is notified of. Later it is a new message. 0 is twenty seconds.
 	NotifyAfter time.Duration
-	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are then traced, too.
+	// Watch, if not nil, is told what happens, from many goroutines. It must not block. Turns are
+	// then traced, too.
 	Watch events.Func
 	Audit audit.Func // who started what
 }
 
-// Gateway carries messages from its channels to the agent and back and loses none of them: what is received is on disk before it
-// is acknowledged, what is to be sent is on disk before it is sent.
+// Gateway carries messages from its channels to the agent and back and loses none of them: what is
+// received is on disk before it is acknowledged, what is to be sent is on disk before it is sent.
 type Gateway struct {
 	o        Options
 	settings atomic.Pointer[Settings]
@@ -160,9 +163,9 @@ func (g *Gateway) Knows(channel, user string) bool {
 }
 
 // Run works until ctx ends, then drains: nothing is received any more, turns may end within
-// DrainTimeout, what is left is killed and stays on disk for the next start. When the cause of ctx's
-// end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the past is
-// cleaned up and the channels are about to run.
+// DrainTimeout, what is left is killed and stays on disk for the next start. When the cause of
+// ctx's end is store.ErrUnusable, turns are killed at once. ready, if not nil, is called when the
+// past is cleaned up and the channels are about to run.
 func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	// killed ends when turns must not be waited for any longer.
 	killed, kill := context.WithCancelCause(context.WithoutCancel(ctx))
@@ -220,9 +223,9 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	return err
 }
 
-// recover cleans up what an earlier run has left: its agents are killed, its sends resolved, its turns
-// reported or run again. Everything else that is pending enters the same lanes as what comes in. It
-// reports false when ctx ends before that is done.
+// recover cleans up what an earlier run has left: its agents are killed, its sends resolved, its
+// turns reported or run again. Everything else that is pending enters the same lanes as what comes
+// in. It reports false when ctx ends before that is done.
 func (g *Gateway) recover(ctx context.Context) bool {
 	// A step that is done is not done again: what a later one sends is not from the earlier run.
 	for _, step := range []func(context.Context) error{g.turns.KillLeftover, g.outbox.Recover, g.turns.Recover} {
@@ -245,7 +248,8 @@ func (g *Gateway) drain(ctx context.Context) {
 	g.outbox.Idle(ctx)
 }
 
-// listen runs a channel for as long as the gateway runs. One that fails is tried again, and disturbs no other.
+// listen runs a channel for as long as the gateway runs. One that fails is tried again, and
+// disturbs no other.
 func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) error {
 	defer g.leave(ctx, name)
 	if r, ok := ch.(channels.Resumer); ok {

@@ -129,7 +129,8 @@ type Health struct {
 	Oldest   time.Time                `json:"oldest,omitzero"` // when the one came in that waits longest
 }
 
-// probe is the name under which the store is written to, to see whether it can be. It is no channel.
+// probe is the name under which the store is written to, to see whether it can be. It is no
+// channel.
 const probe = "health check"
 
 // Health looks whether all is well: every channel runs, and the store takes what is written to it.

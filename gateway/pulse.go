@@ -12,9 +12,10 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Pulse tells a watchdog whether a gateway that runs is alive: its dispatcher turns, its store takes a write, and no channel's loop is gone.
-// A channel that is cut off from its network is alive: it tries again. So is a store without room: to start anew would make none, and would
-// kill agents at work. Pulse is for one goroutine.
+// Pulse tells a watchdog whether a gateway that runs is alive: its dispatcher turns, its store
+// takes a write, and no channel's loop is gone. A channel that is cut off from its network is
+// alive: it tries again. So is a store without room: to start anew would make none, and would kill
+// agents at work. Pulse is for one goroutine.
 type Pulse struct {
 	g     *Gateway
 	probe chan error // of a write that is under way; nil: none is
@@ -23,7 +24,8 @@ type Pulse struct {
 // Pulse returns a pulse to take.
 func (g *Gateway) Pulse() *Pulse { return &Pulse{g: g} }
 
-// Take returns nil for a gateway that is alive, and what is not otherwise. ctx bounds how long it may take to answer.
+// Take returns nil for a gateway that is alive, and what is not otherwise. ctx bounds how long it
+// may take to answer.
 func (p *Pulse) Take(ctx context.Context) error {
 	if err := p.g.lost(); err != nil {
 		return err
@@ -34,7 +36,8 @@ func (p *Pulse) Take(ctx context.Context) error {
 		return errors.New("the dispatcher does not turn")
 	}
 	if p.probe == nil {
-		// A write cannot be called off, so it is left to itself when it takes too long; there is never more than one.
+		// A write cannot be called off, so it is left to itself when it takes too long; there is
+		// never more than one.
 		answer := make(chan error, 1)
 		go func() { answer <- p.g.write(context.WithoutCancel(ctx)) }()
 		p.probe = answer

@@ -25,8 +25,8 @@ type Agent struct {
 	used   func(process.Usage) // is told at the end; nil: nobody asks
 }
 
-// launch starts the child and ties its life to ctx. When ctx has ended and the child was signalled, onStop is called
-// with the cause; it may be nil.
+// launch starts the child and ties its life to ctx. When ctx has ended and the child was signalled,
+// onStop is called with the cause; it may be nil.
 func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFunc) (*Agent, error) {
 	o.Grace, o.StderrTail = grace, stderrTail
 	child, err := process.Start(o)

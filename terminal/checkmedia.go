@@ -15,8 +15,8 @@ import (
 // maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
 const maxGuessed = 20
 
-// maxOpen bounds how many files of one frame are open at the same time, so that no agent uses up the gateway's file
-// descriptors. A multiple of ten leaves full albums as they are.
+// maxOpen bounds how many files of one frame are open at the same time, so that no agent uses up
+// the gateway's file descriptors. A multiple of ten leaves full albums as they are.
 const maxOpen = 50
 
 // mediaRules decide which files an agent may send.
@@ -28,7 +28,8 @@ type mediaRules struct {
 	covered func(path string) bool
 }
 
-// resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does not exist holds no file.
+// resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does
+// not exist holds no file.
 func resolveAll(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -67,8 +68,8 @@ func (m mediaRules) check(path string) (File, error) {
 	return m.inspect(real)
 }
 
-// inspect opens a file, without blocking on a FIFO or following a symbolic link put there meanwhile, and
-// returns it open if it may be sent.
+// inspect opens a file, without blocking on a FIFO or following a symbolic link put there
+// meanwhile, and returns it open if it may be sent.
 func (m mediaRules) inspect(path string) (File, error) {
 	f, err := straight.Open(path)
 	if err != nil {
@@ -130,7 +131,8 @@ func insideAny(roots []string, path string) bool {
 	return false
 }
 
-// checkOf is check, but for the files that the protocol has written, which need not be in the roots. No link is followed to them.
+// checkOf is check, but for the files that the protocol has written, which need not be in the
+// roots. No link is followed to them.
 func (m mediaRules) checkOf(f Frame, path string) (File, error) {
 	if f.Own == "" || filepath.Dir(path) != f.Own {
 		return m.check(path)
@@ -138,9 +140,9 @@ func (m mediaRules) checkOf(f Frame, path string) (File, error) {
 	return m.inspect(path)
 }
 
-// emitMedia checks the files that a frame names and emits the frame with those that may be sent, and with remarks about
-// the others. The files are open until emit returns, and closed on every way out. Of more than maxOpen files the others
-// follow in frames of their own.
+// emitMedia checks the files that a frame names and emits the frame with those that may be sent,
+// and with remarks about the others. The files are open until emit returns, and closed on every way
+// out. Of more than maxOpen files the others follow in frames of their own.
 func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) error {
 	f.Checked = nil
 	var notes []string
@@ -186,7 +188,8 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 	return emit(f)
 }
 
-// refusals are the remarks about files that are not sent, of which left are too many for plain text.
+// refusals are the remarks about files that are not sent, of which left are too many for plain
+// text.
 func refusals(notes []string, left int) string {
 	if n := len(notes); n > maxNotes {
 		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("⚠ and %d more were not sent.", n-maxNotes))
@@ -197,7 +200,8 @@ func refusals(notes []string, left int) string {
 	return strings.Join(notes, "\n")
 }
 
-// close closes a file that was opened to be checked. A file that could not be opened is nil, which Close permits.
+// close closes a file that was opened to be checked. A file that could not be opened is nil, which
+// Close permits.
 func (f File) close() { _ = f.Open.Close() }
 
 func closeFiles(files []File) {

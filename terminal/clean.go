@@ -9,11 +9,12 @@ import (
 // ansi matches terminal control sequences: CSI, OSC and the two-byte escapes.
 var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
-// overwritten matches what a carriage return lets a later text on the same line take the place of, as a progress bar does.
+// overwritten matches what a carriage return lets a later text on the same line take the place of,
+// as a progress bar does.
 var overwritten = regexp.MustCompile(`[^\n]*\r+([^\n])`)
 
-// Clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other control characters. A NUL
-// shows as U+FFFD, because some networks cut a text there.
+// Clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other
+// control characters. A NUL shows as U+FFFD, because some networks cut a text there.
 func Clean(s string) string {
 	if isClean(s) {
 		return s

@@ -46,8 +46,8 @@ func knownSandbox(sandbox string) error {
 	return nil
 }
 
-// dirs are the folders where every agent works. One whose way goes through the workspace is not named, because an agent could put a link
-// there.
+// dirs are the folders where every agent works. One whose way goes through the workspace is not
+// named, because an agent could put a link there.
 func (o *Options) dirs() []string {
 	if o.Config.Cwd == "" {
 		return []string{o.Workspace}
@@ -60,14 +60,15 @@ func (o *Options) dirs() []string {
 	return []string{o.Workspace, o.Config.Cwd}
 }
 
-// Lacks says in words what the configuration asks for and this machine does not have. It is for the log at the start.
+// Lacks says in words what the configuration asks for and this machine does not have. It is for the
+// log at the start.
 func (r *Runner) Lacks() []string { return r.confine.Lacks() }
 
 // confined puts what is started for the turn under the limits and into the sandbox.
 func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o, t.chat) }
 
-// ownTemps returns where the files are that the agent names. What it has written to /tmp may be in the chat's own folder. A file that the
-// protocol has written itself is where it is named.
+// ownTemps returns where the files are that the agent names. What it has written to /tmp may be in
+// the chat's own folder. A file that the protocol has written itself is where it is named.
 func (t *turn) ownTemps(f Frame) []string {
 	out := slices.Clone(f.Media)
 	for i, path := range out {

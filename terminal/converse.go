@@ -11,13 +11,14 @@ import (
 // Take gets one line of output. An error from it kills the agent and is returned from the turn.
 type Take func(line []byte, end *Ending) error
 
-// Begin is called when the agent runs and before its output is read. ctx ends with the output, and so does what stdin
-// takes: a write waits while the agent does not read and fails when it is gone. wait is called once the agent is reaped,
-// and returns when everything that begin and take have started is over.
+// Begin is called when the agent runs and before its output is read. ctx ends with the output, and
+// so does what stdin takes: a write waits while the agent does not read and fails when it is gone.
+// wait is called once the agent is reaped, and returns when everything that begin and take have
+// started is over.
 type Begin func(ctx context.Context, stdin io.Writer) (take Take, wait func(Ended))
 
-// ReadLines is a turn for protocols whose agent is started once, is told the envelope and speaks in lines: it launches
-// the agent, hands each line of output to take, and tells the ending.
+// ReadLines is a turn for protocols whose agent is started once, is told the envelope and speaks in
+// lines: it launches the agent, hands each line of output to take, and tells the ending.
 func (t Turn) ReadLines(ctx context.Context, take Take) (Outcome, error) {
 	return t.converse(ctx, false, func(context.Context, io.Writer) (Take, func(Ended)) {
 		return take, func(Ended) {}

@@ -34,7 +34,8 @@ type Ending struct {
 	spoken bool
 }
 
-// NewEnding returns an Ending that keeps at most maxOutput bytes of text: the beginning and the end of more.
+// NewEnding returns an Ending that keeps at most maxOutput bytes of text: the beginning and the end
+// of more.
 func NewEnding(maxOutput int) *Ending {
 	half := maxOutput / 2
 	return &Ending{text: process.NewBounded(half, half), errs: process.NewBounded(half, half)}
@@ -72,8 +73,8 @@ func (e *Ending) Note(s string) {
 // Spoke says that the user has been shown something already.
 func (e *Ending) Spoke() { e.spoken = true }
 
-// Tell emits the final response: the plain text, then the errors; remarks, STDERR and the exit code go with
-// whichever is last.
+// Tell emits the final response: the plain text, then the errors; remarks, STDERR and the exit code
+// go with whichever is last.
 func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 	out := e.outcome(end)
 	text := trimText(Clean(e.text.String()))
@@ -162,7 +163,8 @@ func (e *Ending) tail(f Final, out Outcome, end Ended) string {
 	return strings.Join(lines, "\n")
 }
 
-// internals are STDERR and the exit code: told to those who may see them, and to the log for the others.
+// internals are STDERR and the exit code: told to those who may see them, and to the log for the
+// others.
 func (e *Ending) internals(end Ended) string {
 	text := ""
 	if stderr := trimText(Clean(end.Stderr.String())); stderr != "" {

@@ -10,8 +10,8 @@ import (
 // Version is the protocol version that envelopes carry.
 const Version = 1
 
-// Envelope is the one line of JSON that an agent reads on stdin. The first nine fields are Terminal Protocol v1's;
-// those after them are additions that an agent may ignore.
+// Envelope is the one line of JSON that an agent reads on stdin. The first nine fields are Terminal
+// Protocol v1's; those after them are additions that an agent may ignore.
 type Envelope struct {
 	Version     int                 `json:"version"`
 	Text        string              `json:"text"`

@@ -14,8 +14,8 @@ func hiddenName(name string) bool {
 		name == "NOTIFY_SOCKET" || name == "CREDENTIALS_DIRECTORY"
 }
 
-// environ builds the agent's environment: the parent's without the gateway's secrets, then the providers' keys if
-// wanted, then what the configuration adds.
+// environ builds the agent's environment: the parent's without the gateway's secrets, then the
+// providers' keys if wanted, then what the configuration adds.
 func environ(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
 	names, values := map[string]bool{}, []string{}
 	for _, s := range secrets {

@@ -18,8 +18,9 @@ const (
 	maxPath      = 4096 // the kernel's PATH_MAX: nothing longer can be opened
 )
 
-// FindMedia returns the absolute paths with a media extension in one line of text, in order: bare, quoted (then also
-// with spaces), in parentheses or backticks, before punctuation, as file:// too. It does not look at the disk.
+// FindMedia returns the absolute paths with a media extension in one line of text, in order: bare,
+// quoted (then also with spaces), in parentheses or backticks, before punctuation, as file:// too.
+// It does not look at the disk.
 func FindMedia(line []byte) []string {
 	var found []string
 	for i := 0; ; {
@@ -43,8 +44,8 @@ func FindMedia(line []byte) []string {
 	}
 }
 
-// schemeEnd returns how far to go from the slash at i if it is the :// of a URL: past the two slashes of file://, and past
-// the whole of any other, since nothing in it is a path.
+// schemeEnd returns how far to go from the slash at i if it is the :// of a URL: past the two
+// slashes of file://, and past the whole of any other, since nothing in it is a path.
 func schemeEnd(line []byte, i int) int {
 	if i == 0 || line[i-1] != ':' || !bytes.HasPrefix(line[i:], []byte("//")) {
 		return 0
@@ -59,7 +60,8 @@ func schemeEnd(line []byte, i int) int {
 	return n
 }
 
-// quotedPath returns the length of the path that begins at i right behind a quote and ends before the same quote.
+// quotedPath returns the length of the path that begins at i right behind a quote and ends before
+// the same quote.
 func quotedPath(line []byte, i int) int {
 	if i == 0 || bytes.IndexByte([]byte("\"'`"), line[i-1]) < 0 {
 		return 0
@@ -125,8 +127,8 @@ func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// isPathByte reports whether a slash behind c belongs to a path that began earlier, so that ./a.png is not /a.png. Other
-// scripts may touch a path without a space.
+// isPathByte reports whether a slash behind c belongs to a path that began earlier, so that ./a.png
+// is not /a.png. Other scripts may touch a path without a space.
 func isPathByte(c byte) bool {
 	return isWordByte(c) || c == '.' || c == '-' || c == '~' || c == '/' || c == '\\' || c == '$' || c == '}' || c == '+' || c == '%' || c == '@'
 }

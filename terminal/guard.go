@@ -13,11 +13,13 @@ import (
 var (
 	errOurs  = errors.New("one of the gateway's own files")
 	errOther = errors.New("it belongs to another chat")
-	// errNames asks for a copy because it costs the agent one command, while a search of all files costs everybody time.
+	// errNames asks for a copy because it costs the agent one command, while a search of all files
+	// costs everybody time.
 	errNames = errors.New("it has several names (hard links), and there are too many private files to compare it with; send a copy of it")
 )
 
-// maxCompared bounds how many private files one with several names is compared with. That takes about a second.
+// maxCompared bounds how many private files one with several names is compared with. That takes
+// about a second.
 const maxCompared = 200_000
 
 // ChatFolders is a folder that holds one folder for each chat.
@@ -26,8 +28,9 @@ type ChatFolders struct {
 	Own    string // the folder in it that is this chat's
 }
 
-// Guard refuses what no chat may be given: the gateway's own files, and the files of other chats. Files and folders are compared by
-// identity, so that neither the spelling of a path nor a mount makes a difference.
+// Guard refuses what no chat may be given: the gateway's own files, and the files of other chats.
+// Files and folders are compared by identity, so that neither the spelling of a path nor a mount
+// makes a difference.
 type Guard struct {
 	Private []string // files and folders of the gateway
 	Chats   []ChatFolders
@@ -35,8 +38,8 @@ type Guard struct {
 	Limit int
 }
 
-// Path refuses a path that leads to, or through, something private, whether or not there is a file: what is said of it must not tell. All
-// links are followed.
+// Path refuses a path that leads to, or through, something private, whether or not there is a file:
+// what is said of it must not tell. All links are followed.
 func (g Guard) Path(path string) error {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		end, through, err := straight.Way(at)
@@ -98,8 +101,8 @@ func (g Guard) others() map[fileID]bool {
 	return ids
 }
 
-// isStray reports whether a path without links is right below the parent of all chats' folders and not this chat's: another chat's
-// folder that is not there yet, for instance.
+// isStray reports whether a path without links is right below the parent of all chats' folders and
+// not this chat's: another chat's folder that is not there yet, for instance.
 func (g Guard) isStray(at string) bool {
 	return slices.ContainsFunc(g.Chats, func(c ChatFolders) bool {
 		parent, err := os.Stat(c.Parent)
@@ -142,8 +145,9 @@ func (c ChatFolders) others() []string {
 	return out
 }
 
-// File refuses an open file if one of its names is private. A file with several names is common (git, pnpm and cp -l make them), so it is
-// not refused as such: what is private is searched for it, and it is refused if that is too much or cannot be read.
+// File refuses an open file if one of its names is private. A file with several names is common
+// (git, pnpm and cp -l make them), so it is not refused as such: what is private is searched for
+// it, and it is refused if that is too much or cannot be read.
 func (g Guard) File(info fs.FileInfo) error {
 	id, names := idOf(info)
 	if g.ours()[id] {

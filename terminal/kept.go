@@ -23,7 +23,8 @@ func (t *turn) keep() (*Agent, error) {
 	return agent, err
 }
 
-// keptEnv is the environment of agents that outlive the turn. What differs from message to message is not in it.
+// keptEnv is the environment of agents that outlive the turn. What differs from message to message
+// is not in it.
 func (t *turn) keptEnv() []string {
 	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), process.OwnerEnv(t.req.GatewayName))
 }
@@ -79,7 +80,8 @@ func (r *Runner) Release(chat string) {
 	}
 }
 
-// Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands that were.
+// Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands
+// that were.
 func (r *Runner) Stop(chat string) (ended int) {
 	if s, ok := r.o.Protocol.(Stopper); ok {
 		return s.Stop(chat)

@@ -16,8 +16,8 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a line of %d bytes was skipped, the limit is %d", e.Size, e.Max)
 }
 
-// Lines reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a line that is too
-// long.
+// Lines reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a line
+// that is too long.
 type Lines struct {
 	r    io.Reader
 	max  int
@@ -32,15 +32,16 @@ type Lines struct {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// slack is what may stand around a line of the greatest length: a byte order mark, and a \r and one more byte to see
-// that it ends there.
+// slack is what may stand around a line of the greatest length: a byte order mark, and a \r and one
+// more byte to see that it ends there.
 const slack = len("\xef\xbb\xbf") + 2
 
 const (
 	firstRead = 4 << 10 // most agents say less
 	// mostRead is what a pipe holds by default, so that one read can take all of it.
 	mostRead = 64 << 10
-	// mostKept is how much memory a line may leave behind: long ones are seldom, and an agent may be kept for days.
+	// mostKept is how much memory a line may leave behind: long ones are seldom, and an agent may
+	// be kept for days.
 	mostKept = 1 << 20
 )
 
@@ -49,9 +50,10 @@ func NewLines(r io.Reader, max int) *Lines {
 	return &Lines{r: r, max: max, buf: make([]byte, min(firstRead, max+slack))}
 }
 
-// Next returns the next line without its end (\n or \r\n) and without a byte order mark at the very beginning. The
-// bytes are valid until the next call. A last line without an end counts. It returns a *LongLineError for each
-// line that was skipped, and after the last line the reader's error, usually io.EOF.
+// Next returns the next line without its end (\n or \r\n) and without a byte order mark at the very
+// beginning. The bytes are valid until the next call. A last line without an end counts. It returns
+// a *LongLineError for each line that was skipped, and after the last line the reader's error,
+// usually io.EOF.
 func (l *Lines) Next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); i >= 0 {

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// leastHidden is how long a value must be to be looked for in a command line. Shorter ones are in it by chance.
+// leastHidden is how long a value must be to be looked for in a command line. Shorter ones are in
+// it by chance.
 const leastHidden = 6
 
-// Lineup is how agents are started, for the record: the command line as it is configured, without the secrets that are known, the working
-// folder, and the names of the variables.
+// Lineup is how agents are started, for the record: the command line as it is configured, without
+// the secrets that are known, the working folder, and the names of the variables.
 func (r *Runner) Lineup() (argv []string, dir string, env []string) {
 	cfg := r.o.Config
 	dir = cfg.Cwd

@@ -9,11 +9,12 @@ import (
 	"nanobot/config"
 )
 
-// maxVariable is the longest variable that Linux hands to a program, with its name (MAX_ARG_STRLEN less the final NUL).
+// maxVariable is the longest variable that Linux hands to a program, with its name (MAX_ARG_STRLEN
+// less the final NUL).
 const maxVariable = 128<<10 - 1
 
-// messageEnv are the variables that tell an agent about the message. What does not fit into limit bytes is left out of the text, and
-// a variable says so: the envelope has the whole text.
+// messageEnv are the variables that tell an agent about the message. What does not fit into limit
+// bytes is left out of the text, and a variable says so: the envelope has the whole text.
 func (t *turn) messageEnv(limit int) []string {
 	text, whole := variable(config.TextVariable, t.req.Text, limit)
 	env := append(t.chatEnv(), text)
@@ -37,7 +38,8 @@ func (t *turn) chatEnv() []string {
 	return []string{chat, dir}
 }
 
-// variable is one entry of an environment. No entry can hold a NUL; what is cut off is whole characters.
+// variable is one entry of an environment. No entry can hold a NUL; what is cut off is whole
+// characters.
 func variable(name, value string, limit int) (entry string, whole bool) {
 	entry = name + "=" + strings.ReplaceAll(value, "\x00", "")
 	if len(entry) <= max(limit, len(name)+1) {

@@ -50,12 +50,15 @@ type Request struct {
 	History         []HistoryEntry // oldest first
 	// Ask puts an agent's question to the person; nil: nobody answers.
 	Ask Ask
-	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is closed as usual. What is
-	// put in stays there until the agent reads, so a sender must not wait longer than the turn lasts. Its files are for Give first.
+	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is
+	// closed as usual. What is put in stays there until the agent reads, so a sender must not wait
+	// longer than the turn lasts. Its files are for Give first.
 	Inject <-chan Injection
-	// Written, if not nil, returns what the person has written since the turn began, but for answers to questions.
+	// Written, if not nil, returns what the person has written since the turn began, but for
+	// answers to questions.
 	Written func() []string
-	// OnEnd, if not nil, is called when the agent's time is up or it is told to stop. Frames may follow.
+	// OnEnd, if not nil, is called when the agent's time is up or it is told to stop. Frames may
+	// follow.
 	OnEnd func()
 	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
 	// and KillKept after a crash. Without a name there is no mark.
@@ -66,7 +69,8 @@ type Request struct {
 	OnAbout func(About)
 	// OnLog, if not nil, is called with each log frame, beside the log.
 	OnLog func(Frame)
-	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is read from it.
+	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is
+	// read from it.
 	OnLaunch func(pid int)
 }
 
@@ -89,7 +93,8 @@ type Runner struct {
 	turns     sync.WaitGroup
 }
 
-// NewRunner prepares what all turns share. It fails when the command would evaluate the user's text, when a provider's key cannot be read, or when the agent cannot be confined as it must be.
+// NewRunner prepares what all turns share. It fails when the command would evaluate the user's
+// text, when a provider's key cannot be read, or when the agent cannot be confined as it must be.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
 	var err error
@@ -118,8 +123,8 @@ func NewRunner(o Options) (*Runner, error) {
 	return r, nil
 }
 
-// Turn runs the agent on one message and hands what the user is to see to emit, in order. An error is what we could not do;
-// what the agent did wrong has been emitted.
+// Turn runs the agent on one message and hands what the user is to see to emit, in order. An error
+// is what we could not do; what the agent did wrong has been emitted.
 func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
@@ -177,7 +182,8 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 // UserRoot creates the folder of a chat and opens it.
 func (r *Runner) UserRoot(chatID string) (*os.Root, error) { return UserRoot(r.o.Workspace, chatID) }
 
-// Give lets the agent have files of a chat that come while it is at work. Those of a Request it has anyway.
+// Give lets the agent have files of a chat that come while it is at work. Those of a Request it has
+// anyway.
 func (r *Runner) Give(chatID string, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -197,8 +203,8 @@ func (r *Runner) Close() {
 	}
 }
 
-// mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace, and is not named because an agent could
-// put a link there.
+// mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace,
+// and is not named because an agent could put a link there.
 func (r *Runner) mediaRoots(chat confine.Chat) []string {
 	if roots := r.o.Config.MediaRoots; len(roots) > 0 {
 		roots = slices.Clone(roots)

@@ -7,8 +7,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// ShortageError says that a turn could not begin, because the system lacked file descriptors, processes or memory. No agent was handed
-// the message, so that the turn can be run again later.
+// ShortageError says that a turn could not begin, because the system lacked file descriptors,
+// processes or memory. No agent was handed the message, so that the turn can be run again later.
 type ShortageError struct {
 	Errno syscall.Errno // EMFILE, ENFILE, EAGAIN, ENOMEM or ETXTBSY
 	Err   error
@@ -18,14 +18,15 @@ func (e *ShortageError) Error() string { return e.Err.Error() }
 
 func (e *ShortageError) Unwrap() error { return e.Err }
 
-// IsShortage reports whether an error is for want of file descriptors, processes or memory, which passes by itself.
+// IsShortage reports whether an error is for want of file descriptors, processes or memory, which
+// passes by itself.
 func IsShortage(err error) bool {
 	_, ok := process.Shortage(err)
 	return ok
 }
 
-// Shortage returns a *ShortageError if the agent was never run for want of resources: what its sandbox needs, or the
-// program itself, could not be had. Else it returns nil.
+// Shortage returns a *ShortageError if the agent was never run for want of resources: what its
+// sandbox needs, or the program itself, could not be had. Else it returns nil.
 func (e Ended) Shortage() error {
 	if !IsShortage(e.NotRun) || e.Forced {
 		return nil

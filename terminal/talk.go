@@ -13,15 +13,17 @@ type Question struct {
 	ID      string
 	Text    string
 	Options []string // answers to choose from; none: any text
-	// Within is how long an answer is waited for; 0: as long as the turn lasts and the gateway cares.
+	// Within is how long an answer is waited for; 0: as long as the turn lasts and the gateway
+	// cares.
 	Within time.Duration
 }
 
 // Answer is what a person says to a question, and who it was.
 type Answer struct{ Text, By string }
 
-// Ask puts a question to the person and returns the answer. It is called from goroutines of its own, several at a time. An
-// error means that nobody answered in time or that the turn ends; when ctx ends it must return.
+// Ask puts a question to the person and returns the answer. It is called from goroutines of its
+// own, several at a time. An error means that nobody answered in time or that the turn ends; when
+// ctx ends it must return.
 type Ask func(ctx context.Context, q Question) (Answer, error)
 
 // Injection is a message that the person wrote while the agent was at work.

@@ -1,6 +1,6 @@
-// Package terminal runs micro-agents: it holds the contract of the protocols that talk with an agent, the
-// envelope and the frames, and the runner that starts the configured command for one turn.
-// It knows nothing of chat networks, queues or storage.
+// Package terminal runs micro-agents: it holds the contract of the protocols that talk with an
+// agent, the envelope and the frames, and the runner that starts the configured command for one
+// turn. It knows nothing of chat networks, queues or storage.
 package terminal
 
 import (
@@ -13,22 +13,24 @@ import (
 	"nanobot/terminal/process"
 )
 
-// Protocol is how the gateway talks with the agent. The runner calls Turn once a turn, from many goroutines.
+// Protocol is how the gateway talks with the agent. The runner calls Turn once a turn, from many
+// goroutines.
 type Protocol interface {
-	// Turn carries one message to the agent and what it says back to Emit. What the agent did wrong is a
-	// frame and an outcome; an error is what we could not do. When it returns, every process it launched
-	// is dead and reaped, but for those it keeps.
+	// Turn carries one message to the agent and what it says back to Emit. What the agent did wrong
+	// is a frame and an outcome; an error is what we could not do. When it returns, every process
+	// it launched is dead and reaped, but for those it keeps.
 	Turn(ctx context.Context, t Turn) (Outcome, error)
 }
 
-// Keeper is a protocol whose agents may outlive a turn. Close is called once no turn is running and ends them all; a
-// turn after it works, and keeps nothing.
+// Keeper is a protocol whose agents may outlive a turn. Close is called once no turn is running and
+// ends them all; a turn after it works, and keeps nothing.
 type Keeper interface {
 	Close()
 }
 
-// Stopper is a protocol whose kept agents may leave something running between turns. Stop ends what is left of a chat, which is an
-// Envelope.SessionKey, and says how many commands that were. It must not take long.
+// Stopper is a protocol whose kept agents may leave something running between turns. Stop ends what
+// is left of a chat, which is an Envelope.SessionKey, and says how many commands that were. It must
+// not take long.
 type Stopper interface {
 	Stop(chat string) (ended int)
 }
@@ -50,10 +52,11 @@ type KeptAgent struct {
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope
-	// Stdin is what an agent reads that is started for one message: text, none, or else the envelope.
+	// Stdin is what an agent reads that is started for one message: text, none, or else the
+	// envelope.
 	Stdin string
-	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is killed: at
-	// once if the time is up, politely otherwise.
+	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is
+	// killed: at once if the time is up, politely otherwise.
 	Launch func(ctx context.Context, in Input) (*Agent, error)
 	// Keep starts the command for longer than this turn, until the protocol ends it.
 	Keep func() (*Agent, error)
@@ -65,16 +68,16 @@ type Turn struct {
 	Memory Memory
 	// Tell takes what the agent says about itself; the newest counts. Never nil.
 	Tell func(About)
-	// Emit takes one frame, in order, and returns once it is safe. It works after ctx has ended too, since
-	// what was already printed is still delivered.
+	// Emit takes one frame, in order, and returns once it is safe. It works after ctx has ended
+	// too, since what was already printed is still delivered.
 	Emit func(Frame) error
 	// Ask is never nil.
 	Ask Ask
 	// Interactive says that the agent may ask.
 	Interactive bool
-	// Inject has what the person writes while the agent is at work; nil if that is not for this turn. A protocol takes
-	// from it only while the agent reads, and never after the turn. What it took and the agent had not read in
-	// the end is counted in Outcome.Unread.
+	// Inject has what the person writes while the agent is at work; nil if that is not for this
+	// turn. A protocol takes from it only while the agent reads, and never after the turn. What it
+	// took and the agent had not read in the end is counted in Outcome.Unread.
 	Inject <-chan Injection
 	// PassMedia says whether injections carry their media.
 	PassMedia bool
@@ -90,12 +93,14 @@ type Place struct {
 	Roots []string // the folders it may use
 	Env   []string // of what is started for it
 	Shell string
-	// Private are the gateway's own files and folders, which are none of its business; Chats tell the folders of other chats.
+	// Private are the gateway's own files and folders, which are none of its business; Chats tell
+	// the folders of other chats.
 	Private []string
 	Chats   []ChatFolders
 	// OtherUser says that the agent is another user than the gateway.
 	OtherUser bool
-	// Confine puts a process that is started for the agent under the same limits and into the same sandbox. Never nil in a turn.
+	// Confine puts a process that is started for the agent under the same limits and into the same
+	// sandbox. Never nil in a turn.
 	Confine func(process.Options) process.Options
 }
 
@@ -109,7 +114,8 @@ type Memory interface {
 	SaveLasting(ctx context.Context, s string) error
 }
 
-// About is what an agent tells of itself: a line for who asks how it is, and the commands that it understands.
+// About is what an agent tells of itself: a line for who asks how it is, and the commands that it
+// understands.
 type About struct {
 	Line     string    `json:"line,omitempty"`
 	Commands []Command `json:"commands,omitempty"`
@@ -126,7 +132,8 @@ type Input struct {
 	First []byte
 	// Keep leaves stdin open behind First, for Agent.Write.
 	Keep bool
-	// onStop, if not nil, is called with the cause when ctx has ended and the command was signalled.
+	// onStop, if not nil, is called with the cause when ctx has ended and the command was
+	// signalled.
 	onStop context.CancelCauseFunc
 }
 
@@ -141,34 +148,36 @@ const (
 	Log      Kind = "log"
 )
 
-// Partial is the beginning of the Message that follows, as far as the agent has said it. It is shown where it can be and
-// is lost otherwise.
+// Partial is the beginning of the Message that follows, as far as the agent has said it. It is
+// shown where it can be and is lost otherwise.
 const Partial Kind = "partial"
 
-// Frame is one thing an agent says. Text is as the agent wrote it, except in an Error that Emit gets, where it
-// is what the user reads.
+// Frame is one thing an agent says. Text is as the agent wrote it, except in an Error that Emit
+// gets, where it is what the user reads.
 type Frame struct {
 	Kind Kind
 	Text string
-	// Board says of a Progress that it is all that the agent is at, told anew with every change. It is shown only where it
-	// can take the place of the one before.
+	// Board says of a Progress that it is all that the agent is at, told anew with every change. It
+	// is shown only where it can take the place of the one before.
 	Board bool
 	Code  string // of an Error
 	Level string // of a Log: debug, info, warning or error
 	// Audit says of a Log that it is a decision which the operator wants on record.
 	Audit bool
 	Media []string // of a Message: paths the agent named
-	// Own is a folder of the protocol's, with those files of Media that it has written itself. They may be sent wherever that is.
+	// Own is a folder of the protocol's, with those files of Media that it has written itself. They
+	// may be sent wherever that is.
 	Own string
-	// Guessed says that Media were found in text and not named on purpose, so that one that does not exist
-	// is no mistake.
+	// Guessed says that Media were found in text and not named on purpose, so that one that does
+	// not exist is no mistake.
 	Guessed bool
-	// Checked are the files of Media that may be sent. The runner sets it, and closes them when Emit has returned.
+	// Checked are the files of Media that may be sent. The runner sets it, and closes them when
+	// Emit has returned.
 	Checked []File
 }
 
-// File is a file that an agent sends and that passed the checks. Who wants its content reads Open, which is the file that
-// was checked; by now another may have its path.
+// File is a file that an agent sends and that passed the checks. Who wants its content reads Open,
+// which is the file that was checked; by now another may have its path.
 type File struct {
 	Path string
 	Size int64
@@ -193,9 +202,11 @@ type Outcome struct {
 	ExitCode int
 	Signal   string
 	Stderr   string // its end
-	// Unread is how many of the injections that were taken, counted from the last, the agent had not read when it ended.
+	// Unread is how many of the injections that were taken, counted from the last, the agent had
+	// not read when it ended.
 	Unread int
-	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time. The runner sets both.
+	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time. The runner sets
+	// both.
 	Memory int64
 	CPU    time.Duration
 }

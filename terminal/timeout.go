@@ -13,8 +13,8 @@ type limited struct {
 	watch           *process.Stopwatch
 }
 
-// withTimeout is context.WithTimeoutCause with ErrTimeout, for time in which we were able to run: an agent that finishes while the daemon
-// is stopped has not timed out.
+// withTimeout is context.WithTimeoutCause with ErrTimeout, for time in which we were able to run:
+// an agent that finishes while the daemon is stopped has not timed out.
 func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	watch := process.NewStopwatch(d, func() { cancel(ErrTimeout) })

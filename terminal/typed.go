@@ -18,13 +18,15 @@ import (
 )
 
 const (
-	// coarse is more than the grain of the file system's clock, which may be behind ours by that much.
+	// coarse is more than the grain of the file system's clock, which may be behind ours by that
+	// much.
 	coarse = 20 * time.Millisecond
 	// maxTyped bounds how many paths are looked for in what the person wrote.
 	maxTyped = 20_000
 )
 
-// typed knows what the person wrote. An agent that repeats it would otherwise send any file whose path somebody types.
+// typed knows what the person wrote. An agent that repeats it would otherwise send any file whose
+// path somebody types.
 type typed struct {
 	texts func() []string
 	began time.Time // of the turn
@@ -32,8 +34,9 @@ type typed struct {
 	home  string
 }
 
-// echoes returns a function that reports whether a path found in an agent's output, of a file that may be nil, is only repeated: it
-// stands in what the person wrote, and the file was not written during the turn.
+// echoes returns a function that reports whether a path found in an agent's output, of a file that
+// may be nil, is only repeated: it stands in what the person wrote, and the file was not written
+// during the turn.
 func (t typed) echoes() func(path string, file fs.FileInfo) bool {
 	if t.texts == nil {
 		return func(string, fs.FileInfo) bool { return false }
@@ -65,8 +68,8 @@ func (t typed) echoes() func(path string, file fs.FileInfo) bool {
 	}
 }
 
-// written reports whether a file was made or changed since the turn began. The time of the last write
-// would not tell: an archive may have set it to one in the future.
+// written reports whether a file was made or changed since the turn began. The time of the last
+// write would not tell: an archive may have set it to one in the future.
 func (t typed) written(file fs.FileInfo) bool {
 	return !changedAt(file).Before(t.began.Add(-coarse))
 }
@@ -102,7 +105,8 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// identities are the files whose paths stand in texts, in whatever spelling. It reports false if there are too many to look at.
+// identities are the files whose paths stand in texts, in whatever spelling. It reports false if
+// there are too many to look at.
 func (t typed) identities(texts []string) (ids map[fileID]bool, complete bool) {
 	ids = map[fileID]bool{}
 	looked := 0
@@ -122,7 +126,8 @@ func (t typed) identities(texts []string) (ids map[fileID]bool, complete bool) {
 	return ids, true
 }
 
-// paths are all that could be a path in a line. It is far more generous than FindMedia: what is taken for a path here is only not sent.
+// paths are all that could be a path in a line. It is far more generous than FindMedia: what is
+// taken for a path here is only not sent.
 func (t typed) paths(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for end := 1; end <= len(line); end++ {

@@ -24,8 +24,9 @@ func UserDir(workspace, chatID string) (string, error) {
 	return root.Name(), root.Close()
 }
 
-// UserRoot creates the folder of a chat and opens it. Agents can write to the workspace, so a link that stands in the folder's place may
-// lead anywhere, and is refused; what is done in the folder once it is open stays in it.
+// UserRoot creates the folder of a chat and opens it. Agents can write to the workspace, so a link
+// that stands in the folder's place may lead anywhere, and is refused; what is done in the folder
+// once it is open stays in it.
 func UserRoot(workspace, chatID string) (*os.Root, error) {
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
 		return nil, fmt.Errorf("make user folder: %w", err)
@@ -57,8 +58,8 @@ func realDir(parent *os.Root, name string) (*os.Root, error) {
 	return root, err
 }
 
-// dirName turns a chat id into one folder name that stays within its parent, different for different ids. Usual ids stay as
-// they are; other bytes become %XX.
+// dirName turns a chat id into one folder name that stays within its parent, different for
+// different ids. Usual ids stay as they are; other bytes become %XX.
 func dirName(id string) string {
 	var b strings.Builder
 	for i := range len(id) {

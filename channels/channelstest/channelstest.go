@@ -1,5 +1,6 @@
-// Package channelstest is the one suite that every channel passes. It drives a channel through its contract alone and
-// looks at what the network behind it saw; it knows nothing of any particular network.
+// Package channelstest is the one suite that every channel passes. It drives a channel through its
+// contract alone and looks at what the network behind it saw; it knows nothing of any particular
+// network.
 package channelstest
 
 import (
@@ -12,29 +13,33 @@ import (
 	"nanobot/channels"
 )
 
-// patience is how long a check waits for what must come at once. Only a channel that fails a check takes so long.
+// patience is how long a check waits for what must come at once. Only a channel that fails a check
+// takes so long.
 const patience = 5 * time.Minute
 
-// Subject is a channel under test and what its network can tell. Chat and the channel's settings are the same for each
-// subject, as they are after a restart; the network behind it is new and strict: what the real one would refuse, it
-// refuses.
+// Subject is a channel under test and what its network can tell. Chat and the channel's settings
+// are the same for each subject, as they are after a restart; the network behind it is new and
+// strict: what the real one would refuse, it refuses.
 type Subject struct {
 	Channel channels.Channel
 	Chat    channels.Chat
 	// Sent returns what the network took for Chat so far, one element a call, in order.
 	Sent func() []Sent
-	// Say makes a user say something in Chat. It may be called before Run and keeps what is said until Run is there.
+	// Say makes a user say something in Chat. It may be called before Run and keeps what is said
+	// until Run is there.
 	Say func(text string)
 	// Redelivers is whether a message that could not be received is offered again.
 	Redelivers bool
-	// Local is whether files are shown by their path instead of being carried, as on a terminal of the same machine.
+	// Local is whether files are shown by their path instead of being carried, as on a terminal of
+	// the same machine.
 	Local bool
 	// Programs is whether it writes for programs, which are given texts and names as they are.
 	Programs bool
-	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid; Letters is for networks
-	// that render Markdown.
+	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
+	// Letters is for networks that render Markdown.
 	Normal func(text string) string
-	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are counted; nil is fine.
+	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are
+	// counted; nil is fine.
 	CloseIdle func()
 	Optional
 }
@@ -53,10 +58,11 @@ type Optional struct {
 	// Pass makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
 	Pass func()
-	// Disturb prevents Run from receiving until mend is called. It may let a user say more. Healthy.
+	// Disturb prevents Run from receiving until mend is called. It may let a user say more.
+	// Healthy.
 	Disturb func() (mend func())
-	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu those
-	// that it shows in addition, or instead, in Chat. Menu, ChatMenu.
+	// Menu returns the names of the commands that the network shows in every chat, and ChatMenu
+	// those that it shows in addition, or instead, in Chat. Menu, ChatMenu.
 	Menu, ChatMenu func() []string
 	// Stream connects an operator and returns once the connection stands. Streamer, Publisher.
 	Stream func() Stream
@@ -86,8 +92,8 @@ type SentFile struct {
 	Content string
 }
 
-// Run checks a channel against the whole contract. newSubject is called at least once a check; what it starts it ends
-// in t.Cleanup.
+// Run checks a channel against the whole contract. newSubject is called at least once a check; what
+// it starts it ends in t.Cleanup.
 func Run(t *testing.T, newSubject func(t *testing.T) Subject) {
 	for _, c := range slices.Concat(checks, optionalChecks) {
 		t.Run(c.name, func(t *testing.T) {

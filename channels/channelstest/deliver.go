@@ -54,8 +54,8 @@ func brief(m channels.Message) string {
 	return fmt.Sprintf("%s of %d bytes (%.20q…) and %d files", m.Kind, len(m.Text), m.Text, len(m.Media))
 }
 
-// file writes a file of some content of its own. It is called name, but lies on disk under another one, as files do
-// that wait in a spool.
+// file writes a file of some content of its own. It is called name, but lies on disk under another
+// one, as files do that wait in a spool.
 func (b bench) file(folder, name string) (channels.File, error) {
 	dir := filepath.Join(b.dir, folder)
 	if err := os.MkdirAll(dir, 0o700); err != nil {

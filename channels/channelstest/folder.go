@@ -5,7 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Folder is what channels are given to find the folder of a chat with: one below a folder, and below that one more, if it is named.
+// Folder is what channels are given to find the folder of a chat with: one below a folder, and
+// below that one more, if it is named.
 func Folder(dir string, below ...string) func(chat string) (*os.Root, error) {
 	return func(chat string) (*os.Root, error) {
 		path := filepath.Join(append([]string{dir, chat}, below...)...)

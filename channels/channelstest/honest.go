@@ -8,8 +8,9 @@ import (
 	"nanobot/channels"
 )
 
-// nothingTurns sends characters by which a text or a name shows something else than it is. Arabic and Hebrew need the others of their kind, so
-// those must arrive, closed in the line where they were opened.
+// nothingTurns sends characters by which a text or a name shows something else than it is. Arabic
+// and Hebrew need the others of their kind, so those must arrive, closed in the line where they
+// were opened.
 func nothingTurns(ctx context.Context, b bench) error {
 	if b.Programs {
 		return errNotApplicable
@@ -53,7 +54,8 @@ func nothingTurns(ctx context.Context, b bench) error {
 	return nil
 }
 
-// linksAreHonest asks only that people can read where a link leads: a network may show that in its own way.
+// linksAreHonest asks only that people can read where a link leads: a network may show that in its
+// own way.
 func linksAreHonest(ctx context.Context, b bench) error {
 	for _, text := range []string{
 		"go to [https://bank.example](https://evil.example) now", "[**bank.example**](<https://evil.example>)", "[bank](https://evil.example).example", "> [bank.example](https://evil.example)",

@@ -9,7 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// carried says which of the files are not among those that arrived, or not in order where order is asked for.
+// carried says which of the files are not among those that arrived, or not in order where order is
+// asked for.
 func (s Subject) carried(want []channels.File, sent []Sent, ordered bool) error {
 	var missing, got []SentFile
 	for _, f := range want {

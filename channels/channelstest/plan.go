@@ -98,7 +98,8 @@ func planKeepsChatAndKind(_ context.Context, b bench) error {
 	return nil
 }
 
-// emptyMakesNoCall accepts an error too: whether nothing to say is a mistake is the channel's choice.
+// emptyMakesNoCall accepts an error too: whether nothing to say is a mistake is the channel's
+// choice.
 func emptyMakesNoCall(_ context.Context, b bench) error {
 	for _, text := range []string{"", " ", "\n", " \t\r\n \n"} {
 		for _, kind := range []channels.Kind{channels.Answer, channels.Progress, channels.Failure} {
@@ -114,7 +115,8 @@ func emptyMakesNoCall(_ context.Context, b bench) error {
 	return nil
 }
 
-// planSurvivesStorage sends each plan twice: as it is, and from JSON by a channel that never saw it planned.
+// planSurvivesStorage sends each plan twice: as it is, and from JSON by a channel that never saw it
+// planned.
 func planSurvivesStorage(ctx context.Context, b bench) error {
 	messages, err := b.messages()
 	if err != nil {

@@ -144,8 +144,8 @@ func incomingIsAddressed(ctx context.Context, b bench) error {
 	return nil
 }
 
-// failedReceiveIsRepeated lets the first message fail once: it must come again as the same message, and before the
-// next one is accepted.
+// failedReceiveIsRepeated lets the first message fail once: it must come again as the same message,
+// and before the next one is accepted.
 func failedReceiveIsRepeated(ctx context.Context, b bench) error {
 	if !b.Redelivers {
 		return errNotApplicable

@@ -108,7 +108,8 @@ func names(n int, format string) (all []string) {
 	return all
 }
 
-// planned is what a golden file has of a part. Form is shown as what it is, because it is JSON in every channel.
+// planned is what a golden file has of a part. Form is shown as what it is, because it is JSON in
+// every channel.
 type planned struct {
 	channels.Outgoing
 	Form  json.RawMessage `json:"form,omitempty"`
@@ -119,14 +120,16 @@ type planned struct {
 type RenderingOptions struct {
 	Channel channels.Channel
 	Chat    channels.Chat
-	// Shown is what people see of a part, for a channel that renders only when it shows; nil for others.
+	// Shown is what people see of a part, for a channel that renders only when it shows; nil for
+	// others.
 	Shown func(o channels.Outgoing) string
 	// Update writes the golden files anew.
 	Update bool
 }
 
-// Renderings plans fixed messages and compares the plans with the golden files testdata/renderings/*.json of the channel. It detects a
-// change of what people see that nobody intended.
+// Renderings plans fixed messages and compares the plans with the golden files
+// testdata/renderings/*.json of the channel. It detects a change of what people see that nobody
+// intended.
 func Renderings(t *testing.T, ro RenderingOptions) {
 	t.Helper()
 	dir := filepath.Join("testdata", "renderings")
@@ -199,7 +202,8 @@ func visible(text string) string {
 	return b.String()
 }
 
-// shorten keeps the beginning and the digest of a text that is longer than what any network takes in one message.
+// shorten keeps the beginning and the digest of a text that is longer than what any network takes
+// in one message.
 func shorten(text string) string {
 	if len(text) <= 20_000 {
 		return text

@@ -18,8 +18,8 @@ import (
 	"nanobot/channels"
 )
 
-// Inbox records what a channel receives, for the tests of one channel. Its lock is held while Refuse
-// is called, and must be taken to change the fields of a channel that runs.
+// Inbox records what a channel receives, for the tests of one channel. Its lock is held while
+// Refuse is called, and must be taken to change the fields of a channel that runs.
 type Inbox struct {
 	sync.Mutex
 	All     []channels.Incoming           // what was received
@@ -57,7 +57,8 @@ func (b *Inbox) Messages() []channels.Incoming {
 	return slices.Clone(b.All)
 }
 
-// Await waits until enough was received and returns all of it. It gives up minutes after the last message.
+// Await waits until enough was received and returns all of it. It gives up minutes after the last
+// message.
 func (b *Inbox) Await(enough func([]channels.Incoming) bool) (all []channels.Incoming, ok bool) {
 	for {
 		if all = b.Messages(); enough(all) {
@@ -71,7 +72,8 @@ func (b *Inbox) Await(enough func([]channels.Incoming) bool) (all []channels.Inc
 	}
 }
 
-// Start runs a channel. It stops, and must do so without an error, when stop is called or the test ends.
+// Start runs a channel. It stops, and must do so without an error, when stop is called or the test
+// ends.
 func Start(t testing.TB, ch channels.Channel, receive channels.Receive) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -170,7 +172,8 @@ func Findings(t testing.TB, all []channels.Finding, token string) map[string]cha
 	return found
 }
 
-// ExpectFinding fails the test unless the check had the status and its detail has the words of want's.
+// ExpectFinding fails the test unless the check had the status and its detail has the words of
+// want's.
 func ExpectFinding(t testing.TB, found map[string]channels.Finding, want channels.Finding) {
 	t.Helper()
 	f, ok := found[want.Check]

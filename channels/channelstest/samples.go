@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// numbered is text of exactly size bytes, in which each word is different, so that whatever is lost, doubled or moved
-// shows.
+// numbered is text of exactly size bytes, in which each word is different, so that whatever is
+// lost, doubled or moved shows.
 func numbered(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -57,8 +57,8 @@ func table(rows int) string {
 	return b.String()
 }
 
-// clusters are what a reader sees as one character and a computer as several. A round of them is 27 runes and 37 UTF-16
-// units long, which divide no network's limit, so that cuts fall everywhere.
+// clusters are what a reader sees as one character and a computer as several. A round of them is 27
+// runes and 37 UTF-16 units long, which divide no network's limit, so that cuts fall everywhere.
 func clusters(n int) string {
 	one := []string{"👨‍👩‍👧‍👦", "👍🏽", "🇩🇪", "❤️", "e\u0301", "日", "한", "🏳️‍🌈", "x", "1️⃣", "a\u0303"}
 	var b strings.Builder

@@ -24,8 +24,8 @@ func (b bench) one(text string) (channels.Outgoing, error) {
 	return plan[0], nil
 }
 
-// cancelledSendSendsNothing also asks that the error leaves the gateway free to send again: a send that never began is
-// neither refused nor in doubt.
+// cancelledSendSendsNothing also asks that the error leaves the gateway free to send again: a send
+// that never began is neither refused nor in doubt.
 func cancelledSendSendsNothing(ctx context.Context, b bench) error {
 	o, err := b.one("hello")
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"nanobot/channels"
 )
 
-// Solid is a text without white space and without the lines that open and close code, which a cut may add.
+// Solid is a text without white space and without the lines that open and close code, which a cut
+// may add.
 func Solid(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

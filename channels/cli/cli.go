@@ -1,5 +1,5 @@
-// Package cli is the channel of the local terminal: it reads what is typed or piped in and prints what the agent says, for
-// people or, as JSON lines, for programs.
+// Package cli is the channel of the local terminal: it reads what is typed or piped in and prints
+// what the agent says, for people or, as JSON lines, for programs.
 package cli
 
 import (
@@ -40,7 +40,8 @@ type Channel struct {
 
 var _ channels.Channel = (*Channel)(nil)
 
-// Options says whose terminal it is and how it is read and written. In may be nil for a channel that only shows.
+// Options says whose terminal it is and how it is read and written. In may be nil for a channel
+// that only shows.
 type Options struct {
 	ChatID  string
 	User    channels.User
@@ -53,13 +54,14 @@ func New(o Options) *Channel {
 	return &Channel{chat: channels.Chat{Channel: Name, ID: o.ChatID}, user: o.User, in: o.In, printer: o.Printer}
 }
 
-// Incoming returns what the user said as a message, with an id that no other process of this chat uses.
+// Incoming returns what the user said as a message, with an id that no other process of this chat
+// uses.
 func (c *Channel) Incoming(text string, media []string) channels.Incoming {
 	return channels.Incoming{Chat: c.chat, ID: rand.Text(), User: c.user, Text: text, Media: media}
 }
 
-// Run hands on each message and waits for it to be received before it reads the next. It returns nil when ctx ends or the user
-// leaves.
+// Run hands on each message and waits for it to be received before it reads the next. It returns
+// nil when ctx ends or the user leaves.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if c.in == nil {
 		<-ctx.Done()

@@ -21,7 +21,8 @@ type History struct {
 
 var _ term.History = (*History)(nil)
 
-// OpenHistory reads the file if there is one. What cannot be read or written is simply not remembered.
+// OpenHistory reads the file if there is one. What cannot be read or written is simply not
+// remembered.
 func OpenHistory(path string) *History {
 	h := &History{path: path}
 	b, err := os.ReadFile(path)

@@ -21,8 +21,8 @@ type line struct {
 	err  error
 }
 
-// NewPiped reads r until it ends. A reader that blocks for ever keeps its goroutine until the process exits: an inherited stdin
-// cannot be interrupted.
+// NewPiped reads r until it ends. A reader that blocks for ever keeps its goroutine until the
+// process exits: an inherited stdin cannot be interrupted.
 func NewPiped(r io.Reader) *Piped {
 	lines := make(chan line)
 	in := bufio.NewReader(r)
@@ -50,7 +50,8 @@ func (p *Piped) Read(ctx context.Context) (string, error) {
 	}
 }
 
-// Keyboard reads messages typed on a terminal, with line editing and history. Pasted lines are one message.
+// Keyboard reads messages typed on a terminal, with line editing and history. Pasted lines are one
+// message.
 type Keyboard struct {
 	tty    *os.File
 	keys   *pasteReader
@@ -71,7 +72,8 @@ func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.Histor
 	return &Keyboard{tty: tty, keys: keys, editor: editor}
 }
 
-// Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal while a turn runs.
+// Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal
+// while a turn runs.
 func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	state, err := term.MakeRaw(int(k.tty.Fd()))
 	if err != nil {

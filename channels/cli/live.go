@@ -46,7 +46,8 @@ func (p *Live) Clear() error {
 	return p.clear()
 }
 
-// Beside returns a writer to the same terminal, such as a log's, that does not write into the progress line.
+// Beside returns a writer to the same terminal, such as a log's, that does not write into the
+// progress line.
 func (p *Live) Beside(w io.Writer) io.Writer { return beside{p, w} }
 
 type beside struct {

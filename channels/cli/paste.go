@@ -11,8 +11,8 @@ var (
 	pasteEnd   = []byte("\x1b[201~")
 )
 
-// pasteReader hands out its input a line at a time and knows whether the last line end lies within a paste. The line editor
-// tells that only of lines that were pasted whole.
+// pasteReader hands out its input a line at a time and knows whether the last line end lies within
+// a paste. The line editor tells that only of lines that were pasted whole.
 type pasteReader struct {
 	r       io.Reader
 	waiting []byte // read and not yet handed out

@@ -76,7 +76,8 @@ func place(f channels.File) string {
 // printable is a file's place on one line: a name may hold anything, and a terminal obeys escapes.
 func printable(f channels.File) string {
 	name := place(f)
-	// What is not graphic includes the C1 controls, which are escapes too, and marks that turn a name's direction.
+	// What is not graphic includes the C1 controls, which are escapes too, and marks that turn a
+	// name's direction.
 	if strings.ContainsFunc(name, func(r rune) bool { return r == utf8.RuneError || !unicode.IsGraphic(r) }) {
 		return fmt.Sprintf("%q", name)
 	}

@@ -44,8 +44,8 @@ func (b *bucket) take() {
 	b.left--
 }
 
-// learn takes in what an answer says. Answers may come in another order than they were made: within a window the
-// lowest count is the newest.
+// learn takes in what an answer says. Answers may come in another order than they were made: within
+// a window the lowest count is the newest.
 func (b *bucket) learn(h http.Header, now time.Time) {
 	limit, ok := number(h, "X-RateLimit-Limit")
 	left, ok2 := number(h, "X-RateLimit-Remaining")

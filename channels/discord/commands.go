@@ -24,7 +24,8 @@ const (
 // maxDescription is how long the description of a command may be.
 const maxDescription = 100
 
-// isCommandName reports whether Discord takes a name for a command. A pattern that counts to 32 would be a megabyte of memory.
+// isCommandName reports whether Discord takes a name for a command. A pattern that counts to 32
+// would be a megabyte of memory.
 func isCommandName(name string) bool {
 	strange := func(r rune) bool { return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsNumber(r) }
 	n := utf8.RuneCountInString(name)
@@ -47,7 +48,8 @@ type registeredOption struct {
 	Required    bool                                   `json:"required,omitempty"`
 }
 
-// commands is what we want to be offered when somebody types a slash: the gateway's commands, and one for the agent.
+// commands is what we want to be offered when somebody types a slash: the gateway's commands, and
+// one for the agent.
 func (c *Channel) commands() []registered {
 	all := []registered{{Name: askCommand, Description: "ask the agent", Options: []registeredOption{
 		{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what to ask", Required: true},
@@ -81,7 +83,8 @@ func short(help, name string) string {
 	return string(text)
 }
 
-// register tells Discord our commands if they are not what it knows. Without them the bot works as well.
+// register tells Discord our commands if they are not what it knows. Without them the bot works as
+// well.
 func (c *Channel) register(ctx context.Context, app flake) {
 	pause := c.newTrouble("commands not registered, will retry")
 	for {

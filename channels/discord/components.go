@@ -17,8 +17,8 @@ const (
 	maxOptions                 = 25 // in a list
 )
 
-// components lays out buttons: in rows, or as lists to choose from when they are many or long. Those that Discord has no room for
-// are left out: the text says what to type instead.
+// components lays out buttons: in rows, or as lists to choose from when they are many or long.
+// Those that Discord has no room for are left out: the text says what to type instead.
 func components(buttons []channels.Button) []discordgo.MessageComponent {
 	buttons = distinct(buttons)
 	if len(buttons) == 0 {
@@ -57,7 +57,8 @@ func lists(buttons []channels.Button) []discordgo.MessageComponent {
 	return rows
 }
 
-// distinct leaves out buttons that do the same as another, which Discord refuses, and those that do nothing.
+// distinct leaves out buttons that do the same as another, which Discord refuses, and those that do
+// nothing.
 func distinct(buttons []channels.Button) []channels.Button {
 	seen := map[string]bool{"": true}
 	var out []channels.Button

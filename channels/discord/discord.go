@@ -1,8 +1,8 @@
-// Package discord is the channel to Discord. It keeps its own connection to the gateway and its own pace with the REST
-// API, fetches what was said while it was away, and sends text and files within the limits of the network. Of the library
-// it takes the names and the types: its session loses events when it reconnects, cannot be told to give up, and lives in
-// variables that all bots of a process would share.
-// It knows nothing of agents, queues or storage.
+// Package discord is the channel to Discord. It keeps its own connection to the gateway and its own
+// pace with the REST API, fetches what was said while it was away, and sends text and files within
+// the limits of the network. Of the library it takes the names and the types: its session loses
+// events when it reconnects, cannot be told to give up, and lives in variables that all bots of a
+// process would share. It knows nothing of agents, queues or storage.
 package discord
 
 import (
@@ -34,24 +34,27 @@ const DefaultAPI = "https://discord.com/api/v10"
 // Options is what a channel is made of.
 type Options struct {
 	Token string
-	// APIBase is where the REST API is, which says where the gateway is; "" is DefaultAPI. An address without a path is a
-	// server whose API is where Discord's is, at /api/v10.
+	// APIBase is where the REST API is, which says where the gateway is; "" is DefaultAPI. An
+	// address without a path is a server whose API is where Discord's is, at /api/v10.
 	APIBase string
 	Groups  string // when messages on servers are taken: "" or mention, all, off
 	// Thread opens a thread for each conversation that begins in a text channel.
 	Thread bool
 	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are downloaded, and their presses
-	// leave the buttons in place; what they say is received all the same.
+	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are
+	// downloaded, and their presses leave the buttons in place; what they say is received all the
+	// same.
 	Known func(userID string) bool
-	// People are users whose direct messages are looked for at the start, even if they have never been heard before: Discord
-	// does not tell bots which conversations they have. What is no id is left out.
+	// People are users whose direct messages are looked for at the start, even if they have never
+	// been heard before: Discord does not tell bots which conversations they have. What is no id is
+	// left out.
 	People []string
 	Log    *zap.Logger
 	Client *http.Client // nil: one of its own
 	Timing Timing
-	// Unpaced leaves out the pacing that Discord does not ask for in its answers, for servers without limits.
+	// Unpaced leaves out the pacing that Discord does not ask for in its answers, for servers
+	// without limits.
 	Unpaced bool
 }
 
@@ -92,7 +95,8 @@ var (
 	_ channels.Examiner     = (*Channel)(nil)
 )
 
-// uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.
+// uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of
+// chats.
 const uploadsAtOnce, downloadsAtOnce = 2, 4
 
 var tokenForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)+$`)
@@ -136,15 +140,16 @@ func New(o Options) (*Channel, error) {
 // Resume is told what the cursor of the last message was.
 func (c *Channel) Resume(cursor string) { c.memory = newMemory(cursor) }
 
-// KeepCursor may be called before Run with a function that stores a cursor by itself. It is then called now and then when a
-// lot was said that was not for us, so that after a restart it is not looked through again. Without it nothing is lost.
+// KeepCursor may be called before Run with a function that stores a cursor by itself. It is then
+// called now and then when a lot was said that was not for us, so that after a restart it is not
+// looked through again. Without it nothing is lost.
 func (c *Channel) KeepCursor(keep func(ctx context.Context, cursor string) error) { c.keep = keep }
 
 // SetMenu sets the commands that Discord offers when somebody types a slash.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
 
-// Repeatable is true: a message carries a nonce that is made of its Key, and Discord makes one message of all that
-// come with the same nonce within a few minutes.
+// Repeatable is true: a message carries a nonce that is made of its Key, and Discord makes one
+// message of all that come with the same nonce within a few minutes.
 func (c *Channel) Repeatable() bool { return true }
 
 // known tells whether a user may talk to the bot.

@@ -21,8 +21,8 @@ const (
 
 var errTooBig = errors.New("too big")
 
-// download puts a file on disk and returns its path. It is done at once: the addresses that Discord gives out are good for
-// a day.
+// download puts a file on disk and returns its path. It is done at once: the addresses that Discord
+// gives out are good for a day.
 func (c *Channel) download(ctx context.Context, chatID string, f attachment) (string, error) {
 	if f.Size > maxDownload {
 		return "", errTooBig
@@ -54,7 +54,8 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	}
 }
 
-// get streams a file. Its address is signed and not Discord's API: neither is it shown, nor is our token sent there.
+// get streams a file. Its address is signed and not Discord's API: neither is it shown, nor is our
+// token sent there.
 func (a *api) get(ctx context.Context, url string, to io.Writer) error {
 	r := request{method: "GET", route: "attachment"}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)

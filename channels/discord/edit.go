@@ -9,7 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of o is shown.
+// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of
+// o is shown.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
 	r, err := messageCall("PATCH", o.Chat, id)
 	if err != nil {
@@ -51,7 +52,8 @@ func messageCall(method string, chat channels.Chat, id string) (request, error) 
 	return request{method: method, route: "/channels/{channel_id}/messages/{message_id}", args: []string{chat.ID, id}}, nil
 }
 
-// Typing shows for some ten seconds that somebody is typing. It is left out while the chat must be left alone.
+// Typing shows for some ten seconds that somebody is typing. It is left out while the chat must be
+// left alone.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	if parseFlake(chat.ID) == 0 {
 		return fmt.Errorf("%q is no chat of Discord's", chat.ID)

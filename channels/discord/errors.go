@@ -36,8 +36,8 @@ func sendError(err error) error {
 	return &channels.SendError{Err: err}
 }
 
-// final tells whether the same call would be refused again. A wrong token is not final: the operator mends it, and what waits
-// is sent. Nor is what is not Discord's answer.
+// final tells whether the same call would be refused again. A wrong token is not final: the
+// operator mends it, and what waits is sent. Nor is what is not Discord's answer.
 func (e *refusal) final() bool {
 	switch e.Status {
 	case http.StatusUnauthorized, http.StatusTooManyRequests, http.StatusRequestTimeout, http.StatusConflict:
@@ -51,7 +51,8 @@ func (e *refusal) about(field string, code int) bool {
 	return e.final() && (code != 0 && e.Code == code || strings.Contains(e.Details, `"`+field+`"`))
 }
 
-// tooLarge tells whether a request was refused for its size, by Discord or by what is in front of it.
+// tooLarge tells whether a request was refused for its size, by Discord or by what is in front of
+// it.
 func tooLarge(err error) bool {
 	var no *refusal
 	return errors.As(err, &no) && (no.Status == http.StatusRequestEntityTooLarge || no.Code == entityTooLarge)

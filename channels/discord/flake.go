@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// flake is one of Discord's ids. It begins with the time at which it was given out, so that ids of all kinds are in the
-// order of time. 0 is none.
+// flake is one of Discord's ids. It begins with the time at which it was given out, so that ids of
+// all kinds are in the order of time. 0 is none.
 type flake uint64
 
 const (

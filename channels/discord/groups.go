@@ -20,8 +20,8 @@ func (c *Channel) forUs(m *message, r room) bool {
 	return c.o.Groups == "all" || c.addressed(m, r)
 }
 
-// addressed tells whether a message on a server speaks to the bot: by its name, by its role's, as a reply, or in a thread
-// that the bot has begun.
+// addressed tells whether a message on a server speaks to the bot: by its name, by its role's, as a
+// reply, or in a thread that the bot has begun.
 func (c *Channel) addressed(m *message, r room) bool {
 	me := c.world.self()
 	if r.owner != 0 && r.owner == me {
@@ -35,14 +35,15 @@ func (c *Channel) addressed(m *message, r room) bool {
 		own != 0 && slices.Contains(m.MentionRoles, own)
 }
 
-// A mention as it is written: of a user (in an old form with an exclamation mark), of a role; and an emoji of a server's own.
+// A mention as it is written: of a user (in an old form with an exclamation mark), of a role; and
+// an emoji of a server's own.
 var (
 	mention = regexp.MustCompile(`<@(!|&)?(\d+)>`)
 	emoji   = regexp.MustCompile(`<a?:(\w+):\d+>`)
 )
 
-// spoken returns what a message says as people see it: names in place of ids, and without what only addressed it to
-// the bot.
+// spoken returns what a message says as people see it: names in place of ids, and without what only
+// addressed it to the bot.
 func (c *Channel) spoken(m *message, r room) string {
 	me := c.world.self()
 	own := c.world.guild(r.guild).role

@@ -71,7 +71,8 @@ func (in *intake) prepare(ctx context.Context, e *entry) {
 	})
 }
 
-// isSpoken tells whether a message is something that a person said, and not that somebody came or pinned something.
+// isSpoken tells whether a message is something that a person said, and not that somebody came or
+// pinned something.
 func isSpoken(m *message) bool {
 	switch m.Type {
 	case discordgo.MessageTypeDefault, discordgo.MessageTypeReply:

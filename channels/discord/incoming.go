@@ -35,8 +35,8 @@ func (c *Channel) text(m *message, r room) string {
 	return joined(lines...)
 }
 
-// incoming makes what the gateway gets of a message. Its files are on disk when it returns; of one that is not, the
-// text says why, and so does a message in the chat.
+// incoming makes what the gateway gets of a message. Its files are on disk when it returns; of one
+// that is not, the text says why, and so does a message in the chat.
 func (c *Channel) incoming(ctx context.Context, m *message, r room, at flake) channels.Incoming {
 	in := channels.Incoming{
 		Chat: channels.Chat{Channel: Name, ID: at.String()},
@@ -82,8 +82,8 @@ func (c *Channel) saveAll(ctx context.Context, in channels.Incoming, files []att
 	return paths, problems
 }
 
-// complain tells the sender which files we do not have. It carries a nonce that is made of the message, so that it is said
-// once even if the message is looked at again.
+// complain tells the sender which files we do not have. It carries a nonce that is made of the
+// message, so that it is said once even if the message is looked at again.
 func (c *Channel) complain(ctx context.Context, in channels.Incoming, problems []string) {
 	if len(problems) == 0 || ctx.Err() != nil {
 		return

@@ -12,12 +12,12 @@ import (
 	"nanobot/channels/remote"
 )
 
-// intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is done at the side
-// comes back through done.
+// intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is
+// done at the side comes back through done.
 //
-// What is said in a chat is handed on in order; other chats do not wait. The mark that is stored as cursor never passes a
-// message that was not handed on, nor a chat whose past was not looked through, so that a crash at any point costs
-// nothing: it is looked for again.
+// What is said in a chat is handed on in order; other chats do not wait. The mark that is stored as
+// cursor never passes a message that was not handed on, nor a chat whose past was not looked
+// through, so that a crash at any point costs nothing: it is looked for again.
 type intake struct {
 	c       *Channel
 	m       *memory
@@ -221,7 +221,8 @@ func lowest(entries []*entry, without *entry) flake {
 	return low
 }
 
-// longestWait is how long the mark stays for a server that does not come. Nobody can write on it meanwhile.
+// longestWait is how long the mark stays for a server that does not come. Nobody can write on it
+// meanwhile.
 const longestWait = 10 * time.Minute
 
 func (in *intake) incomplete() bool {

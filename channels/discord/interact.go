@@ -19,7 +19,8 @@ import (
 const (
 	// answerTime is how long Discord waits for the answer to an interaction.
 	answerTime = 3 * time.Second
-	// tokenLife is how long what was answered can be changed. We stay a little below Discord's 15 minutes.
+	// tokenLife is how long what was answered can be changed. We stay a little below Discord's 15
+	// minutes.
 	tokenLife = 14 * time.Minute
 	// alreadyAnswered is what Discord says when an interaction was answered before.
 	alreadyAnswered = 40060
@@ -36,8 +37,9 @@ type use struct {
 	ok    bool // Discord took the answer; known when acked is closed
 }
 
-// heard makes a use of an interaction as soon as it comes, whatever waits before it, and has Discord told: it waits for three
-// seconds only. What comes of it is said in messages of their own, which no token limits.
+// heard makes a use of an interaction as soon as it comes, whatever waits before it, and has
+// Discord told: it waits for three seconds only. What comes of it is said in messages of their own,
+// which no token limits.
 func (s *session) heard(data json.RawMessage) *use {
 	var i interaction
 	if json.Unmarshal(data, &i) != nil || i.Type != discordgo.InteractionApplicationCommand && i.Type != discordgo.InteractionMessageComponent {
@@ -109,7 +111,8 @@ func (in *intake) complete(ctx context.Context, e *entry) {
 
 func (i *interaction) isThread() bool { return i.Channel != nil && isThread(i.Channel.Type) }
 
-// incoming is what the gateway gets of an interaction. Its id is the interaction's own: a button may be pressed again.
+// incoming is what the gateway gets of an interaction. Its id is the interaction's own: a button
+// may be pressed again.
 func (i *interaction) incoming() channels.Incoming {
 	by, m := i.by()
 	in := channels.Incoming{Chat: channels.Chat{Channel: Name, ID: i.ChannelID.String()}, User: sender(by, m)}
@@ -127,7 +130,8 @@ func (i *interaction) incoming() channels.Incoming {
 	return in
 }
 
-// asked is what a command says: free text for the agent, or one of the gateway's commands as it would be typed.
+// asked is what a command says: free text for the agent, or one of the gateway's commands as it
+// would be typed.
 func (i *interaction) asked() string {
 	var words []string
 	for _, o := range i.Data.Options {
@@ -153,7 +157,8 @@ func (i *interaction) files() []attachment {
 	return all
 }
 
-// acknowledge tells Discord that an interaction was heard: under a command it says then that the bot is thinking.
+// acknowledge tells Discord that an interaction was heard: under a command it says then that the
+// bot is thinking.
 func (c *Channel) acknowledge(ctx context.Context, u *use) {
 	defer close(u.acked)
 	kind := discordgo.InteractionResponseDeferredMessageUpdate
@@ -198,7 +203,8 @@ func (c *Channel) respond(ctx context.Context, u *use, answer, into any) error {
 	}
 }
 
-// decline tells who uses a command on a server that we answer in direct messages only. Nobody else sees it.
+// decline tells who uses a command on a server that we answer in direct messages only. Nobody else
+// sees it.
 func (c *Channel) decline(ctx context.Context, u *use) {
 	answer := map[string]any{"type": discordgo.InteractionResponseChannelMessageWithSource, "data": map[string]any{
 		"content": "I answer in direct messages only.", "flags": discordgo.MessageFlagsEphemeral,
@@ -208,8 +214,8 @@ func (c *Channel) decline(ctx context.Context, u *use) {
 	}
 }
 
-// settle shows that an interaction was received: what was asked, in place of the bot's thinking; and no buttons any more where
-// one was pressed.
+// settle shows that an interaction was received: what was asked, in place of the bot's thinking;
+// and no buttons any more where one was pressed.
 func (c *Channel) settle(ctx context.Context, u *use) {
 	<-u.acked
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

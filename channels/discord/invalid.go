@@ -2,8 +2,8 @@ package discord
 
 import "time"
 
-// invalidLimit is how many refused calls there may be in ten minutes. At 10,000 Discord bars the address that they come
-// from, which may be that of other bots too.
+// invalidLimit is how many refused calls there may be in ten minutes. At 10,000 Discord bars the
+// address that they come from, which may be that of other bots too.
 const invalidLimit = 5000
 
 // invalid counts refused calls by the minute.

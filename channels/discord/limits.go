@@ -23,8 +23,8 @@ const (
 	lockout = time.Minute
 )
 
-// limits makes calls wait their turn. What a route allows is known from the headers of its answers; Discord counts by
-// buckets, of which several routes may share one, and apart for each channel.
+// limits makes calls wait their turn. What a route allows is known from the headers of its answers;
+// Discord counts by buckets, of which several routes may share one, and apart for each channel.
 type limits struct {
 	unpaced bool
 
@@ -42,8 +42,8 @@ func newLimits(unpaced bool) *limits {
 	return &limits{unpaced: unpaced, shared: map[string]string{}, buckets: map[string]*bucket{}}
 }
 
-// slot is one of the calls that may be made in a second. It is taken until the call is answered, and for a second from then
-// on: when Discord has counted the call is not known.
+// slot is one of the calls that may be made in a second. It is taken until the call is answered,
+// and for a second from then on: when Discord has counted the call is not known.
 type slot struct {
 	busy  bool
 	until time.Time
@@ -56,7 +56,8 @@ type turn struct {
 	slot   *slot // nil for what is not counted
 }
 
-// take returns when a call may be made. A call that would have to wait for long is refused, with the time.
+// take returns when a call may be made. A call that would have to wait for long is refused, with
+// the time.
 func (l *limits) take(ctx context.Context, r request) (turn, error) {
 	for {
 		if err := ctx.Err(); err != nil {
@@ -75,7 +76,8 @@ func (l *limits) take(ctx context.Context, r request) (turn, error) {
 	}
 }
 
-// await returns when a call's bucket has something left, or will not have for long. It takes nothing.
+// await returns when a call's bucket has something left, or will not have for long. It takes
+// nothing.
 func (l *limits) await(ctx context.Context, r request) {
 	for ctx.Err() == nil {
 		l.mu.Lock()
@@ -88,7 +90,8 @@ func (l *limits) await(ctx context.Context, r request) {
 	}
 }
 
-// delay is how long a call must wait, and why. If change is not nil it may be asked again as soon as that is closed.
+// delay is how long a call must wait, and why. If change is not nil it may be asked again as soon
+// as that is closed.
 type delay struct {
 	wait   time.Duration
 	why    string

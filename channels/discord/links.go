@@ -9,7 +9,8 @@ import (
 // maxTarget bounds the address of a link in bytes: a message has no more than 2000 characters.
 const maxTarget = 4 * textLimit
 
-// scanner reads the links of a text as Discord shows them, [words](address), once from its begin to its end.
+// scanner reads the links of a text as Discord shows them, [words](address), once from its begin to
+// its end.
 type scanner struct {
 	text    string
 	visible strings.Builder // what people see of it, for the search for addresses
@@ -19,8 +20,8 @@ type scanner struct {
 	ends    []int // in text: behind each link
 }
 
-// markLinks writes behind each link that shows another address than it leads to where it leads. Code within a line is not told from prose: a
-// note too many does less harm than one too few.
+// markLinks writes behind each link that shows another address than it leads to where it leads.
+// Code within a line is not told from prose: a note too many does less harm than one too few.
 func markLinks(text string) string {
 	if !strings.Contains(text, "](") {
 		return text
@@ -53,7 +54,8 @@ func (s *scanner) next(i int) int {
 		if n := len(s.open); n > 0 {
 			s.shut, s.open = s.open[n-1], s.open[:n-1]
 		}
-		// Words may hold a bracket that nothing opened: [bank.example]x](https://evil.example) is a link, too.
+		// Words may hold a bracket that nothing opened: [bank.example]x](https://evil.example) is a
+		// link, too.
 		if target, end := readTarget(s.text, i+1); end > 0 {
 			s.links = append(s.links, channels.Link{Start: s.shut, End: s.visible.Len(), Target: target})
 			s.ends = append(s.ends, end)

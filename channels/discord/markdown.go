@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// native writes Markdown as Discord shows it. Most is the same. Discord has three levels of headings, no tables, and
-// fences of exactly three backticks; and three angle brackets quote all that follows.
+// native writes Markdown as Discord shows it. Most is the same. Discord has three levels of
+// headings, no tables, and fences of exactly three backticks; and three angle brackets quote all
+// that follows.
 func native(markdown string) string {
 	if strings.TrimSpace(markdown) == "" {
 		return markdown
@@ -36,8 +37,8 @@ func native(markdown string) string {
 	return unmask(out, prose)
 }
 
-// unmask marks links that show another address than they lead to. Backticks outside of blocks of code could turn code and prose around: then
-// all is taken for prose.
+// unmask marks links that show another address than they lead to. Backticks outside of blocks of
+// code could turn code and prose around: then all is taken for prose.
 func unmask(lines []string, prose []int) string {
 	for i := 0; i < len(prose); i += 2 {
 		if strings.Contains(strings.Join(lines[prose[i]:prose[i+1]], "\n"), "```") {

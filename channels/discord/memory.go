@@ -7,21 +7,22 @@ import (
 )
 
 const (
-	// margin is how much older than the newest message the mark is: Discord may tell of a message later than of one that
-	// was said after it in another channel.
+	// margin is how much older than the newest message the mark is: Discord may tell of a message
+	// later than of one that was said after it in another channel.
 	margin = 5 * time.Minute
 	// longestAbsence is how far back is looked for what was said while we were away.
 	longestAbsence = 7 * 24 * time.Hour
-	// firstLook is how far back is looked when nothing is known, in which case only what was said to us since we last
-	// spoke counts.
+	// firstLook is how far back is looked when nothing is known, in which case only what was said
+	// to us since we last spoke counts.
 	firstLook = time.Hour
-	// mostChats is how many direct conversations and threads are kept in the cursor. Discord does not tell which direct
-	// conversations a bot has, nor of threads that went quiet.
+	// mostChats is how many direct conversations and threads are kept in the cursor. Discord does
+	// not tell which direct conversations a bot has, nor of threads that went quiet.
 	mostChats = 500
 )
 
-// memory is what must be known to miss nothing: up to where everything was handed on, and where to look for what came
-// after. It is in the cursor of each message. Ids are in the order of time, so one mark is enough for all chats.
+// memory is what must be known to miss nothing: up to where everything was handed on, and where to
+// look for what came after. It is in the cursor of each message. Ids are in the order of time, so
+// one mark is enough for all chats.
 type memory struct {
 	mark   flake          // what is not newer was handed on, in all chats; 0: there is no cursor
 	came   flake          // when we came, if there was no cursor: of what was said before we do not know what was answered
@@ -37,7 +38,8 @@ type chat struct {
 	thread bool
 }
 
-// newMemory reads a cursor: the mark; when we came, with a c; then the chats, threads with a t. What cannot be read is like none.
+// newMemory reads a cursor: the mark; when we came, with a c; then the chats, threads with a t.
+// What cannot be read is like none.
 func newMemory(cursor string) memory {
 	m := memory{seen: map[flake]bool{}}
 	for i, word := range strings.Fields(cursor) {

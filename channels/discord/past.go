@@ -21,7 +21,8 @@ const (
 	pageSize = 100
 	// asksAtOnce is how many chats are looked through at once.
 	asksAtOnce = 4
-	// mostHeld is how many messages of a chat are held while its past is looked through. More are found there.
+	// mostHeld is how many messages of a chat are held while its past is looked through. More are
+	// found there.
 	mostHeld = 200
 )
 
@@ -62,14 +63,16 @@ func (in *intake) recall(id flake, thread bool, from flake) {
 	l.past = &past{after: from, thread: thread, pause: in.c.newTrouble("history not fetched, will retry")}
 }
 
-// abandon ends the search in a chat that is gone. What would be found could not be told from a direct conversation.
+// abandon ends the search in a chat that is gone. What would be found could not be told from a
+// direct conversation.
 func (in *intake) abandon(id flake) {
 	if l := in.lines[id]; l != nil {
 		l.past, l.held = nil, nil
 	}
 }
 
-// search asks for the next messages of the chats whose past is to be looked through and of which nothing waits.
+// search asks for the next messages of the chats whose past is to be looked through and of which
+// nothing waits.
 func (in *intake) search(ctx context.Context) {
 	now := time.Now()
 	for id, l := range in.lines {
@@ -95,8 +98,8 @@ func (in *intake) search(ctx context.Context) {
 	}
 }
 
-// history returns what was said in a chat after some message, oldest first. A thread that Discord has not told of is
-// looked up first.
+// history returns what was said in a chat after some message, oldest first. A thread that Discord
+// has not told of is looked up first.
 func (c *Channel) history(ctx context.Context, id, after flake, thread bool) ([]*message, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -164,8 +167,8 @@ func (in *intake) found(ctx context.Context, id flake, page []*message, err erro
 	}
 }
 
-// weigh looks at what was said before we came. What was said to us since we last spoke is kept; the rest counts as taken
-// in, so that no later search brings it up.
+// weigh looks at what was said before we came. What was said to us since we last spoke is kept; the
+// rest counts as taken in, so that no later search brings it up.
 func (in *intake) weigh(p *past, m *message) {
 	r, _ := in.c.world.room(m.Channel)
 	switch {

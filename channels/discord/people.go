@@ -9,10 +9,12 @@ import (
 	"nanobot/channels/remote"
 )
 
-// mostPeople bounds how many direct conversations are opened to look into them. Who opens many looks like spam.
+// mostPeople bounds how many direct conversations are opened to look into them. Who opens many
+// looks like spam.
 const mostPeople = 25
 
-// lookUp looks for what people may have said to us in direct conversations that we have not heard of.
+// lookUp looks for what people may have said to us in direct conversations that we have not heard
+// of.
 func (in *intake) lookUp(ctx context.Context) {
 	n := 0
 	for _, p := range in.c.o.People {

@@ -15,7 +15,8 @@ const (
 	bubbles = 5
 	// filesLimit is how many files a message carries.
 	filesLimit = 10
-	// leastUpload is what every chat takes: files that are together no larger go out in one message.
+	// leastUpload is what every chat takes: files that are together no larger go out in one
+	// message.
 	leastUpload = 10 << 20
 	// mostUpload is the largest file that any server takes from a bot.
 	mostUpload = 100 << 20
@@ -23,8 +24,9 @@ const (
 	maxData = 100
 )
 
-// Plan renders a message and cuts it into calls: bubbles of text, or a document with its beginning where that would be
-// too many, and files, ten at a time. What Discord would take nowhere is named instead.
+// Plan renders a message and cuts it into calls: bubbles of text, or a document with its beginning
+// where that would be too many, and files, ten at a time. What Discord would take nowhere is named
+// instead.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
 	if parseFlake(m.Chat.ID) == 0 {
@@ -60,7 +62,8 @@ type part struct {
 	files []channels.File
 }
 
-// cut makes the parts of a message: the text, then the files. The last bubble of the text goes along with the first files.
+// cut makes the parts of a message: the text, then the files. The last bubble of the text goes
+// along with the first files.
 func cut(m channels.Message) []part {
 	files, refused := sendable(m.Media)
 	texts, doc := render(m.Text)
@@ -97,7 +100,8 @@ func say(parts []part, text string) []part {
 	return parts
 }
 
-// render makes bubbles of Markdown. A text too long for a few of them comes back as a document, with its beginning.
+// render makes bubbles of Markdown. A text too long for a few of them comes back as a document,
+// with its beginning.
 func render(markdown string) ([]string, *channels.File) {
 	// A text is not rendered when it is out of the question that it fits.
 	if len(markdown) <= 16*bubbles*textLimit {
@@ -148,8 +152,8 @@ func tooBig(f channels.File, limit int64) string {
 	return fmt.Sprintf("⚠ %q (%s) was not sent: %s.", f.Name, channels.HumanSize(f.Size), fileLimit(limit))
 }
 
-// grouped puts files into messages: ten at most, and as many as every chat takes together. One that is larger goes
-// alone, so that the others arrive where it is refused.
+// grouped puts files into messages: ten at most, and as many as every chat takes together. One that
+// is larger goes alone, so that the others arrive where it is refused.
 func grouped(files []channels.File) (groups [][]channels.File) {
 	var group []channels.File
 	var size int64

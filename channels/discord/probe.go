@@ -16,10 +16,12 @@ const (
 	checkClock   = Name + ".clock"
 )
 
-// The flags by which an application says that it may read messages: one for those that were verified, one for those on few servers.
+// The flags by which an application says that it may read messages: one for those that were
+// verified, one for those on few servers.
 const readsMessages, readsMessagesLimited = 1 << 18, 1 << 19
 
-// Examine asks Discord about the bot: whether it takes the token, and whether the switch that lets the bot read messages is on.
+// Examine asks Discord about the bot: whether it takes the token, and whether the switch that lets
+// the bot read messages is on.
 func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channels.Finding {
 	defer c.api.http.CloseIdleConnections()
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)

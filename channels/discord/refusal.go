@@ -93,7 +93,8 @@ func excerpt(b json.RawMessage, most int) string {
 	return text
 }
 
-// silent makes an error of a call that was not answered. The URL is left out, since it may contain a secret.
+// silent makes an error of a call that was not answered. The URL is left out, since it may contain
+// a secret.
 func (a *api) silent(r request, err error, written bool) error {
 	var u *url.Error
 	if errors.As(err, &u) {

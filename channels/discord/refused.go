@@ -10,7 +10,8 @@ import (
 
 const wrongToken = "Discord does not take the token: check channels.discord.token and apiBase; a new token is made in the Developer Portal → your application → Bot → Reset Token"
 
-// remedies say what to do when the gateway refuses us for good, by the code with which it closes the connection.
+// remedies say what to do when the gateway refuses us for good, by the code with which it closes
+// the connection.
 var remedies = map[int]string{
 	4004: wrongToken,
 	4010: "Discord does not take what this version asks for (shard); use a newer nanobot",

@@ -17,8 +17,9 @@ import (
 	"nanobot/channels/remote"
 )
 
-// api makes calls of the REST API. What an answer says is decoded by ourselves and not by the library because of a message
-// that was sent only the id matters: were an answer too new for the library's types, a message would count as not sent.
+// api makes calls of the REST API. What an answer says is decoded by ourselves and not by the
+// library because of a message that was sent only the id matters: were an answer too new for the
+// library's types, a message would count as not sent.
 type api struct {
 	base, token string
 	http        *remote.Client
@@ -33,12 +34,13 @@ const (
 	maxAnswer = 32 << 20
 	// callTimeout is how long a call may take that moves no file.
 	callTimeout = 30 * time.Second
-	// agent is how Discord wants programs to name themselves: what they are made with, and its version.
+	// agent is how Discord wants programs to name themselves: what they are made with, and its
+	// version.
 	agent = "DiscordBot (https://github.com/bwmarrin/discordgo, v" + discordgo.VERSION + ") nanobot"
 )
 
-// request is one call. Its route is as Discord writes it, with the arguments in braces, and is what errors and logs show:
-// an argument may be a secret.
+// request is one call. Its route is as Discord writes it, with the arguments in braces, and is what
+// errors and logs show: an argument may be a secret.
 type request struct {
 	method, route string
 	args          []string
@@ -62,7 +64,8 @@ func (r request) path() string {
 	return out
 }
 
-// major is what a route's limit is counted by: the channel, or the id and token of a webhook or interaction.
+// major is what a route's limit is counted by: the channel, or the id and token of a webhook or
+// interaction.
 func (r request) major() string {
 	n := min(len(r.args), 1)
 	if strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/") {
@@ -71,7 +74,8 @@ func (r request) major() string {
 	return strings.Join(r.args[:n], "/")
 }
 
-// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot may do in all.
+// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot
+// may do in all.
 func (r request) isInteraction() bool {
 	return strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/")
 }

@@ -10,12 +10,13 @@ import (
 	"nanobot/channels/remote"
 )
 
-// eventsAtOnce is how many events wait to be looked at before no more are read. Discord keeps the rest for us.
+// eventsAtOnce is how many events wait to be looked at before no more are read. Discord keeps the
+// rest for us.
 const eventsAtOnce = 1024
 
-// Run keeps a connection to the gateway until ctx ends. It returns an error only if Discord does not let us in, and says then
-// what to change. A Run after that waits for a while first: sessions are counted, and the token of a bot that begins
-// too many is taken away.
+// Run keeps a connection to the gateway until ctx ends. It returns an error only if Discord does
+// not let us in, and says then what to change. A Run after that waits for a while first: sessions
+// are counted, and the token of a bot that begins too many is taken away.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil

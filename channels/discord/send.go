@@ -56,8 +56,8 @@ type post struct {
 	nonce   string
 }
 
-// Send makes one call. Where Discord refuses only a file, the reference or the buttons, the call is made again without: nothing
-// was sent before. All tries carry the same nonce.
+// Send makes one call. Where Discord refuses only a file, the reference or the buttons, the call is
+// made again without: nothing was sent before. All tries carry the same nonce.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err}
@@ -83,8 +83,8 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 	}
 }
 
-// nonce makes one send of all that have the same Key and content. The content is part of it because keys begin anew with a
-// new state. Without a Key each send is one by itself.
+// nonce makes one send of all that have the same Key and content. The content is part of it because
+// keys begin anew with a new state. Without a Key each send is one by itself.
 func nonce(o channels.Outgoing) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\x00%s\x00%s\x00", cmp.Or(o.Key, rand.Text()), o.Chat.ID, o.Text)

@@ -17,7 +17,8 @@ import (
 	"nanobot/channels/remote"
 )
 
-// intents are what we want to hear of: servers with their channels and threads, messages, and what is in them.
+// intents are what we want to hear of: servers with their channels and threads, messages, and what
+// is in them.
 const intents = discordgo.IntentGuilds | discordgo.IntentGuildMessages | discordgo.IntentDirectMessages | discordgo.IntentMessageContent
 
 // resumeTries is how often a session is tried to be resumed before it is given up.
@@ -33,8 +34,8 @@ type event struct {
 	use  *use // of a command or a button
 }
 
-// session is our standing with the gateway. It outlives connections: one that broke off is resumed, and the gateway
-// tells what happened meanwhile. It is used from one goroutine.
+// session is our standing with the gateway. It outlives connections: one that broke off is resumed,
+// and the gateway tells what happened meanwhile. It is used from one goroutine.
 type session struct {
 	c      *Channel
 	events chan<- event
@@ -80,8 +81,8 @@ func (s *session) run(ctx context.Context) error {
 	return nil
 }
 
-// fail takes note that the gateway did not let us in. A session that was not asked for, because the network was gone, is
-// kept: what happens meanwhile is told when it is resumed.
+// fail takes note that the gateway did not let us in. A session that was not asked for, because the
+// network was gone, is kept: what happens meanwhile is told when it is resumed.
 func (s *session) fail() {
 	if !s.asked {
 		s.astray = !s.astray
@@ -244,7 +245,8 @@ func (s *session) admitted(f frame) {
 	s.id, s.url = ready.ID, ready.URL
 }
 
-// invalid waits as long as Discord wants us to before we try again, some time that differs from bot to bot.
+// invalid waits as long as Discord wants us to before we try again, some time that differs from bot
+// to bot.
 func (s *session) invalid(ctx context.Context, f frame) error {
 	var resumable bool
 	_ = json.Unmarshal(f.Data, &resumable) // what cannot be read means no

@@ -13,7 +13,8 @@ const (
 	mostSaid = 256
 )
 
-// slashes knows which message shows the use of a command, so that what is said to it can refer to it.
+// slashes knows which message shows the use of a command, so that what is said to it can refer to
+// it.
 type slashes struct {
 	mu    sync.Mutex
 	all   map[flake]*said
@@ -44,8 +45,8 @@ func (s *slashes) begin(id flake) *said {
 	return one
 }
 
-// find returns the message that an id means: itself, or the one that shows the use of a command. 0 is none, or one that is
-// not known any more.
+// find returns the message that an id means: itself, or the one that shows the use of a command. 0
+// is none, or one that is not known any more.
 func (s *slashes) find(ctx context.Context, id string) flake {
 	number, ok := strings.CutPrefix(id, slashPrefix)
 	if !ok {

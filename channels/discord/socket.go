@@ -34,7 +34,8 @@ const (
 	writeTimeout = 10 * time.Second
 	// maxFrame bounds a frame. A large server with all its channels is some megabytes.
 	maxFrame = 64 << 20
-	// closeResumable is a code with which a connection is closed that is to be resumed. 1000 and 1001 would end the session.
+	// closeResumable is a code with which a connection is closed that is to be resumed. 1000 and
+	// 1001 would end the session.
 	closeResumable = 4000
 )
 
@@ -124,8 +125,8 @@ func (k *socket) hello(timeout time.Duration) (time.Duration, error) {
 	return time.Duration(hello.Interval * float64(time.Millisecond)), k.ws.SetReadDeadline(time.Time{})
 }
 
-// beat sends heartbeats until ctx ends or one was not answered before the next is due. The first comes early, at a
-// random time, so that not all bots beat at once after an outage.
+// beat sends heartbeats until ctx ends or one was not answered before the next is due. The first
+// comes early, at a random time, so that not all bots beat at once after an outage.
 func (k *socket) beat(ctx context.Context, every time.Duration) error {
 	k.acked.Store(true)
 	for wait := time.Duration(rand.Float64() * float64(every)); ; wait = every {
@@ -148,7 +149,8 @@ func (k *socket) heartbeat() error {
 	return k.send(opHeartbeat, nil)
 }
 
-// close ends the connection. An end for good also ends the session, so that the bot is not shown as present any more.
+// close ends the connection. An end for good also ends the session, so that the bot is not shown as
+// present any more.
 func (k *socket) close(forGood bool) {
 	code := closeResumable
 	if forGood {

@@ -40,7 +40,8 @@ func readTable(lines []string, i int) (*table, int) {
 	return t, i
 }
 
-// add adds a row. Cells that the head has no column for are none of the table in Markdown; nothing is lost here.
+// add adds a row. Cells that the head has no column for are none of the table in Markdown; nothing
+// is lost here.
 func (t *table) add(row []string) {
 	for i, c := range row {
 		row[i] = plain(c)

@@ -15,7 +15,8 @@ import (
 const (
 	// maxThreadName is how long the name of a thread may be, and what is shown of it anywhere.
 	maxThreadName = 60
-	// archiveAfter is how many minutes a thread stays in the list after the last word. Who writes in it later brings it back.
+	// archiveAfter is how many minutes a thread stays in the list after the last word. Who writes
+	// in it later brings it back.
 	archiveAfter = 1440
 	// alreadyThread is what Discord says when a message has a thread already.
 	alreadyThread = 160004
@@ -27,7 +28,8 @@ func (c *Channel) opensThread(r room) bool {
 	return c.o.Thread && r.guild != 0 && (r.kind == discordgo.ChannelTypeGuildText || r.kind == discordgo.ChannelTypeGuildNews)
 }
 
-// openThread begins a thread at a message and returns it, with its id. If that cannot be done the conversation stays where it is.
+// openThread begins a thread at a message and returns it, with its id. If that cannot be done the
+// conversation stays where it is.
 func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, flake) {
 	me := c.world.self()
 	r2 := room{guild: r.guild, parent: m.Channel, owner: me, kind: discordgo.ChannelTypeGuildPublicThread}

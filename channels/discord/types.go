@@ -9,8 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// These types hold what is read of Discord's objects and nothing else: what a later API adds, or the library cannot
-// decode, must not cost a message.
+// These types hold what is read of Discord's objects and nothing else: what a later API adds, or
+// the library cannot decode, must not cost a message.
 
 type user struct {
 	ID         flake  `json:"id"`
@@ -174,7 +174,8 @@ func isThread(t discordgo.ChannelType) bool {
 	}
 }
 
-// hasMessages tells whether people can write in a channel of this type. A forum has none itself; its posts are threads.
+// hasMessages tells whether people can write in a channel of this type. A forum has none itself;
+// its posts are threads.
 func hasMessages(t discordgo.ChannelType) bool {
 	switch t {
 	case discordgo.ChannelTypeGuildText, discordgo.ChannelTypeGuildNews, discordgo.ChannelTypeGuildVoice, discordgo.ChannelTypeGuildStageVoice,

@@ -8,7 +8,8 @@ import (
 	"nanobot/channels/remote"
 )
 
-// bodyOf makes the body of a request, which must be closed: JSON, with files a form whose first field it is.
+// bodyOf makes the body of a request, which must be closed: JSON, with files a form whose first
+// field it is.
 func bodyOf(r request) (*remote.Body, error) {
 	if len(r.files) == 0 {
 		return remote.NewJSON(r.body)

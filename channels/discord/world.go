@@ -6,8 +6,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 )
 
-// world is what we know of where we are: ourselves, the servers, and the channels in which people can write. It holds a few
-// words for each of them and nothing else.
+// world is what we know of where we are: ourselves, the servers, and the channels in which people
+// can write. It holds a few words for each of them and nothing else.
 type world struct {
 	mu     sync.RWMutex
 	me     flake
@@ -135,7 +135,8 @@ func (w *world) knows(id flake) bool {
 	return ok
 }
 
-// uploadLimit is the largest file that a chat takes. Discord's servers take more the more they are boosted.
+// uploadLimit is the largest file that a chat takes. Discord's servers take more the more they are
+// boosted.
 func (w *world) uploadLimit(id flake) int64 {
 	w.mu.RLock()
 	defer w.mu.RUnlock()

@@ -1,5 +1,5 @@
-// Package inbox puts the files that people send into the folders of their chats. Agents write there as well, so what is done in a folder
-// stays in it, whatever links they leave.
+// Package inbox puts the files that people send into the folders of their chats. Agents write there
+// as well, so what is done in a folder stays in it, whatever links they leave.
 package inbox
 
 import (
@@ -35,7 +35,8 @@ type Folder struct {
 	root *os.Root
 }
 
-// Open returns the folder of a chat, which must be closed. What an earlier run has left there unfinished is removed.
+// Open returns the folder of a chat, which must be closed. What an earlier run has left there
+// unfinished is removed.
 func (b *Inbox) Open(chat string) (*Folder, error) {
 	root, err := b.folder(chat)
 	if err != nil {
@@ -70,14 +71,16 @@ func (f *Folder) clear() error {
 // Close ends the use of a folder.
 func (f *Folder) Close() error { return f.root.Close() }
 
-// Find returns the path of a file that is there already: it was saved before we died, or before it was quoted.
+// Find returns the path of a file that is there already: it was saved before we died, or before it
+// was quoted.
 func (f *Folder) Find(name string, size int64) (path string, ok bool) {
 	has, err := f.size(name)
 	return f.path(name), err == nil && has == size
 }
 
-// Save has a file written, and returns its path. It appears under its name when it is complete. If a file of its length has that name
-// already, as when a message and a reply to it come together, that is the one; if another has, a number is put behind the name.
+// Save has a file written, and returns its path. It appears under its name when it is complete. If
+// a file of its length has that name already, as when a message and a reply to it come together,
+// that is the one; if another has, a number is put behind the name.
 func (f *Folder) Save(name string, write func(io.Writer) error) (path string, err error) {
 	part := unfinished + rand.Text()
 	to, err := f.root.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -13,8 +13,9 @@ import (
 	"nanobot/channels"
 )
 
-// Body is what a request carries, made of pieces: files, and what is around them. Files are opened anew for each body and streamed, so that
-// they cost no memory. Its length is known beforehand, since not every server takes requests without.
+// Body is what a request carries, made of pieces: files, and what is around them. Files are opened
+// anew for each body and streamed, so that they cost no memory. Its length is known beforehand,
+// since not every server takes requests without.
 type Body struct {
 	pieces []piece
 	size   int64

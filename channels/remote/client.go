@@ -1,4 +1,5 @@
-// Package remote is what channels to networks on the internet share: how requests are made, what they carry, and how failures are waited out.
+// Package remote is what channels to networks on the internet share: how requests are made, what
+// they carry, and how failures are waited out.
 package remote
 
 import (
@@ -19,7 +20,8 @@ func NewClient(given *http.Client) *Client {
 	} else {
 		t := http.DefaultTransport.(*http.Transport).Clone()
 		t.MaxIdleConnsPerHost = 8
-		// A connection that died without a word is noticed by pings instead of by each of its requests.
+		// A connection that died without a word is noticed by pings instead of by each of its
+		// requests.
 		t.HTTP2 = &http.HTTP2Config{SendPingTimeout: 20 * time.Second, PingTimeout: 10 * time.Second}
 		own.Transport = t
 	}
@@ -27,7 +29,8 @@ func NewClient(given *http.Client) *Client {
 	return &Client{&own}
 }
 
-// Do makes a request and says, when there is no answer, whether the request was written: then it may have been carried out.
+// Do makes a request and says, when there is no answer, whether the request was written: then it
+// may have been carried out.
 func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err error) {
 	var wrote atomic.Bool
 	trace := &httptrace.ClientTrace{

@@ -17,7 +17,8 @@ type Trouble struct {
 	pause *backoff.ExponentialBackOff
 }
 
-// NewTrouble returns one that says what is wrong and first waits for about the given time, but as long as an error asks for.
+// NewTrouble returns one that says what is wrong and first waits for about the given time, but as
+// long as an error asks for.
 func NewTrouble(log *zap.Logger, what string, first time.Duration, asks func(error) time.Duration) *Trouble {
 	pause := backoff.NewExponentialBackOff()
 	pause.InitialInterval, pause.MaxInterval = first, 60*first

@@ -17,7 +17,8 @@ const (
 	smallUpload = 1 << 20
 )
 
-// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be left alone.
+// Typing shows for some five seconds that somebody is typing. It is left out while the chat must be
+// left alone.
 func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	to, err := parsePlace(chat.ID)
 	if err != nil {

@@ -14,8 +14,9 @@ import (
 	"nanobot/channels/remote"
 )
 
-// api makes calls. The answer is read by ourselves and not by the library because of a message that was sent only the
-// id matters: were an answer too new for the library's types, a message would count as not sent and go out twice.
+// api makes calls. The answer is read by ourselves and not by the library because of a message that
+// was sent only the id matters: were an answer too new for the library's types, a message would
+// count as not sent and go out twice.
 type api struct {
 	base, token string
 	http        *remote.Client
@@ -126,7 +127,8 @@ func (a *api) do(req *http.Request, method string, into any) error {
 	return nil
 }
 
-// silent makes an error of a call that was not answered. The URL is left out, since it contains the token.
+// silent makes an error of a call that was not answered. The URL is left out, since it contains the
+// token.
 func (a *api) silent(method string, err error, written bool) error {
 	var u *url.Error
 	if errors.As(err, &u) {

@@ -23,9 +23,10 @@ const (
 
 var errNoState = errors.New("no folder for what came until it is received")
 
-// recognise finds out whether this is the bot that the state folder began with. Each bot numbers the messages of its
-// private chats, and its updates, by itself: those of another one would be taken for ones that were received long ago. So
-// what another bot numbers has its id before it. It returns an error only if what an earlier run has kept cannot be read.
+// recognise finds out whether this is the bot that the state folder began with. Each bot numbers
+// the messages of its private chats, and its updates, by itself: those of another one would be
+// taken for ones that were received long ago. So what another bot numbers has its id before it. It
+// returns an error only if what an earlier run has kept cannot be read.
 func (c *Channel) recognise(ctx context.Context) error {
 	first, err := c.firstBot(ctx)
 	if err != nil {
@@ -80,7 +81,8 @@ func (c *Channel) firstBot(ctx context.Context) (int64, error) {
 	}
 }
 
-// shelfDir is where the shelf is. The updates of another bot lie apart: they have other numbers, and files only for it.
+// shelfDir is where the shelf is. The updates of another bot lie apart: they have other numbers,
+// and files only for it.
 func (c *Channel) shelfDir() string {
 	if c.prefix == "" {
 		return c.o.State

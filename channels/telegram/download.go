@@ -16,12 +16,14 @@ import (
 )
 
 const (
-	// maxDownload is what Telegram lets bots download; a Bot API server on this machine hands out more.
+	// maxDownload is what Telegram lets bots download; a Bot API server on this machine hands out
+	// more.
 	maxDownload = 20 << 20
 	// downloadTimeout and a second for every slowLine bytes bound a try to download a file.
 	downloadTimeout = 2 * time.Minute
 	slowLine        = 64 << 10
-	// downloadGiveUp is how long a download is tried: an outage of Telegram's takes minutes. The chat waits as long.
+	// downloadGiveUp is how long a download is tried: an outage of Telegram's takes minutes. The
+	// chat waits as long.
 	downloadGiveUp = 10 * time.Minute
 )
 

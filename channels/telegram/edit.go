@@ -9,7 +9,8 @@ import (
 	"nanobot/channels"
 )
 
-// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of o is shown.
+// Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of
+// o is shown.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
 	p, message, err := about(o, id)
 	if err != nil {

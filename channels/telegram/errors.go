@@ -32,8 +32,8 @@ func sendError(err error) error {
 	return &channels.SendError{Err: err}
 }
 
-// final tells whether the same call would be refused again. A wrong token is not final: the operator mends it, and
-// what waits is sent.
+// final tells whether the same call would be refused again. A wrong token is not final: the
+// operator mends it, and what waits is sent.
 func (e *refusal) final() bool {
 	switch e.Code {
 	case http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
@@ -42,8 +42,9 @@ func (e *refusal) final() bool {
 	return e.Code >= 400 && e.Code < 500
 }
 
-// unknown tells whether the call may have been carried out all the same. The Bot API answers 500, and a proxy in front of it
-// 502, 503 or 504, also after the message was sent, and nothing in the answer tells that from a call that never arrived.
+// unknown tells whether the call may have been carried out all the same. The Bot API answers 500,
+// and a proxy in front of it 502, 503 or 504, also after the message was sent, and nothing in the
+// answer tells that from a call that never arrived.
 func (e *refusal) unknown() bool { return e.Code >= http.StatusInternalServerError }
 
 // wait is how long Telegram asks us to wait.
@@ -60,7 +61,8 @@ func refusedFormat(err error) bool {
 	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says("entit", "can't parse")
 }
 
-// refusedAs tells whether a file may go as a document what was refused as a photo, a video or a voice message.
+// refusedAs tells whether a file may go as a document what was refused as a photo, a video or a
+// voice message.
 func refusedAs(err error) bool {
 	var no *refusal
 	return errors.As(err, &no) && no.Code == http.StatusBadRequest && no.says(
@@ -114,7 +116,8 @@ func migratedTo(err error) int64 {
 	return 0
 }
 
-// gone tells whether a message that should be deleted or edited does not exist, or not where we could.
+// gone tells whether a message that should be deleted or edited does not exist, or not where we
+// could.
 func gone(err error) bool {
 	var no *refusal
 	return errors.Is(err, errMoved) || errors.As(err, &no) && no.Code == http.StatusBadRequest &&

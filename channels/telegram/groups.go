@@ -8,7 +8,8 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// forUs tells whether a message is to be taken at all. Of an album one part that is for us is enough.
+// forUs tells whether a message is to be taken at all. Of an album one part that is for us is
+// enough.
 func (c *Channel) forUs(m *message) bool {
 	switch {
 	case m.Chat.Type == models.ChatTypeChannel, m.IsAutoForward: // a channel's post, or its copy in the discussion group
@@ -28,7 +29,8 @@ func (c *Channel) forUs(m *message) bool {
 	return c.o.Groups == "all" || c.addressed(m)
 }
 
-// addressed tells whether a message in a group speaks to the bot: by its name, as a reply, or with one of our commands.
+// addressed tells whether a message in a group speaks to the bot: by its name, as a reply, or with
+// one of our commands.
 func (c *Channel) addressed(m *message) bool {
 	if r := m.reply(); r != nil && r.From != nil && r.From.ID == c.me.ID {
 		return true
@@ -66,7 +68,8 @@ func (c *Channel) command(m *message) (whom string, ok bool) {
 	return "", false
 }
 
-// known tells whether a command without a name is in our menu. Others may be meant for other bots of the group.
+// known tells whether a command without a name is in our menu. Others may be meant for other bots
+// of the group.
 func (c *Channel) known(command string) bool {
 	name := strings.ToLower(strings.TrimPrefix(command, "/"))
 	for _, m := range c.menu {

@@ -27,8 +27,8 @@ func (h *health) set(err error) {
 	h.err = err
 }
 
-// Health says why nothing can be received just now. A conflict with another program does not pass by itself, and counts
-// at once.
+// Health says why nothing can be received just now. A conflict with another program does not pass
+// by itself, and counts at once.
 func (c *Channel) Health() error {
 	h := &c.well
 	h.mu.Lock()

@@ -19,8 +19,8 @@ func (e *entry) hasFiles() bool {
 	})
 }
 
-// incoming makes one message of one, or of the parts of an album. Its files are on disk when it returns; of one that is
-// not, the text says why.
+// incoming makes one message of one, or of the parts of an album. Its files are on disk when it
+// returns; of one that is not, the text says why.
 func (c *Channel) incoming(ctx context.Context, parts []*message) channels.Incoming {
 	slices.SortStableFunc(parts, func(a, b *message) int { return a.ID - b.ID })
 	first := parts[0]

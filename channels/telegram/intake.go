@@ -14,9 +14,10 @@ import (
 
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine.
 //
-// An entry is handed on when it is complete: an album when no part has come for a while, a file when it is downloaded.
-// Those of a chat are handed on in order; other chats do not wait. Until then a crash at any point costs nothing: what was
-// came is on the shelf, or Telegram was not told that we have it.
+// An entry is handed on when it is complete: an album when no part has come for a while, a file
+// when it is downloaded. Those of a chat are handed on in order; other chats do not wait. Until
+// then a crash at any point costs nothing: what was came is on the shelf, or Telegram was not told
+// that we have it.
 type intake struct {
 	c       *Channel
 	receive channels.Receive
@@ -52,8 +53,8 @@ func newIntake(c *Channel, receive channels.Receive) *intake {
 	}
 }
 
-// place finds the entry that an update belongs to: an album that waits in the queue, a new one, or nil if there is
-// nothing to hand on.
+// place finds the entry that an update belongs to: an album that waits in the queue, a new one, or
+// nil if there is nothing to hand on.
 func (in *intake) place(ctx context.Context, u update) (e *entry, part bool) {
 	if u.Press == nil && u.Message != nil {
 		if album := in.album(u.Message); album != nil {
@@ -104,8 +105,8 @@ func (in *intake) album(m *message) *entry {
 
 func (e *entry) isAlbum() bool { return e.press == nil && e.messages[0].Group != "" }
 
-// isClosed tells whether an entry takes no more parts. It stays so after a restart: a part that comes later must not join
-// a message that was received already.
+// isClosed tells whether an entry takes no more parts. It stays so after a restart: a part that
+// comes later must not join a message that was received already.
 func (e *entry) isClosed() bool { return e.sealed || e.slip != nil && e.slip.sealed }
 
 // isDue tells whether an entry has all its parts, or else when it is thought to.
@@ -122,7 +123,8 @@ func (in *intake) isDue(e *entry) (now bool, after time.Duration) {
 
 const longTime = time.Hour
 
-// untilDue is how long it takes until another album is to be sealed, if there is one. It may be due by now.
+// untilDue is how long it takes until another album is to be sealed, if there is one. It may be due
+// by now.
 func (in *intake) untilDue() (wait time.Duration, ok bool) {
 	for _, e := range in.queue {
 		if e.sealed {
@@ -197,7 +199,8 @@ func (in *intake) handOn(ctx context.Context, e *entry) error {
 	return nil
 }
 
-// seal closes an entry that has all its parts and makes a message of it; one with files is made at the side.
+// seal closes an entry that has all its parts and makes a message of it; one with files is made at
+// the side.
 func (in *intake) seal(ctx context.Context, e *entry) error {
 	if now, _ := in.isDue(e); e.sealed || !now {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"nanobot/channels/inbox"
 )
 
-// localError is why a file of a local Bot API server cannot be had. The path is left out: it contains the token.
+// localError is why a file of a local Bot API server cannot be had. The path is left out: it
+// contains the token.
 type localError struct{ err error }
 
 func (e *localError) Error() string {
@@ -24,8 +25,8 @@ func (c *Channel) localError(err error) error {
 	return &localError{errors.New(c.api.clean(err.Error()))}
 }
 
-// adopt copies a file that a local Bot API server has on this disk into a chat's folder. Its own path contains the token, which is for
-// nobody else, and the file itself stays the server's.
+// adopt copies a file that a local Bot API server has on this disk into a chat's folder. Its own
+// path contains the token, which is for nobody else, and the file itself stays the server's.
 func (c *Channel) adopt(stored string, folder *inbox.Folder, name string) (string, error) {
 	info, err := os.Lstat(stored)
 	switch {

@@ -44,7 +44,8 @@ func menuOf(commands []channels.Command) []menuItem {
 // SetMenu sets the commands that Telegram shows beside the input field.
 func (c *Channel) SetMenu(commands []channels.Command) { c.menu = slices.Clone(commands) }
 
-// showMenu tells Telegram our commands, until it listens or does not like them. Without them the bot works as well.
+// showMenu tells Telegram our commands, until it listens or does not like them. Without them the
+// bot works as well.
 func (c *Channel) showMenu(ctx context.Context) {
 	menu := menuOf(c.menu)
 	if len(menu) == 0 {

@@ -14,9 +14,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// moves are the groups that became supergroups. Telegram gives such a group another id, numbers its messages anew and
-// refuses what is sent to the old id. To the people in it, it is the same chat. So it stays the same for the gateway: it
-// keeps its old id, and with it its history, its folder and what waits in it, and only calls go to the new one.
+// moves are the groups that became supergroups. Telegram gives such a group another id, numbers its
+// messages anew and refuses what is sent to the old id. To the people in it, it is the same chat.
+// So it stays the same for the gateway: it keeps its old id, and with it its history, its folder
+// and what waits in it, and only calls go to the new one.
 type moves struct {
 	shelf *shelf
 	mu    sync.Mutex
@@ -60,8 +61,8 @@ func (m *message) moved() (from, to int64, ok bool) {
 	return 0, 0, false
 }
 
-// locate learns from an update what it says of a move, and notes in its messages by which id their chat is known. It is
-// called for one update after the other, in their order.
+// locate learns from an update what it says of a move, and notes in its messages by which id their
+// chat is known. It is called for one update after the other, in their order.
 func (v *moves) locate(u update) {
 	m := u.Message
 	if u.Press != nil {
@@ -99,8 +100,8 @@ func (v *moves) keep(messages []*message) error {
 	return nil
 }
 
-// redirect notes what a refused call says of a move. For what comes from the supergroup it is too late: it may have been
-// received under its own id already.
+// redirect notes what a refused call says of a move. For what comes from the supergroup it is too
+// late: it may have been received under its own id already.
 func (v *moves) redirect(from, to int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -120,8 +121,8 @@ func (v *moves) current(chat int64) int64 {
 // errMoved says that a message cannot be changed any more.
 var errMoved = errors.New("the message stayed behind in a group that became a supergroup")
 
-// messageID names a message for the gateway, which knows its chat as home: by its number, with the chat before it if that
-// is another one. A number alone would mean a message from before the move.
+// messageID names a message for the gateway, which knows its chat as home: by its number, with the
+// chat before it if that is another one. A number alone would mean a message from before the move.
 func messageID(home, chat int64, number int) string {
 	if chat == home {
 		return strconv.Itoa(number)

@@ -13,9 +13,9 @@ import (
 	"nanobot/channels/remote"
 )
 
-// What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a minute in a group; 30 a
-// second in all. Edits count. A full bucket and what flows into it in a minute are together what a minute may hold, and
-// likewise of a second.
+// What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a
+// minute in a group; 30 a second in all. Edits count. A full bucket and what flows into it in a
+// minute are together what a minute may hold, and likewise of a second.
 const (
 	overallRate  = 25
 	overallBurst = 5
@@ -26,7 +26,8 @@ const (
 	longestPause = 5 * time.Second
 )
 
-// pacer makes calls wait their turn. A chat's limits are forgotten when it was idle for long enough that they are full again.
+// pacer makes calls wait their turn. A chat's limits are forgotten when it was idle for long enough
+// that they are full again.
 type pacer struct {
 	off     bool
 	overall *rate.Limiter
@@ -47,8 +48,9 @@ func newPacer(off bool) *pacer {
 	return &pacer{off: off, overall: rate.NewLimiter(overallRate, overallBurst), chats: map[int64]*pacing{}}
 }
 
-// wait returns when a call that sends n messages to a chat may be made. A chat that Telegram has asked to wait for long
-// is not waited for, nor a turn that comes so late that less time would be left for the call than was spent on waiting.
+// wait returns when a call that sends n messages to a chat may be made. A chat that Telegram has
+// asked to wait for long is not waited for, nor a turn that comes so late that less time would be
+// left for the call than was spent on waiting.
 func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -65,7 +67,8 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	if p.off {
 		return nil
 	}
-	// Of what all chats share it is taken only now, so that those who have waited do not all go at once.
+	// Of what all chats share it is taken only now, so that those who have waited do not all go at
+	// once.
 	p.mu.Lock()
 	turn, err = book(ctx, time.Now(), 0, n, p.overall)
 	p.mu.Unlock()
@@ -75,7 +78,8 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	return err
 }
 
-// turn takes a chat's next turn and returns how long the chat must be left alone, and how long after that the turn is.
+// turn takes a chat's next turn and returns how long the chat must be left alone, and how long
+// after that the turn is.
 func (p *pacer) turn(ctx context.Context, id int64, n int, edit bool) (pause, turn time.Duration, err error) {
 	now := time.Now()
 	p.mu.Lock()
@@ -96,7 +100,8 @@ func (p *pacer) turn(ctx context.Context, id int64, n int, edit bool) (pause, tu
 	return pause, turn, err
 }
 
-// book takes a turn within limits and returns how long after the pause it is. One that is not waited for is not taken.
+// book takes a turn within limits and returns how long after the pause it is. One that is not
+// waited for is not taken.
 func book(ctx context.Context, now time.Time, pause time.Duration, n int, limits ...*rate.Limiter) (turn time.Duration, err error) {
 	at := now.Add(pause)
 	for _, l := range limits {
@@ -118,7 +123,8 @@ func due(l *rate.Limiter, at time.Time, n int) time.Duration {
 	return time.Duration(max(short, 0) / float64(l.Limit()) * float64(time.Second))
 }
 
-// take is due, and counts the messages. More than a bucket holds is a debt, which the next call waits for.
+// take is due, and counts the messages. More than a bucket holds is a debt, which the next call
+// waits for.
 func take(l *rate.Limiter, at time.Time, n int) time.Duration {
 	now := min(n, l.Burst())
 	turn := l.ReserveN(at, now).DelayFrom(at)
@@ -152,7 +158,8 @@ func (p *pacer) sweep(now time.Time) {
 	}
 }
 
-// hold keeps a chat waiting for as long as Telegram has asked, which may be longer for one call than for the next.
+// hold keeps a chat waiting for as long as Telegram has asked, which may be longer for one call
+// than for the next.
 func (p *pacer) hold(chat int64, d time.Duration, edit bool) {
 	if d <= 0 {
 		return

@@ -14,9 +14,10 @@ import (
 	"nanobot/channels/telegram/entities"
 )
 
-// deliver sends a post and returns the id of the first message. Mostly that is one call. One file that cannot go with the
-// others, or at all, does not take them with it: it goes alone, or is named. If the rest then fails, or we are killed in
-// between, the outcome is unknown: some of it was sent.
+// deliver sends a post and returns the id of the first message. Mostly that is one call. One file
+// that cannot go with the others, or at all, does not take them with it: it goes alone, or is
+// named. If the rest then fails, or we are killed in between, the outcome is unknown: some of it
+// was sent.
 func (c *Channel) deliver(ctx context.Context, p *post) (first int, err error) {
 	queue, err := c.fit(p)
 	if err != nil {
@@ -57,8 +58,8 @@ func (c *Channel) deliver(ctx context.Context, p *post) (first int, err error) {
 	return first, nil
 }
 
-// fit looks into the files for what decides how they go out, which their names do not tell. A picture that cannot be a
-// photo leaves the album, and a file that cannot be read is named.
+// fit looks into the files for what decides how they go out, which their names do not tell. A
+// picture that cannot be a photo leaves the album, and a file that cannot be read is named.
 func (c *Channel) fit(p *post) ([]part, error) {
 	if p.as == asText {
 		return []part{{as: asText, words: p.words}}, nil
@@ -92,7 +93,8 @@ func (c *Channel) fit(p *post) ([]part, error) {
 	return parts, nil
 }
 
-// arranged is an album and what goes alone behind it. Without an album, for which it takes two, the order is the files'.
+// arranged is an album and what goes alone behind it. Without an album, for which it takes two, the
+// order is the files'.
 func (p *post) arranged(together []channels.File, alone []part) []part {
 	if len(together) >= 2 {
 		return append([]part{{as: asAlbum, files: together}}, alone...)
@@ -106,9 +108,9 @@ func (p *post) arranged(together []channels.File, alone []part) []part {
 	return alone
 }
 
-// apart is what to send instead of what was refused, and of what was to come behind it. An album goes out without the item
-// that Telegram complains of, which goes alone; if Telegram does not say which, or complains again, all items go alone. Of
-// a single file nothing is sent.
+// apart is what to send instead of what was refused, and of what was to come behind it. An album
+// goes out without the item that Telegram complains of, which goes alone; if Telegram does not say
+// which, or complains again, all items go alone. Of a single file nothing is sent.
 func (c *Channel) apart(p *post, err error, behind []part) []part {
 	if len(p.files) == 1 {
 		why := "Telegram does not take it"

@@ -12,16 +12,18 @@ import (
 )
 
 const (
-	// mark leads what may have been sent before. There is room for it in every part, so that a repetition fits as well.
+	// mark leads what may have been sent before. There is room for it in every part, so that a
+	// repetition fits as well.
 	mark      = "↻ "
 	markUnits = 2
-	// Telegram counts UTF-16 units after the formatting was taken out: 4096 of a text, 1024 of a caption.
+	// Telegram counts UTF-16 units after the formatting was taken out: 4096 of a text, 1024 of a
+	// caption.
 	textLimit    = 4096 - markUnits
 	captionLimit = 1024 - markUnits
 	// bubbles is how many messages a text may fill before it becomes a document.
 	bubbles = 4
-	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo, localUpload what a Bot API server
-	// of one's own takes.
+	// maxUpload is what Telegram takes in one request, maxPhoto what it takes as a photo,
+	// localUpload what a Bot API server of one's own takes.
 	maxUpload   = 50 << 20
 	maxPhoto    = 10 << 20
 	localUpload = 2000 << 20
@@ -29,7 +31,8 @@ const (
 	maxData = 64
 )
 
-// The ways in which a part goes out. A file's way is the name of its parameter, but for sound, which Send looks into.
+// The ways in which a part goes out. A file's way is the name of its parameter, but for sound,
+// which Send looks into.
 const (
 	asText      = "text"
 	asAlbum     = "album"
@@ -55,8 +58,9 @@ type part struct {
 	files []channels.File
 }
 
-// Plan renders a message and cuts it into calls: bubbles of text, or a document with the beginning as its caption where
-// that would be too many, then albums and single files. What Telegram would not take is named instead.
+// Plan renders a message and cuts it into calls: bubbles of text, or a document with the beginning
+// as its caption where that would be too many, then albums and single files. What Telegram would
+// not take is named instead.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
 	to, err := parsePlace(m.Chat.ID)
@@ -96,7 +100,8 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 
 func fileLimit(most int64) string { return fmt.Sprintf("Telegram takes files up to %d MB", most>>20) }
 
-// maxUpload is what a file may weigh. Whether another server than Telegram's takes more we see when it does not.
+// maxUpload is what a file may weigh. Whether another server than Telegram's takes more we see when
+// it does not.
 func (c *Channel) maxUpload() int64 {
 	if c.o.APIBase == DefaultAPI {
 		return maxUpload
@@ -104,8 +109,8 @@ func (c *Channel) maxUpload() int64 {
 	return localUpload
 }
 
-// cut makes the parts of a message: the text, or the document that stands for it, then the files. A text that fits is
-// the caption of the first of them.
+// cut makes the parts of a message: the text, or the document that stands for it, then the files. A
+// text that fits is the caption of the first of them.
 func cut(m channels.Message, most int64) []part {
 	files, refused := sendable(m.Media, most)
 	words, doc := render(m.Text)
@@ -134,7 +139,8 @@ func cut(m channels.Message, most int64) []part {
 	return below(append(parts, rest...), entities.Text{}, m.Buttons)
 }
 
-// below puts a text behind the parts, and sees to it that buttons have a message to be under, which an album is not.
+// below puts a text behind the parts, and sees to it that buttons have a message to be under, which
+// an album is not.
 func below(parts []part, words entities.Text, buttons []channels.Button) []part {
 	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
 		words.Text = "👇"
@@ -145,7 +151,8 @@ func below(parts []part, words entities.Text, buttons []channels.Button) []part 
 	return parts
 }
 
-// render makes text of Markdown. A text too long for a few bubbles comes back as a document, with its beginning.
+// render makes text of Markdown. A text too long for a few bubbles comes back as a document, with
+// its beginning.
 func render(markdown string) (entities.Text, *channels.File) {
 	// A text is not rendered when it is out of the question that it fits.
 	if len(markdown) <= 16*bubbles*textLimit {
@@ -207,7 +214,8 @@ func albums(files []channels.File) []part {
 	return out
 }
 
-// bySize cuts a group so that each piece fits into a request to Telegram itself. What is heavier than that goes alone.
+// bySize cuts a group so that each piece fits into a request to Telegram itself. What is heavier
+// than that goes alone.
 func bySize(files []channels.File) (pieces [][]channels.File) {
 	var piece []channels.File
 	var size int64

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// poller asks for updates and hands them in, one after the other. What was handed in is received or on the shelf, and the
-// next poll confirms it.
+// poller asks for updates and hands them in, one after the other. What was handed in is received or
+// on the shelf, and the next poll confirms it.
 type poller struct {
 	c        *Channel
 	arrivals chan<- arrival
@@ -99,8 +99,8 @@ func explain(err error) error {
 	return err
 }
 
-// removeWebhook takes away what an earlier run in webhook mode, or another program before us, has left. What Telegram
-// has not delivered yet is polled.
+// removeWebhook takes away what an earlier run in webhook mode, or another program before us, has
+// left. What Telegram has not delivered yet is polled.
 func (c *Channel) removeWebhook(ctx context.Context) error {
 	err := c.ask(ctx, "deleteWebhook", map[string]any{"drop_pending_updates": false}, nil)
 	if err == nil {
@@ -171,8 +171,8 @@ func (p *poller) offer(ctx context.Context, a arrival) bool {
 	return false
 }
 
-// resumeWindow is how far below the cursor an update is one that was received before. Telegram numbers updates anew when
-// there were none for a week: what is further away is new.
+// resumeWindow is how far below the cursor an update is one that was received before. Telegram
+// numbers updates anew when there were none for a week: what is further away is new.
 const resumeWindow = 1000
 
 // isOld tells whether an earlier run has received an update.

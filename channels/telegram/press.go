@@ -24,7 +24,8 @@ func pressed(p *press) channels.Incoming {
 	return in
 }
 
-// acknowledge ends the waiting sign on a button. It is too late when the press is old, which does not matter.
+// acknowledge ends the waiting sign on a button. It is too late when the press is old, which does
+// not matter.
 func (c *Channel) acknowledge(ctx context.Context, p *press) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -26,7 +26,8 @@ const (
 // onlyOne is the fix for two programs that use one token.
 const onlyOne = "stop the other program, or get a token of its own from @BotFather (/newbot), or a new one for this bot (/revoke)"
 
-// Examine asks Telegram about the bot: whether it knows the token, what the bot is allowed to see, and who else uses it.
+// Examine asks Telegram about the bot: whether it knows the token, what the bot is allowed to see,
+// and who else uses it.
 func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channels.Finding {
 	x := &probe{Channel: c, e: e, clock: &clock{next: c.api.http.Transport}}
 	x.api = &api{base: c.o.APIBase, token: c.o.Token, http: remote.NewClient(&http.Client{Transport: x.clock})}
@@ -120,7 +121,8 @@ func (x *probe) webhook(ctx context.Context) {
 	}
 }
 
-// recent is how old an error of the webhook may be to be worth a word. Telegram tries again within two minutes.
+// recent is how old an error of the webhook may be to be worth a word. Telegram tries again within
+// two minutes.
 const recent = 10 * time.Minute
 
 // own looks at the webhook in webhook mode.
@@ -142,8 +144,9 @@ func (x *probe) own(info hookInfo) {
 	}
 }
 
-// poller looks for another program that polls. A poll ends the one before it with a conflict, whose program polls again and so ends ours: that
-// is what we wait for. Without an offset nothing is confirmed, so nothing is lost.
+// poller looks for another program that polls. A poll ends the one before it with a conflict, whose
+// program polls again and so ends ours: that is what we wait for. Without an offset nothing is
+// confirmed, so nothing is lost.
 func (x *probe) poller(ctx context.Context) {
 	if x.e.Running {
 		x.say(checkPoller, channels.Good, "our own daemon polls, and is not disturbed; its log would speak of another", "")

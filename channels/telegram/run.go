@@ -13,8 +13,8 @@ import (
 	"nanobot/channels/remote"
 )
 
-// Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does not know the token, or
-// if what an earlier run has kept on disk cannot be read.
+// Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does
+// not know the token, or if what an earlier run has kept on disk cannot be read.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil

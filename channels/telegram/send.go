@@ -57,9 +57,10 @@ type post struct {
 	parted  bool     // an item of the album goes alone
 }
 
-// Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or has moved the chat, the
-// call is made again in a way that it takes: nothing was sent before. A file that it does not take at all is named instead.
-// Only an album that is not taken as one is more than one call; see deliver.
+// Send makes one call. Where Telegram refuses only the formatting, or the way a file is shown, or
+// has moved the chat, the call is made again in a way that it takes: nothing was sent before. A
+// file that it does not take at all is named instead. Only an album that is not taken as one is
+// more than one call; see deliver.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	p, err := newPost(o)
 	if err != nil {
@@ -185,7 +186,8 @@ var methodOf = map[string]string{
 	asVoice: "sendVoice", asDocument: "sendDocument",
 }
 
-// album puts the items of an album into a request and returns their files. One caption alone is shown below the album.
+// album puts the items of an album into a request and returns their files. One caption alone is
+// shown below the album.
 func (p *post) album(r *request) []remote.Upload {
 	var files []remote.Upload
 	for i, f := range p.files {

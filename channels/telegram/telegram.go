@@ -1,6 +1,7 @@
-// Package telegram is the channel to Telegram, through the Bot API. It polls for updates or has them delivered to a
-// webhook, confirms one only when it is safe, gathers albums, and sends text, files and albums within the limits of the
-// network. It knows nothing of agents or of how what it receives is stored.
+// Package telegram is the channel to Telegram, through the Bot API. It polls for updates or has
+// them delivered to a webhook, confirms one only when it is safe, gathers albums, and sends text,
+// files and albums within the limits of the network. It knows nothing of agents or of how what it
+// receives is stored.
 package telegram
 
 import (
@@ -36,20 +37,23 @@ type Options struct {
 	APIBase string // "" is DefaultAPI
 	Mode    string // "" or poll, webhook
 	Groups  string // when group messages are taken: "" or mention, all, off
-	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to prove itself. "" is one that
-	// is made of the token.
+	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to
+	// prove itself. "" is one that is made of the token.
 	WebhookURL, WebhookSecret string
-	// State is a folder for what came until it is received, for which groups have moved, and for which bot this is. Without
-	// one Run receives nothing.
+	// State is a folder for what came until it is received, for which groups have moved, and for
+	// which bot this is. Without one Run receives nothing.
 	State string
-	// Sound, if not nil, returns an error once what is kept in State may be lost. A delivery is not confirmed then.
+	// Sound, if not nil, returns an error once what is kept in State may be lost. A delivery is not
+	// confirmed then.
 	Sound func() error
 	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
-	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the server hands out.
+	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the
+	// server hands out.
 	MaxDownload int64
-	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are downloaded, and their presses
-	// leave the buttons in place; what they say is received all the same.
+	// Known, if not nil, tells whether a user may talk to the bot. Of others no files are
+	// downloaded, and their presses leave the buttons in place; what they say is received all the
+	// same.
 	Known  func(userID string) bool
 	Log    *zap.Logger
 	Client *http.Client // nil: one of its own
@@ -101,7 +105,8 @@ var (
 	_ channels.Examiner    = (*Channel)(nil)
 )
 
-// uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of chats.
+// uploadsAtOnce and downloadsAtOnce bound connections and disk traffic, whatever the number of
+// chats.
 const uploadsAtOnce, downloadsAtOnce = 16, 4
 
 var tokenForm = regexp.MustCompile(`^[0-9]+:[A-Za-z0-9_-]+$`)
@@ -184,5 +189,6 @@ func (p place) String() string {
 	return fmt.Sprintf("%d_%d", p.chat, p.thread)
 }
 
-// group tells whether it is more than one person's. Telegram gives negative ids to groups of all sorts.
+// group tells whether it is more than one person's. Telegram gives negative ids to groups of all
+// sorts.
 func (p place) group() bool { return p.chat < 0 }

@@ -10,8 +10,8 @@ import (
 	"github.com/go-telegram/bot/models"
 )
 
-// update is one thing that happened. These types hold what is read of an update and nothing else: what a later Bot API
-// adds, or the library cannot decode, must not cost a message.
+// update is one thing that happened. These types hold what is read of an update and nothing else:
+// what a later Bot API adds, or the library cannot decode, must not cost a message.
 type update struct {
 	ID      int64    `json:"update_id"`
 	Message *message `json:"message"`
@@ -121,8 +121,8 @@ func (m *message) isGroup() bool {
 	return m.Chat.Type == models.ChatTypeGroup || m.Chat.Type == models.ChatTypeSupergroup
 }
 
-// reply returns the message that this one replies to, or nil. In a topic what replies to nothing seems to reply to the
-// message that made the topic.
+// reply returns the message that this one replies to, or nil. In a topic what replies to nothing
+// seems to reply to the message that made the topic.
 func (m *message) reply() *message {
 	if m.ReplyTo == nil || m.ReplyTo.TopicCreated != nil || m.IsTopic && m.ReplyTo.ID == m.Thread {
 		return nil
@@ -175,7 +175,8 @@ func stickerExt(f *file) string {
 	return ".webp"
 }
 
-// called returns the name of a file: the sender's, or one by its kind with the extension of where Telegram keeps it.
+// called returns the name of a file: the sender's, or one by its kind with the extension of where
+// Telegram keeps it.
 func (f *file) called(stored string) string {
 	if f.Name != "" {
 		return f.Name

@@ -86,7 +86,8 @@ func fitting(as string, f channels.File) (string, error) {
 	return as, file.Close()
 }
 
-// isOpus tells whether sound is what Telegram plays as a voice message: its first page names the codec.
+// isOpus tells whether sound is what Telegram plays as a voice message: its first page names the
+// codec.
 func isOpus(f channels.File) (bool, error) {
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -101,8 +102,9 @@ func isOpus(f channels.File) (bool, error) {
 	return bytes.Contains(head[:n], []byte("OpusHead")), nil
 }
 
-// isPhoto tells whether a picture has the proportions that Telegram takes as a photo: width and height of 10000 in
-// total, and no more than 20 times one another. Of a format that we cannot read Telegram is the judge.
+// isPhoto tells whether a picture has the proportions that Telegram takes as a photo: width and
+// height of 10000 in total, and no more than 20 times one another. Of a format that we cannot read
+// Telegram is the judge.
 func isPhoto(f channels.File) (bool, error) {
 	var from io.Reader = strings.NewReader(f.Content)
 	if f.Path != "" {

@@ -22,11 +22,13 @@ type hook struct{ url, pattern, secret string }
 
 const (
 	secretHeader = "X-Telegram-Bot-Api-Secret-Token"
-	// maxUpdate bounds one update. A real one, with the longest text and a quoted one, is some ten kilobytes.
+	// maxUpdate bounds one update. A real one, with the longest text and a quoted one, is some ten
+	// kilobytes.
 	maxUpdate = 4 << 20
 	// bodyTimeout is how long an update may take to come in once its secret was seen.
 	bodyTimeout = 15 * time.Second
-	// answerTimeout is how long Telegram may wait. After 60 s it hangs up and delivers again by itself.
+	// answerTimeout is how long Telegram may wait. After 60 s it hangs up and delivers again by
+	// itself.
 	answerTimeout = 50 * time.Second
 )
 
@@ -85,8 +87,9 @@ type arrival struct {
 	outcome chan error
 }
 
-// serveHook takes one delivery. It answers 200 when the update is safe: received, on the shelf, or nothing for us. After
-// everything else Telegram delivers it again, and holds back what follows in that chat.
+// serveHook takes one delivery. It answers 200 when the update is safe: received, on the shelf, or
+// nothing for us. After everything else Telegram delivers it again, and holds back what follows in
+// that chat.
 func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(c.hook.secret)) != 1 {
 		w.Header().Set("Connection", "close") // or the server would read on to use the connection again
@@ -117,7 +120,8 @@ func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// comeAgain refuses for now. Telegram waits as long as it is told, and otherwise longer each time, up to two minutes.
+// comeAgain refuses for now. Telegram waits as long as it is told, and otherwise longer each time,
+// up to two minutes.
 func comeAgain(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "1")
 	http.Error(w, "try again", http.StatusServiceUnavailable)

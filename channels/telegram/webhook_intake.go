@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// What waits to be handed on is bounded; beyond it Telegram keeps the rest. By webhook it still delivers for other chats;
-// a poll is stopped for all.
+// What waits to be handed on is bounded; beyond it Telegram keeps the rest. By webhook it still
+// delivers for other chats; a poll is stopped for all.
 const shelfLimit, pollLimit = 250, 5000
 
-// listen takes what Telegram delivers until ctx ends, and looks after the webhook. At the end the webhook stays, so that
-// Telegram keeps for us what comes meanwhile.
+// listen takes what Telegram delivers until ctx ends, and looks after the webhook. At the end the
+// webhook stays, so that Telegram keeps for us what comes meanwhile.
 func (in *intake) listen(ctx context.Context) error {
 	c := in.c
 	if c.hook == nil {
@@ -86,7 +86,8 @@ func (in *intake) serve(ctx context.Context, arrivals <-chan arrival, complete <
 	}
 }
 
-// admit is accept for a delivery that is waited for. Why a webhook's was not taken is said once; a poller says it itself.
+// admit is accept for a delivery that is waited for. Why a webhook's was not taken is said once; a
+// poller says it itself.
 func (in *intake) admit(ctx context.Context, body []byte) error {
 	err := in.accept(ctx, body)
 	switch {
@@ -140,8 +141,9 @@ func (in *intake) accept(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// isFree tells whether a new entry can be handed on at once: it is complete, needs no download, and nothing of its chat
-// comes before it. A press and a command of ours go before what waits: Stop must not come when it is too late.
+// isFree tells whether a new entry can be handed on at once: it is complete, needs no download, and
+// nothing of its chat comes before it. A press and a command of ours go before what waits: Stop
+// must not come when it is too late.
 func (in *intake) isFree(e *entry) bool {
 	if e.press != nil || in.isCommand(e) {
 		return true

@@ -19,11 +19,13 @@ import (
 
 // shelf keeps on disk what came and cannot be handed on at once.
 //
-// Telegram delivers a chat's updates one by one: the second part of an album comes when the first was answered. So the
-// answer cannot wait for the album, and what was answered must not be lost: it lies here until it is received. And a poll
-// hands out a hundred updates from the first that is not confirmed: one that waits must not hide what follows. A slip is
-// one entry, a file NUMBER.open (an album that may get more parts) or NUMBER.sealed. Of an album that was received
-// NUMBER.done is left for as long as Telegram may deliver a part again, because the store knows only its first part.
+// Telegram delivers a chat's updates one by one: the second part of an album comes when the first
+// was answered. So the answer cannot wait for the album, and what was answered must not be lost: it
+// lies here until it is received. And a poll hands out a hundred updates from the first that is not
+// confirmed: one that waits must not hide what follows. A slip is one entry, a file NUMBER.open (an
+// album that may get more parts) or NUMBER.sealed. Of an album that was received NUMBER.done is
+// left for as long as Telegram may deliver a part again, because the store knows only its first
+// part.
 type shelf struct {
 	dir  string
 	log  *zap.Logger
@@ -190,7 +192,8 @@ func (s *shelf) seal(p *slip) error {
 	return nil
 }
 
-// drop takes away what was received. If that fails it is received again after a restart, which the store notices.
+// drop takes away what was received. If that fails it is received again after a restart, which the
+// store notices.
 func (s *shelf) drop(p *slip, album bool) {
 	if p == nil {
 		return
@@ -228,7 +231,8 @@ func (s *shelf) clear() {
 	}
 }
 
-// sound returns the outcome of a delivery, which is not confirmed if the folder that it lies in was removed or replaced.
+// sound returns the outcome of a delivery, which is not confirmed if the folder that it lies in was
+// removed or replaced.
 func (c *Channel) sound(err error) error {
 	if err == nil && c.o.Sound != nil {
 		err = c.o.Sound()

@@ -17,8 +17,9 @@ type hookInfo struct {
 	Error     string `json:"last_error_message"`
 }
 
-// keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is closed once the parts of
-// albums that a restart cut off have come, or will not. It returns an error only if Telegram does not know the token.
+// keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is
+// closed once the parts of albums that a restart cut off have come, or will not. It returns an
+// error only if Telegram does not know the token.
 func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error {
 	began := time.Now().Unix()
 	c.hurry(ctx)
@@ -55,8 +56,9 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 	return nil
 }
 
-// hurry has Telegram deliver at once what it could not while we were away. It waits up to two minutes before it tries
-// again, and setting the same webhook once more does not change that: only a new one does. Nothing is dropped.
+// hurry has Telegram deliver at once what it could not while we were away. It waits up to two
+// minutes before it tries again, and setting the same webhook once more does not change that: only
+// a new one does. Nothing is dropped.
 func (c *Channel) hurry(ctx context.Context) {
 	var info hookInfo
 	if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil || info.URL != c.hook.url || info.Pending == 0 {
@@ -67,7 +69,8 @@ func (c *Channel) hurry(ctx context.Context) {
 	}
 }
 
-// maxConnections is how many chats Telegram may speak for at once. Updates of one chat come one after the other.
+// maxConnections is how many chats Telegram may speak for at once. Updates of one chat come one
+// after the other.
 const maxConnections = 40
 
 // register tells Telegram where to deliver, until it agrees.
@@ -93,7 +96,8 @@ func (c *Channel) register(ctx context.Context) error {
 	}
 }
 
-// awaitRest waits until Telegram has nothing more for us, or has had the time to try everything again.
+// awaitRest waits until Telegram has nothing more for us, or has had the time to try everything
+// again.
 func (c *Channel) awaitRest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
 	defer cancel()

@@ -27,18 +27,20 @@ const (
 	mostChats    = 500
 	mostMessages = 200
 	usual        = 50
-	// mostPage is how many bytes of messages one answer has, unless a single one is longer; mostReads is how many such answers one user may
-	// be sent at once: whoever reads none of them keeps them in our memory.
+	// mostPage is how many bytes of messages one answer has, unless a single one is longer;
+	// mostReads is how many such answers one user may be sent at once: whoever reads none of them
+	// keeps them in our memory.
 	mostPage  = 2 << 20
 	mostReads = 8
-	// unguessable is how many characters of a chat's name nobody hits upon: postChat's have 26, the page's about 30. Shorter names are
-	// for operators and their scripts.
+	// unguessable is how many characters of a chat's name nobody hits upon: postChat's have 26, the
+	// page's about 30. Shorter names are for operators and their scripts.
 	unguessable = 20
 	// retryAfter is how many seconds whoever asks too much is to wait.
 	retryAfter = "5"
 )
 
-// chatPrefix keeps chats apart from those of other networks, whose folders a web user must not get at by their number.
+// chatPrefix keeps chats apart from those of other networks, whose folders a web user must not get
+// at by their number.
 const chatPrefix = "web-"
 
 var chatForm = regexp.MustCompile(`^` + chatPrefix + `[A-Za-z0-9_-]{1,60}$`)
@@ -127,8 +129,9 @@ func (c *Channel) party(r *http.Request) history.Party {
 	return history.Party{User: who.User, All: who.Operator}
 }
 
-// chat is the chat that a request is about. One that is not there yet is whose who can know its name: were it anybody's, the first to hit
-// upon the name that a script is about to use would read what is said there.
+// chat is the chat that a request is about. One that is not there yet is whose who can know its
+// name: were it anybody's, the first to hit upon the name that a script is about to use would read
+// what is said there.
 func (c *Channel) chat(r *http.Request) (*history.History, string, error) {
 	id := r.PathValue("id")
 	if !chatForm.MatchString(id) {

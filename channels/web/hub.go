@@ -11,14 +11,16 @@ import (
 )
 
 const (
-	// mostFrames is how far somebody who watches may fall behind before their stream is ended. They come back and go on behind the
-	// last that they saw.
+	// mostFrames is how far somebody who watches may fall behind before their stream is ended. They
+	// come back and go on behind the last that they saw.
 	mostFrames = 256
-	// mostStreams bounds how many watch at once, beside operators; mostOperators how many of them; mostEach how many of one user's.
+	// mostStreams bounds how many watch at once, beside operators; mostOperators how many of them;
+	// mostEach how many of one user's.
 	mostStreams, mostOperators, mostEach = 1500, 500, 32
 )
 
-// frame is one event of a stream. What it says is written once for all streams, by the first that needs it.
+// frame is one event of a stream. What it says is written once for all streams, by the first that
+// needs it.
 type frame struct {
 	event     string
 	seq       int64  // 0: it is not kept
@@ -41,7 +43,8 @@ func (f *frame) bytes() []byte {
 	return f.wire
 }
 
-// toJSON writes a value on one line. What cannot be written is an operator's event, of which we do not know what it holds.
+// toJSON writes a value on one line. What cannot be written is an operator's event, of which we do
+// not know what it holds.
 func toJSON(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -61,7 +64,8 @@ type watcher struct {
 	ended  chan struct{} // closed when it has fallen behind, or everybody is to go
 }
 
-// hub tells everybody who watches what happens. It remembers the progress that is shown just now, and nothing else.
+// hub tells everybody who watches what happens. It remembers the progress that is shown just now,
+// and nothing else.
 type hub struct {
 	mu       sync.Mutex
 	last     int64 // the last kept event that was published
@@ -110,8 +114,8 @@ func (h *hub) end(w *watcher) {
 	}
 }
 
-// watch begins a stream: what was published up to last is kept, what comes later is sent to the watcher, and now are the bubbles that are
-// shown.
+// watch begins a stream: what was published up to last is kept, what comes later is sent to the
+// watcher, and now are the bubbles that are shown.
 func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +132,8 @@ func (h *hub) watch(p history.Party) (w *watcher, last int64, now []*frame, err 
 	return w, h.last, now, nil
 }
 
-// room tells whether one more may watch. Neither can one user keep the others out, nor all of them the operators.
+// room tells whether one more may watch. Neither can one user keep the others out, nor all of them
+// the operators.
 func (h *hub) room(p history.Party) error {
 	alike, same := 0, 0
 	for w := range h.watchers {

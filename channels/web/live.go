@@ -13,7 +13,8 @@ import (
 // bubbleID names a progress bubble.
 type bubbleID struct{ chat, id string }
 
-// bubble is the progress of a turn, as it is shown now. It is kept in memory only: after a restart there is no turn that it belongs to.
+// bubble is the progress of a turn, as it is shown now. It is kept in memory only: after a restart
+// there is no turn that it belongs to.
 type bubble struct {
 	since   time.Time
 	buttons []channels.Button

@@ -19,7 +19,8 @@ import (
 	"nanobot/channels"
 )
 
-// markdown is how chats write it: a line's end is one, and what looks like HTML is text like any other.
+// markdown is how chats write it: a line's end is one, and what looks like HTML is text like any
+// other.
 var markdown = sync.OnceValue(func() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithParser(parser.NewParser(

@@ -17,8 +17,8 @@ import (
 	"nanobot/channels/web/history"
 )
 
-// shown are the types that a browser shows without running anything that is in them, as found in a file, and what it is told of them.
-// Everything else is only ever downloaded.
+// shown are the types that a browser shows without running anything that is in them, as found in a
+// file, and what it is told of them. Everything else is only ever downloaded.
 var shown = map[string]string{
 	"image/png": "image/png", "image/vnd.mozilla.apng": "image/png", "image/jpeg": "image/jpeg", "image/gif": "image/gif",
 	"image/webp": "image/webp", "image/avif": "image/avif", "image/bmp": "image/bmp",

@@ -17,7 +17,8 @@ import (
 // asset is a file of the page.
 type asset struct{ content, kind, tag string }
 
-// assets are the files of the page, by their path. They carry a tag, so that a browser asks only whether they have changed.
+// assets are the files of the page, by their path. They carry a tag, so that a browser asks only
+// whether they have changed.
 var assets = sync.OnceValues(func() (map[string]asset, error) {
 	all := map[string]asset{}
 	err := fs.WalkDir(page.Files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -36,7 +37,8 @@ var assets = sync.OnceValues(func() (map[string]asset, error) {
 	return all, err
 })
 
-// kindOf does not ask the machine's own tables where it matters: a script of another type would not be run.
+// kindOf does not ask the machine's own tables where it matters: a script of another type would not
+// be run.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".js":

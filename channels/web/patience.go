@@ -10,13 +10,15 @@ import (
 const (
 	// stalledAfter is how long a client may bring nothing, or take nothing of what it is sent.
 	stalledAfter = 30 * time.Second
-	// longestUpload is how long a body may take in all; drainFor is how long what was refused may go on.
+	// longestUpload is how long a body may take in all; drainFor is how long what was refused may
+	// go on.
 	longestUpload, drainFor = time.Hour, time.Minute
 	// piece is how much is written at once.
 	piece = 32 << 10
 )
 
-// patient reads a body that may take long, but not stall. Where a connection has no deadlines, the client's leaving must do.
+// patient reads a body that may take long, but not stall. Where a connection has no deadlines, the
+// client's leaving must do.
 type patient struct {
 	io.ReadCloser
 	conn  *http.ResponseController
@@ -36,8 +38,8 @@ func (p *patient) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// done takes what is left of a body, so that an answer can be given: a browser reads none before it has sent all. The server would wait for
-// more of it; it is to end the connection instead.
+// done takes what is left of a body, so that an answer can be given: a browser reads none before it
+// has sent all. The server would wait for more of it; it is to end the connection instead.
 func (p *patient) done() {
 	p.until = time.Now().Add(drainFor)
 	deadline := time.Time{}
@@ -50,8 +52,8 @@ func (p *patient) done() {
 	_ = p.conn.SetReadDeadline(deadline)
 }
 
-// steady writes an answer that may take long, but not to a client that does not read. What the server writes at the end has the last of its
-// deadlines, which the server lifts then.
+// steady writes an answer that may take long, but not to a client that does not read. What the
+// server writes at the end has the last of its deadlines, which the server lifts then.
 type steady struct {
 	http.ResponseWriter
 	conn *http.ResponseController

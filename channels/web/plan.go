@@ -7,10 +7,12 @@ import (
 	"nanobot/channels"
 )
 
-// longest is how many characters one message may have. A browser could show more, but nobody reads it there: it becomes a file.
+// longest is how many characters one message may have. A browser could show more, but nobody reads
+// it there: it becomes a file.
 const longest = 64 << 10
 
-// mostFile is the largest file that is kept for a browser to fetch. Nobody waits for more in a chat.
+// mostFile is the largest file that is kept for a browser to fetch. Nobody waits for more in a
+// chat.
 const mostFile = 2 << 30
 
 // FileLimit is the same in all chats.
@@ -18,7 +20,8 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 	return mostFile, fmt.Sprintf("files here may have up to %d MB", int64(mostFile)>>20)
 }
 
-// Plan makes one message of it all. A text that is very long becomes a file, with its beginning in the chat.
+// Plan makes one message of it all. A text that is very long becomes a file, with its beginning in
+// the chat.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
 	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)

@@ -51,8 +51,8 @@ type receipt struct {
 	Seq int64  `json:"seq"`
 }
 
-// postMessage keeps what somebody says. It is answered once it is on disk; a client that cannot know whether it was asks again with the
-// same client_id.
+// postMessage keeps what somebody says. It is answered once it is on disk; a client that cannot
+// know whether it was asks again with the same client_id.
 func (c *Channel) postMessage(w http.ResponseWriter, r *http.Request) error {
 	h, chat, err := c.chat(r)
 	if err != nil {
@@ -111,7 +111,8 @@ func (p *posted) check() error {
 	return nil
 }
 
-// read takes a message in, as a form with files or as JSON. What it returns of files is to be discarded when something went wrong.
+// read takes a message in, as a form with files or as JSON. What it returns of files is to be
+// discarded when something went wrong.
 func (c *Channel) read(w http.ResponseWriter, r *http.Request, h *history.History, kind string) (p posted, err error) {
 	body := &patient{ReadCloser: r.Body, conn: http.NewResponseController(w), until: time.Now().Add(longestUpload), rest: 256 << 10}
 	defer body.done()

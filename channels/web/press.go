@@ -13,7 +13,8 @@ const maxPress = 16 << 10
 // pressPrefix keeps the ids of presses apart from those of messages.
 const pressPrefix = "press-"
 
-// postPress presses a button: under a message, which can be done once, or under a bubble that is shown.
+// postPress presses a button: under a message, which can be done once, or under a bubble that is
+// shown.
 func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	h, chat, err := c.chat(r)
 	if err != nil {

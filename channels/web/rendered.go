@@ -3,7 +3,8 @@ package web
 import "sync"
 
 const (
-	// mostRendered is how many bytes of rendered messages are kept, twice: reading Markdown costs more than all else about an old message.
+	// mostRendered is how many bytes of rendered messages are kept, twice: reading Markdown costs
+	// more than all else about an old message.
 	mostRendered = 2 << 20
 	// perRendered is about what each of them takes beside its text.
 	perRendered = 128

@@ -14,15 +14,16 @@ import (
 const (
 	// atOnce is how many messages are handed on before that is noted.
 	atOnce = 64
-	// firstPause and longestPause bound the wait before a message that the gateway could not take is offered again.
+	// firstPause and longestPause bound the wait before a message that the gateway could not take
+	// is offered again.
 	firstPause, longestPause = 200 * time.Millisecond, 10 * time.Second
 	// keptFor is how long conversations are kept; tidyEvery is how often older ones are looked for.
 	keptFor   = 30 * 24 * time.Hour
 	tidyEvery = time.Hour
 )
 
-// Run hands on what was said, until ctx ends: also what was said before it began. What the gateway cannot take is offered again, and holds
-// back what follows in its chat only.
+// Run hands on what was said, until ctx ends: also what was said before it began. What the gateway
+// cannot take is offered again, and holds back what follows in its chat only.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	h, err := c.history()
 	if err != nil {

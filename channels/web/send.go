@@ -22,7 +22,8 @@ const (
 // Repeatable says that a second Send with the same Key has no second effect.
 func (c *Channel) Repeatable() bool { return true }
 
-// Send keeps a message and shows it to those who watch. Progress that nobody asks to keep, and drafts, are only shown.
+// Send keeps a message and shows it to those who watch. Progress that nobody asks to keep, and
+// drafts, are only shown.
 func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	if err := ctx.Err(); err != nil {
 		return channels.Receipt{}, err

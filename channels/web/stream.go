@@ -13,22 +13,25 @@ import (
 )
 
 const (
-	// quietFor is after how long a stream says something, so that nothing in between takes it for dead.
+	// quietFor is after how long a stream says something, so that nothing in between takes it for
+	// dead.
 	quietFor = 15 * time.Second
 	// backlog is how many kept events are read at once.
 	backlog = 200
-	// mostBehind is how many events back a stream begins at most. What lies before is to be had in pages.
+	// mostBehind is how many events back a stream begins at most. What lies before is to be had in
+	// pages.
 	mostBehind = 5000
 )
 
-// ready is the first event of a stream: behind which event it goes on. What was shown of progress is to be forgotten; what is still true
-// is told again.
+// ready is the first event of a stream: behind which event it goes on. What was shown of progress
+// is to be forgotten; what is still true is told again.
 type ready struct {
 	Seq       int64  `json:"seq"`
 	User      string `json:"user"`
 	Operator  bool   `json:"operator"`
 	MaxUpload int64  `json:"max_upload"`
-	// Missed says that the client was too far behind: what lies between what it saw and Seq is not told.
+	// Missed says that the client was too far behind: what lies between what it saw and Seq is not
+	// told.
 	Missed bool `json:"missed,omitempty"`
 }
 
@@ -51,7 +54,8 @@ func (s *stream) flush() {
 	}
 }
 
-// getEvents is what happens, as it happens: what was kept behind the event that the client saw last, then what comes.
+// getEvents is what happens, as it happens: what was kept behind the event that the client saw
+// last, then what comes.
 func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	h, err := c.history()
 	if err != nil {
@@ -82,7 +86,8 @@ func (c *Channel) getEvents(w http.ResponseWriter, r *http.Request) error {
 	header.Set("Cache-Control", "no-store")
 	header.Set("X-Accel-Buffering", "no") // nginx would wait for more
 	s := &stream{w: w, conn: http.NewResponseController(w)}
-	// The number is where it begins, not where it is now: should it break off at once, nothing is passed over.
+	// The number is where it begins, not where it is now: should it break off at once, nothing is
+	// passed over.
 	s.write(fmt.Appendf(nil, "event: ready\nid: %d\ndata: %s\n\n", after, toJSON(ready{after, p.User, p.All, c.o.MaxUpload, missed})))
 	s.flush()
 	c.catchUp(r.Context(), s, missedEvents{h, p, after, last})

@@ -2,16 +2,17 @@ package web
 
 import "strings"
 
-// What is read as Markdown is bounded: the time that takes grows with the square of the marks in a paragraph, of the links in a line, and of
-// the depth of lists and quotes. 64 KiB of nothing but "[a](" or "+ " would take seconds.
+// What is read as Markdown is bounded: the time that takes grows with the square of the marks in a
+// paragraph, of the links in a line, and of the depth of lists and quotes. 64 KiB of nothing but
+// "[a](" or "+ " would take seconds.
 const (
 	mostMarks   = 6000     // in a paragraph; the squares of all paragraphs together are at most that of one
 	mostLinks   = 16 << 20 // links of a line times its length, of all lines together
 	longestLine = 16 << 10
 	// mostCells bounds tables, whose every row is filled up to the width of the widest.
 	mostCells = 50_000
-	// deepest is how many lists' items and quotes may begin in a line, mostItems in all lines together; furthest is how far in, by which they
-	// nest over several lines.
+	// deepest is how many lists' items and quotes may begin in a line, mostItems in all lines
+	// together; furthest is how far in, by which they nest over several lines.
 	deepest, mostItems, furthest = 50, 10_000, 200
 )
 

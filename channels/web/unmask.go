@@ -11,7 +11,8 @@ import (
 	"nanobot/channels"
 )
 
-// unmask writes behind each link, and each picture that becomes one, where it leads if it shows another address.
+// unmask writes behind each link, and each picture that becomes one, where it leads if it shows
+// another address.
 type unmask struct{}
 
 // Transform is called by goldmark when a text was read.

@@ -1,6 +1,7 @@
-// Package web is the channel to browsers and scripts. It is its own network: it keeps the conversations, tells everybody who
-// watches what happens in them over one stream of events, and serves the page that shows them. Who may do what is decided by
-// whoever mounts it; it knows nothing of agents.
+// Package web is the channel to browsers and scripts. It is its own network: it keeps the
+// conversations, tells everybody who watches what happens in them over one stream of events, and
+// serves the page that shows them. Who may do what is decided by whoever mounts it; it knows
+// nothing of agents.
 package web
 
 import (
@@ -42,7 +43,8 @@ type Options struct {
 	Who func(*http.Request) Person
 	// MaxUpload is how many bytes the files of one message may have; 0 is DefaultMaxUpload.
 	MaxUpload int64
-	// Watch follows the files of the conversations and fails when they are lost or damaged; nil means a watch of the channel's own.
+	// Watch follows the files of the conversations and fails when they are lost or damaged; nil
+	// means a watch of the channel's own.
 	Watch *dbfile.Watch
 	Log   *zap.Logger
 }
@@ -102,7 +104,8 @@ func New(o Options) (*Channel, error) {
 	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), room: &sparse.Room{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
-// history opens the conversations when they are first needed. What failed, for want of room perhaps, is tried again the next time.
+// history opens the conversations when they are first needed. What failed, for want of room
+// perhaps, is tried again the next time.
 func (c *Channel) history() (*history.History, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -153,7 +156,8 @@ func (c *Channel) Publish(event string, data any) {
 	c.hub.publish(&frame{event: event, operators: true, data: func() any { return data }})
 }
 
-// HangUp ends the streams of those who watch, who may come back. The HTTP server would wait for them when it stops.
+// HangUp ends the streams of those who watch, who may come back. The HTTP server would wait for
+// them when it stops.
 func (c *Channel) HangUp() { c.hub.hangUp() }
 
 // Health says why nothing can be received just now.

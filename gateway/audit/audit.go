@@ -17,13 +17,16 @@ type Options struct {
 	MaxSize int64 // bytes; the file is rotated before it grows beyond them
 	Keep    int   // how many old files are kept
 	Text    bool  // also write what people said
-	// Beside is for a tool that runs beside the daemon: it appends, and leaves rotating and mending to the daemon.
+	// Beside is for a tool that runs beside the daemon: it appends, and leaves rotating and mending
+	// to the daemon.
 	Beside bool
-	// Failed is told of the first record that could not be written, and then not again until one could. nil: nobody is.
+	// Failed is told of the first record that could not be written, and then not again until one
+	// could. nil: nobody is.
 	Failed func(error)
 }
 
-// Log is an audit log. It is safe for concurrent use, and a nil one takes everything and writes nothing.
+// Log is an audit log. It is safe for concurrent use, and a nil one takes everything and writes
+// nothing.
 type Log struct {
 	o    Options
 	mu   sync.Mutex
@@ -31,7 +34,8 @@ type Log struct {
 	lost int      // records since the last that could be written
 }
 
-// Open opens or creates a log. Half a line at its end, which a crash has left, is cut off. A full disk is no error: it may have room later.
+// Open opens or creates a log. Half a line at its end, which a crash has left, is cut off. A full
+// disk is no error: it may have room later.
 func Open(o Options) (*Log, error) {
 	l := &Log{o: o}
 	if err := l.open(); err != nil && !full(err) {
@@ -40,7 +44,8 @@ func Open(o Options) (*Log, error) {
 	return l, nil
 }
 
-// Write writes a record. It never fails: what cannot be written is counted, and who waits for a turn does not wait for that.
+// Write writes a record. It never fails: what cannot be written is counted, and who waits for a
+// turn does not wait for that.
 func (l *Log) Write(r Record) {
 	if l == nil {
 		return
@@ -96,7 +101,8 @@ func (l *Log) write(records []Record) error {
 	return err
 }
 
-// ready sees to it that the right file is open and has room for a line, and returns its size. Somebody may have moved it away.
+// ready sees to it that the right file is open and has room for a line, and returns its size.
+// Somebody may have moved it away.
 func (l *Log) ready(line int64) (int64, error) {
 	if l.file == nil {
 		if err := l.open(); err != nil {
@@ -127,7 +133,8 @@ func (l *Log) open() error {
 	if err := os.MkdirAll(filepath.Dir(l.o.Path), 0o700); err != nil {
 		return fmt.Errorf("open audit log: %w", err)
 	}
-	// Without O_NONBLOCK a pipe would be waited for here. The folder may be an agent's, who must not choose what is written to.
+	// Without O_NONBLOCK a pipe would be waited for here. The folder may be an agent's, who must
+	// not choose what is written to.
 	f, err := os.OpenFile(l.o.Path, os.O_CREATE|os.O_APPEND|os.O_RDWR|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
 		return fmt.Errorf("open audit log: %s is a link; name the file itself in audit.file, or remove the link", l.o.Path)

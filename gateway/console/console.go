@@ -1,5 +1,6 @@
-// Package console is the operator's view of a gateway over HTTP: its turns as a list and one by one, what was not delivered, how it is,
-// and stopping and retrying. Who may look is decided by whoever serves it.
+// Package console is the operator's view of a gateway over HTTP: its turns as a list and one by
+// one, what was not delivered, how it is, and stopping and retrying. Who may look is decided by
+// whoever serves it.
 package console
 
 import (
@@ -27,15 +28,16 @@ import (
 const (
 	// mostTurns bounds one answer.
 	mostTurns, usualTurns = 500, 50
-	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how many turns. When there are more they
-	// are told to look for themselves.
+	// liveEvery is how often those who watch are told of what changed, at most; mostDirty is of how
+	// many turns. When there are more they are told to look for themselves.
 	liveEvery = 100 * time.Millisecond
 	mostDirty = 1000
 )
 
 // Console looks at a gateway and its store.
 type Console struct {
-	// Watched tells whether anybody is there to be told of changes; nil: somebody may be. It is to be set before Run.
+	// Watched tells whether anybody is there to be told of changes; nil: somebody may be. It is to
+	// be set before Run.
 	Watched func() bool
 
 	store store.Store
@@ -64,8 +66,9 @@ func (c *Console) Watch(e events.Event) {
 	}
 }
 
-// Run publishes turns that have changed, each as the event "turn", until ctx ends. The event "reload" is for more of them than can be
-// told. What changes while nobody watches is not told: who comes looks at the lists first.
+// Run publishes turns that have changed, each as the event "turn", until ctx ends. The event
+// "reload" is for more of them than can be told. What changes while nobody watches is not told: who
+// comes looks at the lists first.
 func (c *Console) Run(ctx context.Context, publish func(event string, data any)) {
 	tick := time.NewTicker(liveEvery)
 	defer tick.Stop()
@@ -194,7 +197,8 @@ func (c *Console) item(r *http.Request) (store.Item, error) {
 	return item, err
 }
 
-// outcomes are what can be asked for: the states of turns that are not done, and what became of those that are.
+// outcomes are what can be asked for: the states of turns that are not done, and what became of
+// those that are.
 var outcomes = []string{
 	"", string(store.Pending), string(store.Running), string(store.Interrupted), string(store.Dead),
 	string(terminal.Done), string(terminal.Failed), string(terminal.TimedOut), string(terminal.Stopped),

@@ -72,7 +72,8 @@ func (c *Console) turns(r *http.Request) (any, error) {
 	return c.listed(r.Context(), items)
 }
 
-// listed counts what was sent of turns without reading it: an agent may say much, and those who watch are told of each word.
+// listed counts what was sent of turns without reading it: an agent may say much, and those who
+// watch are told of each word.
 func (c *Console) listed(ctx context.Context, items []store.Item) ([]Turn, error) {
 	ids := make([]int64, len(items))
 	for i, item := range items {

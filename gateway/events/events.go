@@ -1,5 +1,5 @@
-// Package events describes what happens in a gateway to its observers, such as the console and the metrics. It knows none of the stages
-// that report events, nor any observer.
+// Package events describes what happens in a gateway to its observers, such as the console and the
+// metrics. It knows none of the stages that report events, nor any observer.
 package events
 
 import (
@@ -23,7 +23,8 @@ const (
 	Unknown  What = "unknown"  // nobody knows whether a send has happened
 )
 
-// Event is something that happened. It is only a hint: the facts are in the store, or will be in a moment.
+// Event is something that happened. It is only a hint: the facts are in the store, or will be in a
+// moment.
 type Event struct {
 	What What
 	Chat channels.Chat

@@ -25,7 +25,8 @@ type Channel struct {
 	Client *http.Client
 	// MaxFile, if not 0, is the largest file that the network takes.
 	MaxFile int64
-	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is told the key of a send that took longer.
+	// Timeout, if not 0, bounds a send. TimedOut, if not nil, is told the key of a send that took
+	// longer.
 	Timeout  time.Duration
 	TimedOut func(key string)
 	// Sender numbers the daemon that sends, for a network that outlives it.

@@ -1,5 +1,5 @@
-// Package gatewaytest is a chat network on loopback for testing the gateway: a server that keeps score of all it is asked to do and can
-// be told to misbehave, and the channel that talks to it.
+// Package gatewaytest is a chat network on loopback for testing the gateway: a server that keeps
+// score of all it is asked to do and can be told to misbehave, and the channel that talks to it.
 package gatewaytest
 
 import (
@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// Update is one message from a user, as the network offers it. It is offered again until a later one is asked for.
+// Update is one message from a user, as the network offers it. It is offered again until a later
+// one is asked for.
 type Update struct {
 	Seq   int    `json:"seq"`
 	Chat  string `json:"chat"`
@@ -115,7 +116,8 @@ func (n *Network) add(u Update) string {
 	return u.ID
 }
 
-// Sent returns what chats were shown so far, in order; of one chat, or of all for "". Removed messages are left out.
+// Sent returns what chats were shown so far, in order; of one chat, or of all for "". Removed
+// messages are left out.
 func (n *Network) Sent(chat string) []Call {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -131,7 +133,8 @@ func (n *Network) shown(chat string) (out []Call) {
 	return out
 }
 
-// Await waits until what a chat was shown satisfies a condition, and returns it. It reports false when that takes longer than patience.
+// Await waits until what a chat was shown satisfies a condition, and returns it. It reports false
+// when that takes longer than patience.
 func (n *Network) Await(chat string, patience time.Duration, enough func([]Call) bool) ([]Call, bool) {
 	deadline := time.Now().Add(patience)
 	wakeUp := time.AfterFunc(patience, func() { n.mu.Lock(); n.more.Broadcast(); n.mu.Unlock() })
@@ -156,7 +159,8 @@ func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits
 // Replaced counts messages that took the place of others.
 func (n *Network) Replaced() int { n.mu.Lock(); defer n.mu.Unlock(); return n.placed }
 
-// Acknowledged says up to which update the network was told that they are safe, and how often it was asked for more.
+// Acknowledged says up to which update the network was told that they are safe, and how often it
+// was asked for more.
 func (n *Network) Acknowledged() (seq, polls int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -166,7 +170,8 @@ func (n *Network) Acknowledged() (seq, polls int) {
 // Typed counts signs of typing.
 func (n *Network) Typed() int { n.mu.Lock(); defer n.mu.Unlock(); return n.typed }
 
-// updates answers a poll: what came after a place, at once if there is something, else after a while.
+// updates answers a poll: what came after a place, at once if there is something, else after a
+// while.
 func (n *Network) updates(w http.ResponseWriter, r *http.Request) {
 	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
 	over := false

@@ -18,8 +18,9 @@ import (
 const (
 	// CodeLife is how long a pairing code is good for.
 	CodeLife = 15 * time.Minute
-	// openCodes and codesPerHour bound the codes of a channel, so that strangers can neither fill the disk nor have an operator guess
-	// whose code is the right one. With one more than openCodes the oldest ends.
+	// openCodes and codesPerHour bound the codes of a channel, so that strangers can neither fill
+	// the disk nor have an operator guess whose code is the right one. With one more than openCodes
+	// the oldest ends.
 	openCodes, codesPerHour = 20, 60
 )
 
@@ -57,7 +58,8 @@ func (i *Intake) withinRate(in channels.Incoming) (refusal string, ok bool) {
 	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", most), false
 }
 
-// refuse turns a stranger's message away, with a pairing code if they have none. It reports false for somebody who was let in just now.
+// refuse turns a stranger's message away, with a pairing code if they have none. It reports false
+// for somebody who was let in just now.
 func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
 	coded, err := i.planAnswer(in, fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
@@ -103,7 +105,8 @@ type sent struct {
 	last string
 }
 
-// count reports whether one more is within the limit. The same one again, because it could not be stored, does not count again.
+// count reports whether one more is within the limit. The same one again, because it could not be
+// stored, does not count again.
 func (r *rates) count(user, message string, limit int, now time.Time) bool {
 	if limit <= 0 {
 		return true

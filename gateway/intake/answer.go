@@ -23,8 +23,9 @@ const (
 	longestShown = 80
 )
 
-// answer takes a message as the answer to a question that is open in its chat, if there is one: a press on its button, the number or
-// the words of an option, or any text when there are no options. It reports whether the message was one.
+// answer takes a message as the answer to a question that is open in its chat, if there is one: a
+// press on its button, the number or the words of an option, or any text when there are no options.
+// It reports whether the message was one.
 func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error) {
 	q, ok, err := i.question(ctx, in)
 	if errors.Is(err, errUnclear) {
@@ -38,7 +39,8 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 		return false, nil
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
-	// When the question was closed meanwhile, text is a message like others. A button is only a button.
+	// When the question was closed meanwhile, text is a message like others. A button is only a
+	// button.
 	_, verdict, err := i.accept(ctx, store.Arrival{In: in, Settle: in.Press != "", Reply: reply})
 	if err != nil || verdict == store.Queued || verdict == store.Claimed {
 		return true, err
@@ -60,7 +62,8 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	return true, nil
 }
 
-// question is what a message may be the answer to: of a press what the button belongs to, otherwise what is open in the chat.
+// question is what a message may be the answer to: of a press what the button belongs to, otherwise
+// what is open in the chat.
 func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
 	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
 		id, _, _ := strings.Cut(data, ":")
@@ -83,8 +86,9 @@ var errUnclear = errors.New("it is not clear which question that answers")
 // whichOne is what somebody is told then.
 const whichOne = "Which question do you mean? Press a button under it, or reply to it."
 
-// meant finds the question among the open ones that typed words answer. They may be a permission, so it must be sure what the person has in
-// mind: the one they reply to, or the only one, if they can see it and saw none below it.
+// meant finds the question among the open ones that typed words answer. They may be a permission,
+// so it must be sure what the person has in mind: the one they reply to, or the only one, if they
+// can see it and saw none below it.
 func meant(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
 	if in.ReplyTo != nil {
 		at := slices.IndexFunc(open, func(q store.Question) bool { return q.Receipt != "" && q.Receipt == in.ReplyTo.ID })
@@ -104,7 +108,8 @@ func meant(open []store.Question, in channels.Incoming) (store.Question, bool, e
 	return open[0], true, nil
 }
 
-// settleOldButton settles the press of a button that is neither a command nor an answer: an old one.
+// settleOldButton settles the press of a button that is neither a command nor an answer: an old
+// one.
 func (i *Intake) settleOldButton(ctx context.Context, in channels.Incoming) error {
 	data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress)
 	if !ok {
@@ -133,7 +138,8 @@ func choose(q store.Question, in channels.Incoming) (string, bool) {
 	return Option(q.Options, said)
 }
 
-// Option finds the option that somebody means by its number or its words. Without options all words are an answer.
+// Option finds the option that somebody means by its number or its words. Without options all words
+// are an answer.
 func Option(options []string, said string) (string, bool) {
 	said = strings.TrimSpace(said)
 	if len(options) == 0 {

@@ -40,7 +40,8 @@ type call struct {
 	*Intake
 	in   channels.Incoming
 	args string
-	// arrival is what will be stored of the command. What it is to change on disk belongs there, so that it happens once, with it.
+	// arrival is what will be stored of the command. What it is to change on disk belongs there, so
+	// that it happens once, with it.
 	arrival *store.Arrival
 	// dropped are the waiting turns that will not be when that is done.
 	dropped *[]int64
@@ -59,8 +60,9 @@ var commands = map[string]command{
 	"/again":  {button: true, do: call.again},
 }
 
-// obey carries out a command once: what it changes and what is answered is stored with it, so that a crash in between neither forgets nor
-// repeats it. The turn is stopped behind that, so that a /stop which is delivered again does not stop the next one.
+// obey carries out a command once: what it changes and what is answered is stored with it, so that
+// a crash in between neither forgets nor repeats it. The turn is stopped behind that, so that a
+// /stop which is delivered again does not stop the next one.
 func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
 	defer i.o.Lanes.Lock(in.Chat)()
 	if c.stops || c.forget { // the turn that is just being claimed is meant, too
@@ -90,8 +92,8 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	if err = conclude(); !first || !c.stops {
 		return err
 	}
-	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked. So
-	// the turn that runs now, or is just being claimed, was claimed before the /stop.
+	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked.
+	// So the turn that runs now, or is just being claimed, was claimed before the /stop.
 	i.o.Lanes.AwaitClaim()
 	if t := i.o.Lanes.Running(in.Chat); t != nil {
 		t.Cancel(i.o.Stopped) // the turn says that it was stopped
@@ -99,7 +101,8 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	return err
 }
 
-// AgentCommands are the agent's commands that reach it: the gateway's own of the same name go first.
+// AgentCommands are the agent's commands that reach it: the gateway's own of the same name go
+// first.
 func AgentCommands(a terminal.About) []channels.Command {
 	var all []channels.Command
 	for _, c := range a.Commands {
@@ -134,8 +137,8 @@ func (c call) help(ctx context.Context) (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it does not. Between turns, what the agent
-// has left running is ended.
+// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it
+// does not. Between turns, what the agent has left running is ended.
 func (c call) stop(ctx context.Context) (string, error) {
 	waiting, err := c.waiting(ctx)
 	if err == nil {

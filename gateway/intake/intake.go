@@ -58,15 +58,15 @@ type Turn interface {
 	Cancel(cause error)
 	// Revoke ends the turn of a person who has lost access.
 	Revoke()
-	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn still
-	// learns is not kept.
+	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn
+	// still learns is not kept.
 	Forget(do func() error) error
 	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
 	// that it was handed.
 	Inject(item store.Item)
 	Injected() int
-	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those of
-	// one of them.
+	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those
+	// of one of them.
 	Injectors() []string
 	TakeBack(user string)
 }
@@ -105,12 +105,12 @@ const (
 
 // Settings may change while the gateway runs.
 type Settings struct {
-	// AllowFrom lists by channel the people who are admitted; * is everybody. A channel that is not in
-	// it has no access control.
+	// AllowFrom lists by channel the people who are admitted; * is everybody. A channel that is not
+	// in it has no access control.
 	AllowFrom    map[string][]string
 	WhileRunning WhileRunning
-	// QueueLimit is how many messages of a chat may wait, and RatePerMinute how many a person may send
-	// in a minute; 0 is no limit.
+	// QueueLimit is how many messages of a chat may wait, and RatePerMinute how many a person may
+	// send in a minute; 0 is no limit.
 	QueueLimit, RatePerMinute int
 	Agents                    Agents
 }

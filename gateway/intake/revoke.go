@@ -45,7 +45,8 @@ func (i *Intake) Recheck() {
 	}
 }
 
-// DismissStrangers ends the work of people who are not admitted any more, because the settings have changed.
+// DismissStrangers ends the work of people who are not admitted any more, because the settings have
+// changed.
 func (i *Intake) DismissStrangers(ctx context.Context) error {
 	for channel, list := range i.o.Settings().AllowFrom {
 		if slices.Contains(list, "*") {
@@ -68,8 +69,8 @@ func (i *Intake) DismissStrangers(ctx context.Context) error {
 	return nil
 }
 
-// stopRevoked stops the running turns of people who have lost access and what is being sent to them, and takes back what such people handed
-// to others' turns.
+// stopRevoked stops the running turns of people who have lost access and what is being sent to
+// them, and takes back what such people handed to others' turns.
 func (i *Intake) stopRevoked(ctx context.Context) error {
 	turns := i.o.Lanes.All()
 	if len(turns) == 0 && !i.o.Outbox.Sending() {
@@ -98,8 +99,8 @@ func (i *Intake) stopRevoked(ctx context.Context) error {
 	return nil
 }
 
-// releaseRevoked ends the kept agents of chats in which nobody who has used them has access any more: in a
-// private chat that is one person.
+// releaseRevoked ends the kept agents of chats in which nobody who has used them has access any
+// more: in a private chat that is one person.
 func (i *Intake) releaseRevoked(ctx context.Context) error {
 	agents := i.o.Settings().Agents
 	for _, agent := range agents.Kept() {

@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	// accessEvery is how often the store is asked for changes that an operator's tool has made: who was let in, and who shut out.
+	// accessEvery is how often the store is asked for changes that an operator's tool has made: who
+	// was let in, and who shut out.
 	accessEvery = 500 * time.Millisecond
 	// forgetEvery is how often what strangers left is looked for.
 	forgetEvery = time.Minute
@@ -42,8 +43,8 @@ func (i *Intake) Welcome(ctx context.Context) error {
 	}
 }
 
-// welcome tells a guest who was let in, or all of them for the zero Person, and takes what they wrote last, each once: a gateway that dies
-// in between leaves the rest to the next one.
+// welcome tells a guest who was let in, or all of them for the zero Person, and takes what they
+// wrote last, each once: a gateway that dies in between leaves the rest to the next one.
 func (i *Intake) welcome(ctx context.Context, who store.Person) error {
 	i.welcoming.Lock()
 	defer i.welcoming.Unlock()

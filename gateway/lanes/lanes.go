@@ -1,5 +1,5 @@
-// Package lanes runs the turns of each chat in order, and the turns of different chats side by side.
-// It knows nothing of networks and of what a turn does.
+// Package lanes runs the turns of each chat in order, and the turns of different chats side by
+// side. It knows nothing of networks and of what a turn does.
 package lanes
 
 import (
@@ -24,8 +24,8 @@ type Store interface {
 // Turn is one message that is worked on.
 type Turn interface {
 	comparable
-	// Run works on the message and records how that ended. ctx ends when the turn must not be waited
-	// for any longer.
+	// Run works on the message and records how that ended. ctx ends when the turn must not be
+	// waited for any longer.
 	Run(ctx context.Context)
 	// Drop is called instead of Run when the program ends: the message stays claimed on disk.
 	Drop()
@@ -152,8 +152,8 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts its
-// turn: in one step on disk.
+// Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts
+// its turn: in one step on disk.
 func (l *Lanes[T]) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
 	defer l.Lock(a.In.Chat)() // before the slot, which others could use meanwhile
 	select {

@@ -43,8 +43,8 @@ func (l *chatLocks) lock(chat channels.Chat) (unlock func()) {
 	}
 }
 
-// claims knows of the claim in progress. A claim chooses its chat, so a chat's lock cannot cover it:
-// the work is running on disk for a moment before its turn can be found in memory.
+// claims knows of the claim in progress. A claim chooses its chat, so a chat's lock cannot cover
+// it: the work is running on disk for a moment before its turn can be found in memory.
 type claims struct {
 	mu      sync.Mutex
 	current chan struct{} // closed at the end of the claim in progress; nil when there is none

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// page is what Prometheus reads, in its text format. The client library would be a tenth of the binary.
+// page is what Prometheus reads, in its text format. The client library would be a tenth of the
+// binary.
 type page struct{ bytes.Buffer }
 
 // family begins the samples of a name.

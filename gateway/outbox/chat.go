@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	// concurrentChats and mostResting bound how many chats of a backlog are served and wait for their time at the same time, so that a
-	// large one costs no memory. sweepEvery is how often the rest of them are looked for.
+	// concurrentChats and mostResting bound how many chats of a backlog are served and wait for
+	// their time at the same time, so that a large one costs no memory. sweepEvery is how often the
+	// rest of them are looked for.
 	concurrentChats, mostResting, sweepEvery = 256, 1024, 10 * time.Second
 )
 
@@ -23,7 +24,8 @@ type chatQueue struct {
 	more  bool          // something was stored meanwhile
 }
 
-// Wake has a goroutine send what is stored for a chat. It is called after a delivery was stored otherwise than by Post.
+// Wake has a goroutine send what is stored for a chat. It is called after a delivery was stored
+// otherwise than by Post.
 func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 
 // serve has a goroutine send what is stored for a chat. first is a delivery that is marked sending
@@ -82,7 +84,8 @@ func (o *Outbox) deliver(ctx context.Context, chat channels.Chat, q *chatQueue) 
 	}
 }
 
-// take returns what a chat is to begin with. It reports false, and the chat is not served any more, when there is nothing to do.
+// take returns what a chat is to begin with. It reports false, and the chat is not served any more,
+// when there is nothing to do.
 func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Parcel, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -118,8 +121,8 @@ func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Parcel, bo
 	}
 }
 
-// rest waits for the time of a delivery. It reports false when there is no use in that: ctx ends, or so many chats wait that this one is
-// better left on disk until they are fewer.
+// rest waits for the time of a delivery. It reports false when there is no use in that: ctx ends,
+// or so many chats wait that this one is better left on disk until they are fewer.
 func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
 	o.mu.Lock()
 	if o.resting >= mostResting {
@@ -135,8 +138,8 @@ func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
 	return retry.Sleep(ctx, wait)
 }
 
-// Resume serves the chats for which an earlier run left something, and those that were too many to wait for their time. It returns when
-// ctx ends.
+// Resume serves the chats for which an earlier run left something, and those that were too many to
+// wait for their time. It returns when ctx ends.
 func (o *Outbox) Resume(ctx context.Context) error {
 	for {
 		if err := o.sweep(ctx); err != nil {

@@ -12,13 +12,16 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ReportPlace and the places behind it are for the gateway's own messages about a turn that must not be sent twice, one for each attempt.
+// ReportPlace and the places behind it are for the gateway's own messages about a turn that must
+// not be sent twice, one for each attempt.
 const ReportPlace = 1 << 30
 
-// ErrNotStored says that the store could not take a message now. Post may be called again with the same message.
+// ErrNotStored says that the store could not take a message now. Post may be called again with the
+// same message.
 var ErrNotStored = errors.New("store message")
 
-// Message is a message for the outbox. A Message remembers how far Post has come, so that a retry does not do again what was done.
+// Message is a message for the outbox. A Message remembers how far Post has come, so that a retry
+// does not do again what was done.
 type Message struct {
 	channels.Message
 	Item  int64 // the item it answers, or 0
@@ -26,7 +29,8 @@ type Message struct {
 	Place int   // among the messages of a turn; 0 for what is no part of the agent's answer
 	// Replace are the ids of transient messages whose places the first parts take.
 	Replace []string
-	// CopyContext returns the context of a file's copy, by the size of the file, and Copied is told that it was made; nil: nobody cares.
+	// CopyContext returns the context of a file's copy, by the size of the file, and Copied is told
+	// that it was made; nil: nobody cares.
 	CopyContext func(size int64) context.Context
 	Copied      func(size int64)
 
@@ -43,8 +47,8 @@ func Reply(item store.Item, m channels.Message) *Message {
 // Unused returns the ids in Replace whose places no part of a posted message takes.
 func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
 
-// Post cuts a message into network calls, copies its files, and stores it. When it returns nil the message will arrive, whatever happens to
-// us or to the agent's files.
+// Post cuts a message into network calls, copies its files, and stores it. When it returns nil the
+// message will arrive, whatever happens to us or to the agent's files.
 func (o *Outbox) Post(ctx context.Context, m *Message) error {
 	ch, ok := o.o.Channels[m.Chat.Channel]
 	if !ok {
@@ -97,7 +101,8 @@ func (o *Outbox) enqueue(ctx context.Context, l store.Letter) error {
 	return nil
 }
 
-// copyFiles copies a message's files into the spool. One that cannot be copied is named in the text instead, with the reason.
+// copyFiles copies a message's files into the spool. One that cannot be copied is named in the text
+// instead, with the reason.
 func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
 	var most int64
 	var words string

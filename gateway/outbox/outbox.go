@@ -1,5 +1,6 @@
-// Package outbox stores what is to be sent and sends it: in order within a chat, chats side by side. It also shows, edits and removes the
-// messages that are on a network only while a turn runs. It knows nothing of agents, of turns, nor of where messages come from.
+// Package outbox stores what is to be sent and sends it: in order within a chat, chats side by
+// side. It also shows, edits and removes the messages that are on a network only while a turn runs.
+// It knows nothing of agents, of turns, nor of where messages come from.
 package outbox
 
 import (
@@ -29,13 +30,15 @@ type Store interface {
 type Options struct {
 	Store    Store
 	Channels map[string]channels.Channel
-	// AtMostOnce says, now, what is done about a send whose outcome is unknown: it is not repeated if true.
+	// AtMostOnce says, now, what is done about a send whose outcome is unknown: it is not repeated
+	// if true.
 	AtMostOnce func() bool
 	Log        *zap.Logger
 	Events     events.Func
 }
 
-// Outbox sends what is stored. A chat has a goroutine only while it has something to send, so that one that must wait delays no other.
+// Outbox sends what is stored. A chat has a goroutine only while it has something to send, so that
+// one that must wait delays no other.
 type Outbox struct {
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
@@ -56,8 +59,8 @@ func New(o Options) *Outbox {
 	return out
 }
 
-// Run sends until ctx ends, and returns when no goroutine is left. What is not sent by then stays on
-// disk.
+// Run sends until ctx ends, and returns when no goroutine is left. What is not sent by then stays
+// on disk.
 func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
 
 // spawn has Run do something beside the sending, which Idle waits for.

@@ -17,7 +17,8 @@ import (
 // receiptWait is how long the end of a question waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
-// AnswerPress leads what the buttons of a question carry: its id and the number of an option follow.
+// AnswerPress leads what the buttons of a question carry: its id and the number of an option
+// follow.
 const AnswerPress = "answer:"
 
 // Question is a question to a person, with what only its message has.
@@ -26,7 +27,8 @@ type Question struct {
 	ReplyTo string
 }
 
-// Ask stores a question and sends it, as buttons where the channel has them and as a numbered list for all.
+// Ask stores a question and sends it, as buttons where the channel has them and as a numbered list
+// for all.
 func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	ch, ok := o.o.Channels[q.Chat.Channel]
 	if !ok {
@@ -58,8 +60,9 @@ func QuestionText(text string, options []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// ShowEnd edits the message of a question so that it says how the question ended, without the options and the buttons, where messages can
-// be edited. It is only for the eye: nobody waits for it, and after a crash it is not made up for.
+// ShowEnd edits the message of a question so that it says how the question ended, without the
+// options and the buttons, where messages can be edited. It is only for the eye: nobody waits for
+// it, and after a crash it is not made up for.
 func (o *Outbox) ShowEnd(q store.Question, how string) {
 	ch := o.o.Channels[q.Chat.Channel]
 	r, ok := ch.(channels.Replacer)
@@ -87,7 +90,8 @@ func (o *Outbox) ShowEnd(q store.Question, how string) {
 	})
 }
 
-// receipt is the network's id of a question, which may be on its way there; "" when it does not arrive soon.
+// receipt is the network's id of a question, which may be on its way there; "" when it does not
+// arrive soon.
 func (o *Outbox) receipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {

@@ -11,7 +11,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// editWait is how long a message waits until it may take another one's place. Rather than wait longer, or again, it is sent as a new one.
+// editWait is how long a message waits until it may take another one's place. Rather than wait
+// longer, or again, it is sent as a new one.
 const editWait = 3 * time.Second
 
 // call gives a delivery to its network. safe says that doing the same again has no second effect.
@@ -46,8 +47,9 @@ func replacer(ch channels.Channel, out channels.Outgoing) (channels.Replacer, bo
 	return r, ok && out.Replace != "" && len(out.Media) == 0
 }
 
-// makeWay reports whether a message that could not take another one's place is to be sent as a new one: the other is gone, or cannot be
-// changed, or not soon, and is then removed first. Were we to die between, the next try would find it gone.
+// makeWay reports whether a message that could not take another one's place is to be sent as a new
+// one: the other is gone, or cannot be changed, or not soon, and is then removed first. Were we to
+// die between, the next try would find it gone.
 func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Parcel, err error) bool {
 	var se *channels.SendError
 	switch {
@@ -60,8 +62,8 @@ func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Parce
 	return err == nil || errors.As(err, &se) && se.Permanent
 }
 
-// displace removes the message whose place a new one has taken. It is recorded as transient before the new one is recorded as sent: only
-// one of the two can have the place.
+// displace removes the message whose place a new one has taken. It is recorded as transient before
+// the new one is recorded as sent: only one of the two can have the place.
 func (o *Outbox) displace(ctx context.Context, p store.Parcel) {
 	b := store.Bubble{Chat: p.Out.Chat, ID: p.Out.Replace, Item: p.Item}
 	o.record(ctx, b)

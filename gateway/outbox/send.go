@@ -16,14 +16,16 @@ import (
 )
 
 const (
-	// CallTimeout ends a network call that hangs; what became of it is then unknown. Files get as much longer as a slow line needs for
-	// them, at slowLine bytes a second.
+	// CallTimeout ends a network call that hangs; what became of it is then unknown. Files get as
+	// much longer as a slow line needs for them, at slowLine bytes a second.
 	CallTimeout, slowLine = 2 * time.Minute, 64 << 10
 	// giveUp is how long a message is tried. Who has been away for longer will not miss it.
 	giveUp = 24 * time.Hour
-	// leastTries are made however old a message is: we may have been down all the time, or the clock was wrong when it was stored.
+	// leastTries are made however old a message is: we may have been down all the time, or the
+	// clock was wrong when it was stored.
 	leastTries = 20
-	// firstPause and longestPause bound the wait between tries when the network does not say how long.
+	// firstPause and longestPause bound the wait between tries when the network does not say how
+	// long.
 	firstPause, longestPause = time.Second, 5 * time.Minute
 	// longestWait bounds it in any case: a time further off was set by a clock that was wrong.
 	longestWait = time.Hour
@@ -71,8 +73,9 @@ var outcomes = map[store.State]events.What{
 	store.Sent: events.Sent, store.Pending: events.Retrying, store.Failed: events.Failed, store.Unknown: events.Unknown,
 }
 
-// failure is the stored reason of a send that failed, and whether the send, or one before it, may have been carried out. safe says that
-// doing it again has no second effect, before that an earlier try may have been carried out.
+// failure is the stored reason of a send that failed, and whether the send, or one before it, may
+// have been carried out. safe says that doing it again has no second effect, before that an earlier
+// try may have been carried out.
 func failure(err error, safe, before bool) (reason string, doubtful bool) {
 	reason = err.Error()
 	for strings.HasPrefix(reason, doubt) {
@@ -88,7 +91,8 @@ func failure(err error, safe, before bool) (reason string, doubtful bool) {
 	return reason, false
 }
 
-// judge says what a send's error means for the delivery. safe says that doing it again has no second effect.
+// judge says what a send's error means for the delivery. safe says that doing it again has no
+// second effect.
 func (o *Outbox) judge(ctx context.Context, safe bool, p store.Parcel, err error) (store.State, time.Time) {
 	now := time.Now()
 	var se *channels.SendError
@@ -109,7 +113,8 @@ func (o *Outbox) judge(ctx context.Context, safe bool, p store.Parcel, err error
 	return store.Pending, now.Add(min(pause, longestPause))
 }
 
-// settle records a send until the store takes it: to forget a send that happened would repeat it. It reports whether the chat has more.
+// settle records a send until the store takes it: to forget a send that happened would repeat it.
+// It reports whether the chat has more.
 func (o *Outbox) settle(ctx context.Context, p store.Parcel, end store.Settlement) (more bool) {
 	_ = retry.Until(ctx, func() (err error) {
 		if more, err = o.o.Store.Settle(context.WithoutCancel(ctx), p.ID, end); errors.Is(err, store.ErrState) {
@@ -175,8 +180,9 @@ func repeatable(ch channels.Channel) bool {
 	return ok && r.Repeatable()
 }
 
-// Recover cleans up after a gateway that died: messages that were there only while a turn ran are removed, and calls that were under way
-// are resolved. It must have returned before anything is sent.
+// Recover cleans up after a gateway that died: messages that were there only while a turn ran are
+// removed, and calls that were under way are resolved. It must have returned before anything is
+// sent.
 func (o *Outbox) Recover(ctx context.Context) error {
 	left, err := o.o.Store.Bubbles(ctx)
 	if err != nil {
@@ -197,7 +203,8 @@ func (o *Outbox) Recover(ctx context.Context) error {
 	return nil
 }
 
-// resolve decides about a call that was under way. Where repeating is safe it is repeated; otherwise the settings say which way to err.
+// resolve decides about a call that was under way. Where repeating is safe it is repeated;
+// otherwise the settings say which way to err.
 func (o *Outbox) resolve(ctx context.Context, p store.Parcel) error {
 	end := store.Settlement{State: store.Pending, Reason: doubt + ": the gateway died while sending", Doubtful: true}
 	ch := o.o.Channels[p.Out.Chat.Channel]

@@ -14,11 +14,12 @@ import (
 	"nanobot/gateway/store"
 )
 
-// repeats is how often the send of a transient message is tried whose outcome is unknown, where repeating is safe.
+// repeats is how often the send of a transient message is tried whose outcome is unknown, where
+// repeating is safe.
 const repeats = 3
 
-// Transient is a message that is on the network only while a turn runs, such as its progress. It is no part of the answer: if we die it is
-// removed at the next start and not sent again.
+// Transient is a message that is on the network only while a turn runs, such as its progress. It is
+// no part of the answer: if we die it is removed at the next start and not sent again.
 type Transient struct {
 	Item int64  // whose turn it shows
 	ID   string // the network's id of the message that is edited; "": it is sent
@@ -27,8 +28,9 @@ type Transient struct {
 	Repeat bool
 }
 
-// Show sends or edits a transient message and returns its id on the network. What it sends is recorded in the store, so that a later start
-// removes it. ctx should outlive the turn: a message whose id is not known can never be removed.
+// Show sends or edits a transient message and returns its id on the network. What it sends is
+// recorded in the store, so that a later start removes it. ctx should outlive the turn: a message
+// whose id is not known can never be removed.
 func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	chat := t.Out.Chat
 	ch, ok := o.o.Channels[chat.Channel]
@@ -86,7 +88,8 @@ func (o *Outbox) Remove(b store.Bubble) {
 	})
 }
 
-// RemoveLeft removes those transient messages of an item among ids whose places no delivery has taken.
+// RemoveLeft removes those transient messages of an item among ids whose places no delivery has
+// taken.
 func (o *Outbox) RemoveLeft(ctx context.Context, item int64, ids []string) error {
 	left, err := o.o.Store.Bubbles(ctx)
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package retry repeats an operation with exponential backoff. It knows nothing of what is repeated.
+// Package retry repeats an operation with exponential backoff. It knows nothing of what is
+// repeated.
 package retry
 
 import (
@@ -11,8 +12,8 @@ const (
 	firstPause, longestPause = 100 * time.Millisecond, 10 * time.Second
 )
 
-// Until calls try until it succeeds or ctx ends; it then returns the cause of that end. Each failure is passed to failed. try is called
-// at least once, also with a context that has ended.
+// Until calls try until it succeeds or ctx ends; it then returns the cause of that end. Each
+// failure is passed to failed. try is called at least once, also with a context that has ended.
 func Until(ctx context.Context, try func() error, failed func(error)) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		err := try()

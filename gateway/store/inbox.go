@@ -10,7 +10,8 @@ import (
 // State is where an item or a parcel is on its way.
 type State string
 
-// The states of an item: pending → running → done | interrupted | dead; and of a parcel: pending → sending → sent | failed | unknown.
+// The states of an item: pending → running → done | interrupted | dead; and of a parcel: pending →
+// sending → sent | failed | unknown.
 const (
 	Pending     State = "pending"
 	Running     State = "running"
@@ -48,7 +49,8 @@ type Outcome struct {
 	Status   string
 	ExitCode int
 	Signal   string
-	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time, to the microsecond.
+	// Memory is the peak in bytes, 0 if it is not known; CPU the processor time, to the
+	// microsecond.
 	Memory int64
 	CPU    time.Duration
 	// Trace, if not "", is kept for Views.Trace. It is no part of an Item.
@@ -82,10 +84,12 @@ type Arrival struct {
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
-	// Reply, if it is the first to an open question, settles the message. Otherwise that is as any other.
+	// Reply, if it is the first to an open question, settles the message. Otherwise that is as any
+	// other.
 	Reply *Reply
-	// What the message asks for, done in the same step, so that it is neither forgotten nor done twice: Restart (of an item), Cancel
-	// (of all that is pending) and StartAfresh (of the chat) as the methods of that name do. What is not possible is left undone.
+	// What the message asks for, done in the same step, so that it is neither forgotten nor done
+	// twice: Restart (of an item), Cancel (of all that is pending) and StartAfresh (of the chat) as
+	// the methods of that name do. What is not possible is left undone.
 	Restart     int64
 	Cancel      bool
 	StartAfresh bool
@@ -100,35 +104,45 @@ type Inbox interface {
 	Cursor(ctx context.Context, channel string) (string, error)
 	// SetCursor moves a cursor past what is no message.
 	SetCursor(ctx context.Context, channel, cursor string) error
-	// Receive stores an arrival once: the same chat and message id again is a Duplicate, with the item that was made of it unless
-	// that was pruned. A message without an id is never a duplicate.
+	// Receive stores an arrival once: the same chat and message id again is a Duplicate, with the
+	// item that was made of it unless that was pruned. A message without an id is never a
+	// duplicate.
 	Receive(ctx context.Context, a Arrival) (Item, Verdict, error)
-	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks it running, its attempt raised. A
-	// chat with a running item is passed over. It reports false when there is nothing to run.
+	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks
+	// it running, its attempt raised. A chat with a running item is passed over. It reports false
+	// when there is nothing to run.
 	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets its process. Pending items of
-	// the chat that were worked on with it end with it. A chat with more pending items goes to the end of the line; next says so.
+	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets
+	// its process. Pending items of the chat that were worked on with it end with it. A chat with
+	// more pending items goes to the end of the line; next says so.
 	Finish(ctx context.Context, id int64, state State, out Outcome, with ...int64) (next bool, err error)
-	// Restart makes an interrupted or done item pending again, ahead of the others of its chat. What a done item had asked and sent
-	// does not count as said by an earlier attempt: who wants a finished turn again wants to hear all of it again.
+	// Restart makes an interrupted or done item pending again, ahead of the others of its chat.
+	// What a done item had asked and sent does not count as said by an earlier attempt: who wants a
+	// finished turn again wants to hear all of it again.
 	Restart(ctx context.Context, id int64) error
-	// Requeue is Restart for an item that a dead gateway left running. What was sent counts. With unbegun its attempt does not.
+	// Requeue is Restart for an item that a dead gateway left running. What was sent counts. With
+	// unbegun its attempt does not.
 	Requeue(ctx context.Context, id int64, unbegun bool) error
-	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says how many. When it is all of them,
-	// the status of the running one becomes stopped until it is finished.
+	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says
+	// how many. When it is all of them, the status of the running one becomes stopped until it is
+	// finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	// SetProcess and AddBubble note what must be cleaned up if we die. SetProcess is quick, because it does not wait for the disk: a
-	// process does not outlive the machine. Item 0 is the gateway itself.
+	// SetProcess and AddBubble note what must be cleaned up if we die. SetProcess is quick, because
+	// it does not wait for the disk: a process does not outlive the machine. Item 0 is the gateway
+	// itself.
 	SetProcess(id int64, p Process) error
 	AddBubble(ctx context.Context, b Bubble) error
-	// DropBubble forgets a bubble that is gone. One whose place a part of a letter takes is forgotten when that is stored.
+	// DropBubble forgets a bubble that is gone. One whose place a part of a letter takes is
+	// forgotten when that is stored.
 	DropBubble(ctx context.Context, b Bubble) error
 	Bubbles(ctx context.Context) ([]Bubble, error)
-	// Item returns one item. Stranded returns the items that are marked running, which after a start is what a dead gateway left, with
-	// their processes: for one without, with the Start of the gateway that left it.
+	// Item returns one item. Stranded returns the items that are marked running, which after a
+	// start is what a dead gateway left, with their processes: for one without, with the Start of
+	// the gateway that left it.
 	Item(ctx context.Context, id int64) (Item, bool, error)
 	Stranded(ctx context.Context) ([]Item, error)
-	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a chat, or of all for the zero Chat.
+	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a
+	// chat, or of all for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Item, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
 }

@@ -16,18 +16,22 @@ type Entry struct {
 	Item  int64     `json:"-"`
 }
 
-// Transcripts are the conversations of chats, without progress. A user's message is part of it once its turn has begun.
+// Transcripts are the conversations of chats, without progress. A user's message is part of it once
+// its turn has begun.
 type Transcripts interface {
-	// History returns the entries of the last n turns of a chat since it was started afresh, oldest first; without those of one item.
+	// History returns the entries of the last n turns of a chat since it was started afresh, oldest
+	// first; without those of one item.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
-	// StartAfresh forgets what was said so far, for History, and what is remembered of the chat but for what is Lasting.
+	// StartAfresh forgets what was said so far, for History, and what is remembered of the chat but
+	// for what is Lasting.
 	StartAfresh(ctx context.Context, chat channels.Chat) error
 }
 
 // Lasting leads the keys of memories that stay when a chat is started afresh.
 const Lasting = "lasting:"
 
-// Memories are what is known of a chat beyond what was said, until it is started afresh. Those of the zero Chat are the gateway's own.
+// Memories are what is known of a chat beyond what was said, until it is started afresh. Those of
+// the zero Chat are the gateway's own.
 type Memories interface {
 	// Recall returns what is remembered under a key, or "".
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)

@@ -17,19 +17,22 @@ type Parcel struct {
 	Tries     int       // how often it was marked sending
 	NotBefore time.Time // zero: at once
 	Err       string    // why the last try failed
-	// Doubtful says that an earlier try may have been carried out, so that one more may be a repetition.
+	// Doubtful says that an earlier try may have been carried out, so that one more may be a
+	// repetition.
 	Doubtful bool
 	Receipt  string
 	Queued   time.Time
 }
 
-// Key names a parcel for ever. The id alone would not: when the disk loses the last writes that it had
-// confirmed, the next parcel gets an id that the network has seen. It is short enough for Discord's nonce.
+// Key names a parcel for ever. The id alone would not: when the disk loses the last writes that it
+// had confirmed, the next parcel gets an id that the network has seen. It is short enough for
+// Discord's nonce.
 func (p Parcel) Key() string {
 	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
 }
 
-// Settlement is how the send of a parcel ended: Sent with its receipt, Failed or Unknown for good, or Pending to try again.
+// Settlement is how the send of a parcel ended: Sent with its receipt, Failed or Unknown for good,
+// or Pending to try again.
 type Settlement struct {
 	State     State
 	Receipt   string
@@ -41,32 +44,41 @@ type Settlement struct {
 // Letter is a message on its way to the outbox, already cut into network calls.
 type Letter struct {
 	Item int64 // the item it answers, or 0
-	// About is the item that a letter is about which answers none, or 0: it is not sent either when the sender of that is dismissed.
+	// About is the item that a letter is about which answers none, or 0: it is not sent either when
+	// the sender of that is dismissed.
 	About int64
-	// Place numbers the letters of a turn from 1. When an item runs again, a letter that an earlier attempt already put at the same
-	// place with the same content is not sent again, except for parts that failed for good. 0: always sent.
+	// Place numbers the letters of a turn from 1. When an item runs again, a letter that an earlier
+	// attempt already put at the same place with the same content is not sent again, except for
+	// parts that failed for good. 0: always sent.
 	Place int
 	Parts []channels.Outgoing // all to one chat
 	// Entry is added to the chat's transcript in the same step, if it is not nil.
 	Entry *Entry
-	// Claim asks to send the first part at once, which is granted if nothing of its chat is pending or sending.
+	// Claim asks to send the first part at once, which is granted if nothing of its chat is pending
+	// or sending.
 	Claim bool
 }
 
 // Outbox is what is to be sent.
 type Outbox interface {
-	// Enqueue stores a letter. It returns the first parcel, marked sending, if that was asked for and granted.
+	// Enqueue stores a letter. It returns the first parcel, marked sending, if that was asked for
+	// and granted.
 	Enqueue(ctx context.Context, l Letter) (Parcel, bool, error)
-	// NextParcel marks the oldest pending parcel of a chat sending and returns it. It reports false when there is none, or when one of
-	// the chat is sending already; and when it is too early, with that parcel, still pending, so that the caller can wait until its
-	// NotBefore (were it marked already, a gateway that dies while it waits could not tell whether it was sent).
+	// NextParcel marks the oldest pending parcel of a chat sending and returns it. It reports false
+	// when there is none, or when one of the chat is sending already; and when it is too early,
+	// with that parcel, still pending, so that the caller can wait until its NotBefore (were it
+	// marked already, a gateway that dies while it waits could not tell whether it was sent).
 	NextParcel(ctx context.Context, chat channels.Chat) (Parcel, bool, error)
-	// Settle records how the send of a pending or sending parcel ended. It reports whether the chat has pending parcels now.
+	// Settle records how the send of a pending or sending parcel ended. It reports whether the chat
+	// has pending parcels now.
 	Settle(ctx context.Context, id int64, s Settlement) (more bool, err error)
-	// InFlight returns the parcels that are marked sending, which after a start is what a dead gateway left.
+	// InFlight returns the parcels that are marked sending, which after a start is what a dead
+	// gateway left.
 	InFlight(ctx context.Context) ([]Parcel, error)
-	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys, after the given key.
+	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys,
+	// after the given key.
 	ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error)
-	// Undelivered returns the newest parcels that are not sent (pending, failed or unknown), of a chat, or of all for the zero Chat.
+	// Undelivered returns the newest parcels that are not sent (pending, failed or unknown), of a
+	// chat, or of all for the zero Chat.
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Parcel, error)
 }

@@ -17,8 +17,9 @@ type Question struct {
 	Expires time.Time // zero: never
 	Answer  *string   // nil until it is answered
 	By      string    // who answered
-	// What the store knows of it: whether it takes no answer any more, for whatever reason but time; whether none was asked in its chat
-	// since; and what became of the last part of its letter, with the network's id of that, or "".
+	// What the store knows of it: whether it takes no answer any more, for whatever reason but
+	// time; whether none was asked in its chat since; and what became of the last part of its
+	// letter, with the network's id of that, or "".
 	Closed, Newest bool
 	Letter         State
 	Receipt        string
@@ -28,11 +29,14 @@ type Question struct {
 type Questions interface {
 	// Ask stores a question and the letter that carries it. The letter's Claim is ignored.
 	Ask(ctx context.Context, q Question, l Letter) error
-	// Answer records the first answer. It reports false when there is no such open question, or it has expired.
+	// Answer records the first answer. It reports false when there is no such open question, or it
+	// has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)
-	// Withdraw closes an open question without an answer, also one that has expired. It reports false when there is no such one.
+	// Withdraw closes an open question without an answer, also one that has expired. It reports
+	// false when there is no such one.
 	Withdraw(ctx context.Context, id string) (bool, error)
-	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired, oldest first.
+	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
+	// oldest first.
 	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]Question, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
 }

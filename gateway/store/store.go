@@ -1,6 +1,7 @@
-// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors, transcripts, memories, access,
-// questions and the spool of files on their way out. Every method that changes something returns once the change is durable.
-// It knows nothing of agents or networks. The engines are in folders of their own.
+// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors,
+// transcripts, memories, access, questions and the spool of files on their way out. Every method
+// that changes something returns once the change is durable. It knows nothing of agents or
+// networks. The engines are in folders of their own.
 package store
 
 import (
@@ -14,20 +15,24 @@ import (
 // ErrLocked says that another daemon works on the same state.
 var ErrLocked = errors.New("another nanobot is running on this state")
 
-// ErrUnusable says that a store cannot be worked with any more: it was removed, replaced or damaged.
+// ErrUnusable says that a store cannot be worked with any more: it was removed, replaced or
+// damaged.
 var ErrUnusable = errors.New("the state cannot be used any more")
 
-// ErrState says that a change asked for is not possible: there is no such row, or it is not in a state to be changed so.
+// ErrState says that a change asked for is not possible: there is no such row, or it is not in a
+// state to be changed so.
 var ErrState = errors.New("not in a state for that")
 
-// ErrFull says that a change was refused because the disk takes no more. The store works again when there is room.
+// ErrFull says that a change was refused because the disk takes no more. The store works again when
+// there is room.
 var ErrFull = errors.New("the disk of the state is full")
 
-// ErrUnavailable says that the spool cannot take a file now, but may later: its disk is full, read-only or fails, or the process lacks
-// file descriptors or memory.
+// ErrUnavailable says that the spool cannot take a file now, but may later: its disk is full,
+// read-only or fails, or the process lacks file descriptors or memory.
 var ErrUnavailable = errors.New("the spool takes no files now")
 
-// ErrTooLarge says that a file is larger than was allowed, and ErrNoRoom that it would leave too little room on the disk.
+// ErrTooLarge says that a file is larger than was allowed, and ErrNoRoom that it would leave too
+// little room on the disk.
 var (
 	ErrTooLarge = errors.New("the file is too large")
 	ErrNoRoom   = sparse.ErrNoRoom
@@ -51,8 +56,9 @@ type Store interface {
 	Close() error
 }
 
-// Retention says which finished rows are kept: those younger than Age, and at most Count of each table; 0 is no limit. That a
-// message was received is remembered for longer, and what an unfinished or interrupted item has sent is kept with it.
+// Retention says which finished rows are kept: those younger than Age, and at most Count of each
+// table; 0 is no limit. That a message was received is remembered for longer, and what an
+// unfinished or interrupted item has sent is kept with it.
 type Retention struct {
 	Age   time.Duration
 	Count int

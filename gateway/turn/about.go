@@ -17,10 +17,12 @@ import (
 	"nanobot/terminal"
 )
 
-// tellEvery is the shortest time between two records of what an agent tells of itself: it may do so with every word.
+// tellEvery is the shortest time between two records of what an agent tells of itself: it may do so
+// with every word.
 const tellEvery = time.Second
 
-// about keeps what an agent tells of itself in this turn. The agent does not wait for the disk, nor for the network that shows its commands.
+// about keeps what an agent tells of itself in this turn. The agent does not wait for the disk, nor
+// for the network that shows its commands.
 type about struct {
 	t    *Turn
 	wake chan struct{}

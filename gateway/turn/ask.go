@@ -15,14 +15,15 @@ import (
 	"nanobot/terminal"
 )
 
-// askTimeout is how long a question waits for an answer at most. The turn's own timeout is usually shorter.
+// askTimeout is how long a question waits for an answer at most. The turn's own timeout is usually
+// shorter.
 const askTimeout = time.Hour
 
 // errNoAnswer says that nobody answered in time.
 var errNoAnswer = errors.New("timeout")
 
-// ask puts an agent's question to the chat and waits for the answer. A turn that runs again after a crash finds the question it had
-// asked, and the answer if one was given meanwhile.
+// ask puts an agent's question to the chat and waits for the answer. A turn that runs again after a
+// crash finds the question it had asked, and the answer if one was given meanwhile.
 func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -64,7 +65,8 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 	}
 }
 
-// lookUp finds a question that the item has asked before a crash. What got no answer then is asked anew.
+// lookUp finds a question that the item has asked before a crash. What got no answer then is asked
+// anew.
 func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
 		id = t.questionID(q)
@@ -80,8 +82,8 @@ func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earl
 // answerTo is the answer that a question was given.
 func answerTo(q store.Question) terminal.Answer { return terminal.Answer{Text: *q.Answer, By: q.By} }
 
-// questionID is the same for the same question when the item runs again, and short enough for a button. What is asked a second time in one
-// run is another question.
+// questionID is the same for the same question when the item runs again, and short enough for a
+// button. What is asked a second time in one run is another question.
 func (t *Turn) questionID(q terminal.Question) string {
 	t.asks.Lock()
 	defer t.asks.Unlock()
@@ -103,8 +105,9 @@ func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) 
 // noAnswer is how a question ends that nobody answered.
 const noAnswer = "no answer"
 
-// unanswered closes a question that waits no more, so that it takes no answer that is meant for another. One that was answered at the same
-// moment is answered. When we shut down it stays open, for the next run of the item.
+// unanswered closes a question that waits no more, so that it takes no answer that is meant for
+// another. One that was answered at the same moment is answered. When we shut down it stays open,
+// for the next run of the item.
 func (t *Turn) unanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
 	if killed.Err() != nil {
 		return terminal.Answer{}, why

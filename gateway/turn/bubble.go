@@ -14,14 +14,16 @@ import (
 )
 
 const (
-	// moveEvery is the shortest time after which a bubble that is above something newer is sent anew below it.
+	// moveEvery is the shortest time after which a bubble that is above something newer is sent
+	// anew below it.
 	moveEvery = 10 * time.Second
 	// tickEvery is how often the elapsed time of a long turn is renewed.
 	tickEvery = 15 * time.Second
 )
 
-// bubble is the one message that shows a turn's progress: sent at the first word, edited as more come, the newest only, and removed at
-// the end. It is no part of the answer: if we die, it is removed at the next start and not sent again.
+// bubble is the one message that shows a turn's progress: sent at the first word, edited as more
+// come, the newest only, and removed at the end. It is no part of the answer: if we die, it is
+// removed at the next start and not sent again.
 type bubble struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
@@ -43,7 +45,8 @@ func newBubble(t *Turn) *bubble {
 	return b
 }
 
-// show makes text what the bubble says. It reports false when there is no bubble and progress is to be a message.
+// show makes text what the bubble says. It reports false when there is no bubble and progress is to
+// be a message.
 func (b *bubble) show(text string) bool {
 	if b.editor == nil {
 		return false
@@ -65,8 +68,8 @@ func (b *bubble) bury() {
 	b.buried = true
 }
 
-// run keeps the bubble up to date until ctx, the turn's, ends, then takes it away. sending ends when
-// networks must not be called any longer.
+// run keeps the bubble up to date until ctx, the turn's, ends, then takes it away. sending ends
+// when networks must not be called any longer.
 func (b *bubble) run(sending, ctx context.Context) {
 	defer b.remove()
 	tick := time.NewTicker(tickEvery)
@@ -104,7 +107,8 @@ func (b *bubble) render() string {
 	return fmt.Sprintf("⏳ %s (%s)", b.text, took)
 }
 
-// put sends or edits the bubble. What goes wrong is not worth a retry: the next word is about to come.
+// put sends or edits the bubble. What goes wrong is not worth a retry: the next word is about to
+// come.
 func (b *bubble) put(sending context.Context, text string) {
 	m := channels.Message{
 		Chat: b.t.item.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.item.In.ID,
@@ -118,7 +122,8 @@ func (b *bubble) put(sending context.Context, text string) {
 	if edited != "" && b.sinks() {
 		edited = ""
 	}
-	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
+	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be
+	// removed.
 	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))

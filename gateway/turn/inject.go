@@ -71,8 +71,8 @@ func (t *Turn) Injected() int {
 	return len(t.inject.items)
 }
 
-// closeAndRead has the turn take no more, and returns the messages that the agent was handed and has
-// read. The others wait in the inbox all along, and get turns of their own.
+// closeAndRead has the turn take no more, and returns the messages that the agent was handed and
+// has read. The others wait in the inbox all along, and get turns of their own.
 func (j *injections) closeAndRead(unread int) []int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -97,7 +97,8 @@ func (t *Turn) Injectors() (users []string) {
 	return users
 }
 
-// TakeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in order.
+// TakeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in
+// order.
 func (t *Turn) TakeBack(user string) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()

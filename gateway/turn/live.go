@@ -16,15 +16,17 @@ import (
 )
 
 const (
-	// firstAfter is how long an agent writes before it is shown: a short answer is there by then, and sent once.
+	// firstAfter is how long an agent writes before it is shown: a short answer is there by then,
+	// and sent once.
 	firstAfter = 500 * time.Millisecond
-	// callWithin is how long a message that is complete waits for the last call about what was shown of it. A bubble that is still
-	// being changed then is not used again.
+	// callWithin is how long a message that is complete waits for the last call about what was
+	// shown of it. A bubble that is still being changed then is not used again.
 	callWithin = 4 * time.Second
 )
 
-// live shows a message while the agent writes it: in as many bubbles as it will have parts, each edited in place as it grows. The parts
-// of the message then take the bubbles' places; what is left of them is removed. Like progress they are no part of the answer until then.
+// live shows a message while the agent writes it: in as many bubbles as it will have parts, each
+// edited in place as it grows. The parts of the message then take the bubbles' places; what is left
+// of them is removed. Like progress they are no part of the answer until then.
 type live struct {
 	t      *Turn
 	editor channels.Editor // nil: it is not shown
@@ -75,8 +77,8 @@ func (l *live) show(text string) {
 	}
 }
 
-// finish ends the showing of a message that is complete. It returns the bubbles whose places its parts take, in order, and those that are
-// to be removed.
+// finish ends the showing of a message that is complete. It returns the bubbles whose places its
+// parts take, in order, and those that are to be removed.
 func (l *live) finish() (places, rest []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +93,8 @@ func (l *live) finish() (places, rest []string) {
 		timeout.Stop()
 		l.mu.Lock()
 	}
-	// An edit does not notify anybody, so that who has looked away would miss an answer that took its time.
+	// An edit does not notify anybody, so that who has looked away would miss an answer that took
+	// its time.
 	stale := time.Since(l.since) > l.t.stage.o.NotifyAfter
 	for i, b := range l.shown {
 		switch {
@@ -166,7 +169,8 @@ func (l *live) step(sending context.Context) bool {
 // errNotYet says that a bubble would come before what was said earlier.
 var errNotYet = errors.New("something waits to be sent before it")
 
-// begin finds the first part that is not shown as it is, and notes that a call about it is under way.
+// begin finds the first part that is not shown as it is, and notes that a call about it is under
+// way.
 func (l *live) begin(number int, parts []channels.Outgoing) (id string, at int, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -217,7 +221,8 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 
 // put edits a bubble, or makes one, and returns its id.
 func (l *live) put(sending context.Context, id string, o channels.Outgoing) (string, error) {
-	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be removed.
+	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be
+	// removed.
 	made, err := l.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: l.t.item.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
 	if err == nil && id == "" {
 		l.mu.Lock()

@@ -9,14 +9,15 @@ import (
 	"nanobot/terminal"
 )
 
-// What is remembered of a chat: what the protocol wants to know again, and what the agent told of itself.
+// What is remembered of a chat: what the protocol wants to know again, and what the agent told of
+// itself.
 const agentMemory, aboutMemory = "agent", "about"
 
 // lastingMemory is what the protocol wants to know again even when the chat is started afresh.
 const lastingMemory = store.Lasting + agentMemory
 
-// memory is what a turn knows of its chat from earlier ones. When the chat is started afresh while the turn runs, what it still learns is
-// part of what was to be forgotten.
+// memory is what a turn knows of its chat from earlier ones. When the chat is started afresh while
+// the turn runs, what it still learns is part of what was to be forgotten.
 type memory struct {
 	store Store
 	chat  channels.Chat

@@ -21,7 +21,8 @@ type pacing struct {
 	next time.Time
 }
 
-// wait waits for the next time at which something may be shown. It reports false when ctx ends before.
+// wait waits for the next time at which something may be shown. It reports false when ctx ends
+// before.
 func (p *pacing) wait(ctx context.Context) bool {
 	p.mu.Lock()
 	now := time.Now()
@@ -34,7 +35,8 @@ func (p *pacing) wait(ctx context.Context) bool {
 	return retry.Sleep(ctx, at.Sub(now))
 }
 
-// delay keeps everything waiting for some time: the network has asked for it, or is slow, so that others should have their turn.
+// delay keeps everything waiting for some time: the network has asked for it, or is slow, so that
+// others should have their turn.
 func (p *pacing) delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -19,7 +19,8 @@ import (
 // mostAttempts is how often a turn is run in all when it keeps being cut off.
 const mostAttempts = 3
 
-// KillLeftover kills the agents that an earlier run of the gateway has left. It is called before Recover.
+// KillLeftover kills the agents that an earlier run of the gateway has left. It is called before
+// Recover.
 func (s *Stage) KillLeftover(ctx context.Context) error {
 	var err error
 	if s.name, err = s.loadName(ctx); err != nil {
@@ -36,8 +37,8 @@ func (s *Stage) KillLeftover(ctx context.Context) error {
 	return nil
 }
 
-// Recover reports the turns that an earlier run of the gateway has left, or has them run again. It may
-// be called again when it fails.
+// Recover reports the turns that an earlier run of the gateway has left, or has them run again. It
+// may be called again when it fails.
 func (s *Stage) Recover(ctx context.Context) error {
 	items, err := s.o.Store.Stranded(ctx)
 	if err != nil {
@@ -57,8 +58,8 @@ func (s *Stage) Recover(ctx context.Context) error {
 // nameMemory is where the gateway's name is stored, among the memories of no chat.
 const nameMemory = "kept"
 
-// loadName returns what names this gateway, now and after restarts, in the environment of agents that
-// are kept.
+// loadName returns what names this gateway, now and after restarts, in the environment of agents
+// that are kept.
 func (s *Stage) loadName(ctx context.Context) (string, error) {
 	name, err := s.o.Store.Recall(ctx, channels.Chat{}, nameMemory)
 	if err != nil || name != "" {

@@ -12,8 +12,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// errRevoked ends a turn whose sender has lost access. Nothing is said about it: to a stranger the bot
-// has nothing to say.
+// errRevoked ends a turn whose sender has lost access. Nothing is said about it: to a stranger the
+// bot has nothing to say.
 var errRevoked = errors.New("its sender has no access any more")
 
 // Revoke ends the turn of a person who has lost access. Nothing that it says is taken any more.
@@ -26,8 +26,8 @@ func (t *Turn) Revoke() {
 	t.Cancel(errRevoked)
 }
 
-// admitted reports whether the sender of the turn's message still has access: it may have been revoked
-// while the message waited. The error says that we ended before it was known.
+// admitted reports whether the sender of the turn's message still has access: it may have been
+// revoked while the message waited. The error says that we ended before it was known.
 func (t *Turn) admitted(killed context.Context) (ok bool, err error) {
 	err = retry.Until(killed, func() (err error) {
 		ok, err = t.stage.o.Admits(context.WithoutCancel(killed), t.item.In.Chat.Channel, t.item.In.User.ID)
@@ -43,8 +43,8 @@ func (t *Turn) dismiss(killed context.Context) {
 	t.record(killed, store.Dead, store.Outcome{Status: store.Revoked})
 }
 
-// wasRevoked reports whether the sender has lost access. A turn that has ended by itself may not have
-// been told yet; that matters if others have handed something to it.
+// wasRevoked reports whether the sender has lost access. A turn that has ended by itself may not
+// have been told yet; that matters if others have handed something to it.
 func (t *Turn) wasRevoked(killed context.Context) bool {
 	if t.revoked.Load() || t.Injected() == 0 {
 		return t.revoked.Load()

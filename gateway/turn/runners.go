@@ -7,7 +7,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// runners closes each runner once: when another one has taken its place, and its last turn has ended.
+// runners closes each runner once: when another one has taken its place, and its last turn has
+// ended.
 type runners struct {
 	mu   sync.Mutex
 	now  Runner
@@ -15,8 +16,8 @@ type runners struct {
 	work sync.WaitGroup
 }
 
-// swap makes a runner that of the next turns; nil: there are no more. Turns that begin meanwhile wait
-// for announce.
+// swap makes a runner that of the next turns; nil: there are no more. Turns that begin meanwhile
+// wait for announce.
 func (r *runners) swap(next Runner, announce func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

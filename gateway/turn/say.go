@@ -13,8 +13,9 @@ import (
 	"nanobot/terminal"
 )
 
-// emit takes what the agent says. It works after the turn was told to stop, since what was printed is still delivered, but not when the
-// gateway shuts down: then the whole turn is done again or reported.
+// emit takes what the agent says. It works after the turn was told to stop, since what was printed
+// is still delivered, but not when the gateway shuts down: then the whole turn is done again or
+// reported.
 func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -76,8 +77,8 @@ func (t *Turn) seen(f terminal.Frame) {
 	t.stage.o.Events.Tell(events.Event{What: events.Said, Chat: t.item.In.Chat, Item: t.item.ID})
 }
 
-// lateBytes is how much of a turn's files is copied after it was told to end: enough for the pictures
-// that were just printed, and not so much that anybody notices.
+// lateBytes is how much of a turn's files is copied after it was told to end: enough for the
+// pictures that were just printed, and not so much that anybody notices.
 const lateBytes = 64 << 20
 
 // copying returns the context of a copy: a small file is copied to its end, a large one only while

@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// firstShortage and longestShortage bound the backoff of a turn whose agent cannot be started for want of file descriptors,
-	// processes or memory.
+	// firstShortage and longestShortage bound the backoff of a turn whose agent cannot be started
+	// for want of file descriptors, processes or memory.
 	firstShortage, longestShortage = 100 * time.Millisecond, 5 * time.Second
 	// shortageNotice is how long a turn waits before its person is told.
 	shortageNotice = 5 * time.Second
@@ -61,8 +61,8 @@ func (s *shortage) count() int {
 	return s.times
 }
 
-// passed notes that an agent ran which was started after so many failures, and reports whether that ends a shortage. An agent
-// that was started before the last failure shows nothing.
+// passed notes that an agent ran which was started after so many failures, and reports whether that
+// ends a shortage. An agent that was started before the last failure shows nothing.
 func (s *shortage) passed(times int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,8 +74,8 @@ func (s *shortage) passed(times int) bool {
 	return true
 }
 
-// work runs the agent. While it cannot be started for want of resources the message is not used up: the
-// turn waits and tries again.
+// work runs the agent. While it cannot be started for want of resources the message is not used up:
+// the turn waits and tries again.
 func (t *Turn) work(ctx context.Context, calls callbacks) (terminal.Outcome, error) {
 	began, pause := time.Now(), firstShortage
 	for {
@@ -103,8 +103,9 @@ func (t *Turn) work(ctx context.Context, calls callbacks) (terminal.Outcome, err
 	}
 }
 
-// unbegun takes back that there is about to be an agent, so that the next start of the gateway runs the turn as if it had never been
-// claimed. What the turn says at the next try is what it said at this one.
+// unbegun takes back that there is about to be an agent, so that the next start of the gateway runs
+// the turn as if it had never been claimed. What the turn says at the next try is what it said at
+// this one.
 func (t *Turn) unbegun() {
 	if err := t.stage.o.Store.SetProcess(t.item.ID, store.Process(terminal.RecordNotStarted())); err != nil {
 		t.log.Warn("turn not noted as waiting", zap.Error(err))

@@ -1,6 +1,6 @@
 // Package turn works on messages: it runs the agent, shows and stores what it says, and records how
-// that ended. It does not know which channel or protocol it is, who is admitted, when it runs, nor how
-// messages are sent.
+// that ended. It does not know which channel or protocol it is, who is admitted, when it runs, nor
+// how messages are sent.
 package turn
 
 import (
@@ -42,8 +42,8 @@ type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
 	// ShowEnd has the message of a question show how that ended.
 	ShowEnd(q store.Question, how string)
-	// Show sends or edits a message that is there only while a turn runs. Remove and RemoveLeft remove
-	// such messages.
+	// Show sends or edits a message that is there only while a turn runs. Remove and RemoveLeft
+	// remove such messages.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
 	Remove(b store.Bubble)
 	RemoveLeft(ctx context.Context, item int64, ids []string) error
@@ -61,8 +61,8 @@ type Runner interface {
 
 // Slot is the permission of a turn to run.
 type Slot interface {
-	// Yield waits and lets another turn run meanwhile. It reports false when ctx ends before the turn
-	// may go on.
+	// Yield waits and lets another turn run meanwhile. It reports false when ctx ends before the
+	// turn may go on.
 	Yield(ctx context.Context, pause time.Duration) bool
 }
 
@@ -107,10 +107,11 @@ type Options struct {
 	Wake func()
 	// Menu returns those of the agent's commands that reach it.
 	Menu func(terminal.About) []channels.Command
-	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on without it.
+	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
+	// without it.
 	AbandonAfter time.Duration
-	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be an
-	// edit of that, which nobody is notified of. Later it is a new message.
+	// NotifyAfter is how long ago the beginning of an answer may have been shown for its end to be
+	// an edit of that, which nobody is notified of. Later it is a new message.
 	NotifyAfter time.Duration
 	// Events, if not nil, is told what turns do. They are then traced, too.
 	Events events.Func
@@ -152,8 +153,8 @@ func (s *Stage) Reload(set Settings) {
 	s.runners.swap(set.Runner, func() { s.settings.Store(&set) })
 }
 
-// Close closes the runners and waits for their agents to end, but not for ever: a turn that was left
-// behind may never end, and its agents die with the gateway.
+// Close closes the runners and waits for their agents to end, but not for ever: a turn that was
+// left behind may never end, and its agents die with the gateway.
 func (s *Stage) Close() { s.runners.end(s.o.AbandonAfter, s.o.Log) }
 
 // Begin returns the turn of a message that was claimed. Its Run or its Drop must be called.

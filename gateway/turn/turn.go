@@ -29,8 +29,8 @@ type Turn struct {
 	slot  Slot
 	done  func() // to be called when the agent has ended
 
-	// working ends when the turn is told to end. listening ends when nothing that it says is taken any
-	// more: we shut down, or the chat goes on without it.
+	// working ends when the turn is told to end. listening ends when nothing that it says is taken
+	// any more: we shut down, or the chat goes on without it.
 	working, listening lifetime
 
 	inject injections
@@ -41,7 +41,8 @@ type Turn struct {
 	about  *about
 	tracer *tracer
 	pid    atomic.Int64
-	// failures is how many agents could not be started for want of resources when this one was. pid orders it.
+	// failures is how many agents could not be started for want of resources when this one was. pid
+	// orders it.
 	failures int
 
 	saidBytes, saidMedia atomic.Int64 // what the agent said, for the audit
@@ -121,8 +122,8 @@ func (t *Turn) Drop() {
 // Run works on the message and records how that ended. A turn that was told to stop and does not is
 // left behind. killed ends when turns must not be waited for any longer.
 func (t *Turn) Run(killed context.Context) {
-	// What is listened to no more need not work on. When the turn learns that it is to end because it
-	// is killed, nobody listens any more, so that it does not say "Stopped.": it is run again.
+	// What is listened to no more need not work on. When the turn learns that it is to end because
+	// it is killed, nobody listens any more, so that it does not say "Stopped.": it is run again.
 	listening := t.listening.begin(killed)
 	defer t.listening.end(nil)
 	ctx := t.working.begin(listening)
@@ -148,8 +149,8 @@ func (t *Turn) Run(killed context.Context) {
 	t.finish(killed, listening, out, err)
 }
 
-// startDisplay has the stage show what the turn does. The turn does not wait for that, since a network
-// that hangs must not hold up the chat; draining does.
+// startDisplay has the stage show what the turn does. The turn does not wait for that, since a
+// network that hangs must not hold up the chat; draining does.
 func (t *Turn) startDisplay(ctx, listening context.Context) {
 	show := t.stage.display.Go
 	if typer, ok := t.ch.(channels.Typer); ok {
@@ -290,8 +291,8 @@ func (t *Turn) record(killed context.Context, state store.State, o store.Outcome
 	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
 }
 
-// typing shows that the agent is at work, if that takes more than a moment. Networks show it for some
-// five seconds.
+// typing shows that the agent is at work, if that takes more than a moment. Networks show it for
+// some five seconds.
 func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
 	for wait := 300 * time.Millisecond; retry.Sleep(ctx, wait); wait = 4 * time.Second {
 		if err := typer.Typing(ctx, t.item.In.Chat); err != nil && ctx.Err() == nil {

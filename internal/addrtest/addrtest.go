@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reserve returns an address of loopback that only this test can listen on until it ends, as often as it likes. A socket
-// stays bound to it; as that one does not listen, and both allow reuse, the kernel lets a program listen there and gives
-// the port to nobody who asks for any.
+// Reserve returns an address of loopback that only this test can listen on until it ends, as often
+// as it likes. A socket stays bound to it; as that one does not listen, and both allow reuse, the
+// kernel lets a program listen there and gives the port to nobody who asks for any.
 func Reserve(t testing.TB) string {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)

@@ -1,4 +1,5 @@
-// Package batch has those who come while something slow is done, such as a disk that confirms a transaction, share the next of it.
+// Package batch has those who come while something slow is done, such as a disk that confirms a
+// transaction, share the next of it.
 package batch
 
 import (
@@ -6,8 +7,8 @@ import (
 	"sync"
 )
 
-// Queue does what its callers bring, one batch after the other, in the goroutine of one of the callers: nobody has to be woken when there is
-// only one.
+// Queue does what its callers bring, one batch after the other, in the goroutine of one of the
+// callers: nobody has to be woken when there is only one.
 type Queue[T any] struct {
 	do   func([]T)
 	most int
@@ -24,14 +25,16 @@ type waiter[T any] struct {
 	turn   chan bool // true: it is done; false: its caller is to lead
 }
 
-// New returns a queue. At most so many share a batch, which bounds how long the first of them waits. Do must not panic.
+// New returns a queue. At most so many share a batch, which bounds how long the first of them
+// waits. Do must not panic.
 func New[T any](most int, do func([]T)) *Queue[T] {
 	q := &Queue[T]{do: do, most: most}
 	q.idle.L = &q.mu
 	return q
 }
 
-// Do returns when what is brought was in a batch. It reports false, and nothing is done, if the queue was closed before.
+// Do returns when what is brought was in a batch. It reports false, and nothing is done, if the
+// queue was closed before.
 func (q *Queue[T]) Do(x T) bool {
 	w := waiter[T]{brings: x}
 	lead, ok := q.join(&w)
@@ -74,7 +77,8 @@ func (q *Queue[T]) lead() {
 	q.idle.Broadcast()
 }
 
-// gather takes what waits. Callers who were just answered often come right back, so it lets them run before it looks.
+// gather takes what waits. Callers who were just answered often come right back, so it lets them
+// run before it looks.
 func (q *Queue[T]) gather() (batch []T, others []chan bool) {
 	for before := 0; ; {
 		runtime.Gosched()

@@ -16,8 +16,9 @@ type Report struct {
 	Took  time.Duration
 }
 
-// Check reads a database through: every page, the order of every table and index, and whether they agree. Damage is ErrDamaged. When ctx
-// ends before that, the report says so, and nothing is known of the rest.
+// Check reads a database through: every page, the order of every table and index, and whether they
+// agree. Damage is ErrDamaged. When ctx ends before that, the report says so, and nothing is known
+// of the rest.
 func Check(ctx context.Context, path string) (Report, error) {
 	if err := Inspect(path); err != nil {
 		return Report{}, err
@@ -49,7 +50,8 @@ func Check(ctx context.Context, path string) (Report, error) {
 	return r, nil
 }
 
-// CheckSchema is Check for a database whose schema must have a number up to the newest that is known.
+// CheckSchema is Check for a database whose schema must have a number up to the newest that is
+// known.
 func CheckSchema(ctx context.Context, path string, newest int) error {
 	r, err := Check(ctx, path)
 	if err == nil && !r.Whole {

@@ -14,8 +14,9 @@ import (
 // copied is how many pages are copied between two looks at whether the copy is still wanted.
 const copied = 1024
 
-// Copy copies a database as its connection sees it now, while others may write to it. Called within a transaction it copies what that sees.
-// The copy is checked, and has its name only once it is complete, sound and on disk.
+// Copy copies a database as its connection sees it now, while others may write to it. Called within
+// a transaction it copies what that sees. The copy is checked, and has its name only once it is
+// complete, sound and on disk.
 func Copy(ctx context.Context, from driver.Conn, to string) error {
 	unfinished := to + fresh
 	if err := remove(unfinished); err != nil {

@@ -1,5 +1,5 @@
-// Package dbfile is about the files of SQLite databases: how one is created, checked and copied, and whether it is still there. It knows
-// nothing of what is in them.
+// Package dbfile is about the files of SQLite databases: how one is created, checked and copied,
+// and whether it is still there. It knows nothing of what is in them.
 package dbfile
 
 import (
@@ -17,14 +17,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// The reasons for which a database cannot be used, whatever is tried. They are found with errors.Is.
+// The reasons for which a database cannot be used, whatever is tried. They are found with
+// errors.Is.
 var (
 	ErrDamaged  = errors.New("the database is damaged")
 	ErrNewer    = errors.New("the database was written by a newer nanobot")
 	ErrUnopened = errors.New("the database is closed to this user")
 )
 
-// Unusable tells whether an error says that a database has to be repaired, restored or opened by another program.
+// Unusable tells whether an error says that a database has to be repaired, restored or opened by
+// another program.
 func Unusable(err error) bool {
 	return errors.Is(err, ErrDamaged) || errors.Is(err, ErrNewer) || errors.Is(err, ErrUnopened)
 }
@@ -39,7 +41,8 @@ func Newer(have, known int) error {
 	return fmt.Errorf("%w (schema %d, this one knows up to %d)", ErrNewer, have, known)
 }
 
-// Explain makes SQLite's errors for a damaged file an ErrDamaged, and leaves all others as they are.
+// Explain makes SQLite's errors for a damaged file an ErrDamaged, and leaves all others as they
+// are.
 func Explain(err error) error {
 	var e *sqlite.Error
 	if errors.Is(err, ErrDamaged) || !errors.As(err, &e) {
@@ -64,8 +67,8 @@ const (
 // fresh is the end of the name that a database has until it is complete.
 const fresh = ".new"
 
-// Inspect looks at a database's file without opening it. No file at all is fs.ErrNotExist; a file that cannot be a database is ErrDamaged,
-// because Create never leaves one.
+// Inspect looks at a database's file without opening it. No file at all is fs.ErrNotExist; a file
+// that cannot be a database is ErrDamaged, because Create never leaves one.
 func Inspect(path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -97,9 +100,9 @@ func closedTo(err error) error {
 	return err
 }
 
-// Create makes a database with what scripts put into it. It has its name only once it is complete and on disk: a process that dies
-// meanwhile leaves a file that nobody takes for a database, and that the next Create removes. The caller sees to it that nobody else
-// creates the same one.
+// Create makes a database with what scripts put into it. It has its name only once it is complete
+// and on disk: a process that dies meanwhile leaves a file that nobody takes for a database, and
+// that the next Create removes. The caller sees to it that nobody else creates the same one.
 func Create(ctx context.Context, path string, scripts ...string) error {
 	unfinished := path + fresh
 	if err := remove(unfinished); err != nil {

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrLost says that a file is not what its path names any more: it was removed or replaced. What is written into it nobody finds again.
+// ErrLost says that a file is not what its path names any more: it was removed or replaced. What is
+// written into it nobody finds again.
 var ErrLost = errors.New("was removed or replaced while it was in use")
 
-// Watch follows files that are in use. Its first failure is final: from then on nothing of what it follows may be relied on, and whoever
-// asks is told so. It is safe for concurrent use.
+// Watch follows files that are in use. Its first failure is final: from then on nothing of what it
+// follows may be relied on, and whoever asks is told so. It is safe for concurrent use.
 type Watch struct {
 	mu      sync.Mutex
 	groups  []*Files
@@ -35,7 +36,8 @@ func (w *Watch) Err() error {
 	return w.failure
 }
 
-// Fail ends the use of everything that is followed. Only the first reason counts, which is returned.
+// Fail ends the use of everything that is followed. Only the first reason counts, which is
+// returned.
 func (w *Watch) Fail(reason error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -46,7 +48,8 @@ func (w *Watch) Fail(reason error) error {
 	return w.failure
 }
 
-// Judge makes an error that says that a database is damaged the failure of the watch, and returns it explained.
+// Judge makes an error that says that a database is damaged the failure of the watch, and returns
+// it explained.
 func (w *Watch) Judge(path string, err error) error {
 	if err = Explain(err); !errors.Is(err, ErrDamaged) {
 		return err
@@ -84,7 +87,8 @@ type file struct {
 	database bool // it is never empty
 }
 
-// Follow follows what is at some paths now. While a file is in use its number is not given to another one.
+// Follow follows what is at some paths now. While a file is in use its number is not given to
+// another one.
 func (w *Watch) Follow(paths ...string) (*Files, error) {
 	f := &Files{watch: w}
 	for _, p := range paths {
@@ -100,7 +104,8 @@ func (w *Watch) Follow(paths ...string) (*Files, error) {
 	return f, nil
 }
 
-// Check returns nil while each path names the file that it did. A path that cannot be looked at just now is an error, and not the end.
+// Check returns nil while each path names the file that it did. A path that cannot be looked at
+// just now is an error, and not the end.
 func (f *Files) Check() error {
 	if err := f.watch.Err(); err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package fuzztest makes inputs for fuzz targets when they are run as plain tests: the test command tries some thousand
-// that are the same each time, and .ci/long looks for new ones, guided by coverage.
+// Package fuzztest makes inputs for fuzz targets when they are run as plain tests: the test command
+// tries some thousand that are the same each time, and .ci/long looks for new ones, guided by
+// coverage.
 package fuzztest
 
 import "math/rand/v2"

@@ -25,8 +25,8 @@ const (
 // Valid tells whether there is such a role.
 func (r Role) Valid() bool { return r == Chat || r == Operator }
 
-// goesWith tells whether somebody of that name can have the role. The operator's name stands for scripts and for operators without a name of
-// their own, whose chats nobody else is to see.
+// goesWith tells whether somebody of that name can have the role. The operator's name stands for
+// scripts and for operators without a name of their own, whose chats nobody else is to see.
 func (r Role) goesWith(user string) bool {
 	return r == Operator || !strings.EqualFold(user, string(Operator))
 }
@@ -50,7 +50,8 @@ type Options struct {
 	State string
 	// Token is what scripts prove themselves with; "" lets none in.
 	Token string
-	// Attempts counts wrong credentials; nil means that Access counts them by itself and logs nothing.
+	// Attempts counts wrong credentials; nil means that Access counts them by itself and logs
+	// nothing.
 	Attempts *Attempts
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -67,7 +68,8 @@ type Access struct {
 	now      func() time.Time
 }
 
-// NewAccess returns access for what is kept in a folder. It makes the key of the cookies if there is none.
+// NewAccess returns access for what is kept in a folder. It makes the key of the cookies if there
+// is none.
 func NewAccess(o Options) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -103,8 +105,8 @@ func Who(ctx context.Context) Identity {
 	return id
 }
 
-// Require lets only those through who have a role. A request by cookie that changes something must say which page it comes from, as
-// browsers do; Guard has looked at what it says.
+// Require lets only those through who have a role. A request by cookie that changes something must
+// say which page it comes from, as browsers do; Guard has looked at what it says.
 func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		token, byToken := bearer(r)
@@ -139,15 +141,15 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	})
 }
 
-// bearer returns the token that a request carries. Another scheme is no token: it is for somebody else, such as a proxy in front of us that
-// asks for a password.
+// bearer returns the token that a request carries. Another scheme is no token: it is for somebody
+// else, such as a proxy in front of us that asks for a password.
 func bearer(r *http.Request) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
 }
 
-// identify finds out who makes a request, and whether it carries a credential that was never right. A wrong token is not made up for by a
-// cookie.
+// identify finds out who makes a request, and whether it carries a credential that was never right.
+// A wrong token is not made up for by a cookie.
 func (a *Access) identify(r *http.Request, token string, byToken bool) (id Identity, ok, wrong bool) {
 	if byToken {
 		sum := sha256.Sum256([]byte(token))

@@ -14,19 +14,24 @@ import (
 )
 
 const (
-	// mostWrong is how many wrong credentials an address may show within attemptWindow. People mistype a few times; programs guess.
+	// mostWrong is how many wrong credentials an address may show within attemptWindow. People
+	// mistype a few times; programs guess.
 	mostWrong     = 20
 	attemptWindow = time.Minute
-	// mostClients bounds the memory that wrong attempts take. Addresses beyond it are counted together.
+	// mostClients bounds the memory that wrong attempts take. Addresses beyond it are counted
+	// together.
 	mostClients = 4096
 )
 
-// Attempts counts wrong credentials by client address, answers 429 to an address that shows too many, and logs one line a minute.
+// Attempts counts wrong credentials by client address, answers 429 to an address that shows too
+// many, and logs one line a minute.
 //
-// While an address is limited its token or link is not examined, so that guessing is slowed down to mostWrong a minute. There are three
-// exceptions, because an attacker could otherwise shut others out: a sealed cookie is always honoured; an address that many people share
-// (a proxy on this machine that does not say whom it speaks for) is answered 429 only for credentials that are wrong; and so is a
-// network that calls us, such as Telegram. The credentials of these are too long to be guessed.
+// While an address is limited its token or link is not examined, so that guessing is slowed down to
+// mostWrong a minute. There are three exceptions, because an attacker could otherwise shut others
+// out: a sealed cookie is always honoured; an address that many people share (a proxy on this
+// machine that does not say whom it speaks for) is answered 429 only for credentials that are
+// wrong; and so is a network that calls us, such as Telegram. The credentials of these are too long
+// to be guessed.
 type Attempts struct {
 	proxies []netip.Prefix
 	log     *zap.Logger
@@ -45,8 +50,8 @@ type attempts struct {
 	via               netip.Addr
 }
 
-// NewAttempts counts for a server. Proxies are believed when they say whom they speak for, beside those on this machine; now is the clock,
-// nil means time.Now.
+// NewAttempts counts for a server. Proxies are believed when they say whom they speak for, beside
+// those on this machine; now is the clock, nil means time.Now.
 func NewAttempts(proxies []netip.Prefix, now func() time.Time, log *zap.Logger) *Attempts {
 	if now == nil {
 		now = time.Now
@@ -64,8 +69,8 @@ type client struct {
 // overflow is the client of all addresses that are counted together.
 var overflow = client{shared: true}
 
-// clientOf finds the address of a request's client. Forwarding headers are believed only from trusted proxies, or an attacker would choose
-// a new address for each attempt.
+// clientOf finds the address of a request's client. Forwarding headers are believed only from
+// trusted proxies, or an attacker would choose a new address for each attempt.
 func (a *Attempts) clientOf(r *http.Request) client {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -122,7 +127,8 @@ func network(ip netip.Addr) netip.Prefix {
 	return p
 }
 
-// Blocked answers 429 to a client over the limit and reports true. Its credentials must then not be examined.
+// Blocked answers 429 to a client over the limit and reports true. Its credentials must then not be
+// examined.
 func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	c := a.clientOf(r)
 	if c.shared {
@@ -145,7 +151,8 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	return blocked
 }
 
-// Wrong counts a request whose credentials are wrong. If the client is over the limit it answers 429 and reports true.
+// Wrong counts a request whose credentials are wrong. If the client is over the limit it answers
+// 429 and reports true.
 func (a *Attempts) Wrong(w http.ResponseWriter, r *http.Request) bool {
 	wait, over := a.count(a.clientOf(r))
 	if over {
@@ -175,7 +182,8 @@ func (a *Attempts) count(c client) (wait time.Duration, over bool) {
 	return wait, over
 }
 
-// entry returns what is known of a client. When there are too many, c becomes the one that stands for all others.
+// entry returns what is known of a client. When there are too many, c becomes the one that stands
+// for all others.
 func (a *Attempts) entry(c *client, now time.Time) *attempts {
 	at, known := a.clients[c.net]
 	if !known && len(a.clients) >= mostClients {
@@ -215,8 +223,8 @@ func (a *Attempts) tick() {
 	a.timer.Reset(attemptWindow)
 }
 
-// write logs one line for all wrong credentials since the last one, with the address that most of them came from. It reports false if there
-// were none.
+// write logs one line for all wrong credentials since the last one, with the address that most of
+// them came from. It reports false if there were none.
 func (a *Attempts) write() bool {
 	count, refused, addresses := 0, 0, 0
 	var worst netip.Prefix
@@ -265,8 +273,9 @@ func (a *Attempts) Close() {
 	a.write()
 }
 
-// Watch counts the requests that a handler of its own credentials answers with 401, and answers those over the limit with 429. It never
-// keeps a request from the handler: a network that calls us must not be shut out by somebody who calls in its place.
+// Watch counts the requests that a handler of its own credentials answers with 401, and answers
+// those over the limit with 429. It never keeps a request from the handler: a network that calls us
+// must not be shut out by somebody who calls in its place.
 func (a *Attempts) Watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		next.ServeHTTP(&watched{ResponseWriter: w, r: r, attempts: a}, r)

@@ -25,15 +25,16 @@ const (
 	keySize = 32
 )
 
-// cookies make and check the cookie by which a browser is known. It says who, until when and which of theirs it is, and is sealed, so that
-// nothing about it has to be kept here and it survives a restart. A start without the key file makes a new key, for which none is good.
+// cookies make and check the cookie by which a browser is known. It says who, until when and which
+// of theirs it is, and is sealed, so that nothing about it has to be kept here and it survives a
+// restart. A start without the key file makes a new key, for which none is good.
 type cookies struct {
 	name string
 	key  []byte
 }
 
-// newCookies names the cookie after its key: browsers do not tell servers on different ports of one machine apart, and two of us there
-// would overwrite each other's.
+// newCookies names the cookie after its key: browsers do not tell servers on different ports of one
+// machine apart, and two of us there would overwrite each other's.
 func newCookies(key []byte) cookies {
 	sum := sha256.Sum256(append([]byte("name"), key...))
 	return cookies{"nanobot-" + hex.EncodeToString(sum[:4]), key}
@@ -71,7 +72,8 @@ func (c cookies) read(r *http.Request, now time.Time) (Identity, bool) {
 	return Identity{}, false
 }
 
-// forged tells whether a request carries a cookie of ours that we never made. One that has expired or was ended is not forged.
+// forged tells whether a request carries a cookie of ours that we never made. One that has expired
+// or was ended is not forged.
 func (c cookies) forged(r *http.Request) bool {
 	for _, cookie := range r.CookiesNamed(c.name) {
 		if _, ok := c.sealed(cookie.Value); !ok && cookie.Value != "" {

@@ -16,9 +16,10 @@ import (
 // EnterPath is where links lead.
 const EnterPath = "/in/"
 
-// Mount puts the ways in and out into a mux. The link itself only shows a page, whose button uses it up: a chat program that looks at
-// links to show what is behind them must not take this one. And a browser gives a strict cookie only to what our own page asked for, not to
-// where a link in somebody's mail leads.
+// Mount puts the ways in and out into a mux. The link itself only shows a page, whose button uses
+// it up: a chat program that looks at links to show what is behind them must not take this one. And
+// a browser gives a strict cookie only to what our own page asked for, not to where a link in
+// somebody's mail leads.
 func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
 	mux.HandleFunc("GET "+EnterPath+"{code}", a.show)
 	mux.HandleFunc("POST "+EnterPath+"{code}", func(w http.ResponseWriter, r *http.Request) { a.enter(w, r, log) })
@@ -29,8 +30,9 @@ func (a *Access) Mount(mux *http.ServeMux, log *zap.Logger) {
 	mux.Handle("POST /out", a.Require(Chat, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.leave(w, r, log) })))
 }
 
-// show is the page behind a link. A script presses its button, unless another site may have led here: whoever has a link could otherwise
-// make others, without a click of theirs, talk in chats that he reads. An operator reads them all anyway.
+// show is the page behind a link. A script presses its button, unless another site may have led
+// here: whoever has a link could otherwise make others, without a click of theirs, talk in chats
+// that he reads. An operator reads them all anyway.
 func (a *Access) show(w http.ResponseWriter, r *http.Request) {
 	id, ok, err := a.look(w, r)
 	if errors.Is(err, errTooMany) {
@@ -47,8 +49,9 @@ func (a *Access) show(w http.ResponseWriter, r *http.Request) {
 
 var errTooMany = errors.New("too many wrong attempts")
 
-// look tells whom the link of a request lets in. It counts a link that lets nobody in as a wrong attempt, unless the browser is in already:
-// people come back by a link that they have used. After errTooMany the request is answered.
+// look tells whom the link of a request lets in. It counts a link that lets nobody in as a wrong
+// attempt, unless the browser is in already: people come back by a link that they have used. After
+// errTooMany the request is answered.
 func (a *Access) look(w http.ResponseWriter, r *http.Request) (Identity, bool, error) {
 	_, inside := a.inside(r)
 	if !inside && a.attempts.Blocked(w, r) {
@@ -94,8 +97,8 @@ func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 	}
 }
 
-// begin uses up a link and begins the session of whom it lets in. The session is recorded first: nobody comes in who is not listed, and who
-// revokes the link and then the sessions misses none.
+// begin uses up a link and begins the session of whom it lets in. The session is recorded first:
+// nobody comes in who is not listed, and who revokes the link and then the sessions misses none.
 func (a *Access) begin(code string, id Identity) (Identity, bool, error) {
 	now := a.now()
 	id.Expires, id.session = now.Add(sessionLife), rand.Text()
@@ -132,7 +135,8 @@ type page struct {
 	Stay        string // what the link says that leads inside as one is
 }
 
-// html is a page. It is not made by a template: those let the linker drop nothing, which a fifth of the binary is.
+// html is a page. It is not made by a template: those let the linker drop nothing, which a fifth of
+// the binary is.
 func (p page) html() string {
 	title := html.EscapeString(p.Title)
 	body := ""

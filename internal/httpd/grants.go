@@ -43,7 +43,8 @@ type Grants struct {
 	Now func() time.Time
 }
 
-// List returns the links that can still be used and the browsers that are signed in, by user and age.
+// List returns the links that can still be used and the browsers that are signed in, by user and
+// age.
 func (g Grants) List() ([]Grant, error) {
 	all, err := g.links()
 	if err != nil {
@@ -116,8 +117,9 @@ func (g Grants) browsers() ([]Grant, error) {
 	return all, nil
 }
 
-// Revoke withdraws the link or ends the browser session with an ID, or all of a user's, and returns them. It returns none if there is
-// neither such an ID nor such a user. A daemon that runs lets a browser finish nothing: its event stream ends within a second.
+// Revoke withdraws the link or ends the browser session with an ID, or all of a user's, and returns
+// them. It returns none if there is neither such an ID nor such a user. A daemon that runs lets a
+// browser finish nothing: its event stream ends within a second.
 func (g Grants) Revoke(who string) ([]Grant, error) {
 	all, err := g.List()
 	if err != nil {
@@ -128,7 +130,8 @@ func (g Grants) Revoke(who string) ([]Grant, error) {
 		chosen = func(c Grant) bool { return c.ID == who }
 	}
 	var revoked []Grant
-	// Links come first: a browser that comes in by one is recorded before the link is used up, so it is found below.
+	// Links come first: a browser that comes in by one is recorded before the link is used up, so
+	// it is found below.
 	links, err := g.links()
 	if err != nil {
 		return nil, err

@@ -9,10 +9,12 @@ import (
 	"strings"
 )
 
-// Guard keeps browsers from being used against us: a page of somebody else's that has our address under its own name (DNS
-// rebinding), and one that posts to us (CSRF). It also tells browsers to be strict with what we serve.
+// Guard keeps browsers from being used against us: a page of somebody else's that has our address
+// under its own name (DNS rebinding), and one that posts to us (CSRF). It also tells browsers to be
+// strict with what we serve.
 type Guard struct {
-	// Listen is the address that is listened on, Hosts are the names by which we are known elsewhere.
+	// Listen is the address that is listened on, Hosts are the names by which we are known
+	// elsewhere.
 	Listen string
 	Hosts  []string
 }
@@ -53,8 +55,9 @@ func strict(h http.Header) {
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// isOurs tells whether a request asks for us. Ports are not looked at, since a proxy may have another one; an address is ours
-// when it is loopback or the one that the request has reached: no name server can lie about it.
+// isOurs tells whether a request asks for us. Ports are not looked at, since a proxy may have
+// another one; an address is ours when it is loopback or the one that the request has reached: no
+// name server can lie about it.
 func isOurs(r *http.Request, names []string) bool {
 	host := plainHost(r.Host)
 	ip, err := netip.ParseAddr(host)
@@ -65,8 +68,9 @@ func isOurs(r *http.Request, names []string) bool {
 	return ip.Unmap().IsLoopback() || ok && local.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap()
 }
 
-// Direct tells whether a request to a server that only this machine can reach was made on this machine: it asks for a loopback address, and
-// no proxy says whom it speaks for. A proxy that hides both is believed.
+// Direct tells whether a request to a server that only this machine can reach was made on this
+// machine: it asks for a loopback address, and no proxy says whom it speaks for. A proxy that hides
+// both is believed.
 func Direct(r *http.Request) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
 		if len(r.Header[name]) > 0 {

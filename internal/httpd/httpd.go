@@ -1,6 +1,6 @@
-// Package httpd is what every HTTP surface of the program shares: the server's life, the guard against requests that come
-// by a foreign name or from a foreign page, and access by one-time links, cookies and a token. It knows nothing of what is
-// served.
+// Package httpd is what every HTTP surface of the program shares: the server's life, the guard
+// against requests that come by a foreign name or from a foreign page, and access by one-time
+// links, cookies and a token. It knows nothing of what is served.
 package httpd
 
 import (
@@ -27,7 +27,8 @@ const (
 type Server struct {
 	// BodyPatience is how long a request's body may take, unless its handler says otherwise.
 	BodyPatience time.Duration
-	// StopPatience is how long requests under way get to end when the server stops. Then they are cut off.
+	// StopPatience is how long requests under way get to end when the server stops. Then they are
+	// cut off.
 	StopPatience time.Duration
 
 	listener net.Listener
@@ -35,7 +36,8 @@ type Server struct {
 	log      *zap.Logger
 }
 
-// Listen opens an address, so that one that is taken is known before anything else begins. Run serves.
+// Listen opens an address, so that one that is taken is known before anything else begins. Run
+// serves.
 func Listen(ctx context.Context, address string, log *zap.Logger) (*Server, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -56,7 +58,8 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 // Close stops listening, if Run was never called.
 func (s *Server) Close() error { return s.listener.Close() }
 
-// OnStop has f called when the server begins to stop, for handlers that would not end by themselves. It must be called before Run.
+// OnStop has f called when the server begins to stop, for handlers that would not end by
+// themselves. It must be called before Run.
 func (s *Server) OnStop(f func()) { s.server.RegisterOnShutdown(f) }
 
 // Run serves h until ctx ends. Then requests under way may end, and nothing new is taken.

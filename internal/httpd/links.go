@@ -16,7 +16,8 @@ import (
 const (
 	// LinkLife is how long a link is good for.
 	LinkLife = 15 * time.Minute
-	// LinkFolder is where in the state open links are. It has a file for each link that is open. Its name is the code's hash, so that who can read it still has no code.
+	// LinkFolder is where in the state open links are. It has a file for each link that is open.
+	// Its name is the code's hash, so that who can read it still has no code.
 	LinkFolder = "links"
 )
 
@@ -26,7 +27,8 @@ var userForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 // codeForm is what a code looks like. It keeps names of files apart from what strangers ask for.
 var codeForm = regexp.MustCompile(`^[A-Z2-7]{26,}$`)
 
-// Links makes and takes one-time links. They are files, so that a command can make one beside the daemon that takes it.
+// Links makes and takes one-time links. They are files, so that a command can make one beside the
+// daemon that takes it.
 type Links struct {
 	// State is the folder that the daemon keeps its state in.
 	State string
@@ -41,8 +43,8 @@ type link struct {
 	Expires time.Time `json:"expires"`
 }
 
-// Make returns the code of a new link for a user, who is somebody new if there is no name. It also clears away links that were never
-// used.
+// Make returns the code of a new link for a user, who is somebody new if there is no name. It also
+// clears away links that were never used.
 func (l Links) Make(user string, role Role) (code string, err error) {
 	if user == "" {
 		user = string(role)

@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// SessionFolder is where in the state the records of browser sessions are: a file for each, named by the hash of the session, whose time of
-// change is when the session was last used. The cookie alone lets a browser in; records only tell operators who is in.
+// SessionFolder is where in the state the records of browser sessions are: a file for each, named
+// by the hash of the session, whose time of change is when the session was last used. The cookie
+// alone lets a browser in; records only tell operators who is in.
 const SessionFolder = "sessions"
 
 // hashForm is a file's name in SessionFolder and LinkFolder.
@@ -69,7 +70,8 @@ type found struct {
 	seen time.Time
 }
 
-// list returns the records of sessions that have not expired, and removes the others. A file that is no record is left alone.
+// list returns the records of sessions that have not expired, and removes the others. A file that
+// is no record is left alone.
 func (f records) list(now time.Time) ([]found, error) {
 	entries, err := os.ReadDir(f.folder)
 	if errors.Is(err, fs.ErrNotExist) {

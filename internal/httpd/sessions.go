@@ -26,8 +26,9 @@ const (
 	seenDelay = time.Minute
 )
 
-// sessions knows which sessions were ended before their time, until when their cookies would be good, and which requests belong to the
-// others. A command beside the daemon ends a session by writing OutFile, which is looked at before every request.
+// sessions knows which sessions were ended before their time, until when their cookies would be
+// good, and which requests belong to the others. A command beside the daemon ends a session by
+// writing OutFile, which is looked at before every request.
 type sessions struct {
 	records records
 	path    string
@@ -70,7 +71,8 @@ func readOut(path string) (out map[string]time.Time, info os.FileInfo, err error
 	return out, info, nil
 }
 
-// lockOut locks OutFile against other writers until its result is closed. It does not wait for ever: a request is waiting.
+// lockOut locks OutFile against other writers until its result is closed. It does not wait for
+// ever: a request is waiting.
 func lockOut(path string) (*os.File, error) {
 	lock, err := os.OpenFile(filepath.Join(filepath.Dir(path), OutLock), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
@@ -87,7 +89,8 @@ func lockOut(path string) (*os.File, error) {
 	}
 }
 
-// endSessions adds sessions to OutFile, each with the time until which its cookie would be good. It returns all that are ended.
+// endSessions adds sessions to OutFile, each with the time until which its cookie would be good. It
+// returns all that are ended.
 func endSessions(path string, ended map[string]time.Time, now time.Time) (map[string]time.Time, os.FileInfo, error) {
 	lock, err := lockOut(path)
 	if err != nil {
@@ -111,7 +114,8 @@ func endSessions(path string, ended map[string]time.Time, now time.Time) (map[st
 	return all, info, err
 }
 
-// refresh reads OutFile if another process has written it. What cannot be read changes nothing: nobody comes back by it.
+// refresh reads OutFile if another process has written it. What cannot be read changes nothing:
+// nobody comes back by it.
 func (s *sessions) refresh() {
 	info, err := os.Stat(s.path)
 	if err != nil || s.file != nil && os.SameFile(info, s.file) && info.ModTime().Equal(s.file.ModTime()) && info.Size() == s.file.Size() {
@@ -133,7 +137,8 @@ func (s *sessions) ended(session string) bool {
 	return out
 }
 
-// touch records that a session is in use. A session without a record gets one: it began before records were kept.
+// touch records that a session is in use. A session without a record gets one: it began before
+// records were kept.
 func (s *sessions) touch(id Identity, now time.Time) {
 	s.mu.Lock()
 	last, known := s.seen[id.session]
@@ -201,7 +206,8 @@ func (s *sessions) hangUp(session string) {
 	}
 }
 
-// end ends a session that would be good until expires, and its requests. An error says that it will be good again after a restart.
+// end ends a session that would be good until expires, and its requests. An error says that it will
+// be good again after a restart.
 func (s *sessions) end(session string, expires, now time.Time) error {
 	s.mu.Lock()
 	s.out[session] = expires

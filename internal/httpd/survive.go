@@ -10,8 +10,8 @@ import (
 	"go.uber.org/zap"
 )
 
-// survive keeps a handler that panics from ending the connection without a word, and says it in the log. A request's body may take as long
-// as patience, unless the handler knows better.
+// survive keeps a handler that panics from ending the connection without a word, and says it in the
+// log. A request's body may take as long as patience, unless the handler knows better.
 func survive(next http.Handler, patience time.Duration, log *zap.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		seen := &observed{ResponseWriter: w}

@@ -33,8 +33,8 @@ type Child struct {
 	waited bool
 }
 
-// Start starts a child. It is killed at the latest when the test ends, and by the kernel if the test
-// process dies, where the kernel can do so.
+// Start starts a child. It is killed at the latest when the test ends, and by the kernel if the
+// test process dies, where the kernel can do so.
 func Start(t testing.TB, cmd *exec.Cmd) *Child {
 	t.Helper()
 	dieWithParent(cmd)
@@ -90,7 +90,8 @@ func (c *Child) killRunning() {
 type Storm struct {
 	Random *rand.Rand
 	Kills  int
-	// Write is called every five milliseconds in a goroutine of its own, with its own random source.
+	// Write is called every five milliseconds in a goroutine of its own, with its own random
+	// source.
 	Write func(random *rand.Rand)
 	// Start starts a child. ready reports whether it has begun its work.
 	Start func() (c *Child, ready func() bool)

@@ -1,5 +1,5 @@
-// Package lineartest finds work that takes more than linear time, by CPU time and by ratio, so that neither a slow nor a
-// busy machine makes a test fail.
+// Package lineartest finds work that takes more than linear time, by CPU time and by ratio, so that
+// neither a slow nor a busy machine makes a test fail.
 package lineartest
 
 import (
@@ -12,13 +12,14 @@ import (
 const (
 	// Linear work takes four times as long for four times as much, quadratic work sixteen times.
 	factor, most = 4, 10
-	// tooLittle is what cannot be told from the garbage collector's share. Quadratic work on some hundred KiB takes longer.
+	// tooLittle is what cannot be told from the garbage collector's share. Quadratic work on some
+	// hundred KiB takes longer.
 	tooLittle = 20 * time.Millisecond
 	attempts  = 5
 )
 
-// Check fails the test if work(n) takes much more than four times the CPU time of work(n/4). No other test may run in the
-// same process meanwhile.
+// Check fails the test if work(n) takes much more than four times the CPU time of work(n/4). No
+// other test may run in the same process meanwhile.
 func Check(t testing.TB, what string, n int, work func(n int)) {
 	t.Helper()
 	whole, part := cost(work, n), time.Duration(0)

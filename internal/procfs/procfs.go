@@ -1,5 +1,5 @@
-// Package procfs reads what the Linux kernel says about processes in /proc. On systems without /proc
-// it finds no process. It only reads: what to do with a process is the caller's decision.
+// Package procfs reads what the Linux kernel says about processes in /proc. On systems without
+// /proc it finds no process. It only reads: what to do with a process is the caller's decision.
 package procfs
 
 import (

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// region returns where the next data behind a place begin and end. Where the file system cannot tell, all are data.
+// region returns where the next data behind a place begin and end. Where the file system cannot
+// tell, all are data.
 func region(f *os.File, at, size int64) (start, end int64, err error) {
 	start, err = f.Seek(at, unix.SEEK_DATA)
 	switch {

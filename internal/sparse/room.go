@@ -14,7 +14,8 @@ import (
 // ErrNoRoom says that a file would leave too little room on its disk. It is also an ENOSPC.
 var ErrNoRoom = fmt.Errorf("too little room on the disk: %w", unix.ENOSPC)
 
-// mostReserve is what files must leave of a disk for everything else, or a twentieth of it if that is less.
+// mostReserve is what files must leave of a disk for everything else, or a twentieth of it if that
+// is less.
 const mostReserve = 64 << 20
 
 // Room keeps the copies that are made at the same time from filling the disk together.
@@ -25,8 +26,8 @@ type Room struct {
 	promised int64 // and not yet written
 }
 
-// Copy copies the first bytes of a file to an empty one on this disk, and its content to a digest, which may be nil. It says ErrNoRoom before
-// it writes anything. Holes cost nothing.
+// Copy copies the first bytes of a file to an empty one on this disk, and its content to a digest,
+// which may be nil. It says ErrNoRoom before it writes anything. Holes cost nothing.
 func (r *Room) Copy(ctx context.Context, to, from *os.File, size int64, digest io.Writer) error {
 	most, err := Data(ctx, from, size)
 	if err != nil {

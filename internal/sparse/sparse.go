@@ -1,5 +1,5 @@
-// Package sparse copies files without copying their holes: parts that were never written read as zeros and take no room on disk. It
-// knows nothing of what is in the files or why they are copied.
+// Package sparse copies files without copying their holes: parts that were never written read as
+// zeros and take no room on disk. It knows nothing of what is in the files or why they are copied.
 package sparse
 
 import (
@@ -25,7 +25,8 @@ type Options struct {
 	Most int64 // how many bytes may be written; see Data
 	// To is written to, unless it is nil. It must be empty.
 	To *os.File
-	// Digest, if not nil, is given the content: as it is where no block is all zeros. How the zeros came about makes no difference.
+	// Digest, if not nil, is given the content: as it is where no block is all zeros. How the zeros
+	// came about makes no difference.
 	Digest io.Writer
 	// Wrote, if not nil, is called when more bytes were written.
 	Wrote func(n int64)
@@ -52,7 +53,8 @@ func Data(ctx context.Context, f *os.File, size int64) (int64, error) {
 	return sum, nil
 }
 
-// next returns where data begin, at the beginning of a block, and end behind a place. Behind the last data both are size.
+// next returns where data begin, at the beginning of a block, and end behind a place. Behind the
+// last data both are size.
 func next(f *os.File, at, size int64) (start, end int64, err error) {
 	start, end, err = region(f, at, size)
 	return max(at, start/block*block), min(end, size), err

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file for reading. It fails if any part of the path, which is absolute, is a link. With Linux before 5.6, and in containers
-// that know no newer calls, one that only just came there may be missed, but for the last part.
+// Open opens a file for reading. It fails if any part of the path, which is absolute, is a link.
+// With Linux before 5.6, and in containers that know no newer calls, one that only just came there
+// may be missed, but for the last part.
 func Open(path string) (*os.File, error) {
 	how := unix.OpenHow{Flags: flags | unix.O_LARGEFILE, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	for {

@@ -4,6 +4,6 @@ package straight
 
 import "os"
 
-// Open opens a file for reading. It fails if any part of the path, which is absolute, is a link; one that only just came there may be
-// missed, but for the last part.
+// Open opens a file for reading. It fails if any part of the path, which is absolute, is a link;
+// one that only just came there may be missed, but for the last part.
 func Open(path string) (*os.File, error) { return plain(path) }

@@ -1,5 +1,6 @@
-// Package straight opens files where their paths say that they are, by no link. It is for paths whose links have been followed and
-// checked: who can rename a folder on the way could put a link there meanwhile.
+// Package straight opens files where their paths say that they are, by no link. It is for paths
+// whose links have been followed and checked: who can rename a folder on the way could put a link
+// there meanwhile.
 package straight
 
 import (

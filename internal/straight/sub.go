@@ -9,7 +9,8 @@ import (
 // ErrNoFolder says that there is something else where a folder should be.
 var ErrNoFolder = errors.New("not a folder but a link or a file")
 
-// Sub opens a folder within another. A root follows links that stay within it, so what was opened is compared with what has the name.
+// Sub opens a folder within another. A root follows links that stay within it, so what was opened
+// is compared with what has the name.
 func Sub(parent *os.Root, name string) (*os.Root, error) {
 	named, err := parent.Lstat(name)
 	if err != nil {

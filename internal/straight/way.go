@@ -12,8 +12,9 @@ import (
 // maxLinks is how many links are followed, as the kernel would.
 const maxLinks = 40
 
-// Way follows all links of an absolute path. It returns where that leads, which need not exist, and the folders that a part of the way was
-// looked up in: who can write to one of them could lead it elsewhere.
+// Way follows all links of an absolute path. It returns where that leads, which need not exist, and
+// the folders that a part of the way was looked up in: who can write to one of them could lead it
+// elsewhere.
 func Way(path string) (end string, through []string, err error) {
 	end, through, _, err = Follow(path)
 	return end, through, err

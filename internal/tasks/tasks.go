@@ -20,8 +20,8 @@ type Group struct {
 // New returns a group. What is given to it before Run is started by Run.
 func New() *Group { return &Group{wake: make(chan struct{}, 1)} }
 
-// Go has Run start a task. It never blocks. It reports false when Run has ended, and the task is not
-// started.
+// Go has Run start a task. It never blocks. It reports false when Run has ended, and the task is
+// not started.
 func (g *Group) Go(task func(ctx context.Context)) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -53,7 +53,8 @@ func (g *Group) Run(ctx context.Context) {
 	}
 }
 
-// start starts what is queued. It reports false when the group has ended: ctx has, and no task is left.
+// start starts what is queued. It reports false when the group has ended: ctx has, and no task is
+// left.
 func (g *Group) start(ctx context.Context, running *sync.WaitGroup) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +79,8 @@ func (g *Group) done() {
 	}
 }
 
-// Idle returns when no task is queued or runs, or when ctx ends. It reports whether no task is left.
+// Idle returns when no task is queued or runs, or when ctx ends. It reports whether no task is
+// left.
 func (g *Group) Idle(ctx context.Context) bool {
 	for {
 		g.mu.Lock()

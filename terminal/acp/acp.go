@@ -1,6 +1,6 @@
-// Package acp talks with agents of the Agent Client Protocol, wire version 1: JSON-RPC over stdin and stdout, one kept agent a
-// chat. It is the client: it owns the terminals, the files and the permissions, and shows what the agent does.
-// It knows nothing of chat networks, queues or storage.
+// Package acp talks with agents of the Agent Client Protocol, wire version 1: JSON-RPC over stdin
+// and stdout, one kept agent a chat. It is the client: it owns the terminals, the files and the
+// permissions, and shows what the agent does. It knows nothing of chat networks, queues or storage.
 package acp
 
 import (
@@ -11,7 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-// Protocol talks with agents and keeps them from turn to turn. Its fields may be changed before the first turn.
+// Protocol talks with agents and keeps them from turn to turn. Its fields may be changed before the
+// first turn.
 type Protocol struct {
 	Waits
 	// Idle is how long an agent is kept after its last turn.
@@ -30,8 +31,8 @@ type Waits struct {
 	Begin time.Duration
 	// Restore is for bringing an earlier conversation back; a new one takes its place then.
 	Restore time.Duration
-	// Quiet is how long it says nothing when it has said all of an earlier conversation again. Some begin with that only when they
-	// have answered. Replay is how long that may go on.
+	// Quiet is how long it says nothing when it has said all of an earlier conversation again. Some
+	// begin with that only when they have answered. Replay is how long that may go on.
 	Quiet, Replay time.Duration
 }
 

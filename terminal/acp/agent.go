@@ -103,7 +103,8 @@ func (a *agent) run(ctx context.Context, lines *terminal.Lines, onEnd func(*agen
 	close(a.done)
 }
 
-// close ends the agent and returns when it is dead: politely by the end of its input, unless it is spoiled.
+// close ends the agent and returns when it is dead: politely by the end of its input, unless it is
+// spoiled.
 func (a *agent) close() {
 	if !a.spoiled {
 		a.CloseInput()

@@ -33,8 +33,9 @@ func (e *authError) Error() string {
 	return s.String()
 }
 
-// signedIn does what needs the agent to be signed in. When the agent says that it is not, it is signed in by the configured
-// method and asked once more, unless it has begun: what it did would be done twice.
+// signedIn does what needs the agent to be signed in. When the agent says that it is not, it is
+// signed in by the configured method and asked once more, unless it has begun: what it did would be
+// done twice.
 func (a *agent) signedIn(ctx context.Context, begun func() bool, do func() error) error {
 	err := do()
 	if said, ok := a.wantsAuth(err, begun()); !ok {
@@ -66,8 +67,9 @@ func (a *agent) signsIn(err error, begun bool) bool {
 	return ok && !begun && a.cfg.AuthMethod != ""
 }
 
-// wantsAuth says whether an error means that somebody has to sign in. Some agents use the code for errors of other kinds, so it has to
-// say so, or to come from an agent that offers to sign in and has not begun.
+// wantsAuth says whether an error means that somebody has to sign in. Some agents use the code for
+// errors of other kinds, so it has to say so, or to come from an agent that offers to sign in and
+// has not begun.
 func (a *agent) wantsAuth(err error, begun bool) (said string, ok bool) {
 	var e *rpcError
 	if !errors.As(err, &e) || e.Code != codeAuth {

@@ -14,7 +14,8 @@ import (
 // maxChoices is how many things a person is asked to choose from; more are told as a list.
 const maxChoices = 20
 
-// command carries out a message that is a command of ours. done says that it was one, said is what the person is told.
+// command carries out a message that is a command of ours. done says that it was one, said is what
+// the person is told.
 func (x *turn) command(ctx context.Context) (said string, done bool, err error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(x.t.Envelope.Text), " ")
 	rest = strings.TrimSpace(rest)
@@ -55,8 +56,8 @@ func (s *session) offers(name string) bool {
 // option is something to choose: what it is called and what it is for the agent.
 type option struct{ name, value string }
 
-// pick asks the person for one of some options; without any that fits, it returns none and what to tell. usage is the
-// command that chooses one by its name or number.
+// pick asks the person for one of some options; without any that fits, it returns none and what to
+// tell. usage is the command that chooses one by its name or number.
 func (x *turn) pick(ctx context.Context, question, usage string, all []option, now string) (chosen *option, said string, err error) {
 	if len(all) > maxChoices {
 		return nil, listed(question, usage, all, now), nil
@@ -114,7 +115,8 @@ func listed(head, usage string, all []option, now string) string {
 	return s.String()
 }
 
-// find1 returns the option that a person means: by value, name or number, else by a part of the name that only it has.
+// find1 returns the option that a person means: by value, name or number, else by a part of the
+// name that only it has.
 func find1(all []option, said string) *option {
 	said = strings.ToLower(strings.TrimSpace(said))
 	for i, o := range all {

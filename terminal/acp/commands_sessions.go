@@ -52,8 +52,8 @@ func (x *turn) sessionsOf(ctx context.Context, all []option, wanted string) (sai
 	return x.switchTo(ctx, o)
 }
 
-// list returns the sessions of the agent in its folder, the newest first, and which of them this chat has had: those of other chats
-// are the business of other people.
+// list returns the sessions of the agent in its folder, the newest first, and which of them this
+// chat has had: those of other chats are the business of other people.
 func (x *turn) list(ctx context.Context) (all, own []option, err error) {
 	past, err := x.past(ctx)
 	if err != nil {

@@ -21,8 +21,8 @@ const (
 
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxMedia>>20)
 
-// maybe is a value that a message may have. What is missing, null or of another type is not there: one odd field is no reason to
-// lose the rest.
+// maybe is a value that a message may have. What is missing, null or of another type is not there:
+// one odd field is no reason to lose the rest.
 type maybe[T any] struct {
 	v  T
 	ok bool
@@ -158,7 +158,8 @@ func fileNamed(name, what, ext string) string {
 	return name
 }
 
-// extension returns what a file of this type is called behind the dot: by its type's name, else by what is in it.
+// extension returns what a file of this type is called behind the dot: by its type's name, else by
+// what is in it.
 func extension(mime string, data []byte) string {
 	mime, _, _ = strings.Cut(mime, ";")
 	if known := mimetype.Lookup(strings.TrimSpace(mime)); known != nil && known.Extension() != "" {

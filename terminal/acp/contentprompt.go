@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxInline is the most bytes of a picture or sound that goes into a prompt; maxEmbedded is that of a text. What is larger is
-	// only named.
+	// maxInline is the most bytes of a picture or sound that goes into a prompt; maxEmbedded is
+	// that of a text. What is larger is only named.
 	maxInline, maxEmbedded = 8 << 20, 64 << 10
 	// maxQuote is how much of the message that the person replied to is quoted.
 	maxQuote = 4000
@@ -76,7 +76,8 @@ func textBlock(text string) block {
 	return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
 }
 
-// fileBlocks tells the agent of one file. A file that is shown is also named, since the agent may have to work on it.
+// fileBlocks tells the agent of one file. A file that is shown is also named, since the agent may
+// have to work on it.
 func fileBlocks(path string, caps promptCapabilities) []block {
 	link := block{Type: "resource_link", URI: fileURI(path), Name: strings.ToValidUTF8(filepath.Base(path), "\uFFFD")}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)

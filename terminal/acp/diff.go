@@ -8,20 +8,23 @@ import (
 )
 
 const (
-	// maxEdits is how many lines may differ for the shortest way from one text to the other to be looked for; its cost grows with
-	// the square. maxCompared is how many lines are compared at all.
+	// maxEdits is how many lines may differ for the shortest way from one text to the other to be
+	// looked for; its cost grows with the square. maxCompared is how many lines are compared at
+	// all.
 	maxEdits, maxCompared = 400, 100_000
 	// around is how many lines are shown before and behind a change.
 	around = 3
 )
 
-// edit is one line of a diff: ' ' is in both texts, '-' only in the old one, '+' only in the new one.
+// edit is one line of a diff: ' ' is in both texts, '-' only in the old one, '+' only in the new
+// one.
 type edit struct {
 	op   byte
 	line string // with its end
 }
 
-// diffLines returns the way from one text to another by lines. It is the shortest unless the texts are too different.
+// diffLines returns the way from one text to another by lines. It is the shortest unless the texts
+// are too different.
 func diffLines(before, after string) []edit {
 	a, b := splitLines(before), splitLines(after)
 	head := 0
@@ -57,7 +60,8 @@ func appendEdits(edits []edit, op byte, lines []string) []edit {
 	return edits
 }
 
-// shortest finds the fewest edits by Myers' greedy algorithm: reach[k] is how far into a one gets on diagonal k with d edits.
+// shortest finds the fewest edits by Myers' greedy algorithm: reach[k] is how far into a one gets
+// on diagonal k with d edits.
 func shortest(a, b []string) ([]edit, bool) {
 	if len(a)+len(b) > maxCompared {
 		return nil, false
@@ -150,7 +154,8 @@ func changeWithin(edits []edit, n int) bool {
 	return slices.ContainsFunc(edits[:min(len(edits), n+1)], func(e edit) bool { return e.op != ' ' })
 }
 
-// hunkEnd returns where the hunk ends that begins at i: where twice the lines around a change are the same.
+// hunkEnd returns where the hunk ends that begins at i: where twice the lines around a change are
+// the same.
 func hunkEnd(edits []edit, i int) int {
 	same := 0
 	seen := false

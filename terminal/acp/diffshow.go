@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// diffExcerpt is how many lines of a diff are shown in the chat, diffWidth how long one may be; what is more is in a file.
+	// diffExcerpt is how many lines of a diff are shown in the chat, diffWidth how long one may be;
+	// what is more is in a file.
 	diffExcerpt, diffWidth = 20, 200
 	// maxDiff is how long two texts may be together to be compared.
 	maxDiff = 4 << 20

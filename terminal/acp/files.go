@@ -122,8 +122,8 @@ func regular(f *os.File) error {
 	return nil
 }
 
-// readLines returns the lines from the first on, counted from 1, with their ends; a negative limit means all. What is behind
-// the end is empty.
+// readLines returns the lines from the first on, counted from 1, with their ends; a negative limit
+// means all. What is behind the end is empty.
 func readLines(r io.Reader, first, limit int64) ([]byte, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for line := int64(1); line < first; {

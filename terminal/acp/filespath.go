@@ -13,8 +13,8 @@ import (
 	"nanobot/terminal"
 )
 
-// spot is a file that an agent may use: a root folder that is held open, and the path below it without any links. Should somebody
-// put a link there meanwhile, the root does not let it lead out.
+// spot is a file that an agent may use: a root folder that is held open, and the path below it
+// without any links. Should somebody put a link there meanwhile, the root does not let it lead out.
 type spot struct {
 	root  *os.Root
 	rel   string
@@ -57,7 +57,8 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 
 func (s *spot) close() { _ = s.root.Close() }
 
-// isOrHolds reports whether a path without links is one of the gateway's own, or the same file under another name.
+// isOrHolds reports whether a path without links is one of the gateway's own, or the same file
+// under another name.
 func isOrHolds(own, real string) bool {
 	if own == "" {
 		return false

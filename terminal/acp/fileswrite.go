@@ -43,7 +43,8 @@ func writeFile(p terminal.Place, params json.RawMessage, permit func(ownCall) *r
 	return struct{}{}, nil
 }
 
-// write puts a text in the place of the file in one step: who reads meanwhile sees the old one or the new one.
+// write puts a text in the place of the file in one step: who reads meanwhile sees the old one or
+// the new one.
 func (s *spot) write(text string) error {
 	old, err := s.old()
 	if err != nil {
@@ -68,8 +69,8 @@ func (s *spot) write(text string) error {
 	return nil
 }
 
-// old returns what is known of the file that is to be replaced, nil if there is none. One that could not be written to is not
-// replaced either.
+// old returns what is known of the file that is to be replaced, nil if there is none. One that
+// could not be written to is not replaced either.
 func (s *spot) old() (fs.FileInfo, error) {
 	f, err := s.root.OpenFile(s.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	switch {

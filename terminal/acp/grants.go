@@ -11,7 +11,8 @@ import (
 // maxLocations is how many files of a tool call a permission covers. A question shows them all.
 const maxLocations = 20
 
-// place is a file that a tool call names: as the agent calls it, and where that leads without links.
+// place is a file that a tool call names: as the agent calls it, and where that leads without
+// links.
 type place struct{ path, real string }
 
 // grant is a permission that covers later calls of methods that we carry out for the agent.
@@ -22,8 +23,9 @@ type grant struct {
 	files  []string
 }
 
-// grantsOf is what the permission for a tool call covers: commands, or writing and reading the files that it names. A tool call that
-// names no file covers none, and one that only reads covers no writing.
+// grantsOf is what the permission for a tool call covers: commands, or writing and reading the
+// files that it names. A tool call that names no file covers none, and one that only reads covers
+// no writing.
 func grantsOf(t *tool, files []place) []grant {
 	var real []string
 	for _, f := range files {
@@ -75,7 +77,8 @@ func (g *grants) close(tool string) {
 	g.open = slices.DeleteFunc(g.open, func(o grant) bool { return o.tool == tool })
 }
 
-// cover reports whether a call is covered, of a file if real is not "", and says for which tool call that was granted.
+// cover reports whether a call is covered, of a file if real is not "", and says for which tool
+// call that was granted.
 func (g *grants) cover(method, real string) (tool string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

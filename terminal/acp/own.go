@@ -9,7 +9,8 @@ import (
 	"nanobot/terminal"
 )
 
-// ownCall is a call of a method that we carry out for the agent, for which it needs permission whether it asks for one or not.
+// ownCall is a call of a method that we carry out for the agent, for which it needs permission
+// whether it asks for one or not.
 type ownCall struct {
 	about tool   // as the person is asked about it; its kind is execute, edit or read
 	name  string // for the log: the command line or the path
@@ -33,8 +34,8 @@ func ownOptions(kind string) []permissionOption {
 	}
 }
 
-// permit decides about a call: by the configuration, by a permission that is open, or by the person. It returns nil if the call may be
-// carried out.
+// permit decides about a call: by the configuration, by a permission that is open, or by the
+// person. It returns nil if the call may be carried out.
 func (s *session) permit(ctx context.Context, turn *running, c ownCall) *rpcError {
 	kind := c.about.kind
 	r := rule(s.cfg, kind)
@@ -76,7 +77,8 @@ func (s *session) covered(turn *running, c ownCall) bool {
 	return false
 }
 
-// askOwn asks the person about a call. One question is open at a time, so that an answer for the session covers those that wait.
+// askOwn asks the person about a call. One question is open at a time, so that an answer for the
+// session covers those that wait.
 func (s *session) askOwn(ctx context.Context, turn *running, c ownCall) *rpcError {
 	ctx, done, ok := s.whileAsking(ctx, turn)
 	if !ok {
@@ -113,7 +115,8 @@ func (s *session) askOwn(ctx context.Context, turn *running, c ownCall) *rpcErro
 	return nil
 }
 
-// whileAsking ties a question to the turn: the turn does not end before the question has, and the question ends when the turn is to.
+// whileAsking ties a question to the turn: the turn does not end before the question has, and the
+// question ends when the turn is to.
 func (s *session) whileAsking(ctx context.Context, turn *running) (_ context.Context, done func(), ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -75,7 +75,8 @@ func (p permissions) answer(ctx context.Context, params json.RawMessage, granted
 	if d.option != nil {
 		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
 		chosen = oneLine(d.option.Name, titleLength)
-		// A rule is for one kind of tool, and the agent chooses the kind: what it allows covers nothing else.
+		// A rule is for one kind of tool, and the agent chooses the kind: what it allows covers
+		// nothing else.
 		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
 			granted(&about, d.option)
 		}
@@ -146,7 +147,8 @@ func pick(options []permissionOption, what string) *permissionOption {
 	return nil
 }
 
-// askPerson has the person choose. No answer is a no, which is said: the person may have meant to answer.
+// askPerson has the person choose. No answer is a no, which is said: the person may have meant to
+// answer.
 func (p permissions) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
 	within := time.Duration(p.policy.AskTimeout) * time.Second
 	p.view.pause()
@@ -156,7 +158,8 @@ func (p permissions) askPerson(ctx context.Context, about *tool, options []permi
 	defer cancel()
 	began := time.Now()
 	answer, err := p.turn.Ask(limited, terminal.Question{
-		// A question is never the same as another: who allows something once has not allowed it again.
+		// A question is never the same as another: who allows something once has not allowed it
+		// again.
 		ID: "permission-" + rand.Text(), Text: about.question(p.turn.Place.Dir), Options: names, Within: within,
 	})
 	no := pick(options, "reject")

@@ -12,7 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// maxAsked is how many characters of a command, and how many of other details a question shows: a chat's message holds about 4,000.
+// maxAsked is how many characters of a command, and how many of other details a question shows: a
+// chat's message holds about 4,000.
 const maxAsked = 1500
 
 // question says what the agent wants to do, as exactly as it is known.

@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	// shownTools and shownEntries are how many lines of each are shown, titleLength how long one may be.
+	// shownTools and shownEntries are how many lines of each are shown, titleLength how long one
+	// may be.
 	shownTools, shownEntries, titleLength = 8, 12, 120
 	// tailLines is how much of a terminal is shown, tailBytes how much of it is looked at for that.
 	tailLines, tailBytes = 3, 4 << 10
@@ -33,7 +34,8 @@ func newPlan(entries []maybe[planEntry]) (plan []planEntry) {
 	return plan
 }
 
-// render returns what the board shows: the plan, the last tool calls, and whether the agent is thinking.
+// render returns what the board shows: the plan, the last tool calls, and whether the agent is
+// thinking.
 func (b *board) render() string {
 	lines := b.planLines()
 	if len(lines) > 0 && len(b.tools) > 0 {
@@ -149,8 +151,8 @@ func icon(kind string) string {
 	return "🔧"
 }
 
-// asTyped keeps a title from being taken for Markdown, unless it is written in it. A backtick without another, as in a title that was
-// cut, would reach into the next line.
+// asTyped keeps a title from being taken for Markdown, unless it is written in it. A backtick
+// without another, as in a title that was cut, would reach into the next line.
 func asTyped(title string) string {
 	ticks := strings.Count(title, "`")
 	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|") {
@@ -181,7 +183,8 @@ func (v *view) glance() {
 	}
 }
 
-// look takes over the last lines of a tool call's terminal. A terminal that is released keeps those that it had.
+// look takes over the last lines of a tool call's terminal. A terminal that is released keeps those
+// that it had.
 func (v *view) look(t *tool) {
 	if t.printed != nil {
 		t.tail = lastLines(string(t.printed.Tail()))

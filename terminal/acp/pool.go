@@ -135,7 +135,8 @@ func (p *pool) forget(c *chat, a *agent) {
 	}
 }
 
-// shrink ends idle agents, the one longest idle first, until there is room for some more. Those at work stay.
+// shrink ends idle agents, the one longest idle first, until there is room for some more. Those at
+// work stay.
 func (p *pool) shrink(more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -157,7 +158,8 @@ func (p *pool) shrink(more int) {
 	}
 }
 
-// drop forgets a chat that nobody uses and ends its agent, without waiting for that. The caller holds the mutex.
+// drop forgets a chat that nobody uses and ends its agent, without waiting for that. The caller
+// holds the mutex.
 func (p *pool) drop(c *chat) {
 	if c.timer != nil {
 		c.timer.Stop()
@@ -205,7 +207,8 @@ func (p *pool) keep(c *chat, a *agent) {
 	c.agent = a
 }
 
-// close ends all agents that no turn uses and lets turns keep none from now on. It returns when they are dead.
+// close ends all agents that no turn uses and lets turns keep none from now on. It returns when
+// they are dead.
 func (p *pool) close() {
 	p.mu.Lock()
 	p.closed = true

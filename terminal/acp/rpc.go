@@ -28,8 +28,9 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// packet is any line of the protocol: a request has an id and a method, a notification a method, a response an id. An id
-// is kept as the agent wrote it, because it may be of any type and null is one.
+// packet is any line of the protocol: a request has an id and a method, a notification a method, a
+// response an id. An id is kept as the agent wrote it, because it may be of any type and null is
+// one.
 type packet struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -72,7 +73,8 @@ func plainText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// decode reads an answer. A field of another type than it should have is left out, because the rest is still good.
+// decode reads an answer. A field of another type than it should have is left out, because the rest
+// is still good.
 func decode(raw json.RawMessage, v any) error {
 	err := json.Unmarshal(raw, v)
 	var odd *json.UnmarshalTypeError

@@ -17,8 +17,8 @@ import (
 const (
 	// maxOpen bounds how many of an agent's requests are worked on: each holds a goroutine.
 	maxOpen = 256
-	// maxQueued is how many lines wait for an agent that does not read. Before more come than this, all of its requests
-	// would have to be refused at once.
+	// maxQueued is how many lines wait for an agent that does not read. Before more come than this,
+	// all of its requests would have to be refused at once.
 	maxQueued = 2 * maxOpen
 	// maxNoise is how much is logged of a line that is no message.
 	maxNoise = 1000
@@ -27,8 +27,8 @@ const (
 // errGone says that the agent has ended, or cannot be talked with any more.
 var errGone = errors.New("the agent has ended")
 
-// conn is a JSON-RPC connection to an agent. Responses and notifications are taken in order, one at a time; each
-// request of the agent is worked on beside them.
+// conn is a JSON-RPC connection to an agent. Responses and notifications are taken in order, one at
+// a time; each request of the agent is worked on beside them.
 type conn struct {
 	notified func(method string, params json.RawMessage)
 	serve    func(ctx context.Context, method string, params json.RawMessage) (any, *rpcError)
@@ -82,7 +82,8 @@ func (c *conn) isDisconnected() bool {
 	}
 }
 
-// write writes what is to be said until the connection ends or the agent takes no more, and then calls broken.
+// write writes what is to be said until the connection ends or the agent takes no more, and then
+// calls broken.
 func (c *conn) write(w io.Writer, broken func()) {
 	for {
 		select {
@@ -98,7 +99,8 @@ func (c *conn) write(w io.Writer, broken func()) {
 	}
 }
 
-// read takes what the agent says until it has ended, and fails whatever waits for an answer. ctx is that of newConn.
+// read takes what the agent says until it has ended, and fails whatever waits for an answer. ctx is
+// that of newConn.
 func (c *conn) read(ctx context.Context, lines *terminal.Lines) {
 	defer c.fail()
 	for {
@@ -171,7 +173,8 @@ func (c *conn) fail() {
 	}
 }
 
-// begin sends a request and returns without waiting for its answer. When ctx ends before the agent reads, nothing is sent.
+// begin sends a request and returns without waiting for its answer. When ctx ends before the agent
+// reads, nothing is sent.
 func (c *conn) begin(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) (*call, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
@@ -197,8 +200,9 @@ func (c *conn) begin(ctx context.Context, method string, params any, hook func(j
 	return k, nil
 }
 
-// call sends a request and waits for its answer. When ctx ends, the agent is asked to drop it and has the time of
-// patience to answer; hung says that it did not. An error is ctx's cause, errGone or the agent's *rpcError.
+// call sends a request and waits for its answer. When ctx ends, the agent is asked to drop it and
+// has the time of patience to answer; hung says that it did not. An error is ctx's cause, errGone
+// or the agent's *rpcError.
 func (c *conn) call(ctx context.Context, patience time.Duration, method string, params any, hook func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
 	k, err := c.begin(ctx, method, params, hook)
 	if err != nil {

@@ -47,7 +47,8 @@ func (c *conn) closed(id string, r *request) bool {
 	return r.cancelled
 }
 
-// cancelled takes the agent's word that it does not need an answer any more. It gets one all the same.
+// cancelled takes the agent's word that it does not need an answer any more. It gets one all the
+// same.
 func (c *conn) cancelled(params json.RawMessage) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
@@ -76,7 +77,8 @@ func response(id json.RawMessage, result any, failure *rpcError) packet {
 	return p
 }
 
-// offer sends a response without ever blocking, because the reader must go on: an agent that does not read gets none.
+// offer sends a response without ever blocking, because the reader must go on: an agent that does
+// not read gets none.
 func (c *conn) offer(p packet) {
 	line, err := terminal.EncodeLine(p)
 	if err != nil {

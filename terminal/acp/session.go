@@ -26,13 +26,15 @@ type update struct {
 	Raw  json.RawMessage
 }
 
-// session is a conversation with an agent. What the agent says of it is taken in order; what it asks is answered beside that.
+// session is a conversation with an agent. What the agent says of it is taken in order; what it
+// asks is answered beside that.
 type session struct {
 	agent *agent
 	cfg   config.ACP
 	place terminal.Place
 	table *jobs.Table
-	// always is what a person has allowed for the whole session; asking is held by the question of our own that is open.
+	// always is what a person has allowed for the whole session; asking is held by the question of
+	// our own that is open.
 	always grants
 	asking chan struct{}
 
@@ -189,7 +191,8 @@ func (s *session) show(turn *running, u update) {
 	turn.ended(u)
 }
 
-// ended closes the permissions of a tool call that an update says has ended. It is called behind the view's update: see granted.
+// ended closes the permissions of a tool call that an update says has ended. It is called behind
+// the view's update: see granted.
 func (r *running) ended(u update) {
 	if u.Kind != "tool_call" && u.Kind != "tool_call_update" {
 		return

@@ -140,7 +140,8 @@ func thousands(n int64) string {
 	return fmt.Sprintf("%dk", (n+500)/1000)
 }
 
-// tell tells the turn that runs what is known of the session, if that has changed; soon rather than now if it is not urgent.
+// tell tells the turn that runs what is known of the session, if that has changed; soon rather than
+// now if it is not urgent.
 func (s *session) tell(urgent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,7 +54,8 @@ func (s *session) permission(ctx context.Context, turn *running, params json.Raw
 	return permissions{turn.t, s.cfg, turn.view}.answer(ctx, params, func(t *tool, o *permissionOption) { s.granted(turn, t, o) })
 }
 
-// granted opens what the permission for a tool call covers: until that ends, and at the latest with the turn, or for the session.
+// granted opens what the permission for a tool call covers: until that ends, and at the latest with
+// the turn, or for the session.
 func (s *session) granted(turn *running, t *tool, o *permissionOption) {
 	covers := grantsOf(t, t.named)
 	if o.Kind == "allow_always" {

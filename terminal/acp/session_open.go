@@ -60,8 +60,8 @@ func (a *agent) create(ctx context.Context, s *session) error {
 	})
 }
 
-// restore goes on with an earlier session: without its past if the agent can, else with a past that is not shown. It returns
-// errLost when the agent cannot, and errSilent when it does not answer.
+// restore goes on with an earlier session: without its past if the agent can, else with a past that
+// is not shown. It returns errLost when the agent cannot, and errSilent when it does not answer.
 func (a *agent) restore(ctx context.Context, s *session, id string) error {
 	within := a.waits.Restore
 	if end, ok := ctx.Deadline(); ok {
@@ -150,7 +150,8 @@ func (s *session) untilQuiet(ctx context.Context) error {
 	}
 }
 
-// open calls a method that opens a session. An agent that does not answer when the turn ends is not kept.
+// open calls a method that opens a session. An agent that does not answer when the turn ends is not
+// kept.
 func (a *agent) open(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) error {
 	_, hung, err := a.call(ctx, 0, method, params, hook)
 	a.spoiled = a.spoiled || hung
@@ -170,7 +171,8 @@ func (a *agent) leave(ctx context.Context, s *session) {
 	}
 }
 
-// holds takes what can be chosen in the session. What an update said before the answer is newer only where the answer is silent.
+// holds takes what can be chosen in the session. What an update said before the answer is newer
+// only where the answer is silent.
 func (s *session) holds(st state) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

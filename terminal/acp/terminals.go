@@ -12,7 +12,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's terminals.
+// terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's
+// terminals.
 func terminalCall(ctx context.Context, table *jobs.Table, p terminal.Place, method string, params json.RawMessage) (any, *rpcError) {
 	if method == "terminal/create" {
 		return createTerminal(table, p, params)
@@ -119,7 +120,8 @@ func createTerminal(table *jobs.Table, p terminal.Place, params json.RawMessage)
 	return map[string]string{"terminalId": id}, nil
 }
 
-// validVariable reports whether an agent may set a variable. By the gateway's own it finds what it has left behind.
+// validVariable reports whether an agent may set a variable. By the gateway's own it finds what it
+// has left behind.
 func validVariable(name, value string) bool {
 	return name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) && !strings.HasPrefix(name, "NANOBOT_")
 }

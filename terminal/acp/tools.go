@@ -10,8 +10,8 @@ import (
 const (
 	// maxTools is how many tool calls of a turn are remembered; of older ones only their number.
 	maxTools = 256
-	// maxInput is how much of each part of a tool's input is remembered for a question; metaTail is how much is kept of what a
-	// terminal of the agent's own prints.
+	// maxInput is how much of each part of a tool's input is remembered for a question; metaTail is
+	// how much is kept of what a terminal of the agent's own prints.
 	maxInput, metaTail = 16 << 10, 8 << 10
 )
 
@@ -109,8 +109,8 @@ func (t *tool) locate(list maybe[[]maybe[location]]) {
 	}
 }
 
-// replace takes over new content. Of diffs and terminals those that were there stay if there are no new ones: at the end some agents
-// send words in their place, and they are still what was done.
+// replace takes over new content. Of diffs and terminals those that were there stay if there are no
+// new ones: at the end some agents send words in their place, and they are still what was done.
 func (t *tool) replace(list []maybe[toolContent]) {
 	var diffs []fileDiff
 	var terminals []string
@@ -134,7 +134,8 @@ func (t *tool) replace(list []maybe[toolContent]) {
 	}
 }
 
-// toolCall shows what an update says of a tool call. The first may be an update, and a later one a call: agents do both.
+// toolCall shows what an update says of a tool call. The first may be an update, and a later one a
+// call: agents do both.
 func (v *view) toolCall(c change) {
 	v.think(false)
 	t, found := v.board.byID[c.ID.v]
@@ -164,8 +165,8 @@ func (v *view) settleText() {
 	v.sendFiles()
 }
 
-// showMade sends what a tool call has made. What was only looked at by reading is not sent: most of all it would be the person's own
-// files.
+// showMade sends what a tool call has made. What was only looked at by reading is not sent: most of
+// all it would be the person's own files.
 func (v *view) showMade(t *tool) {
 	if len(t.diffs) > 0 && !t.shownDiffs {
 		t.shownDiffs = true

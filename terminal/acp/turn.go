@@ -95,7 +95,8 @@ func (x *turn) wake(ctx context.Context) error {
 	return nil
 }
 
-// afresh begins a new conversation with a new agent, after one that did not survive the earlier conversation, or hung over it.
+// afresh begins a new conversation with a new agent, after one that did not survive the earlier
+// conversation, or hung over it.
 func (x *turn) afresh(ctx context.Context, why error) (lost bool, err error) {
 	x.a.log("warning", "the earlier conversation could not be resumed: "+why.Error())
 	x.a.logTo(nil)
@@ -111,7 +112,8 @@ func (x *turn) afresh(ctx context.Context, why error) (lost bool, err error) {
 	return true, nil
 }
 
-// converse makes sure that the agent has the chat's session. lost says that there was one which is a new one now.
+// converse makes sure that the agent has the chat's session. lost says that there was one which is
+// a new one now.
 func (x *turn) converse(ctx context.Context, known string) (lost bool, err error) {
 	old := x.a.current()
 	if old != nil && (old.id == known || known == "" && !old.saved) {
@@ -190,8 +192,8 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 	return got.Reason, nil
 }
 
-// stop asks the agent to stop, unless it has just answered, and says whether it did in time. Open questions have been cancelled with
-// the turn.
+// stop asks the agent to stop, unless it has just answered, and says whether it did in time. Open
+// questions have been cancelled with the turn.
 func (x *turn) stop(k *call) (stopped, inTime bool) {
 	select {
 	case <-k.done:

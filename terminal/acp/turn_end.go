@@ -77,7 +77,8 @@ func (x *turn) say(ctx context.Context, text string, err error) (terminal.Outcom
 	return e.Tell(x.t, alive())
 }
 
-// stopped tells that a turn was stopped or that its time was up. If the agent has used up all of it to begin, it may have said why.
+// stopped tells that a turn was stopped or that its time was up. If the agent has used up all of it
+// to begin, it may have said why.
 func (x *turn) stopped(ctx context.Context, e *terminal.Ending) (terminal.Outcome, error) {
 	end := alive()
 	if x.r == nil && x.a != nil && errors.Is(context.Cause(ctx), terminal.ErrTimeout) {

@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// partialEvery is how often an answer that grows is shown, boardEvery how often what the agent is at, glanceEvery how often
-	// the terminals of running commands are looked at.
+	// partialEvery is how often an answer that grows is shown, boardEvery how often what the agent
+	// is at, glanceEvery how often the terminals of running commands are looked at.
 	partialEvery, boardEvery, glanceEvery = 100 * time.Millisecond, 200 * time.Millisecond, time.Second
 	// albumWithin is how close together pictures must come to be sent as one message.
 	albumWithin = 200 * time.Millisecond
@@ -20,8 +20,8 @@ const (
 	maxOdd = 32
 )
 
-// view shows in the chat what an agent does in one turn. Its methods may be called from any goroutine; what is shown has the order of
-// the calls.
+// view shows in the chat what an agent does in one turn. Its methods may be called from any
+// goroutine; what is shown has the order of the calls.
 type view struct {
 	turn  terminal.Turn
 	table *jobs.Table // nil: the agent has no terminals

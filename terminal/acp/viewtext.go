@@ -42,7 +42,8 @@ func (s *segment) add(text, id string) (full []string) {
 	return full
 }
 
-// cutAt returns where to cut a text that is too long: behind a line, else behind a word, or at least not within a character.
+// cutAt returns where to cut a text that is too long: behind a line, else behind a word, or at
+// least not within a character.
 func cutAt(b []byte) int {
 	for _, end := range []byte("\n ") {
 		if i := bytes.LastIndexByte(b[maxSegment/2:maxSegment], end); i >= 0 {

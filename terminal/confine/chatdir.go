@@ -11,8 +11,9 @@ import (
 	"nanobot/internal/straight"
 )
 
-// cannotMove checks that the user can put nothing else in the place of the workspace, of a folder above it, or of the chats' folder in
-// it. What we make and give away there as root could else be anywhere.
+// cannotMove checks that the user can put nothing else in the place of the workspace, of a folder
+// above it, or of the chats' folder in it. What we make and give away there as root could else be
+// anywhere.
 func (w *who) cannotMove(workspace string) error {
 	if w == nil || workspace == "" {
 		return nil
@@ -31,7 +32,8 @@ func (w *who) cannotMove(workspace string) error {
 	return nil
 }
 
-// cannotReplace checks that a folder is neither the user's, nor in one where the user could put another in its place.
+// cannotReplace checks that a folder is neither the user's, nor in one where the user could put
+// another in its place.
 func (w *who) cannotReplace(path string) error {
 	info, err := os.Lstat(path)
 	switch {
@@ -62,8 +64,8 @@ func (w *who) risk(dir, path string, info fs.FileInfo) error {
 		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to let its group write there", w.name, path, dir, info.Mode())
 }
 
-// open opens a chat's folder, which is the user's from now on, and the one above it just so far that the user comes through. No link
-// is followed.
+// open opens a chat's folder, which is the user's from now on, and the one above it just so far
+// that the user comes through. No link is followed.
 func (w *who) open(dir string) (*os.Root, error) {
 	above := filepath.Dir(dir)
 	workspace, err := os.OpenRoot(filepath.Dir(above))

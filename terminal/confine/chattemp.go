@@ -11,11 +11,12 @@ import (
 	"nanobot/internal/straight"
 )
 
-// tempName is the folder for temporary files in a chat's own, which keeps it from other chats as it does all in there.
+// tempName is the folder for temporary files in a chat's own, which keeps it from other chats as it
+// does all in there.
 const tempName = ".tmp"
 
-// Prepare makes what the agent of a chat needs beside its folder, which is there. Empty says that no agent of the chat runs, so that
-// what an earlier one has left of temporary files can go.
+// Prepare makes what the agent of a chat needs beside its folder, which is there. Empty says that
+// no agent of the chat runs, so that what an earlier one has left of temporary files can go.
 func (c *Confinement) Prepare(dir string, files []string, empty bool) (Chat, error) {
 	if c == nil || !c.apart() {
 		return Chat{}, nil
@@ -62,7 +63,8 @@ func makeTemp(dir string, empty bool) error {
 	return nil
 }
 
-// makeState makes the folder of the state where the agent could else make one for us to use. It belongs to whom the workspace belongs to.
+// makeState makes the folder of the state where the agent could else make one for us to use. It
+// belongs to whom the workspace belongs to.
 func (c *Confinement) makeState() error {
 	if c.o.State == "" || c.o.Sandbox != Landlock || !c.grants().writes(c.o.State) {
 		return nil

@@ -1,6 +1,7 @@
-// Package confine bounds what an agent may use and reach: memory, processor time, processes and files, the folders it sees, and the user it
-// runs as. Part of that can only be done by the process itself before it becomes the agent, so it puts a helper in front: this
-// program again, by a command that ends in Main. It knows nothing of chats or protocols.
+// Package confine bounds what an agent may use and reach: memory, processor time, processes and
+// files, the folders it sees, and the user it runs as. Part of that can only be done by the process
+// itself before it becomes the agent, so it puts a helper in front: this program again, by a
+// command that ends in Main. It knows nothing of chats or protocols.
 package confine
 
 import (
@@ -24,9 +25,11 @@ const Landlock = "landlock"
 // Options says what an agent may use and reach.
 type Options struct {
 	Limits
-	// Sandbox is "", "none", Landlock, or the beginning of a command line that the agent's is appended to.
+	// Sandbox is "", "none", Landlock, or the beginning of a command line that the agent's is
+	// appended to.
 	Sandbox string
-	// Paths are what the agent may read and write beside its own folders; with ":ro" behind it, only read.
+	// Paths are what the agent may read and write beside its own folders; with ":ro" behind it,
+	// only read.
 	Paths []string
 	// Required makes it an error if something of this cannot be had here.
 	Required   bool
@@ -37,14 +40,15 @@ type Options struct {
 	Workspace string
 	// Dirs are where every agent works.
 	Dirs []string
-	// Private are the gateway's files and folders that the agent must neither read nor change, State the folder of its state, and Fixed its files
-	// that the agent must not change.
+	// Private are the gateway's files and folders that the agent must neither read nor change,
+	// State the folder of its state, and Fixed its files that the agent must not change.
 	Private, Fixed []string
 	State          string
 	Program        string // the gateway's own, which the agent must not change either
 }
 
-// Limits are for one agent with all that it starts, or for each of its processes where that cannot be counted; 0: any number.
+// Limits are for one agent with all that it starts, or for each of its processes where that cannot
+// be counted; 0: any number.
 type Limits struct {
 	Memory    int64 // bytes
 	CPU       int   // seconds, of each process
@@ -88,7 +92,8 @@ func New(o Options) (*Confinement, error) {
 	return c, nil
 }
 
-// Lacks says in words what was asked for and is not there, or not in full. It is for the log at the start.
+// Lacks says in words what was asked for and is not there, or not in full. It is for the log at the
+// start.
 func (c *Confinement) Lacks() []string {
 	if c == nil {
 		return nil
@@ -96,11 +101,13 @@ func (c *Confinement) Lacks() []string {
 	return slices.Concat(c.missing, c.notes)
 }
 
-// spare is how many times the memory of its whole group one process may set aside that could leave the group: it is not to spoil what a
-// group lets work, since most programs set aside more than they use.
+// spare is how many times the memory of its whole group one process may set aside that could leave
+// the group: it is not to spoil what a group lets work, since most programs set aside more than
+// they use.
 const spare = 4
 
-// divide decides which limits the control group has to keep, if it counts memory or processes, and which the process itself.
+// divide decides which limits the control group has to keep, if it counts memory or processes, and
+// which the process itself.
 func (c *Confinement) divide(memory, processes bool) {
 	held := c.held()
 	if !held && (memory && c.o.Memory > 0 || processes && c.o.Processes > 0) {
@@ -240,7 +247,8 @@ func (c *Confinement) plan(chat Chat) (p plan) {
 
 func (c *Confinement) wrapped() bool { return c.o.Sandbox != "" && c.o.Sandbox != Landlock }
 
-// wrap puts the sandbox's command line in front. A program that is not to be called by its own name has to be called by its path then.
+// wrap puts the sandbox's command line in front. A program that is not to be called by its own name
+// has to be called by its path then.
 func (c *Confinement) wrap(path string, args []string) (string, []string) {
 	if path != "" {
 		args = append([]string{path}, args[1:]...)

@@ -20,8 +20,8 @@ import (
 // self is this program, even if its file has been replaced.
 const self = "/proc/self/exe"
 
-// Main is the helper: it takes away from itself what the arguments say and becomes the program that they name. It only returns if
-// it could not.
+// Main is the helper: it takes away from itself what the arguments say and becomes the program that
+// they name. It only returns if it could not.
 func Main(args []string) error {
 	runtime.LockOSThread()
 	parent := os.Getppid()
@@ -82,7 +82,8 @@ func become(p *plan, l Limits, parent int, path string, argv []string) error {
 // errProbed ends the helper that only was to try.
 var errProbed = errors.New("this was only tried")
 
-// carryOut does what has to be done before the program is looked up: it may not be there for the user.
+// carryOut does what has to be done before the program is looked up: it may not be there for the
+// user.
 func (p *plan) carryOut() error {
 	if p.Mounts != nil {
 		gone, err := p.Mounts.enter()
@@ -137,8 +138,8 @@ func dropAll() error {
 	return unix.Capset(&head, &none[0])
 }
 
-// dieWith has the kernel kill this thread, which becomes the program, when the gateway dies. That is lost with a change of the user, and
-// no other thread has it from the first.
+// dieWith has the kernel kill this thread, which becomes the program, when the gateway dies. That
+// is lost with a change of the user, and no other thread has it from the first.
 func dieWith(parent int) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("die with the gateway: %w", err)
@@ -149,8 +150,9 @@ func dieWith(parent int) error {
 	return nil
 }
 
-// set sets the limits on ourselves, and so on what we become and what that starts. RLIMIT_DATA counts private writable memory; what
-// is only reserved, of which Node and Java have many GiB, would count in RLIMIT_AS.
+// set sets the limits on ourselves, and so on what we become and what that starts. RLIMIT_DATA
+// counts private writable memory; what is only reserved, of which Node and Java have many GiB,
+// would count in RLIMIT_AS.
 func (l Limits) set() error {
 	for _, r := range []struct {
 		name     string

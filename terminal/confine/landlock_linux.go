@@ -19,8 +19,8 @@ var (
 		"/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager", "/run/current-system",
 	}
 	devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx"}
-	// Other devices are not in the list, because what is on a disk could be read there by root. Terminals are the agent's own where it has a
-	// mount namespace.
+	// Other devices are not in the list, because what is on a disk could be read there by root.
+	// Terminals are the agent's own where it has a mount namespace.
 	terminals = "/dev/pts"
 )
 
@@ -56,14 +56,15 @@ func landlockLacks() (missing, notes []string) {
 	return nil, notes
 }
 
-// wayOut are the powers of root by which a sandbox is left: by other processes, by devices, by the kernel itself.
+// wayOut are the powers of root by which a sandbox is left: by other processes, by devices, by the
+// kernel itself.
 var wayOut = []uintptr{
 	unix.CAP_SYS_PTRACE, unix.CAP_PERFMON, unix.CAP_CHECKPOINT_RESTORE, unix.CAP_DAC_READ_SEARCH, unix.CAP_MKNOD, unix.CAP_SYS_RAWIO,
 	unix.CAP_SYS_ADMIN, unix.CAP_SYS_MODULE, unix.CAP_SYS_BOOT, unix.CAP_BPF, unix.CAP_MAC_ADMIN, unix.CAP_MAC_OVERRIDE, unix.CAP_SYSLOG,
 }
 
-// closeWays gives those powers up for the program that we become, which would have them as root, or by inheritance. Who is not root may
-// have none to give up.
+// closeWays gives those powers up for the program that we become, which would have them as root, or
+// by inheritance. Who is not root may have none to give up.
 func closeWays() error {
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
@@ -81,8 +82,8 @@ func closeWays() error {
 	return unix.Capset(&head, &sets[0])
 }
 
-// reachable follows the links of paths, which keep their ":ro". It leaves out those whose way goes through a folder that can be written
-// anyway: the agent could have put a link there.
+// reachable follows the links of paths, which keep their ":ro". It leaves out those whose way goes
+// through a folder that can be written anyway: the agent could have put a link there.
 func reachable(paths []string) []string {
 	type place struct {
 		end     string
@@ -112,7 +113,8 @@ func reachable(paths []string) []string {
 	return out
 }
 
-// restrict takes away from us all files but the system's, which can be read, and those below the paths.
+// restrict takes away from us all files but the system's, which can be read, and those below the
+// paths.
 func (f *files) restrict() error {
 	if err := closeWays(); err != nil {
 		return fmt.Errorf("give up powers: %w", err)
@@ -153,8 +155,9 @@ func readOnly(paths []string) (out []string) {
 	return out
 }
 
-// enterDomain enters a Landlock domain that handles next to nothing: processes within cannot trace those outside, and so not use their files by way
-// of /proc. Unlike a sandbox it lets programs gain rights, such as sudo. It holds for this thread, which becomes the program.
+// enterDomain enters a Landlock domain that handles next to nothing: processes within cannot trace
+// those outside, and so not use their files by way of /proc. Unlike a sandbox it lets programs gain
+// rights, such as sudo. It holds for this thread, which becomes the program.
 func enterDomain() error {
 	if version() < 1 {
 		return nil

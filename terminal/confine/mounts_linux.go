@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enter makes the mounts in the namespace of its own that the helper was started in. It returns the paths that are not there.
+// enter makes the mounts in the namespace of its own that the helper was started in. It returns the
+// paths that are not there.
 func (m *mounts) enter() (gone []string, err error) {
 	if m.Map != nil {
 		if err := m.Map.write(); err != nil {
@@ -44,7 +45,8 @@ func (m *mounts) enter() (gone []string, err error) {
 	return gone, os.Chdir(cwd)
 }
 
-// write tells the kernel who we are in our user namespace. The groups that we are in beside stay as they are.
+// write tells the kernel who we are in our user namespace. The groups that we are in beside stay as
+// they are.
 func (i *ids) write() error {
 	for _, f := range []struct{ file, text string }{
 		{"setgroups", "deny"},
@@ -58,7 +60,8 @@ func (i *ids) write() error {
 	return nil
 }
 
-// shut pins, fixes and hides, from the top down, so that what is further down is mounted on what is there by then.
+// shut pins, fixes and hides, from the top down, so that what is further down is mounted on what is
+// there by then.
 func (m *mounts) shut(known mountTable) (gone []string, err error) {
 	do := map[string]func(string) error{}
 	for _, path := range m.Pin {
@@ -86,7 +89,8 @@ func (m *mounts) shut(known mountTable) (gone []string, err error) {
 	return gone, nil
 }
 
-// separate empties the folder of the chats' folders and those of temporary files but for the chat's own.
+// separate empties the folder of the chats' folders and those of temporary files but for the chat's
+// own.
 func (m *mounts) separate(known mountTable) error {
 	if m.Users != "" {
 		for _, other := range known.aliases(m.Users) {
@@ -118,7 +122,8 @@ func (m *mounts) separate(known mountTable) error {
 	return nil
 }
 
-// ownTerminals gives the agent pseudo-terminals of its own. Where that cannot be had, other agents of its user can open them.
+// ownTerminals gives the agent pseudo-terminals of its own. Where that cannot be had, other agents
+// of its user can open them.
 func ownTerminals() {
 	info, err := os.Lstat("/dev/ptmx")
 	if err != nil || fill("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil || info.Mode().Type() == fs.ModeSymlink {
@@ -129,7 +134,8 @@ func ownTerminals() {
 	}
 }
 
-// locate opens a path to mount something on. It follows no links, since an agent may have put one there.
+// locate opens a path to mount something on. It follows no links, since an agent may have put one
+// there.
 func locate(path string) (int, error) {
 	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
@@ -272,8 +278,8 @@ func readMounts() (all mountTable, err error) {
 	return all, nil
 }
 
-// aliases returns the other paths by which a file or folder is seen, because a part of its file system is mounted more than once. Landlock's
-// grants hold for these, too.
+// aliases returns the other paths by which a file or folder is seen, because a part of its file
+// system is mounted more than once. Landlock's grants hold for these, too.
 func (t mountTable) aliases(path string) (all []string) {
 	var own *mountPoint
 	for i, m := range t { // the last of the deepest is on top

@@ -35,8 +35,9 @@ func (n namespace) flags() uintptr {
 	}
 }
 
-// ambient are the capabilities within a user namespace that the helper needs to write its maps and make its mounts. Without them it would
-// lose all when it is executed, because it has no user there yet.
+// ambient are the capabilities within a user namespace that the helper needs to write its maps and
+// make its mounts. Without them it would lose all when it is executed, because it has no user there
+// yet.
 func (n namespace) ambient() []uintptr {
 	if n != userNamespace {
 		return nil
@@ -92,7 +93,8 @@ func probe(kind namespace) error {
 	return errors.New(line)
 }
 
-// patience is for a kernel that hangs, and for programs that are not the helper though they should be.
+// patience is for a kernel that hangs, and for programs that are not the helper though they should
+// be.
 const patience = time.Minute
 
 // probed is what the helper prints that could do what it was to try.

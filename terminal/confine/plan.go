@@ -6,9 +6,11 @@ import "encoding/json"
 type plan struct {
 	// Files, if not nil, are all that can be reached from then on, by Landlock.
 	Files *files `json:",omitempty"`
-	// Domain enters a Landlock domain that forbids only to trace processes outside it, such as the agents of other chats.
+	// Domain enters a Landlock domain that forbids only to trace processes outside it, such as the
+	// agents of other chats.
 	Domain bool `json:",omitempty"`
-	// Mounts, if not nil, are made in the mount namespace that the helper was started in, which is its own.
+	// Mounts, if not nil, are made in the mount namespace that the helper was started in, which is
+	// its own.
 	Mounts *mounts `json:",omitempty"`
 	// User, if not nil, is who the helper becomes after that.
 	User *ids `json:",omitempty"`
@@ -21,8 +23,8 @@ func (p plan) String() string {
 	return string(b)
 }
 
-// files are grants of Landlock, whose rights add up along a path. So a folder with something in it that is not granted is granted
-// entry by entry, and nothing new can be made in it.
+// files are grants of Landlock, whose rights add up along a path. So a folder with something in it
+// that is not granted is granted entry by entry, and nothing new can be made in it.
 type files struct {
 	// Paths can be read and written; with ":ro" behind it, only read.
 	Paths []string
@@ -34,7 +36,8 @@ type files struct {
 
 // mounts are what differs in the agent's mount namespace. All paths are without links.
 type mounts struct {
-	// Map is who we are in the user namespace that the helper was started in, too; nil: it has none of its own.
+	// Map is who we are in the user namespace that the helper was started in, too; nil: it has none
+	// of its own.
 	Map *ids `json:",omitempty"`
 	// Hide is empty there, Fix read-only, and Pin cannot be renamed.
 	Hide, Fix, Pin []string `json:",omitempty"`
@@ -45,7 +48,8 @@ type mounts struct {
 	Temps []string `json:",omitempty"`
 	// Memory gives the agent its own shared memory.
 	Memory bool `json:",omitempty"`
-	// Cover are folders for temporary files that hold folders which the agent needs: they are empty but for these.
+	// Cover are folders for temporary files that hold folders which the agent needs: they are empty
+	// but for these.
 	Cover map[string][]string `json:",omitempty"`
 }
 

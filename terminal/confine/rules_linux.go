@@ -41,8 +41,8 @@ func (r *rules) grant(path string) {
 	r.add(path, readOnly)
 }
 
-// add grants a path but for what is hidden or fixed in it. A folder that holds such is granted entry by entry. Links are not granted: what they
-// lead to is, if it is in there, by its own name.
+// add grants a path but for what is hidden or fixed in it. A folder that holds such is granted
+// entry by entry. Links are not granted: what they lead to is, if it is in there, by its own name.
 func (r *rules) add(path string, readOnly bool) {
 	info, err := os.Lstat(path)
 	own := slices.Contains(r.Own, path)

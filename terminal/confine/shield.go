@@ -13,8 +13,9 @@ import (
 	"nanobot/internal/straight"
 )
 
-// shield is how private files, and the folders of other chats, are kept from the agent: by mounts where the agent has a mount
-// namespace, and else by granting the folders that hold them entry by entry.
+// shield is how private files, and the folders of other chats, are kept from the agent: by mounts
+// where the agent has a mount namespace, and else by granting the folders that hold them entry by
+// entry.
 type shield struct {
 	space namespace
 	why   string // there is no namespace
@@ -79,8 +80,8 @@ func (c *Confinement) raise() {
 	c.explain(g)
 }
 
-// ownProcesses are the commands that are known to put the agent into a PID namespace. A Landlock domain would keep agents apart as well, and keep the command
-// from making mounts.
+// ownProcesses are the commands that are known to put the agent into a PID namespace. A Landlock
+// domain would keep agents apart as well, and keep the command from making mounts.
 var ownProcesses = regexp.MustCompile(`^(\S*/)?(firejail|nsjail|systemd-nspawn)( |$)| --unshare-(pid|all)( |$)|^(\S*/)?unshare .*(--pid|-[a-zA-Z]*p)`)
 
 // apart reports whether each chat's agent has folders that others do not see.
@@ -130,7 +131,8 @@ func (c *Confinement) grants() (g grants) {
 func (g grants) writes(path string) bool { return withinAny(g.write, path) }
 func (g grants) reads(path string) bool  { return withinAny(g.write, path) || withinAny(g.read, path) }
 
-// keep has one private file or folder kept from the agent. What lies in the folder of the state, if that is hidden, needs nothing more.
+// keep has one private file or folder kept from the agent. What lies in the folder of the state, if
+// that is hidden, needs nothing more.
 func (c *Confinement) keep(p private, state string, g grants) {
 	end, _, links, err := straight.Follow(p.path)
 	if err != nil {
@@ -227,7 +229,8 @@ func (c *Confinement) explain(g grants) {
 		"but it can use what is there. Give it a subfolder to work in, which has to be there when it starts", some(split), because))
 }
 
-// placeTemps decides what agents see in the place of the folders for temporary files that everybody uses.
+// placeTemps decides what agents see in the place of the folders for temporary files that everybody
+// uses.
 func (c *Confinement) placeTemps() {
 	if c.shield.space == noNamespace {
 		return
@@ -259,7 +262,8 @@ func (c *Confinement) placeTemps() {
 	}
 }
 
-// TempPath returns where a file is that an agent has written to a folder for temporary files. What it knows as /tmp may be its own.
+// TempPath returns where a file is that an agent has written to a folder for temporary files. What
+// it knows as /tmp may be its own.
 func (c *Confinement) TempPath(chat Chat, path string) string {
 	if c == nil || chat.Temp == "" {
 		return path
@@ -274,8 +278,8 @@ func (c *Confinement) TempPath(chat Chat, path string) string {
 	return path
 }
 
-// Covered reports whether the agent of a chat sees something else at a path, which is without links, than we do: a file there is not the one that it
-// means, and may be anybody's.
+// Covered reports whether the agent of a chat sees something else at a path, which is without
+// links, than we do: a file there is not the one that it means, and may be anybody's.
 func (c *Confinement) Covered(chat Chat, path string) bool {
 	if c == nil || chat.Temp == "" || c.shield.space == noNamespace {
 		return false

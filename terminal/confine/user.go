@@ -69,7 +69,8 @@ func (w *who) ids() *ids {
 	return id
 }
 
-// canEnter checks that the user may go where the agent works: no folder on the way may be closed to it.
+// canEnter checks that the user may go where the agent works: no folder on the way may be closed to
+// it.
 func (w *who) canEnter(dirs []string) error {
 	if w == nil {
 		return nil
@@ -86,7 +87,8 @@ func (w *who) canEnter(dirs []string) error {
 	return nil
 }
 
-// closed returns the folder that the user may not enter, of one and those above it; "": there is none.
+// closed returns the folder that the user may not enter, of one and those above it; "": there is
+// none.
 func (w *who) closed(dir string) (string, fs.FileInfo, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
@@ -125,8 +127,9 @@ func (c *Confinement) Environ() []string {
 	return []string{"HOME=" + w.home, "USER=" + w.name, "LOGNAME=" + w.name}
 }
 
-// Own makes a chat's folder, which we have made, and files in it that we have put there, the agent's own. The folder above is opened
-// just so far that the agent comes through. The folder is the agent's, who may have put links into it, so none is followed out of it.
+// Own makes a chat's folder, which we have made, and files in it that we have put there, the
+// agent's own. The folder above is opened just so far that the agent comes through. The folder is
+// the agent's, who may have put links into it, so none is followed out of it.
 func (c *Confinement) Own(dir string, files []string) error {
 	if c == nil || c.who == nil {
 		return nil
@@ -148,7 +151,8 @@ func (c *Confinement) Own(dir string, files []string) error {
 	return nil
 }
 
-// own gives a file and the folders on the way to it to the user. A file with a second name is left as it is, since that may be anybody's.
+// own gives a file and the folders on the way to it to the user. A file with a second name is left
+// as it is, since that may be anybody's.
 func (w *who) own(root *os.Root, rel string) error {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {

@@ -28,7 +28,8 @@ func newJob(child *process.Child, keep int, grace time.Duration) *job {
 	return &job{child: child, grace: grace, done: make(chan struct{}), tail: newTail(keep)}
 }
 
-// run reads what the command prints until it has ended. The end is told only after that, so that nobody who knows of it misses output.
+// run reads what the command prints until it has ended. The end is told only after that, so that
+// nobody who knows of it misses output.
 func (j *job) run(wall time.Duration) {
 	if wall > 0 {
 		defer process.NewStopwatch(wall, func() {

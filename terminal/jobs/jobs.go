@@ -1,5 +1,7 @@
-// Package jobs runs commands in the background for a session that asks for their output now and then: with an id each, the
-// last part of what they print, limits, and nothing left running at the end. What a command leaves in the background ends with it. It knows nothing of who asks, or by what protocol.
+// Package jobs runs commands in the background for a session that asks for their output now and
+// then: with an id each, the last part of what they print, limits, and nothing left running at the
+// end. What a command leaves in the background ends with it. It knows nothing of who asks, or by
+// what protocol.
 package jobs
 
 import (
@@ -19,8 +21,8 @@ var ErrUnknown = errors.New("unknown id: no such command in this session, or it 
 const (
 	defaultOutput = 1 << 20
 	defaultGrace  = 3 * time.Second
-	// silence is how long a process that a command left behind may hold its output in silence after the command's end, and
-	// chatter how long it is heard out if it goes on writing.
+	// silence is how long a process that a command left behind may hold its output in silence after
+	// the command's end, and chatter how long it is heard out if it goes on writing.
 	silence, chatter = 200 * time.Millisecond, time.Second
 )
 
@@ -126,8 +128,8 @@ func (t *Table) Create(c Command) (id string, err error) {
 	return id, nil
 }
 
-// makeRoom says whether one more job may be there, for which the oldest that has ended is forgotten if need be: not every session
-// releases what it does not need any more. The caller holds mu.
+// makeRoom says whether one more job may be there, for which the oldest that has ended is forgotten
+// if need be: not every session releases what it does not need any more. The caller holds mu.
 func (t *Table) makeRoom() bool {
 	if t.o.Limits.Jobs <= 0 || len(t.jobs) < t.o.Limits.Jobs {
 		return true
@@ -154,7 +156,8 @@ func (t *Table) Output(id string) (Output, error) {
 	return j.output(), nil
 }
 
-// Wait returns when a job has ended and all that it printed can be had from Output. If ctx ends first, the job goes on.
+// Wait returns when a job has ended and all that it printed can be had from Output. If ctx ends
+// first, the job goes on.
 func (t *Table) Wait(ctx context.Context, id string) (Exit, error) {
 	j, err := t.find(id)
 	if err != nil {
@@ -163,8 +166,8 @@ func (t *Table) Wait(ctx context.Context, id string) (Exit, error) {
 	return j.wait(ctx)
 }
 
-// Kill ends a job and returns when it has ended, or with ctx, after which the job still ends. It may be called again, and leaves
-// the id valid.
+// Kill ends a job and returns when it has ended, or with ctx, after which the job still ends. It
+// may be called again, and leaves the id valid.
 func (t *Table) Kill(ctx context.Context, id string) error {
 	j, err := t.find(id)
 	if err != nil {
@@ -175,7 +178,8 @@ func (t *Table) Kill(ctx context.Context, id string) error {
 	return err
 }
 
-// KillAll ends all jobs, leaves their ids valid and returns how many of them still ran. It does not wait until they are dead.
+// KillAll ends all jobs, leaves their ids valid and returns how many of them still ran. It does not
+// wait until they are dead.
 func (t *Table) KillAll() (ran int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,8 +192,8 @@ func (t *Table) KillAll() (ran int) {
 	return ran
 }
 
-// Release makes the id unknown, ends the job and returns when it has ended, or with ctx, after which the job still ends.
-// Whoever waits for the job is told how it ended.
+// Release makes the id unknown, ends the job and returns when it has ended, or with ctx, after
+// which the job still ends. Whoever waits for the job is told how it ended.
 func (t *Table) Release(ctx context.Context, id string) error {
 	j, err := t.release(id)
 	if err != nil {

@@ -5,9 +5,10 @@ import (
 	"syscall"
 )
 
-// limited makes of a program one that has so much memory, by way of a shell: a limit that is set once a program runs comes too late for what
-// it has and has started by then. ulimit -d counts private writable memory. What is only reserved, of which Node and Java have many GiB,
-// would count with -v.
+// limited makes of a program one that has so much memory, by way of a shell: a limit that is set
+// once a program runs comes too late for what it has and has started by then. ulimit -d counts
+// private writable memory. What is only reserved, of which Node and Java have many GiB, would count
+// with -v.
 func limited(path string, args []string, bytes int64) (string, []string) {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_DATA, &now); err == nil && uint64(bytes) > now.Max {

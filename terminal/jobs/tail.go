@@ -9,10 +9,11 @@ import (
 // part is how many bytes of a character there can be that are not all of it.
 const part = utf8.UTFMax - 1
 
-// tail keeps the end of a text that comes in pieces. It keeps bytes as they come, because looking at each would cost more than
-// all else, and makes characters of them when it is asked. A byte becomes one byte of text or more, so the last keep bytes of text
-// come from the last keep bytes written; before them are those that tell whether a character begins there, and behind
-// them may be one that is not complete.
+// tail keeps the end of a text that comes in pieces. It keeps bytes as they come, because looking
+// at each would cost more than all else, and makes characters of them when it is asked. A byte
+// becomes one byte of text or more, so the last keep bytes of text come from the last keep bytes
+// written; before them are those that tell whether a character begins there, and behind them may be
+// one that is not complete.
 type tail struct {
 	keep  int
 	bytes *process.Bounded
@@ -34,13 +35,13 @@ func (t *tail) copy() kept {
 	return kept{bytes: t.bytes.Tail(), keep: t.keep, dropped: t.bytes.Omitted() > 0, ended: t.ended}
 }
 
-// string returns the longest end of the text that fits and begins with a whole character, and whether it is not all. A byte that is in
-// no character becomes U+FFFD.
+// string returns the longest end of the text that fits and begins with a whole character, and
+// whether it is not all. A byte that is in no character becomes U+FFFD.
 func (k kept) string() (text string, truncated bool) {
 	b := k.bytes
 	if k.dropped {
-		// The first bytes may belong to a character that began before them. They would not be returned anyway, but without them
-		// a valid text is seen to be valid.
+		// The first bytes may belong to a character that began before them. They would not be
+		// returned anyway, but without them a valid text is seen to be valid.
 		for i := 0; i < part && !utf8.RuneStart(b[0]); i++ {
 			b = b[1:]
 		}

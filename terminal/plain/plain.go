@@ -1,5 +1,5 @@
-// Package plain is the protocol for programs that just print: all they print is one message at the end, and media paths in
-// it are sent as files.
+// Package plain is the protocol for programs that just print: all they print is one message at the
+// end, and media paths in it are sent as files.
 package plain
 
 import (

@@ -70,8 +70,8 @@ func otherSessionsWith(variable string) (sessions []int) {
 		if !bytes.Contains(procfs.Environ(pid), []byte(variable+"\x00")) {
 			continue
 		}
-		// A process that has just exited is in no session. Session 0 is that of processes from outside
-		// our pid namespace.
+		// A process that has just exited is in no session. Session 0 is that of processes from
+		// outside our pid namespace.
 		if p, ok := procfs.ReadStat(pid); ok && p.Session > 0 && p.Session != own && !slices.Contains(sessions, p.Session) {
 			sessions = append(sessions, p.Session)
 		}

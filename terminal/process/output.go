@@ -74,8 +74,8 @@ func (o *output) Read(p []byte) (n int, err error) {
 	}
 }
 
-// setDeadline sets the deadline of a Read that begins after the child has exited. It reports whether
-// the child has, and whether the time for descendants that keep writing is over.
+// setDeadline sets the deadline of a Read that begins after the child has exited. It reports
+// whether the child has, and whether the time for descendants that keep writing is over.
 func (o *output) setDeadline() (left, over bool) {
 	select {
 	case <-o.exited:

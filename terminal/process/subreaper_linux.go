@@ -32,7 +32,8 @@ type subreaper struct {
 
 	mu sync.Mutex
 	// started are the children that os/exec has started, by pid. starting are those whose program
-	// does not run yet, and whose pid is not known; a hung file system may keep them there for ever.
+	// does not run yet, and whose pid is not known; a hung file system may keep them there for
+	// ever.
 	started  map[int]*supervised
 	starting map[*supervised]bool
 }

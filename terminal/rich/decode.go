@@ -7,8 +7,9 @@ import (
 	"nanobot/terminal"
 )
 
-// Decode reads one line as a frame. It reports false for a line that is plain text: not valid JSON, not an object, or
-// without a type. Of a repeated key the last counts. Fields of a wrong type never make it fail.
+// Decode reads one line as a frame. It reports false for a line that is plain text: not valid JSON,
+// not an object, or without a type. Of a repeated key the last counts. Fields of a wrong type never
+// make it fail.
 func Decode(line []byte) (terminal.Frame, bool) {
 	var f fields
 	return decode(line, &f)

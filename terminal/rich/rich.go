@@ -1,5 +1,5 @@
-// Package rich is the protocol for agents that print JSON frames: progress and messages reach the chat as they come, errors
-// at the end, and lines that are no frames as one message at the end.
+// Package rich is the protocol for agents that print JSON frames: progress and messages reach the
+// chat as they come, errors at the end, and lines that are no frames as one message at the end.
 package rich
 
 import (
@@ -16,8 +16,8 @@ type Protocol struct{}
 
 var _ terminal.Protocol = Protocol{}
 
-// Turn runs the agent and emits its frames as it prints them. Where the agent may ask or the person may add to the message,
-// stdin stays open behind the envelope.
+// Turn runs the agent and emits its frames as it prints them. Where the agent may ask or the person
+// may add to the message, stdin stays open behind the envelope.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if !t.Interactive && t.Inject == nil {
 		return t.ReadLines(ctx, listen(t, func(q question) error { return refuse(t, q) }))

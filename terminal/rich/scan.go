@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// scanner checks JSON and finds where values end, without building anything. encoding/json reaches a third of the speed at
-// which lines come out of a pipe; this is not the bottleneck. It nests without recursion, so that a line of a million
-// brackets costs no stack.
+// scanner checks JSON and finds where values end, without building anything. encoding/json reaches
+// a third of the speed at which lines come out of a pipe; this is not the bottleneck. It nests
+// without recursion, so that a line of a million brackets costs no stack.
 type scanner struct {
 	b []byte
 	i int
@@ -176,9 +176,10 @@ func (s *scanner) str() bool {
 	return false
 }
 
-// ordinary returns how many bytes at the start of b are neither a quote, a backslash nor a control character. It looks at
-// eight at a time: in each byte of a word, subtracting and masking leaves the top bit set where the byte is one of them.
-// A borrow may set a bit too many above a true one, so only the lowest counts.
+// ordinary returns how many bytes at the start of b are neither a quote, a backslash nor a control
+// character. It looks at eight at a time: in each byte of a word, subtracting and masking leaves
+// the top bit set where the byte is one of them. A borrow may set a bit too many above a true one,
+// so only the lowest counts.
 func ordinary(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0

@@ -11,10 +11,12 @@ import (
 	"nanobot/terminal"
 )
 
-// askKind is the type of a frame that is a question. It is an addition to Terminal Protocol v1 and never emitted.
+// askKind is the type of a frame that is a question. It is an addition to Terminal Protocol v1 and
+// never emitted.
 const askKind terminal.Kind = "ask"
 
-// maxOpen bounds how many questions of one turn are open: nobody answers more, and each holds a goroutine.
+// maxOpen bounds how many questions of one turn are open: nobody answers more, and each holds a
+// goroutine.
 const maxOpen = 64
 
 // question is a question with its id as the agent wrote it.
@@ -26,7 +28,8 @@ type question struct {
 // question returns the fields of an ask frame. It keeps nothing of the line.
 func (f *fields) question() question {
 	q := question{Question: terminal.Question{ID: f.id.text(), Text: f.text.text(), Options: f.options.list()}}
-	// A number goes back as a number, because an agent compares. What nests is more than encoding/json may take.
+	// A number goes back as a number, because an agent compares. What nests is more than
+	// encoding/json may take.
 	if q.ID != "" && f.id[0] != '{' && f.id[0] != '[' {
 		q.raw = append(q.raw, f.id...)
 	}
@@ -63,7 +66,8 @@ type talk struct {
 	ends []int      // what said was to be behind each injection
 }
 
-// ask puts a question to the person, and the answer on the agent's stdin, without keeping the agent's output waiting.
+// ask puts a question to the person, and the answer on the agent's stdin, without keeping the
+// agent's output waiting.
 func (k *talk) ask(ctx context.Context, q question) error {
 	k.asked++
 	if q.ID == "" {
@@ -101,8 +105,8 @@ func (k *talk) answer(ctx context.Context, q question) answer {
 	return a
 }
 
-// inject passes on what the person writes, one at a time: while the agent does not read, the next stays where it is, and
-// whoever put it there can still take it back.
+// inject passes on what the person writes, one at a time: while the agent does not read, the next
+// stays where it is, and whoever put it there can still take it back.
 func (k *talk) inject(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {

@@ -7,7 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// unquote returns the content of a scanned string. A lone surrogate and invalid UTF-8 become U+FFFD.
+// unquote returns the content of a scanned string. A lone surrogate and invalid UTF-8 become
+// U+FFFD.
 func unquote(b []byte) string {
 	if isPlain(b) && utf8.Valid(b) {
 		return string(b)

@@ -55,15 +55,15 @@ func (s *Server) callsOf(route string) (out []Call) {
 	return out
 }
 
-// AwaitCalls waits until the requests of a route satisfy a condition, and returns them. It reports false when that takes
-// longer than patience.
+// AwaitCalls waits until the requests of a route satisfy a condition, and returns them. It reports
+// false when that takes longer than patience.
 func (s *Server) AwaitCalls(route string, patience time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
 	ok = s.await(patience, func() bool { calls = s.callsOf(route); return enough(calls) })
 	return calls, ok
 }
 
-// InvalidRequests returns how many requests were answered with 401, 403 or 429, but for a 429 of the scope shared. Discord
-// bans an address that makes 10,000 of them in 10 minutes.
+// InvalidRequests returns how many requests were answered with 401, 403 or 429, but for a 429 of
+// the scope shared. Discord bans an address that makes 10,000 of them in 10 minutes.
 func (s *Server) InvalidRequests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -125,7 +125,8 @@ func (s *Server) register(guild string, c *Command) {
 	}
 }
 
-// commandName is what a slash command and its options may be called; upper case is not allowed where lower case exists.
+// commandName is what a slash command and its options may be called; upper case is not allowed
+// where lower case exists.
 var commandName = regexp.MustCompile(`^[-_'\p{L}\p{N}\p{Devanagari}\p{Thai}]{1,32}$`)
 
 func (c Command) check(at string) error {

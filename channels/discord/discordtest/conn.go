@@ -31,8 +31,8 @@ func (s *Server) writeAll(c *conn) {
 		if closing != 0 {
 			message := websocket.FormatCloseMessage(closing, closeText[closing])
 			_ = c.ws.WriteControl(websocket.CloseMessage, message, time.Now().Add(time.Second))
-			// The reader waits for the client to hang up too: bytes left unread would make the kernel reset the
-			// connection, and the client might never see the code.
+			// The reader waits for the client to hang up too: bytes left unread would make the
+			// kernel reset the connection, and the client might never see the code.
 			_ = c.ws.SetReadDeadline(time.Now().Add(2 * time.Second))
 			return
 		}
@@ -59,7 +59,8 @@ func (s *Server) readAll(c *conn) {
 // expectBeat gives the client twice the heartbeat interval until the next heartbeat.
 func (s *Server) expectBeat(c *conn) { _ = c.ws.SetReadDeadline(time.Now().Add(2 * c.beat)) }
 
-// lost ends a connection that cannot be read any more. A client that says goodbye with 1000 or 1001 ends its session.
+// lost ends a connection that cannot be read any more. A client that says goodbye with 1000 or 1001
+// ends its session.
 func (s *Server) lost(c *conn, err error) {
 	var closed *websocket.CloseError
 	var late net.Error

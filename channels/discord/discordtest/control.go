@@ -73,23 +73,26 @@ func (s *Server) AwaitReady(t testing.TB) {
 	s.AwaitStats(t, func(now Stats) bool { return now.Connected > 0 })
 }
 
-// SetPortal says which privileged intents are switched on in the developer portal. At first all are.
+// SetPortal says which privileged intents are switched on in the developer portal. At first all
+// are.
 func (s *Server) SetPortal(intents int) { s.update(func() { s.portal = intents & privileged }) }
 
-// SetHeartbeat sets the heartbeat interval of the connections to come. Who is silent for twice as long is closed with 4009.
+// SetHeartbeat sets the heartbeat interval of the connections to come. Who is silent for twice as
+// long is closed with 4009.
 func (s *Server) SetHeartbeat(d time.Duration) { s.update(func() { s.gateway.beat = d }) }
 
 // SetACK says whether heartbeats are acknowledged.
 func (s *Server) SetACK(on bool) { s.update(func() { s.gateway.noACK = !on }) }
 
-// SetSilence has the gateway accept and read, and send nothing at all. What is not sent can still be resumed.
+// SetSilence has the gateway accept and read, and send nothing at all. What is not sent can still
+// be resumed.
 func (s *Server) SetSilence(on bool) { s.update(func() { s.gateway.mute = on }) }
 
 // SetStartLimit replaces how many sessions the bot may start, which is 1000 at once at first.
 func (s *Server) SetStartLimit(l StartLimit) { s.update(func() { s.gateway.start = l }) }
 
-// SetDelivery has each event asked about, and delivered so often: 0 drops it for good, 2 doubles it. Nil is once. The
-// function must not call the server.
+// SetDelivery has each event asked about, and delivered so often: 0 drops it for good, 2 doubles
+// it. Nil is once. The function must not call the server.
 func (s *Server) SetDelivery(f func(event string, data json.RawMessage) int) {
 	s.update(func() { s.gateway.deliver = f })
 }

@@ -1,6 +1,7 @@
-// Package discordtest is Discord on loopback, for one bot: REST, the websocket gateway and the CDN. It is as strict as
-// the real one about what it is sent, loses and repeats what the real one may lose and repeat, and fails on demand. It
-// keeps score of every call and of what each channel shows. It knows nothing of the bot it serves.
+// Package discordtest is Discord on loopback, for one bot: REST, the websocket gateway and the CDN.
+// It is as strict as the real one about what it is sent, loses and repeats what the real one may
+// lose and repeat, and fails on demand. It keeps score of every call and of what each channel
+// shows. It knows nothing of the bot it serves.
 package discordtest
 
 import (
@@ -59,8 +60,8 @@ type Server struct {
 	gateway    gateway
 }
 
-// New starts a server that closes with the test. The test fails if the bot did what no right bot does and the test did
-// not ask for it with TakeViolations.
+// New starts a server that closes with the test. The test fails if the bot did what no right bot
+// does and the test did not ask for it with TakeViolations.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
@@ -128,8 +129,9 @@ func (s *Server) handler() http.Handler {
 	return mux
 }
 
-// Advance has the server's clock jump: nonces are forgotten after 5 minutes, interactions must be answered within
-// 3 seconds and are over after 15 minutes, the addresses of files expire after a day.
+// Advance has the server's clock jump: nonces are forgotten after 5 minutes, interactions must be
+// answered within 3 seconds and are over after 15 minutes, the addresses of files expire after a
+// day.
 func (s *Server) Advance(d time.Duration) { s.update(func() { s.skew += d }) }
 
 func (s *Server) now() time.Time { return time.Now().Add(s.skew) }
@@ -156,8 +158,8 @@ func (s *Server) update(change func()) {
 	s.more.Broadcast()
 }
 
-// await waits until a condition that is checked under the lock holds. It reports false if that takes longer than
-// patience or the server is closed.
+// await waits until a condition that is checked under the lock holds. It reports false if that
+// takes longer than patience or the server is closed.
 func (s *Server) await(patience time.Duration, holds func() bool) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -182,9 +184,9 @@ func (s *Server) isClosed() bool {
 	}
 }
 
-// Violations are what the bot did that no right bot does: unknown routes and fields, texts that are too long, buttons
-// that cannot be. What a right bot may run into (a deleted message, a closed DM, a file that is too big) is refused,
-// and no violation.
+// Violations are what the bot did that no right bot does: unknown routes and fields, texts that are
+// too long, buttons that cannot be. What a right bot may run into (a deleted message, a closed DM,
+// a file that is too big) is refused, and no violation.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

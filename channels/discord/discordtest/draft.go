@@ -34,7 +34,8 @@ type draft struct {
 	Quirk     string   `json:"Channel"`
 }
 
-// described is a file of a message in a request: one that comes with it, by its number, or one that stays, by its id.
+// described is a file of a message in a request: one that comes with it, by its number, or one that
+// stays, by its id.
 type described struct {
 	ID          json.RawMessage `json:"id"`
 	Filename    string          `json:"filename"`
@@ -67,7 +68,8 @@ func (d draft) flags() int {
 	return *d.Flags
 }
 
-// The flags that may be set: no link previews, no notification, and in answers to interactions for one person only.
+// The flags that may be set: no link previews, no notification, and in answers to interactions for
+// one person only.
 const (
 	createFlags = 1<<2 | 1<<12
 	answerFlags = createFlags | FlagEphemeral

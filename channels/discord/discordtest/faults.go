@@ -45,15 +45,18 @@ func Refuse(status, code int, message string) Fault {
 // Garbage does what was asked and answers with half a JSON object.
 func Garbage() Fault { return Fault{Body: `{"id":"12`} }
 
-// FailNext queues faults for the next calls of a route, or of any for "". A zero Fault lets a call pass.
+// FailNext queues faults for the next calls of a route, or of any for "". A zero Fault lets a call
+// pass.
 func (s *Server) FailNext(route string, faults ...Fault) {
 	s.update(func() { s.queued[route] = append(s.queued[route], faults...) })
 }
 
-// SetFault has every call asked about; nil asks about none. The queue of FailNext goes first. The function may block.
+// SetFault has every call asked about; nil asks about none. The queue of FailNext goes first. The
+// function may block.
 func (s *Server) SetFault(f func(Call) Fault) { s.update(func() { s.fault = f }) }
 
-// nextFault takes what is queued for a call's route, then for any, then what the test's function says.
+// nextFault takes what is queued for a call's route, then for any, then what the test's function
+// says.
 func (s *Server) nextFault(c *Call) Fault {
 	s.mu.Lock()
 	ask := s.fault

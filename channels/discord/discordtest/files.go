@@ -35,7 +35,8 @@ const maxAttachments = 10
 
 var entityTooLarge = refuse(http.StatusRequestEntityTooLarge, 40005, "Request entity too large")
 
-// attach gives a message the files that come with a request and leaves it those that the request names, or all.
+// attach gives a message the files that come with a request and leaves it those that the request
+// names, or all.
 func (s *Server) attach(c *Call, ch *channel, d draft, m *Message) error {
 	uploads := map[string]Upload{}
 	for _, f := range c.Files {

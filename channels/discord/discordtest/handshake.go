@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The intents that matter here, those that must be switched on in the developer portal, and all there are.
+// The intents that matter here, those that must be switched on in the developer portal, and all
+// there are.
 const (
 	intentGuilds   = 1 << 0
 	intentMembers  = 1 << 1
@@ -75,8 +76,8 @@ func (s *Server) begin(c *conn, intents int) {
 	}
 }
 
-// tidy forgets the sessions that were left first. Discord forgets them after some minutes; a bot that is killed over and
-// over leaves many in less.
+// tidy forgets the sessions that were left first. Discord forgets them after some minutes; a bot
+// that is killed over and over leaves many in less.
 func (g *gateway) tidy() {
 	var left []*session
 	for _, n := range g.sessions {
@@ -127,7 +128,8 @@ func (s *Server) resume(c *conn, data json.RawMessage) {
 	}
 }
 
-// planned does what NextConnect wants in place of READY or RESUMED, and tells whether that was anything.
+// planned does what NextConnect wants in place of READY or RESUMED, and tells whether that was
+// anything.
 func (s *Server) planned(c *conn) bool {
 	h := c.plan
 	c.plan = Handshake{}

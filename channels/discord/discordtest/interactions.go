@@ -80,7 +80,8 @@ func (s *Server) interaction(id string) (found Interaction) {
 	return found
 }
 
-// AwaitInteraction waits until the bot has answered an interaction, and fails the test if it does not.
+// AwaitInteraction waits until the bot has answered an interaction, and fails the test if it does
+// not.
 func (s *Server) AwaitInteraction(t testing.TB, id string) (found Interaction) {
 	t.Helper()
 	if !s.await(Patience, func() bool { found = s.interaction(id); return found.Type != 0 }) {

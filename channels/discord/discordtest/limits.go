@@ -39,7 +39,8 @@ func (s *Server) SetLimit(route string, n int, per time.Duration) {
 	s.update(func() { s.buckets.rates[route] = rate{n, per} })
 }
 
-// SetGlobalLimit has all routes but the callbacks of interactions take n requests in so long, together.
+// SetGlobalLimit has all routes but the callbacks of interactions take n requests in so long,
+// together.
 func (s *Server) SetGlobalLimit(n int, per time.Duration) {
 	s.update(func() { s.buckets.global = rate{n, per} })
 }
@@ -77,7 +78,8 @@ func (s *Server) take(h http.Header, c *Call) error {
 	return nil
 }
 
-// use takes one of a window and returns how many are left, below 0 if there was none, and when it is over.
+// use takes one of a window and returns how many are left, below 0 if there was none, and when it
+// is over.
 func (b *buckets) use(key string, r rate, now time.Time) (left int, reset time.Duration) {
 	w := b.windows[key]
 	if w == nil || now.Sub(w.start) >= r.per {

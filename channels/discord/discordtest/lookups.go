@@ -21,7 +21,8 @@ func (s *Server) getGatewayBot(*Call) (any, error) {
 
 func (s *Server) getMe(*Call) (any, error) { return s.Bot, nil }
 
-// The flags by which an application says that it is small and has its privileged intents switched on.
+// The flags by which an application says that it is small and has its privileged intents switched
+// on.
 const (
 	appGatewayMembers = 1 << 15
 	appGatewayContent = 1 << 19

@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Press has a user press a button, or choose values of a select menu, of a message that the bot shows.
+// Press has a user press a button, or choose values of a select menu, of a message that the bot
+// shows.
 func (s *Server) Press(user, message, customID string, values ...string) (made Interaction, err error) {
 	s.update(func() {
 		ch, m := s.findAnywhere(message)

@@ -83,8 +83,8 @@ func (c *Call) readMultipart(parts *multipart.Reader) error {
 	}
 }
 
-// decode reads a body. Unknown fields inside of it are violations, as unknown fields of the body itself are; what has
-// the wrong type is refused.
+// decode reads a body. Unknown fields inside of it are violations, as unknown fields of the body
+// itself are; what has the wrong type is refused.
 func decode[T any](s *Server, where string, body []byte) (v T, err error) {
 	if len(body) == 0 {
 		return v, nil

@@ -55,7 +55,8 @@ const (
 	editFields   = "content embeds flags allowed_mentions components attachments"
 	draftFields  = editFields + " poll"
 	threadFields = "name auto_archive_duration rate_limit_per_user"
-	// discordgo writes two fields of its own into an edit, and invitable into every thread. Discord ignores them.
+	// discordgo writes two fields of its own into an edit, and invitable into every thread. Discord
+	// ignores them.
 	editQuirk, threadQuirk = " ID Channel", " invitable"
 )
 
@@ -111,8 +112,8 @@ func (s *Server) routes() http.Handler {
 	return mux
 }
 
-// checkNames notes the fields and parameters that a route does not have. Discord ignores them, so what the bot meant by
-// them would not happen.
+// checkNames notes the fields and parameters that a route does not have. Discord ignores them, so
+// what the bot meant by them would not happen.
 func (s *Server) checkNames(c *Call, m method) {
 	s.checkFields(c.Route, c.fields, m.fields)
 	for name := range c.Query {

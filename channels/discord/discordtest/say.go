@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// Say has a user say something in a channel, which the bot is told if it is connected. Mentions are written <@id>.
+// Say has a user say something in a channel, which the bot is told if it is connected. Mentions are
+// written <@id>.
 func (s *Server) Say(channel, user, text string, files ...File) Message {
 	return s.speakAs(channel, user, Message{Content: text}, files)
 }
@@ -64,7 +65,8 @@ func (s *Server) Delete(channel, message string) {
 	})
 }
 
-// view is a message as REST shows it: with addresses that are good now, and without what the bot may not read.
+// view is a message as REST shows it: with addresses that are good now, and without what the bot
+// may not read.
 func (s *Server) view(m *Message) Message {
 	v := s.shape(m, s.portal)
 	v.GuildID, v.Nonce = "", ""

@@ -39,8 +39,9 @@ func (s *Server) Typing(channel string) int {
 	return s.channels[channel].typing
 }
 
-// Shown returns what the bot has sent to a channel, or to all for "", in order and as it is now: edited, and without
-// what was deleted. What only one person sees is there too, marked with FlagEphemeral.
+// Shown returns what the bot has sent to a channel, or to all for "", in order and as it is now:
+// edited, and without what was deleted. What only one person sees is there too, marked with
+// FlagEphemeral.
 func (s *Server) Shown(channel string) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,8 +67,8 @@ func (s *Server) shown(id string, ours bool) (out []Message) {
 	return out
 }
 
-// Await waits until what the bot shows a channel satisfies a condition, and returns it. It reports false when that takes
-// longer than patience.
+// Await waits until what the bot shows a channel satisfies a condition, and returns it. It reports
+// false when that takes longer than patience.
 func (s *Server) Await(channel string, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
 	ok = s.await(patience, func() bool { shown = s.shown(channel, true); return enough(shown) })
 	return shown, ok
@@ -83,7 +84,8 @@ func (s *Server) Wait(t testing.TB, channel string, n int) []Message {
 	return shown
 }
 
-// WaitFor waits until the bot shows a channel a message that says exactly this, and fails the test if it does not.
+// WaitFor waits until the bot shows a channel a message that says exactly this, and fails the test
+// if it does not.
 func (s *Server) WaitFor(t testing.TB, channel, text string) (found Message) {
 	t.Helper()
 	shown, ok := s.Await(channel, Patience, func(all []Message) bool {

@@ -103,13 +103,15 @@ func (s *Server) thread(parent *channel, id, name, owner string) *channel {
 	return c
 }
 
-// DM returns the conversation between a user and the bot, which it makes if need be. Discord does not tell bots of it.
+// DM returns the conversation between a user and the bot, which it makes if need be. Discord does
+// not tell bots of it.
 func (s *Server) DM(user string) (c Channel) {
 	s.update(func() { c = s.dm(user).Channel })
 	return c
 }
 
-// SetDM gives the conversation between a user and the bot an id, for a test of a bot that knows it from earlier.
+// SetDM gives the conversation between a user and the bot an id, for a test of a bot that knows it
+// from earlier.
 func (s *Server) SetDM(user, id string) {
 	s.update(func() { s.addDM(user, id) })
 }
@@ -128,8 +130,8 @@ func (s *Server) dm(user string) *channel {
 	return s.channels[id]
 }
 
-// Deny takes a guild's channels, or one channel and its threads, from the bot (403, 50001), or has a user take no more
-// messages from it (403, 50007).
+// Deny takes a guild's channels, or one channel and its threads, from the bot (403, 50001), or has
+// a user take no more messages from it (403, 50007).
 func (s *Server) Deny(id string) { s.update(func() { s.denied[id] = true }) }
 
 // Allow undoes Deny.
@@ -148,8 +150,8 @@ func (s *Server) Forget(id string) {
 	})
 }
 
-// SetUploadLimit says how big a file a guild takes, or DMs for "". It is 10 MiB at first; guilds of the second tier have
-// 50 and those of the third 100 MiB.
+// SetUploadLimit says how big a file a guild takes, or DMs for "". It is 10 MiB at first; guilds of
+// the second tier have 50 and those of the third 100 MiB.
 func (s *Server) SetUploadLimit(guild string, bytes int64) {
 	s.update(func() {
 		s.limits[guild] = bytes

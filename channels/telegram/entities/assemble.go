@@ -11,8 +11,9 @@ import (
 	"nanobot/channels"
 )
 
-// assemble makes a Text of a text and its marks. White space around the text goes, as Telegram would trim
-// it, except at the start of code; so does white space at the ends of marks, and marks without text.
+// assemble makes a Text of a text and its marks. White space around the text goes, as Telegram
+// would trim it, except at the start of code; so does white space at the ends of marks, and marks
+// without text.
 func assemble(s string, marks []mark) Text {
 	end := len(strings.TrimRightFunc(s, unicode.IsSpace))
 	start := blankLen(s)
@@ -84,8 +85,8 @@ func (q *queue) Pop() any {
 	return last
 }
 
-// nest sorts marks and cuts those that reach out of another in two: Telegram wants of any two either one
-// inside the other, or nothing in common.
+// nest sorts marks and cuts those that reach out of another in two: Telegram wants of any two
+// either one inside the other, or nothing in common.
 func nest(s string, marks []mark) []mark {
 	slices.SortFunc(marks, compareMarks)
 	q := queue(marks) // a sorted list is a heap
@@ -141,8 +142,8 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// marksOf returns the entities of a text as marks. What lies outside the text, or begins within a rune, is
-// brought to its end.
+// marksOf returns the entities of a text as marks. What lies outside the text, or begins within a
+// rune, is brought to its end.
 func marksOf(t Text) []mark {
 	places := make([]int, 0, 2*len(t.Entities))
 	for _, e := range t.Entities {

@@ -168,8 +168,8 @@ func checkBox(item ast.Node) string {
 	return "☐ "
 }
 
-// numbers returns what stands before the items of an ordered list. They keep their numbers, unless all
-// have the same and leave the counting to the reader. Other lists have none.
+// numbers returns what stands before the items of an ordered list. They keep their numbers, unless
+// all have the same and leave the counting to the reader. Other lists have none.
 func (w *writer) numbers(n *ast.List) []string {
 	if !n.IsOrdered() {
 		return nil
@@ -215,8 +215,8 @@ func language(word string) string {
 	return strings.ToLower(word[:i])
 }
 
-// start returns where a block starts in the source, or near it: goldmark counts a tab as the spaces it stands
-// for, and places a heading at the line below it, if that is what makes it one.
+// start returns where a block starts in the source, or near it: goldmark counts a tab as the spaces
+// it stands for, and places a heading at the line below it, if that is what makes it one.
 func (w *writer) start(n ast.Node) int {
 	switch n.(type) {
 	case *ast.Heading, *ast.Paragraph, *ast.TextBlock, *ast.HTMLBlock, *ast.CodeBlock:
@@ -236,7 +236,8 @@ func (w *writer) indentAt(p int) string {
 	return string(w.source[i:p])
 }
 
-// emptyLinesBefore counts the empty lines between a block and the one before it. In a quote they hold its signs.
+// emptyLinesBefore counts the empty lines between a block and the one before it. In a quote they
+// hold its signs.
 func (w *writer) emptyLinesBefore(n ast.Node) int {
 	p, before := w.start(n), w.start(n.PreviousSibling())
 	if p == before { // a table is placed where the paragraph before it starts

@@ -9,8 +9,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// clean does what Telegram's servers do to every text before they count it: carriage returns go, control
-// characters become spaces, and the marks that turn the direction of writing are left out.
+// clean does what Telegram's servers do to every text before they count it: carriage returns go,
+// control characters become spaces, and the marks that turn the direction of writing are left out.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, unclean) < 0 {

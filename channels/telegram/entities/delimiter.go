@@ -22,8 +22,8 @@ func (*span) Kind() ast.NodeKind { return kindSpan }
 
 func (s *span) Dump(source []byte, level int) { ast.DumpHelper(s, source, level, nil, nil) }
 
-// delimiters reads *, _, ~~ and ||. It differs from CommonMark where that would mangle plain text, or
-// would not see what models mean in languages without spaces.
+// delimiters reads *, _, ~~ and ||. It differs from CommonMark where that would mangle plain text,
+// or would not see what models mean in languages without spaces.
 type delimiters struct{}
 
 func (delimiters) Trigger() []byte { return []byte{'*', '_', '~', '|'} }
@@ -86,8 +86,8 @@ type flanks struct {
 	rest          []byte // behind the run
 }
 
-// left tells whether the run leans on what follows it. To a mark next to a script that is written without
-// spaces a word may start and end anywhere.
+// left tells whether the run leans on what follows it. To a mark next to a script that is written
+// without spaces a word may start and end anywhere.
 func (f flanks) left() bool {
 	return !util.IsSpaceRune(f.after) &&
 		(!util.IsPunctRune(f.after) || util.IsSpaceRune(f.before) || util.IsPunctRune(f.before) || spaceless(f.before))

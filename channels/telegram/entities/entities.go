@@ -1,5 +1,6 @@
-// Package entities turns Markdown, as language models write it, into plain text with a list of Telegram
-// message entities, and cuts such a text into parts. It knows nothing of the Bot API's calls.
+// Package entities turns Markdown, as language models write it, into plain text with a list of
+// Telegram message entities, and cuts such a text into parts. It knows nothing of the Bot API's
+// calls.
 package entities
 
 import (
@@ -30,8 +31,8 @@ type Entity struct {
 	Language string `json:"language,omitempty"` // of a pre
 }
 
-// Text is a plain text with its formatting. Entities are sorted by their offset, the longer first. Two of
-// them are apart or one holds the other; code and pre stand alone or within a quote.
+// Text is a plain text with its formatting. Entities are sorted by their offset, the longer first.
+// Two of them are apart or one holds the other; code and pre stand alone or within a quote.
 type Text struct {
 	Text     string   `json:"text"`
 	Entities []Entity `json:"entities,omitempty"`
@@ -40,9 +41,9 @@ type Text struct {
 // Plain returns the text alone, for when Telegram refuses the entities.
 func (t Text) Plain() Text { return Text{Text: t.Text} }
 
-// Render reads Markdown. What a chat cannot show is put into words: a list gets bullets, a table becomes
-// aligned monospace, or one paragraph a row when it is too wide for a phone. Line breaks stay line breaks
-// and HTML is text. The text is empty only if nothing in the Markdown is visible.
+// Render reads Markdown. What a chat cannot show is put into words: a list gets bullets, a table
+// becomes aligned monospace, or one paragraph a row when it is too wide for a phone. Line breaks
+// stay line breaks and HTML is text. The text is empty only if nothing in the Markdown is visible.
 func Render(markdown string) Text {
 	source := clean(markdown)
 	if !visible(source) {

@@ -74,8 +74,8 @@ func (w *writer) textNode(n *ast.Text) {
 	}
 }
 
-// nextIndent returns the indentation of the line behind the one that p is in. Only outside lists and
-// quotes is it the author's own.
+// nextIndent returns the indentation of the line behind the one that p is in. Only outside lists
+// and quotes is it the author's own.
 func (w *writer) nextIndent(p int) string {
 	if w.nested > 0 {
 		return ""
@@ -89,7 +89,8 @@ func (w *writer) nextIndent(p int) string {
 	return string(w.source[from:p])
 }
 
-// codeSpan returns the text of a code span on one line. In a table its bars have backslashes before them.
+// codeSpan returns the text of a code span on one line. In a table its bars have backslashes before
+// them.
 func (w *writer) codeSpan(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {

@@ -43,8 +43,8 @@ func (w *writer) closeLink() {
 	w.url = ""
 }
 
-// target returns the URL that Telegram takes for a destination, or "". It wants a scheme that it knows,
-// and a host with a dot in it.
+// target returns the URL that Telegram takes for a destination, or "". It wants a scheme that it
+// knows, and a host with a dot in it.
 func target(destination string) string {
 	if destination == "" || len(destination) > maxURL {
 		return ""

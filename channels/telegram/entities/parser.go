@@ -11,8 +11,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// commonMark is CommonMark with GitHub's tables, task lists and bare URLs, and with our delimiters. The
-// priorities are those of goldmark's own list.
+// commonMark is CommonMark with GitHub's tables, task lists and bare URLs, and with our delimiters.
+// The priorities are those of goldmark's own list.
 var commonMark = parser.NewParser(
 	parser.WithBlockParsers(
 		util.Prioritized(parser.NewSetextHeadingParser(), 100),
@@ -41,8 +41,8 @@ var commonMark = parser.NewParser(
 	),
 )
 
-// goldmark takes time in the square of the length for some texts that no author writes. The wrappers below
-// keep such a text from being read as Markdown; it is then shown as it stands.
+// goldmark takes time in the square of the length for some texts that no author writes. The
+// wrappers below keep such a text from being read as Markdown; it is then shown as it stands.
 const (
 	maxDepth      = 40      // quotes and lists within one another
 	maxDelimiters = 1000    // in a paragraph; each closing one may look at each opening one
@@ -137,8 +137,8 @@ func (r references) Transform(node *ast.Paragraph, reader text.Reader, pc parser
 	r.ParagraphTransformer.Transform(node, reader, pc)
 }
 
-// tables declines a table whose rows have more cells than it has columns, since they would be lost, and one
-// that has more cells than its text could hold.
+// tables declines a table whose rows have more cells than it has columns, since they would be lost,
+// and one that has more cells than its text could hold.
 type tables struct{ parser.ParagraphTransformer }
 
 func (t tables) Transform(node *ast.Paragraph, reader text.Reader, pc parser.Context) {

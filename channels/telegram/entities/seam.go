@@ -86,8 +86,8 @@ func isItem(text string) bool {
 	return i > 0 && i+1 < len(text) && (text[i] == '.' || text[i] == ')') && text[i+1] == ' '
 }
 
-// wordFits tells whether what starts at p fits a part, up to the next white space or to the end of the link or
-// code it is in.
+// wordFits tells whether what starts at p fits a part, up to the next white space or to the end of
+// the link or code it is in.
 func (s *splitter) wordFits(p int) bool {
 	end := p
 	if a, ok := s.atoms.around(p + 1); ok {
@@ -111,18 +111,20 @@ func (s *splitter) clusterEnd(p int) int {
 		return len(s.text)
 	}
 	a, b := s.text[p], s.text[p+1]
-	// Unicode breaks between any two ASCII characters but CR LF (UAX #29), so most text needs no tables.
+	// Unicode breaks between any two ASCII characters but CR LF (UAX #29), so most text needs no
+	// tables.
 	if a < utf8.RuneSelf && b < utf8.RuneSelf && (a != '\r' || b != '\n') {
 		return p + 1
 	}
-	// No unit of UTF-16 takes more than three bytes, so what reaches the end of this is too long anyway.
+	// No unit of UTF-16 takes more than three bytes, so what reaches the end of this is too long
+	// anyway.
 	near := s.text[p:min(len(s.text), p+3*s.limit+2*utf8.UTFMax)]
 	found, _, _, _ := uniseg.FirstGraphemeClusterInString(near, -1)
 	return p + len(found)
 }
 
-// spaceEnd returns where the white space that starts at p ends. A space that carries a combining mark is
-// no white space.
+// spaceEnd returns where the white space that starts at p ends. A space that carries a combining
+// mark is no white space.
 func (s *splitter) spaceEnd(p int) int {
 	for p < len(s.text) {
 		if s.text[p] > ' ' && s.text[p] < utf8.RuneSelf {
@@ -141,7 +143,8 @@ func (s *splitter) spaceEnd(p int) int {
 	return p
 }
 
-// breakable tells white space that a line may be broken at from the three spaces made to hold words together.
+// breakable tells white space that a line may be broken at from the three spaces made to hold words
+// together.
 func breakable(r rune) bool {
 	return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' && r != '\u2007'
 }
@@ -153,8 +156,8 @@ func endsSentence(text string) bool {
 	return strings.ContainsRune(".!?…。！？", r)
 }
 
-// wordLevel rates the seam behind a text that no white space follows. Chinese and Japanese have none,
-// and are best cut behind their punctuation.
+// wordLevel rates the seam behind a text that no white space follows. Chinese and Japanese have
+// none, and are best cut behind their punctuation.
 func wordLevel(text string) level {
 	if text[len(text)-1] < utf8.RuneSelf {
 		return cluster

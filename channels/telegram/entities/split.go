@@ -12,12 +12,12 @@ const maxEntities = 100
 
 // Split cuts a text into parts of at most limit UTF-16 units, each of which reads well by itself.
 //
-// A part ends at the best place in its latter half: an empty line, before a quote, a block of code or a list
-// item, the end of a line, of a sentence, of a word. Words, links and code in a line stay whole if they fit a
-// part. An entity that is cut goes on in the next part. Grapheme clusters are cut only when one alone is
-// longer than limit, and runes never: with a limit of 1 an emoji is a part of 2 units. Nothing but white space
-// at the seams is lost, and no part is blank. Of more than 100 entities in a part the least telling are
-// dropped, since Telegram would drop the last.
+// A part ends at the best place in its latter half: an empty line, before a quote, a block of code
+// or a list item, the end of a line, of a sentence, of a word. Words, links and code in a line stay
+// whole if they fit a part. An entity that is cut goes on in the next part. Grapheme clusters are
+// cut only when one alone is longer than limit, and runes never: with a limit of 1 an emoji is a
+// part of 2 units. Nothing but white space at the seams is lost, and no part is blank. Of more than
+// 100 entities in a part the least telling are dropped, since Telegram would drop the last.
 func (t Text) Split(limit int) []Text {
 	if !visible(t.Text) {
 		return nil
@@ -163,8 +163,8 @@ func (s *splitter) cut(pos int) seam {
 	return s.force(start)
 }
 
-// choose takes the best seam in the latter half of what fits. A word, link or code that would be cut is
-// rather moved to the next part as a whole, if it fits that.
+// choose takes the best seam in the latter half of what fits. A word, link or code that would be
+// cut is rather moved to the next part as a whole, if it fits that.
 func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	longest, last := 0, seam{}
 	for l, m := range best {
@@ -189,8 +189,8 @@ func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	return last, last.used > 0
 }
 
-// force cuts where there is no seam: through a cluster that is longer than a part, or before one that is
-// not, but for white space before it.
+// force cuts where there is no seam: through a cluster that is longer than a part, or before one
+// that is not, but for white space before it.
 func (s *splitter) force(pos int) seam {
 	start := s.spaceEnd(pos)
 	if start > pos {

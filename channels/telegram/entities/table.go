@@ -9,15 +9,16 @@ import (
 )
 
 const (
-	// A phone shows some 40 monospace characters in a line and wraps the rest, a desktop twice as many.
+	// A phone shows some 40 monospace characters in a line and wraps the rest, a desktop twice as
+	// many.
 	maxTableWidth = 60
 	// Beyond so many cells the names of the columns are not repeated with every cell.
 	maxLabelled   = 500
 	maxLabelWidth = 40
 )
 
-// table writes a table in monospace. One that is too wide for that is written as a paragraph for each
-// row, or as a line for each row if it is long as well.
+// table writes a table in monospace. One that is too wide for that is written as a paragraph for
+// each row, or as a line for each row if it is long as well.
 func (w *writer) table(n *extast.Table) {
 	w.ownLine()
 	var rows [][]string
@@ -101,8 +102,8 @@ func pad(cell string, width int, a extast.Alignment) string {
 	return strings.Repeat(" ", left) + cell + strings.Repeat(" ", n-left)
 }
 
-// records writes each row as its first cell in bold, and the others below it behind the names of their
-// columns.
+// records writes each row as its first cell in bold, and the others below it behind the names of
+// their columns.
 func (w *writer) records(n *extast.Table, names []string) {
 	w.inTable = true
 	defer func() { w.inTable = false }()

@@ -8,8 +8,8 @@ import (
 	"nanobot/channels"
 )
 
-// unmask writes behind each link that shows another address than it leads to where it leads. Marks around the link grow with it, and quotes
-// that end with it.
+// unmask writes behind each link that shows another address than it leads to where it leads. Marks
+// around the link grow with it, and quotes that end with it.
 func unmask(s string, marks []mark) (string, []mark) {
 	var links []mark
 	for _, m := range marks {
@@ -30,7 +30,8 @@ func unmask(s string, marks []mark) (string, []mark) {
 	var ends, added []int // where notes were written, and how many bytes up to each
 	last, sum := 0, 0
 	for i, note := range notes {
-		// A link over several lines, or with code in it, is several marks: the last of them has the note.
+		// A link over several lines, or with code in it, is several marks: the last of them has the
+		// note.
 		if note == "" || i+1 < len(links) && links[i+1].URL == links[i].URL && notes[i+1] == note && strings.TrimSpace(s[links[i].end:links[i+1].start]) == "" {
 			continue
 		}

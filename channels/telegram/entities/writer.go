@@ -139,8 +139,8 @@ func (w *writer) urlOf(s style) string {
 	return ""
 }
 
-// active returns the styles to write in. Code cannot be anything else as well: it gives way to a link, or a
-// spoiler, whose loss would be felt, and the others give way to it.
+// active returns the styles to write in. Code cannot be anything else as well: it gives way to a
+// link, or a spoiler, whose loss would be felt, and the others give way to it.
 func (w *writer) active() (on [styles]bool) {
 	for s := range styles {
 		on[s] = w.depth[s] > 0

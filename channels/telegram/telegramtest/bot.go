@@ -37,7 +37,8 @@ func (s *Server) getChat(c *Call) (any, error) {
 	}{to.Chat, 1, 11, gifts}, nil
 }
 
-// answerCallbackQuery answers a press. Telegram knows a query for some minutes; here it does not grow old.
+// answerCallbackQuery answers a press. Telegram knows a query for some minutes; here it does not
+// grow old.
 func (s *Server) answerCallbackQuery(c *Call) (any, error) {
 	a := s.queries[c.Params["callback_query_id"]]
 	if a == nil {

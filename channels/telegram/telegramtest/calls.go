@@ -71,8 +71,8 @@ func (s *Server) callsOf(method string) (out []Call) {
 	return out
 }
 
-// AwaitCalls waits until the requests of a method satisfy a condition, and returns them. It reports false when that takes
-// longer than patience.
+// AwaitCalls waits until the requests of a method satisfy a condition, and returns them. It reports
+// false when that takes longer than patience.
 func (s *Server) AwaitCalls(method string, patience time.Duration, enough func([]Call) bool) (calls []Call, ok bool) {
 	ok = s.awaitFor(patience, func() bool { calls = s.callsOf(method); return enough(calls) })
 	return calls, ok

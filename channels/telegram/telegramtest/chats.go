@@ -16,7 +16,8 @@ type chat struct {
 	migrated int64
 }
 
-// AddUser makes a person known, with a private chat of the same id. Say and its like do so by themselves.
+// AddUser makes a person known, with a private chat of the same id. Say and its like do so by
+// themselves.
 func (s *Server) AddUser(u User) {
 	s.update(func() { s.addUser(u) })
 }
@@ -40,8 +41,9 @@ func (s *Server) user(id int64) User {
 	return s.users[id]
 }
 
-// AddChat makes a group, supergroup, forum or channel known. An empty Type is guessed from the id, as Telegram numbers
-// them: -100… is a supergroup, another negative id a basic group, a positive one a person.
+// AddChat makes a group, supergroup, forum or channel known. An empty Type is guessed from the id,
+// as Telegram numbers them: -100… is a supergroup, another negative id a basic group, a positive
+// one a person.
 func (s *Server) AddChat(c Chat) {
 	s.update(func() { s.addChat(c) })
 }
@@ -87,10 +89,12 @@ func (s *Server) AddTopic(id int64, name string) int {
 	return thread
 }
 
-// Block has the person of a private chat block the bot: sends are answered with 403. The bot is told, as Telegram does.
+// Block has the person of a private chat block the bot: sends are answered with 403. The bot is
+// told, as Telegram does.
 func (s *Server) Block(id int64) { s.ban(id, "Forbidden: bot was blocked by the user") }
 
-// Kick has the bot thrown out of a group: sends are answered with 403. The bot is told, as Telegram does.
+// Kick has the bot thrown out of a group: sends are answered with 403. The bot is told, as Telegram
+// does.
 func (s *Server) Kick(id int64) {
 	s.mu.Lock()
 	kind := s.chat(id).Type
@@ -119,7 +123,8 @@ func (s *Server) Readmit(id int64) {
 	})
 }
 
-// Forget has a chat disappear, as if the bot had never been there: sends are answered with "chat not found".
+// Forget has a chat disappear, as if the bot had never been there: sends are answered with "chat
+// not found".
 func (s *Server) Forget(id int64) { s.update(func() { delete(s.chats, id) }) }
 
 // member tells the bot that its own membership has changed.
@@ -141,8 +146,8 @@ func (s *Server) member(c *chat, before, after string) {
 	}), true)
 }
 
-// Migrate turns a group into a supergroup, with the service messages on both sides. What is still sent to the group is
-// refused with migrate_to_chat_id.
+// Migrate turns a group into a supergroup, with the service messages on both sides. What is still
+// sent to the group is refused with migrate_to_chat_id.
 func (s *Server) Migrate(from, to int64) {
 	s.update(func() {
 		old := s.chat(from)

@@ -17,9 +17,9 @@ func (s *Server) connected(_ net.Conn, state http.ConnState) {
 	}
 }
 
-// AwaitDisconnected waits until no connection is open. When the bot has died, all that it was still asking for is then
-// carried out or will never be, and what is called later is another bot's. It reports false when that takes longer than
-// patience.
+// AwaitDisconnected waits until no connection is open. When the bot has died, all that it was still
+// asking for is then carried out or will never be, and what is called later is another bot's. It
+// reports false when that takes longer than patience.
 func (s *Server) AwaitDisconnected(patience time.Duration) bool {
 	return s.awaitFor(patience, func() bool { return s.open == 0 })
 }

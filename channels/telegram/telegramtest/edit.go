@@ -30,8 +30,8 @@ func (s *Server) editable(c *Call) (*chat, *Message, error) {
 	return to, m, nil
 }
 
-// apply replaces a message with its edited form, unless that is what it is already. An edit without reply_markup takes
-// the buttons away.
+// apply replaces a message with its edited form, unless that is what it is already. An edit without
+// reply_markup takes the buttons away.
 func (s *Server) apply(c *Call, to *chat, m *Message, next Message) (any, error) {
 	var err error
 	if next.ReplyMarkup, err = keyboard(c); err != nil {

@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// What a text and a caption may measure after entity parsing, in UTF-16 units; and how many entities are shown.
+// What a text and a caption may measure after entity parsing, in UTF-16 units; and how many
+// entities are shown.
 const (
 	textLimit    = 4096
 	captionLimit = 1024
@@ -83,8 +84,8 @@ var entityTypes = []string{
 	"custom_emoji", "date_time",
 }
 
-// nested checks sorted entities: known types, within the text, not through a surrogate pair, and none that ends within
-// another it did not begin in.
+// nested checks sorted entities: known types, within the text, not through a surrogate pair, and
+// none that ends within another it did not begin in.
 func nested(text []uint16, entities []Entity) error {
 	var ends []int // of the entities around the next one, the innermost last
 	for _, e := range entities {
@@ -147,8 +148,8 @@ func (e Entity) link() error {
 	return nil
 }
 
-// visible leaves out what Telegram drops without a word: anything within code, a quote in a quote, and all but the first
-// hundred.
+// visible leaves out what Telegram drops without a word: anything within code, a quote in a quote,
+// and all but the first hundred.
 func visible(entities []Entity) []Entity {
 	quote := func(e Entity) bool { return strings.HasSuffix(e.Type, "blockquote") }
 	var out []Entity

@@ -30,7 +30,8 @@ func BadGateway() Fault {
 		"<body>\r\n<center><h1>502 Bad Gateway</h1></center>\r\n</body>\r\n</html>\r\n"}
 }
 
-// Belated carries the call out and then answers with an error, as a Bot API server does that fails after it has sent a message.
+// Belated carries the call out and then answers with an error, as a Bot API server does that fails
+// after it has sent a message.
 func Belated(status int) Fault { return Fault{Status: status, Effect: true} }
 
 // Refuse is an error of the Bot API, such as 400 with "Bad Request: can't parse entities".
@@ -41,10 +42,12 @@ func Refuse(status int, description string) Fault {
 // Garbage does what was asked and answers with half a JSON object.
 func Garbage() Fault { return Fault{Body: `{"ok":true,"result":{"message_id":`} }
 
-// FailNext queues faults for the next calls of a method, or of any method for "". A zero Fault lets a call pass.
+// FailNext queues faults for the next calls of a method, or of any method for "". A zero Fault lets
+// a call pass.
 func (s *Server) FailNext(method string, faults ...Fault) {
 	s.update(func() { s.queued[method] = append(s.queued[method], faults...) })
 }
 
-// SetFault has every call asked about; nil asks about none. The queue of FailNext goes first. The function may block.
+// SetFault has every call asked about; nil asks about none. The queue of FailNext goes first. The
+// function may block.
 func (s *Server) SetFault(f func(Call) Fault) { s.update(func() { s.fault = f }) }

@@ -72,8 +72,8 @@ var extensions = map[string]string{
 	"sticker": ".webp", "thumbnail": ".jpg",
 }
 
-// keep puts a file on the server and gives it an id and a path. Telegram's paths say nothing of the original name but
-// its extension.
+// keep puts a file on the server and gives it an id and a path. Telegram's paths say nothing of the
+// original name but its extension.
 func (s *Server) keep(f File) *file {
 	n := len(s.files)
 	f.ID = "AgACAgIAAxkB" + f.Kind + "AAI" + strconv.Itoa(n)

@@ -76,7 +76,8 @@ func (f *flood) bucket(id int64, now time.Time) time.Duration {
 	return max(0, f.full[id].Sub(now)) - time.Duration(max(f.Burst, 1)-1)*f.Every
 }
 
-// window says how long to wait until n more fit into a sliding window. What could never fit waits for an empty one.
+// window says how long to wait until n more fit into a sliding window. What could never fit waits
+// for an empty one.
 func (f *flood) window(id int64, now time.Time, span time.Duration, most, n int) time.Duration {
 	if most <= 0 {
 		return 0

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// nextFault takes what is queued for a call's method, then for any, then what the test's function says.
+// nextFault takes what is queued for a call's method, then for any, then what the test's function
+// says.
 func (s *Server) nextFault(c *Call) Fault {
 	s.mu.Lock()
 	ask := s.fault

@@ -18,7 +18,8 @@ type inlineButton struct {
 	Pay           bool            `json:"pay"`
 }
 
-// keyboard reads the buttons of a call, or nil. Other keyboards than inline ones are taken as they are.
+// keyboard reads the buttons of a call, or nil. Other keyboards than inline ones are taken as they
+// are.
 func keyboard(c *Call) (*Keyboard, error) {
 	if !c.has("reply_markup") {
 		return nil, nil

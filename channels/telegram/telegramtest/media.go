@@ -107,7 +107,8 @@ func (s *Server) load(c *Call, m *Message, item inputMedia, used map[string]bool
 	return nil
 }
 
-// source finds what a file parameter refers to: an upload, a file the server has, or on a local server a path.
+// source finds what a file parameter refers to: an upload, a file the server has, or on a local
+// server a path.
 func (s *Server) source(c *Call, kind, ref string, used map[string]bool) (*file, error) {
 	name, attached := strings.CutPrefix(ref, "attach://")
 	path, local := strings.CutPrefix(ref, "file://")

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// method is what the server can be asked. Params names the parameters: a star marks those that must be there, and what
-// stands behind the colon is the type, text if there is none.
+// method is what the server can be asked. Params names the parameters: a star marks those that must
+// be there, and what stands behind the colon is the type, text if there is none.
 type method struct {
 	params string
 	do     func(*Server, *Call) (any, error)                  // under the lock
@@ -84,7 +84,8 @@ var methods = map[string]method{
 	"getChat":          {params: "chat_id*", do: (*Server).getChat},
 }
 
-// check compares a call with its method's parameters. What Telegram would overlook comes back as strange.
+// check compares a call with its method's parameters. What Telegram would overlook comes back as
+// strange.
 func (m method) check(c *Call) (strange []string, err error) {
 	kinds := map[string]string{}
 	var missing []string

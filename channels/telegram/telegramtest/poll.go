@@ -16,7 +16,8 @@ const (
 
 func conflict(text string) error { return &refusal{status: http.StatusConflict, text: text} }
 
-// getUpdates confirms and forgets what lies below the offset, and waits for the rest. A second one ends the first.
+// getUpdates confirms and forgets what lies below the offset, and waits for the rest. A second one
+// ends the first.
 func (s *Server) getUpdates(ctx context.Context, c *Call) (any, error) {
 	mine, err := s.openPoll(c)
 	if err != nil {

@@ -33,8 +33,8 @@ func (s *Server) Post(p Post) Message {
 	return s.post(p)
 }
 
-// Album is a person who sends several files at once: one update each, with one media_group_id. Each file has its own
-// caption; the post's text is the caption of the first.
+// Album is a person who sends several files at once: one update each, with one media_group_id. Each
+// file has its own caption; the post's text is the caption of the first.
 func (s *Server) Album(p Post, media ...Media) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,8 +90,9 @@ func (s *Server) signed(c *chat, from int64, m *Message) {
 	}
 }
 
-// thread places a message. Telegram has two traps here. In a topic, what replies to nothing seems to reply to the
-// topic's creation; and a reply in a plain supergroup has a thread id, too, though there are no topics.
+// thread places a message. Telegram has two traps here. In a topic, what replies to nothing seems
+// to reply to the topic's creation; and a reply in a plain supergroup has a thread id, too, though
+// there are no topics.
 func (s *Server) thread(c *chat, m *Message, topic int, reply *Message) {
 	m.ReplyTo = quoted(reply)
 	switch {
@@ -120,8 +121,8 @@ func (s *Server) sees(c *chat, m *Message) bool {
 	return s.addressed(m.Text, m.Entities) || s.addressed(m.Caption, m.CaptionEntities)
 }
 
-// EditPost is a person who changes the text or caption of what they sent. The bot gets an edited_message, or an
-// edited_channel_post.
+// EditPost is a person who changes the text or caption of what they sent. The bot gets an
+// edited_message, or an edited_channel_post.
 func (s *Server) EditPost(chat int64, id int, text string) Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,8 @@ func (s *Server) EditPost(chat int64, id int, text string) Message {
 	return *m
 }
 
-// DeletePost is a person who deletes a message, their own or the bot's. Telegram does not tell the bot.
+// DeletePost is a person who deletes a message, their own or the bot's. Telegram does not tell the
+// bot.
 func (s *Server) DeletePost(chat int64, id int) {
 	s.update(func() {
 		if m := s.chat(chat).find(id); m != nil {
@@ -153,8 +155,8 @@ func (s *Server) DeletePost(chat int64, id int) {
 	})
 }
 
-// Press is a person who presses a button under a message; from 0 is as in Post. It returns the query's id, for Answered.
-// The button need not be there any more: what people see may be old.
+// Press is a person who presses a button under a message; from 0 is as in Post. It returns the
+// query's id, for Answered. The button need not be there any more: what people see may be old.
 func (s *Server) Press(chat, from int64, message int, data string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,8 +177,8 @@ func (s *Server) Press(chat, from int64, message int, data string) string {
 	return id
 }
 
-// Inject offers an update that a test has written itself: an object with any field but update_id, which is added. It
-// returns the update's id.
+// Inject offers an update that a test has written itself: an object with any field but update_id,
+// which is added. It returns the update's id.
 func (s *Server) Inject(update string) int {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(update), &fields); err != nil {

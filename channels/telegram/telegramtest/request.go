@@ -11,7 +11,8 @@ import (
 	"net/url"
 )
 
-// read takes a request apart: JSON, a form or multipart, and what stands in the query. The call is never nil.
+// read takes a request apart: JSON, a form or multipart, and what stands in the query. The call is
+// never nil.
 func (s *Server) read(w http.ResponseWriter, r *http.Request, method string) (*Call, error) {
 	c := &Call{Method: method, Params: map[string]string{}}
 	for name, values := range r.URL.Query() {
@@ -79,7 +80,8 @@ func readJSON(c *Call, body []byte) error {
 	return nil
 }
 
-// readMultipart reads the fields and files of a form. Two parts of one name are ambiguous, and Telegram takes either.
+// readMultipart reads the fields and files of a form. Two parts of one name are ambiguous, and
+// Telegram takes either.
 func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 	seen := map[string]bool{}
 	var total int64

@@ -61,7 +61,8 @@ func (s *Server) lookup(id string) *chat {
 	return s.chats[Call{Params: map[string]string{"id": id}}.Int("id")]
 }
 
-// outline makes the message of a call, without its content: where it goes, what it replies to, its buttons.
+// outline makes the message of a call, without its content: where it goes, what it replies to, its
+// buttons.
 func (s *Server) outline(c *Call, to *chat) (*Message, error) {
 	m := &Message{From: &s.Bot, Chat: to.Chat, Silent: c.flag("disable_notification"), Call: c.ID}
 	if to.Type == "channel" {

@@ -1,6 +1,6 @@
-// Package telegramtest is the Telegram Bot API on loopback: as strict as the real one about what it is sent, at least
-// once with what it delivers, and able to fail on demand. It keeps score of every call and of what each chat shows.
-// It knows nothing of the bot it serves.
+// Package telegramtest is the Telegram Bot API on loopback: as strict as the real one about what it
+// is sent, at least once with what it delivers, and able to fail on demand. It keeps score of every
+// call and of what each chat shows. It knows nothing of the bot it serves.
 package telegramtest
 
 import (
@@ -63,7 +63,8 @@ type settings struct {
 	clock   func() time.Time // of flood control
 }
 
-// Limits are the sizes the server takes, in bytes. Lower them to test a limit without moving that much.
+// Limits are the sizes the server takes, in bytes. Lower them to test a limit without moving that
+// much.
 type Limits struct {
 	Upload   int64 // a request with files, as a whole
 	Photo    int64 // a file sent as photo
@@ -76,8 +77,8 @@ var DefaultLimits = Limits{Upload: 50 << 20, Photo: 10 << 20, Download: 20 << 20
 // multipartRoom is what the form around the files may weigh.
 const multipartRoom = 64 << 10
 
-// New starts a server that closes with the test. The test fails if the bot did what no right bot does and the test did
-// not ask for it with TakeViolations.
+// New starts a server that closes with the test. The test fails if the bot did what no right bot
+// does and the test did not ask for it with TakeViolations.
 func New(t testing.TB) *Server {
 	t.Helper()
 	s := Start()
@@ -128,12 +129,13 @@ func (s *Server) Close() {
 	})
 }
 
-// SetPrivacy says whether the bot is in group privacy mode, in which it does not see what is not addressed to it. A new
-// server's bot sees everything, so that a test that says something else in a group tests the bot and not the server.
+// SetPrivacy says whether the bot is in group privacy mode, in which it does not see what is not
+// addressed to it. A new server's bot sees everything, so that a test that says something else in a
+// group tests the bot and not the server.
 func (s *Server) SetPrivacy(on bool) { s.update(func() { s.set.privacy = on }) }
 
-// SetLocal makes the server a local Bot API server, which keeps its files under dir, names them by absolute path and
-// takes and gives up to 2000 MB. "" makes it api.telegram.org again.
+// SetLocal makes the server a local Bot API server, which keeps its files under dir, names them by
+// absolute path and takes and gives up to 2000 MB. "" makes it api.telegram.org again.
 func (s *Server) SetLocal(dir string) {
 	s.update(func() {
 		s.set.local = dir
@@ -147,7 +149,8 @@ func (s *Server) SetLocal(dir string) {
 // SetLimits replaces the sizes the server takes.
 func (s *Server) SetLimits(l Limits) { s.update(func() { s.set.limits = l }) }
 
-// SetWebhookRetry says how long the server waits before it offers the webhook the same update again.
+// SetWebhookRetry says how long the server waits before it offers the webhook the same update
+// again.
 func (s *Server) SetWebhookRetry(d time.Duration) { s.update(func() { s.set.retry = d }) }
 
 // update changes the server's state and tells everyone who waits.
@@ -160,7 +163,8 @@ func (s *Server) update(change func()) {
 
 func (s *Server) wake() { s.update(func() {}) }
 
-// await waits until a condition that is checked under the lock holds. It reports false if ctx or the server ends first.
+// await waits until a condition that is checked under the lock holds. It reports false if ctx or
+// the server ends first.
 func (s *Server) await(ctx context.Context, holds func() bool) bool {
 	defer context.AfterFunc(ctx, s.wake)()
 	s.mu.Lock()
@@ -190,9 +194,9 @@ func (s *Server) awaitFor(patience time.Duration, holds func() bool) bool {
 	return s.await(ctx, holds)
 }
 
-// Violations are what the bot did that no right bot does: unknown parameters and methods, texts that are too long,
-// entities that do not fit, albums that cannot be. What a right bot may run into (a missing message, a blocked chat, a
-// file that is too big) is refused, and no violation.
+// Violations are what the bot did that no right bot does: unknown parameters and methods, texts
+// that are too long, entities that do not fit, albums that cannot be. What a right bot may run into
+// (a missing message, a blocked chat, a file that is too big) is refused, and no violation.
 func (s *Server) Violations() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -144,8 +144,8 @@ func (m Message) Words() string {
 	return m.Caption
 }
 
-// Kind returns what a message is: text, photo, video, animation, audio, voice, video_note, document, sticker, contact,
-// location or service.
+// Kind returns what a message is: text, photo, video, animation, audio, voice, video_note,
+// document, sticker, contact, location or service.
 func (m Message) Kind() string {
 	for _, k := range []struct {
 		name string

@@ -57,8 +57,9 @@ func (s *Server) enqueue(body json.RawMessage) int {
 	return id
 }
 
-// SetNextIDs sets the ids of the next update and of the next message in a private chat or basic group. A test of a bot that
-// has a history with Telegram uses it, so that the server does not issue ids that the bot has seen.
+// SetNextIDs sets the ids of the next update and of the next message in a private chat or basic
+// group. A test of a bot that has a history with Telegram uses it, so that the server does not
+// issue ids that the bot has seen.
 func (s *Server) SetNextIDs(update, message int) {
 	s.update(func() { s.updates.next, s.nextID = update, message-1 })
 }
@@ -70,7 +71,8 @@ func (s *Server) Pending() int {
 	return len(s.updates.pending)
 }
 
-// AwaitPending waits until the bot has confirmed all but n updates. It reports false when that takes longer than patience.
+// AwaitPending waits until the bot has confirmed all but n updates. It reports false when that
+// takes longer than patience.
 func (s *Server) AwaitPending(n int, patience time.Duration) bool {
 	return s.awaitFor(patience, func() bool { return len(s.updates.pending) <= n })
 }

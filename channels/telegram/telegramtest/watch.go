@@ -9,7 +9,8 @@ import (
 // Patience is how long Wait waits.
 const Patience = 5 * time.Minute
 
-// Shown returns what the bot has sent to a chat, in order and as it is now: edited, and without what was deleted.
+// Shown returns what the bot has sent to a chat, in order and as it is now: edited, and without
+// what was deleted.
 func (s *Server) Shown(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,8 +31,8 @@ func (s *Server) shown(chat int64) []Message {
 	return out
 }
 
-// Await waits until what the bot shows a chat satisfies a condition, and returns it. It reports false when that takes
-// longer than patience.
+// Await waits until what the bot shows a chat satisfies a condition, and returns it. It reports
+// false when that takes longer than patience.
 func (s *Server) Await(chat int64, patience time.Duration, enough func([]Message) bool) (shown []Message, ok bool) {
 	ok = s.awaitFor(patience, func() bool { shown = s.shown(chat); return enough(shown) })
 	return shown, ok
@@ -47,7 +48,8 @@ func (s *Server) Wait(t testing.TB, chat int64, n int) []Message {
 	return shown
 }
 
-// WaitFor waits until the bot shows a chat a message that says exactly this, and fails the test if it does not.
+// WaitFor waits until the bot shows a chat a message that says exactly this, and fails the test if
+// it does not.
 func (s *Server) WaitFor(t testing.TB, chat int64, text string) Message {
 	t.Helper()
 	var found Message

@@ -22,7 +22,8 @@ type hook struct {
 
 var secretForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,256}$`)
 
-// setWebhook starts deliveries. The real one wants HTTPS and one of four ports; here a server on loopback may do without.
+// setWebhook starts deliveries. The real one wants HTTPS and one of four ports; here a server on
+// loopback may do without.
 func (s *Server) setWebhook(c *Call) (any, error) {
 	to := c.Params["url"]
 	if to == "" {

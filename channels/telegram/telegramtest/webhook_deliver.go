@@ -19,8 +19,8 @@ type Delivery struct {
 	Status int // of the answer; 0 if there was none
 }
 
-// deliveries are made to one webhook as the real server makes them: at most so many at once, and of the messages of a
-// chat, or the presses of a person, the next only when the one before was taken.
+// deliveries are made to one webhook as the real server makes them: at most so many at once, and of
+// the messages of a chat, or the presses of a person, the next only when the one before was taken.
 type deliveries struct {
 	s           *Server
 	url, secret string
@@ -81,8 +81,9 @@ func (u update) line() string {
 	return itoa(int64(u.id))
 }
 
-// deliver makes one try. An update that is not taken is tried again after a while, and its line waits for it. The real
-// server waits longer each time; here it is always the same, or what the bot asks for.
+// deliver makes one try. An update that is not taken is tried again after a while, and its line
+// waits for it. The real server waits longer each time; here it is always the same, or what the bot
+// asks for.
 func (d *deliveries) deliver(ctx context.Context, client *http.Client, u update, line string) {
 	s := d.s
 	record := &Delivery{Update: u.id}
@@ -134,7 +135,8 @@ func (d *deliveries) push(ctx context.Context, client *http.Client, u update) (s
 	return resp.StatusCode, time.Duration(seconds) * time.Second, err
 }
 
-// Deliveries returns the tries to deliver to the webhook so far, in the order in which they were begun.
+// Deliveries returns the tries to deliver to the webhook so far, in the order in which they were
+// begun.
 func (s *Server) Deliveries() []Delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,8 +150,8 @@ func (s *Server) deliveries() (out []Delivery) {
 	return out
 }
 
-// AwaitDeliveries waits until the deliveries satisfy a condition, and returns them. It reports false when that takes longer
-// than patience.
+// AwaitDeliveries waits until the deliveries satisfy a condition, and returns them. It reports
+// false when that takes longer than patience.
 func (s *Server) AwaitDeliveries(patience time.Duration, enough func([]Delivery) bool) (all []Delivery, ok bool) {
 	ok = s.awaitFor(patience, func() bool { all = s.deliveries(); return enough(all) })
 	return all, ok

@@ -20,7 +20,8 @@ var (
 	ErrPressed  = errors.New("a button of this message was pressed already")
 )
 
-// Party is who does something: a user, who has chats of their own, or somebody who may use all of them.
+// Party is who does something: a user, who has chats of their own, or somebody who may use all of
+// them.
 type Party struct {
 	User string
 	All  bool
@@ -47,8 +48,8 @@ type Draft struct {
 	Body
 }
 
-// Append makes a draft happen. If something with its key has happened before, that is what is returned, and fresh is false. It is false
-// as well when nothing has happened.
+// Append makes a draft happen. If something with its key has happened before, that is what is
+// returned, and fresh is false. It is false as well when nothing has happened.
 func (h *History) Append(ctx context.Context, d Draft) (e Event, fresh bool, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		var err error

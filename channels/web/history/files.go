@@ -33,7 +33,8 @@ func (h *History) Discard(media []Media) {
 	}
 }
 
-// CopyTo copies a file into a folder, under a name that no other file there has, and returns its path.
+// CopyTo copies a file into a folder, under a name that no other file there has, and returns its
+// path.
 func (h *History) CopyTo(folder *inbox.Folder, id, name string) (path string, err error) {
 	from, err := os.Open(filepath.Join(h.files, id))
 	if err != nil {
@@ -76,8 +77,8 @@ func (h *History) Media(ctx context.Context, p Party, id string) (m Media, f *os
 // pruned is how many events are forgotten in one step.
 const pruned = 200
 
-// Prune forgets what is older than a time, and the gateway has. Of a chat that has nothing left it keeps whose it is: what the agent has in
-// the chat's folder is not for whoever comes next.
+// Prune forgets what is older than a time, and the gateway has. Of a chat that has nothing left it
+// keeps whose it is: what the agent has in the chat's folder is not for whoever comes next.
 func (h *History) Prune(ctx context.Context, before time.Time) error {
 	for after := int64(0); ; {
 		next, err := h.pruneSome(ctx, before, after)
@@ -96,8 +97,8 @@ func (h *History) Prune(ctx context.Context, before time.Time) error {
 	})
 }
 
-// pruneSome looks at some events behind a number, and returns behind which to go on, or 0 when none of them is old. A clock that was wrong
-// can hold it up, for as long as it was.
+// pruneSome looks at some events behind a number, and returns behind which to go on, or 0 when none
+// of them is old. A clock that was wrong can hold it up, for as long as it was.
 func (h *History) pruneSome(ctx context.Context, before time.Time, after int64) (next int64, err error) {
 	const old = " WHERE seq > ? AND seq <= ? AND time < ? AND taken"
 	var gone []string

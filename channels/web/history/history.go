@@ -1,5 +1,6 @@
-// Package history keeps what is said in web chats, in order, and the files that came with it: what a chat network keeps on its
-// servers. It knows nothing of HTTP, nor of what events mean to the gateway.
+// Package history keeps what is said in web chats, in order, and the files that came with it: what
+// a chat network keeps on its servers. It knows nothing of HTTP, nor of what events mean to the
+// gateway.
 package history
 
 import (
@@ -66,9 +67,11 @@ type Media struct {
 
 // Options say how a history is opened.
 type Options struct {
-	// Published is called with each event once it is on disk, in order, one at a time. It must be quick.
+	// Published is called with each event once it is on disk, in order, one at a time. It must be
+	// quick.
 	Published func(Event)
-	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the history's own.
+	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the
+	// history's own.
 	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -102,8 +105,8 @@ const (
 	readers = 2
 )
 
-// Open opens the history in a folder, and makes it if it is not there. One that nobody can work with is one of the errors of
-// dbfile.Unusable, and fails the watch.
+// Open opens the history in a folder, and makes it if it is not there. One that nobody can work
+// with is one of the errors of dbfile.Unusable, and fails the watch.
 func Open(dir string, o Options) (*History, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -203,7 +206,8 @@ func (h *History) ready(db *sql.DB) error {
 	return err
 }
 
-// Last is the number of the last event there was when the history was opened. Later ones are published.
+// Last is the number of the last event there was when the history was opened. Later ones are
+// published.
 func (h *History) Last() int64 { return h.last }
 
 // Close waits for the writes under way. What is asked later fails.

@@ -64,18 +64,21 @@ func (h *History) Key(ctx context.Context, key string) (Event, bool, error) {
 	return one(h.read.QueryContext(ctx, selectEvents+" WHERE e.key = ?", key))
 }
 
-// Between returns some of the events behind one number up to another that somebody may see, oldest first.
+// Between returns some of the events behind one number up to another that somebody may see, oldest
+// first.
 func (h *History) Between(ctx context.Context, after, upTo int64, p Party, limit int) ([]Event, error) {
 	return all(h.read.QueryContext(ctx, selectEvents+" WHERE e.seq > ? AND e.seq <= ? AND (? OR c.owner = ?) ORDER BY e.seq LIMIT ?",
 		after, upTo, p.All, p.User, limit))
 }
 
-// Waiting returns some of the events behind a number that the gateway does not have yet, oldest first.
+// Waiting returns some of the events behind a number that the gateway does not have yet, oldest
+// first.
 func (h *History) Waiting(ctx context.Context, after int64, limit int) ([]Event, error) {
 	return all(h.read.QueryContext(ctx, selectEvents+" WHERE e.taken = 0 AND e.seq > ? ORDER BY e.seq LIMIT ?", after, limit))
 }
 
-// Page returns the last messages of a chat before a number, or the last of all if it is 0, oldest first, and whether there are more.
+// Page returns the last messages of a chat before a number, or the last of all if it is 0, oldest
+// first, and whether there are more.
 func (h *History) Page(ctx context.Context, chat string, before int64, limit int) (messages []Event, more bool, err error) {
 	if before <= 0 {
 		before = math.MaxInt64

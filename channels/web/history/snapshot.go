@@ -12,14 +12,15 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// Snapshot copies the database of a history while it may be in use. The gateway's own store is copied by
-// copyStore, at a moment that lies between two moments of the history, and the copy is made to agree with it:
+// Snapshot copies the database of a history while it may be in use. The gateway's own store is
+// copied by copyStore, at a moment that lies between two moments of the history, and the copy is
+// made to agree with it:
 //   - What people said and the gateway may not have received by then is offered to it again.
 //   - What the bot said and that store does not know is left out of the copy: the turn that said it was not
 //     done by then, runs again, and says it again. Without that, people would see the answer twice.
 //
-// knows tells whether the copied store has a message of that key, sent or not. Snapshot returns the names
-// of the files that came with what was said.
+// knows tells whether the copied store has a message of that key, sent or not. Snapshot returns the
+// names of the files that came with what was said.
 func Snapshot(ctx context.Context, dir, to string, copyStore func() (knows func(key string) bool, err error)) (media []string, err error) {
 	path := filepath.Join(dir, Database)
 	if err := dbfile.Inspect(path); err != nil {
@@ -70,8 +71,8 @@ type before struct {
 	knows   func(key string) bool // tells whether that store has a message of the bot
 }
 
-// agree makes the copy of a history agree with a copy of the gateway's store. It returns the files that the
-// history needs.
+// agree makes the copy of a history agree with a copy of the gateway's store. It returns the files
+// that the history needs.
 func agree(ctx context.Context, path string, b before) (media []string, err error) {
 	c, err := connector(path, "journal_mode(DELETE)", "synchronous(FULL)") // one file
 	if err != nil {
@@ -90,7 +91,8 @@ func agree(ctx context.Context, path string, b before) (media []string, err erro
 	return column[string](db.QueryContext(ctx, "SELECT id FROM media"))
 }
 
-// unsay removes the bot's messages that the gateway's store does not know, with what was pressed under them.
+// unsay removes the bot's messages that the gateway's store does not know, with what was pressed
+// under them.
 func unsay(ctx context.Context, db *sql.DB, b before) error {
 	keys, err := column[string](db.QueryContext(ctx, "SELECT key FROM events WHERE seq >= ? AND key >= ? AND key < ?", b.next, BotKey, BotKey+"\uffff"))
 	for _, key := range keys {
@@ -113,5 +115,6 @@ func unsay(ctx context.Context, db *sql.DB, b before) error {
 	return err
 }
 
-// CheckCopy finds out whether a file is a whole and sound history of a schema that this nanobot knows.
+// CheckCopy finds out whether a file is a whole and sound history of a schema that this nanobot
+// knows.
 func CheckCopy(ctx context.Context, path string) error { return dbfile.CheckSchema(ctx, path, version) }

@@ -13,10 +13,12 @@ import (
 // ErrClosed is what is answered once the history is closed.
 var ErrClosed = errors.New("the web history is closed")
 
-// together is how many callers share one transaction at most, which bounds how long the first of them waits.
+// together is how many callers share one transaction at most, which bounds how long the first of
+// them waits.
 const together = 128
 
-// refusal is a caller's mistake, found before anything was written: it leaves the transaction alone.
+// refusal is a caller's mistake, found before anything was written: it leaves the transaction
+// alone.
 type refusal struct{ error }
 
 // change is what one caller asks for.
@@ -26,7 +28,8 @@ type change struct {
 	err   error
 }
 
-// writer carries out changes. While the disk confirms a transaction the next changes gather and go together.
+// writer carries out changes. While the disk confirms a transaction the next changes gather and go
+// together.
 type writer struct {
 	db        *sql.DB
 	published func(Event)
@@ -44,7 +47,8 @@ func newWriter(db *sql.DB, published func(Event)) *writer {
 	return w
 }
 
-// submit returns when a change is on disk. Once it is begun, the answer is what really happened, even if ctx has ended.
+// submit returns when a change is on disk. Once it is begun, the answer is what really happened,
+// even if ctx has ended.
 func (w *writer) submit(ctx context.Context, do func(*sql.Tx) (*Event, error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -77,7 +81,8 @@ func (w *writer) do(changes []*change) {
 	}
 }
 
-// commit carries out changes in one transaction: all of them, but for those that are refused, or none.
+// commit carries out changes in one transaction: all of them, but for those that are refused, or
+// none.
 func (w *writer) commit(changes []*change) error {
 	tx, err := w.db.Begin()
 	if err != nil {

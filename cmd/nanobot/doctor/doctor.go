@@ -40,8 +40,8 @@ type Options struct {
 	// Prepare makes of a config what serve would run, before it touches anything. Its error has a
 	// line for each mistake.
 	Prepare func(*config.Config) (Prepared, error)
-	// NewRunner makes a runner for the agent of a config, with this supervisor. It uses the protocol
-	// that wrap returns for the configured one.
+	// NewRunner makes a runner for the agent of a config, with this supervisor. It uses the
+	// protocol that wrap returns for the configured one.
 	NewRunner func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error)
 	// OpenStore opens the state while a daemon may be running.
 	OpenStore func(context.Context, *config.Config) (*sqlite.Store, error)
@@ -85,8 +85,8 @@ func (d *doctor) ok(check, format string, args ...any) {
 	d.report(check, channels.Good, fmt.Sprintf(format, args...), "")
 }
 
-// Run examines a bot, prints the findings and returns them. The error is an exit.Error if the program
-// is to end with another status than 0.
+// Run examines a bot, prints the findings and returns them. The error is an exit.Error if the
+// program is to end with another status than 0.
 func Run(ctx context.Context, o Options) ([]channels.Finding, error) {
 	d := &doctor{Options: o}
 	status := d.examine(ctx)

@@ -58,8 +58,8 @@ func RunAs(uid int) string {
 	return fmt.Sprintf("setpriv --reuid %d --regid %[1]d --clear-groups --", uid)
 }
 
-// LoadConfig reads the config of a bot for a command that works beside its daemon. For the config of
-// a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
+// LoadConfig reads the config of a bot for a command that works beside its daemon. For the config
+// of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
 func LoadConfig(path string) (*config.Config, error) {
 	if err := CheckConfig(path); err != nil {
 		return nil, err

@@ -17,10 +17,10 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// EnterState gives up root for good: from then on the process runs as the user who owns the state, in
-// a chroot of it where that user cannot reach it. The agent may have put symbolic links there, and
-// root would follow them anywhere. It is called after everything else has been read, and refuses a
-// state that does not exist yet.
+// EnterState gives up root for good: from then on the process runs as the user who owns the state,
+// in a chroot of it where that user cannot reach it. The agent may have put symbolic links there,
+// and root would follow them anywhere. It is called after everything else has been read, and
+// refuses a state that does not exist yet.
 func EnterState(cfg *config.Config, stderr io.Writer) (err error) {
 	h, err := StateOwner(cfg)
 	if err != nil {

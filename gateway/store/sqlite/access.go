@@ -68,8 +68,8 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 	return g, admitted, nil
 }
 
-// letIn makes a guest one who is in. One who has written is to be welcomed, and the message to be answered is no duplicate of the one
-// that was refused.
+// letIn makes a guest one who is in. One who has written is to be welcomed, and the message to be
+// answered is no duplicate of the one that was refused.
 func (t *tx) letIn(g *store.Guest, now time.Time) error {
 	g.Code, g.Since = "", moment(micros(now))
 	welcome, message := 0, ""

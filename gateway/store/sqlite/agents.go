@@ -11,8 +11,9 @@ import (
 	"nanobot/gateway/store"
 )
 
-// agents is a file with a line for each item whose agent runs, and one for the gateway. It is beside the database because it must be written before an agent has
-// had time to start much itself, and need not survive what no process survives: it is written in place and never synced.
+// agents is a file with a line for each item whose agent runs, and one for the gateway. It is
+// beside the database because it must be written before an agent has had time to start much itself,
+// and need not survive what no process survives: it is written in place and never synced.
 type agents struct {
 	file *os.File
 
@@ -77,8 +78,8 @@ func (a *agents) forget(id int64) {
 	}
 }
 
-// recall fills in the processes of running items as they were noted last, by whomever. Other lines are freed: a line cut short by a full
-// disk names no process.
+// recall fills in the processes of running items as they were noted last, by whomever. Other lines
+// are freed: a line cut short by a full disk names no process.
 func (a *agents) recall(items []store.Item) error {
 	text, err := io.ReadAll(io.NewSectionReader(a.file, 0, 1<<62))
 	if err != nil {

@@ -8,8 +8,9 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// checkedWhole is up to which size a database is read through at the start; that takes a few milliseconds. In a bigger one only
-// the tables' roots are read, and Verify finds damage further in.
+// checkedWhole is up to which size a database is read through at the start; that takes a few
+// milliseconds. In a bigger one only the tables' roots are read, and Verify finds damage further
+// in.
 const checkedWhole = 2 << 20
 
 // check finds a damaged file before anything is built upon it.
@@ -36,13 +37,15 @@ func (t *tx) check(path string) error {
 	return nil
 }
 
-// Verify reads the whole database through while it is in use. Damage is the end of the store's use: it fails the watch.
+// Verify reads the whole database through while it is in use. Damage is the end of the store's use:
+// it fails the watch.
 func (s *Store) Verify(ctx context.Context) (dbfile.Report, error) {
 	r, err := dbfile.Check(ctx, s.path)
 	return r, s.watch.Judge(s.path, err)
 }
 
-// MissingCopies returns how many folders of the spool are missing that answers need which are not delivered yet.
+// MissingCopies returns how many folders of the spool are missing that answers need which are not
+// delivered yet.
 func (s *Store) MissingCopies(ctx context.Context) (missing, all int, err error) {
 	err = s.each(ctx, "SELECT DISTINCT folder FROM spooled", nil, func(scan func(...any) error) error {
 		var folder string

@@ -11,7 +11,8 @@ import (
 // noAccess is why a parcel is not sent to somebody who has lost access.
 const noAccess = "its sender has no access any more"
 
-// sentBy is a condition on a row of inbox: that its sender is user ?2 of channel ?1. The range of keys narrows the index down.
+// sentBy is a condition on a row of inbox: that its sender is user ?2 of channel ?1. The range of
+// keys narrows the index down.
 const sentBy = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
 	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
 
@@ -93,7 +94,8 @@ func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	return nil
 }
 
-// dismissParcels fails what is not sent yet. A send that is under way cannot be called back, but is not repeated.
+// dismissParcels fails what is not sent yet. A send that is under way cannot be called back, but is
+// not repeated.
 func (t *tx) dismissParcels(p store.Person, now time.Time) (unused []string, err error) {
 	sending, err := t.parcelsFor(p, store.Sending)
 	if err != nil {
@@ -144,7 +146,8 @@ func (s *Store) Dismissed(ctx context.Context) (items, parcels []int64, err erro
 	return items, parcels, wrap("read what is dismissed", err)
 }
 
-// BusyUnpaired returns the users of a channel who have work that is not done, and were not let in by pairing.
+// BusyUnpaired returns the users of a channel who have work that is not done, and were not let in
+// by pairing.
 func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, error) {
 	const who = "SELECT CASE WHEN json_valid(i.incoming) THEN i.incoming ->> '$.user.id' END AS user FROM "
 	const here = "i.chat >= ?1 || ':' AND i.chat < ?1 || ';'"

@@ -34,7 +34,8 @@ func (t *tx) claim(now time.Time) (store.Item, bool, error) {
 	return item, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
 }
 
-// head takes the first chat out of the line and returns its first item. A row that cannot be read stands in nobody's way.
+// head takes the first chat out of the line and returns its first item. A row that cannot be read
+// stands in nobody's way.
 func (t *tx) head() (store.Item, bool, error) {
 	for {
 		var seq, id int64

@@ -19,7 +19,8 @@ type kind struct {
 
 func (k kind) Unwrap() []error { return []error{k.error, k.sentinel} }
 
-// full marks an error of SQLite as store.ErrFull if the disk takes no more. A quota is reported as a failed write.
+// full marks an error of SQLite as store.ErrFull if the disk takes no more. A quota is reported as
+// a failed write.
 func full(err error) error {
 	var e *sqlite.Error
 	if errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_FULL || e.Code() == sqlite3.SQLITE_IOERR_WRITE) {
@@ -28,7 +29,8 @@ func full(err error) error {
 	return err
 }
 
-// passing are the errors by which the kernel says that it cannot write to a disk, or lacks something, at the moment.
+// passing are the errors by which the kernel says that it cannot write to a disk, or lacks
+// something, at the moment.
 var passing = []syscall.Errno{
 	syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, syscall.EIO,
 	syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM, syscall.ETXTBSY,

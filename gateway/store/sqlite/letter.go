@@ -10,7 +10,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// letter is a store.Letter made ready for the writer, so that nothing slow happens in the transaction.
+// letter is a store.Letter made ready for the writer, so that nothing slow happens in the
+// transaction.
 type letter struct {
 	store.Letter
 	chat   string
@@ -65,8 +66,8 @@ func (s *Store) sealed(l store.Letter) (letter, error) {
 	return s.letter(l, chat), nil
 }
 
-// digest tells whether two attempts say the same. A file's copy is named by what is in it, not by where this copy lies; and which bubble
-// a part takes the place of says nothing.
+// digest tells whether two attempts say the same. A file's copy is named by what is in it, not by
+// where this copy lies; and which bubble a part takes the place of says nothing.
 func (s spool) digest(parts []channels.Outgoing) []byte {
 	h := sha256.New()
 	for _, o := range parts {
@@ -86,8 +87,8 @@ func (s spool) digest(parts []channels.Outgoing) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// enqueue stores the parts that were not put at the same place by an earlier attempt. The first is marked sending if that is
-// claimed and nothing of the chat is pending or sending.
+// enqueue stores the parts that were not put at the same place by an earlier attempt. The first is
+// marked sending if that is claimed and nothing of the chat is pending or sending.
 func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 	var p posted
 	if len(l.parts) == 0 {
@@ -126,8 +127,9 @@ func (t *tx) enqueue(l letter, claim bool, now time.Time) (posted, error) {
 	return p, nil
 }
 
-// before says whether a letter's chat is free, whether the sender of its item has lost access, and which of its parts an earlier attempt
-// has put at the same place: those that were sent or still may be.
+// before says whether a letter's chat is free, whether the sender of its item has lost access, and
+// which of its parts an earlier attempt has put at the same place: those that were sent or still
+// may be.
 func (t *tx) before(l letter) (free, revoked bool, said map[int]bool, err error) {
 	var again bool
 	_, err = t.row(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')

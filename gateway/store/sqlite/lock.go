@@ -41,20 +41,22 @@ func lock(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// there tells whether a file is the one at a path: the lock of one that was removed keeps nobody out.
+// there tells whether a file is the one at a path: the lock of one that was removed keeps nobody
+// out.
 func there(f *os.File, path string) bool {
 	ours, err := f.Stat()
 	at, serr := os.Stat(path)
 	return err == nil && serr == nil && os.SameFile(ours, at)
 }
 
-// unlock gives a folder back. Closing alone would not do it while a process that is being started has our files for a moment.
+// unlock gives a folder back. Closing alone would not do it while a process that is being started
+// has our files for a moment.
 func unlock(f *os.File) error {
 	return errors.Join(unix.Flock(int(f.Fd()), unix.LOCK_UN), f.Close())
 }
 
-// seize takes the lock. A daemon that was killed as it started an agent leaves a process that holds the lock for a moment longer, so
-// a lock whose owner is dead is waited for.
+// seize takes the lock. A daemon that was killed as it started an agent leaves a process that holds
+// the lock for a moment longer, so a lock whose owner is dead is waited for.
 func seize(f *os.File) error {
 	for began := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)

@@ -18,8 +18,8 @@ var migrations embed.FS
 // version is the schema this program writes: the number of the last file in migrations/.
 const version = 8
 
-// migrate brings the schema forward to version, all of it or nothing. It never goes back: an older program could not tell
-// what a newer one meant by its tables.
+// migrate brings the schema forward to version, all of it or nothing. It never goes back: an older
+// program could not tell what a newer one meant by its tables.
 func (t *tx) migrate() error {
 	have, err := t.version()
 	if err != nil || have == version {
@@ -37,7 +37,8 @@ func (t *tx) migrate() error {
 	return nil
 }
 
-// forward asks for the version again, because another process may have migrated before the transaction began.
+// forward asks for the version again, because another process may have migrated before the
+// transaction began.
 func (t *tx) forward() error {
 	have, err := t.version()
 	if err != nil {
@@ -67,7 +68,8 @@ func forward(have int) (scripts []string, err error) {
 	return scripts, nil
 }
 
-// version reads which schema the file has. One without a schema is not ours: a database is never seen before it has one.
+// version reads which schema the file has. One without a schema is not ours: a database is never
+// seen before it has one.
 func (t *tx) version() (int, error) {
 	var have int
 	if _, err := t.row("PRAGMA user_version", nil, &have); err != nil {

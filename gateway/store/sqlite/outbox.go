@@ -161,8 +161,8 @@ func (s *Store) InFlight(ctx context.Context) ([]store.Parcel, error) {
 	return parcels, wrap("read parcels in flight", err)
 }
 
-// ChatsToSend returns chats with pending parcels. It jumps from chat to chat, so that a long queue of one costs no more than a
-// short one.
+// ChatsToSend returns chats with pending parcels. It jumps from chat to chat, so that a long queue
+// of one costs no more than a short one.
 func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
 	chats, err := all(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1

@@ -14,9 +14,11 @@ import (
 const (
 	// pruned is how many rows go in one step, so that nobody waits long behind it.
 	pruned = 500
-	// remembered is how long a received message stays known at least. Networks offer a message again within days.
+	// remembered is how long a received message stays known at least. Networks offer a message
+	// again within days.
 	remembered = 90 * 24 * time.Hour
-	// orphaned is the age at which a copy that no parcel refers to is taken for left over by a turn that died.
+	// orphaned is the age at which a copy that no parcel refers to is taken for left over by a turn
+	// that died.
 	orphaned = time.Hour
 )
 
@@ -123,7 +125,8 @@ func (s *Store) forgetSeen(ctx context.Context, before time.Time) error {
 		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
 }
 
-// sweep deletes what a query finds up to a limit. It looks outside the writer, since it may have to look far.
+// sweep deletes what a query finds up to a limit. It looks outside the writer, since it may have to
+// look far.
 func (s *Store) sweep(ctx context.Context, find, remove string, limit int64) error {
 	for {
 		keys, err := all(ctx, s, func(scan func(...any) error) (key any, err error) { return key, scan(&key) }, find, limit, pruned)

@@ -85,8 +85,8 @@ func (t *tx) fulfil(a store.Arrival, now time.Time) error {
 	return nil
 }
 
-// seen finds the item that was made of the same message before; it is zero if it was pruned since, or refused. A message without an id
-// cannot be told from another, so it is always new.
+// seen finds the item that was made of the same message before; it is zero if it was pruned since,
+// or refused. A message without an id cannot be told from another, so it is always new.
 func (t *tx) seen(a store.Arrival) (store.Item, bool, error) {
 	if a.In.ID == "" {
 		return store.Item{}, false, nil

@@ -15,11 +15,13 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// snapshotTries is how often a snapshot is begun anew because an answer was delivered, and its files removed, just when it began.
+// snapshotTries is how often a snapshot is begun anew because an answer was delivered, and its
+// files removed, just when it began.
 const snapshotTries = 20
 
-// Snapshot copies the database of a state, as it is at one moment, into a folder, and with it the spool's copies that answers need which
-// are not delivered at that moment. A daemon may go on meanwhile. It returns the folders of the spool that are missing.
+// Snapshot copies the database of a state, as it is at one moment, into a folder, and with it the
+// spool's copies that answers need which are not delivered at that moment. A daemon may go on
+// meanwhile. It returns the folders of the spool that are missing.
 func Snapshot(ctx context.Context, dir, to string) (missing []string, err error) {
 	path := filepath.Join(dir, Database)
 	if err := dbfile.Inspect(path); err != nil {
@@ -58,7 +60,8 @@ func Snapshot(ctx context.Context, dir, to string) (missing []string, err error)
 	return missing, nil
 }
 
-// freeze begins a transaction, and keeps the spool's copies that are needed at its moment, before the daemon removes them.
+// freeze begins a transaction, and keeps the spool's copies that are needed at its moment, before
+// the daemon removes them.
 func (t *tx) freeze(from, to string) (missing []string, err error) {
 	if err := t.script("BEGIN"); err != nil {
 		return nil, err
@@ -85,7 +88,8 @@ func (t *tx) freeze(from, to string) (missing []string, err error) {
 	return missing, nil
 }
 
-// linkFolder gives the files of a folder second names in another one, so that they stay when the first are removed.
+// linkFolder gives the files of a folder second names in another one, so that they stay when the
+// first are removed.
 func linkFolder(from, to string) error {
 	files, err := os.ReadDir(from)
 	if err != nil {
@@ -130,7 +134,8 @@ func copyFile(from, to string) error {
 	return errors.Join(err, dst.Close())
 }
 
-// Keys returns the keys of all messages to a channel that the outbox in a folder's database holds, sent or not.
+// Keys returns the keys of all messages to a channel that the outbox in a folder's database holds,
+// sent or not.
 func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err error) {
 	path := filepath.Join(dir, Database)
 	conn, err := dbfile.Connect(ctx, path, "query_only(1)")
@@ -156,10 +161,12 @@ func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err e
 	return keys, wrap("read the outbox of %s", dbfile.Explain(err), path)
 }
 
-// CheckCopy finds out whether a file is a whole and sound database of a schema that this nanobot knows.
+// CheckCopy finds out whether a file is a whole and sound database of a schema that this nanobot
+// knows.
 func CheckCopy(ctx context.Context, path string) error { return dbfile.CheckSchema(ctx, path, version) }
 
-// Lock keeps daemons off a state until unlock is called. A daemon that runs on it is store.ErrLocked.
+// Lock keeps daemons off a state until unlock is called. A daemon that runs on it is
+// store.ErrLocked.
 func Lock(dir string) (release func() error, err error) {
 	f, err := lock(dir)
 	if err != nil {

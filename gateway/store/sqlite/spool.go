@@ -20,7 +20,8 @@ import (
 	"nanobot/internal/sparse"
 )
 
-// spool is a folder of folders, each with one file under its own name: <digest of the content>-<random>/<name>.
+// spool is a folder of folders, each with one file under its own name: <digest of the
+// content>-<random>/<name>.
 type spool struct {
 	dir  string
 	room *sparse.Room
@@ -74,7 +75,8 @@ func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time
 	return filepath.Join(kept, base), nil
 }
 
-// named returns an error if a file has lost its name: the agent that removed or replaced it does not want it sent any more.
+// named returns an error if a file has lost its name: the agent that removed or replaced it does
+// not want it sent any more.
 func named(name string, file fs.FileInfo) error {
 	at, err := os.Lstat(name)
 	switch {
@@ -88,11 +90,12 @@ func named(name string, file fs.FileInfo) error {
 	return nil
 }
 
-// coarse is more than the grain of the file system's clock: a file that changes again within it has the same time as before.
+// coarse is more than the grain of the file system's clock: a file that changes again within it has
+// the same time as before.
 const coarse = 20 * time.Millisecond
 
-// unchanged reports store.ErrChanged if a file is not as it was before it was copied. One that had only just been made when that began
-// is read again, because its time would not tell.
+// unchanged reports store.ErrChanged if a file is not as it was before it was copied. One that had
+// only just been made when that began is read again, because its time would not tell.
 func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time.Time, digest string) error {
 	after, err := src.Stat()
 	if err != nil {
@@ -116,8 +119,8 @@ func unchanged(ctx context.Context, src *os.File, before os.FileInfo, began time
 
 func name(h hash.Hash) string { return hex.EncodeToString(h.Sum(nil)[:16]) }
 
-// duplicate copies the first bytes of a file so that they are on disk, and returns a digest of what the copy holds. Nothing is written
-// that the disk has no room for.
+// duplicate copies the first bytes of a file so that they are on disk, and returns a digest of what
+// the copy holds. Nothing is written that the disk has no room for.
 func (s spool) duplicate(ctx context.Context, src *os.File, size int64, path string) (string, error) {
 	dst, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package sqlite keeps the store in one SQLite file, for one daemon on one machine. A single writer gathers what many
-// goroutines ask for into one transaction, so that they share the wait for the disk. It is the only place that knows SQL.
+// Package sqlite keeps the store in one SQLite file, for one daemon on one machine. A single writer
+// gathers what many goroutines ask for into one transaction, so that they share the wait for the
+// disk. It is the only place that knows SQL.
 package sqlite
 
 import (
@@ -24,9 +25,11 @@ var ErrClosed = errors.New("the store is closed")
 
 // Options say how a store is opened. The zero value is the daemon's.
 type Options struct {
-	// Shared opens what is there without the daemon's lock, beside a daemon that may be running: for the operator's tools.
+	// Shared opens what is there without the daemon's lock, beside a daemon that may be running:
+	// for the operator's tools.
 	Shared bool
-	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the store's own.
+	// Watch follows the files and fails when they are lost or damaged; nil means a watch of the
+	// store's own.
 	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
@@ -36,7 +39,8 @@ type Options struct {
 const (
 	// Database is the store's main file.
 	Database = "nanobot.db"
-	// Copies is the folder of copies that were made before a migration, and of what Restore replaced.
+	// Copies is the folder of copies that were made before a migration, and of what Restore
+	// replaced.
 	Copies = "backups"
 	// Unfinished is there while a restore is under way. What lies beside it is not a whole state.
 	Unfinished = "restore.unfinished"
@@ -67,8 +71,9 @@ type Store struct {
 // readers is how many reads run side by side; the machine's other cores belong to the agents.
 const readers = 3
 
-// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not be the daemon's. Another daemon on the
-// same dir is store.ErrLocked; a state that nobody can work with is one of the errors of dbfile.Unusable.
+// Open opens the state in dir. The daemon makes it if it is not there; what a tool made might not
+// be the daemon's. Another daemon on the same dir is store.ErrLocked; a state that nobody can work
+// with is one of the errors of dbfile.Unusable.
 func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -152,7 +157,8 @@ func (s *Store) open(ctx context.Context, dir string) error {
 	return errors.Join(s.follow(dir), files.Check()) // what was opened is what is followed
 }
 
-// follow has the writer look after each commit whether the database and its log are still there, and the watch whether all the rest is.
+// follow has the writer look after each commit whether the database and its log are still there,
+// and the watch whether all the rest is.
 func (s *Store) follow(dir string) (err error) {
 	if s.files, err = s.watch.Follow(s.path, s.path+dbfile.Log); err != nil {
 		return err
@@ -165,7 +171,8 @@ func (s *Store) follow(dir string) (err error) {
 	return err
 }
 
-// ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is sound.
+// ready prepares a fresh connection for writing: journal, schema, and a look at whether the file is
+// sound.
 func (t *tx) ready(ctx context.Context, path string, ours bool) error {
 	have, err := t.version()
 	if err != nil {
@@ -196,7 +203,8 @@ func (t *tx) ready(ctx context.Context, path string, ours bool) error {
 	return t.check(path)
 }
 
-// Close waits for the writes under way and lets go of the state. What is asked later gets ErrClosed.
+// Close waits for the writes under way and lets go of the state. What is asked later gets
+// ErrClosed.
 func (s *Store) Close() error {
 	s.once.Do(func() { s.closed = s.release() })
 	return s.closed

@@ -10,14 +10,17 @@ import (
 )
 
 const (
-	// knownRefused and refusedFor bound how many messages of strangers are known again, and for how long. Networks keep what was not
-	// acknowledged for a day, and the cursor is stored with each message.
+	// knownRefused and refusedFor bound how many messages of strangers are known again, and for how
+	// long. Networks keep what was not acknowledged for a day, and the cursor is stored with each
+	// message.
 	knownRefused, refusedFor = 1000, 24 * time.Hour
-	// codesWithin is the time that the limit of new codes is about, and in which nobody is told twice to try later.
+	// codesWithin is the time that the limit of new codes is about, and in which nobody is told
+	// twice to try later.
 	codesWithin = time.Hour
 	// mostTold bounds how many people of a channel are told within that time to try later.
 	mostTold = 10_000
-	// ofStranger is the item of parcels that go to strangers, which are forgotten once they are settled.
+	// ofStranger is the item of parcels that go to strangers, which are forgotten once they are
+	// settled.
 	ofStranger = -1
 )
 
@@ -79,7 +82,8 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 	return store.Refused, t.exec("UPDATE guest SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
 }
 
-// refusedBefore tells whether a message was seen before, and notes that it was. A message without an id cannot be told from another.
+// refusedBefore tells whether a message was seen before, and notes that it was. A message without
+// an id cannot be told from another.
 func (t *tx) refusedBefore(in channels.Incoming, now time.Time) (bool, error) {
 	if in.ID == "" {
 		return false, nil
@@ -95,7 +99,8 @@ func (t *tx) refusedBefore(in channels.Incoming, now time.Time) (bool, error) {
 	return false, t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", knownRefused)
 }
 
-// code gives a stranger a code, at the cost of the oldest one if too many are open. When too many were made they are told to try later.
+// code gives a stranger a code, at the cost of the oldest one if too many are open. When too many
+// were made they are told to try later.
 func (t *tx) code(r refusal) (store.Refusal, error) {
 	channel, user := r.In.Chat.Channel, r.In.User
 	since := micros(r.now.Add(-codesWithin))
@@ -144,7 +149,8 @@ func (t *tx) tellLater(r refusal, since int64) (store.Refusal, error) {
 	return store.ToldLater, t.enqueueAll(r.later, ofStranger, r.now)
 }
 
-// endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has them.
+// endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has
+// them.
 func (t *tx) endCodes(channel string, until time.Time) error {
 	return t.exec("DELETE FROM guest WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }

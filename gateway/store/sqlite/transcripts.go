@@ -22,7 +22,8 @@ func (t *tx) write(l letter, now time.Time) error {
 		l.Item, l.Entry.Text, text(l.Entry.Media), micros(at))
 }
 
-// History returns the last turns of a chat: the messages that were begun on, each with what the agent said to it.
+// History returns the last turns of a chat: the messages that were begun on, each with what the
+// agent said to it.
 func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error) {
 	if turns <= 0 {
 		return nil, nil

@@ -10,8 +10,9 @@ import (
 	"nanobot/gateway/store"
 )
 
-// tx is the writer's own connection, and what a job may do within its transaction. It speaks with the driver itself: all writes
-// pass here one after the other, and the pool and the general conversions of database/sql cost a fifth of a write.
+// tx is the writer's own connection, and what a job may do within its transaction. It speaks with
+// the driver itself: all writes pass here one after the other, and the pool and the general
+// conversions of database/sql cost a fifth of a write.
 type tx struct {
 	conn driver.Conn
 	kept map[string]driver.Stmt // parsed once

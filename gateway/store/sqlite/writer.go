@@ -8,7 +8,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// together is how many callers share one transaction at most, which bounds how long the first of them waits.
+// together is how many callers share one transaction at most, which bounds how long the first of
+// them waits.
 const together = 256
 
 // job is one caller's change. It may be done twice, of which the first time is undone.
@@ -27,8 +28,8 @@ func (j *job) try(t *tx) (err error) {
 	return j.do(t)
 }
 
-// writer carries out changes one after the other on its own connection. While the disk confirms a transaction the next jobs gather, and go
-// together.
+// writer carries out changes one after the other on its own connection. While the disk confirms a
+// transaction the next jobs gather, and go together.
 type writer struct {
 	tx    *tx
 	queue *batch.Queue[*job]
@@ -41,7 +42,8 @@ func newWriter(t *tx) *writer {
 	return w
 }
 
-// submit returns when a change is on disk. Once it is begun, the answer is what really happened, even if ctx has ended.
+// submit returns when a change is on disk. Once it is begun, the answer is what really happened,
+// even if ctx has ended.
 func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -53,8 +55,8 @@ func (w *writer) submit(ctx context.Context, do func(*tx) error) error {
 	return j.err
 }
 
-// commit carries out jobs in one transaction. A job that fails by itself leaves the others alone; when the transaction fails,
-// none of them happened.
+// commit carries out jobs in one transaction. A job that fails by itself leaves the others alone;
+// when the transaction fails, none of them happened.
 func (w *writer) commit(jobs []*job) {
 	err := w.commitTogether(jobs)
 	for _, j := range jobs {
@@ -82,12 +84,13 @@ func (w *writer) commitTogether(jobs []*job) error {
 	if err != nil {
 		return err
 	}
-	// What went into files that were removed or replaced meanwhile nobody finds again, so it is not confirmed.
+	// What went into files that were removed or replaced meanwhile nobody finds again, so it is not
+	// confirmed.
 	return w.files.Check()
 }
 
-// apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not done for a mistake that
-// hardly ever happens.
+// apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not
+// done for a mistake that hardly ever happens.
 func (w *writer) apart(jobs []*job) error {
 	return w.transact(func() error {
 		for _, j := range jobs {

@@ -160,7 +160,8 @@ var spoolTests = []test{
 	}},
 }
 
-// Keep opens a file without following symbolic links, as it is opened to be checked, and copies it into a spool.
+// Keep opens a file without following symbolic links, as it is opened to be checked, and copies it
+// into a spool.
 func Keep(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
 	file, err := straight.Open(path)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package storetest holds every engine to the store's contract: one suite, run by each engine's own tests.
-// It knows nothing of how an engine keeps things.
+// Package storetest holds every engine to the store's contract: one suite, run by each engine's own
+// tests. It knows nothing of how an engine keeps things.
 package storetest
 
 import (
@@ -13,8 +13,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Open opens an engine on a folder, as a daemon would. It is called again on the same folder after Close, and must then find
-// what was kept.
+// Open opens an engine on a folder, as a daemon would. It is called again on the same folder after
+// Close, and must then find what was kept.
 type Open func(t *testing.T, dir string, now func() time.Time) store.Store
 
 // Run runs the suite.

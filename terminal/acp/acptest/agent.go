@@ -1,5 +1,5 @@
-// Package acptest is an agent of the Agent Client Protocol for tests: strict with its client, and doing what its prompt says. It is run as
-// a process of its own, by a test binary that calls Main.
+// Package acptest is an agent of the Agent Client Protocol for tests: strict with its client, and
+// doing what its prompt says. It is run as a process of its own, by a test binary that calls Main.
 package acptest
 
 import (
@@ -279,7 +279,8 @@ func (a *agent) update(session string, update any) {
 	a.write(message{Method: "session/update", Params: raw})
 }
 
-// Broken returns what a client did wrong to agents that kept their sessions in dir; "" when nothing.
+// Broken returns what a client did wrong to agents that kept their sessions in dir; "" when
+// nothing.
 func Broken(dir string) string {
 	b, _ := os.ReadFile(filepath.Join(dir, "broken"))
 	return strings.TrimSpace(string(b))

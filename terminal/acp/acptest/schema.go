@@ -32,7 +32,8 @@ var answers = map[string]string{
 	"terminal/wait_for_exit": "WaitForTerminalExitResponse", "terminal/kill": "KillTerminalResponse",
 }
 
-// sent names the shape of what this agent sends, so that it does not teach the client a language of its own.
+// sent names the shape of what this agent sends, so that it does not teach the client a language of
+// its own.
 var sent = map[string]string{
 	"initialize": "InitializeResponse", "authenticate": "AuthenticateResponse", "session/new": "NewSessionResponse",
 	"session/load": "LoadSessionResponse", "session/resume": "ResumeSessionResponse", "session/list": "ListSessionsResponse",

@@ -212,7 +212,8 @@ func (r *run) raw(rest string) error {
 	return nil
 }
 
-// callRaw METHOD JSON calls the client and says what it answered. SESSION in JSON stands for the session's id.
+// callRaw METHOD JSON calls the client and says what it answered. SESSION in JSON stands for the
+// session's id.
 func (r *run) callRaw(rest string) error {
 	method, params, _ := strings.Cut(rest, " ")
 	result, err := r.call(method, json.RawMessage(strings.ReplaceAll(params, "SESSION", r.s.ID)))

@@ -1,5 +1,5 @@
-// Package sqlitetest gives tests a state to begin with. To make one takes a quarter of a second of CPU time under the race
-// detector, and most tests are about something else.
+// Package sqlitetest gives tests a state to begin with. To make one takes a quarter of a second of
+// CPU time under the race detector, and most tests are about something else.
 package sqlitetest
 
 import (
@@ -33,7 +33,8 @@ var made = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(filepath.Join(dir, sqlite.Database))
 })
 
-// Prepare makes the state in dir, which need not be there, as a daemon leaves it that has received nothing.
+// Prepare makes the state in dir, which need not be there, as a daemon leaves it that has received
+// nothing.
 func Prepare(t testing.TB, dir string) {
 	t.Helper()
 	database, err := made()
