@@ -117,9 +117,11 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	defer onHangup(ctx, func() { sd.reload(ctx, g, d.reload) })()
-	context.AfterFunc(ctx, func() {
+	work.Go(func() error {
+		<-ctx.Done()
 		d.log.Info("stopping")
 		sd.stopping(g)
+		return nil
 	})
 	// The page outlives the intake: what turns say while they drain is still seen.
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
