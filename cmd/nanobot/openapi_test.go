@@ -259,7 +259,7 @@ func (a *api) turns() {
 	a.next("progress")
 	a.next("typing")
 	a.say("slow") // which waits
-	a.next("message", "Queued")
+	a.next("message", "Queued", "web-slow-known-to-nobody-else") // another chat may have been told so, too
 	get(200, "/api/health", "")
 	post(409, id, "retry")
 	post(202, id, "stop")
