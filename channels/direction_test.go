@@ -59,7 +59,8 @@ func TestAMessageIsMadePresentableWithoutBeingChanged(t *testing.T) {
 	}
 }
 
-// The work must grow with the text, whatever it is made of: twice the text may not take more than a few times the memory.
+// The work must grow with the text, whatever it is made of: twice the text may not take more than a
+// few times the memory.
 func TestSteadyingAndUnmaskingGrowWithTheText(t *testing.T) {
 	for _, unit := range []string{"\u202e", "\u2067", "\u2069", "\u202b\u2067", "\u2067\n", "a"} {
 		text := strings.Repeat(unit, 100_000)

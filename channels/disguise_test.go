@@ -109,8 +109,8 @@ func TestWhatIsShownOfATargetIsHarmlessAndShort(t *testing.T) {
 	}
 }
 
-// TestWhatPeopleTakeForAnAddress looks at links as they stand in the answers of agents, all of which
-// lead to another host than their text may name.
+// TestWhatPeopleTakeForAnAddress looks at links as they stand in the answers of agents, all of
+// which lead to another host than their text may name.
 func TestWhatPeopleTakeForAnAddress(t *testing.T) {
 	addresses := strings.Fields(`paypal.com PayPal.com PAYPAL.COM paypal.Com login.paypal.com paypal.com. paypal.com:
 		https://main.py http://localhost:8080 ftp://x www.hotel.rs WWW.Hotel.Cz paypal.com/login README.md/x bit.ly/x t.me/x

@@ -34,7 +34,8 @@ var plants = []any{
 	"//" + canary + ":x@y",
 }
 
-// TestNoMistakeEverShowsASecret tries every third pair of a place and a plant, so that each has its turn, and all with NANOBOT_LONG=1.
+// TestNoMistakeEverShowsASecret tries every third pair of a place and a plant, so that each has its
+// turn, and all with NANOBOT_LONG=1.
 func TestNoMistakeEverShowsASecret(t *testing.T) {
 	all := os.Getenv("NANOBOT_LONG") == "1"
 	for i, place := range secretPlaces {

@@ -106,7 +106,8 @@ func TestThePlaceholderIsReadAsTheShellReadsIt(t *testing.T) {
 	}
 }
 
-// FuzzTheTextStaysOneWord looks for commands that are accepted although the text can change how the shell reads them.
+// FuzzTheTextStaysOneWord looks for commands that are accepted although the text can change how the
+// shell reads them.
 func FuzzTheTextStaysOneWord(f *testing.F) {
 	table, err := os.ReadFile("testdata/placeholder.txt")
 	if err != nil {

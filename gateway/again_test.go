@@ -199,7 +199,8 @@ func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
 	}
 }
 
-// countLoop is a channel without a network: it counts what it is to send, and says what if it has somebody to say it to.
+// countLoop is a channel without a network: it counts what it is to send, and says what if it has
+// somebody to say it to.
 type countLoop struct {
 	receive channels.Receive
 	up      chan struct{}

@@ -17,8 +17,8 @@ import (
 
 const whichOne = "Which question do you mean? Press a button under it, or reply to it."
 
-// permissions is a protocol that asks for each permission that is named to it, side by side, and says what it was told. One of them is
-// withdrawn when the channel says so.
+// permissions is a protocol that asks for each permission that is named to it, side by side, and
+// says what it was told. One of them is withdrawn when the channel says so.
 type permissions struct {
 	ask, withdraw chan string
 }

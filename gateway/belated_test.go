@@ -16,8 +16,9 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// A Bot API that sends the message and then answers with a server error leaves the outcome unknown: the message is repeated with the
-// mark of a repetition, or, with at-most-once delivery, is recorded as unknown and not repeated.
+// A Bot API that sends the message and then answers with a server error leaves the outcome unknown:
+// the message is repeated with the mark of a repetition, or, with at-most-once delivery, is
+// recorded as unknown and not repeated.
 func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{500, 502, 503, 504} {

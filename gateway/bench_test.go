@@ -31,7 +31,8 @@ import (
 // trivial is the smallest rich agent there is. Where the text asks for it, it takes a minute.
 const trivial = `read -r line; case $line in *slow*) exec sleep 60;; esac; echo '{"type":"message","text":"hi"}'`
 
-// loop is a channel without a network: what is said to it is received at once, and whoever waits for an answer is told of it.
+// loop is a channel without a network: what is said to it is received at once, and whoever waits
+// for an answer is told of it.
 type loop struct {
 	receive channels.Receive
 	up      chan struct{}
@@ -85,8 +86,9 @@ func (l *loop) say(chat, text string) error {
 	})
 }
 
-// asker returns what says something in a chat and waits for the answer. It changes between some chats, because when the answer is there
-// the end of the turn is still to be recorded, and a message that comes so soon would have to wait for that.
+// asker returns what says something in a chat and waits for the answer. It changes between some
+// chats, because when the answer is there the end of the turn is still to be recorded, and a
+// message that comes so soon would have to wait for that.
 func (l *loop) asker(name string) func() error {
 	const chats = 8
 	answered := make(chan struct{})
@@ -104,7 +106,8 @@ func (l *loop) asker(name string) func() error {
 	}
 }
 
-// benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it returns is called.
+// benchGateway runs a gateway on a loop until the benchmark ends, or until the function that it
+// returns is called.
 func benchGateway(b testing.TB, dir, command string, l *loop, ready func()) (stop func()) {
 	b.Helper()
 	cfg := config.Default().Terminal
@@ -160,7 +163,8 @@ func quantile(d []time.Duration, q float64) float64 {
 	return float64(d[min(len(d)-1, int(q*float64(len(d))))])
 }
 
-// BenchmarkTurnAlone reports the median from a message to its answer as a multiple of bare os/exec, run by turns.
+// BenchmarkTurnAlone reports the median from a message to its answer as a multiple of bare os/exec,
+// run by turns.
 func BenchmarkTurnAlone(b *testing.B) {
 	dir, l := b.TempDir(), newLoop()
 	benchGateway(b, dir, trivial, l, nil)
@@ -208,8 +212,9 @@ func BenchmarkTurn32(b *testing.B) {
 	b.ReportMetric(workers*each/(quantile(turns, 0.5)/1e9), "turns/s")
 }
 
-// BenchmarkUndisturbed reports the latency of a chat while another's send hangs, one has an agent that takes a minute and one writes as
-// fast as it is received, as a multiple of what it is without them.
+// BenchmarkUndisturbed reports the latency of a chat while another's send hangs, one has an agent
+// that takes a minute and one writes as fast as it is received, as a multiple of what it is without
+// them.
 func BenchmarkUndisturbed(b *testing.B) {
 	quiet, loud := newLoop(), newLoop()
 	benchGateway(b, b.TempDir(), trivial, quiet, nil)
@@ -252,8 +257,8 @@ func BenchmarkUndisturbed(b *testing.B) {
 	close(loud.stuck)
 }
 
-// BenchmarkStartWithBacklog reports how long a gateway with 100,000 pending messages takes to be ready, and how much memory it has when
-// all its agents are at work.
+// BenchmarkStartWithBacklog reports how long a gateway with 100,000 pending messages takes to be
+// ready, and how much memory it has when all its agents are at work.
 func BenchmarkStartWithBacklog(b *testing.B) {
 	const pending = 100_000
 	for name, fill := range map[string]func(i int, s store.Store) error{

@@ -9,7 +9,8 @@ import (
 	"nanobot/terminal"
 )
 
-// leaving is a protocol that leaves commands running between turns, and remembers for good what it was told last.
+// leaving is a protocol that leaves commands running between turns, and remembers for good what it
+// was told last.
 type leaving struct{ left map[string]int }
 
 func (l *leaving) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {

@@ -92,8 +92,8 @@ func fill(t *testing.T, dir string) (free func()) {
 		t.Fatalf("filled it until %v", err)
 	}
 	return func() {
-		// A process that a test beside this one has just forked holds the file open until its exec, and
-		// the room with it when the file is only removed.
+		// A process that a test beside this one has just forked holds the file open until its exec,
+		// and the room with it when the file is only removed.
 		if err := os.Truncate(path, 0); err != nil {
 			t.Fatal(err)
 		}
@@ -173,7 +173,8 @@ func TestAMessageThatWasInjectedOutlivesAKill(t *testing.T) {
 	h.end()
 }
 
-// A disk that lies has lost what it confirmed last, here that an answer is on its way: then at worst it comes twice, and all others come.
+// A disk that lies has lost what it confirmed last, here that an answer is on its way: then at
+// worst it comes twice, and all others come.
 func TestALostLastWriteStopsNothing(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, echo+"; "+until("go"))

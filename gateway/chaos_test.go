@@ -21,7 +21,8 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// seeded returns a source of chance. What it began with is said when the test fails, and can be given by NANOBOT_SEED.
+// seeded returns a source of chance. What it began with is said when the test fails, and can be
+// given by NANOBOT_SEED.
 func seeded(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
@@ -36,7 +37,8 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// trouble treats about every fourth send badly, and notes of which calls nobody can know whether they were carried out.
+// trouble treats about every fourth send badly, and notes of which calls nobody can know whether
+// they were carried out.
 type trouble struct {
 	mu      sync.Mutex
 	random  *rand.Rand
@@ -63,7 +65,8 @@ func (tr *trouble) fault(c gatewaytest.Call) gatewaytest.Fault {
 	return gatewaytest.Fault{}
 }
 
-// timedOut is told of each send that the channel gave up, by one of the faults or because the machine is busy.
+// timedOut is told of each send that the channel gave up, by one of the faults or because the
+// machine is busy.
 func (tr *trouble) timedOut(key string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -122,8 +125,9 @@ func TestAllArrivesInOrderWhateverTheNetworkDoes(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// read returns the answers that a chat was shown, each once, and what is wrong with those that were shown again: that is for networks
-// that cannot tell, marked as a repetition, and no more often than a call's outcome was unknown.
+// read returns the answers that a chat was shown, each once, and what is wrong with those that were
+// shown again: that is for networks that cannot tell, marked as a repetition, and no more often
+// than a call's outcome was unknown.
 func (tr *trouble) read(calls []gatewaytest.Call, idempotent bool) (texts, mistakes []string) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -177,8 +181,9 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 	}
 }
 
-// A picture that changes while it is sent is either whole or named, never half of one and half of the other. An agent that changes it
-// before its frame was even read cannot be told from one that made it so.
+// A picture that changes while it is sent is either whole or named, never half of one and half of
+// the other. An agent that changes it before its frame was even read cannot be told from one that
+// made it so.
 func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20

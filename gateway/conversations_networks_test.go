@@ -43,7 +43,8 @@ func (r *rig) pictures() {
 
 const noMessage = "no message"
 
-// record is a transcript in the making: calls by message, messages in the order of their first call.
+// record is a transcript in the making: calls by message, messages in the order of their first
+// call.
 type record struct {
 	order []string
 	calls map[string][]string
@@ -125,8 +126,8 @@ func (n telegramNetwork) loseNextReceipt() {
 	n.api.FailNext("sendMessage", telegramtest.Belated(http.StatusBadGateway))
 }
 
-// passing are the methods that change nothing a person sees for longer than a moment, and the one that takes the buttons
-// off a message, which comes before or after an edit that does the same.
+// passing are the methods that change nothing a person sees for longer than a moment, and the one
+// that takes the buttons off a message, which comes before or after an edit that does the same.
 var passing = []string{
 	"editMessageReplyMarkup", "getMe", "getUpdates", "getWebhookInfo", "deleteWebhook", "sendChatAction", "getFile", "getChat", telegramtest.Download,
 }

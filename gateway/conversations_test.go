@@ -41,7 +41,8 @@ const (
 	pictures = `"media":["'$PWD'/a.png","'$PWD'/b.png"]`
 )
 
-// conversations are played on every network. Agents wait for files that the test makes, so that the calls do not depend on time.
+// conversations are played on every network. Agents wait for files that the test makes, so that the
+// calls do not depend on time.
 var conversations = map[string]conversation{
 	"text": {
 		agent: `read -r line; echo '{"type":"message","text":"first"}'; echo '{"type":"message","text":"second"}'; echo plain line`,

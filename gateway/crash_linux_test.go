@@ -19,8 +19,9 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// crashAgent answers question 17 with a17 and b17, some time apart for odd ones. Questions that end in 5 or 8 are too much for the first
-// attempts: it begins a child that stays, and waits until all is calm.
+// crashAgent answers question 17 with a17 and b17, some time apart for odd ones. Questions that end
+// in 5 or 8 are too much for the first attempts: it begins a child that stays, and waits until all
+// is calm.
 const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; try=${line#*\"attempt\":}; try=${try%%[,\}]*}
 	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
 	say a
@@ -33,9 +34,10 @@ const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=
 // long reports whether tests may take minutes: NANOBOT_LONG=1 asks for it.
 func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
 
-// TestKillingTheDaemonAtAnyInstantLosesNothing kills a daemon with SIGKILL again and again, in the midst of its start, its turns and its
-// sends, while people keep writing on two networks that outlive it and keep score. With NANOBOT_LONG=1 there are 200 kills for each
-// way to treat cut off turns, which takes some minutes each.
+// TestKillingTheDaemonAtAnyInstantLosesNothing kills a daemon with SIGKILL again and again, in the
+// midst of its start, its turns and its sends, while people keep writing on two networks that
+// outlive it and keep score. With NANOBOT_LONG=1 there are 200 kills for each way to treat cut off
+// turns, which takes some minutes each.
 func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 	for _, onCrash := range []string{"retry", "report"} {
 		t.Run(onCrash, func(t *testing.T) {
@@ -51,7 +53,8 @@ func TestKillingTheDaemonAtAnyInstantLosesNothing(t *testing.T) {
 	}
 }
 
-// crash is a daemon that is killed and restarted, and two networks that live on. On one of them a repeated send has no second effect.
+// crash is a daemon that is killed and restarted, and two networks that live on. On one of them a
+// repeated send has no second effect.
 type crash struct {
 	t      *testing.T
 	random *rand.Rand // of the storm; the people have their own
@@ -98,7 +101,8 @@ func newCrash(t *testing.T, onCrash string) *crash {
 	return c
 }
 
-// lingering makes a network slow at times, so that a kill finds sends that were not carried out yet, or were and are not confirmed.
+// lingering makes a network slow at times, so that a kill finds sends that were not carried out
+// yet, or were and are not confirmed.
 func lingering(random *rand.Rand) func(gatewaytest.Call) gatewaytest.Fault {
 	var mu sync.Mutex
 	return func(gatewaytest.Call) gatewaytest.Fault {
@@ -130,8 +134,8 @@ func (c *crash) start() (*killtest.Child, *bytes.Buffer) {
 	return killtest.Start(c.t, cmd), out
 }
 
-// storm kills one daemon after the other while people write. The work of a daemon begins with a poll; before that it cleans up after the
-// last one.
+// storm kills one daemon after the other while people write. The work of a daemon begins with a
+// poll; before that it cleans up after the last one.
 func (c *crash) storm(kills int) {
 	c.t.Helper()
 	var out *bytes.Buffer
@@ -263,8 +267,9 @@ type transcript struct {
 	mistakes []string
 }
 
-// read sorts what a chat was shown. A message that was shown again must have been in flight when its daemon was killed: the last of that
-// daemon in the chat, on a network that cannot tell, and marked as a repetition.
+// read sorts what a chat was shown. A message that was shown again must have been in flight when
+// its daemon was killed: the last of that daemon in the chat, on a network that cannot tell, and
+// marked as a repetition.
 func (ch *crashChat) read() transcript {
 	var tr transcript
 	first, last := map[string]said{}, map[int]string{}

@@ -56,7 +56,8 @@ type networkSpec struct {
 	timedOut   func(key string)
 }
 
-// daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its workspace.
+// daemon runs a gateway until SIGTERM. It prints a line when it is ready and logs into its
+// workspace.
 func daemon(spec string) int {
 	var s daemonSpec
 	if err := json.Unmarshal([]byte(spec), &s); err != nil {

@@ -12,8 +12,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// A file that the agent exchanges between the check and the copy is not sent, and the person is told
-// once, although the message is stored again and again because of a full disk.
+// A file that the agent exchanges between the check and the copy is not sent, and the person is
+// told once, although the message is stored again and again because of a full disk.
 func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
 	names := []string{"fifo", "folder", "link", "other", "gone", "empty", "full"}
 	var media []string

@@ -223,7 +223,8 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 	}
 }
 
-// A gateway that dies while nothing runs leaves no item behind, but its kept agent's children, and agents that the kernel could not kill.
+// A gateway that dies while nothing runs leaves no item behind, but its kept agent's children, and
+// agents that the kernel could not kill.
 func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)

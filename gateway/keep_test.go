@@ -9,8 +9,9 @@ import (
 	"nanobot/terminal"
 )
 
-// keeping is a protocol whose one agent is kept from turn to turn. It reads an envelope a line and answers with a line: what it tells of
-// itself behind about, what it wants to be remembered behind save, or its answer.
+// keeping is a protocol whose one agent is kept from turn to turn. It reads an envelope a line and
+// answers with a line: what it tells of itself behind about, what it wants to be remembered behind
+// save, or its answer.
 type keeping struct {
 	mu    sync.Mutex
 	agent *terminal.Agent
@@ -73,8 +74,8 @@ func (k *keeping) Close() {
 	}
 }
 
-// remembers is an agent that answers with what it is told is remembered and wants to have this text remembered, tells of itself, and
-// notes its process id.
+// remembers is an agent that answers with what it is told is remembered and wants to have this text
+// remembered, tells of itself, and notes its process id.
 const remembers = `echo $$ >> pids; while read -r line; do text=${line#*|}
 	case $text in about*) echo "$text";; save*) echo "$text";; esac
 	echo "known: ${line%%|*}"; done`

@@ -21,7 +21,8 @@ import (
 	"nanobot/terminal"
 )
 
-// openIn counts the file descriptors of this process that are files in a folder, but for those of the store in it.
+// openIn counts the file descriptors of this process that are files in a folder, but for those of
+// the store in it.
 func openIn(t *testing.T, dir string) int {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(dir)
@@ -42,7 +43,8 @@ func openIn(t *testing.T, dir string) int {
 	return n
 }
 
-// countOpens makes a file with some content and returns a function that tells how often it was opened since.
+// countOpens makes a file with some content and returns a function that tells how often it was
+// opened since.
 func countOpens(t *testing.T, path string) func() int {
 	t.Helper()
 	if err := os.WriteFile(path, []byte("content"), 0o600); err != nil {
@@ -53,7 +55,8 @@ func countOpens(t *testing.T, path string) func() int {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = unix.Close(fd) })
-	// The kernel merges an event with an equal one before it, so the events of the folder are put between those of the file.
+	// The kernel merges an event with an equal one before it, so the events of the folder are put
+	// between those of the file.
 	if _, err := unix.InotifyAddWatch(fd, filepath.Dir(path), unix.IN_OPEN); err != nil {
 		t.Fatal(err)
 	}

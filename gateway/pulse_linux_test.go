@@ -8,7 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A limit of the size of files is refused by the kernel as a quota is: by another number than that of a full disk.
+// A limit of the size of files is refused by the kernel as a quota is: by another number than that
+// of a full disk.
 func TestAStoreWhoseWritesAreRefusedHasAPulse(t *testing.T) {
 	r := newRig(t, "true").start()
 	p := r.gw.Pulse()

@@ -57,7 +57,8 @@ func (r *rig) awaitDismissed() {
 	}
 }
 
-// sync waits until what a user says somewhere else is answered, when everything before it has been received.
+// sync waits until what a user says somewhere else is answered, when everything before it has been
+// received.
 func (r *rig) sync() {
 	r.t.Helper()
 	before := len(r.net.Sent("sync"))
@@ -253,7 +254,8 @@ func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
 	}
 }
 
-// slowHands is a protocol that reads nothing that is injected until it is told to, and then until nothing is left.
+// slowHands is a protocol that reads nothing that is injected until it is told to, and then until
+// nothing is left.
 type slowHands struct {
 	begin chan struct{}
 	read  chan string

@@ -59,7 +59,8 @@ func (p *poor) kill() {
 	}
 }
 
-// killWaiting kills the daemon, unless it is just about to start an agent: nobody can tell then whether that began.
+// killWaiting kills the daemon, unless it is just about to start an agent: nobody can tell then
+// whether that began.
 func (p *poor) killWaiting() bool {
 	p.t.Helper()
 	p.pause()
@@ -121,7 +122,8 @@ func (p *poor) say() {
 	})
 }
 
-// answered expects each message to be answered once, in order, and nothing else to be said but that some were queued.
+// answered expects each message to be answered once, in order, and nothing else to be said but that
+// some were queued.
 func (p *poor) answered() {
 	p.t.Helper()
 	var want []string
@@ -141,8 +143,8 @@ func (p *poor) answered() {
 
 const cannotStart = "agents cannot be started, will retry"
 
-// A daemon that is out of file descriptors, or whose agents may have no more processes, answers all messages once it has them again.
-// A kill while they wait changes nothing.
+// A daemon that is out of file descriptors, or whose agents may have no more processes, answers all
+// messages once it has them again. A kill while they wait changes nothing.
 func TestAShortageAtTheStartOfAnAgentUsesNoMessageUp(t *testing.T) {
 	t.Parallel()
 	for _, supervisor := range []bool{false, true} {

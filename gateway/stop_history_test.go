@@ -9,7 +9,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// slowHistory is a store that takes its time to read what was said, as long as somebody waits for that.
+// slowHistory is a store that takes its time to read what was said, as long as somebody waits for
+// that.
 type slowHistory struct {
 	store.Store
 	reading, goOn chan struct{}

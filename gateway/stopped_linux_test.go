@@ -31,7 +31,8 @@ func exited(file string) bool {
 	return err != nil || strings.HasPrefix(string(stat[strings.LastIndexByte(string(stat), ')')+1:]), " Z")
 }
 
-// While the daemon is stopped for longer than the timeout, most agents finish, and some do not. Neither has timed out when it goes on.
+// While the daemon is stopped for longer than the timeout, most agents finish, and some do not.
+// Neither has timed out when it goes on.
 func TestADaemonThatWasStoppedReportsNoTimeout(t *testing.T) {
 	t.Parallel()
 	const timeout = 40 // in which even a busy machine starts them all

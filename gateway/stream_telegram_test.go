@@ -14,7 +14,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// onTelegram adds a strict Bot API on loopback to a rig, which refuses what is more than Telegram allows.
+// onTelegram adds a strict Bot API on loopback to a rig, which refuses what is more than Telegram
+// allows.
 func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 	t.Helper()
 	r := newStream(t, script)

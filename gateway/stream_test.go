@@ -15,8 +15,8 @@ import (
 	"nanobot/terminal"
 )
 
-// streaming is a protocol for scripts that say a frame a line: its kind, a file perhaps as file=PATH, and the text, in which words:N stands
-// for N numbered words.
+// streaming is a protocol for scripts that say a frame a line: its kind, a file perhaps as
+// file=PATH, and the text, in which words:N stands for N numbered words.
 type streaming struct{}
 
 func (streaming) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {

@@ -22,7 +22,8 @@ import (
 // trivial is the smallest rich agent there is.
 const trivial = `read -r line; echo '{"type":"message","text":"hi"}'`
 
-// contest runs a turn of the trivial agent and, as its floor, the same command line by os/exec alone.
+// contest runs a turn of the trivial agent and, as its floor, the same command line by os/exec
+// alone.
 type contest struct {
 	runner *terminal.Runner
 	req    terminal.Request

@@ -12,8 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// exchanged returns a folder and a link beside it, and a function that exchanges the two. Each leads to a file a.png, of which that by the
-// link is longer.
+// exchanged returns a folder and a link beside it, and a function that exchanges the two. Each
+// leads to a file a.png, of which that by the link is longer.
 func exchanged(t *testing.T) (folder, link string, exchange func() error) {
 	t.Helper()
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {

@@ -20,7 +20,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// supervised gives a workbench a supervisor and a workspace outside the temp folders, which every sandbox lets an agent use.
+// supervised gives a workbench a supervisor and a workspace outside the temp folders, which every
+// sandbox lets an agent use.
 func (b *bench) supervised() *bench {
 	b.t.Helper()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
@@ -162,7 +163,8 @@ func TestARunnerThatCannotConfineRefuses(t *testing.T) {
 	}
 }
 
-// keeper is a protocol that keeps one agent, which reads a line and answers it, and runs commands for it.
+// keeper is a protocol that keeps one agent, which reads a line and answers it, and runs commands
+// for it.
 type keeper struct {
 	agent *terminal.Agent
 	lines *bufio.Reader
@@ -277,7 +279,8 @@ func (p *places) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, err
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
-// An agent could put a link in the place of a working folder in the workspace, by whatever way the two are known.
+// An agent could put a link in the place of a working folder in the workspace, by whatever way the
+// two are known.
 func TestAWorkingFolderIsAnAgentsOwnOnlyOutsideTheWorkspace(t *testing.T) {
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	for _, sub := range []string{"real/sub", "real/sub/deep"} {

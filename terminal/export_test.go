@@ -1,6 +1,7 @@
 package terminal
 
-// Check is what is found out about a file that an agent sends, which is closed again; Inspect is the part behind the following of links.
+// Check is what is found out about a file that an agent sends, which is closed again; Inspect is
+// the part behind the following of links.
 func Check(root, path string) (File, error) {
 	return closed(mediaRules{roots: []string{root}}.check(path))
 }

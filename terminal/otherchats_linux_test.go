@@ -176,7 +176,8 @@ func TestAFileWithSeveralNamesIsRefusedWhereTheSearchIsTooLong(t *testing.T) {
 	}
 }
 
-// An agent may exchange two links, one to its own file and one to another chat's, as fast as it can.
+// An agent may exchange two links, one to its own file and one to another chat's, as fast as it
+// can.
 func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)

@@ -16,7 +16,8 @@ var hostile = []string{
 	"* ~ {message} $HOME", "\x00-rve",
 }
 
-// standIns are the programs of testdata/placeholder.txt that are not run for real. Each writes down its arguments.
+// standIns are the programs of testdata/placeholder.txt that are not run for real. Each writes down
+// its arguments.
 var standIns = strings.Fields("grep egrep fgrep rg ag git prog claude llm python3 node perl sudo busybox cargo find jq tee expr curl rm codex uv gosu java aider")
 
 const standIn = `#!/bin/sh

@@ -131,8 +131,8 @@ func TestLogFramesGoToTheLogAtTheirLevel(t *testing.T) {
 	}
 }
 
-// timeOutAfter runs the agent until its time is up, which must not be before it has made a file. On a busy machine that takes some
-// seconds.
+// timeOutAfter runs the agent until its time is up, which must not be before it has made a file. On
+// a busy machine that takes some seconds.
 func (b *bench) timeOutAfter(file string) {
 	b.t.Helper()
 	for b.opts.Config.Timeout = 2; b.opts.Config.Timeout <= 512; b.opts.Config.Timeout *= 2 {

@@ -155,7 +155,8 @@ func TestAFileInAFrameIsSentThoughItsPathWasTyped(t *testing.T) {
 	b.run().says("done", "message: here [a.png]")
 }
 
-// Somebody may write more paths than anybody looks at: then nothing that was there before counts as found, and it takes no time.
+// Somebody may write more paths than anybody looks at: then nothing that was there before counts as
+// found, and it takes no time.
 func TestATextFullOfPathsHidesNone(t *testing.T) {
 	b := newBench(t, "plain", "")
 	path := b.write("old.png", "x")
@@ -169,7 +170,8 @@ func TestATextFullOfPathsHidesNone(t *testing.T) {
 	}
 }
 
-// A path with letters that Unicode writes in two ways is the same path to an agent that normalises its input.
+// A path with letters that Unicode writes in two ways is the same path to an agent that normalises
+// its input.
 func TestAPathIsTheSameHoweverItsLettersAreWritten(t *testing.T) {
 	b := newBench(t, "plain", "")
 	path := b.write(norm.NFC.String("caf\u00e9.png"), "x")

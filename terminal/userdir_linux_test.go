@@ -11,7 +11,8 @@ import (
 	"nanobot/terminal"
 )
 
-// An agent exchanges the folder of its chat, or that of all chats, for a link as fast as it can: to elsewhere, or to another chat.
+// An agent exchanges the folder of its chat, or that of all chats, for a link as fast as it can: to
+// elsewhere, or to another chat.
 func TestAFolderThatIsExchangedForALinkMeanwhileIsNotLeft(t *testing.T) {
 	for which, to := range map[string]string{"users": "../outside", "users/chat": "../../outside", "./users/chat": "other"} {
 		t.Run(which+" "+to, func(t *testing.T) {

@@ -93,7 +93,8 @@ func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.
 
 var breaches = slices.Concat(planBreaches, textBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches)
 
-// untilCleanup is a channel that is closed when the test is over, for what would otherwise block for ever.
+// untilCleanup is a channel that is closed when the test is over, for what would otherwise block
+// for ever.
 func untilCleanup(t *testing.T) <-chan struct{} {
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })

@@ -45,7 +45,8 @@ func newScreen(t *testing.T) *screen {
 	return s
 }
 
-// interruptible is a file of which Close ends a Read that waits, which it does not on a terminal as pty opens it.
+// interruptible is a file of which Close ends a Read that waits, which it does not on a terminal as
+// pty opens it.
 func interruptible(t *testing.T, f *os.File) *os.File {
 	defer f.Close()
 	fd, err := syscall.Dup(int(f.Fd()))

@@ -10,7 +10,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// Ids tell the time by Discord's clock; ours may be wrong, as on a small computer that has just been switched on.
+// Ids tell the time by Discord's clock; ours may be wrong, as on a small computer that has just
+// been switched on.
 func TestAWrongClockLosesNothing(t *testing.T) {
 	for name, ahead := range map[string]time.Duration{"ours is late": 48 * time.Hour, "ours is early": -48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {

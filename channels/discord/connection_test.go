@@ -178,7 +178,8 @@ func TestAfterARefusalForGoodTheNextRunWaits(t *testing.T) {
 
 func TestSessionsAreBegunNoFasterThanDiscordAllows(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) { o.Timing.Identify = 2 * time.Second })
-	// Much less than what is waited for: on a busy machine one session may be asked for late, and the next in time.
+	// Much less than what is waited for: on a busy machine one session may be asked for late, and
+	// the next in time.
 	r.server.SetStartLimit(discordtest.StartLimit{Total: 1000, Remaining: 1000, MaxConcurrency: 1, Window: 150 * time.Millisecond})
 	r.connected()
 	for i := range 2 {

@@ -118,7 +118,8 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	}
 }
 
-// Discord is told at once that a command was heard, even if it cannot be received yet; what was asked is shown when it is.
+// Discord is told at once that a command was heard, even if it cannot be received yet; what was
+// asked is shown when it is.
 func TestACommandIsShownAsAskedOnceItWasReceived(t *testing.T) {
 	r := newRig(t)
 	release := make(chan struct{})

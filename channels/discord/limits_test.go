@@ -62,7 +62,8 @@ func TestWhatABucketHoldsIsKeptTo(t *testing.T) {
 func TestAChatThatMustWaitHoldsUpNoOther(t *testing.T) {
 	r := newRig(t)
 	chats := r.dms(2)
-	// A busy machine may take longer for the other than one chat has to wait, but not if that is long.
+	// A busy machine may take longer for the other than one chat has to wait, but not if that is
+	// long.
 	tries := 0
 	for wait := time.Second; ; wait *= 2 {
 		tries++

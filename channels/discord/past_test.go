@@ -16,7 +16,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// restarted is another channel on the same server, as after a restart, with what the first has stored.
+// restarted is another channel on the same server, as after a restart, with what the first has
+// stored.
 func (r *rig) restarted(change ...func(*discord.Options)) *rig {
 	r.t.Helper()
 	all := r.inbox.Messages()
@@ -114,7 +115,8 @@ func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
 	}
 }
 
-// The gateway may forget a session at any time; what was said between two of them is found, and comes before what is said then.
+// The gateway may forget a session at any time; what was said between two of them is found, and
+// comes before what is said then.
 func TestWhatWasSaidBetweenTwoSessionsIsReceivedOnceInOrder(t *testing.T) {
 	r := newRig(t, all)
 	g := r.server.AddGuild("home")
@@ -155,7 +157,8 @@ func number(s string) int {
 	return n
 }
 
-// While the past of one chat is looked through, messages flow in others; the cursor that they carry must not pass it.
+// While the past of one chat is looked through, messages flow in others; the cursor that they carry
+// must not pass it.
 func TestTheCursorNeverPassesWhatWasNotReceived(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	stop := r.connected()
@@ -214,7 +217,8 @@ func TestTheCursorNeverPassesWhatWasNotTaken(t *testing.T) {
 	}
 }
 
-// Discord may tell of a message later than of one that was said after it elsewhere, and we may die in between.
+// Discord may tell of a message later than of one that was said after it elsewhere, and we may die
+// in between.
 func TestAMessageThatWasNotToldInTimeIsFoundAfterARestart(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	g := r.server.AddGuild("home")

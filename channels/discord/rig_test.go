@@ -74,7 +74,8 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewInbox()}
 }
 
-// run starts the channel. It stops, and must do so without an error, when stop is called or the test ends.
+// run starts the channel. It stops, and must do so without an error, when stop is called or the
+// test ends.
 func (r *rig) run() (stop func()) { return channelstest.Start(r.t, r.Channel, r.inbox.Receive) }
 
 // logged is the log as text.
@@ -104,8 +105,9 @@ func (r *rig) wait(n int) []channels.Incoming {
 	return got
 }
 
-// settled returns what was received once all that was said so far was handled, and in Ada's conversation also received. The first mark is
-// found by nobody before it is told, behind all other events.
+// settled returns what was received once all that was said so far was handled, and in Ada's
+// conversation also received. The first mark is found by nobody before it is told, behind all other
+// events.
 func (r *rig) settled() []channels.Incoming {
 	r.t.Helper()
 	r.server.AwaitReady(r.t)

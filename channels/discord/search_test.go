@@ -61,7 +61,8 @@ func TestWhatIsSaidDuringTheSearchComesBehindIt(t *testing.T) {
 	}
 }
 
-// searching is a rig that was restarted, and looks through the past of Ada's conversation, in which she has said "one", until it is let go on.
+// searching is a rig that was restarted, and looks through the past of Ada's conversation, in which
+// she has said "one", until it is let go on.
 func searching(t *testing.T) (r *rig, goOn func()) {
 	t.Helper()
 	first := newRig(t)

@@ -10,7 +10,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// A send may be cut off at any point, by the network or because we die. Its repetition must not be a second message.
+// A send may be cut off at any point, by the network or because we die. Its repetition must not be
+// a second message.
 func TestARepeatedSendIsOneMessage(t *testing.T) {
 	r := newRig(t)
 	for i, fault := range []discordtest.Fault{{CutAfter: true}, {CutBefore: true}, discordtest.Garbage(), discordtest.BadGateway(), {}} {

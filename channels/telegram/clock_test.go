@@ -19,7 +19,8 @@ import (
 	"nanobot/channels/telegram"
 )
 
-// clocked is a channel on a network of functions, by the last part of the path, for tests of minutes.
+// clocked is a channel on a network of functions, by the last part of the path, for tests of
+// minutes.
 func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error)) *telegram.Channel {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +49,8 @@ func hold(req *http.Request, d time.Duration, body string) (*http.Response, erro
 	}
 }
 
-// polled answers polls with one batch after the other, a tenth of a second apart, and then with nothing.
+// polled answers polls with one batch after the other, a tenth of a second apart, and then with
+// nothing.
 func polled(batches ...string) map[string]func(*http.Request) (*http.Response, error) {
 	return map[string]func(*http.Request) (*http.Response, error){
 		"getUpdates": func(req *http.Request) (*http.Response, error) {

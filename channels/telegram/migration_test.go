@@ -40,7 +40,8 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 	}
 }
 
-// A supergroup counts its messages anew, so that a message has the number of another one from before the move.
+// A supergroup counts its messages anew, so that a message has the number of another one from
+// before the move.
 func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 	r := newRig(t, withState(t.TempDir()))
 	r.server.AddChat(telegramtest.Chat{ID: group})

@@ -59,7 +59,8 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	o := telegram.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
 		Folder: channelstest.Folder(dir, "media"),
-		// Parts that come with one poll are one album however short this is; see endless for parts that come one by one.
+		// Parts that come with one poll are one album however short this is; see endless for parts
+		// that come one by one.
 		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, State: filepath.Join(dir, "state"),
 	}
 	for _, f := range change {
@@ -78,7 +79,8 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	return &rig{Channel: ch, t: t, server: s, dir: dir, state: o.State, logs: logs, inbox: channelstest.NewInbox()}
 }
 
-// run starts the channel. It stops, and must do so without an error, when stop is called or the test ends.
+// run starts the channel. It stops, and must do so without an error, when stop is called or the
+// test ends.
 func (r *rig) run() (stop func()) { return channelstest.Start(r.t, r.Channel, r.inbox.Receive) }
 
 // logged is the log as text.

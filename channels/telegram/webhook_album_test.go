@@ -16,7 +16,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// Telegram delivers the second part when the first was answered, so each is answered before the album is complete.
+// Telegram delivers the second part when the first was answered, so each is answered before the
+// album is complete.
 func TestAnAlbumByWebhookIsOneMessageAndWhatFollowsComesBehindIt(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)

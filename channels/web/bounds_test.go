@@ -13,7 +13,8 @@ import (
 	"nanobot/channels/web"
 )
 
-// allOf reads a chat page by page, and returns the first letters of its messages, oldest first, and how long the longest page was.
+// allOf reads a chat page by page, and returns the first letters of its messages, oldest first, and
+// how long the longest page was.
 func (r *rig) allOf(user, chat string) (seen []string, longest int) {
 	r.t.Helper()
 	for before := 0.0; ; {

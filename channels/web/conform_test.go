@@ -12,7 +12,8 @@ import (
 	"nanobot/channels/web"
 )
 
-// TestTheChannelKeepsItsContract looks at the channel as a browser does: what arrives is what the stream tells.
+// TestTheChannelKeepsItsContract looks at the channel as a browser does: what arrives is what the
+// stream tells.
 func TestTheChannelKeepsItsContract(t *testing.T) {
 	channelstest.Run(t, func(t *testing.T) channelstest.Subject {
 		r := newRig(t)

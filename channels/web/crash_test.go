@@ -29,7 +29,8 @@ func TestWhatWasSaidBeforeACrashIsReceivedAfterIt(t *testing.T) {
 	}
 }
 
-// TestACrashBetweenReceiveAndItsNote dies when the gateway has the message and the channel has not noted that.
+// TestACrashBetweenReceiveAndItsNote dies when the gateway has the message and the channel has not
+// noted that.
 func TestACrashBetweenReceiveAndItsNote(t *testing.T) {
 	r := newRig(t)
 	r.say("ann", "web-a-known-to-nobody-else", "one")

@@ -13,8 +13,9 @@ import (
 
 var flowWord = regexp.MustCompile(`w[0-9]{7}`)
 
-// BenchmarkTelegramACPFlow lets an agent say 10,000 words a second, each as a chunk of its own, into a chat of the released binary. It
-// counts how often the chat is written to meanwhile, in new messages and edits, how much the daemon grows, and that every word arrives.
+// BenchmarkTelegramACPFlow lets an agent say 10,000 words a second, each as a chunk of its own,
+// into a chat of the released binary. It counts how often the chat is written to meanwhile, in new
+// messages and edits, how much the daemon grows, and that every word arrives.
 func BenchmarkTelegramACPFlow(b *testing.B) {
 	const seconds, rate = 10, 10_000
 	bot := startBenchBot(b, buildBinary(b), setup{

@@ -58,7 +58,8 @@ func TestFilesOfAnACPAgentAreThereWhenRunHasEnded(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	agent := acpAgent(t, "")
-	// A link in the chat's folder must not lead the copy elsewhere, and a file must not be overwritten.
+	// A link in the chat's folder must not lead the copy elsewhere, and a file must not be
+	// overwritten.
 	users, outside := filepath.Join(dir, "users", "local"), filepath.Join(t.TempDir(), "outside")
 	if err := os.MkdirAll(users, 0o700); err != nil {
 		t.Fatal(err)

@@ -16,7 +16,8 @@ import (
 	"nanobot/terminal/acp/acptest"
 )
 
-// acpAgent is the command of an agent that does what its prompt says, and fails the test if its client is wrong.
+// acpAgent is the command of an agent that does what its prompt says, and fails the test if its
+// client is wrong.
 func acpAgent(t *testing.T, flags string) string {
 	t.Helper()
 	dir := t.TempDir()

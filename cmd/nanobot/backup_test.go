@@ -114,8 +114,9 @@ func TestABackupUnderLoadRestoresEverythingThatWasConfirmedBefore(t *testing.T) 
 	}
 	succeed(t, "restore", "--config", b.cfg, file)
 	b.start()
-	// Whoever was signed in still is, what was said before is there, and is answered once: a turn that ran at the moment of the backup runs
-	// again, and what it had said meanwhile is not in the backup.
+	// Whoever was signed in still is, what was said before is there, and is answered once: a turn
+	// that ran at the moment of the backup runs again, and what it had said meanwhile is not in the
+	// backup.
 	var missing string
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		if missing = unanswered(t, ann, said); missing == "" {
@@ -367,7 +368,8 @@ func TestARestoreIsAllOrNothing(t *testing.T) {
 	succeed(t, "pair", "--list", "--config", cfg)
 }
 
-// tarball is a backup with empty files. One that says that it is not empty is the last, and is cut short.
+// tarball is a backup with empty files. One that says that it is not empty is the last, and is cut
+// short.
 func tarball(t *testing.T, headers ...tar.Header) []byte {
 	t.Helper()
 	var b bytes.Buffer

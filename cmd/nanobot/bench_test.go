@@ -21,7 +21,8 @@ func buildBinary(b *testing.B) string {
 	return path
 }
 
-// BenchmarkStart reports the median time of `nanobot version`, of `true` as its floor, and the binary's size.
+// BenchmarkStart reports the median time of `nanobot version`, of `true` as its floor, and the
+// binary's size.
 func BenchmarkStart(b *testing.B) {
 	binary := buildBinary(b)
 	took := func(name string, arg ...string) time.Duration {

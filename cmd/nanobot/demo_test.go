@@ -253,7 +253,8 @@ func TestDemoIsForThisMachineOnly(t *testing.T) {
 	}
 }
 
-// copyFile makes a second file of a program, which a link would not be: a program finds its own file by the kernel.
+// copyFile makes a second file of a program, which a link would not be: a program finds its own
+// file by the kernel.
 func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	b, err := os.ReadFile(from)

@@ -42,8 +42,9 @@ func (bot *discordBench) await(chat string, n int) {
 	}
 }
 
-// BenchmarkDiscordReply reports the median time from a message to its answer, through the real binary, the gateway and REST, against the bare
-// process. It rests in between, because the daemon makes no more calls a second than Discord allows.
+// BenchmarkDiscordReply reports the median time from a message to its answer, through the real
+// binary, the gateway and REST, against the bare process. It rests in between, because the daemon
+// makes no more calls a second than Discord allows.
 func BenchmarkDiscordReply(b *testing.B) {
 	api := discordtest.New(b)
 	bot := startDiscordBench(b, api, discordSetup{command: trivialAgent, allow: []string{"*"}}.write(b, api))
@@ -70,8 +71,8 @@ func BenchmarkDiscordReply(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkBothChannelsIdle reports what the daemon holds in memory when it is on Telegram and Discord, with a server of a hundred channels, has
-// answered somebody on both and waits for more.
+// BenchmarkBothChannelsIdle reports what the daemon holds in memory when it is on Telegram and
+// Discord, with a server of a hundred channels, has answered somebody on both and waits for more.
 func BenchmarkBothChannelsIdle(b *testing.B) {
 	api, telegram := discordtest.New(b), telegramtest.New(b)
 	g := api.AddGuild("home")

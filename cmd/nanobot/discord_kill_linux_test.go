@@ -12,9 +12,10 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
-// turns and its sends, while people write in chats of all kinds. Discord takes a key with each message, so there is no
-// exception: nothing is lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
+// TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
+// again, in the midst of its start, its turns and its sends, while people write in chats of all
+// kinds. Discord takes a key with each message, so there is no exception: nothing is lost, nothing
+// changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	kills := 8
@@ -78,8 +79,8 @@ func newDiscordStorm(t *testing.T) *discordStorm {
 	return s
 }
 
-// discordSlowAtTimes has the network take its time now and then, so that a kill finds sends that were not carried out yet, or
-// were and are not confirmed.
+// discordSlowAtTimes has the network take its time now and then, so that a kill finds sends that
+// were not carried out yet, or were and are not confirmed.
 func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
 	var mu sync.Mutex
 	return func(c discordtest.Call) discordtest.Fault {
@@ -125,7 +126,8 @@ func (s *discordStorm) write(random *rand.Rand) {
 	}
 }
 
-// answered is how many questions of a chat have their last answer, or the report that there may be none.
+// answered is how many questions of a chat have their last answer, or the report that there may be
+// none.
 func (s *discordStorm) answered(c *discordChat) int {
 	settled := map[string]bool{}
 	for _, text := range s.heard(c) {
@@ -136,7 +138,8 @@ func (s *discordStorm) answered(c *discordChat) int {
 	return len(settled)
 }
 
-// heard is what a chat was told, without notices about the queue. The report of a turn that was cut off too often is r and its question.
+// heard is what a chat was told, without notices about the queue. The report of a turn that was cut
+// off too often is r and its question.
 func (s *discordStorm) heard(c *discordChat) (all []string) {
 	for _, m := range s.api.Shown(c.id) {
 		switch {
@@ -172,8 +175,9 @@ func (s *discordStorm) settle() {
 	}
 }
 
-// score judges what the chats show: for each question, in order, a if it is odd, then b, each once; and a report if the turn was cut off
-// three times, without b, or with it when that was the last thing before the end.
+// score judges what the chats show: for each question, in order, a if it is odd, then b, each once;
+// and a report if the turn was cut off three times, without b, or with it when that was the last
+// thing before the end.
 func (s *discordStorm) score() {
 	s.t.Helper()
 	asked, reports := 0, 0

@@ -20,7 +20,8 @@ const (
 	bob = "4300000000000000043"
 )
 
-// discordSetup is a bot on Discord: its agent, and what its sections say beyond the usual, as JSON that begins with a comma.
+// discordSetup is a bot on Discord: its agent, and what its sections say beyond the usual, as JSON
+// that begins with a comma.
 type discordSetup struct {
 	agent                      string // a shell script
 	command                    string // in its stead

@@ -16,7 +16,8 @@ import (
 // nobody is a user of every machine.
 const nobody = 65534
 
-// rootsDoctor is a place where root examines somebody else's bot, with a program that others can start.
+// rootsDoctor is a place where root examines somebody else's bot, with a program that others can
+// start.
 func rootsDoctor(t *testing.T, cfg string) (dir string, examine func(args ...string) string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

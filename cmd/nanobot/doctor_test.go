@@ -199,7 +199,8 @@ func TestDoctorJudgesRealAgents(t *testing.T) {
 	}
 }
 
-// sessionAgent speaks as much of the Agent Client Protocol as a session needs, and fails at a prompt.
+// sessionAgent speaks as much of the Agent Client Protocol as a session needs, and fails at a
+// prompt.
 const sessionAgent = `import json, sys
 for line in sys.stdin:
     m = json.loads(line)

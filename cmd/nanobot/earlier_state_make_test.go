@@ -29,12 +29,13 @@ var update = flag.Bool("update", false, "write the golden files anew")
 const (
 	// earlierVersion is the schema version of the fixture's database.
 	earlierVersion = 7
-	// The names of the fixture's databases. They do not follow a change of the code, which could not open the fixture then.
+	// The names of the fixture's databases. They do not follow a change of the code, which could
+	// not open the fixture then.
 	gatewayDatabase, webDatabase = "nanobot.db", "history.db"
 	// workspacePlaceholder stands in the fixture's databases for the path of the workspace.
 	workspacePlaceholder = "/WORKSPACE"
-	// The ids of the updates in the journal of the webhook: of the album that is half gathered, of the message after it, and of the
-	// album that was received.
+	// The ids of the updates in the journal of the webhook: of the album that is half gathered, of
+	// the message after it, and of the album that was received.
 	halfAlbumUpdate, afterAlbumUpdate, fullAlbumUpdate = 872_001_000, 872_001_020, 872_001_040
 	// webChat is the conversation of ann.
 	webChat = "web-a-known-to-nobody-else"
@@ -46,9 +47,11 @@ var (
 	messageOf = func(update int) int { return update - 872_000_000 }
 )
 
-// TestStateOfAnEarlierVersionIsMade makes the fixture of TestStateOfAnEarlierVersionOpensAndFinishes: the workspace of a daemon that was
-// killed in the midst of its work. It only does so with -update, if the folder is not there and as long as the code writes the fixture's
-// schema version: what one version wrote must not be replaced by what a later one writes. A new schema version gets a folder of its own.
+// TestStateOfAnEarlierVersionIsMade makes the fixture of
+// TestStateOfAnEarlierVersionOpensAndFinishes: the workspace of a daemon that was killed in the
+// midst of its work. It only does so with -update, if the folder is not there and as long as the
+// code writes the fixture's schema version: what one version wrote must not be replaced by what a
+// later one writes. A new schema version gets a folder of its own.
 func TestStateOfAnEarlierVersionIsMade(t *testing.T) {
 	if !*update {
 		t.Skip("-update makes the state")
@@ -83,7 +86,8 @@ func codeVersion(t *testing.T) int {
 	return v
 }
 
-// workUntilKilled makes rows in final states, with a daemon that polls Telegram and sends at most once.
+// workUntilKilled makes rows in final states, with a daemon that polls Telegram and sends at most
+// once.
 func (b *earlierBot) workUntilKilled() {
 	b.t.Helper()
 	tg, t := b.tg, b.t
@@ -176,7 +180,8 @@ func (b *earlierBot) talkOnTheWeb() {
 	await("files")
 }
 
-// workUntilKilledAgain makes rows that are not final, with a daemon that has a webhook, and returns when that was killed.
+// workUntilKilledAgain makes rows that are not final, with a daemon that has a webhook, and returns
+// when that was killed.
 func (b *earlierBot) workUntilKilledAgain() time.Time {
 	b.t.Helper()
 	b.tg = newEarlierTelegram(b.t) // without files, so that the album's file ids are the first
@@ -248,7 +253,8 @@ func (b *earlierBot) enterAgain() *browser {
 	return b.enter("--user", "ann")
 }
 
-// addByHand adds what the real binary leaves only if it is killed at one instant, or with an agent of another protocol.
+// addByHand adds what the real binary leaves only if it is killed at one instant, or with an agent
+// of another protocol.
 func (b *earlierBot) addByHand(t *testing.T) {
 	t.Helper()
 	cfg, err := config.Load(b.cfg, plainEnviron())
@@ -338,7 +344,8 @@ var pathColumns = map[string][][3]string{
 	webDatabase: {{"events", "seq", "body"}},
 }
 
-// replacePaths replaces a path wherever a database has it, also within what a channel has encoded for itself.
+// replacePaths replaces a path wherever a database has it, also within what a channel has encoded
+// for itself.
 func replacePaths(t *testing.T, db *sql.DB, name, from, to string) {
 	t.Helper()
 	for _, c := range pathColumns[name] {

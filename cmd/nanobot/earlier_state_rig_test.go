@@ -11,7 +11,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// earlierBot is the real daemon with all three networks. Its state is in the folder state of its workspace.
+// earlierBot is the real daemon with all three networks. Its state is in the folder state of its
+// workspace.
 type earlierBot struct {
 	webBot
 	dir string
@@ -31,7 +32,8 @@ func newEarlierTelegram(t *testing.T) *telegramtest.Server {
 	return s
 }
 
-// earlierMode is what the two daemons that make the fixture and the one that opens it are configured with differently.
+// earlierMode is what the two daemons that make the fixture and the one that opens it are
+// configured with differently.
 type earlierMode struct{ telegram, delivery, onCrash string }
 
 // earlierAgent logs each turn in ran.log. Turns that hang wait for the file go.

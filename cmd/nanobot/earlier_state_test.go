@@ -32,8 +32,9 @@ var timeColumns = map[string]map[string][]string{
 // interrupted is the report of a turn that a crash cut off.
 const interrupted = "I was restarted while working on this. /retry runs it again."
 
-// TestStateOfAnEarlierVersionOpensAndFinishes opens the state of a daemon that was killed in the midst of its work, and sees that the work
-// is finished: each message is run once and each part of an answer sent once. TestStateOfAnEarlierVersionIsMade says what is in it.
+// TestStateOfAnEarlierVersionOpensAndFinishes opens the state of a daemon that was killed in the
+// midst of its work, and sees that the work is finished: each message is run once and each part of
+// an answer sent once. TestStateOfAnEarlierVersionIsMade says what is in it.
 func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 	t.Parallel()
 	for _, onCrash := range []string{"report", "retry"} {
@@ -64,8 +65,8 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 	}
 }
 
-// openEarlierState copies the fixture and moves it to this place and time: paths are absolute, and pairing codes, links, questions and
-// finished rows have a time after which they are worth nothing.
+// openEarlierState copies the fixture and moves it to this place and time: paths are absolute, and
+// pairing codes, links, questions and finished rows have a time after which they are worth nothing.
 func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 	t.Helper()
 	b := &earlierBot{dir: t.TempDir(), tg: newEarlierTelegram(t), dc: discordtest.New(t)}
@@ -92,7 +93,8 @@ func openEarlierState(t *testing.T, onCrash string) *earlierBot {
 			}
 		}
 		if name == gatewayDatabase {
-			// By this name a daemon finds the agents that it left. A test that runs at the same time must not end them.
+			// By this name a daemon finds the agents that it left. A test that runs at the same
+			// time must not end them.
 			execSQL(t, db, "UPDATE memory SET value = ? WHERE chat = ':' AND key = 'kept'", rand.Text())
 		}
 		if err := db.Close(); err != nil {
@@ -120,7 +122,8 @@ func (b *earlierBot) file(name string) string {
 	return strings.TrimSpace(string(content))
 }
 
-// makePrivate gives the files the modes that the daemon made them with, which a checkout does not have.
+// makePrivate gives the files the modes that the daemon made them with, which a checkout does not
+// have.
 func (b *earlierBot) makePrivate() {
 	b.t.Helper()
 	err := filepath.WalkDir(b.dir, func(path string, d fs.DirEntry, err error) error {
@@ -170,14 +173,16 @@ func (b *earlierBot) column(query string, args ...any) []string {
 	return column(b.t, db, query, args...)
 }
 
-// questionAndCode returns what the second button of the open question carries, and the pairing code that user 21 has.
+// questionAndCode returns what the second button of the open question carries, and the pairing code
+// that user 21 has.
 func (b *earlierBot) questionAndCode() (press, code string) {
 	b.t.Helper()
 	return "answer:" + b.column("SELECT id FROM question WHERE closed = 0")[0] + ":2", b.column("SELECT code FROM guest WHERE user = '21'")[0]
 }
 
-// offerAlbums has Telegram deliver the albums of the fixture again, under the same ids: of the one that is half gathered also the parts that
-// were not delivered yet, of the other one all parts that were received.
+// offerAlbums has Telegram deliver the albums of the fixture again, under the same ids: of the one
+// that is half gathered also the parts that were not delivered yet, of the other one all parts that
+// were received.
 func (b *earlierBot) offerAlbums() {
 	b.tg.SetNextIDs(halfAlbumUpdate, messageOf(halfAlbumUpdate))
 	b.tg.Album(telegramtest.Post{Chat: 30, Text: "look"}, fullAlbum()...)
@@ -234,10 +239,12 @@ func discordShows(onCrash string) map[string][]string {
 	}
 }
 
-// queuedNotice begins what a person is told whose message waits for a turn. Whether it has to wait depends on time.
+// queuedNotice begins what a person is told whose message waits for a turn. Whether it has to wait
+// depends on time.
 const queuedNotice = "Queued, number "
 
-// telegramTexts are the texts of messages, without notices about the queue and without pairing codes.
+// telegramTexts are the texts of messages, without notices about the queue and without pairing
+// codes.
 func telegramTexts(all []telegramtest.Message) (texts []string) {
 	for _, m := range all {
 		text := m.Words()
@@ -328,7 +335,8 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 	}
 }
 
-// checkNetworks compares all that Telegram and Discord show, and sees that progress messages were removed.
+// checkNetworks compares all that Telegram and Discord show, and sees that progress messages were
+// removed.
 func (b *earlierBot) checkNetworks(onCrash string, bubbles []string) {
 	b.t.Helper()
 	want := telegramShows(onCrash)

@@ -31,7 +31,8 @@ type mounted struct {
 
 func (m mounted) Mount() (string, http.Handler) { return "POST /in", m.handler }
 
-// startWeb serves what a channel mounts, and returns the server's address and a function that stops it.
+// startWeb serves what a channel mounts, and returns the server's address and a function that stops
+// it.
 func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)

@@ -55,7 +55,8 @@ func (m *fakeManager) next(within time.Duration) []string {
 	return strings.Split(string(b[:n]), "\n")
 }
 
-// hears waits for a message that begins with a line. Nothing but the status and the watchdog's food may come before.
+// hears waits for a message that begins with a line. Nothing but the status and the watchdog's food
+// may come before.
 func (m *fakeManager) hears(first string) []string {
 	m.t.Helper()
 	for {

@@ -82,7 +82,8 @@ func newAPI(t *testing.T) *api {
 	return a
 }
 
-// watch opens a stream and holds all that comes against what is described. Then next waits for an event that has some words in its data.
+// watch opens a stream and holds all that comes against what is described. Then next waits for an
+// event that has some words in its data.
 func (a *api) watch() {
 	a.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -258,7 +259,7 @@ func (a *api) turns() {
 	id := turn(slow, `"state":"running"`)
 	a.next("progress")
 	a.next("typing")
-	a.say("slow") // which waits
+	a.say("slow")                                                // which waits
 	a.next("message", "Queued", "web-slow-known-to-nobody-else") // another chat may have been told so, too
 	get(200, "/api/health", "")
 	post(409, id, "retry")
@@ -320,7 +321,8 @@ func (a *api) daemon() {
 	a.ask(401, request{as: a.bob, method: "GET", path: "/api/chats"})
 }
 
-// TestAllThatIsServedIsDescribed looks for patterns in the sources: a mux does not tell what it serves.
+// TestAllThatIsServedIsDescribed looks for patterns in the sources: a mux does not tell what it
+// serves.
 func TestAllThatIsServedIsDescribed(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("../../channels/web/openapi.json")

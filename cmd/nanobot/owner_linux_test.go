@@ -25,7 +25,8 @@ type heldState struct {
 	code                    string // by which somebody waits
 }
 
-// newHeldState makes one. If it is closed, only root comes to the state's folder, as with DynamicUser=.
+// newHeldState makes one. If it is closed, only root comes to the state's folder, as with
+// DynamicUser=.
 func newHeldState(t *testing.T, closed bool) *heldState {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// plainProxy is nginx with nothing but "proxy_pass http://ADDRESS": it says its own host, and nothing of whom it speaks for. Headers of the
-// client are handed on as they are. Older versions speak HTTP/1.0, newer ones 1.1.
+// plainProxy is nginx with nothing but "proxy_pass http://ADDRESS": it says its own host, and
+// nothing of whom it speaks for. Headers of the client are handed on as they are. Older versions
+// speak HTTP/1.0, newer ones 1.1.
 func plainProxy(t *testing.T, to, version string) (url string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

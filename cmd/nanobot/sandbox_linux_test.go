@@ -20,7 +20,8 @@ func landlockHere(t *testing.T) {
 	}
 }
 
-// takeOver is an agent that makes the config its own, has the daemon read it again, and looks for what is secret.
+// takeOver is an agent that makes the config its own, has the daemon read it again, and looks for
+// what is secret.
 const takeOver = `sed -i 's/landlock/none/; s/true/false/; s/\["7"\]/["*"]/' config.json
 sed 's/landlock/none/; s/true/false/' config.json > new.json; mv -f new.json config.json; cp new.json config.json
 kill -HUP $PPID
@@ -51,7 +52,8 @@ func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	b.awaitLog("lies where the agent may write") // there is a better place
 }
 
-// The state lies in the workspace by default, and is hidden as a folder: the rest of the workspace is the agent's as usual.
+// The state lies in the workspace by default, and is hidden as a folder: the rest of the workspace
+// is the agent's as usual.
 func TestAnAgentInASandboxHasItsWorkspaceBesideTheState(t *testing.T) {
 	landlockHere(t)
 	dir := outsideTemp(t)
@@ -113,7 +115,8 @@ func startBotIn(t *testing.T, dir, cfg string, files map[string]string) *bot {
 	return b
 }
 
-// outsideTemp returns a folder that is in no temp folder, since a sandbox keeps agents out of these.
+// outsideTemp returns a folder that is in no temp folder, since a sandbox keeps agents out of
+// these.
 func outsideTemp(t *testing.T) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()

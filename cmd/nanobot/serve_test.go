@@ -84,7 +84,8 @@ func (b *bot) again(args ...string) (string, error) {
 	return string(out), err
 }
 
-// lockState makes sure that no other process can write to the state until it is unlocked. It waits for a write of the daemon to end.
+// lockState makes sure that no other process can write to the state until it is unlocked. It waits
+// for a write of the daemon to end.
 func (b *bot) lockState() (unlock func()) {
 	b.t.Helper()
 	path := filepath.Join(filepath.Dir(b.cfg), ".nanobot", "nanobot.db")

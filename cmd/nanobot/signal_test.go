@@ -50,7 +50,8 @@ func startProgramWith(t *testing.T, env []string, args ...string) *program {
 	return startBinary(t, os.Args[0], env, args...)
 }
 
-// startBinary is startProgramWith for a copy of this binary. One named nanobot is the program whoever starts it.
+// startBinary is startProgramWith for a copy of this binary. One named nanobot is the program
+// whoever starts it.
 func startBinary(t *testing.T, path string, env []string, args ...string) *program {
 	t.Helper()
 	p := &program{t: t, dir: t.TempDir()}

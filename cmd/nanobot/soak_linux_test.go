@@ -33,8 +33,9 @@ const soakAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}; n
 	esac
 `
 
-// TestSoak runs the real daemon on Telegram, Discord and the web for as long as SOAK says, with people who write, networks that fail, kills, restarts
-// and reloads. NANOBOT_SEED is its chance. Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1.
+// TestSoak runs the real daemon on Telegram, Discord and the web for as long as SOAK says, with
+// people who write, networks that fail, kills, restarts and reloads. NANOBOT_SEED is its chance.
+// Without SOAK it takes some seconds, and one minute with NANOBOT_LONG=1.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	span, err := time.ParseDuration(os.Getenv("SOAK"))
@@ -44,8 +45,8 @@ func TestSoak(t *testing.T) {
 	s := newSoak(t)
 	s.start()
 	s.dc.AwaitReady(t) // nobody is told what was said before the first time
-	// At first it is killed and restarted, under the race detector. Then one daemon runs on without that, for its memory is measured, and
-	// the detector's own grows with all that happens.
+	// At first it is killed and restarted, under the race detector. Then one daemon runs on without
+	// that, for its memory is measured, and the detector's own grows with all that happens.
 	over := make(chan struct{})
 	stormy := make(chan struct{})
 	go func() {
@@ -189,7 +190,8 @@ func (s *soak) configure(version int) {
 	}
 }
 
-// start begins a daemon, whose log goes to a file, and in a folder of its own, so that only agents are at home in the workspace.
+// start begins a daemon, whose log goes to a file, and in a folder of its own, so that only agents
+// are at home in the workspace.
 func (s *soak) start() {
 	s.t.Helper()
 	log, err := os.OpenFile(s.cfg+".log", os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -229,7 +231,8 @@ func (s *soak) end(signal syscall.Signal) {
 	s.ends = append(s.ends, len(s.tg.Calls("")))
 }
 
-// restart has another daemon take over. Now and then that is not even let start, but then nobody gets an answer.
+// restart has another daemon take over. Now and then that is not even let start, but then nobody
+// gets an answer.
 func (s *soak) restart(signal syscall.Signal) {
 	s.end(signal)
 	s.start()
@@ -242,8 +245,9 @@ func (s *soak) restart(signal syscall.Signal) {
 
 func (s *soak) ready() bool { return strings.Contains(s.log()[s.began:], `"ready"`) }
 
-// storm is what happens to the daemon until it is over. A deadly one ends it now and then, and lets one in sixteen live longer: what was said on
-// Discord in the last minutes is looked through at each start, and on a busy machine that takes longer than the others live.
+// storm is what happens to the daemon until it is over. A deadly one ends it now and then, and lets
+// one in sixteen live longer: what was said on Discord in the last minutes is looked through at
+// each start, and on a busy machine that takes longer than the others live.
 func (s *soak) storm(over <-chan struct{}, deadly bool) {
 	for version := 1; ; version++ {
 		pause := time.Duration(200+s.random.IntN(4000)) * time.Millisecond

@@ -43,8 +43,8 @@ type soakShown struct {
 // soakKinds are what people ask for, the usual more often.
 var soakKinds = []string{"plain", "plain", "plain", "plain", "two", "two", "two", "slow", "album", "album", "photos", "kids", "daemon", "hang"}
 
-// soakPatience is how long an answer may take while all kinds of things go wrong. Chats wait for each other, and agents that are cut off
-// begin again.
+// soakPatience is how long an answer may take while all kinds of things go wrong. Chats wait for
+// each other, and agents that are cut off begin again.
 const soakPatience = 5 * time.Minute
 
 func (s *soak) addChats() {
@@ -174,7 +174,8 @@ func (s *soak) settled(c *soakChat, open int) {
 	}
 }
 
-// stop frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is told that it has, so one asks again.
+// stop frees a chat from an agent that hangs. When the daemon is killed while it obeys, nobody is
+// told that it has, so one asks again.
 func (s *soak) stop(c *soakChat) {
 	q := strconv.Itoa(len(c.asked))
 	for end := time.Now().Add(soakPatience); time.Now().Before(end); {
@@ -203,7 +204,8 @@ func ended(shown []soakShown) (n int) {
 
 var dropped = regexp.MustCompile(`^\d+ waiting message\(s\) dropped\.`)
 
-// about tells what kind of message one is: a or b, a report, an answer to /stop, something passing, or nothing that is known.
+// about tells what kind of message one is: a or b, a report, an answer to /stop, something passing,
+// or nothing that is known.
 func about(m soakShown) string {
 	for lead, kind := range map[string]string{
 		"Queued, number ": "passing", "⏳": "passing", "I was restarted while working on this": "report", "Error (INTERRUPTED)": "report",
@@ -213,8 +215,8 @@ func about(m soakShown) string {
 			return kind
 		}
 	}
-	// More than one waits when a kill came between an answer and the end of its turn, which then waits to
-	// run again. Were an unanswered question dropped, it would be missed at the end.
+	// More than one waits when a kill came between an answer and the end of its turn, which then
+	// waits to run again. Were an unanswered question dropped, it would be missed at the end.
 	if dropped.MatchString(m.text) {
 		return "stop"
 	}

@@ -42,7 +42,8 @@ func (d *soakDoubt) has(call int) bool {
 	return d.calls[call]
 }
 
-// soakItems knows what a turn was about that a daemon reports. Telegram shows no reference between two people.
+// soakItems knows what a turn was about that a daemon reports. Telegram shows no reference between
+// two people.
 type soakItems struct {
 	mu    sync.Mutex
 	state store.Store
@@ -155,7 +156,8 @@ func (s *soak) discordFault(random *rand.Rand) func(discordtest.Call) discordtes
 // held is what a daemon that rests holds.
 type held struct{ rss, files int }
 
-// measure takes the least of some looks: connections that are not used any more are closed by and by.
+// measure takes the least of some looks: connections that are not used any more are closed by and
+// by.
 func (s *soak) measure() (least held) {
 	s.t.Helper()
 	http.DefaultClient.CloseIdleConnections()
@@ -180,7 +182,8 @@ func (s *soak) held() held {
 	rss, _ := strconv.Atoi(strings.Fields(rest)[0])
 	open := 0
 	for _, f := range files {
-		// Empty control groups are kept for later agents, up to a number of their own; they come and go with the load.
+		// Empty control groups are kept for later agents, up to a number of their own; they come
+		// and go with the load.
 		if to, _ := os.Readlink(proc + "fd/" + f.Name()); !strings.HasPrefix(to, "/sys/fs/cgroup/") {
 			open++
 		}
@@ -188,7 +191,8 @@ func (s *soak) held() held {
 	return held{rss, open}
 }
 
-// tidy waits until nobody is at home in the workspace, and no child of the daemon is dead and not buried.
+// tidy waits until nobody is at home in the workspace, and no child of the daemon is dead and not
+// buried.
 func (s *soak) tidy() {
 	s.t.Helper()
 	var left []string
@@ -215,7 +219,8 @@ func (s *soak) leftovers() (left []string) {
 	return left
 }
 
-// score judges what the chats show: each question answered, in order, and nothing twice but what was in doubt and is marked.
+// score judges what the chats show: each question answered, in order, and nothing twice but what
+// was in doubt and is marked.
 func (s *soak) score() {
 	s.t.Helper()
 	last := map[sender]int{} // of each daemon in each chat: a kill can have cut off only those
@@ -272,7 +277,8 @@ func (s *soak) score() {
 	}
 }
 
-// auditScore looks whether each turn that ended was written down as begun, and nothing is half a line.
+// auditScore looks whether each turn that ended was written down as begun, and nothing is half a
+// line.
 func (s *soak) auditScore() {
 	s.t.Helper()
 	files, _ := filepath.Glob(filepath.Join(s.dir, ".nanobot", "audit.jsonl*"))

@@ -13,7 +13,8 @@ import (
 	"time"
 )
 
-// soakPage is somebody who writes by the API and looks at the chat now and then, as long as the daemon is there.
+// soakPage is somebody who writes by the API and looks at the chat now and then, as long as the
+// daemon is there.
 type soakPage struct {
 	s      *soak
 	chat   string

@@ -181,7 +181,8 @@ func (b *telegramBot) letIn(user int64) {
 	b.pair(fmt.Sprint("telegram:", user))
 }
 
-// slow is an agent that writes down itself and what it starts, says so, and works until it is killed, unless it is told to be quick.
+// slow is an agent that writes down itself and what it starts, says so, and works until it is
+// killed, unless it is told to be quick.
 const slow = `read -r line; echo run >> runs; case "$line" in *quick*) echo '{"type":"message","text":"quick"}'; exit;; esac
 	setsid sleep 300 & echo $! > child; sleep 300 & echo $! > job; echo $$ > agent
 	echo '{"type":"message","text":"beginning"}'; trap '' TERM; while :; do sleep 0.05; echo '{"type":"message","text":"more"}'; done`

@@ -95,8 +95,9 @@ func median(all []time.Duration) float64 {
 	return all[len(all)/2].Seconds() * 1e3
 }
 
-// BenchmarkTelegramReply reports the median time from an update to its answer, through the real binary and HTTP, against the bare process.
-// It goes from chat to chat and rests in between, because the daemon sends no faster than Telegram allows: 30 messages a second.
+// BenchmarkTelegramReply reports the median time from an update to its answer, through the real
+// binary and HTTP, against the bare process. It goes from chat to chat and rests in between,
+// because the daemon sends no faster than Telegram allows: 30 messages a second.
 func BenchmarkTelegramReply(b *testing.B) {
 	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
 	const chats = 100
@@ -120,9 +121,9 @@ func BenchmarkTelegramReply(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkTelegramThousandChats reports how fast 1,000 chats × 5 messages are worked off, against the same number of bare processes, as
-// many at a time. It ends when the last agent has, and its answer is stored: sending takes minutes at the pace that Telegram allows, and
-// goes on meanwhile.
+// BenchmarkTelegramThousandChats reports how fast 1,000 chats × 5 messages are worked off, against
+// the same number of bare processes, as many at a time. It ends when the last agent has, and its
+// answer is stored: sending takes minutes at the pace that Telegram allows, and goes on meanwhile.
 func BenchmarkTelegramThousandChats(b *testing.B) {
 	const chats, each, atOnce = 1000, 5, 8
 	binary := buildBinary(b)
@@ -175,7 +176,8 @@ func bareAtOnce(b *testing.B, command string, times, atOnce int) time.Duration {
 	return time.Since(began)
 }
 
-// BenchmarkTelegramIdle reports what the daemon holds in memory when it has answered somebody and waits for more.
+// BenchmarkTelegramIdle reports what the daemon holds in memory when it has answered somebody and
+// waits for more.
 func BenchmarkTelegramIdle(b *testing.B) {
 	bot := startBenchBot(b, buildBinary(b), setup{command: trivialAgent})
 	var rss, private []float64
@@ -191,7 +193,8 @@ func BenchmarkTelegramIdle(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkTelegramUpload reports the peak memory of a daemon that sends a file of 45 MB, to one chat and to eight at once.
+// BenchmarkTelegramUpload reports the peak memory of a daemon that sends a file of 45 MB, to one
+// chat and to eight at once.
 func BenchmarkTelegramUpload(b *testing.B) {
 	binary := buildBinary(b)
 	for _, chats := range []int{1, 8} {

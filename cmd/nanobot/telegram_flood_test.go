@@ -12,15 +12,16 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// answers are what a chat shows but for progress and notices about the queue, which depend on what was quicker.
+// answers are what a chat shows but for progress and notices about the queue, which depend on what
+// was quicker.
 func (b *telegramBot) answers(chat int64) []string {
 	return slices.DeleteFunc(b.texts(chat), func(text string) bool {
 		return strings.HasPrefix(text, "Queued, number ") || strings.HasPrefix(text, "⏳")
 	})
 }
 
-// awaitAnswers waits until chats were given as many answers as they were promised. At the pace that Telegram allows, a thousand take half a
-// minute.
+// awaitAnswers waits until chats were given as many answers as they were promised. At the pace that
+// Telegram allows, a thousand take half a minute.
 func (b *telegramBot) awaitAnswers(want map[int64]int) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); ; {
@@ -47,7 +48,8 @@ func (b *telegramBot) ended() {
 	}
 }
 
-// TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce has three polls' worth of updates wait, or a thousand with NANOBOT_LONG=1.
+// TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce has three polls' worth of updates wait, or
+// a thousand with NANOBOT_LONG=1.
 func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 	t.Parallel()
 	chats, each := 60, 4
@@ -85,8 +87,8 @@ func TestTelegramUpdatesThatWaitedAreAnsweredInOrderAndOnce(t *testing.T) {
 	}
 }
 
-// In a storm some chats are refused whatever is sent to them. Their answers wait, those of the others do not, and when the storm is over
-// everything arrives in order.
+// In a storm some chats are refused whatever is sent to them. Their answers wait, those of the
+// others do not, and when the storm is over everything arrives in order.
 func TestTelegramStormOfRefusalsDelaysOnlyItsChats(t *testing.T) {
 	t.Parallel()
 	const each = 3

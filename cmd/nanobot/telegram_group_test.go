@@ -39,7 +39,8 @@ func TestTelegramAnswerThatWaitsForAGroupReachesItsSupergroupOnce(t *testing.T) 
 	}
 }
 
-// A group that becomes a supergroup has another id on Telegram. For the agent it stays the same chat, with its history and its folder.
+// A group that becomes a supergroup has another id on Telegram. For the agent it stays the same
+// chat, with its history and its folder.
 func TestTelegramGroupThatBecomesASupergroupStaysTheSameChat(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{terminal: `, "passHistory": 10`, agent: `read -r line

@@ -24,9 +24,9 @@ const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 	case $n in *[13579]) say a; sleep 0.0$n;; esac
 	say b`
 
-// TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and again, in the midst of its start, its
-// turns and its sends, while people write in twenty chats of a Telegram that outlives it. With NANOBOT_LONG=1 there are 300
-// kills for each of both.
+// TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
+// again, in the midst of its start, its turns and its sends, while people write in twenty chats of
+// a Telegram that outlives it. With NANOBOT_LONG=1 there are 300 kills for each of both.
 func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, onCrash := range []string{"retry", "report"} {
@@ -81,8 +81,8 @@ func showDaemonLog(t *testing.T, cfg string, seed uint64) {
 	})
 }
 
-// slowAtTimes has the network take its time now and then, so that a kill finds sends that were not carried out yet, or were and are
-// not confirmed.
+// slowAtTimes has the network take its time now and then, so that a kill finds sends that were not
+// carried out yet, or were and are not confirmed.
 func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 	var mu sync.Mutex
 	return func(c telegramtest.Call) telegramtest.Fault {
@@ -205,7 +205,8 @@ func (s *killStorm) settle() {
 	}
 }
 
-// heard is one message of a daemon: a or b with its question, or the report of a turn that was cut off, with its item.
+// heard is one message of a daemon: a or b with its question, or the report of a turn that was cut
+// off, with its item.
 type heard struct {
 	what     string
 	question int    // of a and b
@@ -302,7 +303,8 @@ func (s *killStorm) daemon(call int) int {
 	return n
 }
 
-// lastCalls are the last sends of each daemon in each chat, the only ones that a kill can have cut off: a chat's sends wait for each other.
+// lastCalls are the last sends of each daemon in each chat, the only ones that a kill can have cut
+// off: a chat's sends wait for each other.
 func (s *killStorm) lastCalls() map[sender]int {
 	last := map[sender]int{}
 	for _, c := range s.api.Calls("sendMessage") {

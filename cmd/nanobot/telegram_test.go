@@ -14,7 +14,8 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// setup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a comma.
+// setup is a bot: its agent, and what its sections say beyond the usual, as JSON that begins with a
+// comma.
 type setup struct {
 	agent                      string // a shell script
 	command                    string // in its stead
@@ -23,7 +24,8 @@ type setup struct {
 	allow                      string // whom it lets in; "" is user 7
 }
 
-// write puts the config and the agent into a folder of their own, with three pictures beside them, and returns the config's path.
+// write puts the config and the agent into a folder of their own, with three pictures beside them,
+// and returns the config's path.
 func (s setup) write(t testing.TB, api *telegramtest.Server) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +65,8 @@ func startTelegramBot(t *testing.T, s setup) *telegramBot {
 	return b
 }
 
-// plainEnviron is the environment without settings of the tests, which the daemon would take for misspelt settings of its own.
+// plainEnviron is the environment without settings of the tests, which the daemon would take for
+// misspelt settings of its own.
 func plainEnviron() []string {
 	return slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "NANOBOT_") })
 }

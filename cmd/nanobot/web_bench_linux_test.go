@@ -20,9 +20,9 @@ import (
 	"nanobot/internal/killtest"
 )
 
-// BenchmarkWebStreams has 200 browsers watch, each as an operator who is told of everything, while 100 turns a second are worked on by a
-// trivial agent. It reports the daemon's memory and its share of a core, without its agents, and how many events a second reach the
-// browsers together.
+// BenchmarkWebStreams has 200 browsers watch, each as an operator who is told of everything, while
+// 100 turns a second are worked on by a trivial agent. It reports the daemon's memory and its share
+// of a core, without its agents, and how many events a second reach the browsers together.
 func BenchmarkWebStreams(b *testing.B) {
 	const streams, perSecond, seconds = 200, 100, 20
 	w := startBenchWeb(b)

@@ -14,8 +14,9 @@ import (
 	"time"
 )
 
-// TestTheWebDaemonKilledAtAnyInstantLosesNothing kills the daemon again and again while people write, each message until it is answered with
-// 202, and watch, coming back with the last event that they saw. With NANOBOT_LONG=1 there are 100 kills.
+// TestTheWebDaemonKilledAtAnyInstantLosesNothing kills the daemon again and again while people
+// write, each message until it is answered with 202, and watch, coming back with the last event
+// that they saw. With NANOBOT_LONG=1 there are 100 kills.
 func TestTheWebDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	kills := 6
 	if long() {

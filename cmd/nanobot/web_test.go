@@ -165,7 +165,8 @@ type told struct {
 	}
 }
 
-// watch follows the stream until ctx ends, coming back by itself as browsers do, and hands on each event.
+// watch follows the stream until ctx ends, coming back by itself as browsers do, and hands on each
+// event.
 func (p *browser) watch(ctx context.Context, do func(told)) {
 	for last := ""; ctx.Err() == nil; time.Sleep(10 * time.Millisecond) {
 		req, _ := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.b.listen+"/api/events", nil)

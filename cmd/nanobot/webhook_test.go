@@ -20,7 +20,8 @@ import (
 	"nanobot/internal/addrtest"
 )
 
-// hookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot API on loopback.
+// hookBot is the real daemon in webhook mode, behind a proxy as on a server, against a strict Bot
+// API on loopback.
 type hookBot struct {
 	*program
 	t      *testing.T
@@ -69,7 +70,8 @@ func newHookBot(t *testing.T) *hookBot {
 	return b
 }
 
-// start begins a daemon that waits for full albums: Telegram delivers the parts one by one, and a busy machine may pause between them.
+// start begins a daemon that waits for full albums: Telegram delivers the parts one by one, and a
+// busy machine may pause between them.
 func (b *hookBot) start() {
 	b.program = startProgramWith(b.t, []string{"TEST_ALBUM_QUIET=1h"}, "serve", "--config", b.cfg)
 }
@@ -84,8 +86,8 @@ func (b *hookBot) kill() {
 	}
 }
 
-// answered waits until a chat was given this answer, and fails the test unless these are all that it was given, in order.
-// What was in flight at a kill may be there twice, and says so.
+// answered waits until a chat was given this answer, and fails the test unless these are all that
+// it was given, in order. What was in flight at a kill may be there twice, and says so.
 func (b *hookBot) answered(chat int64, want ...string) {
 	b.t.Helper()
 	var texts []string
@@ -111,7 +113,8 @@ func freeAddress(t testing.TB) string {
 	return addrtest.Reserve(t)
 }
 
-// fullAlbum are ten pictures, the most that Telegram puts in an album: it is complete with the last of them, however long each takes.
+// fullAlbum are ten pictures, the most that Telegram puts in an album: it is complete with the last
+// of them, however long each takes.
 func fullAlbum() []telegramtest.Media {
 	return slices.Repeat([]telegramtest.Media{{Kind: "photo", Content: telegramtest.PNG(30, 30), Width: 30, Height: 30}}, 10)
 }

@@ -54,7 +54,8 @@ func agentAnd(channels string, more ...string) string {
 	return `{"terminal": {"command": "x"}, "channels": {` + channels + `}` + strings.Join(more, "") + `}`
 }
 
-// commandOn runs a command on a config and returns its status and what it says, without warnings and the log.
+// commandOn runs a command on a config and returns its status and what it says, without warnings
+// and the log.
 func commandOn(t *testing.T, command, dir string, environ ...string) (status int, said string) {
 	t.Helper()
 	// A serve that is not refused would run on.

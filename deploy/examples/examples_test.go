@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// example is one folder: what it needs on this machine, and a talk with it in which each step builds on those before.
+// example is one folder: what it needs on this machine, and a talk with it in which each step
+// builds on those before.
 type example struct {
 	needs []string
 	steps []step

@@ -34,8 +34,8 @@ func run(m *testing.M) int {
 
 // build makes the real program once.
 var build = sync.OnceValues(func() (string, error) {
-	// The go command knows which files a test opened, but not which ones the build below reads. Reading the folders
-	// here is what makes a cached result stale when the program changes.
+	// The go command knows which files a test opened, but not which ones the build below reads.
+	// Reading the folders here is what makes a cached result stale when the program changes.
 	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
@@ -46,7 +46,8 @@ var build = sync.OnceValues(func() (string, error) {
 		return "", fmt.Errorf("walk the source: %w", err)
 	}
 	program := filepath.Join(bin, "nanobot")
-	// With these flags the compiled packages are shared with those of the other tests that build the program.
+	// With these flags the compiled packages are shared with those of the other tests that build
+	// the program.
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-o", program, "nanobot/cmd/nanobot")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	out, err := cmd.CombinedOutput()

@@ -1,4 +1,5 @@
-// Package packaging_test builds the packages, installs the .deb into a clean root, runs what is in it and removes it again.
+// Package packaging_test builds the packages, installs the .deb into a clean root, runs what is in
+// it and removes it again.
 package packaging_test
 
 import (
@@ -33,8 +34,8 @@ func run(m *testing.M) int {
 }
 
 var build = sync.OnceValue(func() error {
-	// The go command knows which files a test opened, but not what the build below reads. Reading the folders here is what makes a cached
-	// result stale when any of it changes.
+	// The go command knows which files a test opened, but not what the build below reads. Reading
+	// the folders here is what makes a cached result stale when any of it changes.
 	err := filepath.WalkDir("../..", func(_ string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() && d.Name() != ".." && strings.HasPrefix(d.Name(), ".") {
 			return fs.SkipDir
@@ -52,7 +53,8 @@ var build = sync.OnceValue(func() error {
 	return nil
 })
 
-// packages builds them where that is possible, and returns the path of the one file that a pattern names.
+// packages builds them where that is possible, and returns the path of the one file that a pattern
+// names.
 func packages(t *testing.T, pattern string) string {
 	t.Helper()
 	if runtime.GOOS != "linux" {

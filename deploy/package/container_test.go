@@ -51,7 +51,8 @@ func TestTheContainersHealthCheckKnowsADaemonThatLives(t *testing.T) {
 	}
 }
 
-// startAsInContainer runs the daemon with the container's environment, but for its folders and its port.
+// startAsInContainer runs the daemon with the container's environment, but for its folders and its
+// port.
 func startAsInContainer(t *testing.T) (address string, stop func()) {
 	t.Helper()
 	bot := t.TempDir()

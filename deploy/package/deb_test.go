@@ -192,7 +192,8 @@ func (r root) page(name string) string {
 	return string(page)
 }
 
-// ask completes the words after "nanobot" as bash would; what bash-completion does to the line beforehand is done here by hand.
+// ask completes the words after "nanobot" as bash would; what bash-completion does to the line
+// beforehand is done here by hand.
 const ask = `. "$1"
 _init_completion() { words=("${COMP_WORDS[@]}") cword=$COMP_CWORD cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}; }
 COMP_WORDS=(nanobot run --conf) COMP_CWORD=2 COMP_TYPE=9 COMP_LINE="nanobot run --conf" COMP_POINT=18

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// root is a clean system: a shell and the two programs that the package's scripts use, a dpkg database in which only ca-certificates
-// counts as installed, and nothing else.
+// root is a clean system: a shell and the two programs that the package's scripts use, a dpkg
+// database in which only ca-certificates counts as installed, and nothing else.
 type root struct {
 	*testing.T
 	path string
@@ -118,7 +118,8 @@ func (r root) run(args ...string) string {
 	return string(out)
 }
 
-// dpkg changes what is installed in the root. Slim machines are told to leave documents out; here they are wanted.
+// dpkg changes what is installed in the root. Slim machines are told to leave documents out; here
+// they are wanted.
 func (r root) dpkg(args ...string) string {
 	r.Helper()
 	cmd := r.as(append([]string{"dpkg", "--root=" + r.path, "--log=/dev/null", "--path-include=/usr/share/*"}, args...)...)

@@ -8,7 +8,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// asked is the variable that asks for these tests, which the program would take for a misspelt setting of its own.
+// asked is the variable that asks for these tests, which the program would take for a misspelt
+// setting of its own.
 const asked = "NANOBOT_TEST_SYSTEMD"
 
 func (m machine) nanobot(args ...string) string {

@@ -28,7 +28,8 @@ func (p page) block(after string) string {
 	return block
 }
 
-// step does what the page says, with an input. placeholders are pairs of what stands on the page and what a reader puts there.
+// step does what the page says, with an input. placeholders are pairs of what stands on the page
+// and what a reader puts there.
 func (p page) step(line, input string, placeholders ...string) string {
 	p.Helper()
 	if !strings.Contains(p.text, line) {

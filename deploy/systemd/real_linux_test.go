@@ -23,7 +23,8 @@ type machine struct {
 	pid int // of its init, seen from here
 }
 
-// startMachine boots one. It is asked for by NANOBOT_TEST_SYSTEMD=1, because it takes a while and wants root.
+// startMachine boots one. It is asked for by NANOBOT_TEST_SYSTEMD=1, because it takes a while and
+// wants root.
 func startMachine(t *testing.T) machine {
 	t.Helper()
 	if os.Getenv("NANOBOT_TEST_SYSTEMD") == "" {

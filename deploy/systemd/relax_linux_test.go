@@ -8,7 +8,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// onlyWith is what an agent can do only with a paragraph of relax.conf that begins with the key; true: it is only tried that a bot works with it.
+// onlyWith is what an agent can do only with a paragraph of relax.conf that begins with the key;
+// true: it is only tried that a bot works with it.
 var onlyWith = map[string]string{
 	"Files.":                    `touch /srv/shared/x && grep -q mine /home/ann/agent/notes`,
 	"A fixed user":              `[ "$(id -un)" = mybot ]`,

@@ -7,7 +7,8 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
-// takeOver is an agent that tries to change the config, which lies in the workspace, to have it read, and to read what is not its own.
+// takeOver is an agent that tries to change the config, which lies in the workspace, to have it
+// read, and to read what is not its own.
 const takeOver = `exec 2>/dev/null
 sed -i s/landlock/none/ config.json; echo evil > config.json; sed s/landlock/none/ config.json > new; mv -f new config.json; mv config.json old; rm -f config.json
 ln config.json users/7/hard; echo evil > users/7/hard

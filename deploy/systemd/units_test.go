@@ -1,4 +1,5 @@
-// Package systemd_test tries the units: what systemd thinks of them, and where one can be started, with a real systemd and real agents.
+// Package systemd_test tries the units: what systemd thinks of them, and where one can be started,
+// with a real systemd and real agents.
 package systemd_test
 
 import (

@@ -10,7 +10,8 @@ import (
 	"nanobot/gateway/audit"
 )
 
-// TestAFullDiskLeavesNoHalfLine lets files grow no further than in the midst of a line, as a full disk does.
+// TestAFullDiskLeavesNoHalfLine lets files grow no further than in the midst of a line, as a full
+// disk does.
 func TestAFullDiskLeavesNoHalfLine(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	var said []error

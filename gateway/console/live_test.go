@@ -20,7 +20,8 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// watched is a console on a store whose looks at turns are counted and may be broken, and what it tells.
+// watched is a console on a store whose looks at turns are counted and may be broken, and what it
+// tells.
 type watched struct {
 	store.Store
 	*console.Console

@@ -9,7 +9,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ask has the turn of ann's chat ask something, and returns the network's id of the question's message.
+// ask has the turn of ann's chat ask something, and returns the network's id of the question's
+// message.
 func (r *rig) ask(id string, options ...string) (receipt string) {
 	r.t.Helper()
 	chat := chatOf("ann")

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // The causes with which turns are cancelled.
 var errStopped, errInterrupted = errors.New("stopped"), errors.New("interrupted")
 
-// rig is an intake over a real store, whose lanes, outbox and agents only record what intake asks of them.
+// rig is an intake over a real store, whose lanes, outbox and agents only record what intake asks
+// of them.
 type rig struct {
 	*intake.Intake
 	t        *testing.T
@@ -93,7 +94,8 @@ func (r *rig) message(user, text string) channels.Incoming {
 	return channels.Incoming{Chat: chatOf(user), ID: strconv.Itoa(r.lastID), User: channels.User{ID: user, Name: "Name of " + user}, Text: text}
 }
 
-// say has a person write something and checks what the chat is told then, each the beginning of a text.
+// say has a person write something and checks what the chat is told then, each the beginning of a
+// text.
 func (r *rig) say(user, text string, want ...string) store.Item {
 	r.t.Helper()
 	return r.receive(r.message(user, text), want...)
@@ -107,7 +109,8 @@ func (r *rig) press(user, data string, want ...string) {
 	r.receive(in, want...)
 }
 
-// receive hands a message to intake, checks what its chat is told then, and returns the newest item of the chat.
+// receive hands a message to intake, checks what its chat is told then, and returns the newest item
+// of the chat.
 func (r *rig) receive(in channels.Incoming, want ...string) store.Item {
 	r.t.Helper()
 	if err := r.Receive(r.t.Context(), in); err != nil {

@@ -137,7 +137,8 @@ func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 	stop()
 }
 
-// Channels wrap their errors in words of their own, which must not decide whether a message is marked as a repetition.
+// Channels wrap their errors in words of their own, which must not decide whether a message is
+// marked as a repetition.
 func TestARepetitionIsMarkedWhateverTheWordsOfTheError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{call: func(number int, _ channels.Outgoing) error {
@@ -236,7 +237,8 @@ func TestWhatIsPostedAfterTheEndStaysPending(t *testing.T) {
 	}
 }
 
-// memoryStore is as much of a store as one chat needs, without goroutines or files, so that it works in a synctest bubble.
+// memoryStore is as much of a store as one chat needs, without goroutines or files, so that it
+// works in a synctest bubble.
 type memoryStore struct {
 	outbox.Store
 	mu      sync.Mutex

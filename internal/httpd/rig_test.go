@@ -26,7 +26,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const token = "a token of the operator's"
 
-// rig is a server as the daemon has it: the way in, something for people who chat, something for operators.
+// rig is a server as the daemon has it: the way in, something for people who chat, something for
+// operators.
 type rig struct {
 	t     *testing.T
 	url   string
@@ -139,7 +140,8 @@ func (b *browser) do(req *http.Request) (answer, string) {
 	return answer{resp, resp.StatusCode}, string(body)
 }
 
-// cookies are those of an address, to be sent under any name, as by a browser that was led here by a foreign one.
+// cookies are those of an address, to be sent under any name, as by a browser that was led here by
+// a foreign one.
 func (b *browser) cookies(address string) string {
 	b.t.Helper()
 	u, err := url.Parse(address)

@@ -139,7 +139,8 @@ func TestACopyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// An agent may change the file while it is copied: fill its holes, cut it short, or write on and on.
+// An agent may change the file while it is copied: fill its holes, cut it short, or write on and
+// on.
 func TestAFileThatChangesMeanwhileIsBounded(t *testing.T) {
 	for name, change := range map[string]func(f *os.File) error{
 		"filled": func(f *os.File) error {

@@ -10,7 +10,8 @@ import (
 	"nanobot/terminal"
 )
 
-// BenchmarkAgentChunks lets the agent say as many words as it can. The edits that a chat would see stay paced whatever their number.
+// BenchmarkAgentChunks lets the agent say as many words as it can. The edits that a chat would see
+// stay paced whatever their number.
 func BenchmarkAgentChunks(b *testing.B) {
 	const words = 10_000
 	p := newDesk(b, "").person("a")

@@ -7,7 +7,8 @@ import (
 	"nanobot/terminal"
 )
 
-// signing is an agent that offers to sign in, and answers the first prompt with this error behind some words.
+// signing is an agent that offers to sign in, and answers the first prompt with this error behind
+// some words.
 func signing(t *testing.T, words, failure string) *desk {
 	t.Helper()
 	if words != "" {

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// model is a language model on loopback in the two dialects that agents speak. It wants to run one command, and then says what came of it.
+// model is a language model on loopback in the two dialects that agents speak. It wants to run one
+// command, and then says what came of it.
 type model struct {
 	*httptest.Server
 	command string

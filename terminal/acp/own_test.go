@@ -58,7 +58,8 @@ const (
 	cancelCode  = "-32800"
 )
 
-// tried has the agent write a file, run a command that makes one, and read one, and says which of them worked.
+// tried has the agent write a file, run a command that makes one, and read one, and says which of
+// them worked.
 func tried(p *person) (did string, h *heard) {
 	p.t.Helper()
 	for _, name := range []string{"written", "run"} {

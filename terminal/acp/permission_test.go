@@ -16,7 +16,8 @@ import (
 
 const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"optionId":"Y","name":"Always","kind":"allow_always"},{"optionId":"n","name":"No","kind":"reject_once"}`
 
-// asked returns what the agent is told, such as y for the option of this id, and the line in the audit trail.
+// asked returns what the agent is told, such as y for the option of this id, and the line in the
+// audit trail.
 func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy config.ACP, v *view, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {

@@ -92,7 +92,8 @@ func (k *talk) say(text string) (said string, out terminal.Outcome) {
 	return strings.Join(all, "\n"), out
 }
 
-// whole has an agent ask for permission, run a command, tell of it, and go on with the same session in a new process.
+// whole has an agent ask for permission, run a command, tell of it, and go on with the same session
+// in a new process.
 func (k *talk) whole() {
 	k.t.Helper()
 	said, out := k.say("Run the command, please.")

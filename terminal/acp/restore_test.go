@@ -77,8 +77,8 @@ func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
 	}
 }
 
-// endsSoon is a context that is always about to end and never does. A busy machine makes no difference
-// to a turn with it.
+// endsSoon is a context that is always about to end and never does. A busy machine makes no
+// difference to a turn with it.
 type endsSoon struct {
 	context.Context //nolint:containedctx // endsSoon is a context with another Deadline
 }

@@ -13,8 +13,8 @@ import (
 	"nanobot/terminal"
 )
 
-// scripted returns a desk whose agent is a shell script. hello gets it as far as its first prompt, which has the id 3; said has what
-// it was told, a line a message.
+// scripted returns a desk whose agent is a shell script. hello gets it as far as its first prompt,
+// which has the id 3; said has what it was told, a line a message.
 func scripted(t *testing.T, script string) *desk {
 	t.Helper()
 	return newDesk(t, "", unasked, func(c *config.Terminal) { c.Command = script })

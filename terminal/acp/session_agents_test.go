@@ -12,7 +12,8 @@ import (
 	"nanobot/terminal"
 )
 
-// TestClaudeCodeGoesOnInANewProcess restarts everything between two turns, and uses what the agent offers to choose.
+// TestClaudeCodeGoesOnInANewProcess restarts everything between two turns, and uses what the agent
+// offers to choose.
 func TestClaudeCodeGoesOnInANewProcess(t *testing.T) {
 	m := newModel(t, command)
 	program := install(t, "@zed-industries/claude-code-acp@0.16.2", "claude-code-acp")

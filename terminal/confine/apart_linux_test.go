@@ -12,7 +12,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// entryByEntry says that this process can have no mount namespaces, by the filter that it runs behind.
+// entryByEntry says that this process can have no mount namespaces, by the filter that it runs
+// behind.
 func entryByEntry() bool { return os.Getenv("TEST_AGAIN") == "mount" }
 
 // What the agent needs it still has, whatever is kept from it.

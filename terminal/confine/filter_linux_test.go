@@ -39,7 +39,8 @@ func becomeFiltered(word, test string) {
 	fmt.Println("no filter:", err)
 }
 
-// again runs a test once more in another process: behind a filter of system calls, and as another user than root if there is one.
+// again runs a test once more in another process: behind a filter of system calls, and as another
+// user than root if there is one.
 func again(t *testing.T, test, filter string, user *syscall.Credential) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], "filtered", filter, test)
@@ -63,7 +64,8 @@ func again(t *testing.T, test, filter string, user *syscall.Credential) {
 	}
 }
 
-// openPlace returns a folder that everybody can enter and is no temp folder, with one in it that belongs to a user.
+// openPlace returns a folder that everybody can enter and is no temp folder, with one in it that
+// belongs to a user.
 func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
 	t.Helper()
 	for _, dir := range []string{"/srv", "/var/lib", "/opt"} {

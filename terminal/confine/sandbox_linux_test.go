@@ -76,7 +76,8 @@ func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
 	}
 }
 
-// What is on a disk is there for root to read, past all files. Where no disk is, another device shows the same.
+// What is on a disk is there for root to read, past all files. Where no disk is, another device
+// shows the same.
 func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 	o, _ := landlocked(t)
 	disks, _ := filepath.Glob("/dev/[hsv]d[a-z]")
@@ -239,7 +240,8 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 	}
 }
 
-// A config that the operator replaces while an agent runs loses its mount, so its place is worth a word even where it is safe.
+// A config that the operator replaces while an agent runs loses its mount, so its place is worth a
+// word even where it is safe.
 func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
 	o, dir := landlocked(t)
 	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))

@@ -76,8 +76,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// attacks are what an agent tries with $C, the config, $T, a file with a secret, $S, the state, and $W, the workspace. What is found of a secret is
-// printed, and a config that was changed holds "evil".
+// attacks are what an agent tries with $C, the config, $T, a file with a secret, $S, the state, and
+// $W, the workspace. What is found of a secret is printed, and a config that was changed holds
+// "evil".
 var attacks = map[string]string{
 	"it writes":             `for f in $C /proc/self/root$C /proc/$$/root$C /proc/$PPID/root$C /proc/1/root$C /proc/self/cwd/../../../../../../../../$C; do sed -i s/good/evil/ $f; echo evil > $f; echo evil >> $f; printf evil | dd of=$f conv=notrunc; truncate -s 0 $f; chmod 666 $f; done`,
 	"it replaces":           `echo evil > evil || echo evil > data/evil; for e in evil data/evil; do mv -f $e $C; cp -f $e $C; ln -f $e $C; install $e $C; done; rm -f $C; echo evil > $C; ln -sf $PWD/data/evil $C`,
@@ -109,7 +110,8 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 	}
 }
 
-// attack tries everything, each from the workspace anew, and looks what has become of the gateway's files.
+// attack tries everything, each from the workspace anew, and looks what has become of the gateway's
+// files.
 func (s surroundings) attack(t *testing.T) {
 	t.Helper()
 	s.o.Required = true

@@ -232,7 +232,8 @@ func TestAWorkspaceByALinkIsRefusedIfEitherEndCouldBeMoved(t *testing.T) {
 	}
 }
 
-// A link that stands for the chats' folder, or for one chat's, must change nothing where it leads to, even within the workspace.
+// A link that stands for the chats' folder, or for one chat's, must change nothing where it leads
+// to, even within the workspace.
 func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
 	needRoot(t)
 	for _, link := range []string{"users", "users/1"} {

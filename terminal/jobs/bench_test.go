@@ -16,8 +16,8 @@ import (
 // gib prints 1 GiB, and little else is done for it than to write it.
 var gib = []string{"-c", "1073741824", "/dev/zero"}
 
-// BenchmarkGiB reports how long a job takes that prints 1 GiB, as a multiple of reading the same pipe into nothing, and by how much the
-// memory that we have from the system has grown at most.
+// BenchmarkGiB reports how long a job takes that prints 1 GiB, as a multiple of reading the same
+// pipe into nothing, and by how much the memory that we have from the system has grown at most.
 func BenchmarkGiB(b *testing.B) {
 	table := jobs.NewTable(jobs.Options{Dir: b.TempDir()})
 	defer table.Close()

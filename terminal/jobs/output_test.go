@@ -110,7 +110,8 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 		id := s.create(jobs.Command{
 			Line: `printf 'ab\360\237\230'; printf 'up' > ` + valve + `up; read -r x < ` + valve + `; printf '\200'`, Keep: &keep,
 		})
-		// All that is complete is shown, and the rest neither hides it nor is shown as something else.
+		// All that is complete is shown, and the rest neither hides it nor is shown as something
+		// else.
 		s.until(id, func(text string) bool { return text == "ab" })
 		open()
 		s.wait(id)

@@ -34,7 +34,8 @@ func askController(controller string) {
 	fmt.Println(on, strings.TrimSpace(string(own)) != before, strings.TrimSpace(string(out)), c.Wait().OK())
 }
 
-// A group that has processes hands no controllers down, so who has one for itself goes into another.
+// A group that has processes hands no controllers down, so who has one for itself goes into
+// another.
 func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
 	_, top, err := procfs.OwnCgroup()
 	if err != nil {
@@ -116,7 +117,8 @@ func TestTheFirstProcessOfAContainerReapsWhatIsLeft(t *testing.T) {
 	}
 }
 
-// leaves returns a script that leaves its control group and then becomes another, and skips the test where it may not.
+// leaves returns a script that leaves its control group and then becomes another, and skips the
+// test where it may not.
 func leaves(t *testing.T, base, then string) string {
 	t.Helper()
 	procs := filepath.Join(filepath.Dir(base), "cgroup.procs")
@@ -172,7 +174,8 @@ func TestWhoLeavesItsControlGroupLivesAsLongAsTheChild(t *testing.T) {
 	}
 }
 
-// usurp makes the test binary an agent that waits for its program's death to take what tells that it lives.
+// usurp makes the test binary an agent that waits for its program's death to take what tells that
+// it lives.
 func usurp() {
 	_, group, err := procfs.OwnCgroup()
 	if err != nil {

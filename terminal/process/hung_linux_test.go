@@ -17,14 +17,16 @@ import (
 	"nanobot/terminal/process"
 )
 
-// The orphans are among the children of the first thread, so that is where one has to be started which could be taken for an orphan.
+// The orphans are among the children of the first thread, so that is where one has to be started
+// which could be taken for an orphan.
 func init() {
 	if len(os.Args) > 1 && os.Args[1] == "hang" {
 		runtime.LockOSThread()
 	}
 }
 
-// hang makes the test binary a program that starts a child in a folder which does not answer, and others meanwhile.
+// hang makes the test binary a program that starts a child in a folder which does not answer, and
+// others meanwhile.
 func hang(dir string, noGroups bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
 	older, err := process.Start(process.Options{Args: []string{"sleep", "300"}, Supervisor: supervisor})

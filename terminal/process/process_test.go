@@ -87,8 +87,8 @@ func TestEveryLineArrivesHoweverSlowTheReader(t *testing.T) {
 }
 
 func TestABacklogBehindAGrandchildIsReadBySlowReaders(t *testing.T) {
-	// The child is gone at once; what it left in the pipe and a grandchild holds open must arrive whole, although each
-	// pause of the reader is longer than the grace period.
+	// The child is gone at once; what it left in the pipe and a grandchild holds open must arrive
+	// whole, although each pause of the reader is longer than the grace period.
 	c := startWith(t, "head -c 30000 /dev/zero | tr '\\0' x; sleep 300 & exit 0", 20*time.Millisecond, nil)
 	if got := slowly(c.Stdout, 50*time.Millisecond); len(got) != 30000 {
 		t.Fatalf("got %d bytes, want 30000", len(got))
@@ -123,7 +123,8 @@ func TestAGrandchildDoesNotHangTheReaderAndDies(t *testing.T) {
 	awaitGone(t, pid)
 }
 
-// awaitGone waits until a process that is not our child is gone or only waits to be reaped by its new parent.
+// awaitGone waits until a process that is not our child is gone or only waits to be reaped by its
+// new parent.
 func awaitGone(t *testing.T, pid int) {
 	t.Helper()
 	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {

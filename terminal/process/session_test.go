@@ -92,7 +92,8 @@ func TestThoseWhoWereAskedToStopAreHeardOut(t *testing.T) {
 }
 
 func TestAKillEndsThePatience(t *testing.T) {
-	// The one that holds the output has left the session, so nothing but the end of patience ends the reading.
+	// The one that holds the output has left the session, so nothing but the end of patience ends
+	// the reading.
 	c, pid := startJob(t, "setsid sh -c 'echo $$; exec sleep 300' & wait", process.Options{}), 0
 	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
 		t.Fatal(err)

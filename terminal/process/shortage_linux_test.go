@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// bePoor makes the test binary a program that starts children with few file descriptors left: none at first, then one more each time,
-// until there are enough. It says what is wrong.
+// bePoor makes the test binary a program that starts children with few file descriptors left: none
+// at first, then one more each time, until there are enough. It says what is wrong.
 func bePoor() {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	grouped := strings.Contains(supervisor.About(), "control group of its own")
@@ -78,8 +78,8 @@ func open() (n int) {
 	return n
 }
 
-// However few file descriptors are left, a child starts as it should, in its own control group, or does not start for a reason that
-// passes, and leaves nothing open.
+// However few file descriptors are left, a child starts as it should, in its own control group, or
+// does not start for a reason that passes, and leaves nothing open.
 func TestAStartForWantOfFilesIsAShortageAndLeavesNothingOpen(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

@@ -9,7 +9,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// BenchmarkSupervisor reports what a cgroup and a subreaper cost, as multiples of a child without a supervisor, run by turns.
+// BenchmarkSupervisor reports what a cgroup and a subreaper cost, as multiples of a child without a
+// supervisor, run by turns.
 func BenchmarkSupervisor(b *testing.B) {
 	groups, orphans := process.NewSupervisor(process.SupervisorOptions{}), process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer groups.Close()

@@ -44,7 +44,8 @@ func other(args []string) bool {
 	return true
 }
 
-// ownSupervisor makes the test binary a program that starts a supervised child and waits to be killed.
+// ownSupervisor makes the test binary a program that starts a supervised child and waits to be
+// killed.
 func ownSupervisor(script string) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor})
@@ -213,7 +214,8 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 			all.Go(func() {
 				for range 4 {
 					c, err := process.Start(process.Options{
-						// The pid is printed before the child exits, by which the process is killed.
+						// The pid is printed before the child exits, by which the process is
+						// killed.
 						Args: []string{"/bin/sh", "-c", "setsid sh -c 'sleep 300 & echo $!' & wait; exit 7"}, Supervisor: supervisor,
 						Grace: 50 * time.Millisecond,
 					})

@@ -21,8 +21,8 @@ func frames(n int) []byte {
 	return b.Bytes()
 }
 
-// BenchmarkDecode reports how fast lines are read and decoded from memory, as a multiple of how fast a pipe that is written
-// line by line delivers them.
+// BenchmarkDecode reports how fast lines are read and decoded from memory, as a multiple of how
+// fast a pipe that is written line by line delivers them.
 func BenchmarkDecode(b *testing.B) {
 	const n = 200_000
 	data := frames(n)
@@ -46,7 +46,8 @@ func BenchmarkDecode(b *testing.B) {
 	b.ReportMetric(float64(n*b.N)/pipe.Seconds()/1e6, "Mpipe-lines/s")
 }
 
-// drainPipe writes the lines one by one into a pipe and takes the time until the last has been read.
+// drainPipe writes the lines one by one into a pipe and takes the time until the last has been
+// read.
 func drainPipe(b *testing.B, data []byte) time.Duration {
 	r, w, err := os.Pipe()
 	if err != nil {

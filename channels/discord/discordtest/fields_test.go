@@ -25,8 +25,8 @@ func facts(t *testing.T) map[string][]string {
 	return out
 }
 
-// loose is what is taken beyond that: what discordgo sends and Discord ignores, and, since all components are of one type
-// here, what belongs to other components.
+// loose is what is taken beyond that: what discordgo sends and Discord ignores, and, since all
+// components are of one type here, what belongs to other components.
 var loose = map[string][]string{
 	discordtest.EditMessage: {"ID", "Channel"},
 	discordtest.ThreadFrom:  {"invitable"},

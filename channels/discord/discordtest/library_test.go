@@ -12,7 +12,8 @@ import (
 	"nanobot/channels/discord/discordtest"
 )
 
-// elsewhere sends what is meant for discord.com to the server, so that the library's global addresses stay as they are.
+// elsewhere sends what is meant for discord.com to the server, so that the library's global
+// addresses stay as they are.
 type elsewhere struct {
 	to   *url.URL
 	next http.RoundTripper

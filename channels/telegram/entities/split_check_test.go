@@ -82,8 +82,8 @@ func clustersOf(text string) map[int]int {
 	return starts
 }
 
-// inCluster tells whether p lies inside a cluster that would fit a part. A space may be taken off the mark before
-// or behind it: Telegram trims it too.
+// inCluster tells whether p lies inside a cluster that would fit a part. A space may be taken off
+// the mark before or behind it: Telegram trims it too.
 func inCluster(text string, clusters map[int]int, p, limit int) bool {
 	if _, ok := clusters[p]; ok || p == len(text) {
 		return false

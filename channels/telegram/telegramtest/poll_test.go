@@ -55,7 +55,8 @@ func TestALongPollWaitsForTheNextUpdate(t *testing.T) {
 	}
 }
 
-// async runs a call beside the test. The channel closes when it is over, also if it failed the test.
+// async runs a call beside the test. The channel closes when it is over, also if it failed the
+// test.
 func async[T any](f func() T) <-chan T {
 	out := make(chan T, 1)
 	go func() {

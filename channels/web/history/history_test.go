@@ -310,7 +310,8 @@ func TestFilesThatCameIntoNoMessageAreSweptWhenTheyAreOld(t *testing.T) {
 	}
 }
 
-// TestAWriteThatWasCutOffIsUndone copies what is on disk as a kill -9 or a power cut would leave it, with the log torn at every place.
+// TestAWriteThatWasCutOffIsUndone copies what is on disk as a kill -9 or a power cut would leave
+// it, with the log torn at every place.
 func TestAWriteThatWasCutOffIsUndone(t *testing.T) {
 	dir := t.TempDir()
 	h := open(t, dir, history.Options{})
@@ -429,8 +430,8 @@ func TestOnceClosedNothingIsTaken(t *testing.T) {
 	}
 }
 
-// The gateway's store is copied between two moments of the history. What the bot said meanwhile and that copy
-// does not know is said again by it.
+// The gateway's store is copied between two moments of the history. What the bot said meanwhile and
+// that copy does not know is said again by it.
 func TestASnapshotHoldsOfTheBotsAnswersWhatTheCopiedStoreKnows(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	h := open(t, dir, history.Options{})

@@ -62,7 +62,8 @@ func value(v *accessibility.Value) []byte {
 	return v.Value
 }
 
-// checkKeyboard goes through the page with the Tab key: every control is reached, focus is always to be seen, and nothing holds it.
+// checkKeyboard goes through the page with the Tab key: every control is reached, focus is always
+// to be seen, and nothing holds it.
 func checkKeyboard(t *testing.T, p *tab, scene string) {
 	t.Helper()
 	p.run(`{

@@ -38,6 +38,7 @@ func TestWhatIsWrittenWhenTheCookieHasExpiredIsSentAfterSigningInAgain(t *testin
 	p := open(t, f.url())
 	p.send("first")
 	p.sees(".theirs", "Answer to first")
+	p.until("document.querySelector('#chats li')") // the page asks for nothing more by itself
 	out.Store(true)
 	p.send("too late")
 	p.sees(".stuck .fate", "Not sent yet")

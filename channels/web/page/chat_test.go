@@ -90,7 +90,8 @@ func lookAtAlbum(p *tab) {
 	p.until("document.activeElement.closest('.gallery li:nth-child(2)')")
 }
 
-// attachThree attaches a.png by the picker, b.png by a drop and pasted.txt by pasting, and takes back another.
+// attachThree attaches a.png by the picker, b.png by a drop and pasted.txt by pasting, and takes
+// back another.
 func attachThree(p *tab, dir string) {
 	p.t.Helper()
 	var paths []string
@@ -335,8 +336,8 @@ func TestAgentOutputIsInertAndMarkdownIsNotReadFromTheUser(t *testing.T) {
 	}
 }
 
-// shows checks what the conversation is, when nothing is on its way any more. What the gateway says of itself is left out: a turn may have been cut
-// off at its very end, or have had to wait.
+// shows checks what the conversation is, when nothing is on its way any more. What the gateway says
+// of itself is left out: a turn may have been cut off at its very end, or have had to wait.
 func shows(p *tab, whose string, want ...string) {
 	p.t.Helper()
 	p.until("!document.querySelector('.fate')")

@@ -29,10 +29,12 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// daemonFolder is the variable that makes a daemon of the test binary: it names the folder to work in.
+// daemonFolder is the variable that makes a daemon of the test binary: it names the folder to work
+// in.
 const daemonFolder = "NANOBOT_PAGE_TEST"
 
-// daemon is a gateway with real agents behind the real channel, in a process of its own that can be killed.
+// daemon is a gateway with real agents behind the real channel, in a process of its own that can be
+// killed.
 type daemon struct {
 	t         *testing.T
 	dir, addr string

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestShots takes pictures of the page for people to look at, into the folder that NANOBOT_SHOTS names.
+// TestShots takes pictures of the page for people to look at, into the folder that NANOBOT_SHOTS
+// names.
 func TestShots(t *testing.T) {
 	into := os.Getenv("NANOBOT_SHOTS")
 	if into == "" {

@@ -77,7 +77,8 @@ func TestRootReliesOnlyOnPathsThatNobodyElseCanChange(t *testing.T) {
 	}
 }
 
-// Where systemd runs, a config in etc/nanobot is a service's, whose state is in var/lib. Where it does not, as in a container, it is a config as any.
+// Where systemd runs, a config in etc/nanobot is a service's, whose state is in var/lib. Where it
+// does not, as in a container, it is a config as any.
 func TestAConfigInEtcIsAServicesOnlyWhereSystemdRuns(t *testing.T) {
 	t.Setenv("STATE_DIRECTORY", "") // enter sets it, and the test puts it back
 	t.Setenv("CREDENTIALS_DIRECTORY", "")

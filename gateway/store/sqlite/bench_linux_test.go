@@ -17,8 +17,9 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// Enqueueing durably against the least it could cost: one block appended to a file in the same folder, and one fdatasync.
-// The two take turns, so that a noisy disk is noisy for both. Budget: at most 4.
+// Enqueueing durably against the least it could cost: one block appended to a file in the same
+// folder, and one fdatasync. The two take turns, so that a noisy disk is noisy for both. Budget: at
+// most 4.
 func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, sqlite.Options{})
@@ -48,8 +49,9 @@ func appended(f *os.File) error {
 	return unix.Fdatasync(int(f.Fd()))
 }
 
-// The throughput of 32 writers, each to its own chat, against one, on a store whose parcels get sent. Budget: at least 5, where
-// the disk and not the processor is what one writer waits for; so it also says how many enqueues there are for one fdatasync.
+// The throughput of 32 writers, each to its own chat, against one, on a store whose parcels get
+// sent. Budget: at least 5, where the disk and not the processor is what one writer waits for; so
+// it also says how many enqueues there are for one fdatasync.
 func BenchmarkManyWritersAgainstOne(b *testing.B) {
 	dir := b.TempDir()
 	s := open(b, dir, sqlite.Options{})
@@ -116,8 +118,8 @@ func deliver(s *sqlite.Store, chat int) error {
 	}
 }
 
-// The time from Open to the first claimed item with 100,000 pending, in one chat and in as many chats. Budget: 300 ms, and a heap
-// that does not know the backlog.
+// The time from Open to the first claimed item with 100,000 pending, in one chat and in as many
+// chats. Budget: 300 ms, and a heap that does not know the backlog.
 func BenchmarkOpenWithBacklog(b *testing.B) {
 	for _, chats := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("chats=%d", chats), func(b *testing.B) {

@@ -277,7 +277,8 @@ func TestAKillDuringTheFirstStartLeavesNothingThatIsTakenForAState(t *testing.T)
 		cmd := exec.Command(exe)
 		cmd.Env = append(os.Environ(), "NANOBOT_TEST_WRITER="+dir)
 		child := killtest.Start(t, cmd)
-		// It is killed once a certain file is there, so that each moment of the creation gets its turn however busy the machine is.
+		// It is killed once a certain file is there, so that each moment of the creation gets its
+		// turn however busy the machine is.
 		for name := []string{"spool", "daemon.lock", "nanobot.db.new", "nanobot.db.new-journal", "nanobot.db"}[i%5]; ; {
 			if entries, _ := filepath.Glob(filepath.Join(dir, "nanobot.db")); len(entries) > 0 {
 				break

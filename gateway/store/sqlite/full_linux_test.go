@@ -38,8 +38,8 @@ func TestAFullDiskLosesNothingAndHeals(t *testing.T) {
 	heals(t, dir, func() error { return os.Remove(ballast) })
 }
 
-// The limit on the size of files is one of the process, so the test has a process of its own: go test
-// writes files of its own from this one.
+// The limit on the size of files is one of the process, so the test has a process of its own: go
+// test writes files of its own from this one.
 func TestAFailingFileLosesNothingAndHeals(t *testing.T) {
 	const alone = "NANOBOT_TEST_SMALL_FILES"
 	if os.Getenv(alone) == "" {
@@ -70,7 +70,8 @@ func TestAFailingFileLosesNothingAndHeals(t *testing.T) {
 	heals(t, t.TempDir(), func() error { return limit(before.Cur) })
 }
 
-// heals writes until the disk takes no more, makes room, and writes on. All that was confirmed must be there, before and after.
+// heals writes until the disk takes no more, makes room, and writes on. All that was confirmed must
+// be there, before and after.
 func heals(t *testing.T, dir string, room func() error) {
 	t.Helper()
 	s := open(t, dir, sqlite.Options{})
@@ -170,7 +171,8 @@ func freeOn(t *testing.T, dir string) uint64 {
 	return s.Bavail * uint64(s.Bsize)
 }
 
-// A file that fits just so would leave no room for the messages themselves. Several at once must not either.
+// A file that fits just so would leave no room for the messages themselves. Several at once must
+// not either.
 func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 	dir := smallDisk(t, 64)
 	s := open(t, dir, sqlite.Options{})

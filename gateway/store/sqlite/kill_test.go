@@ -18,7 +18,8 @@ import (
 
 const workers = 6
 
-// writeUntilKilled is the child: workers that go through whole turns as fast as they can, and say what was confirmed to them.
+// writeUntilKilled is the child: workers that go through whole turns as fast as they can, and say
+// what was confirmed to them.
 func writeUntilKilled(dir string) int {
 	s, err := sqlite.Open(ctx, dir, sqlite.Options{})
 	if err != nil {
@@ -37,7 +38,8 @@ func writeUntilKilled(dir string) int {
 	return 1
 }
 
-// turn takes a message from its arrival to its end. One write is one line, so that lines stay whole.
+// turn takes a message from its arrival to its end. One write is one line, so that lines stay
+// whole.
 func turn(s *sqlite.Store, chat, message string) error {
 	c := channels.Chat{Channel: "net", ID: chat}
 	item, verdict, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
@@ -100,7 +102,8 @@ func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 	t.Logf("%d confirmed writes, none lost", confirmed)
 }
 
-// writeAndKill runs the child, kills it some time after so many words, and returns everything it said.
+// writeAndKill runs the child, kills it some time after so many words, and returns everything it
+// said.
 func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []string {
 	t.Helper()
 	exe, err := os.Executable()
@@ -186,7 +189,8 @@ func flying(t *testing.T, s *sqlite.Store) []store.Parcel {
 	return parcels
 }
 
-// tidy does what a gateway does after a crash, and empties the rest so that the next round is as fast.
+// tidy does what a gateway does after a crash, and empties the rest so that the next round is as
+// fast.
 func tidy(t *testing.T, s *sqlite.Store) {
 	t.Helper()
 	for _, p := range flying(t, s) {

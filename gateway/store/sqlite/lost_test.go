@@ -15,7 +15,8 @@ import (
 	"nanobot/internal/dbfile"
 )
 
-// losses are ways in which the state of a daemon that runs can be lost. Those that are found at once must let no write be confirmed.
+// losses are ways in which the state of a daemon that runs can be lost. Those that are found at
+// once must let no write be confirmed.
 var losses = map[string]struct {
 	atOnce bool
 	do     func(dir string) error
@@ -103,7 +104,8 @@ func TestALockThatWasReplacedKeepsNobodyOut(t *testing.T) {
 	}
 }
 
-// The state may be lost while a write is under way. What is committed then is in files that nobody finds again.
+// The state may be lost while a write is under way. What is committed then is in files that nobody
+// finds again.
 func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	s := open(t, dir, sqlite.Options{})

@@ -54,7 +54,8 @@ func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
 	}
 }
 
-// TestAFloodOfStrangersDoesNotGrowTheDatabase takes more messages than are kept of strangers, twice, and 5,000 with NANOBOT_LONG=1.
+// TestAFloodOfStrangersDoesNotGrowTheDatabase takes more messages than are kept of strangers,
+// twice, and 5,000 with NANOBOT_LONG=1.
 func TestAFloodOfStrangersDoesNotGrowTheDatabase(t *testing.T) {
 	dir, messages := t.TempDir(), 2400
 	if os.Getenv("NANOBOT_LONG") == "1" {
