@@ -9,8 +9,8 @@ import (
 // Patience is how long Wait waits.
 const Patience = 5 * time.Minute
 
-// Shown returns what the bot has sent to a chat, in order and as it is now: edited, and without
-// what was deleted.
+// Shown returns what the bot has sent to a chat, or to all chats for 0, in order and as it is now:
+// edited, and without what was deleted.
 func (s *Server) Shown(chat int64) []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -18,15 +18,19 @@ func (s *Server) Shown(chat int64) []Message {
 }
 
 func (s *Server) shown(chat int64) []Message {
-	c := s.chats[chat]
-	if c == nil {
-		return nil
-	}
 	var out []Message
-	for _, m := range c.messages {
-		if !m.deleted && m.Call > 0 {
-			out = append(out, *m)
+	for _, c := range s.chats {
+		if chat != 0 && c.ID != chat {
+			continue
 		}
+		for _, m := range c.messages {
+			if !m.deleted && m.Call > 0 {
+				out = append(out, *m)
+			}
+		}
+	}
+	if chat == 0 {
+		slices.SortStableFunc(out, func(a, b Message) int { return a.Call - b.Call })
 	}
 	return out
 }
