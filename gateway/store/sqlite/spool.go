@@ -18,6 +18,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/sparse"
+	"nanobot/internal/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the
@@ -76,9 +77,10 @@ func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time
 }
 
 // named returns an error if a file has lost its name: the agent that removed or replaced it does
-// not want it sent any more.
+// not want it sent any more. A link on the way, which may be new, gives the same error whatever it
+// leads to: the person who reads the reason must not learn what the agent may not see.
 func named(name string, file fs.FileInfo) error {
-	at, err := os.Lstat(name)
+	at, err := straight.Stat(name)
 	switch {
 	case err != nil:
 		return err

@@ -11,6 +11,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/storetest"
+	"nanobot/internal/straight"
 )
 
 // An agent may put a link in the place of a folder after the file in it was checked.
@@ -46,6 +47,45 @@ func TestNoCopyIsMadeThroughALinkOnTheWay(t *testing.T) {
 	}
 	if kept, err := storetest.Keep(ctx, s, file, 0); !errors.Is(err, unix.ELOOP) {
 		t.Errorf("kept %q: %v", kept, err)
+	}
+}
+
+// What the person is told of a file must not say what lies where the agent may not look.
+func TestALinkThatCameAfterTheCheckTellsNothingOfWhatItLeadsTo(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	s := open(t, t.TempDir(), sqlite.Options{})
+	defer closed(t, s)
+	for name, hidden := range map[string]func(folder string) error{
+		"a file":   func(folder string) error { return os.WriteFile(filepath.Join(folder, "a.txt"), []byte("x"), 0o600) },
+		"a folder": func(folder string) error { return os.Mkdir(filepath.Join(folder, "a.txt"), 0o700) },
+		"nothing":  func(string) error { return nil },
+	} {
+		dir, err := filepath.EvalSymlinks(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, private := filepath.Join(dir, "own"), filepath.Join(dir, "private")
+		for _, folder := range []string{own, private} {
+			if err := os.Mkdir(folder, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.WriteFile(filepath.Join(own, "a.txt"), []byte("own"), 0o600), hidden(private)); err != nil {
+			t.Fatal(err)
+		}
+		file, err := straight.Open(filepath.Join(own, "a.txt")) // as the check does
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		if err := errors.Join(os.Rename(own, own+"-away"), os.Symlink(private, own)); err != nil {
+			t.Fatal(err)
+		}
+		if kept, err := s.Keep(ctx, file, 0); !errors.Is(err, unix.ELOOP) {
+			t.Errorf("%s is there: kept %q: %v", name, kept, err)
+		}
 	}
 }
 
