@@ -111,11 +111,12 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 	}
 	for len(m.Media) > 0 {
 		f := m.Media[0]
+		open := f.Open
 		copying := ctx
 		if m.CopyContext != nil {
 			copying = m.CopyContext(f.Size)
 		}
-		path, err := o.o.Store.Keep(copying, f.Open, most)
+		path, err := o.o.Store.Keep(copying, open, most)
 		why := ""
 		switch {
 		case err == nil:
@@ -142,6 +143,9 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if why != "" {
 			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, size(f, err), why), "\n")
 		}
+		// Nobody needs the file any more. While it is open its room on the disk is not free, not even
+		// when the file is removed to make room for this message.
+		_ = open.Close()
 		m.Media = m.Media[1:]
 	}
 	return nil

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -198,6 +200,36 @@ func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
 	stop()
 	if got := n.texts(); got != "[↻hi]" {
 		t.Errorf("sent %s", got)
+	}
+}
+
+// fullStore is a store whose disk is full.
+type fullStore struct{ *sqlite.Store }
+
+func (fullStore) Keep(context.Context, *os.File, int64) (string, error) { return "", store.ErrNoRoom }
+
+func (fullStore) Enqueue(context.Context, store.Letter) (store.Parcel, bool, error) {
+	return store.Parcel{}, false, store.ErrFull
+}
+
+// While a file is open, removing it makes no room.
+func TestAFileThatIsNotSentIsClosedBeforeItsMessageIsStored(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "big")
+	if err := os.WriteFile(path, []byte("big"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	o := newOutbox(fullStore{openStore(t)}, &network{}, nil)
+	m := &outbox.Message{Message: channels.Message{Chat: ann, Kind: channels.Answer, Media: []channels.File{{Name: "big", Size: 3, Open: file}}}}
+	if err := o.Post(t.Context(), m); !errors.Is(err, outbox.ErrNotStored) {
+		t.Errorf("posted: %v", err)
+	}
+	if _, err := file.Stat(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the file is open: %v", err)
 	}
 }
 
