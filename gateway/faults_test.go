@@ -25,7 +25,7 @@ func (f protocolFunc) Turn(ctx context.Context, t terminal.Turn) (terminal.Outco
 func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "echo free")
-	stuck := make(chan struct{})
+	stuck, spoke := make(chan struct{}), make(chan struct{})
 	var first atomic.Bool
 	r.abandonAfter = 50 * time.Millisecond
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
@@ -33,6 +33,7 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 			return rich.Protocol{}.Turn(ctx, tn)
 		}
 		<-stuck // deaf to its context
+		defer close(spoke)
 		return terminal.Outcome{}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "too late"})
 	})
 	r.start()
@@ -44,6 +45,7 @@ func TestAStuckTurnIsLeftBehindWhenItIsStopped(t *testing.T) {
 	r.net.Say("1", "u", "again")
 	r.awaitText("1", "free")
 	close(stuck)
+	<-spoke
 	r.stop()
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "too late") {
 		t.Errorf("a turn that was left behind still spoke: %s", got)

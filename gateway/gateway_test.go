@@ -88,7 +88,7 @@ func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
 	if calls := r.net.Sent("1"); len(calls) != 1 {
 		t.Errorf("%d messages for one bubble", len(calls))
 	}
-	if n, took := r.net.Edits(), time.Since(began); n > max(2, int(took/time.Second)) {
+	if n, took := r.net.Edits(), time.Since(began); n > max(2, 1+int(took/(1500*time.Millisecond))) {
 		t.Errorf("%d edits in %s", n, took)
 	}
 	for deadline := time.Now().Add(patience); r.net.Typed() == 0; time.Sleep(2 * time.Millisecond) {

@@ -332,6 +332,7 @@ func TestARevokedTurnThatDoesNotEndIsLeftBehindInSilence(t *testing.T) {
 	r.net.Say("1", "8", "work")
 	<-stubborn.begun
 	r.revoke("8")
+	r.awaitIdle("1")
 	r.sync()
 	if got := r.net.Sent("1"); len(got) != 0 {
 		t.Errorf("the chat was shown %q", texts(got))

@@ -57,16 +57,16 @@ func (b *Inbox) Messages() []channels.Incoming {
 	return slices.Clone(b.All)
 }
 
-// Await waits until enough was received and returns all of it. It gives up minutes after the last
-// message.
+// Await waits until enough was received and returns all of it. It gives up after minutes.
 func (b *Inbox) Await(enough func([]channels.Incoming) bool) (all []channels.Incoming, ok bool) {
+	deadline := time.After(patience)
 	for {
 		if all = b.Messages(); enough(all) {
 			return all, true
 		}
 		select {
 		case <-b.more:
-		case <-time.After(patience):
+		case <-deadline:
 			return all, false
 		}
 	}

@@ -87,6 +87,7 @@ func TestCloseWaitsForWhatWasBroughtAndRefusesTheRest(t *testing.T) {
 			}
 			close(closed)
 		}()
+		synctest.Wait()
 		close(goOn)
 		<-closed
 		all.Wait()

@@ -9,6 +9,19 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 )
 
+func TestAllChatsAreShownTogetherInOrder(t *testing.T) {
+	s := telegramtest.New(t)
+	for i, chat := range []int64{person, person + 1, person} {
+		s.Say(chat, "hello")
+		must(t, s, "sendMessage", params{"chat_id": chat, "text": fmt.Sprint("answer ", i)})
+	}
+	gone := s.Shown(0)[1]
+	must(t, s, "deleteMessage", params{"chat_id": person + 1, "message_id": gone.ID})
+	if shown := s.Shown(0); len(shown) != 2 || shown[0].Text != "answer 0" || shown[1].Text != "answer 2" {
+		t.Errorf("shown %+v", shown)
+	}
+}
+
 func TestAwaitGivesUp(t *testing.T) {
 	s := telegramtest.New(t)
 	if shown, ok := s.Await(person, 10*time.Millisecond, func([]telegramtest.Message) bool { return false }); ok || shown != nil {

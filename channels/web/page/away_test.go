@@ -179,7 +179,7 @@ func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing
 	f.progress("c1", "p", "Working on it", time.Now())
 	last.sees("#live", "Working on it")
 	first := tabs[0]
-	if text := first.text("#log"); strings.Contains(text, "message 1.") {
+	if text := innerText(first, "#log"); strings.Contains(text, "message 1.") {
 		t.Errorf("it still listens: %s", text)
 	}
 	first.look(true)
@@ -188,7 +188,7 @@ func TestTabsThatNobodyLooksAtLeaveConnectionsForOthersAndMissNothing(t *testing
 	shows(first, "li", "message 0.", "from the last", "message 1.")
 	f.say("c1", "message 2.", nil)
 	first.sees("#log", "message 2.")
-	if said := first.text("#line") + first.text("#say"); strings.Contains(said, "onnect") {
+	if said := innerText(first, "#line") + innerText(first, "#say"); strings.Contains(said, "onnect") {
 		t.Errorf("it speaks of a connection that was never lost: %s", said)
 	}
 }
@@ -311,7 +311,7 @@ func TestTheNextPersonInThisBrowserSeesNothingOfTheLast(t *testing.T) {
 	p.do(chromedp.Navigate(d.link(httpd.Chat)))
 	p.sees("#hello", "Say hello")
 	other.sees("#hello", "Say hello")
-	if text := other.text("#main"); strings.Contains(text, "secret") {
+	if text := innerText(other, "#main"); strings.Contains(text, "secret") {
 		t.Errorf("the next person reads: %s", text)
 	}
 }

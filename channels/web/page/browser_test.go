@@ -190,7 +190,7 @@ func wasLeft(err error) bool {
 func (p *tab) until(js string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; p.do(chromedp.Sleep(20 * time.Millisecond)) {
-		is, err := evaluate[bool](p, "Boolean("+js+")")
+		is, err := evaluate[bool](p, "document.readyState === 'complete' && Boolean("+js+")")
 		switch {
 		case err != nil && !wasLeft(err):
 			p.t.Fatalf("%s: %v", js, err)
@@ -214,6 +214,14 @@ func (p *tab) sans(selector string) {
 	p.until(fmt.Sprintf("![...document.querySelectorAll(%q)].some(e => e.checkVisibility())", selector))
 }
 
+// innerText is what an element shows.
+func innerText(p *tab, selector string) string {
+	p.t.Helper()
+	return eval[string](p, fmt.Sprintf("document.querySelector(%q).innerText", selector))
+}
+
+// text is what an element shows, for the message of a test that fails: it may be empty for other
+// reasons.
 func (p *tab) text(selector string) string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()

@@ -176,7 +176,7 @@ func TestADraftIsKeptForEachChatAndNewsOfOthersAreMarked(t *testing.T) {
 	p.sees("#log > li:last-child", "by the way")
 	p.sees("#log", "Answer to first")
 	p.until("!document.querySelector('.dot') && document.getElementById('text').value === 'a draft'")
-	if text := p.text("#log"); strings.Contains(text, "second") {
+	if text := innerText(p, "#log"); strings.Contains(text, "second") {
 		t.Errorf("one chat shows what is in another: %s", text)
 	}
 }

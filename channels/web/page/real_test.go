@@ -248,7 +248,7 @@ func TestWithTheRealThingSeveralChats(t *testing.T) {
 	p.until("document.querySelectorAll('#chats li').length === 2")
 	p.click("#chats a[href='#/c/" + one + "']")
 	p.sees("#log", "Answer to first")
-	if text := p.text("#log"); strings.Contains(text, "second") {
+	if text := innerText(p, "#log"); strings.Contains(text, "second") {
 		t.Errorf("one chat shows what is in another: %s", text)
 	}
 	p.do(reload)
