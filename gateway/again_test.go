@@ -205,6 +205,7 @@ type countLoop struct {
 	receive channels.Receive
 	up      chan struct{}
 	sent    atomic.Int64
+	first   atomic.Pointer[channels.Kind] // of what was sent first
 	texts   chan string
 }
 
@@ -246,6 +247,7 @@ func (l *countLoop) Remove(context.Context, channels.Chat, string) error {
 
 func (l *countLoop) Send(_ context.Context, o channels.Outgoing) (channels.Receipt, error) {
 	l.sent.Add(1)
+	l.first.CompareAndSwap(nil, &o.Kind)
 	l.tell(o.Text)
 	return channels.Receipt{ID: "1"}, nil
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -173,15 +174,16 @@ func TestWhoWaitsLongForResourcesIsToldOnceAndQuietly(t *testing.T) {
 	l.what.Store(int64(syscall.EMFILE))
 	asleep(t, l.Turn, asItIs, func(n *countLoop) {
 		n.say(t, "one")
-		if notice := <-n.texts; !strings.HasPrefix(notice, "⏳") || !strings.Contains(notice, "short of resources") { // which is progress
-			t.Errorf("the notice is %q", notice)
+		if notice, kind := <-n.texts, *n.first.Load(); kind != channels.Progress || !strings.Contains(notice, "short of resources") {
+			t.Errorf("the notice is %q, of kind %v", notice, kind)
 		}
 		for tried := l.tries.Load(); l.tries.Load() == tried; {
 			time.Sleep(time.Second)
 		}
 		l.what.Store(0)
-		for got := ""; got != "you said one"; {
-			got = <-n.texts
+		for answered, removed := false, false; !answered || !removed; {
+			got := <-n.texts
+			answered, removed = answered || got == "you said one", removed || got == "removed"
 		}
 		if notices := n.sent.Load() - 2; notices > 0 { // but for the first, which is edited, and the answer
 			t.Errorf("%d more notices are shown", notices)
