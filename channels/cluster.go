@@ -42,8 +42,8 @@ func wordEnd(text string, p, limit int) int {
 
 func isWordByte(c byte) bool { return ' ' < c && c < 0x7f && c != '`' && c != '~' }
 
-// spaceEnd returns where the white space that starts at p ends, at limit at the latest. A space that
-// carries a combining mark is no white space.
+// spaceEnd returns where the white space that starts at p ends, at limit at the latest. A space
+// that carries a combining mark is no white space.
 func spaceEnd(text string, p, limit int) int {
 	for p < limit {
 		if text[p] > ' ' && text[p] < utf8.RuneSelf {
@@ -62,7 +62,8 @@ func spaceEnd(text string, p, limit int) int {
 	return p
 }
 
-// breakable tells white space that a line may be broken at from the three spaces made to hold words together.
+// breakable tells white space that a line may be broken at from the three spaces made to hold words
+// together.
 func breakable(r rune) bool {
 	return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' && r != '\u2007'
 }

@@ -65,8 +65,8 @@ func apart(r rune) bool {
 	return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune("<>()[]{}\"'`|,;“”‘’«»…•→⟨⟩", r)
 }
 
-// disguised looks at the addresses in a text that touch the stretch from start to end, which leads to target. It returns the host that
-// target leads to if one of them is another.
+// disguised looks at the addresses in a text that touch the stretch from start to end, which leads
+// to target. It returns the host that target leads to if one of them is another.
 func disguised(text string, start, end int, target string) (real string, ok bool) {
 	host, parsed := hostOf(target)
 	for at := 0; at < len(text); {
@@ -88,7 +88,8 @@ func disguised(text string, start, end int, target string) (real string, ok bool
 	return "", false
 }
 
-// hostOf returns the host that a link leads to, without user, port and final dot. An address without a scheme is one of the web.
+// hostOf returns the host that a link leads to, without user, port and final dot. An address
+// without a scheme is one of the web.
 func hostOf(target string) (string, bool) {
 	target = strings.TrimSpace(target)
 	if mail, ok := cutPrefixFold(target, "mailto:"); ok {
@@ -113,8 +114,8 @@ func cutPrefixFold(s, prefix string) (string, bool) {
 	return s[len(prefix):], true
 }
 
-// foldAddress writes what looks like an address as an address: without invisible characters, and with plain dots, slashes, colons and
-// letters for those that only look the same.
+// foldAddress writes what looks like an address as an address: without invisible characters, and
+// with plain dots, slashes, colons and letters for those that only look the same.
 func foldAddress(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -147,14 +148,16 @@ func asciiHost(host string) string {
 	return strings.ToLower(host)
 }
 
-// sameHost tells whether a host that is shown is the real one. A www. makes no difference. A name in letters that look like Latin ones is
-// shown as it is looked up, even if it is the real one: раураl.example is not paypal.example.
+// sameHost tells whether a host that is shown is the real one. A www. makes no difference. A name
+// in letters that look like Latin ones is shown as it is looked up, even if it is the real one:
+// раураl.example is not paypal.example.
 func sameHost(shown, real string) bool {
 	name := asciiHost(shown)
 	return strings.TrimPrefix(name, "www.") == strings.TrimPrefix(real, "www.") && !imitatesLatin(shown)
 }
 
-// imitatesLatin tells whether a host has letters of a script that looks like the Latin one, below a domain in Latin letters.
+// imitatesLatin tells whether a host has letters of a script that looks like the Latin one, below a
+// domain in Latin letters.
 func imitatesLatin(host string) bool {
 	tail := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
 	for _, r := range tail {

@@ -38,8 +38,8 @@ func (l *layouter) inline(start, end int) {
 	}
 }
 
-// countTicks notes the last run of backticks of each length, so that a run that nothing closes is not
-// searched for again and again.
+// countTicks notes the last run of backticks of each length, so that a run that nothing closes is
+// not searched for again and again.
 func (l *layouter) countTicks(start, end int) {
 	clear(l.ticks)
 	for i := start; i < end; {

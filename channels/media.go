@@ -25,8 +25,8 @@ type File struct {
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
 	// Open is the file itself, opened when it was checked that it may be sent. Whoever opened it
-	// closes it; the outbox does so before, once it has no use for it. It is nil once Path is a copy
-	// of ours. It is not stored.
+	// closes it; the outbox does so before, once it has no use for it. It is nil once Path is a
+	// copy of ours. It is not stored.
 	Open *os.File `json:"-"`
 }
 

@@ -89,8 +89,8 @@ func (s *splitter) hazard(q, next int) bool {
 	return q == next && s.text[q-1] == c || next+2 < len(s.text) && s.text[next+1] == c && s.text[next+2] == c
 }
 
-// wordLevel rates the seam behind a text that no white space follows. Chinese and Japanese have none,
-// and are best cut behind their punctuation.
+// wordLevel rates the seam behind a text that no white space follows. Chinese and Japanese have
+// none, and are best cut behind their punctuation.
 func wordLevel(text string) level {
 	if text[len(text)-1] < utf8.RuneSelf {
 		return cluster

@@ -150,8 +150,8 @@ func cutCluster(text string, seams []int, limit int, measure channels.Measure) s
 	return ""
 }
 
-// fences reads a text line by line. It tells whether a fence is open at its end, and whether the marks
-// of a fence appear nowhere else, nor in a quote, so that nobody can read it another way.
+// fences reads a text line by line. It tells whether a fence is open at its end, and whether the
+// marks of a fence appear nowhere else, nor in a quote, so that nobody can read it another way.
 func fences(text string) (open, plain bool) {
 	plain = true
 	mark, lead := "", 0

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"go.uber.org/zap"
@@ -18,30 +17,9 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/internal/fdtest"
 	"nanobot/terminal"
 )
-
-// openIn counts the file descriptors of this process that are files in a folder, but for those of
-// the store in it.
-func openIn(t *testing.T, dir string) int {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, fd := range fds {
-		path, err := os.Readlink("/proc/self/fd/" + fd.Name())
-		if err == nil && strings.HasPrefix(path, dir+"/") && !strings.HasPrefix(path, dir+"/.nanobot/") {
-			n++
-		}
-	}
-	return n
-}
 
 // countOpens makes a file with some content and returns a function that tells how often it was
 // opened since.
@@ -162,7 +140,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			r.hook = func(s store.Store) store.Store {
 				s = endless{s, func() {}}
 				return slowSpool{s, func(path string) error {
-					if n := openIn(t, r.dir); n != 1 {
+					if n := fdtest.OpenIn(t, r.dir, ".nanobot"); n != 1 {
 						t.Errorf("%d files are open before the copy", n)
 					}
 					return before(path)
@@ -172,7 +150,7 @@ func TestAFileIsOpenedOnceAndClosedHoweverItsFrameEnds(t *testing.T) {
 			r.net.Say("1", "u", "hi")
 			r.awaitText("1", c.told)
 			r.awaitIdle("1")
-			if n := openIn(t, r.dir); n != 0 {
+			if n := fdtest.OpenIn(t, r.dir, ".nanobot"); n != 0 {
 				t.Errorf("%d files are open after the turn", n)
 			}
 			if n := opens(); n != 1 {
@@ -196,7 +174,7 @@ func TestAFileIsClosedWhenTheGatewayEndsBeforeItIsCopied(t *testing.T) {
 	r.net.Say("1", "u", "hi")
 	r.awaitFile("copying")
 	r.stop()
-	if n, once := openIn(t, r.dir), opens(); n != 0 || once != 1 {
+	if n, once := fdtest.OpenIn(t, r.dir, ".nanobot"), opens(); n != 0 || once != 1 {
 		t.Errorf("%d files are open, and the file was opened %d times", n, once)
 	}
 }
@@ -229,7 +207,7 @@ func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testi
 			if _, err := g.Turn(t.Context(), w, hello); !errors.Is(err, fail) {
 				t.Errorf("turn: %v", err)
 			}
-			if n, once := openIn(t, own), opens(); n != 0 || once != 1 {
+			if n, once := fdtest.OpenIn(t, own, ".nanobot"), opens(); n != 0 || once != 1 {
 				t.Errorf("%d files are open, and the file was opened %d times", n, once)
 			}
 			if fail != nil {

@@ -73,8 +73,9 @@ func quotedPath(line []byte, i int) int {
 	return 0
 }
 
-// barePath returns the length of the path that begins at i: up to the first media extension that ends like a word. Without one it
-// returns 0 and how far it looked: no other path can begin in between, so nothing is looked at twice.
+// barePath returns the length of the path that begins at i: up to the first media extension that
+// ends like a word. Without one it returns 0 and how far it looked: no other path can begin in
+// between, so nothing is looked at twice.
 func barePath(line []byte, i int) (length, scanned int) {
 	if i > 0 && isPathByte(line[i-1]) && !bytes.HasSuffix(line[:i], []byte("file://")) {
 		return 0, 1
@@ -101,8 +102,8 @@ func extensionEnds(p []byte, n int) bool {
 	return mediaExtensions[string(bytes.ToLower(ext))]
 }
 
-// endsPath reports whether what follows an extension shows that the path ends there: /tmp/a.png, does, /tmp/a.png.bak and
-// /tmp/a.png/b do not.
+// endsPath reports whether what follows an extension shows that the path ends there: /tmp/a.png,
+// does, /tmp/a.png.bak and /tmp/a.png/b do not.
 func endsPath(rest []byte) bool {
 	for i, c := range rest {
 		switch c {

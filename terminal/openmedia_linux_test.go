@@ -9,28 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/internal/fdtest"
 	"nanobot/terminal"
 )
-
-// openIn counts the file descriptors of this process that are files in a folder.
-func openIn(t *testing.T, dir string) int {
-	t.Helper()
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	fds, err := os.ReadDir("/proc/self/fd")
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := 0
-	for _, fd := range fds {
-		if path, err := os.Readlink("/proc/self/fd/" + fd.Name()); err == nil && strings.HasPrefix(path, dir+"/") {
-			n++
-		}
-	}
-	return n
-}
 
 func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T) {
 	refused := errors.New("refused")
@@ -62,7 +43,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 				b.settle()
 			}
 			b.emit = func(f terminal.Frame) error {
-				if n := openIn(t, b.workspace); n != c.open || len(f.Checked) != c.open {
+				if n := fdtest.OpenIn(t, b.workspace); n != c.open || len(f.Checked) != c.open {
 					t.Errorf("%d files are open of %d that are sent, want %d: %s", n, len(f.Checked), c.open, f.Text)
 				}
 				return c.err
@@ -70,7 +51,7 @@ func TestFilesAreOpenWhileTheirFrameIsEmittedAndClosedOnEveryWayOut(t *testing.T
 			if b.run(); !errors.Is(b.err, c.err) || len(b.frames) != 1 {
 				t.Fatalf("%d frames, %v", len(b.frames), b.err)
 			}
-			if n := openIn(t, b.workspace); n != 0 {
+			if n := fdtest.OpenIn(t, b.workspace); n != 0 {
 				t.Errorf("%d files are open after the turn", n)
 			}
 		})
@@ -89,7 +70,7 @@ func TestFilesAreClosedWhenTheirReceiverPanics(t *testing.T) {
 		}()
 		b.run()
 	}()
-	if n := openIn(t, b.workspace); n != 0 {
+	if n := fdtest.OpenIn(t, b.workspace); n != 0 {
 		t.Errorf("%d files are open", n)
 	}
 }
@@ -121,7 +102,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media})
 	var sent []string
 	b.emit = func(f terminal.Frame) error {
-		if n := openIn(t, b.workspace); n != len(f.Checked) {
+		if n := fdtest.OpenIn(t, b.workspace); n != len(f.Checked) {
 			t.Errorf("%d files are open of %d", n, len(f.Checked))
 		}
 		for _, file := range f.Checked {
@@ -141,7 +122,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	if real, err := filepath.EvalSymlinks(b.workspace); err != nil || strings.Join(sent, " ") != strings.ReplaceAll(strings.Join(media[:123], " "), b.workspace, real) {
 		t.Errorf("sent %q, %v", sent, err)
 	}
-	if n := openIn(t, b.workspace); n != 0 {
+	if n := fdtest.OpenIn(t, b.workspace); n != 0 {
 		t.Errorf("%d files are open after the turn", n)
 	}
 	b.opts.Config.Command = frame(m{"type": "message", "text": "look", "media": media[:100]})
@@ -150,7 +131,7 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	}
 	full := errors.New("full")
 	b.emit = func(terminal.Frame) error { return full }
-	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || openIn(t, b.workspace) != 0 {
-		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, openIn(t, b.workspace))
+	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || fdtest.OpenIn(t, b.workspace) != 0 {
+		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, fdtest.OpenIn(t, b.workspace))
 	}
 }

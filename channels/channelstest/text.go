@@ -30,7 +30,8 @@ func Solid(text string) string {
 	return b.String()
 }
 
-// Letters is a text of which only letters, digits and pictures are left: what rendering Markdown does not touch.
+// Letters is a text of which only letters, digits and pictures are left: what rendering Markdown
+// does not touch.
 func Letters(text string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -50,8 +51,8 @@ func (s Subject) normal(text string) string {
 	return Solid(text)
 }
 
-// arrived says what is missing of a text: all of it must be in the calls' texts, in order, or in one file that stands
-// for a text too long for the chat.
+// arrived says what is missing of a text: all of it must be in the calls' texts, in order, or in
+// one file that stands for a text too long for the chat.
 func (s Subject) arrived(want string, sent []Sent) error {
 	for i, text := range texts(sent) {
 		if !utf8.ValidString(text) {
@@ -95,7 +96,8 @@ func (b bench) arrives(ctx context.Context, samples ...string) error {
 	return nil
 }
 
-// everyKindArrives asks only that the text is in what arrives: a network may mark progress and failures.
+// everyKindArrives asks only that the text is in what arrives: a network may mark progress and
+// failures.
 func everyKindArrives(ctx context.Context, b bench) error {
 	for _, kind := range []channels.Kind{channels.Progress, channels.Answer, channels.Failure} {
 		m := channels.Message{Chat: b.Chat, Kind: kind, Text: "this is " + string(kind), Code: "E1"}
@@ -133,7 +135,8 @@ func tablesArrive(ctx context.Context, b bench) error {
 	return b.arrives(ctx, table(1), table(60), table(400))
 }
 
-// clustersStayWhole looks at each call by itself, since a cut cluster is whole again when calls are joined.
+// clustersStayWhole looks at each call by itself, since a cut cluster is whole again when calls are
+// joined.
 func clustersStayWhole(ctx context.Context, b bench) error {
 	for _, text := range []string{clusters(1), clusters(700), clusters(3000)} {
 		sent, err := b.deliver(ctx, b.say(text))

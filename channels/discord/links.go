@@ -74,7 +74,8 @@ func isPunctuation(c byte) bool {
 	return c > ' ' && c < 0x7f && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z')
 }
 
-// readTarget reads the address in parentheses at i, with or without angle brackets and a title, and returns where it ends, or 0.
+// readTarget reads the address in parentheses at i, with or without angle brackets and a title, and
+// returns where it ends, or 0.
 func readTarget(text string, i int) (target string, end int) {
 	if i >= len(text) || text[i] != '(' {
 		return "", 0

@@ -101,9 +101,9 @@ func (f fence) shuts(line string) bool {
 	return m != nil && m[2][0] == f.run[0] && len(m[2]) >= len(f.run) && strings.TrimSpace(m[3]) == ""
 }
 
-// read returns the block at a line as Discord takes it, closed even where its author has not, and the line behind it. It is
-// not indented, as it may be in a list, since Discord has no code in lists. Backticks in the code would end it: they are written
-// as accents that look alike.
+// read returns the block at a line as Discord takes it, closed even where its author has not, and
+// the line behind it. It is not indented, as it may be in a list, since Discord has no code in
+// lists. Backticks in the code would end it: they are written as accents that look alike.
 func (f fence) read(lines []string, i int) ([]string, int) {
 	out := []string{f.quote + "```" + language.FindString(f.info)}
 	for i++; i < len(lines) && !f.shuts(lines[i]); i++ {

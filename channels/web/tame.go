@@ -46,7 +46,8 @@ func tame(text string) bool {
 	return true
 }
 
-// begins counts the lists' items and quotes that begin in a line, and tells in which column the last of them does.
+// begins counts the lists' items and quotes that begin in a line, and tells in which column the
+// last of them does.
 func begins(line string) (n, column int) {
 	for at := 0; ; n++ {
 		rest := strings.TrimLeft(line, " \t")

@@ -103,15 +103,8 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer book.Close()
 	options := gateway.Options{Channels: open, Store: db, MaxConcurrent: d.cfg.Gateway.MaxConcurrent, Settings: settings, Log: d.log, Audit: book.Write}
-	watch := func(context.Context) {}
-	if page == nil {
-		g = gateway.New(options)
-	} else {
-		c, m := console.New(db, d.log), metrics.New()
-		options.Watch = func(e events.Event) { c.Watch(e); m.Watch(e) }
-		g = gateway.New(options)
-		watch = page.watch(g, c, m, open)
-	}
+	var watch func(context.Context)
+	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
 	d.log.Info(d.supervisor.About())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
@@ -143,6 +136,17 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// newGateway returns the gateway, and what tells the page of it as long as that is served.
+func (d daemon) newGateway(o gateway.Options, page *site) (*gateway.Gateway, func(context.Context)) {
+	if page == nil {
+		return gateway.New(o), func(context.Context) {}
+	}
+	c, m := console.New(o.Store, d.log), metrics.New()
+	o.Watch = func(e events.Event) { c.Watch(e); m.Watch(e) }
+	g := gateway.New(o)
+	return g, page.watch(g, c, m, o.Channels)
 }
 
 // closeChannels lets go of what channels keep.

@@ -143,8 +143,8 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		if why != "" {
 			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, size(f, err), why), "\n")
 		}
-		// Nobody needs the file any more. While it is open its room on the disk is not free, not even
-		// when the file is removed to make room for this message.
+		// Nobody needs the file any more. While it is open its room on the disk is not free, not
+		// even when the file is removed to make room for this message.
 		_ = open.Close()
 		m.Media = m.Media[1:]
 	}

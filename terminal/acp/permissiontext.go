@@ -39,8 +39,8 @@ func (t *tool) question(dir string) string {
 	return strings.Join(parts, "\n")
 }
 
-// files are those that the permission covers, but for the one that is shown already and those whose changes are. A link is shown with
-// where it leads.
+// files are those that the permission covers, but for the one that is shown already and those whose
+// changes are. A link is shown with where it leads.
 func (t *tool) files(dir, shown string) (parts []string) {
 	for _, f := range t.named {
 		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
@@ -54,7 +54,8 @@ func (t *tool) files(dir, shown string) (parts []string) {
 	return parts
 }
 
-// details are the changes and the words that the agent puts to its question, as far as there is room.
+// details are the changes and the words that the agent puts to its question, as far as there is
+// room.
 func (t *tool) details(dir string) (parts []string) {
 	left := maxAsked
 	for i, d := range t.diffs {
@@ -84,7 +85,8 @@ func (t *tool) details(dir string) (parts []string) {
 	return parts
 }
 
-// clip cuts a text and says how much is missing with what was cut off before, so that nobody takes a part for the whole.
+// clip cuts a text and says how much is missing with what was cut off before, so that nobody takes
+// a part for the whole.
 func clip(s string, n, more int) string {
 	s = strings.TrimSpace(terminal.Clean(s))
 	if short := shorten(s, n); short != s {
