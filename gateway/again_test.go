@@ -50,7 +50,7 @@ func TestATurnThatHadNotBegunRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-	if _, _, err := s.Receive(t.Context(), store.Arrival{In: in, Claim: true}); err != nil {
+	if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -144,7 +144,7 @@ func TestABacklogOfHungChatsDelaysNoOther(t *testing.T) {
 	}
 	for i := range 101 {
 		to := channels.Chat{Channel: "net", ID: fmt.Sprintf("c%03d", i)}
-		if _, _, err := s.Enqueue(t.Context(), store.Letter{Parts: []channels.Outgoing{{Chat: to, Kind: channels.Answer, Text: "x"}}}); err != nil {
+		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: to, Kind: channels.Answer, Text: "x"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,7 +281,7 @@ func (s *slowNetwork) Remove(ctx context.Context, c channels.Chat, id string) er
 	}
 }
 
-func TestABubbleIsRemovedBeforeTheGatewayEnds(t *testing.T) {
+func TestATransientIsRemovedBeforeTheGatewayEnds(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `echo '{"type":"progress","text":"step"}'; `+until("go")+`echo done`)
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &slowNetwork{Channel: c} }
@@ -307,7 +307,7 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	}
 	for _, id := range []string{"1", "2"} { // two turns that were cut off, and will be reported
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-		if _, _, err := s.Receive(t.Context(), store.Arrival{In: in, Claim: true}); err != nil {
+		if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

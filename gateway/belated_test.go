@@ -51,7 +51,7 @@ func TestASendThatTakesEffectAndThenFailsOnTelegramIsRepeatedWithAMark(t *testin
 				if err != nil {
 					t.Fatal(err)
 				}
-				unknown := slices.ContainsFunc(left, func(p store.Parcel) bool { return p.State == store.Unknown && p.Out.Text == "m2" })
+				unknown := slices.ContainsFunc(left, func(p store.Delivery) bool { return p.State == store.Unknown && p.Out.Text == "m2" })
 				if unknown != atMostOnce || len(left) > 1 {
 					t.Errorf("not sent are %+v", left)
 				}

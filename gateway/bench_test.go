@@ -297,14 +297,14 @@ func BenchmarkStartWithBacklog(b *testing.B) {
 }
 
 func received(s store.Store, chat string, id int) error {
-	_, _, err := s.Receive(context.Background(), store.Arrival{In: channels.Incoming{
+	_, _, err := s.Receive(context.Background(), store.ReceiveRequest{In: channels.Incoming{
 		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.Itoa(id), User: channels.User{ID: "u"}, Text: "hello",
 	}})
 	return err
 }
 
 func queued(s store.Store, chat string) error {
-	_, _, err := s.Enqueue(context.Background(), store.Letter{Parts: []channels.Outgoing{{Chat: channels.Chat{Channel: "loop", ID: chat}, Text: "hello"}}})
+	_, _, err := s.Enqueue(context.Background(), store.Outbound{Parts: []channels.Outgoing{{Chat: channels.Chat{Channel: "loop", ID: chat}, Text: "hello"}}})
 	return err
 }
 

@@ -92,7 +92,7 @@ func TestWhoWatchesIsToldOfWhatCannotBeDelivered(t *testing.T) {
 	r.watch = w.watch
 	r.hook = func(s store.Store) store.Store { // an earlier run had another channel
 		parts := []channels.Outgoing{{Chat: channels.Chat{Channel: "gone", ID: "1"}, Kind: channels.Answer, Text: "hello"}}
-		if _, _, err := s.Enqueue(t.Context(), store.Letter{Parts: parts}); err != nil {
+		if _, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: parts}); err != nil {
 			t.Fatal(err)
 		}
 		return s

@@ -296,7 +296,7 @@ func TestHealthIsRedWhileTheDiskIsFull(t *testing.T) {
 	}
 }
 
-func TestABubbleIsRemovedAfterAKill(t *testing.T) {
+func TestATransientIsRemovedAfterAKill(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `echo '{"type":"progress","text":"step"}'; `+until("go"))
 	h.spec.OnCrash = "report"
@@ -308,7 +308,7 @@ func TestABubbleIsRemovedAfterAKill(t *testing.T) {
 	if calls, ok := h.net.Await("1", 2*patience, shown("progress")); !ok {
 		t.Fatalf("was shown %+v", calls)
 	}
-	h.awaitBubbles(1)
+	h.awaitTransients(1)
 	h.kill()
 	h.begin()
 	if calls, ok := h.net.Await("1", 2*patience, shown("error")); !ok { // only the report is left

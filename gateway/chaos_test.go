@@ -160,7 +160,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			chat := channels.Chat{Channel: "net", ID: "1"}
-			p, ok, err := s.Enqueue(t.Context(), store.Letter{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
+			p, ok, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "hello"}}, Claim: true})
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
@@ -168,7 +168,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-			if _, _, err := s.Receive(t.Context(), store.Arrival{In: in}); err != nil {
+			if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {
@@ -194,8 +194,8 @@ func TestAPictureThatChangesAtOnceIsSentWholeOrNamed(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, `read -r line; text=${line#*\"text\":\"}; n=${text%%\"*}; cp old $n.png; sleep 0.0$n
 				echo '{"type":"message","text":"look","media":["'$PWD/$n'.png"]}'; sleep 0.00$n; `+change)
-			for name, letter := range map[string]string{"old": "o", "new": "n"} {
-				if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Repeat(letter, size)), 0o600); err != nil {
+			for name, outbound := range map[string]string{"old": "o", "new": "n"} {
+				if err := os.WriteFile(filepath.Join(r.dir, name), []byte(strings.Repeat(outbound, size)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -26,9 +26,9 @@ func TestAfterSixtyCodesPeopleAreToldOnceToTryLaterAlsoAfterARestart(t *testing.
 			t.Fatalf("user %d was told %q", user, text)
 		}
 	}
-	guests, err := r.store.Guests(t.Context())
-	if err != nil || len(guests) != 22 { // 20 open codes, and users 8 and 9
-		t.Errorf("%d guests, %v", len(guests), err)
+	pairings, err := r.store.Pairings(t.Context())
+	if err != nil || len(pairings) != 22 { // 20 open codes, and users 8 and 9
+		t.Errorf("%d pairings, %v", len(pairings), err)
 	}
 	for user := 160; user < 163; user++ {
 		if text := first(user); !strings.Contains(text, "try again in an hour") {

@@ -111,11 +111,11 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	}
 	// What a gateway leaves that dies right after it took a /stop.
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	item, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
+	inbound, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Receive(t.Context(), store.Arrival{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
+	if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -129,12 +129,12 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "work") || strings.Contains(got, "restarted") {
 		t.Errorf("got %s", got)
 	}
-	if after, _, _ := r.store.Item(t.Context(), item.ID); after.State != store.Interrupted {
-		t.Errorf("the item is %s", after.State)
+	if after, _, _ := r.store.Inbound(t.Context(), inbound.ID); after.State != store.Interrupted {
+		t.Errorf("the inbound is %s", after.State)
 	}
 }
 
-func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
+func TestADeliverySetAsideByAWrongClockIsSent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
 	s, err := openStore(t, r.dir)
@@ -142,7 +142,7 @@ func TestAParcelSetAsideByAWrongClockIsSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	p, _, err := s.Enqueue(t.Context(), store.Letter{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
+	p, _, err := s.Enqueue(t.Context(), store.Outbound{Parts: []channels.Outgoing{{Chat: chat, Kind: channels.Answer, Text: "late"}}, Claim: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,7 +105,7 @@ func New(o Options) *Gateway {
 		Wake: func() { g.lanes.Wake() }, Menu: intake.AgentCommands,
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
-	begin := func(item store.Item, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(item, slot) }
+	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: g.intakeSettings,

@@ -75,18 +75,18 @@ func TestMessagesSentWhileTheGatewayWasDownAreAnswered(t *testing.T) {
 	r.expect("1", "you said early", "you said between")
 }
 
-func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
+func TestProgressIsOneTransientThatIsEditedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `for i in 1 2 3 4 5 6 7 8 9; do echo "{\"type\":\"progress\",\"text\":\"step $i\"}"; done; `+until("go")+`echo done`).start()
 	began := time.Now()
 	r.net.Say("1", "u", "work")
-	bubble := r.awaitText("1", "⏳ step")
-	if bubble.Kind != "progress" || len(bubble.Buttons) != 1 || bubble.Buttons[0] != "/stop" {
-		t.Errorf("the bubble is %+v", bubble)
+	transient := r.awaitText("1", "⏳ step")
+	if transient.Kind != "progress" || len(transient.Buttons) != 1 || transient.Buttons[0] != "/stop" {
+		t.Errorf("the transient is %+v", transient)
 	}
 	r.awaitText("1", "⏳ step 9") // the newest wins
 	if calls := r.net.Sent("1"); len(calls) != 1 {
-		t.Errorf("%d messages for one bubble", len(calls))
+		t.Errorf("%d messages for one transient", len(calls))
 	}
 	if n, took := r.net.Edits(), time.Since(began); n > max(2, 1+int(took/(1500*time.Millisecond))) {
 		t.Errorf("%d edits in %s", n, took)
@@ -99,7 +99,7 @@ func TestProgressIsOneBubbleThatIsEditedAndRemoved(t *testing.T) {
 	r.touch("go")
 	r.expect("1", "done")
 	if _, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {
-		t.Error("the bubble stayed")
+		t.Error("the transient stayed")
 	}
 }
 

@@ -19,11 +19,11 @@ import (
 // hooked is a store with which something happens between one step and the next.
 type hooked struct {
 	store.Store
-	receive      func(store.Arrival) error // before it
-	enqueue      func(l store.Letter) error
-	enqueued     func(l store.Letter, claimed bool) // after it
+	receive      func(store.ReceiveRequest) error // before it
+	enqueue      func(l store.Outbound) error
+	enqueued     func(l store.Outbound, claimed bool) // after it
 	finish       func() error
-	claimed      func(store.Item)
+	claimed      func(store.Inbound)
 	openQuestion func()
 	settled      func(store.State) // after it
 }
@@ -36,19 +36,19 @@ func (h *hooked) Settle(ctx context.Context, id int64, s store.Settlement) (bool
 	return more, err
 }
 
-func (h *hooked) Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+func (h *hooked) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	if h.receive != nil {
 		if err := h.receive(a); err != nil {
-			return store.Item{}, 0, err
+			return store.Inbound{}, 0, err
 		}
 	}
 	return h.Store.Receive(ctx, a)
 }
 
-func (h *hooked) Enqueue(ctx context.Context, l store.Letter) (store.Parcel, bool, error) {
+func (h *hooked) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
 	if h.enqueue != nil {
 		if err := h.enqueue(l); err != nil {
-			return store.Parcel{}, false, err
+			return store.Delivery{}, false, err
 		}
 	}
 	p, claimed, err := h.Store.Enqueue(ctx, l)
@@ -67,12 +67,12 @@ func (h *hooked) Finish(ctx context.Context, id int64, s store.State, o store.Ou
 	return h.Store.Finish(ctx, id, s, o, with...)
 }
 
-func (h *hooked) Claim(ctx context.Context) (store.Item, bool, error) {
-	item, ok, err := h.Store.Claim(ctx)
+func (h *hooked) Claim(ctx context.Context) (store.Inbound, bool, error) {
+	inbound, ok, err := h.Store.Claim(ctx)
 	if ok && h.claimed != nil {
-		h.claimed(item)
+		h.claimed(inbound)
 	}
-	return item, ok, err
+	return inbound, ok, err
 }
 
 func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat, now time.Time) ([]store.Question, error) {
@@ -99,7 +99,7 @@ func TestAnAnswerBesideAClaimedOneIsSent(t *testing.T) {
 	r := newRig(t, `echo '{"type":"message","text":"m1"}'; `+until("go"))
 	stored, release := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hooked) {
-		h.enqueued = func(l store.Letter, claimed bool) {
+		h.enqueued = func(l store.Outbound, claimed bool) {
 			if claimed && l.Parts[0].Text == "m1" {
 				close(stored)
 				<-release
@@ -139,7 +139,7 @@ func TestAPictureOutlivesAFullDisk(t *testing.T) {
 	var full atomic.Bool
 	full.Store(true)
 	r.startHooked(func(h *hooked) {
-		h.enqueue = func(store.Letter) error {
+		h.enqueue = func(store.Outbound) error {
 			if !full.CompareAndSwap(true, false) {
 				return nil
 			}
@@ -161,7 +161,7 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
 	claimed, stopping := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hooked) {
-		h.claimed = func(i store.Item) {
+		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				close(claimed)
 				<-stopping
@@ -185,9 +185,9 @@ func TestAStopAlsoStopsWhatIsJustAboutToBegin(t *testing.T) {
 func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; case $line in *second*) `+until("never")+`;; *) touch up; `+until("go")+`echo first;; esac`)
-	claimed, stopping := make(chan store.Item), make(chan struct{})
+	claimed, stopping := make(chan store.Inbound), make(chan struct{})
 	r.startHooked(func(h *hooked) {
-		h.claimed = func(i store.Item) {
+		h.claimed = func(i store.Inbound) {
 			if i.In.Text == "second" {
 				claimed <- i
 				<-stopping
@@ -213,14 +213,14 @@ type recovering struct {
 	looks, resolved int
 }
 
-func (s *recovering) Stranded(ctx context.Context) ([]store.Item, error) {
+func (s *recovering) Stranded(ctx context.Context) ([]store.Inbound, error) {
 	if s.looks++; s.looks == 2 {
 		return nil, errors.New("not now")
 	}
 	return s.Store.Stranded(ctx)
 }
 
-func (s *recovering) InFlight(ctx context.Context) ([]store.Parcel, error) {
+func (s *recovering) InFlight(ctx context.Context) ([]store.Delivery, error) {
 	s.resolved++
 	return s.Store.InFlight(ctx)
 }
@@ -266,7 +266,7 @@ func TestAMessageThatTheDiskRefusedDoesNotCountTwice(t *testing.T) {
 	var fails atomic.Int32
 	fails.Store(3)
 	r.startHooked(func(h *hooked) {
-		h.receive = func(store.Arrival) error {
+		h.receive = func(store.ReceiveRequest) error {
 			if fails.Add(-1) >= 0 {
 				return errors.New("disk full")
 			}
@@ -286,7 +286,7 @@ func TestASlowStopDelaysNoOtherChat(t *testing.T) {
 	r.settings.AllowFrom["other"] = []string{"*"}
 	slow, release := make(chan struct{}), make(chan struct{})
 	r.startHooked(func(h *hooked) {
-		h.receive = func(a store.Arrival) error {
+		h.receive = func(a store.ReceiveRequest) error {
 			if a.Cancel && a.In.Chat.ID == "slow" {
 				close(slow)
 				<-release

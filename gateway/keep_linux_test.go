@@ -223,8 +223,8 @@ func TestADirectTurnKeepsItsAgentAndMemoryUntilClose(t *testing.T) {
 	}
 }
 
-// A gateway that dies while nothing runs leaves no item behind, but its kept agent's children, and
-// agents that the kernel could not kill.
+// A gateway that dies while nothing runs leaves no inbound message behind, but its kept agent's
+// children, and agents that the kernel could not kill.
 func TestWhatAKeptAgentLeavesIsKilledAtTheNextStart(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `sleep 300 & echo $! >> pids; echo $$ >> pids; while read -r line; do env | grep ^NANOBOT_KEPT= > kept; echo answer; done`)
@@ -287,7 +287,7 @@ func (h *harness) awaitSettled() {
 	})
 }
 
-func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
+func TestATransientOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
 	t.Parallel()
 	h := newHarness(t, `echo partial words:1000; `+until("go")+`echo message the end`)
 	h.spec.Stream = true
@@ -299,7 +299,7 @@ func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
 	if calls, ok := h.net.Await("1", 2*patience, shows("w00999")); !ok {
 		t.Fatalf("shown is %+v", calls)
 	}
-	h.awaitBubbles(2)
+	h.awaitTransients(2)
 	h.kill()
 	r := &rig{t: t, dir: h.spec.Dir}
 	r.touch("go")
@@ -310,8 +310,8 @@ func TestABubbleOfWhatWasBeingWrittenIsRemovedAfterAKill(t *testing.T) {
 	h.end()
 }
 
-// The message is on disk, and whether it took its bubble's place is not known.
-func TestAnAnswerTakesItsBubblesPlaceAfterAKill(t *testing.T) {
+// The message is on disk, and whether it took its transient message's place is not known.
+func TestAnAnswerTakesItsTransientsPlaceAfterAKill(t *testing.T) {
 	t.Parallel()
 	for name, done := range map[string]bool{"it had not": false, "it had": true} {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestAnAnswerTakesItsBubblesPlaceAfterAKill(t *testing.T) {
 			if !ok {
 				t.Fatal("nothing is shown")
 			}
-			h.awaitBubbles(1)
+			h.awaitTransients(1)
 			(&rig{t: t, dir: h.spec.Dir}).touch("go")
 			<-reached
 			h.kill()
@@ -355,17 +355,17 @@ func TestAnAnswerTakesItsBubblesPlaceAfterAKill(t *testing.T) {
 	}
 }
 
-// awaitBubbles waits until the daemon has noted bubbles.
-func (h *harness) awaitBubbles(n int) {
+// awaitTransients waits until the daemon has noted transient messages.
+func (h *harness) awaitTransients(n int) {
 	h.t.Helper()
 	s, err := sqlite.Open(h.t.Context(), h.spec.State, sqlite.Options{Shared: true})
 	if err != nil {
 		h.t.Fatal(err)
 	}
 	defer s.Close()
-	h.await("bubbles to be noted", func() bool {
-		bubbles, err := s.Bubbles(h.t.Context())
-		return err == nil && len(bubbles) == n
+	h.await("transients to be noted", func() bool {
+		transients, err := s.Transients(h.t.Context())
+		return err == nil && len(transients) == n
 	})
 }
 
@@ -376,7 +376,7 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 	var retrying atomic.Bool
 	afresh := make(chan struct{})
 	r.startHooked(func(h *hooked) {
-		h.claimed = func(store.Item) {
+		h.claimed = func(store.Inbound) {
 			if !retrying.CompareAndSwap(true, false) {
 				return
 			}
@@ -386,7 +386,7 @@ func TestAFreshStartMeansTheTurnThatIsJustBeingClaimed(t *testing.T) {
 			case <-time.After(50 * time.Millisecond):
 			}
 		}
-		h.receive = func(a store.Arrival) error {
+		h.receive = func(a store.ReceiveRequest) error {
 			if a.StartAfresh {
 				close(afresh)
 			}

@@ -18,79 +18,79 @@ import (
 var ErrNotNow = errors.New("the turn is not in a state for that")
 
 // Stop ends a turn that runs, or drops one that waits.
-func (g *Gateway) Stop(ctx context.Context, item int64) error {
-	i, found, err := g.o.Store.Item(ctx, item)
+func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
+	i, found, err := g.o.Store.Inbound(ctx, inbound)
 	if err != nil {
-		return fmt.Errorf("stop turn %d: %w", item, err)
+		return fmt.Errorf("stop turn %d: %w", inbound, err)
 	}
 	if found {
 		defer g.lanes.Lock(i.In.Chat)()
 		g.auditOperator(i, "/stop")
 	}
 	if found && i.State == store.Pending {
-		n, err := g.o.Store.Cancel(ctx, i.In.Chat, item)
+		n, err := g.o.Store.Cancel(ctx, i.In.Chat, inbound)
 		if err != nil {
-			return fmt.Errorf("stop turn %d: %w", item, err)
+			return fmt.Errorf("stop turn %d: %w", inbound, err)
 		}
 		if n > 0 {
-			g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item}) // it is not any more
+			g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Inbound: inbound}) // it is not any more
 			return nil
 		}
 	}
 	g.lanes.AwaitClaim() // it may have begun just now
 	for _, t := range g.lanes.All() {
-		if t.Item().ID == item && !t.Over() {
+		if t.Inbound().ID == inbound && !t.Over() {
 			t.Cancel(turn.ErrStopped)
 			return nil
 		}
 	}
-	return fmt.Errorf("stop turn %d: %w", item, ErrNotNow)
+	return fmt.Errorf("stop turn %d: %w", inbound, ErrNotNow)
 }
 
 // Retry runs a turn again that has ended.
-func (g *Gateway) Retry(ctx context.Context, item int64) error {
-	i, found, err := g.o.Store.Item(ctx, item)
+func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
+	i, found, err := g.o.Store.Inbound(ctx, inbound)
 	if err != nil {
-		return fmt.Errorf("retry turn %d: %w", item, err)
+		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	if !found || i.Ended.IsZero() || i.Started.IsZero() {
-		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
+		return fmt.Errorf("retry turn %d: %w", inbound, ErrNotNow)
 	}
 	ok, err := g.intake.Admits(ctx, i.In.Chat.Channel, i.In.User.ID)
 	if err != nil {
-		return fmt.Errorf("retry turn %d: %w", item, err)
+		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	if !ok {
-		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", item, ErrNotNow)
+		return fmt.Errorf("retry turn %d: %w: its sender has no access any more", inbound, ErrNotNow)
 	}
 	defer g.lanes.Lock(i.In.Chat)()
-	err = g.o.Store.Restart(ctx, item)
+	err = g.o.Store.Restart(ctx, inbound)
 	if errors.Is(err, store.ErrState) {
-		return fmt.Errorf("retry turn %d: %w", item, ErrNotNow)
+		return fmt.Errorf("retry turn %d: %w", inbound, ErrNotNow)
 	}
 	if err != nil {
-		return fmt.Errorf("retry turn %d: %w", item, err)
+		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	g.auditOperator(i, "/retry")
-	g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Item: item})
+	g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Inbound: inbound})
 	g.lanes.Wake()
 	return nil
 }
 
 // Trace returns what was seen of a turn, also while it runs.
-func (g *Gateway) Trace(ctx context.Context, item int64) (events.Trace, error) {
+func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error) {
 	for _, t := range g.lanes.All() {
-		if t.Item().ID == item {
+		if t.Inbound().ID == inbound {
 			return t.Trace(), nil
 		}
 	}
 	var trace events.Trace
-	text, err := g.o.Store.Trace(ctx, item)
+	text, err := g.o.Store.Trace(ctx, inbound)
 	if err == nil && text != "" {
 		err = json.Unmarshal([]byte(text), &trace)
 	}
 	if err != nil {
-		return events.Trace{}, fmt.Errorf("read trace of turn %d: %w", item, err)
+		return events.Trace{}, fmt.Errorf("read trace of turn %d: %w", inbound, err)
 	}
 	return trace, nil
 }
@@ -107,9 +107,9 @@ func (g *Gateway) Agents() []int {
 }
 
 // auditOperator writes down what an operator does to a turn.
-func (g *Gateway) auditOperator(item store.Item, command string) {
-	r := audit.Record{Event: audit.Command, Decision: "operator", Command: command, Run: item.ID}
-	g.o.Audit.Record(channels.Incoming{Chat: item.In.Chat, ID: item.In.ID}, r)
+func (g *Gateway) auditOperator(inbound store.Inbound, command string) {
+	r := audit.Record{Event: audit.Command, Decision: "operator", Command: command, Run: inbound.ID}
+	g.o.Audit.Record(channels.Incoming{Chat: inbound.In.Chat, ID: inbound.In.ID}, r)
 }
 
 // ChannelHealth is how a channel is.

@@ -27,14 +27,14 @@ func (w *watcher) watch(e events.Event) {
 }
 
 // await waits until what was told of a turn is this, in order.
-func (w *watcher) await(t *testing.T, item int64, want string) {
+func (w *watcher) await(t *testing.T, inbound int64, want string) {
 	t.Helper()
 	var got []string
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
 		got = nil
 		w.mu.Lock()
 		for _, e := range w.events {
-			if e.Item == item {
+			if e.Inbound == inbound {
 				got = append(got, strings.TrimSpace(string(e.What)+" "+e.Status))
 			}
 		}
@@ -43,7 +43,7 @@ func (w *watcher) await(t *testing.T, item int64, want string) {
 			return
 		}
 	}
-	t.Fatalf("was told %v of turn %d, want %s", got, item, want)
+	t.Fatalf("was told %v of turn %d, want %s", got, inbound, want)
 }
 
 func TestWhoWatchesIsToldOfATurn(t *testing.T) {

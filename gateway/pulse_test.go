@@ -23,7 +23,7 @@ type ill struct {
 	claimed chan struct{}
 }
 
-func (s *ill) Claim(ctx context.Context) (store.Item, bool, error) {
+func (s *ill) Claim(ctx context.Context) (store.Inbound, bool, error) {
 	if s.claims != nil {
 		select {
 		case s.claimed <- struct{}{}:

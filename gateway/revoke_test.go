@@ -47,12 +47,12 @@ func (r *rig) revoke(user string) {
 func (r *rig) awaitDismissed() {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		items, parcels, err := r.store.Dismissed(r.t.Context())
-		if err == nil && len(items)+len(parcels) == 0 {
+		inbounds, deliveries, err := r.store.Dismissed(r.t.Context())
+		if err == nil && len(inbounds)+len(deliveries) == 0 {
 			return
 		}
 		if time.Now().After(deadline) {
-			r.t.Fatalf("%d turns and %d sends go on: %v", len(items), len(parcels), err)
+			r.t.Fatalf("%d turns and %d sends go on: %v", len(inbounds), len(deliveries), err)
 		}
 	}
 }
@@ -92,12 +92,12 @@ func TestWhoIsRevokedLosesWhatRunsAndWaitsAndNobodyElseDoes(t *testing.T) {
 	if want := []string{"at three", "did three", "at five", "did five"}; !slices.Equal(got, want) {
 		t.Errorf("after that the group was shown %q, want %q", got, want)
 	}
-	items, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
+	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "group"}, 5)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var ends []string
-	for _, i := range slices.Backward(items) {
+	for _, i := range slices.Backward(inbounds) {
 		ends = append(ends, fmt.Sprint(i.State, " ", i.Outcome.Status))
 	}
 	if want := []string{"done revoked", "dead revoked", "done done", "dead revoked", "done done"}; !slices.Equal(ends, want) {
@@ -303,14 +303,14 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	r.net.Say("1", "8", "theirs")
 	r.awaitText("1", "did theirs")
 	r.awaitIdle("1")
-	items, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
+	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.revoke("8")
-	r.net.Press("1", "7", fmt.Sprintf("again:%d", items[0].ID))
+	r.net.Press("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
 	r.awaitText("1", "Who wrote that may not talk to me any more.")
-	if err := r.gw.Retry(t.Context(), items[0].ID); !errors.Is(err, gateway.ErrNotNow) {
+	if err := r.gw.Retry(t.Context(), inbounds[0].ID); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("the operator's retry: %v", err)
 	}
 	before := len(texts(r.net.Sent("1")))

@@ -205,8 +205,8 @@ func (r *rig) awaitReceipts() {
 func (r *rig) awaitIdle(chat string) {
 	r.t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(2 * time.Millisecond) {
-		items, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
-		busy := slices.ContainsFunc(items, func(i store.Item) bool { return i.State == store.Running })
+		inbounds, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 10)
+		busy := slices.ContainsFunc(inbounds, func(i store.Inbound) bool { return i.State == store.Running })
 		if err == nil && !busy {
 			return
 		}

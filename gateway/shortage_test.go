@@ -205,15 +205,15 @@ func TestATurnThatWaitsForResourcesOutlivesAShutdown(t *testing.T) {
 	r.start()
 	r.expect("1", "you said one")
 	r.awaitIdle("1")
-	var item store.Item
-	for id := int64(1); item.In.Text != "one"; id++ {
+	var inbound store.Inbound
+	for id := int64(1); inbound.In.Text != "one"; id++ {
 		var err error
-		if item, _, err = r.store.Item(t.Context(), id); err != nil {
+		if inbound, _, err = r.store.Inbound(t.Context(), id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if item.Attempt != 1 {
-		t.Errorf("it was attempt %d", item.Attempt)
+	if inbound.Attempt != 1 {
+		t.Errorf("it was attempt %d", inbound.Attempt)
 	}
 }
 

@@ -33,7 +33,7 @@ func TestDiscordShowsAnAnswerWhileItIsWritten(t *testing.T) {
 	r.start()
 	dm := api.DM(ada).ID
 	api.AwaitReady(t)
-	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first bubble is not known
+	api.FailNext("POST /channels/{channel_id}/messages", discordtest.Fault{CutAfter: true}) // what becomes of the first transient is not known
 	api.Say(dm, ada, "write")
 	shows := func(text string) discordtest.Message {
 		t.Helper()

@@ -15,8 +15,8 @@ func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
 	api.FailNext("editMessageText", telegramtest.Fault{Linger: time.Minute})
 	h.begin()
 	api.Say(7, "write")
-	bubble := awaitWords(t, api, 7, "one")
-	h.awaitBubbles(1)
+	transient := awaitWords(t, api, 7, "one")
+	h.awaitTransients(1)
 	(&rig{t: t, dir: h.spec.Dir}).touch("go")
 	if _, ok := api.AwaitCalls("editMessageText", patience, func(c []telegramtest.Call) bool { return len(c) > 0 }); !ok {
 		t.Fatal("it is not edited")
@@ -26,7 +26,7 @@ func TestTelegramAnswerTakesItsPlaceAfterAKill(t *testing.T) {
 	awaitWords(t, api, 7, "I was restarted")
 	h.end()
 	all := api.Shown(7)
-	if len(all) != 2 || all[0].ID != bubble.ID || all[0].Words() != "one two" {
+	if len(all) != 2 || all[0].ID != transient.ID || all[0].Words() != "one two" {
 		t.Errorf("shown is %q", shownWords(all))
 	}
 }

@@ -128,7 +128,7 @@ func TestTelegramAlbumTakesThePlaceOfWhatWasWritten(t *testing.T) {
 	r.touch("go")
 }
 
-func TestTelegramAnswerGrowsIntoBubblesAndThenIntoADocument(t *testing.T) {
+func TestTelegramAnswerGrowsIntoTransientsAndThenIntoADocument(t *testing.T) {
 	t.Parallel()
 	r, api := onTelegram(t, `echo partial words:300; `+until("one")+`echo partial words:1000; `+until("two")+`echo partial words:9000; echo "message words:9000"; `+until("go"))
 	r.start()
@@ -137,7 +137,7 @@ func TestTelegramAnswerGrowsIntoBubblesAndThenIntoADocument(t *testing.T) {
 	r.touch("one")
 	awaitWords(t, api, 7, "w00999")
 	if shown := api.Shown(7); len(shown) != 2 {
-		t.Errorf("%d bubbles", len(shown))
+		t.Errorf("%d transients", len(shown))
 	}
 	r.touch("two")
 	shown, ok := api.Await(7, 2*patience, func(all []telegramtest.Message) bool { return len(all) == 1 && all[0].File() != nil })

@@ -75,26 +75,27 @@ func TestAnAnswerIsShownWhileItIsWritten(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo partial one two; echo partial one two three; `+until("edited")+`echo message one two three four`).start()
 	r.net.Say("1", "u", "write")
-	bubble := r.awaitText("1", "one")
-	if bubble.Text != "one" || bubble.Kind != "message" || bubble.ReplyTo == "" {
-		t.Errorf("the first that is shown is %+v", bubble)
+	transient := r.awaitText("1", "one")
+	if transient.Text != "one" || transient.Kind != "message" || transient.ReplyTo == "" {
+		t.Errorf("the first that is shown is %+v", transient)
 	}
 	r.touch("shown")
-	if got := r.awaitText("1", "one two three"); got.ID != bubble.ID {
+	if got := r.awaitText("1", "one two three"); got.ID != transient.ID {
 		t.Errorf("it became %+v", got)
 	}
 	r.touch("edited")
 	r.awaitText("1", "one two three four")
 	r.stop()
 	all := r.net.Sent("1")
-	if len(all) != 1 || all[0].ID != bubble.ID || all[0].Repeat || r.net.Edits() > 2 || r.net.Replaced() != 1 {
+	if len(all) != 1 || all[0].ID != transient.ID || all[0].Repeat || r.net.Edits() > 2 || r.net.Replaced() != 1 {
 		t.Errorf("%d edits, %d replacements; shown is %+v", r.net.Edits(), r.net.Replaced(), all)
 	}
 }
 
 func TestAShortAnswerIsSentOnce(t *testing.T) {
 	t.Parallel()
-	// One write, so that a busy machine cannot delay the message until the bubble is due.
+	// One write, so that a busy machine cannot delay the message until the transient message is
+	// due.
 	r := newStream(t, `printf 'partial o\npartial on\nmessage one\nmessage two\n'`).start()
 	r.net.Say("1", "u", "write")
 	r.expect("1", "one", "two")
@@ -126,14 +127,14 @@ func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatCannotTakeTheBubblesPlaceIsSentAndTheBubbleGoes(t *testing.T) {
+func TestAnAnswerThatCannotTakeTheTransientsPlaceIsSentAndTheTransientGoes(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two; `+until("go"))
 	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return bare{c, c} }
 	r.start()
 	r.net.Say("1", "u", "write")
-	if bubble := r.awaitText("1", "one"); bubble.Kind != "draft" || len(bubble.Buttons) > 0 {
-		t.Errorf("the bubble is %+v", bubble)
+	if transient := r.awaitText("1", "one"); transient.Kind != "draft" || len(transient.Buttons) > 0 {
+		t.Errorf("the transient is %+v", transient)
 	}
 	r.touch("shown")
 	calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 && c[0].Text == "one two" })
@@ -143,7 +144,7 @@ func TestAnAnswerThatCannotTakeTheBubblesPlaceIsSentAndTheBubbleGoes(t *testing.
 	r.touch("go")
 }
 
-func TestAnAnswerGrowsIntoMoreBubbles(t *testing.T) {
+func TestAnAnswerGrowsIntoMoreTransients(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial words:300; `+until("first")+`echo partial words:1000; `+until("second")+`echo message words:1500`).start()
 	r.net.Say("1", "u", "write")
@@ -152,21 +153,21 @@ func TestAnAnswerGrowsIntoMoreBubbles(t *testing.T) {
 	r.awaitText("1", "w00999")
 	shown := r.net.Sent("1")
 	if len(shown) != 2 {
-		t.Fatalf("%d bubbles", len(shown))
+		t.Fatalf("%d transients", len(shown))
 	}
 	r.touch("second")
 	r.awaitText("1", "w01499")
 	r.stop()
 	all := r.net.Sent("1")
 	if len(all) != 3 || all[0].ID != shown[0].ID || all[1].ID != shown[1].ID {
-		t.Errorf("%d bubbles in the end", len(all))
+		t.Errorf("%d transients in the end", len(all))
 	}
 	if got := strings.Join(strings.Fields(strings.Join(texts(all), " ")), " "); got != words("1500") {
 		t.Errorf("the text is %s…", got[:min(100, len(got))])
 	}
 }
 
-func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
+func TestTransientsThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]string{"none": `echo progress done`, "fewer": `echo message short; ` + until("go"), "an error": `echo error sorry`} {
 		t.Run(name, func(t *testing.T) {
@@ -185,7 +186,7 @@ func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 			r.stop()
 			if left, err := openStore(t, r.dir); err != nil {
 				t.Error(err)
-			} else if b, err := left.Bubbles(context.Background()); len(b) > 0 || err != nil {
+			} else if b, err := left.Transients(context.Background()); len(b) > 0 || err != nil {
 				t.Errorf("noted are %+v, %v", b, err)
 			} else {
 				_ = left.Close()
@@ -194,14 +195,14 @@ func TestBubblesThatNothingTakesThePlaceOfAreRemoved(t *testing.T) {
 	}
 }
 
-func TestAnAnswerWhoseBubbleWasDeletedIsSent(t *testing.T) {
+func TestAnAnswerWhoseTransientWasDeletedIsSent(t *testing.T) {
 	t.Parallel()
 	r := newStream(t, `echo partial one; `+until("shown")+`echo message one two`).start()
 	r.net.Say("1", "u", "write")
-	bubble := r.awaitText("1", "one")
-	r.net.Delete(bubble.ID)
+	transient := r.awaitText("1", "one")
+	r.net.Delete(transient.ID)
 	r.touch("shown")
-	if got := r.awaitText("1", "one two"); got.ID == bubble.ID || got.Repeat {
+	if got := r.awaitText("1", "one two"); got.ID == transient.ID || got.Repeat {
 		t.Errorf("it was sent as %+v", got)
 	}
 }
@@ -249,10 +250,10 @@ func TestAHangingEditDoesNotKeepTheAnswerWaiting(t *testing.T) {
 	}
 	r.start()
 	r.net.Say("1", "u", "write")
-	bubble := r.awaitText("1", "one")
+	transient := r.awaitText("1", "one")
 	r.touch("shown")
-	if got := r.awaitText("1", "one two three"); got.ID == bubble.ID {
-		t.Error("the bubble was used again")
+	if got := r.awaitText("1", "one two three"); got.ID == transient.ID {
+		t.Error("the transient was used again")
 	}
 	close(hang)
 	if calls, ok := r.net.Await("1", patience, func(c []gatewaytest.Call) bool { return len(c) == 1 }); !ok {

@@ -45,9 +45,9 @@ func lineup(r *terminal.Runner) audit.Launch {
 // startedBy is who has started this program, whoever it becomes.
 var startedBy = os.Getuid()
 
-// auditGuest writes down that the operator let somebody in, or shut them out. That it was done
+// auditPairing writes down that the operator let somebody in, or shut them out. That it was done
 // matters more than the record of it.
-func auditGuest(cfg *config.Config, decision string, g store.Guest, std stdio) {
+func auditPairing(cfg *config.Config, decision string, g store.Pairing, std stdio) {
 	l, err := openAudit(cfg, true, newLog(std.err, false))
 	if err != nil {
 		newLog(std.err, false).Error("audit log not written", zap.Error(err))

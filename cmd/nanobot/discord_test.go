@@ -147,13 +147,13 @@ func TestDiscordStopButtonAndStrangers(t *testing.T) {
 	t.Parallel()
 	b := startDiscordBot(t, discordSetup{agent: `echo '{"type":"progress","text":"working"}'; exec sleep 300`})
 	b.api.Say(b.dm, ada, "work")
-	bubble := b.api.WaitFor(t, b.dm, "⏳ working")
+	transient := b.api.WaitFor(t, b.dm, "⏳ working")
 	for deadline := time.Now().Add(discordtest.Patience); b.api.Typing(b.dm) == 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("nobody has typed")
 		}
 	}
-	i, err := b.api.Press(ada, bubble.ID, "/stop")
+	i, err := b.api.Press(ada, transient.ID, "/stop")
 	if err != nil {
 		t.Fatal(err)
 	}

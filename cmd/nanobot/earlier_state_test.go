@@ -42,7 +42,7 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 			t.Parallel()
 			b := openEarlierState(t, onCrash)
 			press, code := b.questionAndCode()
-			bubbles := b.column("SELECT chat || ' ' || id FROM bubble WHERE chat NOT LIKE 'web:%' ORDER BY chat")
+			transients := b.column("SELECT chat || ' ' || id FROM bubble WHERE chat NOT LIKE 'web:%' ORDER BY chat")
 			b.offerAlbums()
 			b.dc.Say(b.dc.DM(ada).ID, ada, "said while the daemon was down")
 			b.start()
@@ -58,7 +58,7 @@ func TestStateOfAnEarlierVersionOpensAndFinishes(t *testing.T) {
 			if got := b.status(); got != 0 {
 				t.Errorf("status %d:\n%s", got, b.log())
 			}
-			b.checkNetworks(onCrash, bubbles)
+			b.checkNetworks(onCrash, transients)
 			b.checkTurns(onCrash)
 			b.checkState()
 		})
@@ -337,7 +337,7 @@ func (b *earlierBot) checkWeb(ann *browser, onCrash string) {
 
 // checkNetworks compares all that Telegram and Discord show, and sees that progress messages were
 // removed.
-func (b *earlierBot) checkNetworks(onCrash string, bubbles []string) {
+func (b *earlierBot) checkNetworks(onCrash string, transients []string) {
 	b.t.Helper()
 	want := telegramShows(onCrash)
 	for chat := range int64(41) {
@@ -359,13 +359,13 @@ func (b *earlierBot) checkNetworks(onCrash string, bubbles []string) {
 	for _, c := range b.tg.Calls("deleteMessage") {
 		removed = append(removed, "telegram:"+strconv.FormatInt(c.Int("chat_id"), 10)+" "+c.Params["message_id"])
 	}
-	for _, bubble := range bubbles {
-		if !slices.Contains(removed, bubble) {
-			b.t.Errorf("the progress message %s was not removed, only %q", bubble, removed)
+	for _, transient := range transients {
+		if !slices.Contains(removed, transient) {
+			b.t.Errorf("the progress message %s was not removed, only %q", transient, removed)
 		}
 	}
-	if len(bubbles) != 2 {
-		b.t.Errorf("the fixture has the progress messages %q", bubbles)
+	if len(transients) != 2 {
+		b.t.Errorf("the fixture has the progress messages %q", transients)
 	}
 }
 
@@ -408,13 +408,13 @@ func (b *earlierBot) checkState() {
 		"SELECT id || state FROM inbox WHERE state NOT IN ('done', 'dead', 'interrupted') OR ended = 0": nil,
 		"SELECT chat || state FROM outbox WHERE state <> 'sent' ORDER BY id":                            {"telegram:8failed", "telegram:9unknown"},
 		"SELECT id FROM question WHERE closed = 0":                                                      nil,
-		"SELECT id FROM bubble":                                                         nil,
-		"SELECT chat FROM line":                                                         nil,
-		"SELECT folder FROM spooled":                                                    nil,
-		"SELECT user FROM guest WHERE welcome > 0":                                      nil,
-		"SELECT user || (code = '') FROM guest ORDER BY user":                           {"201", "211", "221", "400"},
-		"SELECT key || '=' || value FROM memory WHERE chat = 'telegram:7' ORDER BY key": {"agent=session 1", "lasting:agent=mode ask"},
-		"SELECT channel FROM cursor ORDER BY channel":                                   {"discord", "telegram"},
+		"SELECT id FROM transient":                                                                      nil,
+		"SELECT chat FROM line":                                                                         nil,
+		"SELECT folder FROM spooled":                                                                    nil,
+		"SELECT user FROM pairing WHERE welcome > 0":                                                    nil,
+		"SELECT user || (code = '') FROM pairing ORDER BY user":                                         {"201", "211", "221", "400"},
+		"SELECT key || '=' || value FROM memory WHERE chat = 'telegram:7' ORDER BY key":                 {"agent=session 1", "lasting:agent=mode ask"},
+		"SELECT channel FROM cursor ORDER BY channel":                                                   {"discord", "telegram"},
 		"SELECT state || status FROM inbox WHERE chat IN ('telegram:40', 'telegram:11', 'telegram:10') AND attempt > 0 ORDER BY id": {
 			"donestopped", "donerevoked", "interruptedstopped",
 		},

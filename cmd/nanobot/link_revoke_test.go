@@ -130,9 +130,9 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 		t.Helper()
 		s := b.openState()
 		defer func() { must(t, s.Close()) }()
-		items, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
+		inbounds, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
 		must(t, err)
-		for _, i := range items {
+		for _, i := range inbounds {
 			ends = append(ends, string(i.State)+" "+i.Outcome.Status)
 		}
 		return ends

@@ -105,7 +105,7 @@ func accessOptions(cfg *config.Config, std stdio) access.Options {
 	return access.Options{
 		Config: cfg, Out: std.out, Err: std.err,
 		OpenStore: func(ctx context.Context) (store.Store, error) { return openStore(ctx, cfg, true) },
-		Record:    func(decision string, g store.Guest) { auditGuest(cfg, decision, g, std) },
+		Record:    func(decision string, g store.Pairing) { auditPairing(cfg, decision, g, std) },
 	}
 }
 

@@ -91,19 +91,19 @@ func TestSoak(t *testing.T) {
 
 // soak is a daemon on three networks and the people who write to it.
 type soak struct {
-	t      *testing.T
-	seed   uint64
-	random *rand.Rand // of the storm; the people and the networks have their own
-	dir    string
-	cfg    string
-	listen string
-	tg     *telegramtest.Server
-	dc     *discordtest.Server
-	chats  []*soakChat
-	users  []string // of Discord, which the bot must know to find what they said while it was away
-	doubt  soakDoubt
-	items  soakItems
-	stuck  atomic.Bool // somebody waits for ever, so the rest would be in vain
+	t        *testing.T
+	seed     uint64
+	random   *rand.Rand // of the storm; the people and the networks have their own
+	dir      string
+	cfg      string
+	listen   string
+	tg       *telegramtest.Server
+	dc       *discordtest.Server
+	chats    []*soakChat
+	users    []string // of Discord, which the bot must know to find what they said while it was away
+	doubt    soakDoubt
+	inbounds soakInbounds
+	stuck    atomic.Bool // somebody waits for ever, so the rest would be in vain
 
 	program                  string
 	daemon                   *killtest.Child

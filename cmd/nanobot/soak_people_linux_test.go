@@ -96,8 +96,8 @@ func (s *soak) telegramShown(all []telegramtest.Message) (shown []soakShown) {
 		text, marked := strings.CutPrefix(m.Words(), "↻ ")
 		one := soakShown{text: text, marked: marked, call: m.Call}
 		for _, b := range m.Buttons() {
-			if item, ok := strings.CutPrefix(b.Data, "again:"); ok {
-				one.reply = s.items.message(s, item)
+			if inbound, ok := strings.CutPrefix(b.Data, "again:"); ok {
+				one.reply = s.inbounds.message(s, inbound)
 			}
 		}
 		if m.File() != nil {

@@ -42,18 +42,18 @@ func (d *soakDoubt) has(call int) bool {
 	return d.calls[call]
 }
 
-// soakItems knows what a turn was about that a daemon reports. Telegram shows no reference between
-// two people.
-type soakItems struct {
+// soakInbounds knows what a turn was about that a daemon reports. Telegram shows no reference
+// between two people.
+type soakInbounds struct {
 	mu    sync.Mutex
 	state store.Store
 	texts map[string]string
 }
 
-func (i *soakItems) message(s *soak, item string) string {
+func (i *soakInbounds) message(s *soak, inbound string) string {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if text, ok := i.texts[item]; ok {
+	if text, ok := i.texts[inbound]; ok {
 		return text
 	}
 	if i.state == nil {
@@ -68,12 +68,12 @@ func (i *soakItems) message(s *soak, item string) string {
 		i.texts = map[string]string{}
 		s.t.Cleanup(func() { _ = i.state.Close() })
 	}
-	id, _ := strconv.ParseInt(item, 10, 64)
-	found, _, err := i.state.Item(context.Background(), id)
+	id, _ := strconv.ParseInt(inbound, 10, 64)
+	found, _, err := i.state.Inbound(context.Background(), id)
 	if err != nil {
 		s.t.Error(err)
 	}
-	i.texts[item] = found.In.Text
+	i.texts[inbound] = found.In.Text
 	return found.In.Text
 }
 

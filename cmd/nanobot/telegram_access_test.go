@@ -308,7 +308,7 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	for kept := 0; kept == 0; time.Sleep(5 * time.Millisecond) { // until the last one has been received
-		if err := db.QueryRow("SELECT count(*) FROM guest WHERE message LIKE '%please 299%'").Scan(&kept); err != nil {
+		if err := db.QueryRow("SELECT count(*) FROM pairing WHERE message LIKE '%please 299%'").Scan(&kept); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -327,7 +327,7 @@ func TestTelegramStrangersLeaveNothingBehind(t *testing.T) {
 	}
 	for query, want := range map[string]int{
 		"SELECT count(*) FROM inbox": 2, "SELECT count(*) FROM outbox": 3, "SELECT count(*) FROM seen": 2,
-		"SELECT count(*) FROM guest WHERE message LIKE '%please%'": 0,
+		"SELECT count(*) FROM pairing WHERE message LIKE '%please%'": 0,
 	} {
 		var n int
 		if err := db.QueryRow(query).Scan(&n); err != nil || n != want {

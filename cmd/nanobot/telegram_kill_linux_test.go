@@ -206,11 +206,11 @@ func (s *killStorm) settle() {
 }
 
 // heard is one message of a daemon: a or b with its question, or the report of a turn that was cut
-// off, with its item.
+// off, with its inbound message.
 type heard struct {
 	what     string
 	question int    // of a and b
-	item     int64  // of a report
+	inbound  int64  // of a report
 	key      string // the same for the same send
 	marked   bool   // as a repetition
 	call     int
@@ -229,7 +229,7 @@ func (s *killStorm) heard(chat int64) (all []heard) {
 			continue
 		case strings.HasPrefix(h.key, "again:"):
 			h.what = "report"
-			h.item, _ = strconv.ParseInt(strings.TrimPrefix(h.key, "again:"), 10, 64)
+			h.inbound, _ = strconv.ParseInt(strings.TrimPrefix(h.key, "again:"), 10, 64)
 		case text != "":
 			h.what = text[:1]
 			h.question, _ = strconv.Atoi(text[1:])
@@ -241,14 +241,14 @@ func (s *killStorm) heard(chat int64) (all []heard) {
 
 // question returns what a message is about; of a report the state knows.
 func (s *killStorm) question(h heard) int {
-	if h.item == 0 {
+	if h.inbound == 0 {
 		return h.question
 	}
-	item, _, err := s.state.Item(s.t.Context(), h.item)
+	inbound, _, err := s.state.Inbound(s.t.Context(), h.inbound)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	n, _ := strconv.Atoi(item.In.Text)
+	n, _ := strconv.Atoi(inbound.In.Text)
 	return n
 }
 

@@ -55,12 +55,12 @@ func New(s store.Store, log *zap.Logger) *Console {
 
 // Watch notes that something happened.
 func (c *Console) Watch(e events.Event) {
-	if e.Item == 0 {
+	if e.Inbound == 0 {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.dirty[e.Item] = true; len(c.dirty) > mostDirty {
+	if c.dirty[e.Inbound] = true; len(c.dirty) > mostDirty {
 		c.lost = true
 		clear(c.dirty)
 	}
@@ -101,20 +101,20 @@ func (c *Console) changed() (ids []int64, lost bool) {
 
 // tell publishes turns. Those that cannot be read just now are told of later.
 func (c *Console) tell(ctx context.Context, ids []int64, publish func(event string, data any)) {
-	var items []store.Item
+	var inbounds []store.Inbound
 	for _, id := range ids {
-		item, found, err := c.store.Item(ctx, id)
+		inbound, found, err := c.store.Inbound(ctx, id)
 		if err != nil {
-			c.Watch(events.Event{Item: id})
+			c.Watch(events.Event{Inbound: id})
 		}
 		if found {
-			items = append(items, item)
+			inbounds = append(inbounds, inbound)
 		}
 	}
-	turns, err := c.listed(ctx, items)
+	turns, err := c.listed(ctx, inbounds)
 	if err != nil {
-		for _, item := range items {
-			c.Watch(events.Event{Item: item.ID})
+		for _, inbound := range inbounds {
+			c.Watch(events.Event{Inbound: inbound.ID})
 		}
 	}
 	for _, t := range turns {
@@ -131,18 +131,18 @@ func (c *Console) Handler(g *gateway.Gateway) http.Handler {
 	handle("GET /api/turns", c.turns)
 	handle("GET /api/turns/{id}", func(r *http.Request) (any, error) { return c.detail(r, g) })
 	handle("POST /api/turns/{id}/stop", func(r *http.Request) (any, error) {
-		item, err := c.item(r)
+		inbound, err := c.inbound(r)
 		if err != nil {
 			return nil, err
 		}
-		return accepted, g.Stop(r.Context(), item.ID)
+		return accepted, g.Stop(r.Context(), inbound.ID)
 	})
 	handle("POST /api/turns/{id}/retry", func(r *http.Request) (any, error) {
-		item, err := c.item(r)
+		inbound, err := c.inbound(r)
 		if err != nil {
 			return nil, err
 		}
-		return accepted, g.Retry(r.Context(), item.ID)
+		return accepted, g.Retry(r.Context(), inbound.ID)
 	})
 	handle("GET /api/undelivered", c.undelivered)
 	handle("GET /api/health", func(r *http.Request) (any, error) { return g.Health(r.Context()), nil })
@@ -185,16 +185,16 @@ func (c *Console) answer(w http.ResponseWriter, r *http.Request, f func(*http.Re
 	_ = json.NewEncoder(w).Encode(v) // whoever asked may be gone
 }
 
-func (c *Console) item(r *http.Request) (store.Item, error) {
+func (c *Console) inbound(r *http.Request) (store.Inbound, error) {
 	id, err := strconv.ParseInt(r.PathValue("id"), 10, 64)
 	if err != nil {
-		return store.Item{}, badRequest{fmt.Errorf("turn %q is no number", r.PathValue("id"))}
+		return store.Inbound{}, badRequest{fmt.Errorf("turn %q is no number", r.PathValue("id"))}
 	}
-	item, found, err := c.store.Item(r.Context(), id)
+	inbound, found, err := c.store.Inbound(r.Context(), id)
 	if err == nil && !found {
 		err = errNotFound
 	}
-	return item, err
+	return inbound, err
 }
 
 // outcomes are what can be asked for: the states of turns that are not done, and what became of

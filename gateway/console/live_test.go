@@ -33,7 +33,7 @@ type watched struct {
 	broken bool
 }
 
-// watch runs a test in a bubble, with a console on a store with two turns.
+// watch runs a test in a transient message, with a console on a store with two turns.
 func watch(t *testing.T, test func(t *testing.T, w *watched)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -54,7 +54,7 @@ func newWatched(t *testing.T, dir string) *watched {
 	})
 	for _, id := range []string{"a", "b"} {
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "message-" + id, Text: "hello"}
-		if _, _, err := st.Receive(t.Context(), store.Arrival{In: in}); err != nil {
+		if _, _, err := st.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -63,17 +63,17 @@ func newWatched(t *testing.T, dir string) *watched {
 	return w
 }
 
-func (w *watched) Item(ctx context.Context, id int64) (store.Item, bool, error) {
+func (w *watched) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.looks++; w.broken {
-		return store.Item{}, false, errors.New("disk on fire")
+		return store.Inbound{}, false, errors.New("disk on fire")
 	}
-	return w.Store.Item(ctx, id)
+	return w.Store.Inbound(ctx, id)
 }
 
-// Parcels are too much to read for a list.
-func (w *watched) Parcels(context.Context, int64) ([]store.Parcel, error) {
+// Deliveries are too much to read for a list.
+func (w *watched) Deliveries(context.Context, int64) ([]store.Delivery, error) {
 	w.t.Error("all that was sent was read")
 	return nil, nil
 }
@@ -81,7 +81,7 @@ func (w *watched) Parcels(context.Context, int64) ([]store.Parcel, error) {
 // change says that turns have changed.
 func (w *watched) change(ids ...int64) {
 	for _, id := range ids {
-		w.Watch(events.Event{What: events.Started, Item: id})
+		w.Watch(events.Event{What: events.Started, Inbound: id})
 	}
 }
 
@@ -178,12 +178,12 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
 	watch(t, func(t *testing.T, w *watched) {
 		chat := channels.Chat{Channel: "net", ID: "a"}
-		item, _, err := w.Claim(t.Context())
+		inbound, _, err := w.Claim(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		parts := []channels.Outgoing{{Chat: chat, Text: "one"}, {Chat: chat, Text: "two"}}
-		if _, _, err := w.Enqueue(t.Context(), store.Letter{Item: item.ID, Place: 1, Parts: parts}); err != nil {
+		if _, _, err := w.Enqueue(t.Context(), store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts}); err != nil {
 			t.Fatal(err)
 		}
 		w.change(1)

@@ -40,7 +40,7 @@ type Turn struct {
 type Send struct {
 	ID        int64       `json:"id"`
 	Chat      string      `json:"chat"`
-	Item      int64       `json:"turn,omitempty"`
+	Inbound   int64       `json:"turn,omitempty"`
 	State     store.State `json:"state"`
 	Tries     int         `json:"tries"`
 	Error     string      `json:"error,omitempty"`
@@ -65,32 +65,32 @@ func (c *Console) turns(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	items, err := c.store.Turns(r.Context(), f)
+	inbounds, err := c.store.Turns(r.Context(), f)
 	if err != nil {
 		return nil, err
 	}
-	return c.listed(r.Context(), items)
+	return c.listed(r.Context(), inbounds)
 }
 
 // listed counts what was sent of turns without reading it: an agent may say much, and those who
 // watch are told of each word.
-func (c *Console) listed(ctx context.Context, items []store.Item) ([]Turn, error) {
-	ids := make([]int64, len(items))
-	for i, item := range items {
-		ids[i] = item.ID
+func (c *Console) listed(ctx context.Context, inbounds []store.Inbound) ([]Turn, error) {
+	ids := make([]int64, len(inbounds))
+	for i, inbound := range inbounds {
+		ids[i] = inbound.ID
 	}
-	counts, err := c.store.Tally(ctx, ids)
+	counts, err := c.store.CountDeliveries(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
 	turns := []Turn{}
-	for _, item := range items {
-		turns = append(turns, turn(item, counts[item.ID]))
+	for _, inbound := range inbounds {
+		turns = append(turns, turn(inbound, counts[inbound.ID]))
 	}
 	return turns, nil
 }
 
-func turn(i store.Item, sends map[store.State]int) Turn {
+func turn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
 		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
@@ -103,24 +103,24 @@ func turn(i store.Item, sends map[store.State]int) Turn {
 }
 
 func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
-	item, err := c.item(r)
+	inbound, err := c.inbound(r)
 	if err != nil {
 		return nil, err
 	}
-	trace, err := g.Trace(r.Context(), item.ID)
+	trace, err := g.Trace(r.Context(), inbound.ID)
 	if err != nil {
 		return nil, err
 	}
-	parcels, err := c.store.Parcels(r.Context(), item.ID)
+	deliveries, err := c.store.Deliveries(r.Context(), inbound.ID)
 	if err != nil {
 		return nil, err
 	}
 	counts := map[store.State]int{}
-	for _, p := range parcels {
+	for _, p := range deliveries {
 		counts[p.State]++
 	}
-	d := Detail{Turn: turn(item, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(parcels)}
-	d.Text = item.In.Text
+	d := Detail{Turn: turn(inbound, counts), Frames: trace.Lines, Missed: trace.Missed, Stderr: trace.Stderr, Sent: sends(deliveries)}
+	d.Text = inbound.In.Text
 	if d.Frames == nil {
 		d.Frames = []events.TraceLine{}
 	}
@@ -128,22 +128,22 @@ func (c *Console) detail(r *http.Request, g *gateway.Gateway) (any, error) {
 }
 
 func (c *Console) undelivered(r *http.Request) (any, error) {
-	parcels, err := c.store.Undelivered(r.Context(), channels.Chat{}, mostUndelivered)
+	deliveries, err := c.store.Undelivered(r.Context(), channels.Chat{}, mostUndelivered)
 	if err != nil {
 		return nil, err
 	}
-	all := sends(parcels)
+	all := sends(deliveries)
 	for i := range all {
 		all[i].Text = excerpt(all[i].Text)
 	}
 	return all, nil
 }
 
-func sends(parcels []store.Parcel) []Send {
+func sends(deliveries []store.Delivery) []Send {
 	out := []Send{}
-	for _, p := range parcels {
+	for _, p := range deliveries {
 		s := Send{
-			ID: p.ID, Chat: p.Out.Chat.String(), Item: p.Item, State: p.State, Tries: p.Tries, Error: p.Err, Queued: p.Queued,
+			ID: p.ID, Chat: p.Out.Chat.String(), Inbound: p.Inbound, State: p.State, Tries: p.Tries, Error: p.Err, Queued: p.Queued,
 			NotBefore: p.NotBefore, Message: p.Receipt, Text: p.Out.Text,
 		}
 		for _, f := range p.Out.Media {

@@ -26,9 +26,9 @@ const (
 // Event is something that happened. It is only a hint: the facts are in the store, or will be in a
 // moment.
 type Event struct {
-	What What
-	Chat channels.Chat
-	Item int64 // 0 for something that is sent and belongs to no turn
+	What    What
+	Chat    channels.Chat
+	Inbound int64 // 0 for something that is sent and belongs to no turn
 	// Status and Took are those of a turn that has ended.
 	Status string
 	Took   time.Duration

@@ -19,7 +19,7 @@ func TestAMessageOfAnAdmittedPersonStartsATurnAndMovesTheCursor(t *testing.T) {
 		in := r.message("ann", "hello")
 		in.Cursor = "17"
 		r.receive(in)
-		r.same("the turn works on", r.running("ann").item.In.Text, "hello")
+		r.same("the turn works on", r.running("ann").inbound.In.Text, "hello")
 		if cursor, err := r.store.Cursor(r.t.Context(), "net"); cursor != "17" || err != nil {
 			r.t.Errorf("cursor %q, %v", cursor, err)
 		}
@@ -120,8 +120,8 @@ func TestWhoIsLetInAndWritesNoMoreIsWelcomedAllTheSame(t *testing.T) {
 		synctest.Wait()
 		r.told(chatOf("eve"), "You have been let in.")
 		r.has("eve", "hello running")
-		if guests, err := r.store.Unwelcomed(r.t.Context(), store.Person{}); len(guests) > 0 || err != nil {
-			r.t.Errorf("still to be welcomed are %v, %v", guests, err)
+		if pairings, err := r.store.Unwelcomed(r.t.Context(), store.Person{}); len(pairings) > 0 || err != nil {
+			r.t.Errorf("still to be welcomed are %v, %v", pairings, err)
 		}
 		cancel()
 		r.same("Welcome ends with", <-ended, error(nil))

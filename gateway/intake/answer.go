@@ -41,8 +41,8 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// When the question was closed meanwhile, text is a message like others. A button is only a
 	// button.
-	_, verdict, err := i.accept(ctx, store.Arrival{In: in, Settle: in.Press != "", Reply: reply})
-	if err != nil || verdict == store.Queued || verdict == store.Claimed {
+	_, result, err := i.accept(ctx, store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply})
+	if err != nil || result == store.Queued || result == store.Claimed {
 		return true, err
 	}
 	// Somebody else may have been first.
@@ -52,11 +52,11 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	switch {
 	case q.Answer != nil:
 		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
-		if q.By == in.User.ID && verdict == store.Settled {
+		if q.By == in.User.ID && result == store.Settled {
 			i.recordAnswer(in, q)
 			i.o.Outbox.ShowEnd(q, chosen(q, in.User))
 		}
-	case verdict == store.Settled: // its turn has ended, or its time is up
+	case result == store.Settled: // its turn has ended, or its time is up
 		return true, i.note(ctx, in, notOpen)
 	}
 	return true, nil
@@ -97,7 +97,7 @@ func meant(open []store.Question, in channels.Incoming) (store.Question, bool, e
 		}
 		return open[at], true, nil
 	}
-	unseen := func(q store.Question) bool { return q.Letter == store.Pending || q.Letter == store.Failed }
+	unseen := func(q store.Question) bool { return q.Outbound == store.Pending || q.Outbound == store.Failed }
 	fits := func(q store.Question) bool { _, ok := choose(q, in); return ok && !unseen(q) }
 	switch {
 	case !slices.ContainsFunc(open, fits):

@@ -14,8 +14,8 @@ import (
 func (r *rig) ask(id string, options ...string) (receipt string) {
 	r.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Item: r.running("ann").item.ID, Chat: chat, Text: "Really?", Options: options, Expires: time.Now().Add(time.Hour)}
-	if err := r.store.Ask(r.t.Context(), q, store.Letter{Item: q.Item, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
+	q := store.Question{ID: id, Inbound: r.running("ann").inbound.ID, Chat: chat, Text: "Really?", Options: options, Expires: time.Now().Add(time.Hour)}
+	if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		r.t.Fatal(err)
 	}
 	r.outbox.Wake(chat)

@@ -13,7 +13,7 @@ const longestChoice, longestTitle = 80, 200
 // recordAnswer writes down that somebody answered a question. What they chose of several options is
 // the decision; what they wrote is text.
 func (i *Intake) recordAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Item, Question: q.ID, Text: channels.FirstLine(q.Text, longestTitle) + " → " + *q.Answer}
+	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, longestTitle) + " → " + *q.Answer}
 	if len(q.Options) > 0 {
 		r.Decision = channels.FirstLine(*q.Answer, longestChoice)
 	}

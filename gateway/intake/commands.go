@@ -40,9 +40,9 @@ type call struct {
 	*Intake
 	in   channels.Incoming
 	args string
-	// arrival is what will be stored of the command. What it is to change on disk belongs there, so
-	// that it happens once, with it.
-	arrival *store.Arrival
+	// inbound message is what will be stored of the command. What it is to change on disk belongs
+	// there, so that it happens once, with it.
+	request *store.ReceiveRequest
 	// dropped are the waiting turns that will not be when that is done.
 	dropped *[]int64
 }
@@ -68,19 +68,19 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	if c.stops || c.forget { // the turn that is just being claimed is meant, too
 		i.o.Lanes.AwaitClaim()
 	}
-	arrival := store.Arrival{In: in, Cursor: in.Cursor, Settle: true}
+	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	answer, err := c.do(call{i, in, args, &arrival, &dropped}, ctx)
+	answer, err := c.do(call{i, in, args, &request, &dropped}, ctx)
 	if err != nil {
 		return err
 	}
 	var first bool
 	word, _ := commandWord(in)
 	conclude := func() error {
-		if first, err = i.conclude(ctx, arrival, answer); first {
+		if first, err = i.conclude(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				i.o.Events.Tell(events.Event{What: events.Queued, Chat: in.Chat, Item: id}) // it is not any more
+				i.o.Events.Tell(events.Event{What: events.Queued, Chat: in.Chat, Inbound: id}) // it is not any more
 			}
 		}
 		return err
@@ -147,7 +147,7 @@ func (c call) stop(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.arrival.Cancel = true
+	c.request.Cancel = true
 	var said []string
 	if waiting > 0 {
 		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
@@ -171,11 +171,11 @@ func (c call) drop(ctx context.Context) error {
 	if c.o.Events == nil {
 		return nil
 	}
-	items, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
+	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
 	if err != nil {
 		return fmt.Errorf("read waiting messages: %w", err)
 	}
-	for _, i := range items {
+	for _, i := range inbounds {
 		*c.dropped = append(*c.dropped, i.ID)
 	}
 	return nil
@@ -194,7 +194,7 @@ func (c call) waiting(ctx context.Context) (int, error) {
 }
 
 func (c call) afresh(context.Context) (string, error) {
-	c.arrival.StartAfresh = true
+	c.request.StartAfresh = true
 	return "A fresh start: the agent is not told of what was said before.", nil
 }
 
@@ -207,25 +207,25 @@ func (c call) retry(ctx context.Context) (string, error) {
 	if c.o.Lanes.Running(c.in.Chat) != nil {
 		return "I am still working. /stop first.", nil
 	}
-	items, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
+	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
 	if err != nil {
 		return "", fmt.Errorf("read last messages: %w", err)
 	}
-	for _, item := range items {
+	for _, inbound := range inbounds {
 		switch {
-		case item.Started.IsZero():
+		case inbound.Started.IsZero():
 			continue
-		case item.Ended.IsZero(): // its end is being recorded
+		case inbound.Ended.IsZero(): // its end is being recorded
 			return "I am still working. /stop first.", nil
 		}
-		ok, err := c.Admits(ctx, item.In.Chat.Channel, item.In.User.ID)
+		ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 		if err != nil {
 			return "", err
 		}
 		if !ok {
 			continue
 		}
-		c.arrival.Restart = item.ID
+		c.request.Restart = inbound.ID
 		return "", nil
 	}
 	return "There is nothing to try again.", nil
@@ -237,20 +237,20 @@ func (c call) again(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", nil //nolint:nilerr // a button that we did not make
 	}
-	item, ok, err := c.o.Store.Item(ctx, id)
+	inbound, ok, err := c.o.Store.Inbound(ctx, id)
 	if err != nil {
 		return "", fmt.Errorf("read message: %w", err)
 	}
-	if !ok || item.In.Chat != c.in.Chat || item.State == store.Running || item.State == store.Pending {
+	if !ok || inbound.In.Chat != c.in.Chat || inbound.State == store.Running || inbound.State == store.Pending {
 		return "", nil
 	}
-	if ok, err = c.Admits(ctx, item.In.Chat.Channel, item.In.User.ID); err != nil {
+	if ok, err = c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID); err != nil {
 		return "", err
 	}
 	if !ok {
 		return "Who wrote that may not talk to me any more.", nil
 	}
-	c.arrival.Restart = id
+	c.request.Restart = id
 	return "", nil
 }
 
@@ -267,7 +267,7 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.o.Events.Tell(events.Event{What: events.Queued, Chat: c.in.Chat, Item: id})
+	c.o.Events.Tell(events.Event{What: events.Queued, Chat: c.in.Chat, Inbound: id})
 	return "Cancelled.", nil
 }
 

@@ -23,7 +23,7 @@ func TestStopCancelsTheTurnAndDropsWhatWaitsOnce(t *testing.T) {
 		r.has("ann", "one running", "two dead", "three dead", " /STOP please done")
 		r.same("records", r.decisions(), []string{"command allowed /stop"})
 		r.same("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
-			{What: events.Queued, Chat: chatOf("ann"), Item: third.ID}, {What: events.Queued, Chat: chatOf("ann"), Item: second.ID},
+			{What: events.Queued, Chat: chatOf("ann"), Inbound: third.ID}, {What: events.Queued, Chat: chatOf("ann"), Inbound: second.ID},
 		}))
 
 		r.finish("ann")
@@ -116,8 +116,8 @@ Everything else goes to the agent.`)
 func TestAllOtherCommandsGoToTheAgent(t *testing.T) {
 	simulate(t, func(r *rig) {
 		for _, text := range []string{"/review now", "/cancel 1", "/again 1", "cancel:1", "please /stop", "stop", "/stopped"} {
-			item := r.say("ann", text)
-			r.same(text, item.State, store.Running)
+			inbound := r.say("ann", text)
+			r.same(text, inbound.State, store.Running)
 			r.finish("ann")
 		}
 	})
@@ -143,8 +143,8 @@ func TestRetryRunsTheLastTurnAgainOfSomebodyWhoIsAdmitted(t *testing.T) {
 
 func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 	simulate(t, func(r *rig) {
-		item := r.say("ann", "hello")
-		again := fmt.Sprint("again:", item.ID)
+		inbound := r.say("ann", "hello")
+		again := fmt.Sprint("again:", inbound.ID)
 		r.press("ann", again) // it runs
 		r.finish("ann")
 		r.press("bob", again) // it is another chat's
@@ -157,7 +157,7 @@ func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 		r.settings.AllowFrom["net"] = []string{"ann"}
 		r.press("ann", again)
 		r.same("the lanes are woken", r.lanes.woken, 1)
-		now, _, err := r.store.Item(r.t.Context(), item.ID)
+		now, _, err := r.store.Inbound(r.t.Context(), inbound.ID)
 		r.same("error", err, error(nil))
 		r.same("state", now.State, store.Pending)
 	})

@@ -33,9 +33,9 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 			return i.settle(ctx, in, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", waiting))
 		}
 	}
-	item, verdict, err := i.accept(ctx, store.Arrival{In: in})
+	inbound, result, err := i.accept(ctx, store.ReceiveRequest{In: in})
 	// A person who only waits for a free slot, which often takes a moment, is not told.
-	if err != nil || verdict != store.Queued || t == nil {
+	if err != nil || result != store.Queued || t == nil {
 		return err
 	}
 	if set.WhileRunning == Interrupt {
@@ -44,31 +44,31 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 	}
 	notice := channels.Message{
 		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", waiting+1), ReplyTo: in.ID,
-		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", item.ID)}},
+		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", inbound.ID)}},
 	}
-	return i.o.Outbox.Post(ctx, &outbox.Message{Message: notice, About: item.ID})
+	return i.o.Outbox.Post(ctx, &outbox.Message{Message: notice, About: inbound.ID})
 }
 
 // accept stores a message and starts its turn if that can begin at once.
-func (i *Intake) accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	a.Cursor = a.In.Cursor
-	item, verdict, err := i.o.Lanes.Accept(ctx, a)
-	if err == nil && verdict == store.Queued {
-		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Item: item.ID})
+	inbound, result, err := i.o.Lanes.Accept(ctx, a)
+	if err == nil && result == store.Queued {
+		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Inbound: inbound.ID})
 	}
-	return item, verdict, err
+	return inbound, result, err
 }
 
 // inject hands a message to the turn that runs. It stays pending until that turn has ended, so that
 // it gets a turn of its own if this one does not read it or is cut off. It passes none that waits.
 func (i *Intake) inject(ctx context.Context, t Turn, in channels.Incoming) error {
-	item, verdict, err := i.accept(ctx, store.Arrival{In: in})
-	if err != nil || verdict != store.Queued {
+	inbound, result, err := i.accept(ctx, store.ReceiveRequest{In: in})
+	if err != nil || result != store.Queued {
 		return err
 	}
 	waiting, err := i.o.Store.Waiting(ctx, in.Chat)
 	if err == nil && waiting == t.Injected()+1 {
-		t.Inject(item)
+		t.Inject(inbound)
 	}
 	return nil // it is stored, and gets a turn of its own
 }

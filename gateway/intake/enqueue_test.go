@@ -25,11 +25,11 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 				r.settings.WhileRunning = c.rule
 				r.say("ann", "one")
 				in := r.message("ann", "two")
-				item := r.receive(in, c.told...)
+				inbound := r.receive(in, c.told...)
 				r.receive(in) // it is delivered twice
 				turn := r.running("ann")
-				r.same("the turn works on", turn.item.In.Text, "one")
-				r.same("state of the second message", item.State, c.state)
+				r.same("the turn works on", turn.inbound.In.Text, "one")
+				r.same("state of the second message", inbound.State, c.state)
 				r.same("the turn is cancelled with", turn.cancelled, c.cancelled)
 				r.same("messages that the turn is handed", turn.Injected(), c.injected)
 				r.same("messages", len(r.recent(chatOf("ann"))), 2)

@@ -22,13 +22,13 @@ import (
 // Store is what intake keeps on disk.
 type Store interface {
 	store.Access
-	Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
-	Item(ctx context.Context, id int64) (store.Item, bool, error)
-	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Item, error)
+	Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
+	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	Turns(ctx context.Context, f store.TurnFilter) ([]store.Item, error)
-	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Parcel, error)
+	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
+	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error)
 }
@@ -36,7 +36,7 @@ type Store interface {
 // Lanes are where messages wait for their turns, and the turns that run.
 type Lanes interface {
 	// Accept stores a message and starts its turn if that can begin at once.
-	Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
+	Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
 	// Lock keeps everything else from being stored or begun in a chat.
 	Lock(chat channels.Chat) (unlock func())
 	// AwaitClaim waits until the turn that is just being claimed can be found.
@@ -52,7 +52,7 @@ type Lanes interface {
 
 // Turn is a turn that runs.
 type Turn interface {
-	Item() store.Item
+	Inbound() store.Inbound
 	Began() time.Time
 	// Cancel ends the turn. The cause decides what it says about that.
 	Cancel(cause error)
@@ -63,7 +63,7 @@ type Turn interface {
 	Forget(do func() error) error
 	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
 	// that it was handed.
-	Inject(item store.Item)
+	Inject(inbound store.Inbound)
 	Injected() int
 	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those
 	// of one of them.
@@ -188,13 +188,13 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 
 // settle stores a message that needs no turn, with its answer, if there is one.
 func (i *Intake) settle(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := i.conclude(ctx, store.Arrival{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	_, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
 	return err
 }
 
 // conclude is settle for a message that changes something on disk. It reports false for a message
 // that was concluded before.
-func (i *Intake) conclude(ctx context.Context, a store.Arrival, answer string) (bool, error) {
+func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer string) (bool, error) {
 	in := a.In
 	var err error
 	if answer != "" {
@@ -202,17 +202,17 @@ func (i *Intake) conclude(ctx context.Context, a store.Arrival, answer string) (
 			return false, err
 		}
 	}
-	_, verdict, err := i.o.Store.Receive(ctx, a)
+	_, result, err := i.o.Store.Receive(ctx, a)
 	if err != nil {
 		return false, fmt.Errorf("store message: %w", err)
 	}
-	if verdict == store.Settled && answer != "" {
+	if result == store.Settled && answer != "" {
 		i.o.Outbox.Wake(in.Chat)
 	}
 	if a.Restart != 0 {
 		i.o.Lanes.Wake()
 	}
-	return verdict == store.Settled, nil
+	return result == store.Settled, nil
 }
 
 // planAnswer cuts the gateway's own answer to a message into network calls.

@@ -76,18 +76,18 @@ func (i *Intake) stopRevoked(ctx context.Context) error {
 	if len(turns) == 0 && !i.o.Outbox.Sending() {
 		return nil
 	}
-	revoked, parcels, err := i.o.Store.Dismissed(ctx)
+	revoked, deliveries, err := i.o.Store.Dismissed(ctx)
 	if err != nil {
 		return err
 	}
-	i.o.Outbox.Abort(parcels)
+	i.o.Outbox.Abort(deliveries)
 	for _, t := range turns {
-		if slices.Contains(revoked, t.Item().ID) {
+		if slices.Contains(revoked, t.Inbound().ID) {
 			t.Revoke()
 			continue
 		}
 		for _, user := range t.Injectors() {
-			ok, err := i.Admits(ctx, t.Item().In.Chat.Channel, user)
+			ok, err := i.Admits(ctx, t.Inbound().In.Chat.Channel, user)
 			if err != nil {
 				return err
 			}

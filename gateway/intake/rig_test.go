@@ -50,7 +50,8 @@ type rig struct {
 	lastID   int
 }
 
-// simulate runs a test in a bubble with an intake that admits ann and bob on the channel net.
+// simulate runs a test in a transient message with an intake that admits ann and bob on the channel
+// net.
 func simulate(t *testing.T, test func(r *rig)) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -96,7 +97,7 @@ func (r *rig) message(user, text string) channels.Incoming {
 
 // say has a person write something and checks what the chat is told then, each the beginning of a
 // text.
-func (r *rig) say(user, text string, want ...string) store.Item {
+func (r *rig) say(user, text string, want ...string) store.Inbound {
 	r.t.Helper()
 	return r.receive(r.message(user, text), want...)
 }
@@ -109,79 +110,79 @@ func (r *rig) press(user, data string, want ...string) {
 	r.receive(in, want...)
 }
 
-// receive hands a message to intake, checks what its chat is told then, and returns the newest item
-// of the chat.
-func (r *rig) receive(in channels.Incoming, want ...string) store.Item {
+// receive hands a message to intake, checks what its chat is told then, and returns the newest
+// inbound message of the chat.
+func (r *rig) receive(in channels.Incoming, want ...string) store.Inbound {
 	r.t.Helper()
 	if err := r.Receive(r.t.Context(), in); err != nil {
 		r.t.Fatalf("%q: %v", in.Text+in.Press, err)
 	}
 	r.told(in.Chat, want...)
-	items := r.recent(in.Chat)
-	if len(items) == 0 {
-		return store.Item{}
+	inbounds := r.recent(in.Chat)
+	if len(inbounds) == 0 {
+		return store.Inbound{}
 	}
-	return items[0]
+	return inbounds[0]
 }
 
 // told checks what has been stored for a chat since told was last called, and marks it as sent.
-func (r *rig) told(chat channels.Chat, want ...string) []store.Parcel {
+func (r *rig) told(chat channels.Chat, want ...string) []store.Delivery {
 	r.t.Helper()
-	parcels := r.deliver(chat)
-	equal := slices.EqualFunc(parcels, want, func(p store.Parcel, text string) bool { return strings.HasPrefix(p.Out.Text, text) })
+	deliveries := r.deliver(chat)
+	equal := slices.EqualFunc(deliveries, want, func(p store.Delivery, text string) bool { return strings.HasPrefix(p.Out.Text, text) })
 	if !equal {
-		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(parcels), want)
+		r.t.Errorf("%s was told %q instead of %q", chat, textsOf(deliveries), want)
 	}
-	if len(parcels) > 0 && !r.outbox.woken[chat] {
+	if len(deliveries) > 0 && !r.outbox.woken[chat] {
 		r.t.Errorf("the outbox was not woken for %s", chat)
 	}
 	delete(r.outbox.woken, chat)
-	return parcels
+	return deliveries
 }
 
-func textsOf(parcels []store.Parcel) (texts []string) {
-	for _, p := range parcels {
+func textsOf(deliveries []store.Delivery) (texts []string) {
+	for _, p := range deliveries {
 		texts = append(texts, p.Out.Text)
 	}
 	return texts
 }
 
 // deliver marks everything as sent that waits to be sent to a chat, and returns it.
-func (r *rig) deliver(chat channels.Chat) (parcels []store.Parcel) {
+func (r *rig) deliver(chat channels.Chat) (deliveries []store.Delivery) {
 	r.t.Helper()
 	for {
-		p, ok, err := r.store.NextParcel(r.t.Context(), chat)
+		p, ok, err := r.store.NextDelivery(r.t.Context(), chat)
 		if err == nil && ok {
-			parcels = append(parcels, p)
+			deliveries = append(deliveries, p)
 			_, err = r.store.Settle(r.t.Context(), p.ID, store.Settlement{State: store.Sent, Receipt: receiptOf(p)})
 		}
 		if err != nil {
 			r.t.Fatal(err)
 		}
 		if !ok {
-			return parcels
+			return deliveries
 		}
 	}
 }
 
-func receiptOf(p store.Parcel) string { return fmt.Sprint("sent", p.ID) }
+func receiptOf(p store.Delivery) string { return fmt.Sprint("sent", p.ID) }
 
-// recent are the items of a chat, newest first.
-func (r *rig) recent(chat channels.Chat) []store.Item {
+// recent are the inbound messages of a chat, newest first.
+func (r *rig) recent(chat channels.Chat) []store.Inbound {
 	r.t.Helper()
-	items, err := r.store.Recent(r.t.Context(), chat, 1000)
+	inbounds, err := r.store.Recent(r.t.Context(), chat, 1000)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	return items
+	return inbounds
 }
 
-// has checks the texts and states of a chat's items, oldest first.
+// has checks the texts and states of a chat's inbound messages, oldest first.
 func (r *rig) has(user string, want ...string) {
 	r.t.Helper()
 	var got []string
-	for _, item := range slices.Backward(r.recent(chatOf(user))) {
-		got = append(got, fmt.Sprintf("%s%s %s", item.In.Text, item.In.Press, item.State))
+	for _, inbound := range slices.Backward(r.recent(chatOf(user))) {
+		got = append(got, fmt.Sprintf("%s%s %s", inbound.In.Text, inbound.In.Press, inbound.State))
 	}
 	if !slices.Equal(got, want) {
 		r.t.Errorf("%s has %q instead of %q", user, got, want)
@@ -202,7 +203,7 @@ func (r *rig) running(user string) *fakeTurn {
 func (r *rig) finish(user string) {
 	r.t.Helper()
 	out := store.Outcome{Status: "done", CPU: 200 * time.Millisecond}
-	if _, err := r.store.Finish(r.t.Context(), r.running(user).item.ID, store.Done, out); err != nil {
+	if _, err := r.store.Finish(r.t.Context(), r.running(user).inbound.ID, store.Done, out); err != nil {
 		r.t.Fatal(err)
 	}
 	delete(r.lanes.turns, chatOf(user))
@@ -240,16 +241,16 @@ type fakeLanes struct {
 	woken  int
 }
 
-func (l *fakeLanes) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	if l.broken != nil {
-		return store.Item{}, 0, l.broken
+		return store.Inbound{}, 0, l.broken
 	}
 	a.Claim = !l.full
-	item, verdict, err := l.store.Receive(ctx, a)
-	if verdict == store.Claimed {
-		l.turns[a.In.Chat] = &fakeTurn{item: item, began: time.Now()}
+	inbound, result, err := l.store.Receive(ctx, a)
+	if result == store.Claimed {
+		l.turns[a.In.Chat] = &fakeTurn{inbound: inbound, began: time.Now()}
 	}
-	return item, verdict, err
+	return inbound, result, err
 }
 
 func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
@@ -273,22 +274,22 @@ func (l *fakeLanes) All() (all []intake.Turn) {
 
 // fakeTurn records what it is told.
 type fakeTurn struct {
-	item      store.Item
+	inbound   store.Inbound
 	began     time.Time
 	cancelled []error
 	revoked   bool
 	forgot    bool
-	injected  []store.Item
+	injected  []store.Inbound
 	takenBack []string
 }
 
-func (t *fakeTurn) Item() store.Item       { return t.item }
-func (t *fakeTurn) Began() time.Time       { return t.began }
-func (t *fakeTurn) Cancel(cause error)     { t.cancelled = append(t.cancelled, cause) }
-func (t *fakeTurn) Revoke()                { t.revoked = true }
-func (t *fakeTurn) Inject(item store.Item) { t.injected = append(t.injected, item) }
-func (t *fakeTurn) Injected() int          { return len(t.injected) }
-func (t *fakeTurn) TakeBack(user string)   { t.takenBack = append(t.takenBack, user) }
+func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
+func (t *fakeTurn) Began() time.Time             { return t.began }
+func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancelled, cause) }
+func (t *fakeTurn) Revoke()                      { t.revoked = true }
+func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
+func (t *fakeTurn) Injected() int                { return len(t.injected) }
+func (t *fakeTurn) TakeBack(user string)         { t.takenBack = append(t.takenBack, user) }
 
 func (t *fakeTurn) Forget(do func() error) error {
 	t.forgot = true
@@ -296,8 +297,8 @@ func (t *fakeTurn) Forget(do func() error) error {
 }
 
 func (t *fakeTurn) Injectors() (users []string) {
-	for _, item := range t.injected {
-		users = append(users, item.In.User.ID)
+	for _, inbound := range t.injected {
+		users = append(users, inbound.In.User.ID)
 	}
 	return users
 }
@@ -315,7 +316,7 @@ func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
 		return err
 	}
 	o.Wake(m.Chat)
-	_, _, err = o.store.Enqueue(ctx, store.Letter{About: m.About, Parts: parts})
+	_, _, err = o.store.Enqueue(ctx, store.Outbound{About: m.About, Parts: parts})
 	return err
 }
 

@@ -10,13 +10,13 @@ import (
 	"nanobot/gateway/store"
 )
 
-// shownTurns and shownParcels bound what /status lists.
-const shownTurns, shownParcels = 5, 5
+// shownTurns and shownDeliveries bound what /status lists.
+const shownTurns, shownDeliveries = 5, 5
 
 func (c call) status(ctx context.Context) (string, error) {
 	var b strings.Builder
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
-		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.Began()), excerpt(t.Item().In.Text))
+		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.Began()), excerpt(t.Inbound().In.Text))
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
@@ -42,26 +42,26 @@ func (c call) status(ctx context.Context) (string, error) {
 }
 
 func (c call) lastTurns(ctx context.Context, b *strings.Builder) error {
-	items, err := c.o.Store.Recent(ctx, c.in.Chat, 4*shownTurns)
+	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 4*shownTurns)
 	if err != nil {
 		return fmt.Errorf("read last messages: %w", err)
 	}
 	shown := 0
-	for _, item := range items {
-		if item.Started.IsZero() || item.Ended.IsZero() || shown == shownTurns {
+	for _, inbound := range inbounds {
+		if inbound.Started.IsZero() || inbound.Ended.IsZero() || shown == shownTurns {
 			continue
 		}
 		if shown++; shown == 1 {
 			b.WriteString("Last turns:\n")
 		}
-		fmt.Fprintf(b, "- %s, %s%s: %s\n", outcomeWords(item), item.Ended.Sub(item.Started).Round(100*time.Millisecond), usageWords(item.Outcome), excerpt(item.In.Text))
+		fmt.Fprintf(b, "- %s, %s%s: %s\n", outcomeWords(inbound), inbound.Ended.Sub(inbound.Started).Round(100*time.Millisecond), usageWords(inbound.Outcome), excerpt(inbound.In.Text))
 	}
 	return nil
 }
 
-func outcomeWords(item store.Item) string {
-	switch o := item.Outcome; {
-	case item.State == store.Interrupted:
+func outcomeWords(inbound store.Inbound) string {
+	switch o := inbound.Outcome; {
+	case inbound.State == store.Interrupted:
 		return "cut off"
 	case o.Signal != "":
 		return o.Status + " (" + o.Signal + ")"
@@ -84,11 +84,11 @@ func usageWords(o store.Outcome) (words string) {
 }
 
 func (c call) undelivered(ctx context.Context, b *strings.Builder) error {
-	parcels, err := c.o.Store.Undelivered(ctx, c.in.Chat, shownParcels)
+	deliveries, err := c.o.Store.Undelivered(ctx, c.in.Chat, shownDeliveries)
 	if err != nil {
 		return fmt.Errorf("read undelivered messages: %w", err)
 	}
-	for i, p := range parcels {
+	for i, p := range deliveries {
 		if i == 0 {
 			b.WriteString("Not delivered:\n")
 		}

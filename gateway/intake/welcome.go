@@ -37,36 +37,36 @@ func (i *Intake) Welcome(ctx context.Context) error {
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			i.o.Log.Warn("cannot look after guests, will retry", zap.Error(err))
+			i.o.Log.Warn("cannot look after pairings, will retry", zap.Error(err))
 			retry.Sleep(ctx, time.Second)
 		}
 	}
 }
 
-// welcome tells a guest who was let in, or all of them for the zero Person, and takes what they
-// wrote last, each once: a gateway that dies in between leaves the rest to the next one.
+// welcome tells a paired user who was let in, or all of them for the zero Person, and takes what
+// they wrote last, each once: a gateway that dies in between leaves the rest to the next one.
 func (i *Intake) welcome(ctx context.Context, who store.Person) error {
 	i.welcoming.Lock()
 	defer i.welcoming.Unlock()
-	guests, err := i.o.Store.Unwelcomed(ctx, who)
+	pairings, err := i.o.Store.Unwelcomed(ctx, who)
 	if err != nil {
 		return err
 	}
-	for _, guest := range guests {
-		if i.o.Channels[guest.Channel] == nil || guest.Message == nil {
+	for _, pairing := range pairings {
+		if i.o.Channels[pairing.Channel] == nil || pairing.Message == nil {
 			continue // it can be done when the channel is enabled again
 		}
-		if err := i.welcomeOne(ctx, guest); err != nil {
+		if err := i.welcomeOne(ctx, pairing); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Intake) welcomeOne(ctx context.Context, guest store.Guest) error {
-	who := store.Person{Channel: guest.Channel, User: guest.User.ID}
-	if !guest.Told {
-		parts, err := i.planAnswer(*guest.Message, "You have been let in.")
+func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
+	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
+	if !pairing.Told {
+		parts, err := i.planAnswer(*pairing.Message, "You have been let in.")
 		if err != nil {
 			return err
 		}
@@ -74,9 +74,9 @@ func (i *Intake) welcomeOne(ctx context.Context, guest store.Guest) error {
 		if err != nil || !told { // revoked meanwhile
 			return err
 		}
-		i.o.Outbox.Wake(guest.Message.Chat)
+		i.o.Outbox.Wake(pairing.Message.Chat)
 	}
-	if err := i.route(ctx, *guest.Message); err != nil {
+	if err := i.route(ctx, *pairing.Message); err != nil {
 		return fmt.Errorf("receive the message of user %s of %s: %w", who.User, who.Channel, err)
 	}
 	return i.o.Store.Welcomed(ctx, who)

@@ -17,8 +17,8 @@ import (
 
 // Store is what lanes need of the store: it decides which message is next.
 type Store interface {
-	Claim(ctx context.Context) (store.Item, bool, error)
-	Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error)
+	Claim(ctx context.Context) (store.Inbound, bool, error)
+	Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
 }
 
 // Turn is one message that is worked on.
@@ -39,7 +39,7 @@ type Options[T Turn] struct {
 	Slots int
 	Store Store
 	// Begin makes the turn of a message that was claimed. It must not block.
-	Begin func(store.Item, *Slot) T
+	Begin func(store.Inbound, *Slot) T
 	Log   *zap.Logger
 }
 
@@ -141,12 +141,12 @@ func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 // claimNext begins the next turn, if there is one, in the slot that the caller holds.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	end := l.claim.begin()
-	item, ok, err := l.o.Store.Claim(ctx)
+	inbound, ok, err := l.o.Store.Claim(ctx)
 	if !ok || err != nil {
 		end()
 		return ok, err
 	}
-	s := l.register(item)
+	s := l.register(inbound)
 	end()
 	l.start(s)
 	return true, nil
@@ -154,35 +154,35 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 
 // Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts
 // its turn: in one step on disk.
-func (l *Lanes[T]) Accept(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	defer l.Lock(a.In.Chat)() // before the slot, which others could use meanwhile
 	select {
 	case l.slots.taken <- struct{}{}:
 		a.Claim = true
 	default:
 	}
-	item, verdict, err := l.o.Store.Receive(ctx, a)
-	if err == nil && verdict == store.Claimed {
-		l.start(l.register(item))
-		return item, verdict, nil
+	inbound, result, err := l.o.Store.Receive(ctx, a)
+	if err == nil && result == store.Claimed {
+		l.start(l.register(inbound))
+		return inbound, result, nil
 	}
 	if a.Claim {
 		<-l.slots.taken
 	}
 	if err != nil {
-		return item, verdict, fmt.Errorf("store message: %w", err)
+		return inbound, result, fmt.Errorf("store message: %w", err)
 	}
-	if verdict == store.Queued {
+	if result == store.Queued {
 		l.Wake()
 	}
-	return item, verdict, nil
+	return inbound, result, nil
 }
 
 // register makes the turn of a message that was claimed, so that it can be found and stopped.
-func (l *Lanes[T]) register(item store.Item) registered[T] {
-	s := registered[T]{chat: item.In.Chat, slot: &Slot{of: l.slots}}
+func (l *Lanes[T]) register(inbound store.Inbound) registered[T] {
+	s := registered[T]{chat: inbound.In.Chat, slot: &Slot{of: l.slots}}
 	s.slot.held.Store(true)
-	s.turn = l.o.Begin(item, s.slot)
+	s.turn = l.o.Begin(inbound, s.slot)
 	l.turns.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -19,51 +19,51 @@ import (
 type queue struct {
 	mu      sync.Mutex
 	last    int64
-	waiting []store.Item
+	waiting []store.Inbound
 	busy    map[channels.Chat]bool
 	claim   func() // before each claim
 }
 
-func (q *queue) Claim(context.Context) (store.Item, bool, error) {
+func (q *queue) Claim(context.Context) (store.Inbound, bool, error) {
 	if q.claim != nil {
 		q.claim()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.waiting, func(item store.Item) bool { return !q.busy[item.In.Chat] })
+	i := slices.IndexFunc(q.waiting, func(inbound store.Inbound) bool { return !q.busy[inbound.In.Chat] })
 	if i < 0 {
-		return store.Item{}, false, nil
+		return store.Inbound{}, false, nil
 	}
-	item := q.waiting[i]
+	inbound := q.waiting[i]
 	q.waiting = slices.Delete(q.waiting, i, i+1)
-	q.busy[item.In.Chat] = true
-	return item, true, nil
+	q.busy[inbound.In.Chat] = true
+	return inbound, true, nil
 }
 
-func (q *queue) Receive(_ context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
-	item := store.Item{ID: q.last, In: a.In}
+	inbound := store.Inbound{ID: q.last, In: a.In}
 	if a.Claim && !q.busy[a.In.Chat] && len(q.waiting) == 0 {
 		q.busy[a.In.Chat] = true
-		return item, store.Claimed, nil
+		return inbound, store.Claimed, nil
 	}
-	q.waiting = append(q.waiting, item)
-	return item, store.Queued, nil
+	q.waiting = append(q.waiting, inbound)
+	return inbound, store.Queued, nil
 }
 
-func (q *queue) finish(item store.Item) {
+func (q *queue) finish(inbound store.Inbound) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	delete(q.busy, item.In.Chat)
+	delete(q.busy, inbound.In.Chat)
 }
 
 // turn lasts a second of the test's own time.
 type turn struct {
-	r    *rig
-	item store.Item
-	slot *lanes.Slot
+	r       *rig
+	inbound store.Inbound
+	slot    *lanes.Slot
 }
 
 func (t *turn) Over() bool { return false }
@@ -93,7 +93,7 @@ type rig struct {
 
 func newRig(slots int) *rig {
 	r := &rig{queue: &queue{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
-	begin := func(item store.Item, slot *lanes.Slot) *turn { return &turn{r, item, slot} }
+	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn { return &turn{r, inbound, slot} }
 	r.lanes = lanes.New(lanes.Options[*turn]{Slots: slots, Store: r.queue, Begin: begin, Log: zap.NewNop()})
 	return r
 }
@@ -103,25 +103,25 @@ func (r *rig) begin(t *turn) {
 	defer r.mu.Unlock()
 	r.running++
 	r.most = max(r.most, r.running)
-	r.order = append(r.order, t.item.ID)
-	r.at[t.item.ID] = time.Since(r.began)
+	r.order = append(r.order, t.inbound.ID)
+	r.at[t.inbound.ID] = time.Since(r.began)
 }
 
 func (r *rig) end(t *turn) {
 	r.mu.Lock()
 	r.running--
 	r.mu.Unlock()
-	r.finish(t.item)
+	r.finish(t.inbound)
 	r.lanes.Wake()
 }
 
-func (r *rig) accept(t *testing.T, chat string) store.Item {
+func (r *rig) accept(t *testing.T, chat string) store.Inbound {
 	t.Helper()
-	item, _, err := r.lanes.Accept(t.Context(), store.Arrival{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+	inbound, _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return item
+	return inbound
 }
 
 func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
@@ -157,7 +157,7 @@ func TestATurnOfALockedChatBeginsWhenThatIsUnlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(2)
 		working, end := context.WithCancel(t.Context())
-		r.waiting = []store.Item{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
+		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}, {ID: 2, In: channels.Incoming{Chat: channels.Chat{ID: "b"}}}}
 		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
 		go r.lanes.Run(working, working)
 		synctest.Wait()
@@ -182,7 +182,7 @@ func TestAClaimInProgressIsAwaited(t *testing.T) {
 		r := newRig(1)
 		release := make(chan struct{})
 		r.claim = func() { <-release }
-		r.waiting = []store.Item{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
+		r.waiting = []store.Inbound{{ID: 1, In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}}
 		working, end := context.WithCancel(t.Context())
 		go r.lanes.Run(working, working)
 		synctest.Wait()
@@ -251,7 +251,7 @@ func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
 		go r.lanes.Run(working, working)
 		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
 		go func() {
-			if _, _, err := r.lanes.Accept(t.Context(), store.Arrival{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
+			if _, _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
 				t.Error(err)
 			}
 		}()

@@ -20,8 +20,8 @@ const (
 
 // chatQueue is a chat that is being served.
 type chatQueue struct {
-	first *store.Parcel // marked sending already, or nil
-	more  bool          // something was stored meanwhile
+	first *store.Delivery // marked sending already, or nil
+	more  bool            // something was stored meanwhile
 }
 
 // Wake has a goroutine send what is stored for a chat. It is called after a delivery was stored
@@ -30,7 +30,7 @@ func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 
 // serve has a goroutine send what is stored for a chat. first is a delivery that is marked sending
 // already, or nil. It reports false when nothing is sent any more.
-func (o *Outbox) serve(chat channels.Chat, first *store.Parcel) bool {
+func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q, busy := o.chats[chat]
@@ -86,7 +86,7 @@ func (o *Outbox) deliver(ctx context.Context, chat channels.Chat, q *chatQueue) 
 
 // take returns what a chat is to begin with. It reports false, and the chat is not served any more,
 // when there is nothing to do.
-func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Parcel, ok bool) {
+func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Delivery, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first, q.first = q.first, nil
@@ -100,9 +100,9 @@ func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (fi
 }
 
 // next returns the delivery to send, once its time has come.
-func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Parcel, bool) {
+func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Delivery, bool) {
 	for {
-		p, ok, err := o.o.Store.NextParcel(ctx, chat)
+		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
 		wait := firstPause
 		switch {
 		case err == nil && (ok || p.NotBefore.IsZero()), ctx.Err() != nil:

@@ -12,9 +12,9 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ReportPlace and the places behind it are for the gateway's own messages about a turn that must
+// ReportSequence and the places behind it are for the gateway's own messages about a turn that must
 // not be sent twice, one for each attempt.
-const ReportPlace = 1 << 30
+const ReportSequence = 1 << 30
 
 // ErrNotStored says that the store could not take a message now. Post may be called again with the
 // same message.
@@ -24,9 +24,9 @@ var ErrNotStored = errors.New("store message")
 // does not do again what was done.
 type Message struct {
 	channels.Message
-	Item  int64 // the item it answers, or 0
-	About int64 // the item that it is about without answering it, or 0
-	Place int   // among the messages of a turn; 0 for what is no part of the agent's answer
+	Inbound  int64 // the inbound message it answers, or 0
+	About    int64 // the inbound message that it is about without answering it, or 0
+	Sequence int   // among the messages of a turn; 0 for what is no part of the agent's answer
 	// Replace are the ids of transient messages whose places the first parts take.
 	Replace []string
 	// CopyContext returns the context of a file's copy, by the size of the file, and Copied is told
@@ -38,10 +38,10 @@ type Message struct {
 	parts []channels.Outgoing
 }
 
-// Reply is a message that answers an item.
-func Reply(item store.Item, m channels.Message) *Message {
-	m.Chat, m.ReplyTo = item.In.Chat, item.In.ID
-	return &Message{Message: m, Item: item.ID}
+// Reply is a message that answers an inbound message.
+func Reply(inbound store.Inbound, m channels.Message) *Message {
+	m.Chat, m.ReplyTo = inbound.In.Chat, inbound.In.ID
+	return &Message{Message: m, Inbound: inbound.ID}
 }
 
 // Unused returns the ids in Replace whose places no part of a posted message takes.
@@ -70,9 +70,9 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 			m.parts[i].Replace = id
 		}
 	}
-	l := store.Letter{Parts: m.parts, Item: m.Item, Place: m.Place, About: m.About}
-	if m.Place > 0 && m.Place < ReportPlace && m.Kind != channels.Progress {
-		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Item: m.Item}
+	l := store.Outbound{Parts: m.parts, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
+	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
+		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
 		for _, f := range m.kept {
 			l.Entry.Media = append(l.Entry.Media, f.Name)
 		}
@@ -84,7 +84,7 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 }
 
 // enqueue stores a message and has it sent.
-func (o *Outbox) enqueue(ctx context.Context, l store.Letter) error {
+func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 	chat := l.Parts[0].Chat
 	l.Claim = !o.serves(chat)
 	first, claimed, err := o.o.Store.Enqueue(ctx, l)

@@ -19,10 +19,10 @@ import (
 type Store interface {
 	store.Outbox
 	store.Spool
-	AddBubble(ctx context.Context, b store.Bubble) error
-	DropBubble(ctx context.Context, b store.Bubble) error
-	Bubbles(ctx context.Context) ([]store.Bubble, error)
-	Ask(ctx context.Context, q store.Question, l store.Letter) error
+	AddTransient(ctx context.Context, b store.Transient) error
+	DropTransient(ctx context.Context, b store.Transient) error
+	Transients(ctx context.Context) ([]store.Transient, error)
+	Ask(ctx context.Context, q store.Question, l store.Outbound) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 }
 

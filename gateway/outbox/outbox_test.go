@@ -185,7 +185,7 @@ func TestAnErrorThatOnlySaysSoMakesNoRepetition(t *testing.T) {
 
 func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
 	s := openStore(t)
-	l := store.Letter{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
+	l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
 	if _, claimed, err := s.Enqueue(t.Context(), l); err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
@@ -208,8 +208,8 @@ type fullStore struct{ *sqlite.Store }
 
 func (fullStore) Keep(context.Context, *os.File, int64) (string, error) { return "", store.ErrNoRoom }
 
-func (fullStore) Enqueue(context.Context, store.Letter) (store.Parcel, bool, error) {
-	return store.Parcel{}, false, store.ErrFull
+func (fullStore) Enqueue(context.Context, store.Outbound) (store.Delivery, bool, error) {
+	return store.Delivery{}, false, store.ErrFull
 }
 
 // While a file is open, removing it makes no room.
@@ -270,27 +270,27 @@ func TestWhatIsPostedAfterTheEndStaysPending(t *testing.T) {
 }
 
 // memoryStore is as much of a store as one chat needs, without goroutines or files, so that it
-// works in a synctest bubble.
+// works in a synctest transient message.
 type memoryStore struct {
 	outbox.Store
-	mu      sync.Mutex
-	parcels []store.Parcel
+	mu         sync.Mutex
+	deliveries []store.Delivery
 }
 
-func (s *memoryStore) Enqueue(_ context.Context, l store.Letter) (store.Parcel, bool, error) {
+func (s *memoryStore) Enqueue(_ context.Context, l store.Outbound) (store.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, out := range l.Parts {
-		s.parcels = append(s.parcels, store.Parcel{ID: int64(len(s.parcels) + 1), Out: out, State: store.Pending, Queued: time.Now()})
+		s.deliveries = append(s.deliveries, store.Delivery{ID: int64(len(s.deliveries) + 1), Out: out, State: store.Pending, Queued: time.Now()})
 	}
-	return store.Parcel{}, false, nil
+	return store.Delivery{}, false, nil
 }
 
-func (s *memoryStore) NextParcel(context.Context, channels.Chat) (store.Parcel, bool, error) {
+func (s *memoryStore) NextDelivery(context.Context, channels.Chat) (store.Delivery, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := range s.parcels {
-		p := &s.parcels[i]
+	for i := range s.deliveries {
+		p := &s.deliveries[i]
 		switch {
 		case p.State != store.Pending:
 		case time.Now().Before(p.NotBefore):
@@ -300,13 +300,13 @@ func (s *memoryStore) NextParcel(context.Context, channels.Chat) (store.Parcel, 
 			return *p, true, nil
 		}
 	}
-	return store.Parcel{}, false, nil
+	return store.Delivery{}, false, nil
 }
 
 func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) (bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := &s.parcels[id-1]
+	p := &s.deliveries[id-1]
 	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, end.NotBefore
 	return end.State == store.Pending, nil
 }

@@ -44,7 +44,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if err != nil {
 		return fmt.Errorf("plan question: %w", err)
 	}
-	if err := o.o.Store.Ask(ctx, q.Question, store.Letter{Item: q.Item, Parts: parts}); err != nil {
+	if err := o.o.Store.Ask(ctx, q.Question, store.Outbound{Inbound: q.Inbound, Parts: parts}); err != nil {
 		return fmt.Errorf("store question: %w", err)
 	}
 	o.Wake(q.Chat)
@@ -95,7 +95,7 @@ func (o *Outbox) ShowEnd(q store.Question, how string) {
 func (o *Outbox) receipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
-		if q.Letter != store.Pending && q.Letter != store.Sending || !retry.Sleep(ctx, pause) {
+		if q.Outbound != store.Pending && q.Outbound != store.Sending || !retry.Sleep(ctx, pause) {
 			return ""
 		}
 		now, found, err := o.o.Store.Question(ctx, q.ID)

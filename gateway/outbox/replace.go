@@ -16,7 +16,7 @@ import (
 const editWait = 3 * time.Second
 
 // call gives a delivery to its network. safe says that doing the same again has no second effect.
-func (o *Outbox) call(ctx context.Context, ch channels.Channel, p store.Parcel) (receipt channels.Receipt, safe bool, err error) {
+func (o *Outbox) call(ctx context.Context, ch channels.Channel, p store.Delivery) (receipt channels.Receipt, safe bool, err error) {
 	safe = repeatable(ch)
 	if p.Out.Replace == "" {
 		receipt, err = ch.Send(ctx, p.Out)
@@ -50,7 +50,7 @@ func replacer(ch channels.Channel, out channels.Outgoing) (channels.Replacer, bo
 // makeWay reports whether a message that could not take another one's place is to be sent as a new
 // one: the other is gone, or cannot be changed, or not soon, and is then removed first. Were we to
 // die between, the next try would find it gone.
-func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Parcel, err error) bool {
+func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Delivery, err error) bool {
 	var se *channels.SendError
 	switch {
 	case errors.Is(err, channels.ErrGone):
@@ -64,15 +64,15 @@ func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Parce
 
 // displace removes the message whose place a new one has taken. It is recorded as transient before
 // the new one is recorded as sent: only one of the two can have the place.
-func (o *Outbox) displace(ctx context.Context, p store.Parcel) {
-	b := store.Bubble{Chat: p.Out.Chat, ID: p.Out.Replace, Item: p.Item}
+func (o *Outbox) displace(ctx context.Context, p store.Delivery) {
+	b := store.Transient{Chat: p.Out.Chat, ID: p.Out.Replace, Inbound: p.Inbound}
 	o.record(ctx, b)
 	o.Remove(b)
 }
 
 // record stores that a message is there only while a turn runs, so that a later start removes it.
-func (o *Outbox) record(ctx context.Context, b store.Bubble) {
-	if err := o.o.Store.AddBubble(context.WithoutCancel(ctx), b); err != nil {
-		o.o.Log.Warn("transient message not recorded", zap.Stringer("chat", b.Chat), zap.Int64("run", b.Item), zap.Error(err))
+func (o *Outbox) record(ctx context.Context, b store.Transient) {
+	if err := o.o.Store.AddTransient(context.WithoutCancel(ctx), b); err != nil {
+		o.o.Log.Warn("transient message not recorded", zap.Stringer("chat", b.Chat), zap.Int64("run", b.Inbound), zap.Error(err))
 	}
 }

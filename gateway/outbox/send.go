@@ -35,12 +35,12 @@ const (
 const doubt = "outcome unknown"
 
 // send makes one try and records what became of it. It reports whether the chat has more to send.
-func (o *Outbox) send(ctx context.Context, p store.Parcel) (more bool) {
+func (o *Outbox) send(ctx context.Context, p store.Delivery) (more bool) {
 	ch, ok := o.o.Channels[p.Out.Chat.Channel]
 	if !ok {
 		const reason = "the channel is not enabled any more"
 		o.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
-		defer o.o.Events.Tell(events.Event{What: events.Failed, Chat: p.Out.Chat, Item: p.Item})
+		defer o.o.Events.Tell(events.Event{What: events.Failed, Chat: p.Out.Chat, Inbound: p.Inbound})
 		return o.settle(ctx, p, store.Settlement{State: store.Failed, Reason: reason, Doubtful: p.Doubtful})
 	}
 	p.Out.Key = p.Key()
@@ -51,7 +51,7 @@ func (o *Outbox) send(ctx context.Context, p store.Parcel) (more bool) {
 	o.calling(p.ID, nil)
 	cancel()
 	state, notBefore := o.judge(ctx, safe, p, err)
-	defer o.o.Events.Tell(events.Event{What: outcomes[state], Chat: p.Out.Chat, Item: p.Item})
+	defer o.o.Events.Tell(events.Event{What: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
 	if state == store.Sent {
 		return o.settle(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
 	}
@@ -93,7 +93,7 @@ func failure(err error, safe, before bool) (reason string, doubtful bool) {
 
 // judge says what a send's error means for the delivery. safe says that doing it again has no
 // second effect.
-func (o *Outbox) judge(ctx context.Context, safe bool, p store.Parcel, err error) (store.State, time.Time) {
+func (o *Outbox) judge(ctx context.Context, safe bool, p store.Delivery, err error) (store.State, time.Time) {
 	now := time.Now()
 	var se *channels.SendError
 	known := errors.As(err, &se)
@@ -115,7 +115,7 @@ func (o *Outbox) judge(ctx context.Context, safe bool, p store.Parcel, err error
 
 // settle records a send until the store takes it: to forget a send that happened would repeat it.
 // It reports whether the chat has more.
-func (o *Outbox) settle(ctx context.Context, p store.Parcel, end store.Settlement) (more bool) {
+func (o *Outbox) settle(ctx context.Context, p store.Delivery, end store.Settlement) (more bool) {
 	_ = retry.Until(ctx, func() (err error) {
 		if more, err = o.o.Store.Settle(context.WithoutCancel(ctx), p.ID, end); errors.Is(err, store.ErrState) {
 			more, err = true, nil // settled already; better look
@@ -184,7 +184,7 @@ func repeatable(ch channels.Channel) bool {
 // removed, and calls that were under way are resolved. It must have returned before anything is
 // sent.
 func (o *Outbox) Recover(ctx context.Context) error {
-	left, err := o.o.Store.Bubbles(ctx)
+	left, err := o.o.Store.Transients(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (o *Outbox) Recover(ctx context.Context) error {
 
 // resolve decides about a call that was under way. Where repeating is safe it is repeated;
 // otherwise the settings say which way to err.
-func (o *Outbox) resolve(ctx context.Context, p store.Parcel) error {
+func (o *Outbox) resolve(ctx context.Context, p store.Delivery) error {
 	end := store.Settlement{State: store.Pending, Reason: doubt + ": the gateway died while sending", Doubtful: true}
 	ch := o.o.Channels[p.Out.Chat.Channel]
 	if _, edits := replacer(ch, p.Out); o.o.AtMostOnce() && !edits && (ch == nil || !repeatable(ch)) {

@@ -21,9 +21,9 @@ const repeats = 3
 // Transient is a message that is on the network only while a turn runs, such as its progress. It is
 // no part of the answer: if we die it is removed at the next start and not sent again.
 type Transient struct {
-	Item int64  // whose turn it shows
-	ID   string // the network's id of the message that is edited; "": it is sent
-	Out  channels.Outgoing
+	Inbound int64  // whose turn it shows
+	ID      string // the network's id of the message that is edited; "": it is sent
+	Out     channels.Outgoing
 	// Repeat says that a send whose outcome is unknown may be repeated where that is safe.
 	Repeat bool
 }
@@ -62,12 +62,12 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.record(ctx, store.Bubble{Chat: chat, ID: receipt.ID, Item: t.Item})
+	o.record(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound})
 	return receipt.ID, nil
 }
 
 // Remove removes a transient message. It does not wait for the network.
-func (o *Outbox) Remove(b store.Bubble) {
+func (o *Outbox) Remove(b store.Transient) {
 	editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor)
 	if !ok {
 		return
@@ -82,21 +82,21 @@ func (o *Outbox) Remove(b store.Bubble) {
 		if ctx.Err() != nil || RetryAfter(err) > 0 {
 			return // the next start tries again
 		}
-		if err := o.o.Store.DropBubble(ctx, b); err != nil {
+		if err := o.o.Store.DropTransient(ctx, b); err != nil {
 			o.o.Log.Warn("transient message not forgotten", zap.Stringer("chat", b.Chat), zap.Error(err))
 		}
 	})
 }
 
-// RemoveLeft removes those transient messages of an item among ids whose places no delivery has
-// taken.
-func (o *Outbox) RemoveLeft(ctx context.Context, item int64, ids []string) error {
-	left, err := o.o.Store.Bubbles(ctx)
+// RemoveLeft removes those transient messages of an inbound message among ids whose places no
+// delivery has taken.
+func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
+	left, err := o.o.Store.Transients(ctx)
 	if err != nil {
 		return err
 	}
 	for _, b := range left {
-		if b.Item == item && slices.Contains(ids, b.ID) {
+		if b.Inbound == inbound && slices.Contains(ids, b.ID) {
 			o.Remove(b)
 		}
 	}
@@ -104,7 +104,7 @@ func (o *Outbox) RemoveLeft(ctx context.Context, item int64, ids []string) error
 }
 
 // remove removes a message. When the network asks to wait it does, within reason.
-func remove(ctx context.Context, editor channels.Editor, b store.Bubble) error {
+func remove(ctx context.Context, editor channels.Editor, b store.Transient) error {
 	for {
 		err := editor.Remove(ctx, b.Chat, b.ID)
 		if wait := RetryAfter(err); wait <= 0 || wait > longestPause || !retry.Sleep(ctx, wait) {

@@ -7,16 +7,16 @@ import (
 	"nanobot/channels"
 )
 
-// Guest is a user who was let in by pairing, or waits for it.
-type Guest struct {
+// Pairing is a user who was let in by pairing, or waits for it.
+type Pairing struct {
 	Channel string
 	User    channels.User
 	Code    string    // "" once accepted
 	Since   time.Time // when the code was made, or accepted
-	// Message is the newest message of a guest who has not been answered yet, without its media;
-	// nil if there is none.
+	// Message is the newest message of a paired user who has not been answered yet, without its
+	// media; nil if there is none.
 	Message *channels.Incoming
-	// Told says that a guest who was let in knows it.
+	// Told says that a paired user who was let in knows it.
 	Told bool
 }
 
@@ -50,7 +50,7 @@ const (
 	NotRefused                   // they have been let in; nothing was changed
 )
 
-// Revoked is the status of an item whose sender has lost access.
+// Revoked is the status of an inbound message whose sender has lost access.
 const Revoked = "revoked"
 
 // Person is a user of a channel.
@@ -67,33 +67,34 @@ type Access interface {
 	Refuse(ctx context.Context, s Stranger) (Refusal, error)
 	// Accept lets in whom a code was made for within ttl, once. Case and space around the code do
 	// not matter.
-	Accept(ctx context.Context, code string, ttl time.Duration) (Guest, bool, error)
+	Accept(ctx context.Context, code string, ttl time.Duration) (Pairing, bool, error)
 	// Admit lets in a user by id, also one who has never been heard of. It reports false for a user
 	// who was in already.
-	Admit(ctx context.Context, p Person, ttl time.Duration) (Guest, bool, error)
-	// Unwelcomed returns the guests who were let in and have not been told, or whose message was
-	// not received, of all channels for the zero Person. Those who have not written lately are not
-	// among them.
-	Unwelcomed(ctx context.Context, p Person) ([]Guest, error)
-	// Tell puts into the outbox what a guest is told who was let in, once. It reports false when
-	// they were told before.
+	Admit(ctx context.Context, p Person, ttl time.Duration) (Pairing, bool, error)
+	// Unwelcomed returns the paired users who were let in and have not been told, or whose message
+	// was not received, of all channels for the zero Person. Those who have not written lately are
+	// not among them.
+	Unwelcomed(ctx context.Context, p Person) ([]Pairing, error)
+	// Tell puts into the outbox what a paired user is told who was let in, once. It reports false
+	// when they were told before.
 	Tell(ctx context.Context, p Person, parts []channels.Outgoing) (bool, error)
-	// Welcomed forgets a guest's message, once it is received.
+	// Welcomed forgets a paired user's message, once it is received.
 	Welcomed(ctx context.Context, p Person) error
-	Guests(ctx context.Context) ([]Guest, error)
-	// Revoke forgets a guest and, if dismiss is set because nothing else lets them in, ends their
-	// work as Dismiss does, in one step.
+	Pairings(ctx context.Context) ([]Pairing, error)
+	// Revoke forgets a paired user and, if dismiss is set because nothing else lets them in, ends
+	// their work as Dismiss does, in one step.
 	Revoke(ctx context.Context, p Person, dismiss bool) (bool, error)
-	// Dismiss ends the work of somebody who has lost access: their pending items are Dead, what
-	// answers them or is about them and is not sent yet fails, what is being sent is not tried
-	// again, and of their running items the questions are closed and nothing more is taken for the
-	// outbox. Those have the status Revoked from then on, also when they are finished. No item of
-	// another person is touched.
+	// Dismiss ends the work of somebody who has lost access: their pending inbound messages are
+	// Dead, what answers them or is about them and is not sent yet fails, what is being sent is not
+	// tried again, and of their running inbound messages the questions are closed and nothing more
+	// is taken for the outbox. Those have the status Revoked from then on, also when they are
+	// finished. No inbound message of another person is touched.
 	Dismiss(ctx context.Context, p Person) error
-	// Dismissed returns the running items and the parcels being sent that Dismiss has met.
-	Dismissed(ctx context.Context) (items, parcels []int64, err error)
-	// BusyUnpaired returns the users of a channel who have pending or running items, or who are to
-	// be sent something, but for those who were let in by pairing.
+	// Dismissed returns the running inbound messages and the deliveries being sent that Dismiss has
+	// met.
+	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
+	// BusyUnpaired returns the users of a channel who have pending or running inbound messages, or
+	// who are to be sent something, but for those who were let in by pairing.
 	BusyUnpaired(ctx context.Context, channel string) ([]string, error)
 	// ForgetStrangers removes codes that are older than life, with the texts of their users, and
 	// what else is kept of strangers for a time that has passed.

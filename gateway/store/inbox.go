@@ -7,11 +7,11 @@ import (
 	"nanobot/channels"
 )
 
-// State is where an item or a parcel is on its way.
+// State is where an inbound message or a delivery is on its way.
 type State string
 
-// The states of an item: pending → running → done | interrupted | dead; and of a parcel: pending →
-// sending → sent | failed | unknown.
+// The states of an inbound message: pending → running → done | interrupted | dead; and of a
+// delivery: pending → sending → sent | failed | unknown.
 const (
 	Pending     State = "pending"
 	Running     State = "running"
@@ -24,8 +24,8 @@ const (
 	Unknown     State = "unknown" // may or may not have been carried out
 )
 
-// Item is one incoming message and what became of it.
-type Item struct {
+// Inbound is one incoming message and what became of it.
+type Inbound struct {
 	ID       int64
 	In       channels.Incoming
 	State    State
@@ -37,11 +37,11 @@ type Item struct {
 	Process  Process
 }
 
-// Bubble is a message on the network that is there only while a turn runs, such as its progress.
-type Bubble struct {
-	Chat channels.Chat
-	ID   string // the network's
-	Item int64
+// Transient is a message on the network that is there only while a turn runs, such as its progress.
+type Transient struct {
+	Chat    channels.Chat
+	ID      string // the network's
+	Inbound int64
 }
 
 // Outcome is how a turn ended, in the words of the terminal.
@@ -53,7 +53,7 @@ type Outcome struct {
 	// microsecond.
 	Memory int64
 	CPU    time.Duration
-	// Trace, if not "", is kept for Views.Trace. It is no part of an Item.
+	// Trace, if not "", is kept for Views.Trace. It is no part of an Inbound message.
 	Trace string
 }
 
@@ -63,19 +63,19 @@ type Process struct {
 	Start string // a moment by the kernel's clock at which Pid was this process; "" when there is none
 }
 
-// Verdict says what became of an arrival.
-type Verdict int
+// ReceiveResult says what became of an inbound message.
+type ReceiveResult int
 
 // The verdicts.
 const (
-	Duplicate Verdict = iota // seen before; nothing was changed but the cursor
-	Queued                   // waits for its turn
-	Claimed                  // is running already: the caller must run it
-	Settled                  // was stored as done, with its answer
+	Duplicate ReceiveResult = iota // seen before; nothing was changed but the cursor
+	Queued                         // waits for its turn
+	Claimed                        // is running already: the caller must run it
+	Settled                        // was stored as done, with its answer
 )
 
-// Arrival is an incoming message at the door.
-type Arrival struct {
+// ReceiveRequest is an incoming message at the door.
+type ReceiveRequest struct {
 	In channels.Incoming
 	// Cursor, if not "", is stored for the channel in the same step.
 	Cursor string
@@ -88,8 +88,8 @@ type Arrival struct {
 	// other.
 	Reply *Reply
 	// What the message asks for, done in the same step, so that it is neither forgotten nor done
-	// twice: Restart (of an item), Cancel (of all that is pending) and StartAfresh (of the chat) as
-	// the methods of that name do. What is not possible is left undone.
+	// twice: Restart (of an inbound message), Cancel (of all that is pending) and StartAfresh (of
+	// the chat) as the methods of that name do. What is not possible is left undone.
 	Restart     int64
 	Cancel      bool
 	StartAfresh bool
@@ -104,45 +104,45 @@ type Inbox interface {
 	Cursor(ctx context.Context, channel string) (string, error)
 	// SetCursor moves a cursor past what is no message.
 	SetCursor(ctx context.Context, channel, cursor string) error
-	// Receive stores an arrival once: the same chat and message id again is a Duplicate, with the
-	// item that was made of it unless that was pruned. A message without an id is never a
-	// duplicate.
-	Receive(ctx context.Context, a Arrival) (Item, Verdict, error)
-	// Claim takes the oldest pending item of the chat that has waited longest for a turn and marks
-	// it running, its attempt raised. A chat with a running item is passed over. It reports false
-	// when there is nothing to run.
-	Claim(ctx context.Context) (Item, bool, error)
-	// Finish ends a running item as Done, Interrupted or Dead, closes its questions, and forgets
-	// its process. Pending items of the chat that were worked on with it end with it. A chat with
-	// more pending items goes to the end of the line; next says so.
+	// Receive stores an inbound message once: the same chat and message id again is a Duplicate,
+	// with the inbound message that was made of it unless that was pruned. A message without an id
+	// is never a duplicate.
+	Receive(ctx context.Context, a ReceiveRequest) (Inbound, ReceiveResult, error)
+	// Claim takes the oldest pending inbound message of the chat that has waited longest for a turn
+	// and marks it running, its attempt raised. A chat with a running inbound message is passed
+	// over. It reports false when there is nothing to run.
+	Claim(ctx context.Context) (Inbound, bool, error)
+	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions, and
+	// forgets its process. Pending inbound messages of the chat that were worked on with it end
+	// with it. A chat with more pending inbound messages goes to the end of the line; next says so.
 	Finish(ctx context.Context, id int64, state State, out Outcome, with ...int64) (next bool, err error)
-	// Restart makes an interrupted or done item pending again, ahead of the others of its chat.
-	// What a done item had asked and sent does not count as said by an earlier attempt: who wants a
-	// finished turn again wants to hear all of it again.
+	// Restart makes an interrupted or done inbound message pending again, ahead of the others of
+	// its chat. What a done inbound message had asked and sent does not count as said by an earlier
+	// attempt: who wants a finished turn again wants to hear all of it again.
 	Restart(ctx context.Context, id int64) error
-	// Requeue is Restart for an item that a dead gateway left running. What was sent counts. With
-	// unbegun its attempt does not.
+	// Requeue is Restart for an inbound message that a dead gateway left running. What was sent
+	// counts. With unbegun its attempt does not.
 	Requeue(ctx context.Context, id int64, unbegun bool) error
-	// Cancel marks pending items of a chat dead, all of them or the one with the given id, and says
-	// how many. When it is all of them, the status of the running one becomes stopped until it is
-	// finished.
+	// Cancel marks pending inbound messages of a chat dead, all of them or the one with the given
+	// id, and says how many. When it is all of them, the status of the running one becomes stopped
+	// until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
-	// SetProcess and AddBubble note what must be cleaned up if we die. SetProcess is quick, because
-	// it does not wait for the disk: a process does not outlive the machine. Item 0 is the gateway
-	// itself.
+	// SetProcess and AddTransient note what must be cleaned up if we die. SetProcess is quick,
+	// because it does not wait for the disk: a process does not outlive the machine. Inbound
+	// message 0 is the gateway itself.
 	SetProcess(id int64, p Process) error
-	AddBubble(ctx context.Context, b Bubble) error
-	// DropBubble forgets a bubble that is gone. One whose place a part of a letter takes is
-	// forgotten when that is stored.
-	DropBubble(ctx context.Context, b Bubble) error
-	Bubbles(ctx context.Context) ([]Bubble, error)
-	// Item returns one item. Stranded returns the items that are marked running, which after a
-	// start is what a dead gateway left, with their processes: for one without, with the Start of
-	// the gateway that left it.
-	Item(ctx context.Context, id int64) (Item, bool, error)
-	Stranded(ctx context.Context) ([]Item, error)
-	// Recent returns the last items of a chat, newest first. Waiting counts the pending ones of a
-	// chat, or of all for the zero Chat.
-	Recent(ctx context.Context, chat channels.Chat, n int) ([]Item, error)
+	AddTransient(ctx context.Context, b Transient) error
+	// DropTransient forgets a transient message that is gone. One whose place a part of an outbound
+	// message takes is forgotten when that is stored.
+	DropTransient(ctx context.Context, b Transient) error
+	Transients(ctx context.Context) ([]Transient, error)
+	// Inbound returns one inbound message. Stranded returns the inbound messages that are
+	// marked running, which after a start is what a dead gateway left, with their processes: for
+	// one without, with the Start of the gateway that left it.
+	Inbound(ctx context.Context, id int64) (Inbound, bool, error)
+	Stranded(ctx context.Context) ([]Inbound, error)
+	// Recent returns the last inbound messages of a chat, newest first. Waiting counts the pending
+	// ones of a chat, or of all for the zero Chat.
+	Recent(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
 }

@@ -9,18 +9,18 @@ import (
 
 // Entry is one message of a transcript. Role is user or agent.
 type Entry struct {
-	Role  string    `json:"role"`
-	Text  string    `json:"text"`
-	Media []string  `json:"media,omitempty"`
-	Time  time.Time `json:"time"`
-	Item  int64     `json:"-"`
+	Role    string    `json:"role"`
+	Text    string    `json:"text"`
+	Media   []string  `json:"media,omitempty"`
+	Time    time.Time `json:"time"`
+	Inbound int64     `json:"-"`
 }
 
 // Transcripts are the conversations of chats, without progress. A user's message is part of it once
 // its turn has begun.
 type Transcripts interface {
 	// History returns the entries of the last n turns of a chat since it was started afresh, oldest
-	// first; without those of one item.
+	// first; without those of one inbound message.
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]Entry, error)
 	// StartAfresh forgets what was said so far, for History, and what is remembered of the chat but
 	// for what is Lasting.

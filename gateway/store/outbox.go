@@ -8,10 +8,10 @@ import (
 	"nanobot/channels"
 )
 
-// Parcel is one outgoing network call and what became of it.
-type Parcel struct {
+// Delivery is one outgoing network call and what became of it.
+type Delivery struct {
 	ID        int64
-	Item      int64 // the item it answers, or 0
+	Inbound   int64 // the inbound message it answers, or 0
 	Out       channels.Outgoing
 	State     State
 	Tries     int       // how often it was marked sending
@@ -24,15 +24,15 @@ type Parcel struct {
 	Queued   time.Time
 }
 
-// Key names a parcel for ever. The id alone would not: when the disk loses the last writes that it
-// had confirmed, the next parcel gets an id that the network has seen. It is short enough for
+// Key names a delivery for ever. The id alone would not: when the disk loses the last writes that
+// it had confirmed, the next delivery gets an id that the network has seen. It is short enough for
 // Discord's nonce.
-func (p Parcel) Key() string {
+func (p Delivery) Key() string {
 	return strconv.FormatInt(p.ID, 36) + "-" + strconv.FormatInt(p.Queued.UnixMicro(), 36)
 }
 
-// Settlement is how the send of a parcel ended: Sent with its receipt, Failed or Unknown for good,
-// or Pending to try again.
+// Settlement is how the send of a delivery ended: Sent with its receipt, Failed or Unknown for
+// good, or Pending to try again.
 type Settlement struct {
 	State     State
 	Receipt   string
@@ -41,17 +41,17 @@ type Settlement struct {
 	NotBefore time.Time // of Pending: the earliest time of the next try; zero: at once
 }
 
-// Letter is a message on its way to the outbox, already cut into network calls.
-type Letter struct {
-	Item int64 // the item it answers, or 0
-	// About is the item that a letter is about which answers none, or 0: it is not sent either when
-	// the sender of that is dismissed.
+// Outbound is a message on its way to the outbox, already cut into network calls.
+type Outbound struct {
+	Inbound int64 // the inbound message it answers, or 0
+	// About is the inbound message that an outbound message is about which answers none, or 0: it
+	// is not sent either when the sender of that is dismissed.
 	About int64
-	// Place numbers the letters of a turn from 1. When an item runs again, a letter that an earlier
-	// attempt already put at the same place with the same content is not sent again, except for
-	// parts that failed for good. 0: always sent.
-	Place int
-	Parts []channels.Outgoing // all to one chat
+	// Sequence numbers the outbound messages of a turn from 1. When an inbound message runs again,
+	// an outbound message that an earlier attempt already put with the same sequence number with
+	// the same content is not sent again, except for parts that failed for good. 0: always sent.
+	Sequence int
+	Parts    []channels.Outgoing // all to one chat
 	// Entry is added to the chat's transcript in the same step, if it is not nil.
 	Entry *Entry
 	// Claim asks to send the first part at once, which is granted if nothing of its chat is pending
@@ -61,24 +61,25 @@ type Letter struct {
 
 // Outbox is what is to be sent.
 type Outbox interface {
-	// Enqueue stores a letter. It returns the first parcel, marked sending, if that was asked for
-	// and granted.
-	Enqueue(ctx context.Context, l Letter) (Parcel, bool, error)
-	// NextParcel marks the oldest pending parcel of a chat sending and returns it. It reports false
-	// when there is none, or when one of the chat is sending already; and when it is too early,
-	// with that parcel, still pending, so that the caller can wait until its NotBefore (were it
-	// marked already, a gateway that dies while it waits could not tell whether it was sent).
-	NextParcel(ctx context.Context, chat channels.Chat) (Parcel, bool, error)
-	// Settle records how the send of a pending or sending parcel ended. It reports whether the chat
-	// has pending parcels now.
+	// Enqueue stores an outbound message. It returns the first delivery, marked sending, if that
+	// was asked for and granted.
+	Enqueue(ctx context.Context, l Outbound) (Delivery, bool, error)
+	// NextDelivery marks the oldest pending delivery of a chat sending and returns it. It reports
+	// false when there is none, or when one of the chat is sending already; and when it is too
+	// early, with that delivery, still pending, so that the caller can wait until its NotBefore
+	// (were it marked already, a gateway that dies while it waits could not tell whether it was
+	// sent).
+	NextDelivery(ctx context.Context, chat channels.Chat) (Delivery, bool, error)
+	// Settle records how the send of a pending or sending delivery ended. It reports whether the
+	// chat has pending deliveries now.
 	Settle(ctx context.Context, id int64, s Settlement) (more bool, err error)
-	// InFlight returns the parcels that are marked sending, which after a start is what a dead
+	// InFlight returns the deliveries that are marked sending, which after a start is what a dead
 	// gateway left.
-	InFlight(ctx context.Context) ([]Parcel, error)
-	// ChatsToSend returns up to n chats that have pending parcels, in the order of their keys,
+	InFlight(ctx context.Context) ([]Delivery, error)
+	// ChatsToSend returns up to n chats that have pending deliveries, in the order of their keys,
 	// after the given key.
 	ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error)
-	// Undelivered returns the newest parcels that are not sent (pending, failed or unknown), of a
-	// chat, or of all for the zero Chat.
-	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Parcel, error)
+	// Undelivered returns the newest deliveries that are not sent (pending, failed or unknown), of
+	// a chat, or of all for the zero Chat.
+	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]Delivery, error)
 }

@@ -10,7 +10,7 @@ import (
 // Question is something the agent asked the person.
 type Question struct {
 	ID      string
-	Item    int64
+	Inbound int64
 	Chat    channels.Chat
 	Text    string
 	Options []string
@@ -19,16 +19,17 @@ type Question struct {
 	By      string    // who answered
 	// What the store knows of it: whether it takes no answer any more, for whatever reason but
 	// time; whether none was asked in its chat since; and what became of the last part of its
-	// letter, with the network's id of that, or "".
+	// outbound message, with the network's id of that, or "".
 	Closed, Newest bool
-	Letter         State
+	Outbound       State
 	Receipt        string
 }
 
 // Questions are open and answered questions.
 type Questions interface {
-	// Ask stores a question and the letter that carries it. The letter's Claim is ignored.
-	Ask(ctx context.Context, q Question, l Letter) error
+	// Ask stores a question and the outbound message that carries it. The outbound message's Claim
+	// is ignored.
+	Ask(ctx context.Context, q Question, l Outbound) error
 	// Answer records the first answer. It reports false when there is no such open question, or it
 	// has expired.
 	Answer(ctx context.Context, id, answer, by string) (bool, error)

@@ -13,8 +13,8 @@ type Spool interface {
 	// file of more than most bytes, if that is not 0, is ErrTooLarge, and one that the disk has no
 	// room for ErrNoRoom, before anything is copied. A file that is empty or changed meanwhile is
 	// ErrChanged, and so is one whose name another file has by now. What may succeed later is
-	// ErrUnavailable. The copy ends with ctx. It goes when the last parcel that refers to it is
-	// settled for good or was not needed; one that no parcel ever referred to is removed by Prune
+	// ErrUnavailable. The copy ends with ctx. It goes when the last delivery that refers to it is
+	// settled for good or was not needed; one that no delivery ever referred to is removed by Prune
 	// once it is an hour old.
 	Keep(ctx context.Context, file *os.File, most int64) (string, error)
 }

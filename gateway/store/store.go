@@ -58,7 +58,7 @@ type Store interface {
 
 // Retention says which finished rows are kept: those younger than Age, and at most Count of each
 // table; 0 is no limit. That a message was received is remembered for longer, and what an
-// unfinished or interrupted item has sent is kept with it.
+// unfinished or interrupted inbound message has sent is kept with it.
 type Retention struct {
 	Age   time.Duration
 	Count int

@@ -17,14 +17,16 @@ type TurnFilter struct {
 
 // Views are for those who look at the whole.
 type Views interface {
-	// Turns returns the items that are, were or wait to be turns, newest first.
-	Turns(ctx context.Context, f TurnFilter) ([]Item, error)
-	// Parcels returns what the agent said in a turn, in order.
-	Parcels(ctx context.Context, item int64) ([]Parcel, error)
-	// Tally counts the same of several turns, by state. A turn that said nothing is not in it.
-	Tally(ctx context.Context, items []int64) (map[int64]map[State]int, error)
+	// Turns returns the inbound messages that are, were or wait to be turns, newest first.
+	Turns(ctx context.Context, f TurnFilter) ([]Inbound, error)
+	// Deliveries returns what the agent said in a turn, in order.
+	Deliveries(ctx context.Context, inbound int64) ([]Delivery, error)
+	// CountDeliveries counts the same of several turns, by state. A turn that said nothing is not
+	// in it.
+	CountDeliveries(ctx context.Context, inbounds []int64) (map[int64]map[State]int, error)
 	// Trace returns what Finish was given to keep of a turn, or "".
-	Trace(ctx context.Context, item int64) (string, error)
-	// Oldest returns when the pending item came in that waits longest; zero when there is none.
+	Trace(ctx context.Context, inbound int64) (string, error)
+	// Oldest returns when the pending inbound message came in that waits longest; zero when there
+	// is none.
 	Oldest(ctx context.Context) (time.Time, error)
 }

@@ -67,7 +67,7 @@ func (a *about) run(sending, listening context.Context) {
 		}
 		if first {
 			var err error
-			if before, err = a.t.stage.LastAbout(sending, a.t.item.In.Chat); err != nil {
+			if before, err = a.t.stage.LastAbout(sending, a.t.inbound.In.Chat); err != nil {
 				a.t.log.Warn("what the agent told of itself cannot be read", zap.Error(err))
 			}
 		}
@@ -93,7 +93,7 @@ func (a *about) record(sending context.Context, now, before terminal.About) {
 	if !ok || reflect.DeepEqual(now.Commands, before.Commands) {
 		return
 	}
-	if err := menu.SetChatMenu(ctx, a.t.item.In.Chat, a.t.stage.o.Menu(now)); err != nil {
+	if err := menu.SetChatMenu(ctx, a.t.inbound.In.Chat, a.t.stage.o.Menu(now)); err != nil {
 		a.t.log.Debug("the agent's commands are not in the menu", zap.Error(err))
 	}
 }

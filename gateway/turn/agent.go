@@ -30,9 +30,9 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 		}
 	}()
 	t.recordProcess(terminal.RecordStarting())
-	req := Request(t.item.In, strconv.FormatInt(t.item.ID, 10))
-	req.Attempt = t.item.Attempt
-	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.item), t.stage.name
+	req := Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10))
+	req.Attempt = t.inbound.Attempt
+	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAbout = t.memory, t.about.update
 	req.Ask = calls.ask
 	req.OnLog = t.logged
@@ -50,7 +50,7 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 
 func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
 	// A turn that is stopped while this is read is stopped by the runner, which says so.
-	entries, err := t.stage.o.Store.History(context.WithoutCancel(ctx), t.item.In.Chat, t.set.PassHistory, t.item.ID)
+	entries, err := t.stage.o.Store.History(context.WithoutCancel(ctx), t.inbound.In.Chat, t.set.PassHistory, t.inbound.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
@@ -67,7 +67,7 @@ func (t *Turn) launched(pid int) {
 	t.pid.Store(int64(pid))
 	t.recordProcess(terminal.RecordProcess(pid))
 	if t.short.Load() {
-		t.bubble.show("Working…")
+		t.transient.show("Working…")
 	}
 }
 
@@ -75,7 +75,7 @@ func (t *Turn) launched(pid int) {
 // behind: when we die the kernel kills only the agent itself, and not what it started. A process
 // that is about to start is recorded too: a turn without any had not begun.
 func (t *Turn) recordProcess(p terminal.ProcessRecord) {
-	if err := t.stage.o.Store.SetProcess(t.item.ID, store.Process(p)); err != nil {
+	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil {
 		t.log.Warn("agent's process not noted", zap.Error(err))
 	}
 }

@@ -65,8 +65,8 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 	}
 }
 
-// lookUp finds a question that the item has asked before a crash. What got no answer then is asked
-// anew.
+// lookUp finds a question that the inbound message has asked before a crash. What got no answer
+// then is asked anew.
 func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
 		id = t.questionID(q)
@@ -82,8 +82,8 @@ func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earl
 // answerTo is the answer that a question was given.
 func answerTo(q store.Question) terminal.Answer { return terminal.Answer{Text: *q.Answer, By: q.By} }
 
-// questionID is the same for the same question when the item runs again, and short enough for a
-// button. What is asked a second time in one run is another question.
+// questionID is the same for the same question when the inbound message runs again, and short
+// enough for a button. What is asked a second time in one run is another question.
 func (t *Turn) questionID(q terminal.Question) string {
 	t.asks.Lock()
 	defer t.asks.Unlock()
@@ -92,14 +92,14 @@ func (t *Turn) questionID(q terminal.Question) string {
 	}
 	what := [2]string{q.ID, q.Text}
 	t.asked[what]++
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", t.item.ID, t.asked[what], q.ID, q.Text))
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%d\x00%s\x00%s", t.inbound.ID, t.asked[what], q.ID, q.Text))
 	return hex.EncodeToString(sum[:8])
 }
 
 // putQuestion sends a question.
 func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Item: t.item.ID, Chat: t.item.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
-	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.item.In.ID})
+	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
+	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
 }
 
 // noAnswer is how a question ends that nobody answered.
@@ -107,7 +107,7 @@ const noAnswer = "no answer"
 
 // unanswered closes a question that waits no more, so that it takes no answer that is meant for
 // another. One that was answered at the same moment is answered. When we shut down it stays open,
-// for the next run of the item.
+// for the next run of the inbound message.
 func (t *Turn) unanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
 	if killed.Err() != nil {
 		return terminal.Answer{}, why

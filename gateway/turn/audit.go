@@ -17,15 +17,15 @@ const longestTitle = 400
 
 // audit writes down something about the turn.
 func (t *Turn) audit(r audit.Record) {
-	r.Run = t.item.ID
-	t.stage.o.Audit.Record(t.item.In, r)
+	r.Run = t.inbound.ID
+	t.stage.o.Audit.Record(t.inbound.In, r)
 }
 
 // auditStart writes down that an agent is about to be started.
 func (t *Turn) auditStart() {
 	t.audit(audit.Record{
-		Event: audit.TurnStart, Decision: audit.Allowed, Attempt: t.item.Attempt, Launch: t.set.Launch,
-		In: audit.Size{Bytes: len(t.item.In.Text), Media: len(t.item.In.Media)}, Text: t.item.In.Text,
+		Event: audit.TurnStart, Decision: audit.Allowed, Attempt: t.inbound.Attempt, Launch: t.set.Launch,
+		In: audit.Size{Bytes: len(t.inbound.In.Text), Media: len(t.inbound.In.Media)}, Text: t.inbound.In.Text,
 	})
 }
 
@@ -39,12 +39,12 @@ func (t *Turn) auditEnd(out terminal.Outcome, err error, cut bool, took time.Dur
 		end.Status = string(terminal.Failed)
 	}
 	t.audit(audit.Record{
-		Event: audit.TurnEnd, Attempt: t.item.Attempt, End: end,
+		Event: audit.TurnEnd, Attempt: t.inbound.Attempt, End: end,
 		Out: audit.Size{Bytes: int(t.saidBytes.Load()), Media: int(t.saidMedia.Load())},
 	})
 }
 
 // auditDecision writes down what was decided in a turn.
 func (t *Turn) auditDecision(what string) {
-	t.audit(audit.Record{Event: audit.Decided, Attempt: t.item.Attempt, Title: channels.FirstLine(what, longestTitle)})
+	t.audit(audit.Record{Event: audit.Decided, Attempt: t.inbound.Attempt, Title: channels.FirstLine(what, longestTitle)})
 }

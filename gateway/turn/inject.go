@@ -15,11 +15,11 @@ const mostInjected = 16
 
 // injections are the messages that were handed to a turn while it ran.
 type injections struct {
-	lines  chan terminal.Injection // nil: none are taken
-	mu     sync.Mutex
-	items  []handed
-	texts  []string
-	closed bool
+	lines    chan terminal.Injection // nil: none are taken
+	mu       sync.Mutex
+	inbounds []handed
+	texts    []string
+	closed   bool
 }
 
 // handed is a message that was handed to a turn.
@@ -29,22 +29,22 @@ type handed struct {
 }
 
 // Inject hands a message to the agent that runs, if it takes it. It never waits for the agent.
-func (t *Turn) Inject(item store.Item) {
+func (t *Turn) Inject(inbound store.Inbound) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
 	// Once one was not taken, a later one must not pass it.
 	if t.inject.closed || t.working.over() {
 		return
 	}
-	if err := t.set.Runner.Give(item.In.Chat.ID, item.In.Media); err != nil {
+	if err := t.set.Runner.Give(inbound.In.Chat.ID, inbound.In.Media); err != nil {
 		t.log.Warn("message not handed to the agent at work", zap.Error(err))
 		t.inject.closed = true
 		return
 	}
 	select {
-	case t.inject.lines <- terminal.Injection{Text: item.In.Text, Media: item.In.Media}:
-		t.inject.items = append(t.inject.items, handed{item.ID, item.In.User.ID})
-		t.inject.texts = append(t.inject.texts, item.In.Text)
+	case t.inject.lines <- terminal.Injection{Text: inbound.In.Text, Media: inbound.In.Media}:
+		t.inject.inbounds = append(t.inject.inbounds, handed{inbound.ID, inbound.In.User.ID})
+		t.inject.texts = append(t.inject.texts, inbound.In.Text)
 	default: // also when it takes none at all
 		t.inject.closed = true
 	}
@@ -68,7 +68,7 @@ func (j *injections) close() {
 func (t *Turn) Injected() int {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
-	return len(t.inject.items)
+	return len(t.inject.inbounds)
 }
 
 // closeAndRead has the turn take no more, and returns the messages that the agent was handed and
@@ -77,9 +77,9 @@ func (j *injections) closeAndRead(unread int) []int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	unread = min(unread+len(j.lines), len(j.items))
+	unread = min(unread+len(j.lines), len(j.inbounds))
 	var read []int64
-	for _, h := range j.items[:len(j.items)-unread] {
+	for _, h := range j.inbounds[:len(j.inbounds)-unread] {
 		read = append(read, h.id)
 	}
 	return read
@@ -89,7 +89,7 @@ func (j *injections) closeAndRead(unread int) []int64 {
 func (t *Turn) Injectors() (users []string) {
 	t.inject.mu.Lock()
 	defer t.inject.mu.Unlock()
-	for _, h := range t.inject.items[len(t.inject.items)-min(len(t.inject.lines), len(t.inject.items)):] {
+	for _, h := range t.inject.inbounds[len(t.inject.inbounds)-min(len(t.inject.lines), len(t.inject.inbounds)):] {
 		if !slices.Contains(users, h.user) {
 			users = append(users, h.user)
 		}
@@ -114,14 +114,14 @@ func (t *Turn) TakeBack(user string) {
 	}
 	t.log.Info("access revoked, what waits for the agent is taken back", zap.String("user", user))
 	// The lines that wait are the last that were handed over.
-	first := len(t.inject.items) - len(waiting)
-	items := slices.Clone(t.inject.items[first:])
-	t.inject.items = t.inject.items[:first]
+	first := len(t.inject.inbounds) - len(waiting)
+	inbounds := slices.Clone(t.inject.inbounds[first:])
+	t.inject.inbounds = t.inject.inbounds[:first]
 	for i, line := range waiting {
-		if items[i].user == user {
+		if inbounds[i].user == user {
 			continue
 		}
 		t.inject.lines <- line // there is room: it was in there, and only Inject puts in more
-		t.inject.items = append(t.inject.items, items[i])
+		t.inject.inbounds = append(t.inject.inbounds, inbounds[i])
 	}
 }

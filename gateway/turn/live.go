@@ -20,33 +20,34 @@ const (
 	// and sent once.
 	firstAfter = 500 * time.Millisecond
 	// callWithin is how long a message that is complete waits for the last call about what was
-	// shown of it. A bubble that is still being changed then is not used again.
+	// shown of it. A transient message that is still being changed then is not used again.
 	callWithin = 4 * time.Second
 )
 
-// live shows a message while the agent writes it: in as many bubbles as it will have parts, each
-// edited in place as it grows. The parts of the message then take the bubbles' places; what is left
-// of them is removed. Like progress they are no part of the answer until then.
+// live shows a message while the agent writes it: in as many transient messages as it will have
+// parts, each edited in place as it grows. The parts of the message then take the transient
+// messages' places; what is left of them is removed. Like progress they are no part of the answer
+// until then.
 type live struct {
 	t      *Turn
 	editor channels.Editor // nil: it is not shown
-	kind   channels.Kind   // Answer where bubbles become the message; Draft where they go when it comes
+	kind   channels.Kind   // Answer where transient messages become the message; Draft where they go when it comes
 
 	wake chan struct{}
 
 	mu     sync.Mutex
 	text   string // what is to be shown; "": nothing
-	shown  []liveBubble
+	shown  []liveTransient
 	since  time.Time     // when the first of them was sent
 	number int           // of the message, within the turn
 	call   chan struct{} // closed when the call that is under way has ended; nil when there is none
-	at     int           // which bubble it is about
+	at     int           // which transient message it is about
 	broken bool          // the message is not shown any further
-	made   []string      // all bubbles of the turn
+	made   []string      // all transient messages of the turn
 }
 
-// liveBubble is a bubble and what it shows.
-type liveBubble struct {
+// liveTransient is a transient message and what it shows.
+type liveTransient struct {
 	id   string
 	part channels.Outgoing
 }
@@ -77,8 +78,8 @@ func (l *live) show(text string) {
 	}
 }
 
-// finish ends the showing of a message that is complete. It returns the bubbles whose places its
-// parts take, in order, and those that are to be removed.
+// finish ends the showing of a message that is complete. It returns the transient messages whose
+// places its parts take, in order, and those that are to be removed.
 func (l *live) finish() (places, rest []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,8 +111,8 @@ func (l *live) finish() (places, rest []string) {
 	return places, rest
 }
 
-// run keeps the bubbles up to date until over, when nothing that the turn says is taken any more.
-// sending ends when networks must not be called any longer.
+// run keeps the transient messages up to date until over, when nothing that the turn says is taken
+// any more. sending ends when networks must not be called any longer.
 func (l *live) run(sending, over context.Context) {
 	defer l.clear(sending)
 	for {
@@ -143,17 +144,17 @@ func (l *live) step(sending context.Context) bool {
 	if text == "" {
 		return false
 	}
-	in := l.t.item.In
+	in := l.t.inbound.In
 	parts, err := l.t.ch.Plan(channels.Message{Chat: in.Chat, Kind: l.kind, Text: text, ReplyTo: in.ID})
 	if err != nil || slices.ContainsFunc(parts, func(o channels.Outgoing) bool { return len(o.Media) > 0 }) {
-		return false // it has become too long for bubbles
+		return false // it has become too long for transient messages
 	}
 	id, i, ok := l.begin(number, parts)
 	if !ok {
 		return false
 	}
 	if id == "" && !l.t.stage.o.Outbox.Empty(sending, in.Chat) { // what was said before comes first
-		l.end(number, i, liveBubble{}, errNotYet)
+		l.end(number, i, liveTransient{}, errNotYet)
 		return true
 	}
 	began := time.Now()
@@ -162,11 +163,11 @@ func (l *live) step(sending context.Context) bool {
 	if err != nil {
 		l.t.log.Debug("what is being written is not shown", zap.Error(err))
 	}
-	l.end(number, i, liveBubble{made, parts[i]}, err)
+	l.end(number, i, liveTransient{made, parts[i]}, err)
 	return true
 }
 
-// errNotYet says that a bubble would come before what was said earlier.
+// errNotYet says that a transient message would come before what was said earlier.
 var errNotYet = errors.New("something waits to be sent before it")
 
 // begin finds the first part that is not shown as it is, and notes that a call about it is under
@@ -191,20 +192,20 @@ func (l *live) begin(number int, parts []channels.Outgoing) (id string, at int, 
 }
 
 // end notes what became of a call.
-func (l *live) end(number, at int, b liveBubble, err error) {
+func (l *live) end(number, at int, b liveTransient, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	close(l.call)
 	l.call = nil
 	if l.number != number { // the message did not wait for it
 		if b.id != "" {
-			l.t.stage.o.Outbox.Remove(l.t.bubbleOf(b.id))
+			l.t.stage.o.Outbox.Remove(l.t.transientOf(b.id))
 		}
 		return
 	}
 	var se *channels.SendError
 	if errors.As(err, &se) && (se.Permanent || se.Unknown && at == len(l.shown)) {
-		l.broken = true // another bubble would be one too many
+		l.broken = true // another transient message would be one too many
 	}
 	switch {
 	case err != nil:
@@ -215,15 +216,15 @@ func (l *live) end(number, at int, b liveBubble, err error) {
 			l.since = time.Now()
 		}
 		l.shown = append(l.shown, b)
-		l.t.bubble.bury()
+		l.t.transient.bury()
 	}
 }
 
-// put edits a bubble, or makes one, and returns its id.
+// put edits a transient message, or makes one, and returns its id.
 func (l *live) put(sending context.Context, id string, o channels.Outgoing) (string, error) {
-	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be
-	// removed.
-	made, err := l.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: l.t.item.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
+	// It is not cut off by the end of the turn: a transient message whose id we do not know could
+	// never be removed.
+	made, err := l.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: l.t.inbound.ID, ID: id, Out: o, Repeat: l.kind == channels.Answer})
 	if err == nil && id == "" {
 		l.mu.Lock()
 		l.made = append(l.made, made)
@@ -232,7 +233,7 @@ func (l *live) put(sending context.Context, id string, o channels.Outgoing) (str
 	return made, err
 }
 
-// clear removes the bubbles of the turn whose places nothing has taken.
+// clear removes the transient messages of the turn whose places nothing has taken.
 func (l *live) clear(sending context.Context) {
 	l.mu.Lock()
 	l.text, l.number = "", l.number+1
@@ -241,7 +242,7 @@ func (l *live) clear(sending context.Context) {
 	if len(made) == 0 {
 		return
 	}
-	if err := l.t.stage.o.Outbox.RemoveLeft(sending, l.t.item.ID, made); err != nil {
-		l.t.log.Warn("bubbles not removed", zap.Error(err))
+	if err := l.t.stage.o.Outbox.RemoveLeft(sending, l.t.inbound.ID, made); err != nil {
+		l.t.log.Warn("transients not removed", zap.Error(err))
 	}
 }

@@ -27,12 +27,12 @@ func (s *Stage) KillLeftover(ctx context.Context) error {
 		return err
 	}
 	terminal.KillKept(s.name)
-	items, err := s.o.Store.Stranded(ctx)
+	inbounds, err := s.o.Store.Stranded(ctx)
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
-		terminal.KillRun(runName(item), terminal.ProcessRecord(item.Process))
+	for _, inbound := range inbounds {
+		terminal.KillRun(runName(inbound), terminal.ProcessRecord(inbound.Process))
 	}
 	return nil
 }
@@ -40,13 +40,13 @@ func (s *Stage) KillLeftover(ctx context.Context) error {
 // Recover reports the turns that an earlier run of the gateway has left, or has them run again. It
 // may be called again when it fails.
 func (s *Stage) Recover(ctx context.Context) error {
-	items, err := s.o.Store.Stranded(ctx)
+	inbounds, err := s.o.Store.Stranded(ctx)
 	if err != nil {
 		return err
 	}
-	for _, item := range items {
-		if err := s.recoverTurn(ctx, item); err != nil {
-			return fmt.Errorf("recover turn %d: %w", item.ID, err)
+	for _, inbound := range inbounds {
+		if err := s.recoverTurn(ctx, inbound); err != nil {
+			return fmt.Errorf("recover turn %d: %w", inbound.ID, err)
 		}
 	}
 	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
@@ -69,55 +69,56 @@ func (s *Stage) loadName(ctx context.Context) (string, error) {
 	return name, s.o.Store.Remember(ctx, channels.Chat{}, nameMemory, name)
 }
 
-// runName names an item's turns for ever, also among those of other gateways on this machine.
-func runName(item store.Item) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", item.ID, item.In.Chat, item.In.ID, item.Received.UnixMicro()))
+// runName names an inbound message's turns for ever, also among those of other gateways on this
+// machine.
+func runName(inbound store.Inbound) string {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", inbound.ID, inbound.In.Chat, inbound.In.ID, inbound.Received.UnixMicro()))
 	return hex.EncodeToString(sum[:16])
 }
 
 // recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always
 // runs.
-func (s *Stage) recoverTurn(ctx context.Context, item store.Item) error {
-	if revoked, err := s.dropRevoked(ctx, item); revoked || err != nil {
+func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
+	if revoked, err := s.dropRevoked(ctx, inbound); revoked || err != nil {
 		return err
 	}
 	// The user had said so, and it was on disk before it was obeyed.
-	stopped := item.Outcome.Status == string(terminal.Stopped)
-	if !stopped && terminal.ProcessRecord(item.Process).NeverStarted() {
-		return s.o.Store.Requeue(ctx, item.ID, true)
+	stopped := inbound.Outcome.Status == string(terminal.Stopped)
+	if !stopped && terminal.ProcessRecord(inbound.Process).NeverStarted() {
+		return s.o.Store.Requeue(ctx, inbound.ID, true)
 	}
-	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID), zap.Int("attempt", item.Attempt))
-	if s.settings.Load().OnCrash == RetryCrash && item.Attempt < mostAttempts && !stopped {
-		return s.o.Store.Requeue(ctx, item.ID, false)
+	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID), zap.Int("attempt", inbound.Attempt))
+	if s.settings.Load().OnCrash == RetryCrash && inbound.Attempt < mostAttempts && !stopped {
+		return s.o.Store.Requeue(ctx, inbound.ID, false)
 	}
-	if _, ok := s.o.Channels[item.In.Chat.Channel]; ok && !stopped {
-		report := outbox.Reply(item, channels.Message{
+	if _, ok := s.o.Channels[inbound.In.Chat.Channel]; ok && !stopped {
+		report := outbox.Reply(inbound, channels.Message{
 			Kind: channels.Failure, Code: "INTERRUPTED",
 			Text:    "I was restarted while working on this. /retry runs it again.",
-			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", item.ID)}},
+			Buttons: []channels.Button{{Label: "Run again", Data: fmt.Sprintf("again:%d", inbound.ID)}},
 		})
-		report.Place = outbox.ReportPlace + item.Attempt
+		report.Sequence = outbox.ReportSequence + inbound.Attempt
 		if err := s.o.Outbox.Post(ctx, report); err != nil {
 			return err
 		}
 	}
-	_, err := s.o.Store.Finish(ctx, item.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
+	_, err := s.o.Store.Finish(ctx, inbound.ID, store.Interrupted, store.Outcome{Status: string(terminal.Stopped)})
 	return err
 }
 
 // dropRevoked ends a turn that was cut off, if its sender has lost access meanwhile. It reports
 // whether it did.
-func (s *Stage) dropRevoked(ctx context.Context, item store.Item) (bool, error) {
-	ok, err := s.o.Admits(ctx, item.In.Chat.Channel, item.In.User.ID)
-	if err != nil || ok && item.Outcome.Status != store.Revoked {
+func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, error) {
+	ok, err := s.o.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
+	if err != nil || ok && inbound.Outcome.Status != store.Revoked {
 		return false, err
 	}
-	s.o.Log.Info("access revoked, the turn that was cut off is dropped", zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID))
+	s.o.Log.Info("access revoked, the turn that was cut off is dropped", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID))
 	if !ok {
-		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: item.In.Chat.Channel, User: item.In.User.ID}); err != nil {
+		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: inbound.In.Chat.Channel, User: inbound.In.User.ID}); err != nil {
 			return false, err
 		}
 	}
-	_, err = s.o.Store.Finish(ctx, item.ID, store.Done, store.Outcome{Status: store.Revoked})
+	_, err = s.o.Store.Finish(ctx, inbound.ID, store.Done, store.Outcome{Status: store.Revoked})
 	return true, err
 }

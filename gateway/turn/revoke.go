@@ -21,7 +21,7 @@ func (t *Turn) Revoke() {
 	if t.revoked.Swap(true) {
 		return
 	}
-	t.log.Info("access revoked, stopping the turn", zap.String("user", t.item.In.User.ID))
+	t.log.Info("access revoked, stopping the turn", zap.String("user", t.inbound.In.User.ID))
 	t.listening.end(errRevoked)
 	t.Cancel(errRevoked)
 }
@@ -30,7 +30,7 @@ func (t *Turn) Revoke() {
 // revoked while the message waited. The error says that we ended before it was known.
 func (t *Turn) admitted(killed context.Context) (ok bool, err error) {
 	err = retry.Until(killed, func() (err error) {
-		ok, err = t.stage.o.Admits(context.WithoutCancel(killed), t.item.In.Chat.Channel, t.item.In.User.ID)
+		ok, err = t.stage.o.Admits(context.WithoutCancel(killed), t.inbound.In.Chat.Channel, t.inbound.In.User.ID)
 		return err
 	}, func(err error) { t.log.Error("cannot look up access, will retry", zap.Error(err)) })
 	return ok, err
@@ -38,7 +38,7 @@ func (t *Turn) admitted(killed context.Context) (ok bool, err error) {
 
 // dismiss ends a turn that has not begun and must not.
 func (t *Turn) dismiss(killed context.Context) {
-	t.log.Info("access revoked, the message gets no turn", zap.String("user", t.item.In.User.ID))
+	t.log.Info("access revoked, the message gets no turn", zap.String("user", t.inbound.In.User.ID))
 	t.audit(audit.Record{Event: audit.Denied, Decision: audit.Revoked})
 	t.record(killed, store.Dead, store.Outcome{Status: store.Revoked})
 }
@@ -49,6 +49,6 @@ func (t *Turn) wasRevoked(killed context.Context) bool {
 	if t.revoked.Load() || t.Injected() == 0 {
 		return t.revoked.Load()
 	}
-	items, _, err := t.stage.o.Store.Dismissed(context.WithoutCancel(killed))
-	return err == nil && slices.Contains(items, t.item.ID)
+	inbounds, _, err := t.stage.o.Store.Dismissed(context.WithoutCancel(killed))
+	return err == nil && slices.Contains(inbounds, t.inbound.ID)
 }

@@ -32,12 +32,12 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 		return nil
 	case f.Kind == terminal.Progress && t.set.Progress == HideProgress:
 		return nil
-	case f.Kind == terminal.Progress && (t.bubble.show(f.Text) || f.Board):
+	case f.Kind == terminal.Progress && (t.transient.show(f.Text) || f.Board):
 		return nil
 	}
-	t.place++
-	m := outbox.Reply(t.item, Message(f))
-	m.Place = t.place
+	t.sequence++
+	m := outbox.Reply(t.inbound, Message(f))
+	m.Sequence = t.sequence
 	m.CopyContext = func(size int64) context.Context { return t.copying(listening, running, size) }
 	m.Copied = func(size int64) { t.copied(running, size) }
 	if f.Kind == terminal.Message {
@@ -53,10 +53,10 @@ func (t *Turn) complete(listening context.Context, m *outbox.Message) error {
 	err := t.post(listening, m)
 	if err == nil {
 		rest = append(rest, m.Unused()...)
-		t.bubble.bury()
+		t.transient.bury()
 	}
 	for _, id := range rest { // what is left of the others is removed when the turn ends
-		t.stage.o.Outbox.Remove(t.bubbleOf(id))
+		t.stage.o.Outbox.Remove(t.transientOf(id))
 	}
 	return err
 }
@@ -74,7 +74,7 @@ func (t *Turn) logged(f terminal.Frame) {
 // seen keeps a frame for those who watch.
 func (t *Turn) seen(f terminal.Frame) {
 	t.tracer.add(f)
-	t.stage.o.Events.Tell(events.Event{What: events.Said, Chat: t.item.In.Chat, Item: t.item.ID})
+	t.stage.o.Events.Tell(events.Event{What: events.Said, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID})
 }
 
 // lateBytes is how much of a turn's files is copied after it was told to end: enough for the
@@ -97,9 +97,9 @@ func (t *Turn) copied(running context.Context, size int64) {
 }
 
 // say posts a message of this turn without files.
-func (t *Turn) say(listening context.Context, m channels.Message, place int) error {
-	reply := outbox.Reply(t.item, m)
-	reply.Place = place
+func (t *Turn) say(listening context.Context, m channels.Message, sequence int) error {
+	reply := outbox.Reply(t.inbound, m)
+	reply.Sequence = sequence
 	return t.post(listening, reply)
 }
 

@@ -107,18 +107,18 @@ func (t *Turn) work(ctx context.Context, calls callbacks) (terminal.Outcome, err
 // the turn as if it had never been claimed. What the turn says at the next try is what it said at
 // this one.
 func (t *Turn) unbegun() {
-	if err := t.stage.o.Store.SetProcess(t.item.ID, store.Process(terminal.RecordNotStarted())); err != nil {
+	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(terminal.RecordNotStarted())); err != nil {
 		t.log.Warn("turn not noted as waiting", zap.Error(err))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.place = 0
+	t.sequence = 0
 }
 
 // tellShortage tells the person once, without a notification, that the turn waits.
 func (t *Turn) tellShortage(calls callbacks) {
 	again := t.short.Swap(true)
-	if t.bubble.show(shortageText) || again {
+	if t.transient.show(shortageText) || again {
 		return
 	}
 	if err := calls.say(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {

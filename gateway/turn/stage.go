@@ -22,16 +22,16 @@ import (
 
 // Store is what turns keep on disk.
 type Store interface {
-	SetProcess(item int64, p store.Process) error
+	SetProcess(inbound int64, p store.Process) error
 	Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error)
 	History(ctx context.Context, chat channels.Chat, turns int, without int64) ([]store.Entry, error)
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 	Remember(ctx context.Context, chat channels.Chat, key, value string) error
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
-	Dismissed(ctx context.Context) (items, deliveries []int64, err error)
+	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// What follows is for the turns that another run of the gateway has left.
-	Stranded(ctx context.Context) ([]store.Item, error)
+	Stranded(ctx context.Context) ([]store.Inbound, error)
 	Requeue(ctx context.Context, id int64, unbegun bool) error
 	Dismiss(ctx context.Context, who store.Person) error
 }
@@ -45,8 +45,8 @@ type Outbox interface {
 	// Show sends or edits a message that is there only while a turn runs. Remove and RemoveLeft
 	// remove such messages.
 	Show(ctx context.Context, t outbox.Transient) (id string, err error)
-	Remove(b store.Bubble)
-	RemoveLeft(ctx context.Context, item int64, ids []string) error
+	Remove(b store.Transient)
+	RemoveLeft(ctx context.Context, inbound int64, ids []string) error
 	// Empty reports whether nothing waits to be sent to a chat.
 	Empty(ctx context.Context, chat channels.Chat) bool
 }
@@ -158,11 +158,11 @@ func (s *Stage) Reload(set Settings) {
 func (s *Stage) Close() { s.runners.end(s.o.AbandonAfter, s.o.Log) }
 
 // Begin returns the turn of a message that was claimed. Its Run or its Drop must be called.
-func (s *Stage) Begin(item store.Item, slot Slot) *Turn {
-	defer s.o.Events.Tell(events.Event{What: events.Started, Chat: item.In.Chat, Item: item.ID})
+func (s *Stage) Begin(inbound store.Inbound, slot Slot) *Turn {
+	defer s.o.Events.Tell(events.Event{What: events.Started, Chat: inbound.In.Chat, Inbound: inbound.ID})
 	t := &Turn{
-		stage: s, item: item, slot: slot, ch: s.o.Channels[item.In.Chat.Channel], began: time.Now(), late: lateBytes,
-		log: s.o.Log.With(zap.Stringer("chat", item.In.Chat), zap.Int64("run", item.ID)),
+		stage: s, inbound: inbound, slot: slot, ch: s.o.Channels[inbound.In.Chat.Channel], began: time.Now(), late: lateBytes,
+		log: s.o.Log.With(zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID)),
 	}
 	t.done = s.runners.use(func() Runner {
 		t.set = s.settings.Load()
@@ -174,8 +174,8 @@ func (s *Stage) Begin(item store.Item, slot Slot) *Turn {
 	if s.o.Events != nil {
 		t.tracer = &tracer{}
 	}
-	t.bubble, t.live = newBubble(t), newLive(t)
-	t.memory = &memory{store: s.o.Store, chat: item.In.Chat}
+	t.transient, t.live = newTransient(t), newLive(t)
+	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat}
 	t.about = &about{t: t, wake: make(chan struct{}, 1)}
 	return t
 }

@@ -20,27 +20,27 @@ import (
 
 // Turn is one message worked on by the agent.
 type Turn struct {
-	stage *Stage
-	set   *Settings
-	item  store.Item
-	ch    channels.Channel
-	log   *zap.Logger
-	began time.Time
-	slot  Slot
-	done  func() // to be called when the agent has ended
+	stage   *Stage
+	set     *Settings
+	inbound store.Inbound
+	ch      channels.Channel
+	log     *zap.Logger
+	began   time.Time
+	slot    Slot
+	done    func() // to be called when the agent has ended
 
 	// working ends when the turn is told to end. listening ends when nothing that it says is taken
 	// any more: we shut down, or the chat goes on without it.
 	working, listening lifetime
 
-	inject injections
-	bubble *bubble
-	live   *live
-	pace   pacing
-	memory *memory
-	about  *about
-	tracer *tracer
-	pid    atomic.Int64
+	inject    injections
+	transient *transient
+	live      *live
+	pace      pacing
+	memory    *memory
+	about     *about
+	tracer    *tracer
+	pid       atomic.Int64
 	// failures is how many agents could not be started for want of resources when this one was. pid
 	// orders it.
 	failures int
@@ -54,9 +54,9 @@ type Turn struct {
 	revoked atomic.Bool // the sender has lost access
 	over    atomic.Bool // the agent has ended and only the end is to be recorded
 
-	mu    sync.Mutex
-	place int   // of the newest message of the turn
-	late  int64 // how many bytes of files may still be copied after the turn was told to end
+	mu       sync.Mutex
+	sequence int   // of the newest message of the turn
+	late     int64 // how many bytes of files may still be copied after the turn was told to end
 }
 
 // lifetime is a context that can be cancelled before it is created.
@@ -98,8 +98,8 @@ func (l *lifetime) end(cause error) {
 	}
 }
 
-// Item is the message that the turn works on.
-func (t *Turn) Item() store.Item { return t.item }
+// Inbound is the message that the turn works on.
+func (t *Turn) Inbound() store.Inbound { return t.inbound }
 
 // Began is when the turn began.
 func (t *Turn) Began() time.Time { return t.began }
@@ -138,7 +138,7 @@ func (t *Turn) Run(killed context.Context) {
 	t.auditStart()
 	if t.ch == nil {
 		t.done()
-		err := fmt.Errorf("channel %s is not enabled any more", t.item.In.Chat.Channel)
+		err := fmt.Errorf("channel %s is not enabled any more", t.inbound.In.Chat.Channel)
 		t.finish(killed, listening, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
@@ -156,8 +156,8 @@ func (t *Turn) startDisplay(ctx, listening context.Context) {
 	if typer, ok := t.ch.(channels.Typer); ok {
 		show(func(context.Context) { t.typing(ctx, typer) })
 	}
-	if t.bubble.editor != nil {
-		show(func(sending context.Context) { t.bubble.run(sending, ctx) })
+	if t.transient.editor != nil {
+		show(func(sending context.Context) { t.transient.run(sending, ctx) })
 	}
 	if t.live.editor != nil {
 		show(func(sending context.Context) { t.live.run(sending, listening) })
@@ -209,7 +209,7 @@ func (t *Turn) abandon(killed context.Context) {
 		return
 	}
 	notice := &outbox.Message{Message: channels.Message{
-		Chat: t.item.In.Chat, Kind: channels.Answer, Text: "Stopped. It did not end by itself, so I went on without it.", ReplyTo: t.item.In.ID,
+		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: "Stopped. It did not end by itself, so I went on without it.", ReplyTo: t.inbound.In.ID,
 	}}
 	t.stage.display.Go(func(context.Context) {
 		if err := t.stage.o.Outbox.Post(killed, notice); err != nil {
@@ -278,9 +278,9 @@ func (t *Turn) outcome(out terminal.Outcome) store.Outcome {
 // record stores the end of the turn.
 func (t *Turn) record(killed context.Context, state store.State, o store.Outcome, with ...int64) {
 	ctx, took := context.WithoutCancel(killed), time.Since(t.began)
-	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.item.In.Chat, Item: t.item.ID, Status: o.Status, Took: took})
+	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Status: o.Status, Took: took})
 	_ = retry.Until(killed, func() error { // else it stays running on disk, for the next start to find
-		next, err := t.stage.o.Store.Finish(ctx, t.item.ID, state, o, with...)
+		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, with...)
 		if next {
 			t.stage.o.Wake()
 		}
@@ -295,7 +295,7 @@ func (t *Turn) record(killed context.Context, state store.State, o store.Outcome
 // some five seconds.
 func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
 	for wait := 300 * time.Millisecond; retry.Sleep(ctx, wait); wait = 4 * time.Second {
-		if err := typer.Typing(ctx, t.item.In.Chat); err != nil && ctx.Err() == nil {
+		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}
 	}

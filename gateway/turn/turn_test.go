@@ -36,7 +36,7 @@ func (a *agent) Close()                      { a.closed = true }
 type disk struct {
 	turn.Store
 	mu       sync.Mutex
-	stranded []store.Item
+	stranded []store.Inbound
 	ends     []string // of Finish and Requeue
 	memory   map[string]string
 	fail     func(method string) error
@@ -58,7 +58,7 @@ func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.
 		return false, err
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
-	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Item) bool { return i.ID == id })
+	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Inbound) bool { return i.ID == id })
 	return true, nil
 }
 
@@ -66,15 +66,15 @@ func (d *disk) Requeue(_ context.Context, id int64, unbegun bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.ends = append(d.ends, fmt.Sprint(id, " again, unbegun ", unbegun))
-	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Item) bool { return i.ID == id })
+	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Inbound) bool { return i.ID == id })
 	return nil
 }
 
-func (d *disk) Dismissed(context.Context) (items, deliveries []int64, err error) {
+func (d *disk) Dismissed(context.Context) (inbounds, deliveries []int64, err error) {
 	return nil, nil, nil
 }
 
-func (d *disk) Stranded(context.Context) ([]store.Item, error) {
+func (d *disk) Stranded(context.Context) ([]store.Inbound, error) {
 	return slices.Clone(d.stranded), d.failure("Stranded")
 }
 
@@ -123,7 +123,7 @@ func (p *postbox) Show(_ context.Context, t outbox.Transient) (string, error) {
 	return fmt.Sprint("s", len(p.shown)), nil
 }
 
-func (p *postbox) Remove(b store.Bubble) {
+func (p *postbox) Remove(b store.Transient) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.removed = append(p.removed, b.ID)
@@ -193,7 +193,7 @@ func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, em
 }
 
 func (r *rig) begin() *turn.Turn {
-	return r.Begin(store.Item{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
+	return r.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
 }
 
 // expect compares what is got with what is wanted, as text.
@@ -301,8 +301,8 @@ func TestWhoHasLostAccessGetsNoTurn(t *testing.T) {
 			t.Error("the agent was run")
 			return terminal.Outcome{}, nil
 		})
-		item := store.Item{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
-		r.Begin(item, &r.slot).Run(t.Context())
+		inbound := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
+		r.Begin(inbound, &r.slot).Run(t.Context())
 		r.stop()
 		expect(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
 		expect(t, "posted", r.box.posted, []string{})
@@ -376,7 +376,7 @@ func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
 		hand := func(id int64, text string) {
-			one.Inject(store.Item{ID: id, In: channels.Incoming{Chat: ann, Text: text, User: channels.User{ID: "bob"}}})
+			one.Inject(store.Inbound{ID: id, In: channels.Incoming{Chat: ann, Text: text, User: channels.User{ID: "bob"}}})
 		}
 		hand(8, "one")
 		synctest.Wait()
@@ -450,7 +450,7 @@ func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 
 func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 	started := store.Process(terminal.RecordStarting())
-	items := []store.Item{
+	inbounds := []store.Inbound{
 		{ID: 1, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: store.Process(terminal.RecordNotStarted())}, // it had not begun
 		{ID: 2, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: started},
 		{ID: 3, Attempt: 3, In: channels.Incoming{Chat: ann}, Process: started},
@@ -468,7 +468,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 			r := newRig(t, says("hi"))
 			defer r.stop()
 			r.Reload(turn.Settings{Runner: &r.agent, OnCrash: c.onCrash})
-			r.disk.stranded = slices.Clone(items)
+			r.disk.stranded = slices.Clone(inbounds)
 			failed := false
 			r.disk.fail = func(method string) error {
 				if method == "Finish" && !failed {
@@ -548,7 +548,7 @@ func TestATurnIsTracedWhenSomebodyWatches(t *testing.T) {
 			Events: func(e events.Event) { happened = append(happened, e.What) },
 		})
 		s.Reload(turn.Settings{Runner: &agent{run: says("hi")}})
-		one := s.Begin(store.Item{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one := s.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
 		one.Run(t.Context())
 		expect(t, "events", happened, []events.What{events.Started, events.Said, events.Ended})
 		if trace := one.Trace(); len(trace.Lines) != 1 || trace.Lines[0].Text != "hi" {

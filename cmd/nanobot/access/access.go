@@ -25,7 +25,7 @@ type Options struct {
 	// OpenStore opens the state beside the daemon.
 	OpenStore func(ctx context.Context) (store.Store, error)
 	// Record records that the operator let somebody in or shut them out.
-	Record   func(decision string, g store.Guest)
+	Record   func(decision string, g store.Pairing)
 	Out, Err io.Writer
 }
 

@@ -51,7 +51,7 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 	grants := httpd.Grants{State: o.Config.Gateway.StateDir}
 	revoked, err := grants.Revoke(who)
 	for _, g := range revoked {
-		o.Record(audit.Revoked, store.Guest{Channel: web.Name, User: channels.User{ID: g.User}})
+		o.Record(audit.Revoked, store.Pairing{Channel: web.Name, User: channels.User{ID: g.User}})
 		done := "signed out"
 		if g.Kind == httpd.LinkGrant {
 			done = "withdrawn"

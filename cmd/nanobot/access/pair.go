@@ -45,7 +45,7 @@ func Admit(ctx context.Context, o Options, who store.Person) error {
 }
 
 // letIn records and prints that a person was let in.
-func (o Options) letIn(g store.Guest) error {
+func (o Options) letIn(g store.Pairing) error {
 	o.Record(audit.Paired, g)
 	_, err := fmt.Fprintf(o.Out, "%s may talk to the bot now.\n", name(g))
 	return err
@@ -55,7 +55,7 @@ func (o Options) letIn(g store.Guest) error {
 // by channel.
 func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) error {
 	return o.withStore(ctx, func(s store.Store) error {
-		guests, err := s.Guests(ctx)
+		pairings, err := s.Pairings(ctx)
 		if err != nil {
 			return err
 		}
@@ -65,7 +65,7 @@ func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) e
 				lines = append(lines, fmt.Sprintf("%s:%s\tin allowFrom of the config", channel, id))
 			}
 		}
-		for _, g := range guests {
+		for _, g := range pairings {
 			state := "let in " + g.Since.Local().Format(time.DateTime)
 			if g.Code != "" {
 				left := intake.CodeLife - time.Since(g.Since)
@@ -93,7 +93,7 @@ func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error
 			return err
 		}
 		if ok {
-			o.Record(audit.Revoked, store.Guest{Channel: who.Channel, User: channels.User{ID: who.User}})
+			o.Record(audit.Revoked, store.Pairing{Channel: who.Channel, User: channels.User{ID: who.User}})
 		}
 		switch {
 		case listed:
@@ -110,7 +110,7 @@ func Revoke(ctx context.Context, o Options, who store.Person, listed bool) error
 	})
 }
 
-func name(g store.Guest) string {
+func name(g store.Pairing) string {
 	name := g.Channel + ":" + g.User.ID
 	if g.User.Name != "" {
 		name += fmt.Sprintf(" (%q)", g.User.Name) // quoted: it is what a stranger typed

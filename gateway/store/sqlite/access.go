@@ -14,7 +14,7 @@ import (
 // Allowed says whether a user was let in.
 func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error) {
 	var one int
-	found, err := s.lookup(ctx, "SELECT 1 FROM guest WHERE channel = ? AND user = ? AND code = ''", []any{channel, user}, &one)
+	found, err := s.lookup(ctx, "SELECT 1 FROM pairing WHERE channel = ? AND user = ? AND code = ''", []any{channel, user}, &one)
 	return found, wrap("look up user %s of %s", err, user, channel)
 }
 
@@ -22,12 +22,12 @@ func (s *Store) Allowed(ctx context.Context, channel, user string) (bool, error)
 func spelled(code string) string { return strings.ToUpper(strings.TrimSpace(code)) }
 
 // Accept lets in whom a code was made for.
-func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (store.Guest, bool, error) {
-	var g store.Guest
+func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (store.Pairing, bool, error) {
+	var g store.Pairing
 	var found bool
 	now := s.now()
 	err := s.change(ctx, "accept a code", func(t *tx) (err error) {
-		g, found, err = first(t.each, scanGuest, "SELECT "+guestColumns+" FROM guest WHERE code = ? AND code <> '' AND since > ?",
+		g, found, err = first(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE code = ? AND code <> '' AND since > ?",
 			[]any{spelled(code), micros(now.Add(-ttl))})
 		if err != nil || !found {
 			return err
@@ -35,14 +35,14 @@ func (s *Store) Accept(ctx context.Context, code string, ttl time.Duration) (sto
 		return t.letIn(&g, now)
 	})
 	if err != nil {
-		return store.Guest{}, false, err
+		return store.Pairing{}, false, err
 	}
 	return g, found, nil
 }
 
 // Admit lets in a user by id.
-func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Guest, bool, error) {
-	var g store.Guest
+func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (store.Pairing, bool, error) {
+	var g store.Pairing
 	var admitted bool
 	now := s.now()
 	err := s.change(ctx, fmt.Sprintf("let in user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
@@ -50,12 +50,12 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 			return err
 		}
 		var found bool
-		g, found, err = first(t.each, scanGuest, "SELECT "+guestColumns+" FROM guest WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
+		g, found, err = first(t.each, scanPairing, "SELECT "+pairingColumns+" FROM pairing WHERE channel = ? AND user = ?", []any{p.Channel, p.User})
 		if err != nil {
 			return err
 		}
 		if !found {
-			g = store.Guest{Channel: p.Channel, User: channels.User{ID: p.User}}
+			g = store.Pairing{Channel: p.Channel, User: channels.User{ID: p.User}}
 		}
 		if admitted = !found || g.Code != ""; !admitted {
 			return nil
@@ -63,14 +63,14 @@ func (s *Store) Admit(ctx context.Context, p store.Person, ttl time.Duration) (s
 		return t.letIn(&g, now)
 	})
 	if err != nil {
-		return store.Guest{}, false, err
+		return store.Pairing{}, false, err
 	}
 	return g, admitted, nil
 }
 
-// letIn makes a guest one who is in. One who has written is to be welcomed, and the message to be
-// answered is no duplicate of the one that was refused.
-func (t *tx) letIn(g *store.Guest, now time.Time) error {
+// letIn makes a paired user one who is in. One who has written is to be welcomed, and the message
+// to be answered is no duplicate of the one that was refused.
+func (t *tx) letIn(g *store.Pairing, now time.Time) error {
 	g.Code, g.Since = "", moment(micros(now))
 	welcome, message := 0, ""
 	if g.Message != nil {
@@ -79,58 +79,58 @@ func (t *tx) letIn(g *store.Guest, now time.Time) error {
 			return err
 		}
 	}
-	return t.exec("INSERT OR REPLACE INTO guest (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, ?, ?, '', ?, ?, ?)",
+	return t.exec("INSERT OR REPLACE INTO pairing (channel, user, name, username, code, since, message, welcome) VALUES (?, ?, ?, ?, '', ?, ?, ?)",
 		g.Channel, g.User.ID, g.User.Name, g.User.Username, micros(now), message, welcome)
 }
 
 // Unwelcomed returns who was let in and does not know it, or has not been answered.
-func (s *Store) Unwelcomed(ctx context.Context, p store.Person) ([]store.Guest, error) {
-	query, args := "SELECT "+guestColumns+" FROM guest WHERE welcome > 0", []any(nil)
+func (s *Store) Unwelcomed(ctx context.Context, p store.Person) ([]store.Pairing, error) {
+	query, args := "SELECT "+pairingColumns+" FROM pairing WHERE welcome > 0", []any(nil)
 	if p != (store.Person{}) {
 		query, args = query+" AND channel = ? AND user = ?", []any{p.Channel, p.User}
 	}
-	guests, err := all(ctx, s, scanGuest, query+" ORDER BY channel, user", args...)
-	return guests, wrap("read guests to welcome", err)
+	pairings, err := all(ctx, s, scanPairing, query+" ORDER BY channel, user", args...)
+	return pairings, wrap("read pairings to welcome", err)
 }
 
-// Tell puts into the outbox what a guest is told, once.
+// Tell puts into the outbox what a paired user is told, once.
 func (s *Store) Tell(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
 	now := s.now()
-	letters := s.letters(parts)
+	outbounds := s.outbounds(parts)
 	var n int
 	err := s.change(ctx, fmt.Sprintf("welcome user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		n, err = t.changed("UPDATE guest SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User)
+		n, err = t.changed("UPDATE pairing SET welcome = 2 WHERE channel = ? AND user = ? AND code = '' AND welcome = 1", p.Channel, p.User)
 		if err != nil || n == 0 {
 			return err
 		}
-		return t.enqueueAll(letters, 0, now)
+		return t.enqueueAll(outbounds, 0, now)
 	})
 	return n > 0 && err == nil, err
 }
 
-// Welcomed forgets a guest's message.
+// Welcomed forgets a paired user's message.
 func (s *Store) Welcomed(ctx context.Context, p store.Person) error {
 	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) error {
-		return t.exec("UPDATE guest SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
+		return t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
 	})
 }
 
-// Guests returns who was let in or waits.
-func (s *Store) Guests(ctx context.Context) ([]store.Guest, error) {
-	guests, err := all(ctx, s, scanGuest, "SELECT "+guestColumns+" FROM guest ORDER BY channel, user")
-	return guests, wrap("read guests", err)
+// Pairings returns who was let in or waits.
+func (s *Store) Pairings(ctx context.Context) ([]store.Pairing, error) {
+	pairings, err := all(ctx, s, scanPairing, "SELECT "+pairingColumns+" FROM pairing ORDER BY channel, user")
+	return pairings, wrap("read pairings", err)
 }
 
-const guestColumns = "channel, user, name, username, code, since, message, welcome"
+const pairingColumns = "channel, user, name, username, code, since, message, welcome"
 
-func scanGuest(scan func(...any) error) (store.Guest, error) {
+func scanPairing(scan func(...any) error) (store.Pairing, error) {
 	var u channels.User
-	var g store.Guest
+	var g store.Pairing
 	var since int64
 	var message string
 	var welcome int
 	if err := scan(&g.Channel, &u.ID, &u.Name, &u.Username, &g.Code, &since, &message, &welcome); err != nil {
-		return store.Guest{}, err
+		return store.Pairing{}, err
 	}
 	g.User, g.Since, g.Told = u, moment(since), welcome == 2
 	if message == "" {
@@ -138,7 +138,7 @@ func scanGuest(scan func(...any) error) (store.Guest, error) {
 	}
 	g.Message = &channels.Incoming{}
 	if err := json.Unmarshal([]byte(message), g.Message); err != nil {
-		return store.Guest{}, fmt.Errorf("message of user %s of %s: %w", u.ID, g.Channel, err)
+		return store.Pairing{}, fmt.Errorf("message of user %s of %s: %w", u.ID, g.Channel, err)
 	}
 	return g, nil
 }

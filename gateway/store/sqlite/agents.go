@@ -11,14 +11,14 @@ import (
 	"nanobot/gateway/store"
 )
 
-// agents is a file with a line for each item whose agent runs, and one for the gateway. It is
-// beside the database because it must be written before an agent has had time to start much itself,
-// and need not survive what no process survives: it is written in place and never synced.
+// agents is a file with a line for each inbound message whose agent runs, and one for the gateway.
+// It is beside the database because it must be written before an agent has had time to start much
+// itself, and need not survive what no process survives: it is written in place and never synced.
 type agents struct {
 	file *os.File
 
 	mu    sync.Mutex
-	lines map[int64]int64 // by item
+	lines map[int64]int64 // by inbound message
 	free  []int64         // lines that nobody needs
 	count int64           // of all lines
 }
@@ -34,10 +34,10 @@ func openAgents(path string) (*agents, error) {
 	return &agents{file: f, lines: map[int64]int64{}}, nil
 }
 
-// SetProcess notes the process that works on an item.
+// SetProcess notes the process that works on an inbound message.
 func (s *Store) SetProcess(id int64, p store.Process) error {
 	if err := s.agents.set(id, p); err != nil {
-		return fmt.Errorf("note the process of item %d: %w", id, err)
+		return fmt.Errorf("note the process of inbound message %d: %w", id, err)
 	}
 	return nil
 }
@@ -67,27 +67,27 @@ func (a *agents) write(n int64, text string) error {
 	return err
 }
 
-// forget frees the line of an item that has ended.
+// forget frees the line of an inbound message that has ended.
 func (a *agents) forget(id int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if n, known := a.lines[id]; known {
 		delete(a.lines, id)
 		a.free = append(a.free, n)
-		_ = a.write(n, "") // an ended item is not asked for
+		_ = a.write(n, "") // an ended inbound is not asked for
 	}
 }
 
-// recall fills in the processes of running items as they were noted last, by whomever. Other lines
-// are freed: a line cut short by a full disk names no process.
-func (a *agents) recall(items []store.Item) error {
+// recall fills in the processes of running inbound messages as they were noted last, by whomever.
+// Other lines are freed: a line cut short by a full disk names no process.
+func (a *agents) recall(inbounds []store.Inbound) error {
 	text, err := io.ReadAll(io.NewSectionReader(a.file, 0, 1<<62))
 	if err != nil {
 		return err
 	}
 	running := map[int64]*store.Process{}
-	for i := range items {
-		running[items[i].ID] = &items[i].Process
+	for i := range inbounds {
+		running[inbounds[i].ID] = &inbounds[i].Process
 	}
 	var gateway store.Process
 	running[0] = &gateway
@@ -102,14 +102,14 @@ func (a *agents) recall(items []store.Item) error {
 			*into, a.lines[id] = p, a.count
 		} else {
 			a.free = append(a.free, a.count)
-			if err := a.write(a.count, ""); err != nil { // or it would be read for the item's next run
+			if err := a.write(a.count, ""); err != nil { // or it would be read for the inbound's next run
 				return err
 			}
 		}
 		a.count++
 	}
-	for i := range items {
-		if p := &items[i].Process; p.Pid == 0 {
+	for i := range inbounds {
+		if p := &inbounds[i].Process; p.Pid == 0 {
 			p.Start = gateway.Start
 		}
 	}

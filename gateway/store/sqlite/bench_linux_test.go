@@ -33,7 +33,7 @@ func BenchmarkEnqueueAgainstOneSync(b *testing.B) {
 	for n := 0; b.Loop(); n++ {
 		plain = append(plain, took(b, func() error { return appended(f) }))
 		durable = append(durable, took(b, func() error {
-			_, _, err := s.Enqueue(ctx, letter(n, 1+n%1000))
+			_, _, err := s.Enqueue(ctx, outbound(n, 1+n%1000))
 			return err
 		}))
 	}
@@ -49,7 +49,7 @@ func appended(f *os.File) error {
 	return unix.Fdatasync(int(f.Fd()))
 }
 
-// The throughput of 32 writers, each to its own chat, against one, on a store whose parcels get
+// The throughput of 32 writers, each to its own chat, against one, on a store whose deliveries get
 // sent. Budget: at least 5, where the disk and not the processor is what one writer waits for; so
 // it also says how many enqueues there are for one fdatasync.
 func BenchmarkManyWritersAgainstOne(b *testing.B) {
@@ -61,12 +61,12 @@ func BenchmarkManyWritersAgainstOne(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
-	var item atomic.Int64
+	var inbound atomic.Int64
 	rate := func(writers, each int) float64 {
 		took := took(b, func() error {
 			return side(writers, func(w int) error {
 				for range each {
-					if _, _, err := s.Enqueue(ctx, letter(int(item.Add(1)), w)); err != nil {
+					if _, _, err := s.Enqueue(ctx, outbound(int(inbound.Add(1)), w)); err != nil {
 						return err
 					}
 				}
@@ -108,7 +108,7 @@ func deliver(s *sqlite.Store, chat int) error {
 		}
 	}
 	for {
-		p, found, err := s.NextParcel(ctx, c)
+		p, found, err := s.NextDelivery(ctx, c)
 		if err != nil || !found {
 			return err
 		}
@@ -118,8 +118,8 @@ func deliver(s *sqlite.Store, chat int) error {
 	}
 }
 
-// The time from Open to the first claimed item with 100,000 pending, in one chat and in as many
-// chats. Budget: 300 ms, and a heap that does not know the backlog.
+// The time from Open to the first claimed inbound message with 100,000 pending, in one chat and in
+// as many chats. Budget: 300 ms, and a heap that does not know the backlog.
 func BenchmarkOpenWithBacklog(b *testing.B) {
 	for _, chats := range []int{1, 100_000} {
 		b.Run(fmt.Sprintf("chats=%d", chats), func(b *testing.B) {
@@ -134,13 +134,13 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 				if _, err := s.InFlight(ctx); err != nil {
 					b.Fatal(err)
 				}
-				item, found, err := s.Claim(ctx)
+				inbound, found, err := s.Claim(ctx)
 				if err != nil || !found {
 					b.Fatal(found, err)
 				}
 				b.StopTimer()
 				b.ReportMetric(float64(heap()-before)/1024, "heap-KiB")
-				if err := s.Restart(ctx, item.ID); err != nil {
+				if err := s.Restart(ctx, inbound.ID); err != nil {
 					b.Fatal(err)
 				}
 				closed(b, s)
@@ -159,10 +159,10 @@ func backlog(tb testing.TB, dir string, chats, n int) {
 		for i := w; i < n; i += 200 {
 			chat := channels.Chat{Channel: "net", ID: fmt.Sprint(i % chats)}
 			in := channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: "hello there, please do something for me"}
-			if _, _, err := s.Receive(ctx, store.Arrival{In: in}); err != nil {
+			if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 				return err
 			}
-			l := letter(i, i%chats)
+			l := outbound(i, i%chats)
 			l.Claim = false
 			if _, _, err := s.Enqueue(ctx, l); err != nil {
 				return err
@@ -175,10 +175,10 @@ func backlog(tb testing.TB, dir string, chats, n int) {
 	}
 }
 
-func letter(n, chat int) store.Letter {
+func outbound(n, chat int) store.Outbound {
 	c := channels.Chat{Channel: "net", ID: fmt.Sprint(chat)}
-	return store.Letter{
-		Item: int64(n), Place: 1, Parts: []channels.Outgoing{{Chat: c, Kind: channels.Answer, Text: "a short answer to a short question"}},
+	return store.Outbound{
+		Inbound: int64(n), Sequence: 1, Parts: []channels.Outgoing{{Chat: c, Kind: channels.Answer, Text: "a short answer to a short question"}},
 		Entry: &store.Entry{Role: "agent", Text: "a short answer to a short question"}, Claim: true,
 	}
 }

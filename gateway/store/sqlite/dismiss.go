@@ -8,7 +8,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// noAccess is why a parcel is not sent to somebody who has lost access.
+// noAccess is why a delivery is not sent to somebody who has lost access.
 const noAccess = "its sender has no access any more"
 
 // sentBy is a condition on a row of inbox: that its sender is user ?2 of channel ?1. The range of
@@ -16,13 +16,13 @@ const noAccess = "its sender has no access any more"
 const sentBy = `i.chat >= ?1 || ':' AND i.chat < ?1 || ';' AND CASE WHEN json_valid(i.incoming)
 	THEN i.incoming ->> '$.chat.channel' = ?1 AND i.incoming ->> '$.user.id' = ?2 END`
 
-// Revoke forgets a guest.
+// Revoke forgets a paired user.
 func (s *Store) Revoke(ctx context.Context, p store.Person, dismiss bool) (bool, error) {
 	now := s.now()
 	var n int
 	var unused []string
 	err := s.change(ctx, fmt.Sprintf("revoke user %s of %s", p.User, p.Channel), func(t *tx) (err error) {
-		n, err = t.changed("DELETE FROM guest WHERE channel = ? AND user = ?", p.Channel, p.User)
+		n, err = t.changed("DELETE FROM pairing WHERE channel = ? AND user = ?", p.Channel, p.User)
 		if err != nil || !dismiss {
 			return err
 		}
@@ -67,7 +67,7 @@ func (t *tx) dismiss(p store.Person, now time.Time) (unused []string, err error)
 			return nil, err
 		}
 	}
-	return t.dismissParcels(p, now)
+	return t.dismissDeliveries(p, now)
 }
 
 // dismissPending ends what waits for a turn.
@@ -94,10 +94,10 @@ func (t *tx) dismissPending(p store.Person, now time.Time) error {
 	return nil
 }
 
-// dismissParcels fails what is not sent yet. A send that is under way cannot be called back, but is
-// not repeated.
-func (t *tx) dismissParcels(p store.Person, now time.Time) (unused []string, err error) {
-	sending, err := t.parcelsFor(p, store.Sending)
+// dismissDeliveries fails what is not sent yet. A send that is under way cannot be called back, but
+// is not repeated.
+func (t *tx) dismissDeliveries(p store.Person, now time.Time) (unused []string, err error) {
+	sending, err := t.deliveriesFor(p, store.Sending)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func (t *tx) dismissParcels(p store.Person, now time.Time) (unused []string, err
 			return nil, err
 		}
 	}
-	pending, err := t.parcelsFor(p, store.Pending)
+	pending, err := t.deliveriesFor(p, store.Pending)
 	if err != nil {
 		return nil, err
 	}
@@ -120,9 +120,10 @@ func (t *tx) dismissParcels(p store.Person, now time.Time) (unused []string, err
 	return unused, nil
 }
 
-// parcelsFor finds the parcels in a state that answer a person's items or are about them.
-func (t *tx) parcelsFor(p store.Person, state store.State) ([]int64, error) {
-	return t.ids(`SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.item, o.about) WHERE o.state <> 'sent' AND o.state = ?3 AND `+sentBy,
+// deliveriesFor finds the deliveries in a state that answer a person's inbound messages or are
+// about them.
+func (t *tx) deliveriesFor(p store.Person, state store.State) ([]int64, error) {
+	return t.ids(`SELECT o.id FROM outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state <> 'sent' AND o.state = ?3 AND `+sentBy,
 		p.Channel, p.User, state)
 }
 
@@ -136,14 +137,15 @@ func (t *tx) ids(query string, args ...any) ([]int64, error) {
 	return all, err
 }
 
-// Dismissed returns the running items and the parcels being sent of people who have lost access.
-func (s *Store) Dismissed(ctx context.Context) (items, parcels []int64, err error) {
+// Dismissed returns the running inbound messages and the deliveries being sent of people who have
+// lost access.
+func (s *Store) Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error) {
 	id := func(scan func(...any) error) (id int64, err error) { return id, scan(&id) }
-	items, err = all(ctx, s, id, "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
+	inbounds, err = all(ctx, s, id, "SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND status = ? ORDER BY id", store.Revoked)
 	if err == nil {
-		parcels, err = all(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
+		deliveries, err = all(ctx, s, id, "SELECT id FROM outbox WHERE state = 'sending' AND state <> 'sent' AND dropped = 1 ORDER BY id")
 	}
-	return items, parcels, wrap("read what is dismissed", err)
+	return inbounds, deliveries, wrap("read what is dismissed", err)
 }
 
 // BusyUnpaired returns the users of a channel who have work that is not done, and were not let in
@@ -155,7 +157,7 @@ func (s *Store) BusyUnpaired(ctx context.Context, channel string) ([]string, err
 		"SELECT DISTINCT user FROM ("+
 			who+"inbox i WHERE i.state = 'pending' AND i.ended = 0 AND "+here+" UNION ALL "+
 			who+"inbox i WHERE i.state = 'running' AND i.ended = 0 AND "+here+" UNION ALL "+
-			who+"outbox o JOIN inbox i ON i.id = max(o.item, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+here+
-			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM guest WHERE channel = ?1 AND code = '')", channel)
+			who+"outbox o JOIN inbox i ON i.id = max(o.inbound, o.about) WHERE o.state = 'pending' AND o.state <> 'sent' AND "+here+
+			") WHERE user IS NOT NULL AND user NOT IN (SELECT user FROM pairing WHERE channel = ?1 AND code = '')", channel)
 	return users, wrap("read who is busy on %s", err, channel)
 }

@@ -10,66 +10,66 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Claim takes the next item that may run.
-func (s *Store) Claim(ctx context.Context) (store.Item, bool, error) {
+// Claim takes the next inbound message that may run.
+func (s *Store) Claim(ctx context.Context) (store.Inbound, bool, error) {
 	now := s.now()
-	var item store.Item
+	var inbound store.Inbound
 	var found bool
-	err := s.change(ctx, "claim an item", func(t *tx) (err error) {
-		item, found, err = t.claim(now)
+	err := s.change(ctx, "claim an inbound message", func(t *tx) (err error) {
+		inbound, found, err = t.claim(now)
 		return err
 	})
 	if err != nil {
-		return store.Item{}, false, err
+		return store.Inbound{}, false, err
 	}
-	return item, found, nil
+	return inbound, found, nil
 }
 
-func (t *tx) claim(now time.Time) (store.Item, bool, error) {
-	item, found, err := t.head()
+func (t *tx) claim(now time.Time) (store.Inbound, bool, error) {
+	inbound, found, err := t.head()
 	if err != nil || !found {
-		return store.Item{}, false, err
+		return store.Inbound{}, false, err
 	}
-	item.State, item.Started, item.Attempt = store.Running, moment(micros(now)), item.Attempt+1
-	return item, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), item.Attempt, item.ID)
+	inbound.State, inbound.Started, inbound.Attempt = store.Running, moment(micros(now)), inbound.Attempt+1
+	return inbound, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), inbound.Attempt, inbound.ID)
 }
 
-// head takes the first chat out of the line and returns its first item. A row that cannot be read
-// stands in nobody's way.
-func (t *tx) head() (store.Item, bool, error) {
+// head takes the first chat out of the line and returns its first inbound message. A row that
+// cannot be read stands in nobody's way.
+func (t *tx) head() (store.Inbound, bool, error) {
 	for {
 		var seq, id int64
 		var chat string
 		found, err := t.row("SELECT seq, chat FROM line ORDER BY seq LIMIT 1", nil, &seq, &chat)
 		if err != nil || !found {
-			return store.Item{}, false, err
+			return store.Inbound{}, false, err
 		}
 		if err := t.exec("DELETE FROM line WHERE seq = ?", seq); err != nil {
-			return store.Item{}, false, err
+			return store.Inbound{}, false, err
 		}
 		found, err = t.row("SELECT id FROM inbox WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT 1", []any{chat}, &id)
 		if err != nil {
-			return store.Item{}, false, err
+			return store.Inbound{}, false, err
 		}
 		if !found {
 			continue
 		}
-		item, _, err := t.item("SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
+		inbound, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
 		if !errors.Is(err, errUnreadable) {
-			return item, err == nil, err
+			return inbound, err == nil, err
 		}
 		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", id); err != nil {
-			return store.Item{}, false, err
+			return store.Inbound{}, false, err
 		}
 		if err := t.rejoin(chat); err != nil {
-			return store.Item{}, false, err
+			return store.Inbound{}, false, err
 		}
 	}
 }
 
-// Finish ends a running item.
+// Finish ends a running inbound message.
 func (s *Store) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (next bool, err error) {
-	what := fmt.Sprintf("mark item %d %s", id, state)
+	what := fmt.Sprintf("mark inbound message %d %s", id, state)
 	switch state {
 	case store.Done, store.Interrupted, store.Dead:
 	default:
@@ -110,11 +110,11 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 		return false, err
 	}
 	if out.Trace != "" {
-		if err := t.exec("INSERT OR REPLACE INTO trace (item, text) VALUES (?, ?)", id, out.Trace); err != nil {
+		if err := t.exec("INSERT OR REPLACE INTO trace (inbound, text) VALUES (?, ?)", id, out.Trace); err != nil {
 			return false, err
 		}
 	}
-	// A chat with a running item is not in the line.
+	// A chat with a running inbound message is not in the line.
 	pending, _, err := t.open(chat)
 	if err != nil || !pending {
 		return false, err
@@ -122,7 +122,7 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	return true, t.stand(chat)
 }
 
-// inState returns the chat of an item that is in one of the states.
+// inState returns the chat of an inbound message that is in one of the states.
 func (t *tx) inState(id int64, states ...store.State) (string, error) {
 	chat, state, err := t.whereIs(id)
 	if err != nil {
@@ -139,7 +139,7 @@ func (t *tx) inState(id int64, states ...store.State) (string, error) {
 func (t *tx) whereIs(id int64) (chat string, state store.State, err error) {
 	found, err := t.row("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state)
 	if err == nil && !found {
-		err = fmt.Errorf("%w: there is no such item", store.ErrState)
+		err = fmt.Errorf("%w: there is no such inbound message", store.ErrState)
 	}
 	return chat, state, err
 }
@@ -156,9 +156,9 @@ func (t *tx) rejoin(chat string) error {
 	return t.exec("DELETE FROM line WHERE chat = ?", chat)
 }
 
-// Restart makes an ended item pending again.
+// Restart makes an ended inbound message pending again.
 func (s *Store) Restart(ctx context.Context, id int64) error {
-	return s.change(ctx, fmt.Sprintf("restart item %d", id), func(t *tx) error { return t.restart(id) })
+	return s.change(ctx, fmt.Sprintf("restart inbound message %d", id), func(t *tx) error { return t.restart(id) })
 }
 
 func (t *tx) restart(id int64) error {
@@ -167,12 +167,12 @@ func (t *tx) restart(id int64) error {
 	case err != nil:
 		return err
 	case state == store.Done: // the person wants to hear it anew, and be asked anew
-		err = t.exec("UPDATE outbox SET place = 0 WHERE item = ? AND place > 0", id)
+		err = t.exec("UPDATE outbox SET sequence = 0 WHERE inbound = ? AND sequence > 0", id)
 		if err == nil {
-			err = t.exec("DELETE FROM question WHERE item = ?", id)
+			err = t.exec("DELETE FROM question WHERE inbound = ?", id)
 		}
 	case state == store.Interrupted: // what was answered counts
-		err = t.exec("DELETE FROM question WHERE item = ? AND answer IS NULL", id)
+		err = t.exec("DELETE FROM question WHERE inbound = ? AND answer IS NULL", id)
 	default:
 		err = fmt.Errorf("%w: it is %s", store.ErrState, state)
 	}
@@ -182,9 +182,9 @@ func (t *tx) restart(id int64) error {
 	return t.again(id, chat, 0)
 }
 
-// Requeue makes an item pending again that a dead gateway left running.
+// Requeue makes an inbound message pending again that a dead gateway left running.
 func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
-	err := s.change(ctx, fmt.Sprintf("requeue item %d", id), func(t *tx) error {
+	err := s.change(ctx, fmt.Sprintf("requeue inbound message %d", id), func(t *tx) error {
 		chat, err := t.inState(id, store.Running)
 		if err != nil {
 			return err
@@ -210,7 +210,7 @@ func (t *tx) again(id int64, chat string, uncounted int) error {
 	return t.rejoin(chat)
 }
 
-// Cancel marks pending items dead.
+// Cancel marks pending inbound messages dead.
 func (s *Store) Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error) {
 	now, key := s.now(), chat.String()
 	var n int
@@ -238,31 +238,31 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 	return n, t.rejoin(chat)
 }
 
-// Item returns one item.
-func (s *Store) Item(ctx context.Context, id int64) (store.Item, bool, error) {
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
-	if err != nil || len(items) == 0 {
-		return store.Item{}, false, wrap("read item %d", err, id)
+// Inbound returns one inbound message.
+func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
+	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
+	if err != nil || len(inbounds) == 0 {
+		return store.Inbound{}, false, wrap("read inbound %d", err, id)
 	}
-	return items[0], true, nil
+	return inbounds[0], true, nil
 }
 
-// Stranded returns the items that are marked running.
-func (s *Store) Stranded(ctx context.Context) ([]store.Item, error) {
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
+// Stranded returns the inbound messages that are marked running.
+func (s *Store) Stranded(ctx context.Context) ([]store.Inbound, error) {
+	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
 	if err == nil {
-		err = s.agents.recall(items)
+		err = s.agents.recall(inbounds)
 	}
-	return items, wrap("read running items", err)
+	return inbounds, wrap("read running inbounds", err)
 }
 
-// Recent returns the last items of a chat.
-func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Item, error) {
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
-	return items, wrap("read items of %s", err, chat)
+// Recent returns the last inbound messages of a chat.
+func (s *Store) Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
+	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE chat = ? ORDER BY id DESC LIMIT ?", chat.String(), max(n, 0))
+	return inbounds, wrap("read inbounds of %s", err, chat)
 }
 
-// Waiting counts pending items.
+// Waiting counts pending inbound messages.
 func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
 	query, args := "SELECT count(*) FROM inbox WHERE state = 'pending' AND ended = 0", []any(nil)
 	if chat != (channels.Chat{}) {
@@ -270,5 +270,5 @@ func (s *Store) Waiting(ctx context.Context, chat channels.Chat) (int, error) {
 	}
 	var n int
 	_, err := s.lookup(ctx, query, args, &n)
-	return n, wrap("count pending items", err)
+	return n, wrap("count pending inbounds", err)
 }

@@ -38,41 +38,41 @@ func writeUntilKilled(dir string) int {
 	return 1
 }
 
-// turn takes a message from its arrival to its end. One write is one line, so that lines stay
-// whole.
+// turn takes a message from its inbound message to its end. One write is one line, so that lines
+// stay whole.
 func turn(s *sqlite.Store, chat, message string) error {
 	c := channels.Chat{Channel: "net", ID: chat}
-	item, verdict, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
+	inbound, result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
 	if err != nil {
 		return err
 	}
-	if verdict != store.Claimed {
-		return fmt.Errorf("verdict %d on %s", verdict, message)
+	if result != store.Claimed {
+		return fmt.Errorf("result %d on %s", result, message)
 	}
-	fmt.Println("received", item.ID, chat, message)
-	p, sending, err := s.Enqueue(ctx, store.Letter{
-		Item: item.ID, Place: 1, Parts: []channels.Outgoing{{Chat: c, Text: message}},
+	fmt.Println("received", inbound.ID, chat, message)
+	p, sending, err := s.Enqueue(ctx, store.Outbound{
+		Inbound: inbound.ID, Sequence: 1, Parts: []channels.Outgoing{{Chat: c, Text: message}},
 		Entry: &store.Entry{Role: "agent", Text: message}, Claim: true,
 	})
 	if err != nil {
 		return err
 	}
 	if !sending {
-		return fmt.Errorf("letter of %s is not sending", message)
+		return fmt.Errorf("outbound of %s is not sending", message)
 	}
-	fmt.Println("enqueued", item.ID, chat, p.ID)
+	fmt.Println("enqueued", inbound.ID, chat, p.ID)
 	if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: "1"}); err != nil {
 		return err
 	}
-	fmt.Println("sent", item.ID, chat, p.ID)
+	fmt.Println("sent", inbound.ID, chat, p.ID)
 	if err := s.Remember(ctx, c, "key "+message, message); err != nil {
 		return err
 	}
-	fmt.Println("remembered", item.ID, chat, message)
-	if _, err := s.Finish(ctx, item.ID, store.Done, store.Outcome{}); err != nil {
+	fmt.Println("remembered", inbound.ID, chat, message)
+	if _, err := s.Finish(ctx, inbound.ID, store.Done, store.Outcome{}); err != nil {
 		return err
 	}
-	fmt.Println("finished", item.ID, chat, message)
+	fmt.Println("finished", inbound.ID, chat, message)
 	return nil
 }
 
@@ -137,25 +137,25 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 	if _, err := fmt.Sscan(ack[1], &id); err != nil {
 		t.Fatal(err)
 	}
-	item, found, err := s.Item(ctx, id)
+	inbound, found, err := s.Inbound(ctx, id)
 	if err != nil || !found {
-		t.Fatalf("%v: item is lost (%v)", ack, err)
+		t.Fatalf("%v: inbound is lost (%v)", ack, err)
 	}
 	chat := channels.Chat{Channel: "net", ID: ack[2]}
 	switch ack[0] {
 	case "received":
-		if item.In.ID != ack[3] || item.Attempt != 1 {
-			t.Errorf("%v: got %+v", ack, item)
+		if inbound.In.ID != ack[3] || inbound.Attempt != 1 {
+			t.Errorf("%v: got %+v", ack, inbound)
 		}
 	case "enqueued":
 		history, err := s.History(ctx, chat, 1<<30, 0)
 		if err != nil || !said(history, id) {
-			t.Errorf("%v: letter is lost (%v)", ack, err)
+			t.Errorf("%v: outbound is lost (%v)", ack, err)
 		}
 	case "sent":
 		for _, p := range flying(t, s) {
 			if fmt.Sprint(p.ID) == ack[3] {
-				t.Errorf("%v: parcel is in flight again", ack)
+				t.Errorf("%v: delivery is in flight again", ack)
 			}
 		}
 	case "remembered":
@@ -163,30 +163,30 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 			t.Errorf("%v: it is remembered as %q (%v)", ack, got, err)
 		}
 	case "finished":
-		if item.State != store.Done {
-			t.Errorf("%v: it is %s", ack, item.State)
+		if inbound.State != store.Done {
+			t.Errorf("%v: it is %s", ack, inbound.State)
 		}
 	default:
 		t.Errorf("the child said %q", ack)
 	}
 }
 
-func said(history []store.Entry, item int64) bool {
+func said(history []store.Entry, inbound int64) bool {
 	for _, e := range history {
-		if e.Item == item && e.Role == "agent" {
+		if e.Inbound == inbound && e.Role == "agent" {
 			return true
 		}
 	}
 	return false
 }
 
-func flying(t *testing.T, s *sqlite.Store) []store.Parcel {
+func flying(t *testing.T, s *sqlite.Store) []store.Delivery {
 	t.Helper()
-	parcels, err := s.InFlight(ctx)
+	deliveries, err := s.InFlight(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parcels
+	return deliveries
 }
 
 // tidy does what a gateway does after a crash, and empties the rest so that the next round is as
@@ -198,14 +198,14 @@ func tidy(t *testing.T, s *sqlite.Store) {
 			t.Error(err)
 		}
 	}
-	items, err := s.Stranded(ctx)
+	inbounds, err := s.Stranded(ctx)
 	if err != nil {
 		t.Error(err)
 	}
-	if len(items) > workers {
-		t.Errorf("%d items are running", len(items))
+	if len(inbounds) > workers {
+		t.Errorf("%d inbounds are running", len(inbounds))
 	}
-	for _, i := range items {
+	for _, i := range inbounds {
 		if _, err := s.Finish(ctx, i.ID, store.Interrupted, store.Outcome{}); err != nil {
 			t.Error(err)
 		}

@@ -26,29 +26,29 @@ func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value str
 	})
 }
 
-// AddBubble notes a bubble.
-func (s *Store) AddBubble(ctx context.Context, b store.Bubble) error {
-	return s.change(ctx, "note a bubble in "+b.Chat.String(), func(t *tx) error {
-		return t.exec("INSERT OR REPLACE INTO bubble (chat, id, item) VALUES (?, ?, ?)", b.Chat.String(), b.ID, b.Item)
+// AddTransient notes a transient message.
+func (s *Store) AddTransient(ctx context.Context, b store.Transient) error {
+	return s.change(ctx, "note a transient in "+b.Chat.String(), func(t *tx) error {
+		return t.exec("INSERT OR REPLACE INTO transient (chat, id, inbound) VALUES (?, ?, ?)", b.Chat.String(), b.ID, b.Inbound)
 	})
 }
 
-// DropBubble forgets a bubble.
-func (s *Store) DropBubble(ctx context.Context, b store.Bubble) error {
-	return s.change(ctx, "forget a bubble in "+b.Chat.String(), func(t *tx) error { return t.dropBubble(b.Chat.String(), b.ID) })
+// DropTransient forgets a transient message.
+func (s *Store) DropTransient(ctx context.Context, b store.Transient) error {
+	return s.change(ctx, "forget a transient in "+b.Chat.String(), func(t *tx) error { return t.dropTransient(b.Chat.String(), b.ID) })
 }
 
-func (t *tx) dropBubble(chat, id string) error {
-	return t.exec("DELETE FROM bubble WHERE chat = ? AND id = ?", chat, id)
+func (t *tx) dropTransient(chat, id string) error {
+	return t.exec("DELETE FROM transient WHERE chat = ? AND id = ?", chat, id)
 }
 
-// Bubbles returns the bubbles that were noted.
-func (s *Store) Bubbles(ctx context.Context) ([]store.Bubble, error) {
-	bubbles, err := all(ctx, s, func(scan func(...any) error) (b store.Bubble, err error) {
+// Transients returns the transient messages that were noted.
+func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
+	transients, err := all(ctx, s, func(scan func(...any) error) (b store.Transient, err error) {
 		var chat string
-		err = scan(&chat, &b.ID, &b.Item)
+		err = scan(&chat, &b.ID, &b.Inbound)
 		b.Chat = chatOf(chat)
 		return b, err
-	}, "SELECT chat, id, item FROM bubble ORDER BY item, chat, id")
-	return bubbles, wrap("read bubbles", err)
+	}, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
+	return transients, wrap("read transients", err)
 }

@@ -91,15 +91,15 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 	}
 }
 
-func TestTheBubbleOfAnOldStateIsStillKnown(t *testing.T) {
+func TestTheTransientOfAnOldStateIsStillKnown(t *testing.T) {
 	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
 		(1, 'net:a', 'running', 10, '77', '{}'), (2, 'net:b', 'running', 10, '', '{}')`)
 	s := open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	bubbles, err := s.Bubbles(ctx)
-	want := store.Bubble{Chat: channels.Chat{Channel: "net", ID: "a"}, ID: "77", Item: 1}
-	if err != nil || len(bubbles) != 1 || bubbles[0] != want {
-		t.Errorf("got %+v, %v", bubbles, err)
+	transients, err := s.Transients(ctx)
+	want := store.Transient{Chat: channels.Chat{Channel: "net", ID: "a"}, ID: "77", Inbound: 1}
+	if err != nil || len(transients) != 1 || transients[0] != want {
+		t.Errorf("got %+v, %v", transients, err)
 	}
 	if got, err := s.Recall(ctx, want.Chat, "agent"); got != "" || err != nil {
 		t.Errorf("remembered %q, %v", got, err)
@@ -120,7 +120,7 @@ func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
 	}
 	for _, p := range got {
 		if want := p.ID == 1 || p.ID == 3; p.Doubtful != want {
-			t.Errorf("parcel %d: doubtful %v, want %v", p.ID, p.Doubtful, want)
+			t.Errorf("delivery %d: doubtful %v, want %v", p.ID, p.Doubtful, want)
 		}
 	}
 }
@@ -147,8 +147,8 @@ func TestARowThatCannotBeReadStopsNobodyElse(t *testing.T) {
 		"UPDATE line SET seq = -1 WHERE chat = 'net:nothing pending'")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	if item, ok, err := s.Claim(ctx); !ok || err != nil || item.ID != 2 {
-		t.Errorf("claimed %d: %v, %v", item.ID, ok, err)
+	if inbound, ok, err := s.Claim(ctx); !ok || err != nil || inbound.ID != 2 {
+		t.Errorf("claimed %d: %v, %v", inbound.ID, ok, err)
 	}
 }
 

@@ -22,11 +22,11 @@ func receive(t *testing.T, s *sqlite.Store, n int) []int64 {
 	t.Helper()
 	var ids []int64
 	for i := range n {
-		item, _, err := s.Receive(ctx, store.Arrival{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
+		inbound, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, item.ID)
+		ids = append(ids, inbound.ID)
 	}
 	return ids
 }
@@ -150,7 +150,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	closed(t, s)
 	edit(t, dir, "PRAGMA user_version = 99")
 	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit(t, dir, "PRAGMA user_version = 8")
+	edit(t, dir, "PRAGMA user_version = 9")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
 	if n := waiting(t, s); n != 1 {

@@ -10,12 +10,12 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Enqueue stores a letter.
-func (s *Store) Enqueue(ctx context.Context, l store.Letter) (store.Parcel, bool, error) {
-	what := fmt.Sprintf("enqueue letter %d of item %d", l.Place, l.Item)
+// Enqueue stores an outbound message.
+func (s *Store) Enqueue(ctx context.Context, l store.Outbound) (store.Delivery, bool, error) {
+	what := fmt.Sprintf("enqueue outbound %d of inbound message %d", l.Sequence, l.Inbound)
 	made, err := s.sealed(l)
 	if err != nil {
-		return store.Parcel{}, false, fmt.Errorf("%s: %w", what, err)
+		return store.Delivery{}, false, fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
 	var sent posted
@@ -24,27 +24,28 @@ func (s *Store) Enqueue(ctx context.Context, l store.Letter) (store.Parcel, bool
 		return err
 	})
 	if err != nil {
-		return store.Parcel{}, false, err
+		return store.Delivery{}, false, err
 	}
 	s.spool.remove(sent.unused)
 	if !sent.sending {
-		return store.Parcel{}, false, nil
+		return store.Delivery{}, false, nil
 	}
-	return store.Parcel{
-		ID: sent.ids[0], Item: l.Item, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: moment(micros(now)),
+	return store.Delivery{
+		ID: sent.ids[0], Inbound: l.Inbound, Out: l.Parts[sent.first], State: store.Sending, Tries: 1, Queued: moment(micros(now)),
 	}, true, nil
 }
 
-// posted is what became of a letter.
+// posted is what became of an outbound message.
 type posted struct {
-	ids     []int64  // of the new parcels
+	ids     []int64  // of the new deliveries
 	first   int      // which part the first of them is
 	sending bool     // whether that is marked sending
-	unused  []string // folders of the spool that the letter brought along in vain
+	unused  []string // folders of the spool that the outbound message brought along in vain
 }
 
-// post enqueues a letter and adds its entry to the transcript, unless an earlier attempt did.
-func (t *tx) post(l letter, claim bool, now time.Time) (posted, error) {
+// post enqueues an outbound message and adds its entry to the transcript, unless an earlier attempt
+// did.
+func (t *tx) post(l outbound, claim bool, now time.Time) (posted, error) {
 	p, err := t.enqueue(l, claim, now)
 	if err != nil {
 		return posted{}, err
@@ -61,31 +62,31 @@ func (t *tx) post(l letter, claim bool, now time.Time) (posted, error) {
 	return p, err
 }
 
-// NextParcel marks the oldest pending parcel of a chat sending.
-func (s *Store) NextParcel(ctx context.Context, chat channels.Chat) (store.Parcel, bool, error) {
-	var p store.Parcel
+// NextDelivery marks the oldest pending delivery of a chat sending.
+func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool, error) {
+	var p store.Delivery
 	var found bool
 	now, key := s.now(), chat.String()
-	err := s.change(ctx, "take the next parcel of "+key, func(t *tx) (err error) {
+	err := s.change(ctx, "take the next delivery of "+key, func(t *tx) (err error) {
 		p, found, err = t.next(key, now)
 		return err
 	})
 	if err != nil {
-		return store.Parcel{}, false, err
+		return store.Delivery{}, false, err
 	}
 	return p, found, nil
 }
 
-func (t *tx) next(chat string, now time.Time) (store.Parcel, bool, error) {
+func (t *tx) next(chat string, now time.Time) (store.Delivery, bool, error) {
 	var one int
 	busy, err := t.row("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
 	if err != nil || busy {
-		return store.Parcel{}, false, err
+		return store.Delivery{}, false, err
 	}
-	p, found, err := t.parcel("SELECT "+parcelColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
+	p, found, err := t.delivery("SELECT "+deliveryColumns+` FROM outbox WHERE state = 'pending' AND chat = ? AND state <> 'sent'
 		ORDER BY id LIMIT 1`, chat)
 	if err != nil || !found {
-		return store.Parcel{}, false, err
+		return store.Delivery{}, false, err
 	}
 	if now.Before(p.NotBefore) {
 		return p, false, nil
@@ -96,7 +97,7 @@ func (t *tx) next(chat string, now time.Time) (store.Parcel, bool, error) {
 
 // Settle records how a send ended.
 func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (more bool, err error) {
-	what := fmt.Sprintf("mark parcel %d %s", id, end.State)
+	what := fmt.Sprintf("mark delivery %d %s", id, end.State)
 	switch end.State {
 	case store.Pending, store.Sent, store.Failed, store.Unknown:
 	default:
@@ -145,24 +146,24 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 	case err != nil:
 		return nil, err
 	case n == 0:
-		return nil, fmt.Errorf("%w: it is settled already, or there is no such parcel", store.ErrState)
+		return nil, fmt.Errorf("%w: it is settled already, or there is no such delivery", store.ErrState)
 	case end.State == store.Pending:
 		return nil, nil
 	}
-	if err := t.exec("DELETE FROM outbox WHERE id = ? AND item = ?", id, ofStranger); err != nil {
+	if err := t.exec("DELETE FROM outbox WHERE id = ? AND inbound = ?", id, ofStranger); err != nil {
 		return nil, err
 	}
 	return t.release(id)
 }
 
-// InFlight returns the parcels that are marked sending.
-func (s *Store) InFlight(ctx context.Context) ([]store.Parcel, error) {
-	parcels, err := all(ctx, s, scanParcel, "SELECT "+parcelColumns+" FROM outbox WHERE state = 'sending' AND state <> 'sent' ORDER BY id")
-	return parcels, wrap("read parcels in flight", err)
+// InFlight returns the deliveries that are marked sending.
+func (s *Store) InFlight(ctx context.Context) ([]store.Delivery, error) {
+	deliveries, err := all(ctx, s, scanDelivery, "SELECT "+deliveryColumns+" FROM outbox WHERE state = 'sending' AND state <> 'sent' ORDER BY id")
+	return deliveries, wrap("read deliveries in flight", err)
 }
 
-// ChatsToSend returns chats with pending parcels. It jumps from chat to chat, so that a long queue
-// of one costs no more than a short one.
+// ChatsToSend returns chats with pending deliveries. It jumps from chat to chat, so that a long
+// queue of one costs no more than a short one.
 func (s *Store) ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error) {
 	chats, err := all(ctx, s, scanChat, `WITH RECURSIVE chats (chat, n) AS (
 			SELECT (SELECT min(chat) FROM outbox WHERE state = 'pending' AND state <> 'sent' AND chat > ?1), 1
@@ -184,18 +185,18 @@ func chatOf(key string) channels.Chat {
 	return channels.Chat{Channel: channel, ID: id}
 }
 
-// Undelivered returns the newest parcels of a chat that were not sent.
-func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Parcel, error) {
+// Undelivered returns the newest deliveries of a chat that were not sent.
+func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error) {
 	key, which := chat.String(), "AND chat = ?1"
 	if chat == (channels.Chat{}) {
 		which = "AND ?1 IS NOT NULL"
 	}
 	var states []string
 	for _, state := range []string{"pending", "failed", "unknown"} {
-		states = append(states, "SELECT * FROM (SELECT "+parcelColumns+" FROM outbox WHERE state = '"+state+
+		states = append(states, "SELECT * FROM (SELECT "+deliveryColumns+" FROM outbox WHERE state = '"+state+
 			"' "+which+" AND state <> 'sent' ORDER BY id DESC LIMIT ?2)")
 	}
 	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
-	parcels, err := all(ctx, s, scanParcel, query, key, max(n, 0))
-	return parcels, wrap("read undelivered parcels of %s", err, chat)
+	deliveries, err := all(ctx, s, scanDelivery, query, key, max(n, 0))
+	return deliveries, wrap("read undelivered deliveries of %s", err, chat)
 }

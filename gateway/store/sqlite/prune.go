@@ -17,8 +17,8 @@ const (
 	// remembered is how long a received message stays known at least. Networks offer a message
 	// again within days.
 	remembered = 90 * 24 * time.Hour
-	// orphaned is the age at which a copy that no parcel refers to is taken for left over by a turn
-	// that died.
+	// orphaned is the age at which a copy that no delivery refers to is taken for left over by a
+	// turn that died.
 	orphaned = time.Hour
 )
 
@@ -31,7 +31,7 @@ type finished struct {
 var prunable = []finished{
 	{table: "inbox", id: "id", ended: "ended"},
 	// A rerun must know what was sent before.
-	{table: "outbox", id: "id", ended: "settled", keep: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.item
+	{table: "outbox", id: "id", ended: "settled", keep: `EXISTS (SELECT 1 FROM inbox WHERE inbox.id = outbox.inbound
 		AND inbox.state IN ('pending', 'running', 'interrupted'))`},
 	{table: "question", id: "seq", ended: "closed"},
 }
@@ -115,13 +115,13 @@ func (s *Store) limit(ctx context.Context, f finished, keep store.Retention, now
 
 // forgetAfresh deletes marks of chats of which nothing older is left.
 func (s *Store) forgetAfresh(ctx context.Context) error {
-	return s.sweep(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.item)
+	return s.sweep(ctx, `SELECT chat FROM afresh WHERE ? = 0 AND NOT EXISTS (SELECT 1 FROM inbox WHERE inbox.chat = afresh.chat AND id <= afresh.inbound)
 		LIMIT ?`, "DELETE FROM afresh WHERE chat = ?", 0)
 }
 
 // forgetSeen deletes what was received long ago.
 func (s *Store) forgetSeen(ctx context.Context, before time.Time) error {
-	return s.sweep(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.item)
+	return s.sweep(ctx, `SELECT json_array(chat, message) FROM seen WHERE at < ? AND NOT EXISTS (SELECT 1 FROM inbox WHERE id = seen.inbound)
 		LIMIT ?`, "DELETE FROM seen WHERE chat = ?1 ->> 0 AND message = ?1 ->> 1", micros(before))
 }
 
@@ -147,7 +147,7 @@ func (s *Store) sweep(ctx context.Context, find, remove string, limit int64) err
 	}
 }
 
-// pruneSpool deletes copies that were made before a time and that no parcel needs.
+// pruneSpool deletes copies that were made before a time and that no delivery needs.
 func (s *Store) pruneSpool(ctx context.Context, before time.Time) error {
 	d, err := os.Open(s.spool.dir)
 	if err != nil {

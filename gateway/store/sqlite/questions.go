@@ -10,8 +10,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Ask stores a question and the letter that carries it.
-func (s *Store) Ask(ctx context.Context, q store.Question, l store.Letter) error {
+// Ask stores a question and the outbound message that carries it.
+func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
 	what := "ask question " + q.ID
 	made, err := s.sealed(l)
 	if err != nil {
@@ -20,15 +20,15 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Letter) error
 	now := s.now()
 	var sent posted
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		err = t.exec("INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			q.ID, q.Item, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(q.Expires))
+		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
+			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(q.Expires))
 		if err != nil {
 			return err
 		}
 		if sent, err = t.post(made, false, now); err != nil || len(sent.ids) == 0 {
 			return err
 		}
-		return t.exec("UPDATE question SET parcel = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
+		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
 	})
 	if err == nil {
 		s.spool.remove(sent.unused)
@@ -63,9 +63,9 @@ func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	return n > 0 && err == nil, err
 }
 
-const questions = `SELECT q.id, q.item, q.chat, q.text, q.options, q.expires, q.answer, q.answered_by, q.closed > 0,
+const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.answer, q.answered_by, q.closed > 0,
 	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
-	FROM question q LEFT JOIN outbox o ON o.id = q.parcel `
+	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error) {
@@ -87,7 +87,7 @@ func scanQuestion(scan func(...any) error) (store.Question, error) {
 	var chat string
 	var options []byte
 	var expires int64
-	err := scan(&q.ID, &q.Item, &chat, &q.Text, &options, &expires, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Letter, &q.Receipt)
+	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if err != nil {
 		return store.Question{}, err
 	}
@@ -98,7 +98,7 @@ func scanQuestion(scan func(...any) error) (store.Question, error) {
 	return q, nil
 }
 
-// closeQuestions ends the open questions of an item.
-func (t *tx) closeQuestions(item int64, now time.Time) error {
-	return t.exec("UPDATE question SET closed = ? WHERE item = ? AND closed = 0", micros(now), item)
+// closeQuestions ends the open questions of an inbound message.
+func (t *tx) closeQuestions(inbound int64, now time.Time) error {
+	return t.exec("UPDATE question SET closed = ? WHERE inbound = ? AND closed = 0", micros(now), inbound)
 }

@@ -27,13 +27,13 @@ func (t *tx) setCursor(channel, cursor string) error {
 	return t.exec("INSERT INTO cursor (channel, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value", channel, cursor)
 }
 
-// Receive stores an arrival once.
-func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store.Verdict, error) {
+// Receive stores an inbound message once.
+func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	now := s.now()
 	incoming := text(a.In)
-	letters := s.letters(a.Answer)
-	var item store.Item
-	var verdict store.Verdict
+	outbounds := s.outbounds(a.Answer)
+	var inbound store.Inbound
+	var result store.ReceiveResult
 	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) error {
 		if a.Cursor != "" {
 			if err := t.setCursor(a.In.Chat.Channel, a.Cursor); err != nil {
@@ -42,7 +42,7 @@ func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store
 		}
 		before, dup, err := t.seen(a)
 		if err != nil || dup {
-			item, verdict = before, store.Duplicate
+			inbound, result = before, store.Duplicate
 			return err
 		}
 		if a.Reply != nil {
@@ -52,23 +52,23 @@ func (s *Store) Receive(ctx context.Context, a store.Arrival) (store.Item, store
 			}
 			a.Settle = a.Settle || n > 0
 		}
-		item = store.Item{In: a.In, Received: moment(micros(now)), State: store.Pending}
-		if verdict, err = t.admit(&item, a, incoming); err != nil {
+		inbound = store.Inbound{In: a.In, Received: moment(micros(now)), State: store.Pending}
+		if result, err = t.admit(&inbound, a, incoming); err != nil {
 			return err
 		}
-		if err := t.enqueueAll(letters, item.ID, now); err != nil {
+		if err := t.enqueueAll(outbounds, inbound.ID, now); err != nil {
 			return err
 		}
 		return t.fulfil(a, now)
 	})
 	if err != nil {
-		return store.Item{}, 0, err
+		return store.Inbound{}, 0, err
 	}
-	return item, verdict, nil
+	return inbound, result, nil
 }
 
-// fulfil does what an arrival asks for, as far as that is possible.
-func (t *tx) fulfil(a store.Arrival, now time.Time) error {
+// fulfil does what an inbound message asks for, as far as that is possible.
+func (t *tx) fulfil(a store.ReceiveRequest, now time.Time) error {
 	if a.Restart != 0 {
 		if err := t.restart(a.Restart); err != nil && !errors.Is(err, store.ErrState) {
 			return err
@@ -85,24 +85,25 @@ func (t *tx) fulfil(a store.Arrival, now time.Time) error {
 	return nil
 }
 
-// seen finds the item that was made of the same message before; it is zero if it was pruned since,
-// or refused. A message without an id cannot be told from another, so it is always new.
-func (t *tx) seen(a store.Arrival) (store.Item, bool, error) {
+// seen finds the inbound message that was made of the same message before; it is zero if it was
+// pruned since, or refused. A message without an id cannot be told from another, so it is always
+// new.
+func (t *tx) seen(a store.ReceiveRequest) (store.Inbound, bool, error) {
 	if a.In.ID == "" {
-		return store.Item{}, false, nil
+		return store.Inbound{}, false, nil
 	}
 	var id int64
-	dup, err := t.row(`SELECT item FROM seen WHERE chat = ?1 AND message = ?2
+	dup, err := t.row(`SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2
 		UNION ALL SELECT 0 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{a.In.Chat.String(), a.In.ID}, &id)
 	if err != nil || !dup {
-		return store.Item{}, false, err
+		return store.Inbound{}, false, err
 	}
-	item, _, err := t.item("SELECT "+itemColumns+" FROM inbox WHERE id = ?", id)
-	return item, true, err
+	inbound, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
+	return inbound, true, err
 }
 
 // admit stores a new message: as done, as running, or in line.
-func (t *tx) admit(item *store.Item, a store.Arrival, incoming string) (store.Verdict, error) {
+func (t *tx) admit(inbound *store.Inbound, a store.ReceiveRequest, incoming string) (store.ReceiveResult, error) {
 	chat := a.In.Chat.String()
 	var pending, running bool
 	if !a.Settle {
@@ -111,28 +112,28 @@ func (t *tx) admit(item *store.Item, a store.Arrival, incoming string) (store.Ve
 			return 0, err
 		}
 	}
-	verdict := store.Queued
+	result := store.Queued
 	switch {
 	case a.Settle:
-		verdict, item.State, item.Ended = store.Settled, store.Done, item.Received
+		result, inbound.State, inbound.Ended = store.Settled, store.Done, inbound.Received
 	case a.Claim && !pending && !running:
-		verdict, item.State, item.Attempt, item.Started = store.Claimed, store.Running, 1, item.Received
+		result, inbound.State, inbound.Attempt, inbound.Started = store.Claimed, store.Running, 1, inbound.Received
 	}
 	var err error
-	item.ID, err = t.insert("INSERT INTO inbox (chat, state, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		chat, item.State, item.Attempt, micros(item.Received), micros(item.Started), micros(item.Ended), incoming)
+	inbound.ID, err = t.insert("INSERT INTO inbox (chat, state, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?)",
+		chat, inbound.State, inbound.Attempt, micros(inbound.Received), micros(inbound.Started), micros(inbound.Ended), incoming)
 	if err != nil {
 		return 0, err
 	}
 	if a.In.ID != "" {
-		if err := t.exec("INSERT INTO seen (chat, message, item, at) VALUES (?, ?, ?, ?)", chat, a.In.ID, item.ID, micros(item.Received)); err != nil {
+		if err := t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, a.In.ID, inbound.ID, micros(inbound.Received)); err != nil {
 			return 0, err
 		}
 	}
-	if verdict == store.Queued && !running {
-		return verdict, t.stand(chat)
+	if result == store.Queued && !running {
+		return result, t.stand(chat)
 	}
-	return verdict, nil
+	return result, nil
 }
 
 // open says what of a chat is not ended.

@@ -84,48 +84,48 @@ func text(v any) string {
 // errUnreadable says that a row does not hold what we once stored there.
 var errUnreadable = errors.New("unreadable")
 
-const itemColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
+const inboundColumns = "id, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
 
-func scanItem(scan func(...any) error) (store.Item, error) {
-	var i store.Item
+func scanInbound(scan func(...any) error) (store.Inbound, error) {
+	var i store.Inbound
 	var received, started, ended, cpu int64
 	var incoming []byte
 	err := scan(&i.ID, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
 		&i.Outcome.Memory, &cpu, &incoming)
 	if err != nil {
-		return store.Item{}, err
+		return store.Inbound{}, err
 	}
 	i.Outcome.CPU = time.Duration(cpu) * time.Microsecond
 	i.Received, i.Started, i.Ended = moment(received), moment(started), moment(ended)
 	if err := json.Unmarshal(incoming, &i.In); err != nil {
-		return store.Item{}, fmt.Errorf("item %d: %w: %w", i.ID, errUnreadable, err)
+		return store.Inbound{}, fmt.Errorf("inbound %d: %w: %w", i.ID, errUnreadable, err)
 	}
 	return i, nil
 }
 
-const parcelColumns = "id, item, state, tries, not_before, reason, doubtful, receipt, queued, outgoing"
+const deliveryColumns = "id, inbound, state, tries, not_before, reason, doubtful, receipt, queued, outgoing"
 
-func scanParcel(scan func(...any) error) (store.Parcel, error) {
-	var p store.Parcel
+func scanDelivery(scan func(...any) error) (store.Delivery, error) {
+	var p store.Delivery
 	var notBefore, queued int64
 	var outgoing []byte
-	if err := scan(&p.ID, &p.Item, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
-		return store.Parcel{}, err
+	if err := scan(&p.ID, &p.Inbound, &p.State, &p.Tries, &notBefore, &p.Err, &p.Doubtful, &p.Receipt, &queued, &outgoing); err != nil {
+		return store.Delivery{}, err
 	}
-	p.Item = max(p.Item, 0) // what goes to strangers answers no item
+	p.Inbound = max(p.Inbound, 0) // what goes to strangers answers no inbound message
 	p.NotBefore, p.Queued = moment(notBefore), moment(queued)
 	if err := json.Unmarshal(outgoing, &p.Out); err != nil {
-		return store.Parcel{}, fmt.Errorf("parcel %d: %w", p.ID, err)
+		return store.Delivery{}, fmt.Errorf("delivery %d: %w", p.ID, err)
 	}
 	return p, nil
 }
 
-func (t *tx) item(query string, args ...any) (store.Item, bool, error) {
-	return first(t.each, scanItem, query, args)
+func (t *tx) inbound(query string, args ...any) (store.Inbound, bool, error) {
+	return first(t.each, scanInbound, query, args)
 }
 
-func (t *tx) parcel(query string, args ...any) (store.Parcel, bool, error) {
-	return first(t.each, scanParcel, query, args)
+func (t *tx) delivery(query string, args ...any) (store.Delivery, bool, error) {
+	return first(t.each, scanDelivery, query, args)
 }
 
 // first reads the only row of a query.

@@ -146,7 +146,7 @@ func Keys(ctx context.Context, dir, channel string) (keys map[string]bool, err e
 	t := &tx{conn: conn, kept: map[string]driver.Stmt{}}
 	keys = map[string]bool{}
 	err = t.each("SELECT id, queued FROM outbox WHERE chat >= ?1 || ':' AND chat < ?1 || ';'", []any{channel}, func(scan func(...any) error) error {
-		var p store.Parcel
+		var p store.Delivery
 		var queued int64
 		if err := scan(&p.ID, &queued); err != nil {
 			return err

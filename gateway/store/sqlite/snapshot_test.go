@@ -12,13 +12,13 @@ func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	s := open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	answer := func(to channels.Chat, id string) store.Parcel {
+	answer := func(to channels.Chat, id string) store.Delivery {
 		t.Helper()
-		a := store.Arrival{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
+		a := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
 		if _, _, err := s.Receive(ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		p, ok, err := s.NextParcel(ctx, to)
+		p, ok, err := s.NextDelivery(ctx, to)
 		if !ok || err != nil {
 			t.Fatal(ok, err)
 		}

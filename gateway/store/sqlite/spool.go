@@ -207,33 +207,33 @@ func (s spool) remove(folders []string) {
 	}
 }
 
-// need keeps copies as long as a parcel is not settled.
-func (t *tx) need(folders []string, parcel int64) error {
+// need keeps copies as long as a delivery is not settled.
+func (t *tx) need(folders []string, delivery int64) error {
 	for _, f := range folders {
-		if err := t.exec("INSERT INTO spooled (folder, parcel) VALUES (?, ?) ON CONFLICT DO NOTHING", f, parcel); err != nil {
+		if err := t.exec("INSERT INTO spooled (folder, delivery) VALUES (?, ?) ON CONFLICT DO NOTHING", f, delivery); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// release ends a parcel's need of its copies and returns those that no other parcel needs.
-func (t *tx) release(parcel int64) ([]string, error) {
+// release ends a delivery's need of its copies and returns those that no other delivery needs.
+func (t *tx) release(delivery int64) ([]string, error) {
 	var folders []string
-	err := t.each("SELECT folder FROM spooled WHERE parcel = ?", []any{parcel}, func(scan func(...any) error) error {
+	err := t.each("SELECT folder FROM spooled WHERE delivery = ?", []any{delivery}, func(scan func(...any) error) error {
 		folders = append(folders, "")
 		return scan(&folders[len(folders)-1])
 	})
 	if err != nil || len(folders) == 0 {
 		return nil, err
 	}
-	if err := t.exec("DELETE FROM spooled WHERE parcel = ?", parcel); err != nil {
+	if err := t.exec("DELETE FROM spooled WHERE delivery = ?", delivery); err != nil {
 		return nil, err
 	}
 	return t.unneeded([][]string{folders})
 }
 
-// unneeded picks the folders that no parcel needs.
+// unneeded picks the folders that no delivery needs.
 func (t *tx) unneeded(groups [][]string) ([]string, error) {
 	var free []string
 	for _, folders := range groups {

@@ -19,8 +19,8 @@ const (
 	codesWithin = time.Hour
 	// mostTold bounds how many people of a channel are told within that time to try later.
 	mostTold = 10_000
-	// ofStranger is the item of parcels that go to strangers, which are forgotten once they are
-	// settled.
+	// ofStranger is the inbound message of deliveries that go to strangers, which are forgotten
+	// once they are settled.
 	ofStranger = -1
 )
 
@@ -32,19 +32,19 @@ func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, er
 		m.In.ReplyTo = &channels.Quote{ID: q.ID, Text: q.Text}
 	}
 	m.Code = spelled(m.Code)
-	r := refusal{Stranger: m, now: now, coded: s.letters(m.Coded), later: s.letters(m.Later)}
+	r := refusal{Stranger: m, now: now, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = text(m.In)
 	}
-	var verdict store.Refusal
+	var result store.Refusal
 	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
-		verdict, err = t.refuse(r)
+		result, err = t.refuse(r)
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	return verdict, nil
+	return result, nil
 }
 
 // refusal is a store.Stranger made ready for the writer.
@@ -52,7 +52,7 @@ type refusal struct {
 	store.Stranger
 	now          time.Time
 	message      string // as JSON; "" if it has no text
-	coded, later []letter
+	coded, later []outbound
 }
 
 func (t *tx) refuse(r refusal) (store.Refusal, error) {
@@ -61,7 +61,7 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 		return 0, err
 	}
 	var code string
-	known, err := t.row("SELECT code FROM guest WHERE channel = ? AND user = ?", []any{channel, user}, &code)
+	known, err := t.row("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
 	if err != nil || known && code == "" {
 		return store.NotRefused, err
 	}
@@ -79,7 +79,7 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 	if r.message == "" {
 		return store.Refused, nil
 	}
-	return store.Refused, t.exec("UPDATE guest SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
+	return store.Refused, t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
 }
 
 // refusedBefore tells whether a message was seen before, and notes that it was. A message without
@@ -107,7 +107,7 @@ func (t *tx) code(r refusal) (store.Refusal, error) {
 	var made, open int
 	// A time to come was noted by a clock that was wrong.
 	_, err := t.row(`SELECT (SELECT count(*) FROM code_made WHERE channel = ?1 AND at > ?2 AND at <= ?3),
-		(SELECT count(*) FROM guest WHERE channel = ?1 AND code <> '')`, []any{channel, since, micros(r.now)}, &made, &open)
+		(SELECT count(*) FROM pairing WHERE channel = ?1 AND code <> '')`, []any{channel, since, micros(r.now)}, &made, &open)
 	if err != nil {
 		return 0, err
 	}
@@ -115,8 +115,8 @@ func (t *tx) code(r refusal) (store.Refusal, error) {
 		return t.tellLater(r, since)
 	}
 	if over := open - r.Limits.Open + 1; over > 0 {
-		err := t.exec(`DELETE FROM guest WHERE channel = ?1 AND code <> '' AND user IN
-			(SELECT user FROM guest WHERE channel = ?1 AND code <> '' ORDER BY since, user LIMIT ?2)`, channel, over)
+		err := t.exec(`DELETE FROM pairing WHERE channel = ?1 AND code <> '' AND user IN
+			(SELECT user FROM pairing WHERE channel = ?1 AND code <> '' ORDER BY since, user LIMIT ?2)`, channel, over)
 		if err != nil {
 			return 0, err
 		}
@@ -124,7 +124,7 @@ func (t *tx) code(r refusal) (store.Refusal, error) {
 	if err := t.exec("INSERT INTO code_made (channel, at) VALUES (?, ?)", channel, micros(r.now)); err != nil {
 		return 0, err
 	}
-	err = t.exec("INSERT INTO guest (channel, user, name, username, code, since, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+	err = t.exec("INSERT INTO pairing (channel, user, name, username, code, since, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
 		channel, user.ID, user.Name, user.Username, r.Code, micros(r.now), r.message)
 	if err != nil {
 		return 0, err
@@ -152,7 +152,7 @@ func (t *tx) tellLater(r refusal, since int64) (store.Refusal, error) {
 // endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has
 // them.
 func (t *tx) endCodes(channel string, until time.Time) error {
-	return t.exec("DELETE FROM guest WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
+	return t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }
 
 // ForgetStrangers removes what is kept of strangers for a time that has passed.
@@ -160,7 +160,7 @@ func (s *Store) ForgetStrangers(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codesWithin)), micros(now.Add(-refusedFor))
 	var some bool // mostly there is nothing, which is no reason to write
-	_, err := s.lookup(ctx, `SELECT EXISTS (SELECT 1 FROM guest WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
+	_, err := s.lookup(ctx, `SELECT EXISTS (SELECT 1 FROM pairing WHERE code <> '' AND since <= ?1) OR EXISTS (SELECT 1 FROM code_made WHERE at <= ?2 OR at > ?4)
 		OR EXISTS (SELECT 1 FROM told_later WHERE at <= ?2 OR at > ?4) OR EXISTS (SELECT 1 FROM refused WHERE at <= ?3)`,
 		[]any{codes, lately, seen, micros(now)}, &some)
 	if err != nil || !some {

@@ -45,7 +45,7 @@ func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
 	if refusal != store.Coded && refusal != store.ToldLater {
 		return
 	}
-	p, ok, err := s.NextParcel(ctx, chat)
+	p, ok, err := s.NextDelivery(ctx, chat)
 	if err != nil || !ok {
 		t.Fatal(ok, err)
 	}
@@ -83,7 +83,7 @@ func TestAFloodOfStrangersDoesNotGrowTheDatabase(t *testing.T) {
 	if half-began > 1<<20 || whole > half+64<<10 {
 		t.Errorf("the database has %d bytes, %d after %d messages and %d after twice as many", began, half, messages/2, whole)
 	}
-	for table, most := range map[string]int64{"inbox": 100, "seen": 100, "outbox": 0, "transcript": 0, "guest": 20, "refused": 1000, "code_made": 60, "told_later": 100} {
+	for table, most := range map[string]int64{"inbox": 100, "seen": 100, "outbox": 0, "transcript": 0, "pairing": 20, "refused": 1000, "code_made": 60, "told_later": 100} {
 		if n := count(t, dir, "SELECT count(*) FROM "+table); n > most {
 			t.Errorf("%s has %d rows, want at most %d", table, n, most)
 		}
@@ -115,13 +115,13 @@ func TestAnOldStateLosesWhatStrangersLeft(t *testing.T) {
 	for query, want := range map[string]int64{
 		"SELECT count(*) FROM inbox": 6, "SELECT count(*) FROM inbox WHERE chat = 'net:8'": 0,
 		"SELECT count(*) FROM seen": 2, "SELECT count(*) FROM seen WHERE message = 'old'": 0,
-		"SELECT count(*) FROM outbox": 2, "SELECT count(*) FROM guest": 2,
+		"SELECT count(*) FROM outbox": 2, "SELECT count(*) FROM pairing": 2,
 	} {
 		if got := count(t, dir, query); got != want {
 			t.Errorf("%s: %d, want %d", query, got, want)
 		}
 	}
-	if i, ok, err := s.Item(ctx, 1); err != nil || !ok || i.In.Text != "work" {
+	if i, ok, err := s.Inbound(ctx, 1); err != nil || !ok || i.In.Text != "work" {
 		t.Errorf("the turn is %+v, %t, %v", i, ok, err)
 	}
 }

@@ -9,34 +9,34 @@ import (
 )
 
 // Turns returns turns, newest first.
-func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Item, error) {
+func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error) {
 	chat := ""
 	if f.Chat != (channels.Chat{}) {
 		chat = f.Chat.String()
 	}
-	items, err := all(ctx, s, scanItem, "SELECT "+itemColumns+` FROM inbox
+	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
 		WHERE (attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
 			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3)
 		ORDER BY id DESC LIMIT ?4`, f.Before, chat, f.Outcome, max(f.Limit, 0))
-	return items, wrap("read turns", err)
+	return inbounds, wrap("read turns", err)
 }
 
-// Parcels returns what an agent's turn put into the outbox.
-func (s *Store) Parcels(ctx context.Context, item int64) ([]store.Parcel, error) {
-	parcels, err := all(ctx, s, scanParcel, "SELECT "+parcelColumns+" FROM outbox WHERE item = ? AND place > 0 ORDER BY id", item)
-	return parcels, wrap("read parcels of item %d", err, item)
+// Deliveries returns what an agent's turn put into the outbox.
+func (s *Store) Deliveries(ctx context.Context, inbound int64) ([]store.Delivery, error) {
+	deliveries, err := all(ctx, s, scanDelivery, "SELECT "+deliveryColumns+" FROM outbox WHERE inbound = ? AND sequence > 0 ORDER BY id", inbound)
+	return deliveries, wrap("read deliveries of inbound %d", err, inbound)
 }
 
 // Trace returns what Finish was given to keep of a turn.
-func (s *Store) Trace(ctx context.Context, item int64) (string, error) {
+func (s *Store) Trace(ctx context.Context, inbound int64) (string, error) {
 	var text string
-	_, err := s.lookup(ctx, "SELECT text FROM trace WHERE item = ?", []any{item}, &text)
-	return text, wrap("read the trace of item %d", err, item)
+	_, err := s.lookup(ctx, "SELECT text FROM trace WHERE inbound = ?", []any{inbound}, &text)
+	return text, wrap("read the trace of inbound %d", err, inbound)
 }
 
-// Oldest returns when the pending item came in that waits longest.
+// Oldest returns when the pending inbound message came in that waits longest.
 func (s *Store) Oldest(ctx context.Context) (time.Time, error) {
 	var received int64
 	_, err := s.lookup(ctx, "SELECT coalesce(min(received), 0) FROM inbox WHERE state = 'pending' AND ended = 0", nil, &received)
-	return moment(received), wrap("read the oldest pending item", err)
+	return moment(received), wrap("read the oldest pending inbound", err)
 }

@@ -14,11 +14,11 @@ const ttl = time.Hour
 var accessTests = []test{
 	{"a stranger is not allowed, nor is who only knocked", func(b *bench) {
 		b.equal("allowed", b.allowed("net", "7"), false)
-		b.knock("net", "7")
+		b.requestPairing("net", "7")
 		b.equal("allowed", b.allowed("net", "7"), false)
 	}},
 	{"who was accepted is allowed from then on, on that channel", func(b *bench) {
-		code := b.knock("net", "7")
+		code := b.requestPairing("net", "7")
 		b.reopen()
 		b.pass(time.Minute)
 		g, ok, err := b.Accept(ctx, code, ttl)
@@ -32,38 +32,38 @@ var accessTests = []test{
 		b.equal("another user", b.allowed("net", "8"), false)
 	}},
 	{"a code is good once", func(b *bench) {
-		code := b.knock("net", "7")
+		code := b.requestPairing("net", "7")
 		b.equal("accepted", b.accepted(code), true)
 		b.equal("accepted again", b.accepted(code), false)
 	}},
 	{"a code may be typed in lower case and with space around it", func(b *bench) {
-		b.equal("accepted", b.accepted(" "+strings.ToLower(b.knock("net", "7"))+"\n"), true)
+		b.equal("accepted", b.accepted(" "+strings.ToLower(b.requestPairing("net", "7"))+"\n"), true)
 	}},
 	{"a wrong or empty code lets nobody in", func(b *bench) {
-		b.knock("net", "7")
+		b.requestPairing("net", "7")
 		b.equal("accepted", b.accepted("WRONG"), false)
-		b.accepted(b.knock("net", "8"))
+		b.accepted(b.requestPairing("net", "8"))
 		b.equal("accepted", b.accepted(""), false)
 	}},
 	{"a code that is too old lets nobody in", func(b *bench) {
-		code := b.knock("net", "7")
+		code := b.requestPairing("net", "7")
 		b.pass(ttl)
 		b.equal("accepted", b.accepted(code), false)
 		b.equal("allowed", b.allowed("net", "7"), false)
 	}},
-	{"who knocks again gets the same code while it is good, then a new one", func(b *bench) {
-		code := b.knock("net", "7")
+	{"who requests again gets the same code while it is good, then a new one", func(b *bench) {
+		code := b.requestPairing("net", "7")
 		b.pass(ttl - time.Second)
 		b.equal("the refusal", b.refuse(b.stranger("net", "7", "again")), store.Refused)
 		b.equal("the code", b.codeOf("net", "7"), code)
 		b.pass(time.Second)
-		if b.knock("net", "7") == code {
+		if b.requestPairing("net", "7") == code {
 			b.Fatal("the old code was given out again")
 		}
 		b.equal("the old code is accepted", b.accepted(code), false)
 	}},
 	{"who is in is not refused, and stays in", func(b *bench) {
-		b.accepted(b.knock("net", "7"))
+		b.accepted(b.requestPairing("net", "7"))
 		b.pass(2 * ttl)
 		m := b.stranger("net", "7", "hello")
 		m.Cursor = "12"
@@ -72,27 +72,27 @@ var accessTests = []test{
 		cursor, err := b.Cursor(ctx, "net")
 		b.must(err)
 		b.equal("the cursor", cursor, "")
-		_, verdict := b.receive(store.Arrival{In: m.In})
-		b.equal("the verdict", verdict, store.Queued)
+		_, result := b.receive(store.ReceiveRequest{In: m.In})
+		b.equal("the result", result, store.Queued)
 	}},
-	{"guests are those who wait and those who are in", func(b *bench) {
-		b.accepted(b.knock("net", "2"))
-		code := b.knock("net", "1")
-		guests, err := b.Guests(ctx)
+	{"pairings are those who wait and those who are in", func(b *bench) {
+		b.accepted(b.requestPairing("net", "2"))
+		code := b.requestPairing("net", "1")
+		pairings, err := b.Pairings(ctx)
 		b.must(err)
-		b.equal("how many", len(guests), 2)
-		b.equal("their users", []string{guests[0].User.ID, guests[1].User.ID}, "[1 2]")
-		b.equal("their codes", []string{guests[0].Code, guests[1].Code}, []string{code, ""})
+		b.equal("how many", len(pairings), 2)
+		b.equal("their users", []string{pairings[0].User.ID, pairings[1].User.ID}, "[1 2]")
+		b.equal("their codes", []string{pairings[0].Code, pairings[1].Code}, []string{code, ""})
 	}},
 	{"who is revoked is a stranger again", func(b *bench) {
-		b.accepted(b.knock("net", "7"))
+		b.accepted(b.requestPairing("net", "7"))
 		b.equal("revoked", b.revoke("net", "7"), true)
 		b.reopen()
 		b.equal("allowed", b.allowed("net", "7"), false)
 		b.equal("revoked again", b.revoke("net", "7"), false)
 	}},
 	{"a user is let in by id, heard of or not", func(b *bench) {
-		b.knock("net", "7")
+		b.requestPairing("net", "7")
 		for _, user := range []string{"7", "8"} {
 			g, ok := b.admit("net", user)
 			b.equal("let in", []any{ok, g.User.ID, g.Code, g.Since}, []any{true, user, "", b.now()})
@@ -108,7 +108,7 @@ var accessTests = []test{
 			"7": func(string) { b.admit("net", "7") },
 		}
 		for _, user := range []string{"6", "7"} {
-			code := b.knock("net", user)
+			code := b.requestPairing("net", user)
 			newest := b.stranger("net", user, "newest")
 			b.equal("the refusal", b.refuse(newest), store.Refused)
 			press := b.stranger("net", user, "pressed")
@@ -129,19 +129,19 @@ var accessTests = []test{
 			b.equal("what is sent", b.sendAll(newest.In.Chat), "[Welcome.]")
 			g = b.unwelcomed()
 			b.equal("who is to be answered", []any{len(g), g[0].Told}, []any{1, true})
-			_, verdict := b.receive(store.Arrival{In: *g[0].Message})
-			b.equal("the verdict", verdict, store.Queued)
-			_, verdict = b.receive(store.Arrival{In: *g[0].Message})
-			b.equal("the verdict on the same", verdict, store.Duplicate)
+			_, result := b.receive(store.ReceiveRequest{In: *g[0].Message})
+			b.equal("the result", result, store.Queued)
+			_, result = b.receive(store.ReceiveRequest{In: *g[0].Message})
+			b.equal("the result on the same", result, store.Duplicate)
 			b.must(b.Welcomed(ctx, who))
 			b.equal("who is to be welcomed at the end", len(b.unwelcomed()), 0)
-			_, verdict = b.receive(store.Arrival{In: press.In})
-			b.equal("the verdict on an older one", verdict, store.Duplicate)
+			_, result = b.receive(store.ReceiveRequest{In: press.In})
+			b.equal("the result on an older one", result, store.Duplicate)
 		}
 	}},
 	{"who was let in and has not written is not to be welcomed", func(b *bench) {
 		b.admit("net", "7")
-		b.knock("net", "8")
+		b.requestPairing("net", "8")
 		b.pass(ttl)
 		b.admit("net", "8") // the code has ended, and the text with it
 		b.equal("who is to be welcomed", len(b.unwelcomed()), 0)
@@ -151,7 +151,7 @@ var accessTests = []test{
 		b.nothingToSend(ann)
 	}},
 	{"who only waits is not welcomed", func(b *bench) {
-		b.knock("net", "7")
+		b.requestPairing("net", "7")
 		told, err := b.Tell(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
 		b.must(err)
 		b.equal("who is to be welcomed and told", []any{len(b.unwelcomed()), told}, []any{0, false})
@@ -173,17 +173,17 @@ func (b *bench) stranger(channel, user, id string) store.Stranger {
 
 func (b *bench) refuse(m store.Stranger) store.Refusal {
 	b.Helper()
-	verdict, err := b.Refuse(ctx, m)
+	result, err := b.Refuse(ctx, m)
 	b.must(err)
-	return verdict
+	return result
 }
 
 // codeOf is the open code of a user, or "".
 func (b *bench) codeOf(channel, user string) string {
 	b.Helper()
-	guests, err := b.Guests(ctx)
+	pairings, err := b.Pairings(ctx)
 	b.must(err)
-	for _, g := range guests {
+	for _, g := range pairings {
 		if g.Channel == channel && g.User.ID == user {
 			return g.Code
 		}
@@ -191,25 +191,25 @@ func (b *bench) codeOf(channel, user string) string {
 	return ""
 }
 
-// knock has a user given a code by a first message.
-func (b *bench) knock(channel, user string) string {
+// requestPairing has a user given a code by a first message.
+func (b *bench) requestPairing(channel, user string) string {
 	b.Helper()
-	b.equal("the refusal", b.refuse(b.stranger(channel, user, fmt.Sprint("knock ", b.now(), b.codes))), store.Coded)
+	b.equal("the refusal", b.refuse(b.stranger(channel, user, fmt.Sprint("requestPairing ", b.now(), b.codes))), store.Coded)
 	return b.codeOf(channel, user)
 }
 
-func (b *bench) admit(channel, user string) (store.Guest, bool) {
+func (b *bench) admit(channel, user string) (store.Pairing, bool) {
 	b.Helper()
 	g, ok, err := b.Admit(ctx, store.Person{Channel: channel, User: user}, ttl)
 	b.must(err)
 	return g, ok
 }
 
-func (b *bench) unwelcomed() []store.Guest {
+func (b *bench) unwelcomed() []store.Pairing {
 	b.Helper()
-	guests, err := b.Unwelcomed(ctx, store.Person{})
+	pairings, err := b.Unwelcomed(ctx, store.Person{})
 	b.must(err)
-	return guests
+	return pairings
 }
 
 func (b *bench) revoke(channel, user string) bool {

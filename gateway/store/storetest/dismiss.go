@@ -13,10 +13,10 @@ import (
 var group = channels.Chat{Channel: "net", ID: "group"}
 
 // by is a message of a user in a chat.
-func by(user string, chat channels.Chat, id string) store.Arrival {
+func by(user string, chat channels.Chat, id string) store.ReceiveRequest {
 	in := incoming(chat, id)
 	in.User = channels.User{ID: user}
-	return store.Arrival{In: in}
+	return store.ReceiveRequest{In: in}
 }
 
 func (b *bench) dismiss(user string) {
@@ -40,8 +40,8 @@ var dismissTests = []test{
 		stays3, _ := b.receive(by("88", bob, "5"))
 		b.dismiss("8")
 		b.reopen()
-		for _, i := range []store.Item{gone1, gone2} {
-			got := b.item(i.ID)
+		for _, i := range []store.Inbound{gone1, gone2} {
+			got := b.inbound(i.ID)
 			b.equal("what became of it", []any{got.State, got.Outcome.Status, got.Ended.IsZero()}, []any{store.Dead, store.Revoked, false})
 		}
 		for range 3 {
@@ -51,33 +51,33 @@ var dismissTests = []test{
 			}
 		}
 		b.nothingToClaim()
-		b.equal("the running items that are dismissed", b.dismissed(), "[]")
+		b.equal("the running inbounds that are dismissed", b.dismissed(), "[]")
 	}},
-	{"a running item of who is dismissed says nothing more and is known until it is finished", func(b *bench) {
+	{"a running inbound of who is dismissed says nothing more and is known until it is finished", func(b *bench) {
 		a := by("8", group, "1")
 		a.Claim = true
-		item, _ := b.receive(a)
+		inbound, _ := b.receive(a)
 		other := b.running(ann, "2")
-		b.must(b.Ask(ctx, store.Question{ID: "q", Item: item.ID, Chat: group, Text: "?"}, store.Letter{Item: item.ID, Parts: parts(group, "?")}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Inbound: inbound.ID, Chat: group, Text: "?"}, store.Outbound{Inbound: inbound.ID, Parts: parts(group, "?")}))
 		b.sendAll(group)
 		b.dismiss("8")
 		b.reopen()
-		b.equal("dismissed", b.dismissed(), []int64{item.ID})
+		b.equal("dismissed", b.dismissed(), []int64{inbound.ID})
 		q, _, err := b.Question(ctx, "q")
 		b.must(err)
 		b.equal("closed", q.Closed, true)
 		for place := range 2 {
-			_, sending := b.enqueue(store.Letter{Item: item.ID, Place: place, Parts: parts(group, "secret"), Claim: true})
+			_, sending := b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: place, Parts: parts(group, "secret"), Claim: true})
 			b.equal("sending", sending, false)
 		}
 		b.nothingToSend(group)
-		b.enqueue(store.Letter{Item: other.ID, Place: 1, Parts: parts(ann, "fine")})
-		b.equal("what another item says", b.sendAll(ann), "[fine]")
+		b.enqueue(store.Outbound{Inbound: other.ID, Sequence: 1, Parts: parts(ann, "fine")})
+		b.equal("what another inbound says", b.sendAll(ann), "[fine]")
 		_, err = b.Cancel(ctx, group, 0) // somebody says /stop
 		b.must(err)
-		b.equal("dismissed after /stop", b.dismissed(), []int64{item.ID})
-		b.must(b.finish(item.ID, store.Done, store.Outcome{Status: "ok"}))
-		got := b.item(item.ID)
+		b.equal("dismissed after /stop", b.dismissed(), []int64{inbound.ID})
+		b.must(b.finish(inbound.ID, store.Done, store.Outcome{Status: "ok"}))
+		got := b.inbound(inbound.ID)
 		b.equal("its end", []any{got.State, got.Outcome.Status}, []any{store.Done, store.Revoked})
 		b.equal("dismissed at last", b.dismissed(), "[]")
 	}},
@@ -88,14 +88,14 @@ var dismissTests = []test{
 		a = by("7", group, "2")
 		a.Settle, a.Answer = true, parts(group, "three")
 		second, _ := b.receive(a)
-		b.enqueue(store.Letter{Parts: parts(group, "a note to 8"), About: first.ID})
-		b.enqueue(store.Letter{Parts: parts(group, "a note to 7"), About: second.ID})
+		b.enqueue(store.Outbound{Parts: parts(group, "a note to 8"), About: first.ID})
+		b.enqueue(store.Outbound{Parts: parts(group, "a note to 7"), About: second.ID})
 		under := b.next(group)
 		b.dismiss("8")
 		b.reopen()
-		_, parcels, err := b.Dismissed(ctx)
+		_, deliveries, err := b.Dismissed(ctx)
 		b.must(err)
-		b.equal("what is being sent to who is dismissed", parcels, []int64{under.ID})
+		b.equal("what is being sent to who is dismissed", deliveries, []int64{under.ID})
 		b.must(b.settled(under.ID, store.Pending, "", "lost", time.Time{}))
 		b.equal("what is sent", b.sendAll(group), "[three a note to 7]")
 		b.equal("twice", errors.Is(b.settled(under.ID, store.Sent, "", "", time.Time{}), store.ErrState), true)
@@ -124,20 +124,20 @@ var dismissTests = []test{
 		b.receive(by("8", group, "1"))
 		b.dismiss("8")
 		b.receive(by("8", group, "2"))
-		item := b.claim()
-		b.equal("claimed", item.In.ID, "2")
-		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(group, "hello")})
+		inbound := b.claim()
+		b.equal("claimed", inbound.In.ID, "2")
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(group, "hello")})
 		b.equal("what is sent", b.sendAll(group), "[hello]")
 	}},
 	{"a dismissed turn that is run again speaks again", func(b *bench) {
 		a := by("8", group, "1")
 		a.Claim = true
-		item, _ := b.receive(a)
+		inbound, _ := b.receive(a)
 		b.dismiss("8")
-		b.done(item.ID)
-		b.must(b.Restart(ctx, item.ID))
-		b.equal("claimed", b.claim().ID, item.ID)
-		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(group, "hello")})
+		b.done(inbound.ID)
+		b.must(b.Restart(ctx, inbound.ID))
+		b.equal("claimed", b.claim().ID, inbound.ID)
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(group, "hello")})
 		b.equal("what is sent", b.sendAll(group), "[hello]")
 	}},
 	{"busy and unpaired is who has something waiting, running or unsent and was not let in by pairing", func(b *bench) {

@@ -38,7 +38,7 @@ var memoryTests = []test{
 	}},
 	{"a message that starts a chat afresh forgets in the same step, once", func(b *bench) {
 		b.remember(ann, "agent", "a")
-		afresh := store.Arrival{In: incoming(ann, "1"), Settle: true, StartAfresh: true}
+		afresh := store.ReceiveRequest{In: incoming(ann, "1"), Settle: true, StartAfresh: true}
 		b.receive(afresh)
 		b.equal("the memory", b.recall(ann, "agent"), "")
 		b.remember(ann, "agent", "later")

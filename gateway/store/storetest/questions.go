@@ -10,13 +10,13 @@ import (
 )
 
 var questionTests = []test{
-	{"a question and its letter are there after a restart, whole", func(b *bench) {
-		q := store.Question{ID: "q", Item: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Expires: b.now().Add(time.Minute)}
-		b.must(b.Ask(ctx, q, store.Letter{Item: 4, Parts: parts(ann, "sure?"), Claim: true}))
+	{"a question and its outbound are there after a restart, whole", func(b *bench) {
+		q := store.Question{ID: "q", Inbound: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Expires: b.now().Add(time.Minute)}
+		b.must(b.Ask(ctx, q, store.Outbound{Inbound: 4, Parts: parts(ann, "sure?"), Claim: true}))
 		b.reopen()
 		got, found, err := b.Question(ctx, "q")
 		b.must(err)
-		q.Newest, q.Letter = true, store.Pending // which it was not told
+		q.Newest, q.Outbound = true, store.Pending // which it was not told
 		if !found || !reflect.DeepEqual(got, q) {
 			b.Fatalf("got %+v, want %+v", got, q)
 		}
@@ -24,7 +24,7 @@ var questionTests = []test{
 	}},
 	{"a question is asked once", func(b *bench) {
 		b.ask("q", ann)
-		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: parts(ann, "again")}) == nil {
+		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: parts(ann, "again")}) == nil {
 			b.Fatal("it was asked again")
 		}
 		b.equal("what is sent", b.sendAll(ann), "[q]")
@@ -73,7 +73,7 @@ var questionTests = []test{
 		b.equal("the answer that was given", *b.question("answered").Answer, "yes")
 	}},
 	{"an expired question can be withdrawn", func(b *bench) {
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Letter{}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Outbound{}))
 		b.pass(time.Hour)
 		b.equal("withdrawn", b.withdraw("q"), true)
 	}},
@@ -85,29 +85,29 @@ var questionTests = []test{
 		b.withdraw("second")
 		b.equal("newest", []bool{b.question("first").Newest, b.question("second").Newest, b.question("other").Newest}, "[false true true]")
 	}},
-	{"a question knows what became of the last part of its letter", func(b *bench) {
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: parts(ann, "su", "re?")}))
-		b.equal("its letter", b.question("q").Letter, store.Pending)
+	{"a question knows what became of the last part of its outbound", func(b *bench) {
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: parts(ann, "su", "re?")}))
+		b.equal("its outbound", b.question("q").Outbound, store.Pending)
 		b.send(ann, "message 1")
-		b.equal("its letter", b.question("q").Letter, store.Pending)
+		b.equal("its outbound", b.question("q").Outbound, store.Pending)
 		b.send(ann, "message 2")
 		b.reopen()
-		b.equal("its letter", b.question("q").Letter, store.Sent)
+		b.equal("its outbound", b.question("q").Outbound, store.Sent)
 		b.equal("its receipt", b.question("q").Receipt, "message 2")
 	}},
 	{"an expired question is not open and takes no answer", func(b *bench) {
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Letter{}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Outbound{}))
 		b.pass(time.Minute - time.Second)
 		b.equal("the open question", b.openQuestion(ann), "q")
 		b.pass(time.Second)
 		b.equal("the open question", b.openQuestion(ann), "")
 		b.equal("answered", b.answer("q", "yes", "7"), false)
 	}},
-	{"the end of an item closes its open questions and no others", func(b *bench) {
-		b.equal("the item", b.running(ann, "1").ID, 1)
-		for id, item := range map[string]int64{"mine": 1, "answered": 1, "other": 2} {
+	{"the end of an inbound closes its open questions and no others", func(b *bench) {
+		b.equal("the inbound", b.running(ann, "1").ID, 1)
+		for id, inbound := range map[string]int64{"mine": 1, "answered": 1, "other": 2} {
 			chat := channels.Chat{Channel: "net", ID: id}
-			b.must(b.Ask(ctx, store.Question{ID: id, Item: item, Chat: chat}, store.Letter{}))
+			b.must(b.Ask(ctx, store.Question{ID: id, Inbound: inbound, Chat: chat}, store.Outbound{}))
 		}
 		b.answer("answered", "yes", "7")
 		b.done(1)
@@ -123,7 +123,7 @@ var questionTests = []test{
 
 func (b *bench) ask(id string, chat channels.Chat) {
 	b.Helper()
-	b.must(b.Ask(ctx, store.Question{ID: id, Chat: chat}, store.Letter{Parts: parts(chat, id)}))
+	b.must(b.Ask(ctx, store.Question{ID: id, Chat: chat}, store.Outbound{Parts: parts(chat, id)}))
 }
 
 func (b *bench) answer(id, answer, by string) bool {
@@ -160,10 +160,10 @@ func (b *bench) withdraw(id string) bool {
 	return ok
 }
 
-// send sends the next parcel of a chat.
+// send sends the next delivery of a chat.
 func (b *bench) send(chat channels.Chat, receipt string) {
 	b.Helper()
-	p, found, err := b.NextParcel(ctx, chat)
+	p, found, err := b.NextDelivery(ctx, chat)
 	b.must(err)
 	b.equal("found", found, true)
 	_, err = b.Settle(ctx, p.ID, store.Settlement{State: store.Sent, Receipt: receipt})

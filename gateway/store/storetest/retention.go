@@ -9,7 +9,7 @@ import (
 )
 
 var retentionTests = []test{
-	{"finished items go when they are too old, younger ones stay", func(b *bench) {
+	{"finished inbounds go when they are too old, younger ones stay", func(b *bench) {
 		b.done(b.running(ann, "old").ID)
 		b.pass(time.Hour)
 		b.done(b.running(ann, "young").ID)
@@ -17,7 +17,7 @@ var retentionTests = []test{
 		b.reopen()
 		b.equal("what is left", b.ids(ann), "[young]")
 	}},
-	{"at most so many finished items stay, the newest", func(b *bench) {
+	{"at most so many finished inbounds stay, the newest", func(b *bench) {
 		for i := range 5 {
 			b.done(b.running(ann, strconv.Itoa(i)).ID)
 		}
@@ -34,12 +34,12 @@ var retentionTests = []test{
 	{"what is pending or running stays, however old", func(b *bench) {
 		b.running(ann, "1")
 		b.queue(ann, "2")
-		b.enqueue(store.Letter{Parts: parts(ann, "a", "b")})
+		b.enqueue(store.Outbound{Parts: parts(ann, "a", "b")})
 		b.next(ann)
 		b.ask("q", bob)
 		b.pass(10000 * time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
-		b.equal("the items", b.ids(ann), "[2 1]")
+		b.equal("the inbounds", b.ids(ann), "[2 1]")
 		flying, err := b.InFlight(ctx)
 		b.must(err)
 		b.settle(flying[0].ID, store.Sent)
@@ -51,9 +51,9 @@ var retentionTests = []test{
 		b.pass(30 * 24 * time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Hour}))
 		b.reopen()
-		item, verdict := b.receive(store.Arrival{In: incoming(ann, "1"), Claim: true})
-		b.equal("the verdict", verdict, store.Duplicate)
-		b.equal("the item", item.ID, 0)
+		inbound, result := b.receive(store.ReceiveRequest{In: incoming(ann, "1"), Claim: true})
+		b.equal("the result", result, store.Duplicate)
+		b.equal("the inbound", inbound.ID, 0)
 		b.equal("what is left", b.ids(ann), "[]")
 	}},
 	{"a pruned id is not used again", func(b *bench) {
@@ -66,8 +66,8 @@ var retentionTests = []test{
 			b.Fatalf("id %d after %d", second.ID, first.ID)
 		}
 	}},
-	{"settled parcels go", func(b *bench) {
-		b.enqueue(store.Letter{Parts: parts(ann, "a", "b")})
+	{"settled deliveries go", func(b *bench) {
+		b.enqueue(store.Outbound{Parts: parts(ann, "a", "b")})
 		b.settle(b.next(ann).ID, store.Failed)
 		b.settle(b.next(ann).ID, store.Unknown)
 		b.pass(time.Hour)
@@ -76,41 +76,41 @@ var retentionTests = []test{
 		b.must(err)
 		b.equal("how many are left", len(got), 0)
 	}},
-	{"settled parcels go before the item they answered, if that is done", func(b *bench) {
-		item := b.running(ann, "1")
-		p, _ := b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a"), Claim: true})
+	{"settled deliveries go before the inbound they answered, if that is done", func(b *bench) {
+		inbound := b.running(ann, "1")
+		p, _ := b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(ann, "a"), Claim: true})
 		b.settle(p.ID, store.Failed)
 		b.pass(time.Hour)
-		b.done(item.ID)
+		b.done(inbound.ID)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))
 		got, err := b.Undelivered(ctx, ann, 9)
 		b.must(err)
 		b.equal("how many are left", len(got), 0)
-		b.equal("the items", b.ids(ann), "[1]")
+		b.equal("the inbounds", b.ids(ann), "[1]")
 	}},
-	{"what an unfinished or interrupted item has sent is kept for its rerun", func(b *bench) {
+	{"what an unfinished or interrupted inbound has sent is kept for its rerun", func(b *bench) {
 		for _, end := range []store.State{store.Running, store.Interrupted} {
 			chat := channels.Chat{Channel: "net", ID: string(end)}
-			item := b.running(chat, "1")
-			l := store.Letter{Item: item.ID, Place: 1, Parts: parts(chat, "a", "b")}
+			inbound := b.running(chat, "1")
+			l := store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(chat, "a", "b")}
 			b.enqueue(l)
 			b.sendAll(chat)
 			b.pass(time.Hour)
 			if end == store.Interrupted {
-				b.must(b.finish(item.ID, end, store.Outcome{}))
+				b.must(b.finish(inbound.ID, end, store.Outcome{}))
 			}
 			b.must(b.Prune(ctx, store.Retention{Age: time.Minute, Count: 1}))
-			b.rerun(item.ID)
+			b.rerun(inbound.ID)
 			b.enqueue(l)
 			b.nothingToSend(chat)
-			b.done(item.ID)
+			b.done(inbound.ID)
 		}
 	}},
 	{"old entries and questions go", func(b *bench) {
 		b.talk(ann, "1", "a")
 		b.ask("answered", ann)
 		b.answer("answered", "yes", "7")
-		b.must(b.Ask(ctx, store.Question{ID: "expired", Chat: ann, Expires: b.now().Add(time.Second)}, store.Letter{}))
+		b.must(b.Ask(ctx, store.Question{ID: "expired", Chat: ann, Expires: b.now().Add(time.Second)}, store.Outbound{}))
 		b.pass(time.Hour)
 		b.talk(ann, "2", "b")
 		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))
@@ -122,7 +122,7 @@ var retentionTests = []test{
 		}
 	}},
 	{"who was let in stays", func(b *bench) {
-		b.accepted(b.knock("net", "7"))
+		b.accepted(b.requestPairing("net", "7"))
 		b.pass(10000 * time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: 1, Count: 1}))
 		b.equal("allowed", b.allowed("net", "7"), true)
@@ -130,7 +130,7 @@ var retentionTests = []test{
 	{"a long past is pruned whole", func(b *bench) {
 		const n = 1200
 		for i := range n {
-			b.receive(store.Arrival{In: incoming(ann, strconv.Itoa(i)), Settle: true})
+			b.receive(store.ReceiveRequest{In: incoming(ann, strconv.Itoa(i)), Settle: true})
 		}
 		b.pass(time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))

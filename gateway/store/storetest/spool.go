@@ -116,11 +116,11 @@ var spoolTests = []test{
 		}
 		b.must(os.RemoveAll(filepath.Dir(kept)))
 	}},
-	{"a copy lives as long as a parcel needs it", func(b *bench) {
+	{"a copy lives as long as a delivery needs it", func(b *bench) {
 		for _, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
 			kept := b.keep("x.png", "1")
-			b.enqueue(store.Letter{Parts: files(ann, kept)})
-			b.enqueue(store.Letter{Parts: files(ann, kept, kept)})
+			b.enqueue(store.Outbound{Parts: files(ann, kept)})
+			b.enqueue(store.Outbound{Parts: files(ann, kept, kept)})
 			b.settle(b.next(ann).ID, store.Pending)
 			b.pass(100 * time.Hour)
 			b.must(b.Prune(ctx, store.Retention{Age: time.Second, Count: 1}))
@@ -132,9 +132,9 @@ var spoolTests = []test{
 		}
 		b.equal("copies", b.copies(), 0)
 	}},
-	{"a question's file goes with its parcel", func(b *bench) {
+	{"a question's file goes with its delivery", func(b *bench) {
 		kept := b.keep("x.png", "1")
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Letter{Parts: files(ann, kept)}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: files(ann, kept)}))
 		b.settle(b.next(ann).ID, store.Sent)
 		b.gone(kept)
 	}},
@@ -143,13 +143,13 @@ var spoolTests = []test{
 		b.must(os.WriteFile(path, []byte("x"), 0o600))
 		kept := b.keep("x.png", "1")
 		climb := filepath.Dir(kept) + "/../../../mine.png"
-		b.enqueue(store.Letter{Parts: files(ann, path, climb)})
+		b.enqueue(store.Outbound{Parts: files(ann, path, climb)})
 		b.settle(b.next(ann).ID, store.Sent)
 		b.pass(100 * time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Second}))
 		b.holds(path, "x")
 	}},
-	{"a copy that no parcel ever needed goes when it is an hour old", func(b *bench) {
+	{"a copy that no delivery ever needed goes when it is an hour old", func(b *bench) {
 		kept := b.keep("x.png", "1")
 		b.pass(time.Hour - time.Second)
 		b.must(b.Prune(ctx, store.Retention{}))

@@ -30,7 +30,7 @@ func Run(t *testing.T, open Open) {
 		{"cancel", cancelTests},
 		{"notes", noteTests},
 		{"enqueue", enqueueTests},
-		{"next parcel", parcelTests},
+		{"next delivery", deliveryTests},
 		{"settle", settleTests},
 		{"rerun", rerunTests},
 		{"transcripts", transcriptTests},
@@ -128,49 +128,49 @@ func incoming(chat channels.Chat, id string) channels.Incoming {
 	return channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: "7", Name: "Ann"}}
 }
 
-func (b *bench) receive(a store.Arrival) (store.Item, store.Verdict) {
+func (b *bench) receive(a store.ReceiveRequest) (store.Inbound, store.ReceiveResult) {
 	b.Helper()
-	item, verdict, err := b.Receive(ctx, a)
+	inbound, result, err := b.Receive(ctx, a)
 	b.must(err)
-	return item, verdict
+	return inbound, result
 }
 
 // queue receives messages that wait for their turns.
-func (b *bench) queue(chat channels.Chat, ids ...string) []store.Item {
+func (b *bench) queue(chat channels.Chat, ids ...string) []store.Inbound {
 	b.Helper()
-	var items []store.Item
+	var inbounds []store.Inbound
 	for _, id := range ids {
-		item, verdict := b.receive(store.Arrival{In: incoming(chat, id)})
-		b.equal("the verdict on "+id, verdict, store.Queued)
-		items = append(items, item)
+		inbound, result := b.receive(store.ReceiveRequest{In: incoming(chat, id)})
+		b.equal("the result on "+id, result, store.Queued)
+		inbounds = append(inbounds, inbound)
 	}
-	return items
+	return inbounds
 }
 
 // running receives a message and claims it at once.
-func (b *bench) running(chat channels.Chat, id string) store.Item {
+func (b *bench) running(chat channels.Chat, id string) store.Inbound {
 	b.Helper()
-	item, verdict := b.receive(store.Arrival{In: incoming(chat, id), Claim: true})
-	b.equal("the verdict on "+id, verdict, store.Claimed)
-	return item
+	inbound, result := b.receive(store.ReceiveRequest{In: incoming(chat, id), Claim: true})
+	b.equal("the result on "+id, result, store.Claimed)
+	return inbound
 }
 
-func (b *bench) claim() store.Item {
+func (b *bench) claim() store.Inbound {
 	b.Helper()
-	item, found, err := b.Claim(ctx)
+	inbound, found, err := b.Claim(ctx)
 	b.must(err)
 	if !found {
 		b.Fatal("there is nothing to claim")
 	}
-	return item
+	return inbound
 }
 
 func (b *bench) nothingToClaim() {
 	b.Helper()
-	item, found, err := b.Claim(ctx)
+	inbound, found, err := b.Claim(ctx)
 	b.must(err)
 	if found {
-		b.Fatalf("claimed %s, which must not run", item.In.ID)
+		b.Fatalf("claimed %s, which must not run", inbound.In.ID)
 	}
 }
 
@@ -184,14 +184,14 @@ func (b *bench) finish(id int64, state store.State, out store.Outcome) error {
 	return err
 }
 
-func (b *bench) item(id int64) store.Item {
+func (b *bench) inbound(id int64) store.Inbound {
 	b.Helper()
-	item, found, err := b.Item(ctx, id)
+	inbound, found, err := b.Inbound(ctx, id)
 	b.must(err)
 	if !found {
-		b.Fatalf("item %d is gone", id)
+		b.Fatalf("inbound %d is gone", id)
 	}
-	return item
+	return inbound
 }
 
 // parts are network calls to a chat, one a text.
@@ -203,16 +203,16 @@ func parts(chat channels.Chat, texts ...string) []channels.Outgoing {
 	return out
 }
 
-func (b *bench) enqueue(l store.Letter) (store.Parcel, bool) {
+func (b *bench) enqueue(l store.Outbound) (store.Delivery, bool) {
 	b.Helper()
 	p, sending, err := b.Enqueue(ctx, l)
 	b.must(err)
 	return p, sending
 }
 
-func (b *bench) next(chat channels.Chat) store.Parcel {
+func (b *bench) next(chat channels.Chat) store.Delivery {
 	b.Helper()
-	p, found, err := b.NextParcel(ctx, chat)
+	p, found, err := b.NextDelivery(ctx, chat)
 	b.must(err)
 	if !found {
 		b.Fatalf("there is nothing to send to %s", chat)
@@ -222,10 +222,10 @@ func (b *bench) next(chat channels.Chat) store.Parcel {
 
 func (b *bench) nothingToSend(chat channels.Chat) {
 	b.Helper()
-	p, found, err := b.NextParcel(ctx, chat)
+	p, found, err := b.NextDelivery(ctx, chat)
 	b.must(err)
 	if found {
-		b.Fatalf("parcel %q must not be sent now", p.Out.Text)
+		b.Fatalf("delivery %q must not be sent now", p.Out.Text)
 	}
 }
 
@@ -244,7 +244,7 @@ func (b *bench) sendAll(chat channels.Chat) []string {
 	b.Helper()
 	texts := []string{}
 	for {
-		p, found, err := b.NextParcel(ctx, chat)
+		p, found, err := b.NextDelivery(ctx, chat)
 		b.must(err)
 		if !found {
 			return texts

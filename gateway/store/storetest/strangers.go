@@ -27,24 +27,24 @@ var strangerTests = []test{
 	{"a message that was received is no stranger's after a revocation", func(b *bench) {
 		b.admit("net", "7")
 		m := b.stranger("net", "7", "1")
-		b.receive(store.Arrival{In: m.In})
+		b.receive(store.ReceiveRequest{In: m.In})
 		b.revoke("net", "7")
 		b.equal("the refusal", b.refuse(m), store.RefusedBefore)
 	}},
-	{"a stranger's message is no item, and what is said to strangers is forgotten once it is sent or failed", func(b *bench) {
+	{"a stranger's message is no inbound, and what is said to strangers is forgotten once it is sent or failed", func(b *bench) {
 		for i, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
 			m := b.stranger("net", fmt.Sprint(i), "1")
 			b.refuse(m)
 			p := b.next(m.In.Chat)
-			b.equal("the item of what is said", p.Item, 0)
+			b.equal("the inbound of what is said", p.Inbound, 0)
 			b.settle(p.ID, store.Pending)
 			b.settle(b.next(m.In.Chat).ID, end)
 			for _, chat := range []channels.Chat{m.In.Chat, {}} {
 				left, err := b.Undelivered(ctx, chat, 9)
 				b.must(err)
-				items, err := b.Recent(ctx, chat, 9)
+				inbounds, err := b.Recent(ctx, chat, 9)
 				b.must(err)
-				b.equal("what is left", []any{len(left), len(items)}, "[0 0]")
+				b.equal("what is left", []any{len(left), len(inbounds)}, "[0 0]")
 			}
 			if err := b.settled(p.ID, store.Sent, "", "", time.Time{}); err == nil {
 				b.Fatal("it is still known")
@@ -52,22 +52,22 @@ var strangerTests = []test{
 		}
 	}},
 	{"of a stranger with an open code the newest text is kept, without media, and none when the code has ended", func(b *bench) {
-		b.knock("net", "7")
+		b.requestPairing("net", "7")
 		for i := range 3 {
 			m := b.stranger("net", "7", fmt.Sprint("text ", i))
 			m.In.Media = []string{"/etc/passwd"}
 			m.In.ReplyTo = &channels.Quote{ID: "5", Text: "quoted", Media: []string{"/etc/passwd"}}
 			b.refuse(m)
 		}
-		guests, err := b.Guests(ctx)
+		pairings, err := b.Pairings(ctx)
 		b.must(err)
-		kept := guests[0].Message
+		kept := pairings[0].Message
 		b.equal("what is kept", []any{kept.Text, kept.Media, kept.ReplyTo.Text, kept.ReplyTo.Media}, "[text 2 [] quoted []]")
 		b.pass(ttl)
 		b.must(b.ForgetStrangers(ctx, ttl))
-		guests, err = b.Guests(ctx)
+		pairings, err = b.Pairings(ctx)
 		b.must(err)
-		b.equal("who is left", len(guests), 0)
+		b.equal("who is left", len(pairings), 0)
 	}},
 	{"one code too many ends the oldest of its channel, with its text", func(b *bench) {
 		var codes []string
@@ -78,7 +78,7 @@ var strangerTests = []test{
 			codes = append(codes, m.Code)
 			b.pass(time.Second)
 		}
-		other := b.knock("other", "0")
+		other := b.requestPairing("other", "0")
 		b.equal("the oldest code", b.codeOf("net", "0"), "")
 		b.equal("the oldest is accepted", b.accepted(codes[0]), false)
 		for _, code := range append(codes[1:], other) {
@@ -125,7 +125,7 @@ var strangerTests = []test{
 	}},
 	{"a flood of strangers' messages pushes nothing out", func(b *bench) {
 		done := b.running(ann, "real")
-		b.enqueue(store.Letter{Item: done.ID, Place: 1, Parts: parts(ann, "answer"), Entry: &store.Entry{Role: "agent", Text: "answer"}})
+		b.enqueue(store.Outbound{Inbound: done.ID, Sequence: 1, Parts: parts(ann, "answer"), Entry: &store.Entry{Role: "agent", Text: "answer"}})
 		b.sendAll(ann)
 		b.done(done.ID)
 		for i := range 300 {
@@ -138,8 +138,8 @@ var strangerTests = []test{
 		entries, err := b.History(ctx, ann, 9, 0)
 		b.must(err)
 		b.equal("how much of the history is left", len(entries), 2)
-		guests, err := b.Guests(ctx)
+		pairings, err := b.Pairings(ctx)
 		b.must(err)
-		b.equal("who has an open code", len(guests), 5)
+		b.equal("who has an open code", len(pairings), 5)
 	}},
 }

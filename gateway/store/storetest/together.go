@@ -35,11 +35,11 @@ var concurrencyTests = []test{
 		b.together(func(n int) error {
 			chat := channels.Chat{Channel: "net", ID: strconv.Itoa(n / 2)} // two offer the same messages
 			for i := range each {
-				_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
+				_, result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
 				if err != nil {
 					return err
 				}
-				if verdict == store.Queued {
+				if result == store.Queued {
 					fresh.Add(1)
 				}
 			}
@@ -52,8 +52,8 @@ var concurrencyTests = []test{
 	{"of many who would run a chat's messages at once only one may", func(b *bench) {
 		var claimed atomic.Int64
 		b.together(func(n int) error {
-			_, verdict, err := b.Receive(ctx, store.Arrival{In: incoming(ann, strconv.Itoa(n)), Claim: true})
-			if verdict == store.Claimed {
+			_, result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n)), Claim: true})
+			if result == store.Claimed {
 				claimed.Add(1)
 			}
 			return err
@@ -70,7 +70,7 @@ var concurrencyTests = []test{
 		}
 		var mu sync.Mutex
 		ran, busy := map[channels.Chat][]string{}, map[channels.Chat]bool{}
-		begin := func(i store.Item) error {
+		begin := func(i store.Inbound) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if busy[i.In.Chat] {
@@ -80,7 +80,7 @@ var concurrencyTests = []test{
 			ran[i.In.Chat] = append(ran[i.In.Chat], i.In.ID)
 			return nil
 		}
-		end := func(i store.Item) error {
+		end := func(i store.Inbound) error {
 			mu.Lock()
 			busy[i.In.Chat] = false
 			mu.Unlock()
@@ -90,17 +90,17 @@ var concurrencyTests = []test{
 		left.Store(chats * each)
 		b.together(func(int) error {
 			for left.Load() > 0 {
-				item, found, err := b.Claim(ctx)
+				inbound, found, err := b.Claim(ctx)
 				if err != nil {
 					return err
 				}
 				if !found {
 					if vain.Add(1) > 1_000_000 {
-						return fmt.Errorf("%d items never come up", left.Load())
+						return fmt.Errorf("%d inbounds never come up", left.Load())
 					}
 					continue
 				}
-				if err := errors.Join(begin(item), end(item)); err != nil {
+				if err := errors.Join(begin(inbound), end(inbound)); err != nil {
 					return err
 				}
 				left.Add(-1)
@@ -115,11 +115,11 @@ var concurrencyTests = []test{
 		}
 		b.equal("how many chats", len(ran), chats)
 	}},
-	{"parcels of a chat go one at a time, in order, none lost", func(b *bench) {
+	{"deliveries of a chat go one at a time, in order, none lost", func(b *bench) {
 		const each = 6
 		b.together(func(n int) error {
 			for i := range each {
-				_, _, err := b.Enqueue(ctx, store.Letter{Parts: parts(ann, fmt.Sprintf("%d.%d", n, i))})
+				_, _, err := b.Enqueue(ctx, store.Outbound{Parts: parts(ann, fmt.Sprintf("%d.%d", n, i))})
 				if err != nil {
 					return err
 				}
@@ -127,10 +127,10 @@ var concurrencyTests = []test{
 			return nil
 		})
 		var mu sync.Mutex
-		var sent []store.Parcel
+		var sent []store.Delivery
 		b.together(func(int) error {
 			for {
-				p, found, err := b.NextParcel(ctx, ann)
+				p, found, err := b.NextDelivery(ctx, ann)
 				if err != nil {
 					return err
 				}
@@ -150,7 +150,7 @@ var concurrencyTests = []test{
 		})
 		for i := 1; i < len(sent); i++ {
 			if sent[i].ID <= sent[i-1].ID {
-				b.Fatalf("parcel %d went after %d", sent[i].ID, sent[i-1].ID)
+				b.Fatalf("delivery %d went after %d", sent[i].ID, sent[i-1].ID)
 			}
 		}
 	}},
@@ -163,7 +163,7 @@ var concurrencyTests = []test{
 				}
 				return nil
 			}
-			_, _, err := b.Receive(ctx, store.Arrival{In: incoming(ann, strconv.Itoa(n))})
+			_, _, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			return err
 		})
 		b.equal("how many were refused", wrong.Load(), crowd/2)
@@ -175,7 +175,7 @@ var concurrencyTests = []test{
 			hurried, end := context.WithCancel(ctx)
 			var wg sync.WaitGroup
 			wg.Go(end)
-			_, _, err := b.Receive(hurried, store.Arrival{In: incoming(ann, strconv.Itoa(n))})
+			_, _, err := b.Receive(hurried, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			wg.Wait()
 			if err == nil {
 				stored.Add(1)

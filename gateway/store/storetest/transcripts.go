@@ -21,26 +21,26 @@ var transcriptTests = []test{
 		b.claim()
 		b.equal("once claimed", b.said(bob, 9), "[user: 3]")
 	}},
-	{"a settled arrival is no part of the conversation", func(b *bench) {
-		b.receive(store.Arrival{In: incoming(ann, "/help"), Settle: true, Answer: parts(ann, "help")})
+	{"a settled request is no part of the conversation", func(b *bench) {
+		b.receive(store.ReceiveRequest{In: incoming(ann, "/help"), Settle: true, Answer: parts(ann, "help")})
 		b.equal("the history", b.said(ann, 9), "[]")
 	}},
 	{"entries are kept whole", func(b *bench) {
 		in := incoming(ann, "1")
 		in.Media = []string{"/tmp/a.png"}
-		item, _ := b.receive(store.Arrival{In: in, Claim: true})
+		inbound, _ := b.receive(store.ReceiveRequest{In: in, Claim: true})
 		received := b.now()
 		b.pass(time.Second)
-		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: b.now()}})
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: b.now()}})
 		b.pass(time.Second)
-		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "now"}})
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: parts(ann, "x"), Entry: &store.Entry{Role: "agent", Text: "now"}})
 		b.reopen()
 		got, err := b.History(ctx, ann, 1, 0)
 		b.must(err)
 		want := []store.Entry{
-			{Role: "user", Text: "1", Media: []string{"/tmp/a.png"}, Time: received, Item: item.ID},
-			{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: received.Add(time.Second), Item: item.ID},
-			{Role: "agent", Text: "now", Time: received.Add(2 * time.Second), Item: item.ID},
+			{Role: "user", Text: "1", Media: []string{"/tmp/a.png"}, Time: received, Inbound: inbound.ID},
+			{Role: "agent", Text: "hi", Media: []string{"b.png"}, Time: received.Add(time.Second), Inbound: inbound.ID},
+			{Role: "agent", Text: "now", Time: received.Add(2 * time.Second), Inbound: inbound.ID},
 		}
 		if !reflect.DeepEqual(got, want) {
 			b.Fatalf("got %+v\nwant %+v", got, want)
@@ -71,38 +71,38 @@ var transcriptTests = []test{
 		b.equal("the history", b.said(ann, 9), "[]")
 	}},
 	{"what an old turn says after a fresh start belongs to the past", func(b *bench) {
-		item := b.running(ann, "1")
+		inbound := b.running(ann, "1")
 		b.must(b.StartAfresh(ctx, ann))
-		b.enqueue(store.Letter{Item: item.ID, Parts: parts(ann, "late"), Entry: &store.Entry{Role: "agent", Text: "late"}})
-		b.done(item.ID)
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: parts(ann, "late"), Entry: &store.Entry{Role: "agent", Text: "late"}})
+		b.done(inbound.ID)
 		b.talk(ann, "2", "a2")
 		b.equal("the history", b.said(ann, 9), "[user: 2 agent: a2]")
 	}},
 }
 
-// turn returns the item of a message.
+// turn returns the inbound message of a message.
 func (b *bench) turn(chat channels.Chat, id string) int64 {
 	b.Helper()
-	items, err := b.Recent(ctx, chat, 100)
+	inbounds, err := b.Recent(ctx, chat, 100)
 	b.must(err)
-	for _, i := range items {
+	for _, i := range inbounds {
 		if i.In.ID == id {
 			return i.ID
 		}
 	}
-	b.Fatalf("no item %s", id)
+	b.Fatalf("no inbound %s", id)
 	return 0
 }
 
 // talk is a whole turn.
 func (b *bench) talk(chat channels.Chat, id string, answers ...string) {
 	b.Helper()
-	item := b.running(chat, id)
+	inbound := b.running(chat, id)
 	for _, a := range answers {
-		b.enqueue(store.Letter{Item: item.ID, Parts: parts(chat, a), Entry: &store.Entry{Role: "agent", Text: a}})
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Parts: parts(chat, a), Entry: &store.Entry{Role: "agent", Text: a}})
 	}
 	b.sendAll(chat)
-	b.done(item.ID)
+	b.done(inbound.ID)
 }
 
 func (b *bench) said(chat channels.Chat, turns int) []string {

@@ -10,7 +10,7 @@ import (
 var viewTests = []test{
 	{"turns are what runs, waits, was dropped or has run, newest first", func(b *bench) {
 		b.done(b.running(ann, "1").ID)
-		b.receive(store.Arrival{In: incoming(ann, "/help"), Settle: true})
+		b.receive(store.ReceiveRequest{In: incoming(ann, "/help"), Settle: true})
 		b.running(bob, "2")
 		b.queue(ann, "3")
 		dropped := b.queue(cid, "4")[0]
@@ -33,37 +33,37 @@ var viewTests = []test{
 			b.equal(outcome, b.turns(store.TurnFilter{Outcome: outcome, Limit: 9}), want)
 		}
 	}},
-	{"the parcels of a turn are found in order, whatever became of them", func(b *bench) {
-		item, other := b.running(ann, "1"), b.running(bob, "2")
-		b.enqueue(store.Letter{Item: item.ID, Place: 1, Parts: parts(ann, "a", "b")})
-		b.enqueue(store.Letter{Item: other.ID, Place: 1, Parts: parts(bob, "x")})
+	{"the deliveries of a turn are found in order, whatever became of them", func(b *bench) {
+		inbound, other := b.running(ann, "1"), b.running(bob, "2")
+		b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(ann, "a", "b")})
+		b.enqueue(store.Outbound{Inbound: other.ID, Sequence: 1, Parts: parts(bob, "x")})
 		b.settle(b.next(ann).ID, store.Sent)
-		got, err := b.Parcels(ctx, item.ID)
+		got, err := b.Deliveries(ctx, inbound.ID)
 		b.must(err)
 		b.equal("how many", len(got), 2)
 		b.equal("the texts", []string{got[0].Out.Text, got[1].Out.Text}, "[a b]")
 		b.equal("the states", []store.State{got[0].State, got[1].State}, "[sent pending]")
 	}},
-	{"the parcels of several turns are counted by state", func(b *bench) {
+	{"the deliveries of several turns are counted by state", func(b *bench) {
 		one, two, other, silent := b.running(ann, "1"), b.running(bob, "2"), b.running(cid, "3"), b.queue(ann, "4")[0]
-		b.enqueue(store.Letter{Item: one.ID, Place: 1, Parts: parts(ann, "a", "b", "c")})
-		b.enqueue(store.Letter{Item: two.ID, Place: 1, Parts: parts(bob, "x")})
-		b.enqueue(store.Letter{Item: other.ID, Place: 1, Parts: parts(cid, "y")})
-		b.enqueue(store.Letter{Parts: parts(ann, "of no turn")})
+		b.enqueue(store.Outbound{Inbound: one.ID, Sequence: 1, Parts: parts(ann, "a", "b", "c")})
+		b.enqueue(store.Outbound{Inbound: two.ID, Sequence: 1, Parts: parts(bob, "x")})
+		b.enqueue(store.Outbound{Inbound: other.ID, Sequence: 1, Parts: parts(cid, "y")})
+		b.enqueue(store.Outbound{Parts: parts(ann, "of no turn")})
 		b.settle(b.next(ann).ID, store.Sent)
 		b.settle(b.next(ann).ID, store.Failed)
-		got, err := b.Tally(ctx, []int64{one.ID, two.ID, silent.ID})
+		got, err := b.CountDeliveries(ctx, []int64{one.ID, two.ID, silent.ID})
 		b.must(err)
 		b.equal("the turns", len(got), 2)
 		b.equal("of the first", got[one.ID], "map[failed:1 pending:1 sent:1]")
 		b.equal("of the second", got[two.ID], "map[pending:1]")
-		got, err = b.Tally(ctx, nil)
+		got, err = b.CountDeliveries(ctx, nil)
 		b.must(err)
 		b.equal("of none", len(got), 0)
 	}},
 	{"what is undelivered is found for all chats together", func(b *bench) {
-		b.enqueue(store.Letter{Parts: parts(ann, "a")})
-		b.enqueue(store.Letter{Parts: parts(bob, "b", "c")})
+		b.enqueue(store.Outbound{Parts: parts(ann, "a")})
+		b.enqueue(store.Outbound{Parts: parts(bob, "b", "c")})
 		b.settle(b.next(bob).ID, store.Failed)
 		got, err := b.Undelivered(ctx, channels.Chat{}, 9)
 		b.must(err)
@@ -87,36 +87,36 @@ var viewTests = []test{
 		b.claim()
 		b.equal("the oldest left", since(), second.Received)
 	}},
-	{"a trace is kept with its item, and goes with it", func(b *bench) {
-		item, plain := b.running(ann, "1"), b.running(bob, "2")
-		b.must(b.finish(item.ID, store.Done, store.Outcome{Trace: "seen"}))
+	{"a trace is kept with its inbound, and goes with it", func(b *bench) {
+		inbound, plain := b.running(ann, "1"), b.running(bob, "2")
+		b.must(b.finish(inbound.ID, store.Done, store.Outcome{Trace: "seen"}))
 		b.done(plain.ID)
 		b.reopen()
-		b.equal("the trace", b.trace(item.ID), "seen")
+		b.equal("the trace", b.trace(inbound.ID), "seen")
 		b.equal("of one without", b.trace(plain.ID), "")
-		b.must(b.Restart(ctx, item.ID))
+		b.must(b.Restart(ctx, inbound.ID))
 		b.must(b.finish(b.claim().ID, store.Done, store.Outcome{Trace: "seen again"}))
-		b.equal("the trace of a rerun", b.trace(item.ID), "seen again")
+		b.equal("the trace of a rerun", b.trace(inbound.ID), "seen again")
 		b.pass(2)
 		b.must(b.Prune(ctx, store.Retention{Age: 1}))
-		b.equal("once pruned", b.trace(item.ID), "")
+		b.equal("once pruned", b.trace(inbound.ID), "")
 	}},
 }
 
 func (b *bench) turns(f store.TurnFilter) []string {
 	b.Helper()
-	items, err := b.Turns(ctx, f)
+	inbounds, err := b.Turns(ctx, f)
 	b.must(err)
 	ids := []string{}
-	for _, i := range items {
+	for _, i := range inbounds {
 		ids = append(ids, i.In.ID)
 	}
 	return ids
 }
 
-func (b *bench) trace(item int64) string {
+func (b *bench) trace(inbound int64) string {
 	b.Helper()
-	text, err := b.Trace(ctx, item)
+	text, err := b.Trace(ctx, inbound)
 	b.must(err)
 	return text
 }

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	// moveEvery is the shortest time after which a bubble that is above something newer is sent
-	// anew below it.
+	// moveEvery is the shortest time after which a transient message that is above something newer
+	// is sent anew below it.
 	moveEvery = 10 * time.Second
 	// tickEvery is how often the elapsed time of a long turn is renewed.
 	tickEvery = 15 * time.Second
 )
 
-// bubble is the one message that shows a turn's progress: sent at the first word, edited as more
-// come, the newest only, and removed at the end. It is no part of the answer: if we die, it is
-// removed at the next start and not sent again.
-type bubble struct {
+// transient message is the one message that shows a turn's progress: sent at the first word, edited
+// as more come, the newest only, and removed at the end. It is no part of the answer: if we die, it
+// is removed at the next start and not sent again.
+type transient struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
 
@@ -37,17 +37,17 @@ type bubble struct {
 	buried bool // something was said since it was sent
 }
 
-func newBubble(t *Turn) *bubble {
-	b := &bubble{t: t, wake: make(chan struct{}, 1)}
+func newTransient(t *Turn) *transient {
+	b := &transient{t: t, wake: make(chan struct{}, 1)}
 	if t.set.Progress == EditProgress {
 		b.editor, _ = t.ch.(channels.Editor)
 	}
 	return b
 }
 
-// show makes text what the bubble says. It reports false when there is no bubble and progress is to
-// be a message.
-func (b *bubble) show(text string) bool {
+// show makes text what the transient message says. It reports false when there is no transient
+// message and progress is to be a message.
+func (b *transient) show(text string) bool {
 	if b.editor == nil {
 		return false
 	}
@@ -61,16 +61,16 @@ func (b *bubble) show(text string) bool {
 	return true
 }
 
-// bury notes that something is said below the bubble.
-func (b *bubble) bury() {
+// bury notes that something is said below the transient message.
+func (b *transient) bury() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.buried = true
 }
 
-// run keeps the bubble up to date until ctx, the turn's, ends, then takes it away. sending ends
-// when networks must not be called any longer.
-func (b *bubble) run(sending, ctx context.Context) {
+// run keeps the transient message up to date until ctx, the turn's, ends, then takes it away.
+// sending ends when networks must not be called any longer.
+func (b *transient) run(sending, ctx context.Context) {
 	defer b.remove()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func (b *bubble) run(sending, ctx context.Context) {
 }
 
 // render returns what to show, with the elapsed time on long turns.
-func (b *bubble) render() string {
+func (b *transient) render() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.text == "" {
@@ -107,11 +107,11 @@ func (b *bubble) render() string {
 	return fmt.Sprintf("⏳ %s (%s)", b.text, took)
 }
 
-// put sends or edits the bubble. What goes wrong is not worth a retry: the next word is about to
-// come.
-func (b *bubble) put(sending context.Context, text string) {
+// put sends or edits the transient message. What goes wrong is not worth a retry: the next word is
+// about to come.
+func (b *transient) put(sending context.Context, text string) {
 	m := channels.Message{
-		Chat: b.t.item.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.item.In.ID,
+		Chat: b.t.inbound.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.inbound.In.ID,
 		Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
 	}
 	parts, err := b.t.ch.Plan(m)
@@ -122,9 +122,9 @@ func (b *bubble) put(sending context.Context, text string) {
 	if edited != "" && b.sinks() {
 		edited = ""
 	}
-	// It is not cut off by the end of the turn: a bubble whose id we do not know could never be
-	// removed.
-	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Item: b.t.item.ID, ID: edited, Out: parts[0]})
+	// It is not cut off by the end of the turn: a transient message whose id we do not know could
+	// never be removed.
+	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: parts[0]})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		b.t.pace.delay(outbox.RetryAfter(err))
@@ -136,8 +136,8 @@ func (b *bubble) put(sending context.Context, text string) {
 	}
 }
 
-// sinks reports whether the bubble is to be sent anew, below what was said since.
-func (b *bubble) sinks() bool {
+// sinks reports whether the transient message is to be sent anew, below what was said since.
+func (b *transient) sinks() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if !b.buried || time.Since(b.since) < moveEvery {
@@ -147,14 +147,14 @@ func (b *bubble) sinks() bool {
 	return true
 }
 
-func (b *bubble) remove() {
+func (b *transient) remove() {
 	if b.id == "" {
 		return
 	}
-	b.t.stage.o.Outbox.Remove(b.t.bubbleOf(b.id))
+	b.t.stage.o.Outbox.Remove(b.t.transientOf(b.id))
 }
 
-// bubbleOf is how a message on the network is noted that is there only while this turn runs.
-func (t *Turn) bubbleOf(id string) store.Bubble {
-	return store.Bubble{Chat: t.item.In.Chat, ID: id, Item: t.item.ID}
+// transientOf is how a message on the network is noted that is there only while this turn runs.
+func (t *Turn) transientOf(id string) store.Transient {
+	return store.Transient{Chat: t.inbound.In.Chat, ID: id, Inbound: t.inbound.ID}
 }
