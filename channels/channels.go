@@ -61,6 +61,20 @@ type Incoming struct {
 	// Cursor, if not "", is what the channel needs to go on behind this message after a restart. It
 	// is stored in the same step as the message and handed to Resume.
 	Cursor string `json:"-"`
+	// Part, if not nil, says that the network delivers the message in parts, such as an album.
+	Part *Part `json:"part,omitempty"`
+	// Raw is for a part only: what the channel needs to complete the message after a restart, in a
+	// form of its own. It is stored with the part and comes back from Memory.Parts.
+	Raw []byte `json:"raw,omitempty"`
+}
+
+// Part says which message a part belongs to. A channel hands on each part as it comes, which makes
+// it safe, and then the whole message with Last set, under the ID of its first part. In the step
+// that stores the whole message, its parts are forgotten; their IDs stay known, so that a part that
+// the network delivers again is a duplicate.
+type Part struct {
+	Group string `json:"group"` // names the message within its chat
+	Last  bool   `json:"last,omitempty"`
 }
 
 // Quote is the message that an incoming one replies to.
