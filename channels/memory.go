@@ -22,4 +22,7 @@ type Memory interface {
 	Parts(ctx context.Context) ([]Incoming, error)
 	// DropParts forgets the parts of a message that is not for the bot. Their IDs stay known.
 	DropParts(ctx context.Context, chat Chat, group string) error
+	// Known reports whether a message with this ID was received or dropped, or was part of one that
+	// was. A channel asks before it completes a message with parts that may have come before.
+	Known(ctx context.Context, chat Chat, id string) (bool, error)
 }

@@ -1,5 +1,5 @@
-// Package store is the contract of what the gateway keeps on disk: the inbox, the outbox, cursors,
-// transcripts, memories, access, questions and the spool of files on their way out. Every method
+// Package store is the contract of what the gateway keeps on disk: the inbox, parts of messages, the
+// outbox, cursors, transcripts, memories, access, questions and the spool of files on their way out. Every method
 // that changes something returns once the change is durable. It knows nothing of agents or
 // networks. The engines are in folders of their own.
 package store
@@ -44,6 +44,7 @@ var ErrChanged = errors.New("it changed before it was copied")
 // Store is an engine. Its methods may be called from many goroutines.
 type Store interface {
 	Inbox
+	Parts
 	Outbox
 	Transcripts
 	Memories

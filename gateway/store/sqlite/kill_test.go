@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -73,6 +74,24 @@ func turn(s *sqlite.Store, chat, message string) error {
 		return err
 	}
 	fmt.Println("finished", inbound.ID, chat, message)
+	return inParts(s, c, message)
+}
+
+// inParts receives a message that comes in two parts.
+func inParts(s *sqlite.Store, c channels.Chat, message string) error {
+	in := channels.Incoming{Chat: c, Part: &channels.Part{Group: message}, Raw: []byte(message)}
+	for _, in.ID = range []string{message + "a", message + "b"} {
+		if err := s.Gather(ctx, in); err != nil {
+			return err
+		}
+		fmt.Println("gathered", 0, c.ID, in.ID)
+	}
+	in.ID, in.Part.Last = message+"a", true
+	inbound, _, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true})
+	if err != nil {
+		return err
+	}
+	fmt.Println("completed", inbound.ID, c.ID, message+"b")
 	return nil
 }
 
@@ -89,6 +108,7 @@ func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 		for _, ack := range acks {
 			verify(t, s, strings.Fields(ack))
 		}
+		verifyParts(t, s)
 		tidy(t, s)
 		closed(t, s)
 		if t.Failed() {
@@ -137,11 +157,15 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 	if _, err := fmt.Sscan(ack[1], &id); err != nil {
 		t.Fatal(err)
 	}
+	chat := channels.Chat{Channel: "net", ID: ack[2]}
+	if ack[0] == "gathered" {
+		verifyPart(t, s, chat, ack)
+		return
+	}
 	inbound, found, err := s.Inbound(ctx, id)
 	if err != nil || !found {
 		t.Fatalf("%v: inbound is lost (%v)", ack, err)
 	}
-	chat := channels.Chat{Channel: "net", ID: ack[2]}
 	switch ack[0] {
 	case "received":
 		if inbound.In.ID != ack[3] || inbound.Attempt != 1 {
@@ -166,8 +190,45 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 		if inbound.State != store.Done {
 			t.Errorf("%v: it is %s", ack, inbound.State)
 		}
+	case "completed":
+		if known, err := s.Known(ctx, chat, ack[3]); err != nil || !known {
+			t.Errorf("%v: its last part is not known (%v)", ack, err)
+		}
 	default:
 		t.Errorf("the child said %q", ack)
+	}
+}
+
+// verifyPart sees that a part that was gathered waits, or that its message was received.
+func verifyPart(t *testing.T, s *sqlite.Store, chat channels.Chat, ack []string) {
+	t.Helper()
+	parts, err := s.Parts(ctx, "net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	waits := slices.ContainsFunc(parts, func(p channels.Incoming) bool { return p.Chat == chat && p.ID == ack[3] })
+	known, err := s.Known(ctx, chat, ack[3])
+	if err != nil || waits == known {
+		t.Errorf("%v: it waits: %v, it is known: %v (%v)", ack, waits, known, err)
+	}
+}
+
+// verifyParts sees that no part waits whose message was received.
+func verifyParts(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	parts, err := s.Parts(ctx, "net")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range parts {
+		if known, err := s.Known(ctx, p.Chat, p.ID); known || err != nil {
+			t.Errorf("part %s waits though its message was received (%v)", p.ID, err)
+		}
+	}
+	for _, p := range parts {
+		if err := s.DropParts(ctx, p.Chat, p.Part.Group); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

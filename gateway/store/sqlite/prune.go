@@ -53,6 +53,9 @@ func (s *Store) Prune(ctx context.Context, keep store.Retention) error {
 	if err := s.forgetSeen(ctx, now.Add(-max(remembered, keep.Age))); err != nil {
 		return fmt.Errorf("prune what was seen: %w", err)
 	}
+	if err := s.pruneParts(ctx, now.Add(-max(abandoned, keep.Age))); err != nil {
+		return fmt.Errorf("prune parts: %w", err)
+	}
 	if err := s.pruneSpool(ctx, now.Add(-orphaned)); err != nil {
 		return fmt.Errorf("prune the spool: %w", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway/store"
 )
 
@@ -30,6 +31,8 @@ func (t *tx) setCursor(channel, cursor string) error {
 // Receive stores an inbound message once.
 func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
 	now := s.now()
+	var part channels.Part
+	part, a.In = partOf(a.In)
 	incoming := text(a.In)
 	outbounds := s.outbounds(a.Answer)
 	var inbound store.Inbound
@@ -40,10 +43,13 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbo
 				return err
 			}
 		}
-		before, dup, err := t.seen(a)
-		if err != nil || dup {
-			inbound, result = before, store.Duplicate
+		before, dup, err := t.seen(a.In)
+		if err != nil {
 			return err
+		}
+		if dup {
+			inbound, result = before, store.Duplicate
+			return t.completeParts(a.In.Chat, part, inbound.ID, now)
 		}
 		if a.Reply != nil {
 			n, err := t.reply(*a.Reply, now)
@@ -54,6 +60,9 @@ func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbo
 		}
 		inbound = store.Inbound{In: a.In, Received: moment(micros(now)), State: store.Pending}
 		if result, err = t.admit(&inbound, a, incoming); err != nil {
+			return err
+		}
+		if err := t.completeParts(a.In.Chat, part, inbound.ID, now); err != nil {
 			return err
 		}
 		if err := t.enqueueAll(outbounds, inbound.ID, now); err != nil {
@@ -88,13 +97,13 @@ func (t *tx) fulfil(a store.ReceiveRequest, now time.Time) error {
 // seen finds the inbound message that was made of the same message before; it is zero if it was
 // pruned since, or refused. A message without an id cannot be told from another, so it is always
 // new.
-func (t *tx) seen(a store.ReceiveRequest) (store.Inbound, bool, error) {
-	if a.In.ID == "" {
+func (t *tx) seen(in channels.Incoming) (store.Inbound, bool, error) {
+	if in.ID == "" {
 		return store.Inbound{}, false, nil
 	}
 	var id int64
 	dup, err := t.row(`SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2
-		UNION ALL SELECT 0 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{a.In.Chat.String(), a.In.ID}, &id)
+		UNION ALL SELECT 0 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{in.Chat.String(), in.ID}, &id)
 	if err != nil || !dup {
 		return store.Inbound{}, false, err
 	}

@@ -32,7 +32,9 @@ func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, er
 		m.In.ReplyTo = &channels.Quote{ID: q.ID, Text: q.Text}
 	}
 	m.Code = spelled(m.Code)
-	r := refusal{Stranger: m, now: now, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
+	var part channels.Part
+	part, m.In = partOf(m.In)
+	r := refusal{Stranger: m, now: now, part: part, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = text(m.In)
 	}
@@ -51,6 +53,7 @@ func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, er
 type refusal struct {
 	store.Stranger
 	now          time.Time
+	part         channels.Part
 	message      string // as JSON; "" if it has no text
 	coded, later []outbound
 }
@@ -70,8 +73,15 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 			return 0, err
 		}
 	}
-	if dup, err := t.refusedBefore(r.In, r.now); err != nil || dup {
-		return store.RefusedBefore, err
+	dup, err := t.refusedBefore(r.In, r.now)
+	if err != nil {
+		return 0, err
+	}
+	if err := t.refuseParts(r.In.Chat, r.part, r.now); err != nil {
+		return 0, err
+	}
+	if dup {
+		return store.RefusedBefore, nil
 	}
 	if !known {
 		return t.code(r)
@@ -96,7 +106,12 @@ func (t *tx) refusedBefore(in channels.Incoming, now time.Time) (bool, error) {
 	if err != nil || n == 0 {
 		return n == 0, err
 	}
-	return false, t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", knownRefused)
+	return false, t.boundRefused()
+}
+
+// boundRefused forgets the oldest messages of strangers.
+func (t *tx) boundRefused() error {
+	return t.exec("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", knownRefused)
 }
 
 // code gives a stranger a code, at the cost of the oldest one if too many are open. When too many

@@ -24,6 +24,7 @@ func Run(t *testing.T, open Open) {
 		tests []test
 	}{
 		{"receive", receiveTests},
+		{"parts", partTests},
 		{"claim", claimTests},
 		{"finish", finishTests},
 		{"restart", restartTests},

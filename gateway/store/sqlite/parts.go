@@ -1,0 +1,120 @@
+package sqlite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"nanobot/channels"
+)
+
+// abandoned is the age at which a part is removed though its message was never whole. Channels
+// complete messages within minutes, so that the channel of such a part was disabled long ago, or
+// serves another account since.
+const abandoned = 30 * 24 * time.Hour
+
+// Gather stores a part of a message.
+func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
+	what := fmt.Sprintf("gather part %s of %s", in.ID, in.Chat)
+	if in.Part == nil {
+		return fmt.Errorf("%s: it is no part", what)
+	}
+	now, group, incoming := s.now(), in.Part.Group, text(in)
+	return s.change(ctx, what, func(t *tx) error {
+		if in.Cursor != "" {
+			if err := t.setCursor(in.Chat.Channel, in.Cursor); err != nil {
+				return err
+			}
+		}
+		if _, known, err := t.seen(in); err != nil || known {
+			return err
+		}
+		return t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+			in.Chat.String(), in.ID, group, micros(now), incoming)
+	})
+}
+
+// Parts returns the gathered parts of a channel.
+func (s *Store) Parts(ctx context.Context, channel string) ([]channels.Incoming, error) {
+	parts, err := all(ctx, s, func(scan func(...any) error) (in channels.Incoming, err error) {
+		var incoming []byte
+		if err := scan(&incoming); err != nil {
+			return in, err
+		}
+		return in, json.Unmarshal(incoming, &in)
+	}, "SELECT incoming FROM part WHERE substr(chat, 1, length(?1)) = ?1 ORDER BY seq", channel+":")
+	return parts, wrap("read the parts of %s", err, channel)
+}
+
+// DropParts removes the parts of a message.
+func (s *Store) DropParts(ctx context.Context, chat channels.Chat, group string) error {
+	now := s.now()
+	return s.change(ctx, fmt.Sprintf("drop parts %s of %s", group, chat), func(t *tx) error {
+		return t.completeParts(chat, channels.Part{Group: group, Last: true}, 0, now)
+	})
+}
+
+// Known reports whether a message was dealt with.
+func (s *Store) Known(ctx context.Context, chat channels.Chat, id string) (bool, error) {
+	var one int
+	found, err := s.lookup(ctx, `SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2
+		UNION ALL SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{chat.String(), id}, &one)
+	return found, wrap("look up message %s of %s", err, id, chat)
+}
+
+// completeParts removes the parts of a message that is whole, and notes that they are known as
+// parts of an inbound message, 0: of none.
+func (t *tx) completeParts(chat channels.Chat, p channels.Part, inbound int64, now time.Time) error {
+	if !p.Last {
+		return nil
+	}
+	err := t.exec(`INSERT INTO seen (chat, message, inbound, at) SELECT chat, message, ?3, ?4 FROM part
+		WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, inbound, micros(now))
+	if err != nil {
+		return err
+	}
+	return t.removeParts(chat, p)
+}
+
+// refuseParts removes the parts of a stranger's message. Strangers' messages are known for a
+// shorter time, and not more than so many of them.
+func (t *tx) refuseParts(chat channels.Chat, p channels.Part, now time.Time) error {
+	if !p.Last {
+		return nil
+	}
+	err := t.exec(`INSERT INTO refused (chat, message, at) SELECT chat, message, ?3 FROM part
+		WHERE chat = ?1 AND whole = ?2 AND message <> '' ON CONFLICT DO NOTHING`, chat.String(), p.Group, micros(now))
+	if err == nil {
+		err = t.boundRefused()
+	}
+	if err != nil {
+		return err
+	}
+	return t.removeParts(chat, p)
+}
+
+func (t *tx) removeParts(chat channels.Chat, p channels.Part) error {
+	return t.exec("DELETE FROM part WHERE chat = ? AND whole = ?", chat.String(), p.Group)
+}
+
+// pruneParts removes parts whose message was never whole.
+func (s *Store) pruneParts(ctx context.Context, before time.Time) error {
+	var some bool // mostly there is none, which is no reason to write
+	_, err := s.lookup(ctx, "SELECT EXISTS (SELECT 1 FROM part WHERE at < ?)", []any{micros(before)}, &some)
+	if err != nil || !some {
+		return err
+	}
+	return s.change(ctx, "delete parts", func(t *tx) error { return t.exec("DELETE FROM part WHERE at < ?", micros(before)) })
+}
+
+// partOf returns which message an incoming one belongs to, and the incoming one without what is
+// needed only until its message is whole.
+func partOf(in channels.Incoming) (channels.Part, channels.Incoming) {
+	var p channels.Part
+	if in.Part != nil {
+		p = *in.Part
+	}
+	in.Part, in.Raw = nil, nil
+	return p, in
+}
