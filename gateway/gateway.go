@@ -268,6 +268,9 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 	if k, ok := ch.(channels.CursorKeeper); ok {
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
 	}
+	if r, ok := ch.(channels.Rememberer); ok {
+		r.Remember(channelMemory{g.o.Store, name})
+	}
 	if m, ok := ch.(channels.Menu); ok {
 		m.SetMenu(intake.Commands())
 	}

@@ -22,6 +22,7 @@ import (
 // Store is what intake keeps on disk.
 type Store interface {
 	store.Access
+	Gather(ctx context.Context, in channels.Incoming) error
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
 	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
@@ -147,8 +148,15 @@ type Intake struct {
 func New(o Options) *Intake { return &Intake{o: o, recheck: make(chan struct{}, 1)} }
 
 // Receive takes a message from a channel. When it returns nil, the message is on disk and will be
-// worked on once, or its sender is not admitted.
+// worked on once, or its sender is not admitted. A part waits on disk for its whole message; whether
+// its sender is admitted is decided then.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
+	if in.Part != nil && !in.Part.Last {
+		if err := i.o.Store.Gather(ctx, in); err != nil {
+			return fmt.Errorf("store part: %w", err)
+		}
+		return nil
+	}
 	for {
 		ok, err := i.Admits(ctx, in.Chat.Channel, in.User.ID)
 		if err != nil {

@@ -1,0 +1,87 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+)
+
+// remembering is a channel that receives a message in two parts, each in a run of its own, and then
+// the whole message.
+type remembering struct {
+	*gatewaytest.Channel
+	memory channels.Memory
+	ran    chan string // what each run found out
+}
+
+var _ channels.Rememberer = (*remembering)(nil)
+
+func (c *remembering) Remember(m channels.Memory) { c.memory = m }
+
+func (c *remembering) Run(ctx context.Context, receive channels.Receive) error {
+	found, err := c.step(ctx, receive)
+	if err != nil {
+		found = err.Error()
+	}
+	c.ran <- found
+	<-ctx.Done()
+	return nil
+}
+
+// step does what one run does and returns what it remembers of the earlier ones.
+func (c *remembering) step(ctx context.Context, receive channels.Receive) (string, error) {
+	key, err := c.memory.Load(ctx, "key")
+	if err != nil {
+		return "", err
+	}
+	parts, err := c.memory.Parts(ctx)
+	if err != nil {
+		return "", err
+	}
+	chat := channels.Chat{Channel: c.Name, ID: "1"}
+	known, err := c.memory.Known(ctx, chat, "a")
+	if err != nil {
+		return "", err
+	}
+	in := channels.Incoming{Chat: chat, User: channels.User{ID: "u"}, ID: "a", Part: &channels.Part{Group: "g"}}
+	switch len(key) {
+	case 1:
+		in.ID = "b"
+	case 2:
+		in.Text, in.Part.Last = "whole", true
+	case 3:
+		in.Part.Group = "h"
+		in.ID = "c"
+	}
+	if err := receive(ctx, in); err != nil {
+		return "", err
+	}
+	if len(key) == 3 {
+		if err := c.memory.DropParts(ctx, chat, "h"); err != nil {
+			return "", err
+		}
+	}
+	return fmt.Sprintf("%q %d %v", key, len(parts), known), c.memory.Save(ctx, "key", key+"x")
+}
+
+func TestAChannelRemembersAndGathersPartsAcrossRestarts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, echo)
+	ran := make(chan string, 1)
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return &remembering{Channel: c, ran: ran} }
+	for i, want := range []string{`"" 0 false`, `"x" 1 false`, `"xx" 2 false`, `"xxx" 0 true`, `"xxxx" 0 true`} {
+		r.start()
+		if got := <-ran; got != want {
+			t.Errorf("run %d finds %s, want %s", i, got, want)
+		}
+		if i == 2 {
+			r.expect("1", "you said whole")
+			r.awaitReceipts()
+		}
+		r.stop()
+	}
+	r.expect("1", "you said whole")
+}
