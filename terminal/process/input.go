@@ -9,12 +9,13 @@ import (
 // take as long as the child lives; shut is what ends it.
 type input struct {
 	file *os.File
-	keep bool
-	fed  chan struct{} // closed when Options.Input has been written, or cannot be
-	done chan struct{} // closed when no more is to be written
-	end  func()        // closes done
-	shut func()        // closes file under whoever still writes
-	turn sync.Mutex    // held while somebody writes behind Options.Input
+	// counts says that what the child has not read is counted at the end.
+	counts bool
+	fed    chan struct{} // closed when Options.Input has been written, or cannot be
+	done   chan struct{} // closed when no more is to be written
+	end    func()        // closes done
+	shut   func()        // closes file under whoever still writes
+	turn   sync.Mutex    // held while somebody writes behind Options.Input
 	// unread is set by shut.
 	unread int
 }
@@ -23,16 +24,16 @@ type input struct {
 // pipes open.
 const pipeHolds = 4096
 
-func newInput(file *os.File, keep bool) *input {
-	in := &input{file: file, keep: keep, fed: make(chan struct{}), done: make(chan struct{})}
+func newInput(file *os.File, o Options) *input {
+	in := &input{file: file, counts: o.KeepInput && o.Terminal == nil, fed: make(chan struct{}), done: make(chan struct{})}
 	in.end = sync.OnceFunc(func() { close(in.done) })
 	in.shut = sync.OnceFunc(func() {
-		if in.keep {
+		if in.counts {
 			in.unread = unreadBytes(in.file)
 		}
 		in.file.Close()
 	})
-	if !keep {
+	if !o.KeepInput {
 		in.end()
 	}
 	return in

@@ -9,12 +9,14 @@ import (
 )
 
 // attributes gives the child its own session and so its own group, so that all of it can be killed
-// and none of it waits for a terminal that it cannot have, and has the kernel kill it when we die
-// by kill -9. The latter is tied to the thread that forked; Go ends a thread only when a goroutine
-// exits while locked to it, which nothing here does.
+// and none of it waits for a terminal that it cannot have. Its controlling terminal, if it is to
+// have one, is its stdin. The kernel kills the child when we die by kill -9. That is tied to the
+// thread that forked; Go ends a thread only when a goroutine exits while locked to it, which
+// nothing here does.
 func attributes(o Options) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
-		Setsid: true, Pdeathsig: syscall.SIGKILL, Credential: o.User, Cloneflags: o.Namespaces, AmbientCaps: o.Ambient,
+		Setsid: true, Setctty: o.Terminal != nil, Ctty: 0,
+		Pdeathsig: syscall.SIGKILL, Credential: o.User, Cloneflags: o.Namespaces, AmbientCaps: o.Ambient,
 	}
 }
 

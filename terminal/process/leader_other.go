@@ -8,8 +8,9 @@ import (
 )
 
 // attributes gives the child its own session and so its own group, so that all of it can be killed.
+// Its controlling terminal, if it has one, is its stdin.
 func attributes(o Options) *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setsid: true, Credential: o.User}
+	return &syscall.SysProcAttr{Setsid: true, Setctty: o.Terminal != nil, Ctty: 0, Credential: o.User}
 }
 
 // awaitExit returns when the child has exited. There is no portable way to leave it unreaped.

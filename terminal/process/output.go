@@ -19,7 +19,7 @@ const (
 	backlog = 1 << 20
 )
 
-// output is the read end of a pipe that a descendant of the child may hold open for ever.
+// output is the read end of a pipe, or the master of a pseudo-terminal, that a descendant of the child may hold open for ever.
 type output struct {
 	file   *os.File
 	exited <-chan struct{}
@@ -69,6 +69,9 @@ func (o *output) Read(p []byte) (n int, err error) {
 		}
 		if left {
 			o.late += n
+		}
+		if errors.Is(err, unix.EIO) { // so Linux says that no process has the terminal open
+			err = io.EOF
 		}
 		return n, err
 	}

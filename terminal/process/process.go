@@ -1,7 +1,7 @@
 // Package process runs child processes and makes sure that no process of theirs is left.
 //
-// A child leads its own session and process group, has its own pipes, and gets its input while its
-// output is read. When Wait returns, its process group is dead and reaped, and with a Supervisor,
+// A child leads its own session and process group, has its own pipes or pseudo-terminal, and gets
+// its input while its output is read. When Wait returns, its process group is dead and reaped, and with a Supervisor,
 // which uses cgroups, the subreaper attribute and marks in the environment, so is every process
 // that the child has started. After a crash of this program, KillRun and KillOwned kill what was
 // left. The package knows nothing of what is said through the pipes.
@@ -33,6 +33,12 @@ type Options struct {
 	NoInput bool
 	// Merge sends stderr into Stdout, in the order of writing.
 	Merge bool
+	// Terminal gives the child a pseudo-terminal of this size in place of the pipes, as its
+	// controlling terminal; nil: it has none. It implies KeepInput, Merge and Session. Input and
+	// Write are typed into it; a terminal has no end of input, so a program is told by Ctrl-D (byte
+	// 4), and CloseInput only ends the writing. Stop sends SIGHUP, as closing a terminal does. TERM
+	// is for the caller to set in Env.
+	Terminal *Size
 	// StderrTail is how many of the last bytes of stderr are kept.
 	StderrTail int
 	// Grace is how long a descendant may hold the pipes in silence after the child itself has
@@ -63,6 +69,14 @@ type Options struct {
 	Helper bool
 }
 
+// implied returns the options with those that a terminal implies.
+func (o Options) implied() Options {
+	if o.Terminal != nil {
+		o.KeepInput, o.NoInput, o.Merge, o.Session = true, false, true, true
+	}
+	return o
+}
+
 // limited reports whether the child needs a cgroup with limits.
 func (o Options) limited() bool { return o.Memory > 0 || o.Processes > 0 }
 
@@ -75,7 +89,7 @@ type Exit struct {
 	// Stderr is the end of what the child wrote there.
 	Stderr *Bounded
 	// Unread is how many of the last bytes in its stdin the child had not read when that was
-	// closed. It is only known with Options.KeepInput, and on Linux.
+	// closed. It is only known with Options.KeepInput, of pipes, and on Linux.
 	Unread int
 	// NotRun is why a helper did not become its program, as it has told by Report; nil: it did, or
 	// it told nothing.
@@ -91,7 +105,7 @@ func (e Exit) OK() bool { return e.Code == 0 && e.Signal == "" && !e.Forced }
 // Child is a started process. Read Stdout to its end, or Kill, then Wait.
 type Child struct {
 	// Stdout ends when every writer has closed it, or when a descendant has held it for the grace
-	// period after the child has exited. What is in the pipe by then is always read.
+	// period after the child has exited. What was written by then is always read.
 	Stdout io.Reader
 
 	cmd    *exec.Cmd
@@ -105,6 +119,8 @@ type Child struct {
 
 	supervised   *supervised
 	wholeSession bool // Options.Session
+	onTerminal   bool // Options.Terminal
+	stopSignals  []unix.Signal
 
 	mu     sync.Mutex
 	forced bool
@@ -121,6 +137,7 @@ func Start(o Options) (*Child, error) {
 	if len(o.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}
+	o = o.implied()
 	cmd := &exec.Cmd{Path: o.Path, Args: o.Args}
 	if o.Path == "" {
 		cmd = exec.Command(o.Args[0], o.Args[1:]...)
@@ -145,8 +162,9 @@ func Start(o Options) (*Child, error) {
 }
 
 func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
-	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o.KeepInput), exited: make(chan struct{})}
+	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o), exited: make(chan struct{})}
 	c.stderr, c.wholeSession, c.report = NewBounded(0, o.StderrTail), o.Session, p.reportRead
+	c.onTerminal, c.stopSignals = o.Terminal != nil, o.stopSignals()
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
@@ -191,7 +209,9 @@ func (c *Child) Stop(patience time.Duration) {
 	if first && c.wholeSession {
 		c.out.patience.Store(int64(patience))
 	}
-	c.signal(unix.SIGTERM)
+	for _, s := range c.stopSignals {
+		c.signal(s)
+	}
 	if first {
 		c.timer = time.AfterFunc(patience, c.Kill)
 	}

@@ -35,7 +35,9 @@ func other(args []string) bool {
 	case "hang":
 		hang(args[1], args[2] == "orphans")
 	case "be-poor":
-		bePoor()
+		bePoor(args[1] == "terminal")
+	case "on-terminal":
+		onTerminal(args[1])
 	case "be-first":
 		beFirst()
 	default:

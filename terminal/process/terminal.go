@@ -1,0 +1,98 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+// Size is the size of a terminal in characters.
+type Size struct{ Rows, Columns uint16 }
+
+// stopSignals are what Stop sends. A child on a terminal gets what the kernel sends when a terminal
+// is closed, because interactive shells ignore SIGTERM; SIGCONT is for suspended jobs, which would
+// not notice the hangup.
+func (o Options) stopSignals() []unix.Signal {
+	if o.Terminal != nil {
+		return []unix.Signal{unix.SIGHUP, unix.SIGCONT}
+	}
+	return []unix.Signal{unix.SIGTERM}
+}
+
+// openTerminal opens a pseudo-terminal. The master is two descriptors, so that the writing side can
+// be closed under a blocked Write while the output is still read.
+func (p *pipes) openTerminal(o Options) error {
+	master, slave, err := pty.Open()
+	if errors.Is(err, unix.ENOSPC) { // other programs have all of them, for the moment
+		err = syscall.EAGAIN
+	}
+	if err != nil {
+		return fmt.Errorf("open pseudo-terminal: %w", err)
+	}
+	defer master.Close()
+	p.terminal = slave
+	if err := prepareTerminal(slave, o); err != nil {
+		return fmt.Errorf("prepare pseudo-terminal: %w", err)
+	}
+	fd := master.Fd()
+	if p.inWrite, err = nonblockingCopy(fd, master.Name()); err == nil {
+		p.outRead, err = nonblockingCopy(fd, master.Name())
+	}
+	return err
+}
+
+// prepareTerminal sets the size and the line discipline before any program can ask for them. The
+// child's user owns the terminal, or it could not open /dev/stdout.
+func prepareTerminal(slave *os.File, o Options) error {
+	if o.User != nil {
+		if err := slave.Chown(int(o.User.Uid), -1); err != nil {
+			return err
+		}
+	}
+	fd := int(slave.Fd())
+	if err := setSize(fd, *o.Terminal); err != nil {
+		return err
+	}
+	return setUTF8(fd)
+}
+
+// nonblockingCopy duplicates a descriptor for the runtime's poller: pty.Open leaves the master in
+// blocking mode, in which reads have no deadline.
+func nonblockingCopy(of uintptr, name string) (*os.File, error) {
+	fd, err := unix.FcntlInt(of, unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		return nil, os.NewSyscallError("fcntl", err)
+	}
+	if err := unix.SetNonblock(fd, true); err != nil {
+		_ = unix.Close(fd)
+		return nil, os.NewSyscallError("setnonblock", err)
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func setSize(fd int, s Size) error {
+	return os.NewSyscallError("ioctl TIOCSWINSZ", unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: s.Rows, Col: s.Columns}))
+}
+
+// Resize changes the size of the child's terminal, of which the kernel tells the foreground job by
+// SIGWINCH. It may be called from any goroutine. After Wait it returns os.ErrClosed.
+func (c *Child) Resize(s Size) error {
+	if !c.onTerminal {
+		return errors.New("resize: the process has no terminal")
+	}
+	raw, err := c.out.file.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("resize: %w", err)
+	}
+	if cerr := raw.Control(func(fd uintptr) { err = setSize(int(fd), s) }); cerr != nil {
+		err = os.ErrClosed
+	}
+	if err != nil {
+		return fmt.Errorf("resize: %w", err)
+	}
+	return nil
+}

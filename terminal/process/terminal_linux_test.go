@@ -1,0 +1,453 @@
+package process_test
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/process"
+)
+
+// onTerminal makes the test binary a program that a person uses on a terminal.
+func onTerminal(what string) {
+	switch what {
+	case "describe":
+		describeTerminal()
+	case "flood":
+		_, _ = os.Stdout.Write(flood())
+	case "watch-size":
+		watchSize()
+	case "read-raw":
+		rawTerminal()
+		fmt.Print("up\n")
+		sum := sha256.New()
+		_, err := io.CopyN(sum, os.Stdin, int64(len(typed())))
+		fmt.Printf("%x %v\n", sum.Sum(nil), err)
+	case "never-read":
+		rawTerminal()
+		fmt.Print("up\n")
+		time.Sleep(time.Hour)
+	}
+}
+
+// describeTerminal prints what a program can find out about its terminal.
+func describeTerminal() {
+	for fd := range 3 {
+		_, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+		flags, ferr := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
+		fmt.Println(fd, "terminal:", err == nil, "nonblocking:", flags&unix.O_NONBLOCK != 0, ferr)
+	}
+	size, _ := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
+	fmt.Println("size:", size.Row, size.Col)
+	session, _ := unix.Getsid(0)
+	foreground, _ := unix.IoctlGetInt(0, unix.TIOCGPGRP)
+	fmt.Println("session leader:", session == os.Getpid(), "foreground:", foreground == os.Getpid())
+	tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer tty.Close()
+	fmt.Fprintln(tty, "on /dev/tty")
+	fmt.Fprintln(os.Stderr, "on stderr")
+}
+
+// watchSize prints the size of the terminal at first and at each change, until it is 0.
+func watchSize() {
+	changes := make(chan os.Signal, 1)
+	signal.Notify(changes, unix.SIGWINCH)
+	for {
+		size, err := unix.IoctlGetWinsize(0, unix.TIOCGWINSZ)
+		if err != nil || size.Row == 0 {
+			return
+		}
+		fmt.Println(size.Row, size.Col)
+		<-changes
+	}
+}
+
+// rawTerminal makes the terminal pass every byte as it is.
+func rawTerminal() {
+	t, err := unix.IoctlGetTermios(0, unix.TCGETS)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	t.Iflag &^= unix.ICRNL | unix.IXON
+	t.Lflag &^= unix.ICANON | unix.ECHO | unix.ISIG | unix.IEXTEN
+	if err := unix.IoctlSetTermios(0, unix.TCSETS, t); err != nil {
+		fmt.Println(err)
+	}
+}
+
+// flood is more than a pseudo-terminal holds.
+func flood() []byte { return bytes.Repeat([]byte("0123456789abcdef"), 64<<10/16) }
+
+// typed has every byte.
+func typed() []byte {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	return bytes.Repeat(all, 1<<20/256)
+}
+
+// startTerminal runs a program on a terminal.
+func startTerminal(t *testing.T, o process.Options, args ...string) *process.Child {
+	t.Helper()
+	if o.Terminal == nil {
+		o.Terminal = &process.Size{Rows: 40, Columns: 160}
+	}
+	if o.Env == nil { // the race detector's delay at the exit would hide what is lost by that
+		o.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	}
+	if o.Grace == 0 {
+		o.Grace = 100 * time.Millisecond
+	}
+	o.Args = args
+	c, err := process.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill(); c.Wait() })
+	return c
+}
+
+func startOwn(t *testing.T, what string) *process.Child {
+	t.Helper()
+	return startTerminal(t, process.Options{}, os.Args[0], "on-terminal", what)
+}
+
+func startShell(t *testing.T, script string) *process.Child {
+	t.Helper()
+	return startTerminal(t, process.Options{}, "/bin/sh", "-c", script)
+}
+
+// typeKeys writes into the terminal.
+func typeKeys(t *testing.T, c *process.Child, keys string) {
+	t.Helper()
+	if n, err := c.Write([]byte(keys)); n != len(keys) || err != nil {
+		t.Fatalf("typed %d of %d bytes: %v", n, len(keys), err)
+	}
+}
+
+// readAsPlain reads all that is left, with the line ends that the program has written.
+func readAsPlain(t *testing.T, c *process.Child) string {
+	t.Helper()
+	return strings.ReplaceAll(readAll(t, c), "\r\n", "\n")
+}
+
+// awaitLine reads the output up to a line that ends with these words: an interactive shell prints
+// its prompt in the same line.
+func awaitLine(t *testing.T, lines *bufio.Reader, want string) {
+	t.Helper()
+	for {
+		line, err := lines.ReadString('\n')
+		if strings.HasSuffix(line, want+"\r\n") {
+			return
+		}
+		if err != nil {
+			t.Fatalf("got %q, %v; want %q", line, err, want)
+		}
+	}
+}
+
+func TestATerminalIsAllThatAProgramExpects(t *testing.T) {
+	c := startOwn(t, "describe")
+	want := "0 terminal: true nonblocking: false <nil>\n1 terminal: true nonblocking: false <nil>\n2 terminal: true nonblocking: false <nil>\n" +
+		"size: 40 160\nsession leader: true foreground: true\non /dev/tty\non stderr\n"
+	if got := readAsPlain(t, c); got != want {
+		t.Errorf("got %q", got)
+	}
+	if e := c.Wait(); !e.OK() || e.Stderr.Len() != 0 {
+		t.Errorf("exit %+v, stderr %q", e, e.Stderr)
+	}
+}
+
+// The kernel reports the end of the output only when all of it was read.
+func TestWhatIsWrittenJustBeforeTheExitIsRead(t *testing.T) {
+	want := string(flood())
+	for i := range 50 {
+		c := startOwn(t, "flood")
+		var got string
+		if i%5 == 4 {
+			got = slowly(c.Stdout, 5*time.Millisecond)
+		} else {
+			got = readAll(t, c)
+		}
+		if got != want {
+			t.Fatalf("round %d: got %d bytes, want %d", i, len(got), len(want))
+		}
+		if e := c.Wait(); !e.OK() {
+			t.Fatalf("exit %+v", e)
+		}
+	}
+}
+
+func TestABacklogOnATerminalBehindADescendantIsReadBySlowReaders(t *testing.T) {
+	c := startTerminal(t, process.Options{Grace: 20 * time.Millisecond}, "/bin/sh", "-c",
+		"trap '' HUP; head -c 3000 /dev/zero | tr '\\0' x; sleep 300 & exit 0")
+	var got bytes.Buffer
+	for buf := make([]byte, 100); ; time.Sleep(30 * time.Millisecond) { // longer than the grace
+		n, err := c.Stdout.Read(buf)
+		got.Write(buf[:n])
+		if err != nil {
+			break
+		}
+	}
+	if got.Len() != 3000 {
+		t.Errorf("got %d bytes, want 3000", got.Len())
+	}
+	if e := c.Wait(); !e.OK() {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestADescendantThatHoldsTheTerminalDoesNotHangTheReaderAndDies(t *testing.T) {
+	c := startShell(t, "trap '' HUP; sleep 300 & echo $!; exit 3")
+	pid := 0
+	if _, err := fmt.Fscanln(c.Stdout, &pid); err != nil {
+		t.Fatal(err)
+	}
+	if rest := readAll(t, c); rest != "" {
+		t.Errorf("got %q", rest)
+	}
+	if e := c.Wait(); e.Code != 3 || e.Forced {
+		t.Errorf("exit %+v", e)
+	}
+	awaitGone(t, pid)
+}
+
+func TestAResizeReachesTheProgram(t *testing.T) {
+	c := startOwn(t, "watch-size")
+	lines := bufio.NewReader(c.Stdout)
+	awaitLine(t, lines, "40 160")
+	for _, s := range []process.Size{{Rows: 24, Columns: 80}, {Rows: 50, Columns: 80}, {Rows: 50, Columns: 65535}} {
+		if err := c.Resize(s); err != nil {
+			t.Fatal(err)
+		}
+		awaitLine(t, lines, fmt.Sprint(s.Rows, " ", s.Columns))
+	}
+	if err := c.Resize(process.Size{}); err != nil {
+		t.Fatal(err)
+	}
+	readAll(t, c)
+	if e := c.Wait(); !e.OK() {
+		t.Errorf("exit %+v", e)
+	}
+	if err := c.Resize(process.Size{Rows: 1, Columns: 1}); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	piped := start(t, "exit 0")
+	if err := piped.Resize(process.Size{Rows: 1, Columns: 1}); err == nil {
+		t.Error("a pipe has a size")
+	}
+}
+
+// The kernel sends the signal first and then discards the output that was not read, which may be the
+// answer to the signal. So the shell prints nothing before it has read a line that was typed later.
+func TestCtrlCInterruptsTheForegroundJobOnly(t *testing.T) {
+	c := startShell(t, "set -m; trap : INT; sleep 300 & sh -c 'echo up; exec sleep 300'; status=$?; read -r line; echo status $status; kill -0 $! && echo the other lives")
+	lines := bufio.NewReader(c.Stdout)
+	awaitLine(t, lines, "up")
+	typeKeys(t, c, "\x03")
+	typeKeys(t, c, "go on\r")
+	rest, _ := io.ReadAll(lines)
+	for _, want := range []string{"status 130\r\n", "the other lives\r\n"} {
+		if !strings.Contains(string(rest), want) {
+			t.Errorf("got %q, want %q", rest, want)
+		}
+	}
+	if e := c.Wait(); !e.OK() {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestCtrlDEndsTheInput(t *testing.T) {
+	c := startTerminal(t, process.Options{Input: []byte("stty -echo; echo u''p; cat; echo ov''er\n")}, "/bin/sh")
+	lines := bufio.NewReader(c.Stdout)
+	awaitLine(t, lines, "up")
+	typeKeys(t, c, "hello\r")
+	awaitLine(t, lines, "hello")
+	typeKeys(t, c, "\x04")
+	awaitLine(t, lines, "over")
+	typeKeys(t, c, "exit 5\r")
+	_, _ = io.Copy(io.Discard, lines)
+	if e := c.Wait(); e.Code != 5 {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestBackspaceErasesAWholeCharacter(t *testing.T) {
+	c := startTerminal(t, process.Options{Input: []byte("aä\x7f\r")}, "/bin/sh", "-c", `read -r line; stty -echo; echo "<$line>"`)
+	if got := readAsPlain(t, c); !strings.HasSuffix(got, "<a>\n") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestWhatIsTypedComesWholeHoweverLong(t *testing.T) {
+	c := startOwn(t, "read-raw")
+	await(t, c, "up\r")
+	written := make(chan error, 1)
+	go func() {
+		_, err := c.Write(typed())
+		written <- err
+	}()
+	if got, want := readAsPlain(t, c), fmt.Sprintf("%x <nil>\n", sha256.Sum256(typed())); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTypingIntoAProgramThatDoesNotReadEndsWithIt(t *testing.T) {
+	c := startOwn(t, "never-read")
+	await(t, c, "up\r")
+	written := make(chan error, 2)
+	for range cap(written) {
+		go func() {
+			_, err := c.Write(typed())
+			written <- err
+		}()
+	}
+	c.Kill()
+	readAll(t, c)
+	c.Wait()
+	for range cap(written) {
+		if err := <-written; err == nil {
+			t.Error("the write claims to have succeeded")
+		}
+	}
+	if _, err := c.Write([]byte("x")); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+// An interactive shell ignores SIGTERM; only the hangup of its terminal ends it and its jobs.
+func TestStopHangsUp(t *testing.T) {
+	c := startTerminal(t, process.Options{}, "/bin/sh", "-i")
+	lines := bufio.NewReader(c.Stdout)
+	typeKeys(t, c, "sleep 300 &\rsh -c 'echo u\"\"p; exec sleep 300'\r") // what is typed is shown, and is not to be taken for the answer
+	awaitLine(t, lines, "up")
+	typeKeys(t, c, "\x1a")
+	typeKeys(t, c, "echo sus''pended\r")
+	awaitLine(t, lines, "suspended")
+	c.Stop(time.Hour)
+	_, _ = io.Copy(io.Discard, lines)
+	if e := c.Wait(); e.Signal != "SIGHUP" || !e.Forced {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestStopEndsASuspendedProgram(t *testing.T) {
+	c := startShell(t, "kill -STOP $$; sleep 300")
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(time.Millisecond) {
+		if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Pid())); err == nil && strings.Contains(string(stat), ") T ") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("it is not suspended")
+		}
+	}
+	c.Stop(time.Hour)
+	readAll(t, c)
+	if e := c.Wait(); e.Signal != "SIGHUP" || !e.Forced {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestWhatIgnoresTheHangupIsKilledAfterPatience(t *testing.T) {
+	c := startShell(t, "trap '' HUP; echo up; while :; do sleep 0.01; done")
+	await(t, c, "up\r")
+	c.Stop(50 * time.Millisecond)
+	readAll(t, c)
+	if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
+		t.Errorf("exit %+v", e)
+	}
+}
+
+func TestProcessesThatLeaveTheTerminalsSessionDieWithTheChild(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		for name, script := range escapes {
+			if name == "in the background" { // the kernel's hangup ends it
+				continue
+			}
+			c := startTerminal(t, process.Options{Supervisor: supervisor}, "/bin/sh", "-c", script)
+			pid := pidFrom(t, c)
+			readAll(t, c)
+			if e := c.Wait(); !e.OK() {
+				t.Errorf("%s: exit %+v", name, e)
+			}
+			if runs(pid) {
+				t.Errorf("%s: process %d lives on", name, pid)
+			}
+		}
+	})
+}
+
+func TestAKillReachesTheJobsOfATerminal(t *testing.T) {
+	for name, script := range map[string]string{
+		"in a process group of its own": "set -m; sh -c 'trap \"\" HUP; echo $$; exec sleep 300'",
+		"in the background":             "set -m; trap '' HUP; sh -c 'echo $$; exec sleep 300' & wait",
+	} {
+		c := startShell(t, script)
+		pid := pidFrom(t, c)
+		c.Kill()
+		readAll(t, c)
+		if e := c.Wait(); e.Signal != "SIGKILL" || !e.Forced {
+			t.Errorf("%s: exit %+v", name, e)
+		}
+		awaitGone(t, pid)
+	}
+}
+
+func TestWhatAProgramOnATerminalUsesIsTold(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		c := startTerminal(t, process.Options{Supervisor: supervisor}, "/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+		readAll(t, c)
+		if u := c.Wait().Used; u.CPU < 10*time.Millisecond {
+			t.Errorf("used %+v", u)
+		}
+	})
+}
+
+// What waits to be read from a terminal's master is output, and not unread input.
+func TestOutputThatNobodyReadsIsNotUnreadInput(t *testing.T) {
+	c := startShell(t, "echo hello")
+	awaitGone(t, c.Pid())
+	if e := c.Wait(); e.Unread != 0 {
+		t.Errorf("%d bytes unread", e.Unread)
+	}
+}
+
+func TestManyTerminalsLeaveNoFileAndNoZombie(t *testing.T) {
+	before := openFiles(t)
+	for range 100 {
+		c := startShell(t, "echo out; exit 0")
+		_, _ = c.Write([]byte("x")) // it may be over
+		readAll(t, c)
+		c.Wait()
+	}
+	for range 10 {
+		if _, err := process.Start(process.Options{Args: []string{"/no/such/program"}, Terminal: &process.Size{}}); err == nil {
+			t.Fatal("it started")
+		}
+	}
+	if after := openFiles(t); after > before {
+		t.Errorf("%d files open, %d before", after, before)
+	}
+	if z := zombies(t); z != 0 {
+		t.Errorf("%d zombies", z)
+	}
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package process
+
+// setUTF8 does nothing: not every system has such a mode.
+func setUTF8(int) error { return nil }
