@@ -114,8 +114,14 @@ func (p *plan) carryOut() error {
 	return nil
 }
 
-// become changes to another user.
+// become changes to another user, who owns the terminal on stdin from then on, if there is one: it
+// could not open /dev/stdout otherwise.
 func (i *ids) become() error {
+	if _, ok := ownTerminal(); ok {
+		if err := unix.Fchown(0, i.UID, -1); err != nil {
+			return fmt.Errorf("hand over the terminal: %w", err)
+		}
+	}
 	if err := syscall.Setgroups(i.Groups); err != nil {
 		return fmt.Errorf("setgroups: %w", err)
 	}

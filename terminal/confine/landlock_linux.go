@@ -140,6 +140,11 @@ func (f *files) restrict() error {
 		r.writable(landlock.RWDirs(r.writeDirs...)),
 		landlock.RWFiles(r.writeFiles...).IgnoreIfMissing(),
 	}
+	if _, ok := ownTerminal(); ok {
+		// Our mounts may have hidden it, and Landlock looks for the grants of the hidden path.
+		// Programs look for the terminal's name in the list of devices.
+		rules = append(rules, landlock.RWFiles(stdin).WithIoctlDev(), landlock.PathAccess(ll.AccessFSReadDir, "/dev"))
+	}
 	// Sockets of the file system are left alone, for not every kernel could close them.
 	handled, err := landlock.NewConfig(landlock.V8.HandledAccessFS, landlock.ScopedSet(ll.ScopeSignal|ll.ScopeAbstractUnixSocket))
 	if err != nil {

@@ -122,9 +122,28 @@ func (m *mounts) separate(known mountTable) error {
 	return nil
 }
 
+// stdin is our standard input, whatever its name is.
+const stdin = "/proc/self/fd/0"
+
+// ownTerminal returns the name of the terminal that we were started on, if that is so.
+func ownTerminal() (name string, ok bool) {
+	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil {
+		return "", false
+	}
+	name, err := os.Readlink(stdin)
+	return name, err == nil
+}
+
 // ownTerminals gives the agent pseudo-terminals of its own. Where that cannot be had, other agents
 // of its user can open them.
 func ownTerminals() {
+	// The terminal that the agent runs on is not among them. It gets another name, as in a
+	// container, because programs such as tmux ask for one.
+	if name, ok := ownTerminal(); ok {
+		if tree, err := clone(name, false); err == nil {
+			defer func() { _ = attach(tree, "/dev/console") }()
+		}
+	}
 	info, err := os.Lstat("/dev/ptmx")
 	if err != nil || fill("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil || info.Mode().Type() == fs.ModeSymlink {
 		return

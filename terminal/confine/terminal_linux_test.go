@@ -1,0 +1,86 @@
+package confine_test
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// useTerminal uses a terminal as programs do: the descriptors, the controlling terminal, what /proc
+// shows of the descriptors, and the name.
+const useTerminal = `for fd in 0 1 2; do test -t $fd || echo $fd is no terminal; done
+stty size; stty size < /dev/tty; echo tty > /dev/tty; echo stdout > /dev/stdout; echo stderr > /dev/stderr; name=$(tty) && echo name > $name
+trap 'exit 7' INT; echo up; while :; do sleep 0.01; done`
+
+// The helper that confines an agent passes its terminal on.
+func TestAConfinedAgentHasItsTerminal(t *testing.T) {
+	for _, user := range []string{"", "nobody"} {
+		for _, sandbox := range []string{confine.Landlock, "", "env A=b"} {
+			if user != "" && os.Geteuid() != 0 {
+				continue
+			}
+			t.Run(user+" "+sandbox, func(t *testing.T) { hasTerminal(t, user, sandbox) })
+		}
+	}
+}
+
+func TestAConfinedAgentHasItsTerminalWithoutNamespacesAndWithoutRoot(t *testing.T) {
+	again(t, "TestAConfinedAgentHasItsTerminal", "mount", nil)
+	if os.Geteuid() == 0 {
+		again(t, "TestAConfinedAgentHasItsTerminal", "nothing", nobody)
+		again(t, "TestAConfinedAgentHasItsTerminal", "mount", nobody)
+	}
+}
+
+func hasTerminal(t *testing.T, user, sandbox string) {
+	t.Helper()
+	if sandbox == confine.Landlock {
+		landlocked(t)
+	}
+	work := filepath.Join(outside(t), "work")
+	if user != "" {
+		home, _ := openPlace(t, nobody)
+		work = filepath.Join(home, "work")
+	}
+	must(t, os.Mkdir(work, 0o755))
+	o := confine.Options{Sandbox: sandbox, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Limits: confine.Limits{Files: 100}}
+	c, err := confine.New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	chat := chatOf(t, c, o, "1")
+	child, err := process.Start(c.Apply(process.Options{
+		Args: []string{"/bin/sh", "-c", useTerminal}, Dir: work, Env: slices.Concat(os.Environ(), c.Environ(), chat.Environ()),
+		Terminal: &process.Size{Rows: 40, Columns: 160}, Grace: 100 * time.Millisecond,
+	}, chat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(5*time.Minute, child.Kill).Stop()
+	var said strings.Builder
+	for buf := make([]byte, 1<<10); !strings.HasSuffix(said.String(), "up\r\n"); {
+		n, err := child.Stdout.Read(buf)
+		said.Write(buf[:n])
+		if err != nil {
+			child.Kill()
+			t.Fatalf("%q, %v, %+v", said.String(), err, child.Wait())
+		}
+	}
+	if want := "40 160\r\n40 160\r\ntty\r\nstdout\r\nstderr\r\nname\r\nup\r\n"; said.String() != want {
+		t.Errorf("it says %q", said.String())
+	}
+	if _, err := child.Write([]byte{3}); err != nil {
+		t.Error(err)
+	}
+	_, _ = io.Copy(io.Discard, child.Stdout)
+	if e := child.Wait(); e.Code != 7 {
+		t.Errorf("exit %+v", e)
+	}
+}
