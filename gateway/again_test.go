@@ -50,7 +50,7 @@ func TestATurnThatHadNotBegunRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "1"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-	if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
+	if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -307,7 +307,7 @@ func TestAGatewayThatEndsEarlyWaitsForItsSends(t *testing.T) {
 	}
 	for _, id := range []string{"1", "2"} { // two turns that were cut off, and will be reported
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-		if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
+		if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true}); err != nil {
 			t.Fatal(err)
 		}
 	}

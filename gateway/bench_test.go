@@ -297,7 +297,7 @@ func BenchmarkStartWithBacklog(b *testing.B) {
 }
 
 func received(s store.Store, chat string, id int) error {
-	_, _, err := s.Receive(context.Background(), store.ReceiveRequest{In: channels.Incoming{
+	_, err := s.Receive(context.Background(), store.ReceiveRequest{In: channels.Incoming{
 		Chat: channels.Chat{Channel: "loop", ID: chat}, ID: strconv.Itoa(id), User: channels.User{ID: "u"}, Text: "hello",
 	}})
 	return err

@@ -77,12 +77,12 @@ func TestWhoWatchesIsToldOfDroppedMessages(t *testing.T) {
 	r.awaitText("1", "number 2 in line")
 	r.net.Press("1", "u", cancel)
 	r.awaitText("1", "Cancelled.")
-	w.await(t, 2, "[queued queued]")
+	w.await(t, 2, "[dropped queued]")
 	w.await(t, 3, "[queued]")
 	r.net.Say("1", "u", "/stop")
 	r.awaitText("1", "dropped")
-	w.await(t, 2, "[queued queued]")
-	w.await(t, 3, "[queued queued]")
+	w.await(t, 2, "[dropped queued]")
+	w.await(t, 3, "[dropped queued]")
 }
 
 func TestWhoWatchesIsToldOfWhatCannotBeDelivered(t *testing.T) {

@@ -168,7 +168,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 				t.Fatal(err)
 			}
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}
-			if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
+			if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {

@@ -111,11 +111,11 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	}
 	// What a gateway leaves that dies right after it took a /stop.
 	chat := channels.Chat{Channel: "net", ID: "1"}
-	inbound, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
+	received, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m1", User: channels.User{ID: "u"}, Text: "work"}, Claim: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
+	if _, err := s.Receive(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "m2", User: channels.User{ID: "u"}, Text: "/stop"}, Settle: true, Cancel: true}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -129,7 +129,7 @@ func TestATurnThatWasStoppedIsNotRunAgainAfterACrash(t *testing.T) {
 	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "work") || strings.Contains(got, "restarted") {
 		t.Errorf("got %s", got)
 	}
-	if after, _, _ := r.store.Inbound(t.Context(), inbound.ID); after.State != store.Interrupted {
+	if after, _, _ := r.store.Inbound(t.Context(), received.Inbound.ID); after.State != store.Interrupted {
 		t.Errorf("the inbound is %s", after.State)
 	}
 }

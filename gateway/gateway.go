@@ -227,9 +227,15 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 // turns reported or run again. Everything else that is pending enters the same lanes as what comes
 // in. It reports false when ctx ends before that is done.
 func (g *Gateway) recover(ctx context.Context) bool {
+	var adopted store.Adopted
 	// A step that is done is not done again: what a later one sends is not from the earlier run.
-	for _, step := range []func(context.Context) error{g.turns.KillLeftover, g.outbox.Recover, g.turns.Recover} {
-		err := retry.Until(ctx, func() error { return step(ctx) }, func(err error) {
+	for _, step := range []func() error{
+		func() (err error) { adopted, err = g.o.Store.Adopt(ctx); return err },
+		func() error { return g.turns.KillLeftover(ctx, adopted.Inbounds) },
+		func() error { return g.outbox.Recover(ctx, adopted.Deliveries) },
+		func() error { return g.turns.Recover(ctx, adopted.Inbounds) },
+	} {
+		err := retry.Until(ctx, step, func(err error) {
 			if ctx.Err() == nil {
 				g.o.Log.Error("cannot clean up after the last run, will retry", zap.Error(err))
 			}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -14,6 +15,8 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/store"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
 )
 
 // hooked is a store with which something happens between one step and the next.
@@ -36,10 +39,10 @@ func (h *hooked) Settle(ctx context.Context, id int64, s store.Settlement) (bool
 	return more, err
 }
 
-func (h *hooked) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (h *hooked) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	if h.receive != nil {
 		if err := h.receive(a); err != nil {
-			return store.Inbound{}, 0, err
+			return store.ReceiveResult{}, err
 		}
 	}
 	return h.Store.Receive(ctx, a)
@@ -75,8 +78,8 @@ func (h *hooked) Claim(ctx context.Context) (store.Inbound, bool, error) {
 	return inbound, ok, err
 }
 
-func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat, now time.Time) ([]store.Question, error) {
-	open, err := h.Store.OpenQuestions(ctx, c, now)
+func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Question, error) {
+	open, err := h.Store.OpenQuestions(ctx, c)
 	if len(open) > 0 && h.openQuestion != nil {
 		h.openQuestion()
 	}
@@ -207,27 +210,47 @@ func TestAnOperatorStopsWhatIsJustAboutToBegin(t *testing.T) {
 	r.awaitText("1", "Stopped.")
 }
 
-// recovering is a store of which a look for the turns that were cut off fails.
+// recovering is a store in which the end of a turn that was adopted cannot be recorded at first.
 type recovering struct {
 	store.Store
-	looks, resolved int
+	failed          bool
+	adopted, looked int // how often Adopt and Transients were called
 }
 
-func (s *recovering) Stranded(ctx context.Context) ([]store.Inbound, error) {
-	if s.looks++; s.looks == 2 {
-		return nil, errors.New("not now")
+func (s *recovering) Adopt(ctx context.Context) (store.Adopted, error) {
+	s.adopted++
+	return s.Store.Adopt(ctx)
+}
+
+func (s *recovering) Transients(ctx context.Context) ([]store.Transient, error) {
+	s.looked++
+	return s.Store.Transients(ctx)
+}
+
+func (s *recovering) Finish(ctx context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
+	if state == store.Interrupted && !s.failed {
+		s.failed = true
+		return false, errors.New("not now")
 	}
-	return s.Store.Stranded(ctx)
-}
-
-func (s *recovering) InFlight(ctx context.Context) ([]store.Delivery, error) {
-	s.resolved++
-	return s.Store.InFlight(ctx)
+	return s.Store.Finish(ctx, id, state, out, with...)
 }
 
 func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, echo)
+	chat := channels.Chat{Channel: "net", ID: "1"}
+	before, err := sqlite.Open(t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := channels.Incoming{Chat: chat, ID: "before", User: channels.User{ID: "u"}, Text: "cut off"}
+	cut, err := before.Receive(t.Context(), store.ReceiveRequest{In: in, Claim: true})
+	if err == nil {
+		err = before.SetProcess(cut.Inbound.ID, store.Process(terminal.RecordStarting()))
+	}
+	if err = errors.Join(err, before.Close()); err != nil {
+		t.Fatal(err)
+	}
 	var s *recovering
 	r.hook = func(inner store.Store) store.Store {
 		s = &recovering{Store: inner}
@@ -235,10 +258,10 @@ func TestWhatWasCleanedUpAfterACrashIsNotCleanedUpAgain(t *testing.T) {
 	}
 	r.start()
 	r.net.Say("1", "u", "hello")
-	r.expect("1", "you said hello")
+	r.expect("1", "I was restarted while working on this. /retry runs it again.", "you said hello")
 	r.stop()
-	if s.looks != 3 || s.resolved != 1 {
-		t.Errorf("looked for turns %d times, resolved deliveries %d times", s.looks, s.resolved)
+	if !s.failed || s.adopted != 1 || s.looked != 1 {
+		t.Errorf("failed %t, adopted %d times, looked for transient messages %d times", s.failed, s.adopted, s.looked)
 	}
 }
 

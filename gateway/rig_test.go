@@ -196,8 +196,7 @@ func (r *rig) awaitTrue(what string, so func() bool) {
 func (r *rig) awaitReceipts() {
 	r.t.Helper()
 	r.awaitTrue("the receipt of the last message", func() bool {
-		sending, err := r.store.InFlight(r.t.Context())
-		return err == nil && len(sending) == 0
+		return sqlitetest.Sending(r.t, filepath.Join(r.dir, ".nanobot")) == 0
 	})
 }
 

@@ -54,7 +54,7 @@ func newWatched(t *testing.T, dir string) *watched {
 	})
 	for _, id := range []string{"a", "b"} {
 		in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: id}, ID: "message-" + id, Text: "hello"}
-		if _, _, err := st.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
+		if _, err := st.Receive(t.Context(), store.ReceiveRequest{In: in}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -21,6 +21,16 @@ const (
 	Retrying What = "retrying" // a send failed and will be tried again
 	Failed   What = "failed"   // a send failed and will not be tried again
 	Unknown  What = "unknown"  // nobody knows whether a send has happened
+	Dropped  What = "dropped"  // a message gets no turn, for the Reason given
+)
+
+// The reasons for which a message is dropped.
+const (
+	QueueFull   = "queue_full"   // as many messages of its chat wait as are kept
+	RateLimited = "rate_limited" // its sender has sent too many within a minute
+	Busy        = "busy"         // a turn of its chat runs, and messages are not queued
+	NotAdmitted = "not_admitted" // its sender has no access
+	Cancelled   = "cancelled"    // a person took it back before its turn began
 )
 
 // Event is something that happened. It is only a hint: the facts are in the store, or will be in a
@@ -32,6 +42,7 @@ type Event struct {
 	// Status and Took are those of a turn that has ended.
 	Status string
 	Took   time.Duration
+	Reason string // why a message was dropped
 }
 
 // Func observes events, from many goroutines. It must not block. A nil Func observes nothing.

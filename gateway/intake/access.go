@@ -12,6 +12,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
+	"nanobot/gateway/events"
 	"nanobot/gateway/store"
 )
 
@@ -83,6 +84,9 @@ func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error)
 	}
 	if refusal == store.Coded || refusal == store.ToldLater {
 		i.o.Outbox.Wake(in.Chat)
+	}
+	if refusal != store.RefusedBefore {
+		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
 	}
 	_, logged := i.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/outbox"
@@ -41,8 +40,9 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// When the question was closed meanwhile, text is a message like others. A button is only a
 	// button.
-	_, result, err := i.accept(ctx, store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply})
-	if err != nil || result == store.Queued || result == store.Claimed {
+	result, err := i.accept(ctx, store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply})
+	settled := result.Disposition == store.Settled
+	if err != nil || result.Disposition == store.Queued || result.Disposition == store.Claimed {
 		return true, err
 	}
 	// Somebody else may have been first.
@@ -52,11 +52,11 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	switch {
 	case q.Answer != nil:
 		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
-		if q.By == in.User.ID && result == store.Settled {
+		if q.By == in.User.ID && settled {
 			i.recordAnswer(in, q)
 			i.o.Outbox.ShowEnd(q, chosen(q, in.User))
 		}
-	case result == store.Settled: // its turn has ended, or its time is up
+	case settled: // its turn has ended, or its time is up
 		return true, i.note(ctx, in, notOpen)
 	}
 	return true, nil
@@ -70,12 +70,18 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 		q, ok, err := i.o.Store.Question(ctx, id)
 		return q, ok && q.Answer == nil && q.Chat == in.Chat, err
 	}
-	if i.o.Lanes.Running(in.Chat) == nil || in.Press != "" {
+	if in.Press != "" {
 		return store.Question{}, false, nil
 	}
-	open, err := i.o.Store.OpenQuestions(ctx, in.Chat, time.Now())
-	if err != nil {
+	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	if err != nil || len(open) == 0 {
 		return store.Question{}, false, err
+	}
+	if i.o.Lanes.Running(in.Chat) == nil {
+		asking, _, err := i.o.Store.Inbound(ctx, open[0].Inbound)
+		if err != nil || asking.Owner == i.o.Store.Member() { // its agent has ended, and takes no answer
+			return store.Question{}, false, err
+		}
 	}
 	return meant(open, in)
 }

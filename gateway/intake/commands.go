@@ -80,7 +80,7 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 		if first, err = i.conclude(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				i.o.Events.Tell(events.Event{What: events.Queued, Chat: in.Chat, Inbound: id}) // it is not any more
+				i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
 			}
 		}
 		return err
@@ -267,7 +267,7 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.o.Events.Tell(events.Event{What: events.Queued, Chat: c.in.Chat, Inbound: id})
+	c.o.Events.Tell(events.Event{What: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
 	return "Cancelled.", nil
 }
 

@@ -11,64 +11,95 @@ import (
 )
 
 // enqueue puts a message in its chat's lane, by the rule for messages that come while a turn runs.
+// The store decides whether one runs.
 func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 	set := i.o.Settings()
-	t := i.o.Lanes.Running(in.Chat)
-	if t != nil {
-		switch set.WhileRunning {
-		case Reject:
-			return i.settle(ctx, in, "I am still working on your last message. Send it again later, or /stop.")
-		case Inject:
-			return i.inject(ctx, t, in)
-		case Queue, Interrupt:
-		}
+	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
+	if set.WhileRunning != Inject { // what the agent is handed stays pending until its turn ends
+		request.QueueLimit = set.QueueLimit
 	}
-	waiting := 0
-	if t != nil || i.o.Lanes.Full() {
-		var err error
-		if waiting, err = i.o.Store.Waiting(ctx, in.Chat); err != nil {
-			return fmt.Errorf("count waiting messages: %w", err)
-		}
-		if set.QueueLimit > 0 && waiting >= set.QueueLimit {
-			return i.settle(ctx, in, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", waiting))
-		}
+	result, err := i.accept(ctx, request)
+	if err == nil && result.Disposition == store.Busy && i.ended(in.Chat, result) {
+		request.NotWhileRunning = false
+		result, err = i.accept(ctx, request)
 	}
-	inbound, result, err := i.accept(ctx, store.ReceiveRequest{In: in})
-	// A person who only waits for a free slot, which often takes a moment, is not told.
-	if err != nil || result != store.Queued || t == nil {
+	if err != nil {
 		return err
 	}
-	if set.WhileRunning == Interrupt {
-		t.Cancel(i.o.Interrupted)
+	switch result.Disposition {
+	case store.Busy:
+		return i.drop(ctx, in, events.Busy, "I am still working on your last message. Send it again later, or /stop.")
+	case store.Full:
+		return i.drop(ctx, in, events.QueueFull, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", result.Waiting))
+	case store.Queued:
+		return i.queued(ctx, set.WhileRunning, result)
+	case store.Duplicate, store.Claimed, store.Settled:
+	}
+	return nil
+}
+
+// drop settles a message that gets no turn, with its answer.
+func (i *Intake) drop(ctx context.Context, in channels.Incoming, reason, answer string) error {
+	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	if fresh {
+		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: reason})
+	}
+	return err
+}
+
+// ended reports whether the turn that the store has as running has ended, so that only the record of
+// that is to come.
+func (i *Intake) ended(chat channels.Chat, result store.ReceiveResult) bool {
+	return result.Runner == i.o.Store.Member() && i.running(chat, result) == nil
+}
+
+// running returns the turn of this member that ran in a chat when a message was received, if it has
+// not ended.
+func (i *Intake) running(chat channels.Chat, result store.ReceiveResult) Turn {
+	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == result.Running {
+		return t
+	}
+	return nil
+}
+
+// queued does what is due for a message that waits behind a turn.
+func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.ReceiveResult) error {
+	inbound := result.Inbound
+	in := inbound.In
+	// A person who only waits for a free slot, or for the end of a turn to be recorded, which often
+	// takes a moment, is not told.
+	if result.Running == 0 || i.ended(in.Chat, result) {
 		return nil
 	}
+	t := i.running(in.Chat, result)
+	switch how {
+	case Inject:
+		// It stays pending until the turn has ended, so that it gets a turn of its own if this one
+		// does not read it or is cut off. It passes none that waits.
+		if t != nil && result.Waiting == t.Injected()+1 {
+			t.Inject(inbound)
+		}
+		return nil
+	case Interrupt:
+		if t != nil {
+			t.Cancel(i.o.Interrupted)
+		}
+		return nil
+	case Queue, Reject:
+	}
 	notice := channels.Message{
-		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", waiting+1), ReplyTo: in.ID,
+		Chat: in.Chat, Kind: channels.Answer, Text: fmt.Sprintf("Queued, number %d in line.", result.Waiting), ReplyTo: in.ID,
 		Buttons: []channels.Button{{Label: "Cancel", Data: fmt.Sprintf("cancel:%d", inbound.ID)}},
 	}
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: notice, About: inbound.ID})
 }
 
 // accept stores a message and starts its turn if that can begin at once.
-func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	a.Cursor = a.In.Cursor
-	inbound, result, err := i.o.Lanes.Accept(ctx, a)
-	if err == nil && result == store.Queued {
-		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Inbound: inbound.ID})
+	result, err := i.o.Lanes.Accept(ctx, a)
+	if err == nil && result.Disposition == store.Queued {
+		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
 	}
-	return inbound, result, err
-}
-
-// inject hands a message to the turn that runs. It stays pending until that turn has ended, so that
-// it gets a turn of its own if this one does not read it or is cut off. It passes none that waits.
-func (i *Intake) inject(ctx context.Context, t Turn, in channels.Incoming) error {
-	inbound, result, err := i.accept(ctx, store.ReceiveRequest{In: in})
-	if err != nil || result != store.Queued {
-		return err
-	}
-	waiting, err := i.o.Store.Waiting(ctx, in.Chat)
-	if err == nil && waiting == t.Injected()+1 {
-		t.Inject(inbound)
-	}
-	return nil // it is stored, and gets a turn of its own
+	return result, err
 }

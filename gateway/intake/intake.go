@@ -23,27 +23,26 @@ import (
 type Store interface {
 	store.Access
 	Gather(ctx context.Context, in channels.Incoming) error
-	Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
+	Member() string
+	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 	Inbound(ctx context.Context, id int64) (store.Inbound, bool, error)
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
-	Waiting(ctx context.Context, chat channels.Chat) (int, error)
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
+	Waiting(ctx context.Context, chat channels.Chat) (int, error)
 	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
-	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 }
 
 // Lanes are where messages wait for their turns, and the turns that run.
 type Lanes interface {
 	// Accept stores a message and starts its turn if that can begin at once.
-	Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
+	Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 	// Lock keeps everything else from being stored or begun in a chat.
 	Lock(chat channels.Chat) (unlock func())
 	// AwaitClaim waits until the turn that is just being claimed can be found.
 	AwaitClaim()
-	// Full reports whether a message would have to wait for another chat's turn.
-	Full() bool
 	// Wake says that a message may have become pending.
 	Wake()
 	// Running returns the turn that runs in a chat, or nil. All returns all that run.
@@ -180,7 +179,7 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 // route takes the message of a person who is admitted.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.withinRate(in); !ok {
-		return i.settle(ctx, in, refusal)
+		return i.drop(ctx, in, events.RateLimited, refusal)
 	}
 	if c, args, ok := parseCommand(in); ok {
 		return i.obey(ctx, in, c, args)
@@ -210,17 +209,18 @@ func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer st
 			return false, err
 		}
 	}
-	_, result, err := i.o.Store.Receive(ctx, a)
+	result, err := i.o.Store.Receive(ctx, a)
 	if err != nil {
 		return false, fmt.Errorf("store message: %w", err)
 	}
-	if result == store.Settled && answer != "" {
+	settled := result.Disposition == store.Settled
+	if settled && answer != "" {
 		i.o.Outbox.Wake(in.Chat)
 	}
 	if a.Restart != 0 {
 		i.o.Lanes.Wake()
 	}
-	return result == store.Settled, nil
+	return settled, nil
 }
 
 // planAnswer cuts the gateway's own answer to a message into network calls.

@@ -241,21 +241,20 @@ type fakeLanes struct {
 	woken  int
 }
 
-func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	if l.broken != nil {
-		return store.Inbound{}, 0, l.broken
+		return store.ReceiveResult{}, l.broken
 	}
 	a.Claim = !l.full
-	inbound, result, err := l.store.Receive(ctx, a)
-	if result == store.Claimed {
-		l.turns[a.In.Chat] = &fakeTurn{inbound: inbound, began: time.Now()}
+	result, err := l.store.Receive(ctx, a)
+	if err == nil && result.Disposition == store.Claimed {
+		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now()}
 	}
-	return inbound, result, err
+	return result, err
 }
 
 func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
 func (l *fakeLanes) AwaitClaim()                        {}
-func (l *fakeLanes) Full() bool                         { return l.full }
 func (l *fakeLanes) Wake()                              { l.woken++ }
 
 func (l *fakeLanes) Running(chat channels.Chat) intake.Turn {

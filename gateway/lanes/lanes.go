@@ -18,7 +18,7 @@ import (
 // Store is what lanes need of the store: it decides which message is next.
 type Store interface {
 	Claim(ctx context.Context) (store.Inbound, bool, error)
-	Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error)
+	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 }
 
 // Turn is one message that is worked on.
@@ -154,28 +154,28 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 
 // Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts
 // its turn: in one step on disk.
-func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	defer l.Lock(a.In.Chat)() // before the slot, which others could use meanwhile
 	select {
 	case l.slots.taken <- struct{}{}:
 		a.Claim = true
 	default:
 	}
-	inbound, result, err := l.o.Store.Receive(ctx, a)
-	if err == nil && result == store.Claimed {
-		l.start(l.register(inbound))
-		return inbound, result, nil
+	result, err := l.o.Store.Receive(ctx, a)
+	if err == nil && result.Disposition == store.Claimed {
+		l.start(l.register(result.Inbound))
+		return result, nil
 	}
 	if a.Claim {
 		<-l.slots.taken
 	}
 	if err != nil {
-		return inbound, result, fmt.Errorf("store message: %w", err)
+		return result, fmt.Errorf("store message: %w", err)
 	}
-	if result == store.Queued {
+	if result.Disposition == store.Queued {
 		l.Wake()
 	}
-	return inbound, result, nil
+	return result, nil
 }
 
 // register makes the turn of a message that was claimed, so that it can be found and stopped.

@@ -40,17 +40,17 @@ func (q *queue) Claim(context.Context) (store.Inbound, bool, error) {
 	return inbound, true, nil
 }
 
-func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.last++
 	inbound := store.Inbound{ID: q.last, In: a.In}
 	if a.Claim && !q.busy[a.In.Chat] && len(q.waiting) == 0 {
 		q.busy[a.In.Chat] = true
-		return inbound, store.Claimed, nil
+		return store.ReceiveResult{Inbound: inbound, Disposition: store.Claimed}, nil
 	}
 	q.waiting = append(q.waiting, inbound)
-	return inbound, store.Queued, nil
+	return store.ReceiveResult{Inbound: inbound, Disposition: store.Queued}, nil
 }
 
 func (q *queue) finish(inbound store.Inbound) {
@@ -117,11 +117,11 @@ func (r *rig) end(t *turn) {
 
 func (r *rig) accept(t *testing.T, chat string) store.Inbound {
 	t.Helper()
-	inbound, _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+	result, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return inbound
+	return result.Inbound
 }
 
 func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
@@ -251,7 +251,7 @@ func TestAMessageThatWaitsForItsChatTakesNoSlot(t *testing.T) {
 		go r.lanes.Run(working, working)
 		unlock := r.lanes.Lock(channels.Chat{ID: "a"})
 		go func() {
-			if _, _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
+			if _, err := r.lanes.Accept(t.Context(), store.ReceiveRequest{In: channels.Incoming{Chat: channels.Chat{ID: "a"}}}); err != nil {
 				t.Error(err)
 			}
 		}()

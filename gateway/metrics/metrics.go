@@ -19,6 +19,7 @@ type Metrics struct {
 	mu    sync.Mutex
 	turns map[pair]int
 	sends map[pair]int
+	drops map[pair]int
 	took  histogram
 }
 
@@ -27,7 +28,7 @@ type pair struct{ channel, result string }
 
 // New returns metrics of a gateway that is yet to be made.
 func New() *Metrics {
-	return &Metrics{turns: map[pair]int{}, sends: map[pair]int{}}
+	return &Metrics{turns: map[pair]int{}, sends: map[pair]int{}, drops: map[pair]int{}}
 }
 
 // Watch counts an event.
@@ -40,6 +41,8 @@ func (m *Metrics) Watch(e events.Event) {
 		m.took.add(e.Took.Seconds())
 	case events.Sent, events.Retrying, events.Failed, events.Unknown:
 		m.sends[pair{e.Chat.Channel, string(e.What)}]++
+	case events.Dropped:
+		m.drops[pair{e.Chat.Channel, e.Reason}]++
 	case events.Queued, events.Started, events.Said:
 	}
 }
@@ -63,6 +66,8 @@ func (m *Metrics) counted(p *page) {
 	p.pairs("nanobot_turns_total", "outcome", m.turns)
 	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.pairs("nanobot_sends_total", "result", m.sends)
+	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted or cancelled.")
+	p.pairs("nanobot_dropped_total", "reason", m.drops)
 	m.took.write(p, "nanobot_turn_seconds", "How long turns took.")
 }
 

@@ -186,12 +186,13 @@ func TestAnErrorThatOnlySaysSoMakesNoRepetition(t *testing.T) {
 func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
 	s := openStore(t)
 	l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
-	if _, claimed, err := s.Enqueue(t.Context(), l); err != nil || !claimed {
+	first, claimed, err := s.Enqueue(t.Context(), l)
+	if err != nil || !claimed {
 		t.Fatal(claimed, err)
 	}
 	n := &network{}
 	o := newOutbox(s, n, nil)
-	if err := o.Recover(t.Context()); err != nil {
+	if err := o.Recover(t.Context(), []store.Delivery{first}); err != nil {
 		t.Fatal(err)
 	}
 	o.Wake(ann)
@@ -270,7 +271,7 @@ func TestWhatIsPostedAfterTheEndStaysPending(t *testing.T) {
 }
 
 // memoryStore is as much of a store as one chat needs, without goroutines or files, so that it
-// works in a synctest transient message.
+// works in a synctest bubble.
 type memoryStore struct {
 	outbox.Store
 	mu         sync.Mutex

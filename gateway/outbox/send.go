@@ -181,9 +181,9 @@ func repeatable(ch channels.Channel) bool {
 }
 
 // Recover cleans up after a gateway that died: messages that were there only while a turn ran are
-// removed, and calls that were under way are resolved. It must have returned before anything is
-// sent.
-func (o *Outbox) Recover(ctx context.Context) error {
+// removed, and the deliveries that were adopted from it are resolved. It must have returned before
+// anything is sent, and may be called again when it fails.
+func (o *Outbox) Recover(ctx context.Context, adopted []store.Delivery) error {
 	left, err := o.o.Store.Transients(ctx)
 	if err != nil {
 		return err
@@ -191,12 +191,8 @@ func (o *Outbox) Recover(ctx context.Context) error {
 	for _, b := range left {
 		o.Remove(b)
 	}
-	deliveries, err := o.o.Store.InFlight(ctx)
-	if err != nil {
-		return err
-	}
-	for _, p := range deliveries {
-		if err := o.resolve(ctx, p); err != nil {
+	for _, p := range adopted {
+		if err := o.resolve(ctx, p); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("resolve delivery %d: %w", p.ID, err)
 		}
 	}

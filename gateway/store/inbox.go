@@ -34,7 +34,9 @@ type Inbound struct {
 	Started  time.Time // zero until it runs
 	Ended    time.Time // zero until it has ended
 	Outcome  Outcome
-	Process  Process
+	// Owner is the member that has claimed it; "" unless it is running.
+	Owner   string
+	Process Process
 }
 
 // Transient is a message on the network that is there only while a turn runs, such as its progress.
@@ -63,16 +65,31 @@ type Process struct {
 	Start string // a moment by the kernel's clock at which Pid was this process; "" when there is none
 }
 
-// ReceiveResult says what became of an inbound message.
-type ReceiveResult int
+// Disposition says what became of a message that was received.
+type Disposition int
 
-// The verdicts.
+// The dispositions.
 const (
-	Duplicate ReceiveResult = iota // seen before; nothing was changed but the cursor
-	Queued                         // waits for its turn
-	Claimed                        // is running already: the caller must run it
-	Settled                        // was stored as done, with its answer
+	Duplicate Disposition = iota // seen before; nothing was changed but the cursor
+	Queued                       // waits for its turn
+	Claimed                      // is running already: the caller must run it
+	Settled                      // was stored as done, with its answer
+	Busy                         // not stored: a turn of the chat runs, and NotWhileRunning was set
+	Full                         // not stored: as many messages of the chat wait as QueueLimit allows
 )
+
+// ReceiveResult is what became of a message that was received, and who runs its chat.
+type ReceiveResult struct {
+	Inbound     Inbound
+	Disposition Disposition
+	// Running is the inbound message of the chat that was running when this one was received, or 0,
+	// and Runner the member that runs it. Waiting counts the messages of the chat that wait for a
+	// turn, with this one if it was Queued. They are not set for a Duplicate, nor for a message that
+	// is Settled.
+	Running int64
+	Runner  string
+	Waiting int
+}
 
 // ReceiveRequest is an incoming message at the door.
 type ReceiveRequest struct {
@@ -81,6 +98,10 @@ type ReceiveRequest struct {
 	Cursor string
 	// Claim asks to run it at once, which is granted if nothing of its chat is pending or running.
 	Claim bool
+	// NotWhileRunning and QueueLimit say when the message is not stored: while a turn of its chat
+	// runs; while that many messages of its chat wait, if it is not 0.
+	NotWhileRunning bool
+	QueueLimit      int
 	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
 	Settle bool
 	Answer []channels.Outgoing
@@ -107,7 +128,7 @@ type Inbox interface {
 	// Receive stores an inbound message once: the same chat and message id again is a Duplicate,
 	// with the inbound message that was made of it unless that was pruned. A message without an id
 	// is never a duplicate.
-	Receive(ctx context.Context, a ReceiveRequest) (Inbound, ReceiveResult, error)
+	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
 	// Claim takes the oldest pending inbound message of the chat that has waited longest for a turn
 	// and marks it running, its attempt raised. A chat with a running inbound message is passed
 	// over. It reports false when there is nothing to run.
@@ -136,11 +157,8 @@ type Inbox interface {
 	// message takes is forgotten when that is stored.
 	DropTransient(ctx context.Context, b Transient) error
 	Transients(ctx context.Context) ([]Transient, error)
-	// Inbound returns one inbound message. Stranded returns the inbound messages that are
-	// marked running, which after a start is what a dead gateway left, with their processes: for
-	// one without, with the Start of the gateway that left it.
+	// Inbound returns one inbound message.
 	Inbound(ctx context.Context, id int64) (Inbound, bool, error)
-	Stranded(ctx context.Context) ([]Inbound, error)
 	// Recent returns the last inbound messages of a chat, newest first. Waiting counts the pending
 	// ones of a chat, or of all for the zero Chat.
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)

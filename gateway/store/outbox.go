@@ -73,9 +73,6 @@ type Outbox interface {
 	// Settle records how the send of a pending or sending delivery ended. It reports whether the
 	// chat has pending deliveries now.
 	Settle(ctx context.Context, id int64, s Settlement) (more bool, err error)
-	// InFlight returns the deliveries that are marked sending, which after a start is what a dead
-	// gateway left.
-	InFlight(ctx context.Context) ([]Delivery, error)
 	// ChatsToSend returns up to n chats that have pending deliveries, in the order of their keys,
 	// after the given key.
 	ChatsToSend(ctx context.Context, after string, n int) ([]channels.Chat, error)

@@ -38,6 +38,6 @@ type Questions interface {
 	Withdraw(ctx context.Context, id string) (bool, error)
 	// OpenQuestions returns the questions of a chat that wait for an answer and have not expired,
 	// oldest first.
-	OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]Question, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat) ([]Question, error)
 	Question(ctx context.Context, id string) (Question, bool, error)
 }

@@ -43,6 +43,7 @@ var ErrChanged = errors.New("it changed before it was copied")
 
 // Store is an engine. Its methods may be called from many goroutines.
 type Store interface {
+	Members
 	Inbox
 	Parts
 	Outbox

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 
@@ -19,33 +20,25 @@ import (
 // mostAttempts is how often a turn is run in all when it keeps being cut off.
 const mostAttempts = 3
 
-// KillLeftover kills the agents that an earlier run of the gateway has left. It is called before
-// Recover.
-func (s *Stage) KillLeftover(ctx context.Context) error {
+// KillLeftover kills the agents that an earlier run of the gateway has left, those of the turns that
+// were adopted among them. It is called before Recover.
+func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error {
 	var err error
 	if s.name, err = s.loadName(ctx); err != nil {
 		return err
 	}
 	terminal.KillKept(s.name)
-	inbounds, err := s.o.Store.Stranded(ctx)
-	if err != nil {
-		return err
-	}
-	for _, inbound := range inbounds {
+	for _, inbound := range adopted {
 		terminal.KillRun(runName(inbound), terminal.ProcessRecord(inbound.Process))
 	}
 	return nil
 }
 
-// Recover reports the turns that an earlier run of the gateway has left, or has them run again. It
-// may be called again when it fails.
-func (s *Stage) Recover(ctx context.Context) error {
-	inbounds, err := s.o.Store.Stranded(ctx)
-	if err != nil {
-		return err
-	}
-	for _, inbound := range inbounds {
-		if err := s.recoverTurn(ctx, inbound); err != nil {
+// Recover reports the turns that were adopted from an earlier run of the gateway, or has them run
+// again. It may be called again when it fails: a turn that was recovered is not running any more.
+func (s *Stage) Recover(ctx context.Context, adopted []store.Inbound) error {
+	for _, inbound := range adopted {
+		if err := s.recoverTurn(ctx, inbound); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("recover turn %d: %w", inbound.ID, err)
 		}
 	}

@@ -31,7 +31,6 @@ type Store interface {
 	Withdraw(ctx context.Context, id string) (bool, error)
 	Dismissed(ctx context.Context) (inbounds, deliveries []int64, err error)
 	// What follows is for the turns that another run of the gateway has left.
-	Stranded(ctx context.Context) ([]store.Inbound, error)
 	Requeue(ctx context.Context, id int64, unbegun bool) error
 	Dismiss(ctx context.Context, who store.Person) error
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -35,11 +34,11 @@ func (a *agent) Close()                      { a.closed = true }
 // disk is a store that remembers how turns ended. Methods that no test needs panic.
 type disk struct {
 	turn.Store
-	mu       sync.Mutex
-	stranded []store.Inbound
-	ends     []string // of Finish and Requeue
-	memory   map[string]string
-	fail     func(method string) error
+	mu      sync.Mutex
+	running map[int64]bool // if not nil, all that Finish and Requeue take
+	ends    []string       // of Finish and Requeue
+	memory  map[string]string
+	fail    func(method string) error
 }
 
 func (d *disk) failure(method string) error {
@@ -57,16 +56,20 @@ func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.
 	if err := d.failure("Finish"); err != nil {
 		return false, err
 	}
+	if err := d.end(id); err != nil {
+		return false, err
+	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
-	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Inbound) bool { return i.ID == id })
 	return true, nil
 }
 
 func (d *disk) Requeue(_ context.Context, id int64, unbegun bool) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if err := d.end(id); err != nil {
+		return err
+	}
 	d.ends = append(d.ends, fmt.Sprint(id, " again, unbegun ", unbegun))
-	d.stranded = slices.DeleteFunc(d.stranded, func(i store.Inbound) bool { return i.ID == id })
 	return nil
 }
 
@@ -74,8 +77,13 @@ func (d *disk) Dismissed(context.Context) (inbounds, deliveries []int64, err err
 	return nil, nil, nil
 }
 
-func (d *disk) Stranded(context.Context) ([]store.Inbound, error) {
-	return slices.Clone(d.stranded), d.failure("Stranded")
+// end refuses an inbound message that is not running.
+func (d *disk) end(id int64) error {
+	if d.running != nil && !d.running[id] {
+		return store.ErrState
+	}
+	delete(d.running, id)
+	return nil
 }
 
 func (d *disk) Recall(_ context.Context, chat channels.Chat, key string) (string, error) {
@@ -468,7 +476,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 			r := newRig(t, says("hi"))
 			defer r.stop()
 			r.Reload(turn.Settings{Runner: &r.agent, OnCrash: c.onCrash})
-			r.disk.stranded = slices.Clone(inbounds)
+			r.disk.running = map[int64]bool{1: true, 2: true, 3: true, 4: true}
 			failed := false
 			r.disk.fail = func(method string) error {
 				if method == "Finish" && !failed {
@@ -477,17 +485,17 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 				}
 				return nil
 			}
-			if err := r.KillLeftover(t.Context()); err != nil {
+			if err := r.KillLeftover(t.Context(), inbounds); err != nil {
 				t.Fatal(err)
 			}
-			if err := r.Recover(t.Context()); err == nil {
+			if err := r.Recover(t.Context(), inbounds); err == nil {
 				t.Error("a failure was not reported")
 			}
-			if err := r.Recover(t.Context()); err != nil { // it goes on where it was
+			if err := r.Recover(t.Context(), inbounds); err != nil { // it goes on where it was
 				t.Fatal(err)
 			}
 			expect(t, "recorded", r.disk.ends, c.ends)
-			expect(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its place
+			expect(t, "reports", len(r.box.posted), c.reports+1) // one twice, which the store takes for one by its sequence number
 		})
 	}
 }

@@ -73,7 +73,7 @@ func TestATornLogIsReadUpToTheTear(t *testing.T) {
 				t.Errorf("%d messages wait, want %d", got, c.left)
 			}
 			prefix(t, s)
-			if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); err != nil {
+			if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -170,7 +170,7 @@ func large(t *testing.T) []byte {
 	err := side(8, func(w int) error {
 		for n := range 150 {
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: fmt.Sprint(w)}, ID: fmt.Sprint(n), Text: strings.Repeat("x", 500+n*40)}
-			if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
+			if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 				return err
 			}
 		}
@@ -220,7 +220,7 @@ func TestAnIndexThatDisagreesWithItsTableIsDamage(t *testing.T) {
 	if _, err := s.Verify(ctx); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
-	if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrDamaged) {
+	if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("a message was received: %v", err)
 	}
 }
@@ -258,7 +258,7 @@ func TestADatabaseThatIsEmptiedInItsPlaceEndsTheStore(t *testing.T) {
 	if err := os.Truncate(filepath.Join(dir, "nanobot.db"), 0); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrDamaged) {
+	if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrDamaged) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -81,7 +81,7 @@ func heals(t *testing.T, dir string, room func() error) {
 		err := side(8, func(w int) error {
 			for n := 0; failed.Load() < stop && n < each; n++ {
 				in := channels.Incoming{Chat: chat, ID: fmt.Sprint(round, w, ".", n), Text: strings.Repeat("x", 8000)}
-				if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
+				if _, err := s.Receive(ctx, store.ReceiveRequest{In: in}); err != nil {
 					failed.Add(1)
 					if errors.Is(err, store.ErrFull) {
 						full.Add(1)
@@ -216,7 +216,7 @@ func TestFilesLeaveRoomOnTheDisk(t *testing.T) {
 	if err != nil || len(left) != int(kept.Load()) {
 		t.Errorf("%d copies are in the spool, %d were kept (%v)", len(left), kept.Load(), err)
 	}
-	if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "1", Text: "hello"}}); err != nil {
+	if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "1", Text: "hello"}}); err != nil {
 		t.Errorf("a message does not fit any more: %v", err)
 	}
 }

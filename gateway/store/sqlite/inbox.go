@@ -16,7 +16,7 @@ func (s *Store) Claim(ctx context.Context) (store.Inbound, bool, error) {
 	var inbound store.Inbound
 	var found bool
 	err := s.change(ctx, "claim an inbound message", func(t *tx) (err error) {
-		inbound, found, err = t.claim(now)
+		inbound, found, err = t.claim(s.member, now)
 		return err
 	})
 	if err != nil {
@@ -25,13 +25,14 @@ func (s *Store) Claim(ctx context.Context) (store.Inbound, bool, error) {
 	return inbound, found, nil
 }
 
-func (t *tx) claim(now time.Time) (store.Inbound, bool, error) {
+func (t *tx) claim(member string, now time.Time) (store.Inbound, bool, error) {
 	inbound, found, err := t.head()
 	if err != nil || !found {
 		return store.Inbound{}, false, err
 	}
-	inbound.State, inbound.Started, inbound.Attempt = store.Running, moment(micros(now)), inbound.Attempt+1
-	return inbound, true, t.exec("UPDATE inbox SET state = 'running', started = ?, attempt = ? WHERE id = ?", micros(now), inbound.Attempt, inbound.ID)
+	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, moment(micros(now)), inbound.Attempt+1
+	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ? WHERE id = ?",
+		member, micros(now), inbound.Attempt, inbound.ID)
 }
 
 // head takes the first chat out of the line and returns its first inbound message. A row that
@@ -77,7 +78,7 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 	}
 	now := s.now()
 	err = s.change(ctx, what, func(t *tx) error {
-		next, err = t.finish(id, state, out, with, now)
+		next, err = t.finish(ending{id, s.member, state, out, with}, now)
 		return err
 	})
 	if err != nil {
@@ -87,18 +88,28 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 	return next, nil
 }
 
-func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64, now time.Time) (next bool, err error) {
-	chat, err := t.inState(id, store.Running)
+// ending is how a running inbound message ends.
+type ending struct {
+	id     int64
+	member string
+	state  store.State
+	out    store.Outcome
+	with   []int64
+}
+
+func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
+	id, state, out := e.id, e.state, e.out
+	chat, err := t.ownRunning(id, e.member)
 	if err != nil {
 		return false, err
 	}
-	err = t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = CASE status WHEN ?9 THEN status ELSE ?3 END,
+	err = t.exec(`UPDATE inbox SET state = ?1, owner = '', ended = ?2, status = CASE status WHEN ?9 THEN status ELSE ?3 END,
 		exit_code = ?4, signal = ?5, memory = ?6, cpu = ?7 WHERE id = ?8`,
 		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked)
 	if err != nil {
 		return false, err
 	}
-	for _, w := range with {
+	for _, w := range e.with {
 		err := t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = ?3, attempt = 1,
 			started = (SELECT started FROM inbox WHERE id = ?4) WHERE id = ?5 AND chat = ?6 AND state = 'pending'`,
 			state, micros(now), out.Status, id, w, chat)
@@ -122,24 +133,30 @@ func (t *tx) finish(id int64, state store.State, out store.Outcome, with []int64
 	return true, t.stand(chat)
 }
 
-// inState returns the chat of an inbound message that is in one of the states.
-func (t *tx) inState(id int64, states ...store.State) (string, error) {
-	chat, state, err := t.whereIs(id)
-	if err != nil {
+// ownRunning returns the chat of an inbound message that a member runs.
+func (t *tx) ownRunning(id int64, member string) (string, error) {
+	var chat, owner string
+	var state store.State
+	found, err := t.row("SELECT chat, state, owner FROM inbox WHERE id = ?", []any{id}, &chat, &state, &owner)
+	switch {
+	case err != nil:
 		return "", err
+	case !found:
+		return "", errNoInbound
+	case state != store.Running:
+		return "", fmt.Errorf("%w: it is %s", store.ErrState, state)
+	case owner != member:
+		return "", fmt.Errorf("%w: another member has claimed it", store.ErrState)
 	}
-	for _, s := range states {
-		if s == state {
-			return chat, nil
-		}
-	}
-	return "", fmt.Errorf("%w: it is %s", store.ErrState, state)
+	return chat, nil
 }
+
+var errNoInbound = fmt.Errorf("%w: there is no such inbound message", store.ErrState)
 
 func (t *tx) whereIs(id int64) (chat string, state store.State, err error) {
 	found, err := t.row("SELECT chat, state FROM inbox WHERE id = ?", []any{id}, &chat, &state)
 	if err == nil && !found {
-		err = fmt.Errorf("%w: there is no such inbound message", store.ErrState)
+		err = errNoInbound
 	}
 	return chat, state, err
 }
@@ -185,7 +202,7 @@ func (t *tx) restart(id int64) error {
 // Requeue makes an inbound message pending again that a dead gateway left running.
 func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 	err := s.change(ctx, fmt.Sprintf("requeue inbound message %d", id), func(t *tx) error {
-		chat, err := t.inState(id, store.Running)
+		chat, err := t.ownRunning(id, s.member)
 		if err != nil {
 			return err
 		}
@@ -202,7 +219,7 @@ func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 }
 
 func (t *tx) again(id int64, chat string, uncounted int) error {
-	err := t.exec(`UPDATE inbox SET state = 'pending', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0,
+	err := t.exec(`UPDATE inbox SET state = 'pending', owner = '', started = 0, ended = 0, status = '', exit_code = 0, signal = '', memory = 0, cpu = 0,
 		attempt = attempt - ? WHERE id = ?`, uncounted, id)
 	if err != nil {
 		return err
@@ -245,15 +262,6 @@ func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, err
 		return store.Inbound{}, false, wrap("read inbound %d", err, id)
 	}
 	return inbounds[0], true, nil
-}
-
-// Stranded returns the inbound messages that are marked running.
-func (s *Store) Stranded(ctx context.Context) ([]store.Inbound, error) {
-	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
-	if err == nil {
-		err = s.agents.recall(inbounds)
-	}
-	return inbounds, wrap("read running inbounds", err)
 }
 
 // Recent returns the last inbound messages of a chat.

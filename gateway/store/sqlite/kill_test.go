@@ -43,12 +43,13 @@ func writeUntilKilled(dir string) int {
 // stay whole.
 func turn(s *sqlite.Store, chat, message string) error {
 	c := channels.Chat{Channel: "net", ID: chat}
-	inbound, result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
+	result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: c, ID: message, Text: message}, Cursor: message, Claim: true})
 	if err != nil {
 		return err
 	}
-	if result != store.Claimed {
-		return fmt.Errorf("result %d on %s", result, message)
+	inbound := result.Inbound
+	if result.Disposition != store.Claimed {
+		return fmt.Errorf("disposition %d of %s", result.Disposition, message)
 	}
 	fmt.Println("received", inbound.ID, chat, message)
 	p, sending, err := s.Enqueue(ctx, store.Outbound{
@@ -87,11 +88,11 @@ func inParts(s *sqlite.Store, c channels.Chat, message string) error {
 		fmt.Println("gathered", 0, c.ID, in.ID)
 	}
 	in.ID, in.Part.Last = message+"a", true
-	inbound, _, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true})
+	received, err := s.Receive(ctx, store.ReceiveRequest{In: in, Settle: true})
 	if err != nil {
 		return err
 	}
-	fmt.Println("completed", inbound.ID, c.ID, message+"b")
+	fmt.Println("completed", received.Inbound.ID, c.ID, message+"b")
 	return nil
 }
 
@@ -105,11 +106,15 @@ func TestWhatWasConfirmedOutlivesAKill(t *testing.T) {
 	for range rounds {
 		acks := writeAndKill(t, dir, 10+rand.IntN(40), time.Duration(rand.IntN(3000))*time.Microsecond)
 		s := open(t, dir, sqlite.Options{}) // and the dead child's lock is gone
+		left, err := s.Adopt(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, ack := range acks {
-			verify(t, s, strings.Fields(ack))
+			verify(t, s, left, strings.Fields(ack))
 		}
 		verifyParts(t, s)
-		tidy(t, s)
+		tidy(t, s, left)
 		closed(t, s)
 		if t.Failed() {
 			t.FailNow()
@@ -148,7 +153,7 @@ func writeAndKill(t *testing.T, dir string, words int, after time.Duration) []st
 }
 
 // verify holds the store to one confirmation.
-func verify(t *testing.T, s *sqlite.Store, ack []string) {
+func verify(t *testing.T, s *sqlite.Store, left store.Adopted, ack []string) {
 	t.Helper()
 	if len(ack) != 4 {
 		t.Fatalf("the child said %q", ack)
@@ -177,7 +182,7 @@ func verify(t *testing.T, s *sqlite.Store, ack []string) {
 			t.Errorf("%v: outbound is lost (%v)", ack, err)
 		}
 	case "sent":
-		for _, p := range flying(t, s) {
+		for _, p := range left.Deliveries {
 			if fmt.Sprint(p.ID) == ack[3] {
 				t.Errorf("%v: delivery is in flight again", ack)
 			}
@@ -241,32 +246,19 @@ func said(history []store.Entry, inbound int64) bool {
 	return false
 }
 
-func flying(t *testing.T, s *sqlite.Store) []store.Delivery {
-	t.Helper()
-	deliveries, err := s.InFlight(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return deliveries
-}
-
 // tidy does what a gateway does after a crash, and empties the rest so that the next round is as
 // fast.
-func tidy(t *testing.T, s *sqlite.Store) {
+func tidy(t *testing.T, s *sqlite.Store, left store.Adopted) {
 	t.Helper()
-	for _, p := range flying(t, s) {
+	for _, p := range left.Deliveries {
 		if _, err := s.Settle(ctx, p.ID, store.Settlement{State: store.Unknown}); err != nil {
 			t.Error(err)
 		}
 	}
-	inbounds, err := s.Stranded(ctx)
-	if err != nil {
-		t.Error(err)
+	if n := len(left.Inbounds); n > workers {
+		t.Errorf("%d inbound messages were running", n)
 	}
-	if len(inbounds) > workers {
-		t.Errorf("%d inbounds are running", len(inbounds))
-	}
-	for _, i := range inbounds {
+	for _, i := range left.Inbounds {
 		if _, err := s.Finish(ctx, i.ID, store.Interrupted, store.Outcome{}); err != nil {
 			t.Error(err)
 		}

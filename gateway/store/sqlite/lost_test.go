@@ -65,7 +65,7 @@ func TestNothingIsConfirmedOnceTheStateIsLost(t *testing.T) {
 					t.Errorf("the watch says %v", err)
 				}
 			}
-			if _, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrLost) {
+			if _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}}); !errors.Is(err, dbfile.ErrLost) {
 				t.Errorf("a message was received: %v", err)
 			}
 			if err := s.SetCursor(ctx, "net", "9"); !errors.Is(err, dbfile.ErrLost) {
@@ -124,7 +124,7 @@ func TestAWriteThatIsCommittedIntoALostStateIsNotConfirmed(t *testing.T) {
 	run("BEGIN IMMEDIATE") // which the write waits for
 	confirmed := make(chan error, 1)
 	go func() {
-		_, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}})
+		_, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: "new"}})
 		confirmed <- err
 	}()
 	for stacks := make([]byte, 1<<20); !strings.Contains(string(stacks[:runtime.Stack(stacks, true)]), "(*writer).transact"); {

@@ -22,11 +22,11 @@ func receive(t *testing.T, s *sqlite.Store, n int) []int64 {
 	t.Helper()
 	var ids []int64
 	for i := range n {
-		inbound, _, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
+		result, err := s.Receive(ctx, store.ReceiveRequest{In: channels.Incoming{Chat: chat, ID: fmt.Sprint(i), Text: strings.Repeat("x", 300)}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, inbound.ID)
+		ids = append(ids, result.Inbound.ID)
 	}
 	return ids
 }

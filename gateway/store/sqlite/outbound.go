@@ -15,13 +15,14 @@ import (
 type outbound struct {
 	store.Outbound
 	chat   string
+	member string     // that stores it
 	digest []byte     // of all parts; empty when the outbound message has no sequence number
 	parts  []string   // the parts as JSON
 	spool  [][]string // the spool's folders that each part needs
 }
 
 func (s *Store) outbound(l store.Outbound, chat channels.Chat) outbound {
-	made := outbound{Outbound: l, chat: chat.String(), digest: []byte{}}
+	made := outbound{Outbound: l, member: s.member, chat: chat.String(), digest: []byte{}}
 	for _, o := range l.Parts {
 		made.parts = append(made.parts, text(o))
 		made.spool = append(made.spool, s.spool.folders(o))
@@ -60,7 +61,7 @@ func (s *Store) sealed(l store.Outbound) (outbound, error) {
 	chat := l.Parts[0].Chat
 	for _, o := range l.Parts {
 		if o.Chat != chat {
-			return outbound{}, fmt.Errorf("a outbound goes to one chat, not to %s and %s", chat, o.Chat)
+			return outbound{}, fmt.Errorf("an outbound message goes to one chat, not to %s and %s", chat, o.Chat)
 		}
 	}
 	return s.outbound(l, chat), nil
@@ -102,15 +103,15 @@ func (t *tx) enqueue(l outbound, claim bool, now time.Time) (posted, error) {
 		if said[n] {
 			continue
 		}
-		state, tries := store.Pending, 0
+		state, owner, tries := store.Pending, "", 0
 		if p.ids == nil {
 			p.first, p.sending = n, claim && free
 			if p.sending {
-				state, tries = store.Sending, 1
+				state, owner, tries = store.Sending, l.member, 1
 			}
 		}
-		id, err := t.insert(`INSERT INTO outbox (inbound, about, sequence, part, digest, chat, state, tries, queued, outgoing)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Inbound, l.About, l.Sequence, n, l.digest, l.chat, state, tries, micros(now), l.parts[n])
+		id, err := t.insert(`INSERT INTO outbox (inbound, about, sequence, part, digest, chat, state, owner, tries, queued, outgoing)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, l.Inbound, l.About, l.Sequence, n, l.digest, l.chat, state, owner, tries, micros(now), l.parts[n])
 		if err != nil {
 			return p, err
 		}
@@ -131,12 +132,16 @@ func (t *tx) enqueue(l outbound, claim bool, now time.Time) (posted, error) {
 // has lost access, and which of its parts an earlier attempt has put with the same sequence number:
 // those that were sent or still may be.
 func (t *tx) before(l outbound) (free, revoked bool, said map[int]bool, err error) {
-	var again bool
+	var again, lost bool
 	_, err = t.row(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),
 		EXISTS (SELECT 1 FROM inbox WHERE id IN (?2, ?5) AND status = ?4),
-		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE inbound = ?2 AND sequence = ?3 AND sequence > 0)`,
-		[]any{l.chat, l.Inbound, l.Sequence, store.Revoked, l.About}, &free, &revoked, &again)
+		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE inbound = ?2 AND sequence = ?3 AND sequence > 0),
+		EXISTS (SELECT 1 FROM inbox WHERE id = ?2 AND state = 'running' AND ended = 0 AND owner <> ?6)`,
+		[]any{l.chat, l.Inbound, l.Sequence, store.Revoked, l.About, l.member}, &free, &revoked, &again, &lost)
+	if err == nil && lost {
+		err = fmt.Errorf("%w: another member works on the inbound message", store.ErrState)
+	}
 	if err != nil || !again || l.Inbound == 0 {
 		return free, revoked, nil, err
 	}

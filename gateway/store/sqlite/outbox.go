@@ -68,7 +68,7 @@ func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Del
 	var found bool
 	now, key := s.now(), chat.String()
 	err := s.change(ctx, "take the next delivery of "+key, func(t *tx) (err error) {
-		p, found, err = t.next(key, now)
+		p, found, err = t.next(key, s.member, now)
 		return err
 	})
 	if err != nil {
@@ -77,7 +77,7 @@ func (s *Store) NextDelivery(ctx context.Context, chat channels.Chat) (store.Del
 	return p, found, nil
 }
 
-func (t *tx) next(chat string, now time.Time) (store.Delivery, bool, error) {
+func (t *tx) next(chat, member string, now time.Time) (store.Delivery, bool, error) {
 	var one int
 	busy, err := t.row("SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ? AND state <> 'sent' LIMIT 1", []any{chat}, &one)
 	if err != nil || busy {
@@ -92,7 +92,7 @@ func (t *tx) next(chat string, now time.Time) (store.Delivery, bool, error) {
 		return p, false, nil
 	}
 	p.State, p.Tries = store.Sending, p.Tries+1
-	return p, true, t.exec("UPDATE outbox SET state = 'sending', tries = ? WHERE id = ?", p.Tries, p.ID)
+	return p, true, t.exec("UPDATE outbox SET state = 'sending', owner = ?, tries = ? WHERE id = ?", member, p.Tries, p.ID)
 }
 
 // Settle records how a send ended.
@@ -106,8 +106,8 @@ func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 	now := s.now()
 	var unused []string
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		var chat string
-		if _, err = t.row("SELECT chat FROM outbox WHERE id = ?", []any{id}, &chat); err != nil {
+		chat, err := t.settleable(id, s.member)
+		if err != nil {
 			return err
 		}
 		if unused, err = t.settle(id, end, now); err != nil {
@@ -121,6 +121,18 @@ func (s *Store) Settle(ctx context.Context, id int64, end store.Settlement) (mor
 	}
 	s.spool.remove(unused)
 	return more, nil
+}
+
+// settleable returns the chat of a delivery that a member may settle.
+func (t *tx) settleable(id int64, member string) (chat string, err error) {
+	var owner string
+	if _, err = t.row("SELECT chat, owner FROM outbox WHERE id = ?", []any{id}, &chat, &owner); err != nil {
+		return "", err
+	}
+	if owner != "" && owner != member {
+		return "", fmt.Errorf("%w: another member has claimed it", store.ErrState)
+	}
+	return chat, nil
 }
 
 func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, error) {
@@ -139,7 +151,7 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 	} else {
 		end.NotBefore = time.Time{}
 	}
-	n, err := t.changed(`UPDATE outbox SET state = ?, receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
+	n, err := t.changed(`UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
 		WHERE id = ? AND state IN ('sending', 'pending')`,
 		end.State, end.Receipt, end.Reason, end.Doubtful, micros(end.NotBefore), settled, id)
 	switch {
@@ -154,12 +166,6 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 		return nil, err
 	}
 	return t.release(id)
-}
-
-// InFlight returns the deliveries that are marked sending.
-func (s *Store) InFlight(ctx context.Context) ([]store.Delivery, error) {
-	deliveries, err := all(ctx, s, scanDelivery, "SELECT "+deliveryColumns+" FROM outbox WHERE state = 'sending' AND state <> 'sent' ORDER BY id")
-	return deliveries, wrap("read deliveries in flight", err)
 }
 
 // ChatsToSend returns chats with pending deliveries. It jumps from chat to chat, so that a long

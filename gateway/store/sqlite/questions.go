@@ -68,8 +68,8 @@ const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires,
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
-func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat, now time.Time) ([]store.Question, error) {
-	open, err := all(ctx, s, scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(now))
+func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
+	open, err := all(ctx, s, scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(s.now()))
 	return open, wrap("look for a question in %s", err, chat)
 }
 

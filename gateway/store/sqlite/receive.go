@@ -29,51 +29,109 @@ func (t *tx) setCursor(channel, cursor string) error {
 }
 
 // Receive stores an inbound message once.
-func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.Inbound, store.ReceiveResult, error) {
+func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
 	var part channels.Part
 	part, a.In = partOf(a.In)
-	incoming := text(a.In)
-	outbounds := s.outbounds(a.Answer)
-	var inbound store.Inbound
+	r := reception{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: text(a.In), answer: s.outbounds(a.Answer)}
 	var result store.ReceiveResult
-	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) error {
-		if a.Cursor != "" {
-			if err := t.setCursor(a.In.Chat.Channel, a.Cursor); err != nil {
-				return err
-			}
-		}
-		before, dup, err := t.seen(a.In)
-		if err != nil {
-			return err
-		}
-		if dup {
-			inbound, result = before, store.Duplicate
-			return t.completeParts(a.In.Chat, part, inbound.ID, now)
-		}
-		if a.Reply != nil {
-			n, err := t.reply(*a.Reply, now)
-			if err != nil {
-				return err
-			}
-			a.Settle = a.Settle || n > 0
-		}
-		inbound = store.Inbound{In: a.In, Received: moment(micros(now)), State: store.Pending}
-		if result, err = t.admit(&inbound, a, incoming); err != nil {
-			return err
-		}
-		if err := t.completeParts(a.In.Chat, part, inbound.ID, now); err != nil {
-			return err
-		}
-		if err := t.enqueueAll(outbounds, inbound.ID, now); err != nil {
-			return err
-		}
-		return t.fulfil(a, now)
+	err := s.change(ctx, fmt.Sprintf("receive message %s of %s", a.In.ID, a.In.Chat), func(t *tx) (err error) {
+		result, err = t.receive(r)
+		return err
 	})
 	if err != nil {
-		return store.Inbound{}, 0, err
+		return store.ReceiveResult{}, err
 	}
-	return inbound, result, nil
+	return result, nil
+}
+
+// reception is a ReceiveRequest made ready for the writer, so that nothing slow happens in the
+// transaction.
+type reception struct {
+	store.ReceiveRequest
+	part     channels.Part
+	member   string
+	now      time.Time
+	incoming string
+	answer   []outbound
+}
+
+func (t *tx) receive(r reception) (store.ReceiveResult, error) {
+	before, dup, err := t.seen(r.In)
+	if err != nil {
+		return store.ReceiveResult{}, err
+	}
+	if dup {
+		if err := t.completeParts(r.In.Chat, r.part, before.ID, r.now); err != nil {
+			return store.ReceiveResult{}, err
+		}
+		return store.ReceiveResult{Inbound: before, Disposition: store.Duplicate}, t.moveCursor(r)
+	}
+	if r.Reply != nil {
+		n, err := t.reply(*r.Reply, r.now)
+		if err != nil {
+			return store.ReceiveResult{}, err
+		}
+		r.Settle = r.Settle || n > 0
+	}
+	result, err := t.dispose(r)
+	if err != nil || result.Disposition == store.Busy || result.Disposition == store.Full {
+		return result, err
+	}
+	if err := t.admit(&result, r); err != nil {
+		return store.ReceiveResult{}, err
+	}
+	if err := t.completeParts(r.In.Chat, r.part, result.Inbound.ID, r.now); err != nil {
+		return store.ReceiveResult{}, err
+	}
+	if err := t.enqueueAll(r.answer, result.Inbound.ID, r.now); err != nil {
+		return store.ReceiveResult{}, err
+	}
+	if err := t.fulfil(r.ReceiveRequest, r.now); err != nil {
+		return store.ReceiveResult{}, err
+	}
+	return result, t.moveCursor(r)
+}
+
+// moveCursor stores the cursor that came with a message which is stored in the same step.
+func (t *tx) moveCursor(r reception) error {
+	if r.Cursor == "" {
+		return nil
+	}
+	return t.setCursor(r.In.Chat.Channel, r.Cursor)
+}
+
+// dispose decides what becomes of a new message, by what else of its chat is not ended.
+func (t *tx) dispose(r reception) (store.ReceiveResult, error) {
+	result := store.ReceiveResult{
+		Inbound: store.Inbound{In: r.In, Received: moment(micros(r.now)), State: store.Pending},
+	}
+	if r.Settle {
+		result.Disposition = store.Settled
+		result.Inbound.State, result.Inbound.Ended = store.Done, result.Inbound.Received
+		return result, nil
+	}
+	_, err := t.row(`SELECT (SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
+		coalesce((SELECT id FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), 0),
+		coalesce((SELECT owner FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), '')`,
+		[]any{r.In.Chat.String()}, &result.Waiting, &result.Running, &result.Runner)
+	if err != nil {
+		return store.ReceiveResult{}, err
+	}
+	switch {
+	case r.NotWhileRunning && result.Running != 0:
+		result.Disposition = store.Busy
+	case r.QueueLimit > 0 && result.Waiting >= r.QueueLimit:
+		result.Disposition = store.Full
+	case r.Claim && result.Waiting == 0 && result.Running == 0:
+		result.Disposition = store.Claimed
+		i := &result.Inbound
+		i.State, i.Owner, i.Attempt, i.Started = store.Running, r.member, 1, i.Received
+	default:
+		result.Disposition = store.Queued
+		result.Waiting++
+	}
+	return result, nil
 }
 
 // fulfil does what an inbound message asks for, as far as that is possible.
@@ -112,37 +170,22 @@ func (t *tx) seen(in channels.Incoming) (store.Inbound, bool, error) {
 }
 
 // admit stores a new message: as done, as running, or in line.
-func (t *tx) admit(inbound *store.Inbound, a store.ReceiveRequest, incoming string) (store.ReceiveResult, error) {
-	chat := a.In.Chat.String()
-	var pending, running bool
-	if !a.Settle {
-		var err error
-		if pending, running, err = t.open(chat); err != nil {
-			return 0, err
-		}
-	}
-	result := store.Queued
-	switch {
-	case a.Settle:
-		result, inbound.State, inbound.Ended = store.Settled, store.Done, inbound.Received
-	case a.Claim && !pending && !running:
-		result, inbound.State, inbound.Attempt, inbound.Started = store.Claimed, store.Running, 1, inbound.Received
-	}
-	var err error
-	inbound.ID, err = t.insert("INSERT INTO inbox (chat, state, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?)",
-		chat, inbound.State, inbound.Attempt, micros(inbound.Received), micros(inbound.Started), micros(inbound.Ended), incoming)
+func (t *tx) admit(result *store.ReceiveResult, r reception) (err error) {
+	i, chat := &result.Inbound, r.In.Chat.String()
+	i.ID, err = t.insert("INSERT INTO inbox (chat, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+		chat, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), r.incoming)
 	if err != nil {
-		return 0, err
+		return err
 	}
-	if a.In.ID != "" {
-		if err := t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, a.In.ID, inbound.ID, micros(inbound.Received)); err != nil {
-			return 0, err
+	if r.In.ID != "" {
+		if err := t.exec("INSERT INTO seen (chat, message, inbound, at) VALUES (?, ?, ?, ?)", chat, r.In.ID, i.ID, micros(i.Received)); err != nil {
+			return err
 		}
 	}
-	if result == store.Queued && !running {
-		return result, t.stand(chat)
+	if result.Disposition == store.Queued && result.Running == 0 {
+		return t.stand(chat)
 	}
-	return result, nil
+	return nil
 }
 
 // open says what of a chat is not ended.

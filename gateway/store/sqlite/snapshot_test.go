@@ -15,7 +15,7 @@ func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
 	answer := func(to channels.Chat, id string) store.Delivery {
 		t.Helper()
 		a := store.ReceiveRequest{In: channels.Incoming{Chat: to, ID: id}, Settle: true, Answer: []channels.Outgoing{{Chat: to, Text: id}}}
-		if _, _, err := s.Receive(ctx, a); err != nil {
+		if _, err := s.Receive(ctx, a); err != nil {
 			t.Fatal(err)
 		}
 		p, ok, err := s.NextDelivery(ctx, to)

@@ -5,6 +5,7 @@ package sqlite
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -33,6 +34,8 @@ type Options struct {
 	Watch *dbfile.Watch
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Member names the handle's member; "" means a name that nobody else has.
+	Member string
 }
 
 // The names of files in the state's folder.
@@ -54,6 +57,7 @@ const (
 // Store is an open nanobot.db and the spool beside it.
 type Store struct {
 	now    func() time.Time
+	member string
 	spool  spool
 	agents *agents
 	lock   *os.File // nil when shared
@@ -79,9 +83,12 @@ func Open(ctx context.Context, dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open state: %w", err)
 	}
-	s := &Store{now: o.Now, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
+	s := &Store{now: o.Now, member: o.Member, watch: o.Watch, spool: newSpool(filepath.Join(dir, spoolFolder)), path: filepath.Join(dir, Database)}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	if s.member == "" {
+		s.member = rand.Text()
 	}
 	if s.watch == nil {
 		s.watch = dbfile.NewWatch()

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -25,11 +24,11 @@ func TestMain(m *testing.M) {
 }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T, dir string, now func() time.Time) store.Store {
-		if _, err := os.Stat(filepath.Join(dir, sqlite.Database)); err != nil { // the first time
-			sqlitetest.Prepare(t, dir)
+	storetest.Run(t, func(t *testing.T, o storetest.Options) store.Store {
+		if _, err := os.Stat(filepath.Join(o.Dir, sqlite.Database)); err != nil { // the first time
+			sqlitetest.Prepare(t, o.Dir)
 		}
-		return open(t, dir, sqlite.Options{Now: now})
+		return open(t, o.Dir, sqlite.Options{Now: o.Now, Shared: o.Beside})
 	})
 }
 

@@ -11,7 +11,7 @@ var lifetimeTests = []test{
 	{"a caller whose time is up changes nothing", func(b *bench) {
 		ended, end := context.WithCancel(ctx)
 		end()
-		_, _, err := b.Receive(ended, store.ReceiveRequest{In: incoming(ann, "1")})
+		_, err := b.Receive(ended, store.ReceiveRequest{In: incoming(ann, "1")})
 		if !errors.Is(err, context.Canceled) {
 			b.Fatalf("got %v", err)
 		}
@@ -23,7 +23,7 @@ var lifetimeTests = []test{
 	}},
 	{"what is asked after the close gets an error", func(b *bench) {
 		b.must(b.Close())
-		if _, _, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, "1")}); err == nil {
+		if _, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, "1")}); err == nil {
 			b.Error("a write succeeded")
 		}
 		if _, err := b.Cursor(ctx, "net"); err == nil {
@@ -37,11 +37,11 @@ var lifetimeTests = []test{
 			if n == crowd/2 {
 				return open.Close()
 			}
-			_, _, err := open.Receive(ctx, store.ReceiveRequest{In: incoming(ann, string(rune('A'+n)))})
+			_, err := open.Receive(ctx, store.ReceiveRequest{In: incoming(ann, string(rune('A'+n)))})
 			stored[n] = err == nil
 			return nil
 		})
-		b.Store = b.open(b.T, b.dir, b.now)
+		b.Store = b.open(b.T, Options{Dir: b.dir, Now: b.now})
 		want := 0
 		for _, ok := range stored {
 			if ok {

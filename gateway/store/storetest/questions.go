@@ -136,7 +136,7 @@ func (b *bench) answer(id, answer, by string) bool {
 // openQuestion names the open questions of a chat.
 func (b *bench) openQuestion(chat channels.Chat) string {
 	b.Helper()
-	open, err := b.OpenQuestions(ctx, chat, b.now())
+	open, err := b.OpenQuestions(ctx, chat)
 	b.must(err)
 	var ids []string
 	for _, q := range open {

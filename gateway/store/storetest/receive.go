@@ -83,6 +83,7 @@ var receiveTests = []test{
 		other := b.queue(bob, "3")[0]
 		b.receive(store.ReceiveRequest{In: incoming(ann, "/stop"), Settle: true, Cancel: true})
 		b.reopen()
+		b.adopt()
 		b.equal("what waited", b.inbound(waiting.ID).State, store.Dead)
 		b.equal("what runs", b.inbound(running.ID).State, store.Running)
 		b.equal("that it was told to stop", b.inbound(running.ID).Outcome.Status, "stopped")

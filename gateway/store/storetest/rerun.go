@@ -21,13 +21,11 @@ var rerunTests = []test{
 	}},
 	{"the part that was not sent yet is sent, once", func(b *bench) {
 		inbound := b.running(ann, "1")
-		say := func() {
-			b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(ann, "a", "b", "c"), Claim: true})
+		say := func() store.Delivery {
+			first, _ := b.enqueue(store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts(ann, "a", "b", "c"), Claim: true})
+			return first
 		}
-		say()
-		flying, err := b.InFlight(ctx)
-		b.must(err)
-		b.settle(flying[0].ID, store.Sent)
+		b.settle(say().ID, store.Sent)
 		b.rerun(inbound.ID)
 		say()
 		say()
@@ -153,6 +151,7 @@ var rerunTests = []test{
 func (b *bench) rerun(id int64) {
 	b.Helper()
 	b.reopen()
+	b.adopt()
 	if b.inbound(id).State == store.Running {
 		b.must(b.Requeue(ctx, id, false))
 	} else {

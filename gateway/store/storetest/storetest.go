@@ -15,7 +15,16 @@ import (
 
 // Open opens an engine on a folder, as a daemon would. It is called again on the same folder after
 // Close, and must then find what was kept.
-type Open func(t *testing.T, dir string, now func() time.Time) store.Store
+type Open func(t *testing.T, o Options) store.Store
+
+// Options say how an engine is opened.
+type Options struct {
+	Dir string
+	Now func() time.Time
+	// Beside opens a second handle beside the one that is open. The engine takes the first one's
+	// member for gone when this one adopts.
+	Beside bool
+}
 
 // Run runs the suite.
 func Run(t *testing.T, open Open) {
@@ -30,6 +39,7 @@ func Run(t *testing.T, open Open) {
 		{"restart", restartTests},
 		{"cancel", cancelTests},
 		{"notes", noteTests},
+		{"members", memberTests},
 		{"enqueue", enqueueTests},
 		{"next delivery", deliveryTests},
 		{"settle", settleTests},
@@ -74,7 +84,7 @@ type bench struct {
 
 func newBench(t *testing.T, open Open) *bench {
 	b := &bench{T: t, dir: t.TempDir(), open: open, time: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
-	b.Store = open(t, b.dir, b.now)
+	b.Store = open(t, Options{Dir: b.dir, Now: b.now})
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -99,7 +109,7 @@ func (b *bench) pass(d time.Duration) {
 func (b *bench) reopen() {
 	b.Helper()
 	b.must(b.Close())
-	b.Store = b.open(b.T, b.dir, b.now)
+	b.Store = b.open(b.T, Options{Dir: b.dir, Now: b.now})
 }
 
 func (b *bench) must(err error) {
@@ -129,11 +139,19 @@ func incoming(chat channels.Chat, id string) channels.Incoming {
 	return channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: "7", Name: "Ann"}}
 }
 
-func (b *bench) receive(a store.ReceiveRequest) (store.Inbound, store.ReceiveResult) {
+func (b *bench) receive(a store.ReceiveRequest) (store.Inbound, store.Disposition) {
 	b.Helper()
-	inbound, result, err := b.Receive(ctx, a)
+	result, err := b.Receive(ctx, a)
 	b.must(err)
-	return inbound, result
+	return result.Inbound, result.Disposition
+}
+
+// adopt takes over what another handle has claimed.
+func (b *bench) adopt() store.Adopted {
+	b.Helper()
+	adopted, err := b.Adopt(ctx)
+	b.must(err)
+	return adopted
 }
 
 // queue receives messages that wait for their turns.

@@ -35,11 +35,11 @@ var concurrencyTests = []test{
 		b.together(func(n int) error {
 			chat := channels.Chat{Channel: "net", ID: strconv.Itoa(n / 2)} // two offer the same messages
 			for i := range each {
-				_, result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
+				result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(chat, strconv.Itoa(i)), Cursor: "c"})
 				if err != nil {
 					return err
 				}
-				if result == store.Queued {
+				if result.Disposition == store.Queued {
 					fresh.Add(1)
 				}
 			}
@@ -52,8 +52,8 @@ var concurrencyTests = []test{
 	{"of many who would run a chat's messages at once only one may", func(b *bench) {
 		var claimed atomic.Int64
 		b.together(func(n int) error {
-			_, result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n)), Claim: true})
-			if result == store.Claimed {
+			result, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n)), Claim: true})
+			if result.Disposition == store.Claimed {
 				claimed.Add(1)
 			}
 			return err
@@ -163,7 +163,7 @@ var concurrencyTests = []test{
 				}
 				return nil
 			}
-			_, _, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
+			_, err := b.Receive(ctx, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			return err
 		})
 		b.equal("how many were refused", wrong.Load(), crowd/2)
@@ -175,7 +175,7 @@ var concurrencyTests = []test{
 			hurried, end := context.WithCancel(ctx)
 			var wg sync.WaitGroup
 			wg.Go(end)
-			_, _, err := b.Receive(hurried, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
+			_, err := b.Receive(hurried, store.ReceiveRequest{In: incoming(ann, strconv.Itoa(n))})
 			wg.Wait()
 			if err == nil {
 				stored.Add(1)

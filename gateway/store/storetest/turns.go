@@ -125,16 +125,15 @@ var finishTests = []test{
 		}
 		b.equal("the state", b.inbound(inbound.ID).State, store.Running)
 	}},
-	{"what is marked running after a restart is stranded, oldest first", func(b *bench) {
+	{"what is marked running after a restart is adopted, oldest first", func(b *bench) {
 		b.running(ann, "1")
 		b.running(bob, "2")
 		b.queue(ann, "3")
 		b.done(b.running(cid, "4").ID)
 		b.reopen()
-		inbounds, err := b.Stranded(ctx)
-		b.must(err)
+		inbounds := b.adopt().Inbounds
 		b.equal("how many", len(inbounds), 2)
-		b.equal("the stranded", []string{inbounds[0].In.ID, inbounds[1].In.ID}, "[1 2]")
+		b.equal("the adopted", []string{inbounds[0].In.ID, inbounds[1].In.ID}, "[1 2]")
 	}},
 }
 
@@ -202,6 +201,7 @@ var cancelTests = []test{
 		other := b.queue(bob, "4")[0]
 		b.equal("how many", b.cancel(ann, 0), 2)
 		b.reopen()
+		b.adopt()
 		b.equal("the running one", b.inbound(run.ID).State, store.Running)
 		b.equal("a pending one", b.inbound(inbounds[0].ID).State, store.Dead)
 		b.equal("its end", b.inbound(inbounds[0].ID).Ended, b.now())
@@ -235,8 +235,7 @@ var noteTests = []test{
 		inbound := b.running(ann, "1")
 		b.must(b.SetProcess(inbound.ID, store.Process{Pid: 123, Start: "456"}))
 		b.reopen()
-		inbounds, err := b.Stranded(ctx)
-		b.must(err)
+		inbounds := b.adopt().Inbounds
 		b.equal("the process", inbounds[0].Process, store.Process{Pid: 123, Start: "456"})
 	}},
 	{"transients are there after a restart, and after the end of their inbounds, until they are dropped", func(b *bench) {
@@ -284,8 +283,7 @@ var noteTests = []test{
 		with, without := b.running(ann, "1"), b.running(bob, "2")
 		b.must(b.SetProcess(with.ID, store.Process{Pid: 123, Start: "456"}))
 		b.reopen()
-		inbounds, err := b.Stranded(ctx)
-		b.must(err)
+		inbounds := b.adopt().Inbounds
 		b.equal("the one with", inbounds[0].Process, store.Process{Pid: 123, Start: "456"})
 		b.equal("the one without", inbounds[1].Process, store.Process{Start: "then"})
 		b.equal("which is", inbounds[1].ID, without.ID)
@@ -295,17 +293,14 @@ var noteTests = []test{
 		b.must(b.SetProcess(inbound.ID, store.Process{Pid: 123, Start: "456"}))
 		b.must(b.SetProcess(99, store.Process{Pid: 124, Start: "457"})) // of one that is not running any more
 		b.reopen()
-		_, err := b.Stranded(ctx)
-		b.must(err)
+		b.adopt()
 		b.must(b.finish(inbound.ID, store.Interrupted, store.Outcome{}))
 		b.reopen()
-		_, err = b.Stranded(ctx)
-		b.must(err)
+		b.adopt()
 		b.must(b.Restart(ctx, inbound.ID))
 		b.claim()
 		b.reopen()
-		inbounds, err := b.Stranded(ctx)
-		b.must(err)
+		inbounds := b.adopt().Inbounds
 		b.equal("the process", inbounds[0].Process, store.Process{})
 	}},
 	{"a process is forgotten when its inbound runs again", func(b *bench) {
@@ -314,8 +309,7 @@ var noteTests = []test{
 		b.must(b.Requeue(ctx, inbound.ID, false))
 		b.equal("the inbound", b.claim().ID, inbound.ID)
 		b.reopen()
-		inbounds, err := b.Stranded(ctx)
-		b.must(err)
+		inbounds := b.adopt().Inbounds
 		b.equal("the process", inbounds[0].Process, store.Process{})
 	}},
 }

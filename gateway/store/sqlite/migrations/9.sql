@@ -11,3 +11,7 @@ ALTER TABLE question RENAME COLUMN parcel TO delivery;
 ALTER TABLE bubble RENAME COLUMN item TO inbound;
 ALTER TABLE bubble RENAME TO transient;
 ALTER TABLE guest RENAME TO pairing;
+
+-- The member that has claimed a running inbound message, or a delivery that is being sent; "": nobody.
+ALTER TABLE inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+ALTER TABLE outbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';

@@ -4,6 +4,7 @@ package sqlitetest
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"os"
 	"path/filepath"
@@ -47,4 +48,18 @@ func Prepare(t testing.TB, dir string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Sending counts the deliveries of the state in dir that are marked sending, beside a daemon that may
+// be running.
+func Sending(t testing.TB, dir string) (n int) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro&_pragma=busy_timeout(60000)")
+	if err == nil {
+		err = errors.Join(db.QueryRow("SELECT count(*) FROM outbox WHERE state = 'sending'").Scan(&n), db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -1,0 +1,59 @@
+package sqlite
+
+import (
+	"context"
+	"fmt"
+
+	"nanobot/gateway/store"
+)
+
+// Member returns the name of this handle's member.
+func (s *Store) Member() string { return s.member }
+
+// Adopt takes over what other members have claimed: only one daemon at a time has the lock, so they
+// are gone.
+func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
+	// The records of all running processes are read, so that those of our own are not freed; and
+	// before anything is adopted, because it could not be adopted again.
+	running, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE state = 'running' AND ended = 0 ORDER BY id")
+	if err == nil {
+		err = s.agents.recall(running)
+	}
+	if err != nil {
+		return store.Adopted{}, fmt.Errorf("read what earlier runs have claimed: %w", err)
+	}
+	var sending []store.Delivery
+	err = s.change(ctx, "adopt what earlier runs have claimed", func(t *tx) (err error) {
+		sending, err = every(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
+			WHERE state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id`, s.member)
+		if err != nil {
+			return err
+		}
+		if err := t.exec("UPDATE inbox SET owner = ?1 WHERE state = 'running' AND ended = 0 AND owner <> ?1", s.member); err != nil {
+			return err
+		}
+		return t.exec("UPDATE outbox SET owner = ?1 WHERE state = 'sending' AND state <> 'sent' AND owner <> ?1", s.member)
+	})
+	if err != nil {
+		return store.Adopted{}, err
+	}
+	adopted := store.Adopted{Deliveries: sending}
+	for _, inbound := range running {
+		if inbound.Owner != s.member {
+			inbound.Owner = s.member
+			adopted.Inbounds = append(adopted.Inbounds, inbound)
+		}
+	}
+	return adopted, nil
+}
+
+// every reads all rows of a query within the writer's transaction.
+func every[T any](t *tx, scan func(func(...any) error) (T, error), query string, args ...any) ([]T, error) {
+	var got []T
+	err := t.each(query, args, func(row func(...any) error) error {
+		v, err := scan(row)
+		got = append(got, v)
+		return err
+	})
+	return got, err
+}
