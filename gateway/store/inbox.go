@@ -28,6 +28,7 @@ const (
 type Inbound struct {
 	ID       int64
 	In       channels.Incoming
+	Agent    string // that answers it
 	State    State
 	Attempt  int // 1 for the first run
 	Received time.Time
@@ -55,6 +56,9 @@ type Outcome struct {
 	// microsecond.
 	Memory int64
 	CPU    time.Duration
+	// Agent is the agent that ran the turn, if it is not the one that the message was received for;
+	// it takes that one's place in the Inbound message. "": it is.
+	Agent string
 	// Trace, if not "", is kept for Views.Trace. It is no part of an Inbound message.
 	Trace string
 }
@@ -91,9 +95,14 @@ type ReceiveResult struct {
 	Waiting int
 }
 
+// DefaultAgent is the agent of an inbound message for which no other one was named.
+const DefaultAgent = "default"
+
 // ReceiveRequest is an incoming message at the door.
 type ReceiveRequest struct {
 	In channels.Incoming
+	// Agent is the agent that answers the message; "" is DefaultAgent.
+	Agent string
 	// Cursor, if not "", is stored for the channel in the same step.
 	Cursor string
 	// Claim asks to run it at once, which is granted if nothing of its chat is pending or running.
@@ -102,19 +111,25 @@ type ReceiveRequest struct {
 	// runs; while that many messages of its chat wait, if it is not 0.
 	NotWhileRunning bool
 	QueueLimit      int
-	// Settle stores it as done without a turn, and Answer goes to the outbox in the same step.
+	// Settle stores it as done without a turn. Answer goes to the outbox in the same step, also of
+	// a message that gets a turn.
 	Settle bool
 	Answer []channels.Outgoing
 	// Reply, if it is the first to an open question, settles the message. Otherwise that is as any
 	// other.
 	Reply *Reply
 	// What the message asks for, done in the same step, so that it is neither forgotten nor done
-	// twice: Restart (of an inbound message), Cancel (of all that is pending) and StartAfresh (of
-	// the chat) as the methods of that name do. What is not possible is left undone.
+	// twice: Restart (of an inbound message), Cancel (of all that is pending), StartAfresh (of the
+	// chat) and Remember (a memory of the chat; the key "" is none) as the methods of that name do.
+	// What is not possible is left undone.
 	Restart     int64
 	Cancel      bool
 	StartAfresh bool
+	Remember    Memory
 }
+
+// Memory is one of the Memories of a chat.
+type Memory struct{ Key, Value string }
 
 // Reply is what somebody answers to the question with an id.
 type Reply struct{ Question, Text, By string }

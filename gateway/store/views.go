@@ -10,6 +10,7 @@ import (
 // TurnFilter says which turns are looked for.
 type TurnFilter struct {
 	Chat    channels.Chat // zero: of all chats
+	Agent   string        // "": of all agents
 	Outcome string        // the state of a turn that is not done, the status of one that is; "": any
 	Before  int64         // only those with a lower id; 0: all
 	Limit   int

@@ -104,8 +104,8 @@ func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
 		return false, err
 	}
 	err = t.exec(`UPDATE inbox SET state = ?1, owner = '', ended = ?2, status = CASE status WHEN ?9 THEN status ELSE ?3 END,
-		exit_code = ?4, signal = ?5, memory = ?6, cpu = ?7 WHERE id = ?8`,
-		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked)
+		exit_code = ?4, signal = ?5, memory = ?6, cpu = ?7, agent = CASE ?10 WHEN '' THEN agent ELSE ?10 END WHERE id = ?8`,
+		state, micros(now), out.Status, out.ExitCode, out.Signal, out.Memory, out.CPU.Microseconds(), id, store.Revoked, out.Agent)
 	if err != nil {
 		return false, err
 	}

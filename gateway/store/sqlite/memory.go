@@ -17,13 +17,15 @@ func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (str
 
 // Remember changes what is remembered of a chat.
 func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
-	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error {
-		if value == "" {
-			return t.exec("DELETE FROM memory WHERE chat = ? AND key = ?", chat.String(), key)
-		}
-		return t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, ?)
-			ON CONFLICT DO UPDATE SET value = excluded.value`, chat.String(), key, value)
-	})
+	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.remember(chat, store.Memory{Key: key, Value: value}) })
+}
+
+func (t *tx) remember(chat channels.Chat, m store.Memory) error {
+	if m.Value == "" {
+		return t.exec("DELETE FROM memory WHERE chat = ? AND key = ?", chat.String(), m.Key)
+	}
+	return t.exec(`INSERT INTO memory (chat, key, value) VALUES (?, ?, ?)
+		ON CONFLICT DO UPDATE SET value = excluded.value`, chat.String(), m.Key, m.Value)
 }
 
 // AddTransient notes a transient message.

@@ -91,6 +91,17 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 	}
 }
 
+func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
+	dir := firstSchema(t, `
+		INSERT INTO inbox (id, chat, state, attempt, received, incoming) VALUES (1, 'net:a', 'pending', 0, 10, '{"text":"waits"}');
+		INSERT INTO line (chat) VALUES ('net:a')`)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	if got, ok, err := s.Claim(ctx); got.Agent != store.DefaultAgent || !ok || err != nil {
+		t.Errorf("got %+v, %v, %v", got, ok, err)
+	}
+}
+
 func TestTheTransientOfAnOldStateIsStillKnown(t *testing.T) {
 	dir := firstSchema(t, `INSERT INTO inbox (id, chat, state, received, bubble, incoming) VALUES
 		(1, 'net:a', 'running', 10, '77', '{}'), (2, 'net:b', 'running', 10, '', '{}')`)

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -104,7 +105,7 @@ func (t *tx) moveCursor(r reception) error {
 // dispose decides what becomes of a new message, by what else of its chat is not ended.
 func (t *tx) dispose(r reception) (store.ReceiveResult, error) {
 	result := store.ReceiveResult{
-		Inbound: store.Inbound{In: r.In, Received: moment(micros(r.now)), State: store.Pending},
+		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: moment(micros(r.now)), State: store.Pending},
 	}
 	if r.Settle {
 		result.Disposition = store.Settled
@@ -147,7 +148,12 @@ func (t *tx) fulfil(a store.ReceiveRequest, now time.Time) error {
 		}
 	}
 	if a.StartAfresh {
-		return t.startAfresh(a.In.Chat)
+		if err := t.startAfresh(a.In.Chat); err != nil {
+			return err
+		}
+	}
+	if a.Remember.Key != "" {
+		return t.remember(a.In.Chat, a.Remember)
 	}
 	return nil
 }
@@ -172,8 +178,8 @@ func (t *tx) seen(in channels.Incoming) (store.Inbound, bool, error) {
 // admit stores a new message: as done, as running, or in line.
 func (t *tx) admit(result *store.ReceiveResult, r reception) (err error) {
 	i, chat := &result.Inbound, r.In.Chat.String()
-	i.ID, err = t.insert("INSERT INTO inbox (chat, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-		chat, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), r.incoming)
+	i.ID, err = t.insert("INSERT INTO inbox (chat, agent, state, owner, attempt, received, started, ended, incoming) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		chat, i.Agent, i.State, i.Owner, i.Attempt, micros(i.Received), micros(i.Started), micros(i.Ended), r.incoming)
 	if err != nil {
 		return err
 	}

@@ -84,13 +84,13 @@ func text(v any) string {
 // errUnreadable says that a row does not hold what we once stored there.
 var errUnreadable = errors.New("unreadable")
 
-const inboundColumns = "id, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
+const inboundColumns = "id, agent, owner, state, attempt, received, started, ended, status, exit_code, signal, memory, cpu, incoming"
 
 func scanInbound(scan func(...any) error) (store.Inbound, error) {
 	var i store.Inbound
 	var received, started, ended, cpu int64
 	var incoming []byte
-	err := scan(&i.ID, &i.Owner, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
+	err := scan(&i.ID, &i.Agent, &i.Owner, &i.State, &i.Attempt, &received, &started, &ended, &i.Outcome.Status, &i.Outcome.ExitCode, &i.Outcome.Signal,
 		&i.Outcome.Memory, &cpu, &incoming)
 	if err != nil {
 		return store.Inbound{}, err

@@ -16,8 +16,8 @@ func (s *Store) Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound,
 	}
 	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
 		WHERE (attempt > 0 OR state IN ('pending', 'dead')) AND (?1 = 0 OR id < ?1) AND (?2 = '' OR chat = ?2)
-			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3)
-		ORDER BY id DESC LIMIT ?4`, f.Before, chat, f.Outcome, max(f.Limit, 0))
+			AND (?3 = '' OR CASE state WHEN 'done' THEN status ELSE state END = ?3) AND (?4 = '' OR agent = ?4)
+		ORDER BY id DESC LIMIT ?5`, f.Before, chat, f.Outcome, f.Agent, max(f.Limit, 0))
 	return inbounds, wrap("read turns", err)
 }
 

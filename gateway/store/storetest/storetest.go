@@ -46,6 +46,7 @@ func Run(t *testing.T, open Open) {
 		{"rerun", rerunTests},
 		{"transcripts", transcriptTests},
 		{"memories", memoryTests},
+		{"agents", agentTests},
 		{"views", viewTests},
 		{"access", accessTests},
 		{"strangers", strangerTests},
