@@ -17,7 +17,9 @@ const (
 	Document MediaKind = "document"
 )
 
-// File is one file of a message: on disk at Path, or, for text too long for bubbles, in Content.
+// File is one file of a message: on disk at Path, or, for text that is too long for messages, in
+// Content. In an Outgoing that is stored, Path is the name by which the store fetches the file; Send
+// is given the path on this machine.
 type File struct {
 	Path    string    `json:"path,omitempty"`
 	Name    string    `json:"name"`
@@ -25,8 +27,8 @@ type File struct {
 	Size    int64     `json:"size"`
 	Content string    `json:"content,omitempty"`
 	// Open is the file itself, opened when it was checked that it may be sent. Whoever opened it
-	// closes it; the outbox does so before, once it has no use for it. It is nil once Path is a
-	// copy of ours. It is not stored.
+	// closes it; the outbox does so before, once it has no use for it. It is nil once Path names
+	// the store's copy. It is not stored.
 	Open *os.File `json:"-"`
 }
 

@@ -164,7 +164,7 @@ func TestAClockThatWasWrongNeitherDelaysNorDropsMessages(t *testing.T) {
 			if err != nil || !ok {
 				t.Fatal(ok, err)
 			}
-			if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "the network was away", NotBefore: wrong.Add(time.Minute)}); err != nil {
+			if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "the network was away", After: time.Minute}); err != nil {
 				t.Fatal(err)
 			}
 			in := channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "2"}, ID: "x", User: channels.User{ID: "u"}, Text: "early"}

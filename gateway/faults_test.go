@@ -146,7 +146,7 @@ func TestADeliverySetAsideByAWrongClockIsSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "429", NotBefore: time.Now().AddDate(10, 0, 0)}); err != nil {
+	if _, err := s.Settle(t.Context(), p.ID, store.Settlement{State: store.Pending, Reason: "429", After: 10 * 365 * 24 * time.Hour}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

@@ -14,7 +14,7 @@ import (
 func (r *rig) ask(id string, options ...string) (receipt string) {
 	r.t.Helper()
 	chat := chatOf("ann")
-	q := store.Question{ID: id, Inbound: r.running("ann").inbound.ID, Chat: chat, Text: "Really?", Options: options, Expires: time.Now().Add(time.Hour)}
+	q := store.Question{ID: id, Inbound: r.running("ann").inbound.ID, Chat: chat, Text: "Really?", Options: options, Within: time.Hour}
 	if err := r.store.Ask(r.t.Context(), q, store.Outbound{Inbound: q.Inbound, Parts: []channels.Outgoing{{Chat: chat, Text: q.Text}}}); err != nil {
 		r.t.Fatal(err)
 	}

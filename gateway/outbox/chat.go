@@ -105,13 +105,13 @@ func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Delivery, 
 		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
 		wait := firstPause
 		switch {
-		case err == nil && (ok || p.NotBefore.IsZero()), ctx.Err() != nil:
+		case err == nil && (ok || p.Wait == 0), ctx.Err() != nil:
 			return p, ok && err == nil
-		case err == nil && time.Until(p.NotBefore) > longestWait:
+		case err == nil && p.Wait > longestWait:
 			o.settle(ctx, p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
 			continue
 		case err == nil: // its time has not come
-			wait = time.Until(p.NotBefore)
+			wait = p.Wait
 		default:
 			o.o.Log.Error("cannot read the outbox, will retry", zap.Stringer("chat", chat), zap.Error(err))
 		}

@@ -295,9 +295,11 @@ func (s *memoryStore) NextDelivery(context.Context, channels.Chat) (store.Delive
 		switch {
 		case p.State != store.Pending:
 		case time.Now().Before(p.NotBefore):
-			return *p, false, nil
+			early := *p
+			early.Wait = time.Until(p.NotBefore)
+			return early, false, nil
 		default:
-			p.State, p.Tries = store.Sending, p.Tries+1
+			p.State, p.Tries, p.Age = store.Sending, p.Tries+1, time.Since(p.Queued)
 			return *p, true, nil
 		}
 	}
@@ -308,6 +310,6 @@ func (s *memoryStore) Settle(_ context.Context, id int64, end store.Settlement) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := &s.deliveries[id-1]
-	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, end.NotBefore
+	p.State, p.Receipt, p.Err, p.Doubtful, p.NotBefore = end.State, end.Receipt, end.Reason, end.Doubtful, time.Now().Add(end.After)
 	return end.State == store.Pending, nil
 }

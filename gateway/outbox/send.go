@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -47,10 +48,10 @@ func (o *Outbox) send(ctx context.Context, p store.Delivery) (more bool) {
 	p.Out.Repeat = p.Doubtful && !repeatable(ch)
 	callCtx, cancel := context.WithTimeout(ctx, patience(p.Out))
 	o.calling(p.ID, cancel)
-	receipt, safe, err := o.call(callCtx, ch, p)
+	receipt, safe, err := o.fetchAndCall(callCtx, ch, p)
 	o.calling(p.ID, nil)
 	cancel()
-	state, notBefore := o.judge(ctx, safe, p, err)
+	state, after := o.judge(ctx, safe, p, err)
 	defer o.o.Events.Tell(events.Event{What: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
 	if state == store.Sent {
 		return o.settle(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
@@ -63,9 +64,26 @@ func (o *Outbox) send(ctx context.Context, p store.Delivery) (more bool) {
 	case state == store.Unknown:
 		log.Warn("message may not have been delivered")
 	case p.Err != reason: // once an error, not once a try
-		log.Warn("send failed, will retry", zap.Time("not_before", notBefore))
+		log.Warn("send failed, will retry", zap.Duration("after", after))
 	}
-	return o.settle(ctx, p, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, NotBefore: notBefore})
+	return o.settle(ctx, p, store.Settlement{State: state, Reason: reason, Doubtful: doubtful, After: after})
+}
+
+// fetchAndCall gives a delivery to its network, once its files are on this machine.
+func (o *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, p store.Delivery) (channels.Receipt, bool, error) {
+	p.Out.Media = slices.Clone(p.Out.Media)
+	for i := range p.Out.Media {
+		f := &p.Out.Media[i]
+		if f.Path == "" {
+			continue
+		}
+		path, err := o.o.Store.Fetch(ctx, f.Path)
+		if err != nil {
+			return channels.Receipt{}, false, err
+		}
+		f.Path = path
+	}
+	return o.call(ctx, ch, p)
 }
 
 // outcomes are the events by which observers learn what a send came to.
@@ -93,24 +111,23 @@ func failure(err error, safe, before bool) (reason string, doubtful bool) {
 
 // judge says what a send's error means for the delivery. safe says that doing it again has no
 // second effect.
-func (o *Outbox) judge(ctx context.Context, safe bool, p store.Delivery, err error) (store.State, time.Time) {
-	now := time.Now()
+func (o *Outbox) judge(ctx context.Context, safe bool, p store.Delivery, err error) (store.State, time.Duration) {
 	var se *channels.SendError
 	known := errors.As(err, &se)
 	switch {
 	case err == nil:
-		return store.Sent, time.Time{}
-	case known && se.Permanent, p.Tries >= leastTries && now.Sub(p.Queued) > giveUp:
-		return store.Failed, time.Time{}
+		return store.Sent, 0
+	case known && se.Permanent, p.Tries >= leastTries && p.Age > giveUp:
+		return store.Failed, 0
 	case known && se.Unknown && !safe && o.o.AtMostOnce():
-		return store.Unknown, time.Time{}
+		return store.Unknown, 0
 	case known && se.After > 0:
-		return store.Pending, now.Add(min(se.After, longestWait))
+		return store.Pending, min(se.After, longestWait)
 	case ctx.Err() != nil:
-		return store.Pending, time.Time{}
+		return store.Pending, 0
 	}
 	pause := firstPause << min(max(p.Tries-1, 0), 10)
-	return store.Pending, now.Add(min(pause, longestPause))
+	return store.Pending, min(pause, longestPause)
 }
 
 // settle records a send until the store takes it: to forget a send that happened would repeat it.

@@ -10,18 +10,23 @@ import (
 
 // Delivery is one outgoing network call and what became of it.
 type Delivery struct {
-	ID        int64
-	Inbound   int64 // the inbound message it answers, or 0
-	Out       channels.Outgoing
-	State     State
-	Tries     int       // how often it was marked sending
-	NotBefore time.Time // zero: at once
-	Err       string    // why the last try failed
+	ID      int64
+	Inbound int64 // the inbound message it answers, or 0
+	Out     channels.Outgoing
+	State   State
+	Tries   int // how often it was marked sending
+	// NotBefore is when it may be tried again, by the store's clock; zero: at once. Wait is how long
+	// that is from now on, where NextDelivery returns it as too early.
+	NotBefore time.Time
+	Wait      time.Duration
+	Err       string // why the last try failed
 	// Doubtful says that an earlier try may have been carried out, so that one more may be a
 	// repetition.
 	Doubtful bool
 	Receipt  string
 	Queued   time.Time
+	// Age is how long ago it was stored, by the store's clock, when it was marked sending.
+	Age time.Duration
 }
 
 // Key names a delivery for ever. The id alone would not: when the disk loses the last writes that
@@ -34,11 +39,11 @@ func (p Delivery) Key() string {
 // Settlement is how the send of a delivery ended: Sent with its receipt, Failed or Unknown for
 // good, or Pending to try again.
 type Settlement struct {
-	State     State
-	Receipt   string
-	Reason    string    // why it was not sent, for people
-	Doubtful  bool      // this try, or one before it, may have been carried out
-	NotBefore time.Time // of Pending: the earliest time of the next try; zero: at once
+	State    State
+	Receipt  string
+	Reason   string        // why it was not sent, for people
+	Doubtful bool          // this try, or one before it, may have been carried out
+	After    time.Duration // of Pending: how long the next try waits
 }
 
 // Outbound is a message on its way to the outbox, already cut into network calls.
@@ -66,7 +71,7 @@ type Outbox interface {
 	Enqueue(ctx context.Context, l Outbound) (Delivery, bool, error)
 	// NextDelivery marks the oldest pending delivery of a chat sending and returns it. It reports
 	// false when there is none, or when one of the chat is sending already; and when it is too
-	// early, with that delivery, still pending, so that the caller can wait until its NotBefore
+	// early, with that delivery, still pending, so that the caller can wait for its Wait
 	// (were it marked already, a gateway that dies while it waits could not tell whether it was
 	// sent).
 	NextDelivery(ctx context.Context, chat channels.Chat) (Delivery, bool, error)

@@ -14,9 +14,12 @@ type Question struct {
 	Chat    channels.Chat
 	Text    string
 	Options []string
-	Expires time.Time // zero: never
-	Answer  *string   // nil until it is answered
-	By      string    // who answered
+	// Within is how long it takes answers, 0 for ever; as it is read from the store, what is left of
+	// that. Expired says that the time is up.
+	Within  time.Duration
+	Expired bool
+	Answer  *string // nil until it is answered
+	By      string  // who answered
 	// What the store knows of it: whether it takes no answer any more, for whatever reason but
 	// time; whether none was asked in its chat since; and what became of the last part of its
 	// outbound message, with the network's id of that, or "".

@@ -41,7 +41,8 @@ var (
 // ErrChanged says that a file was changed before or while it was copied into the spool.
 var ErrChanged = errors.New("it changed before it was copied")
 
-// Store is an engine. Its methods may be called from many goroutines.
+// Store is an engine. Its methods may be called from many goroutines. All times are by the store's
+// clock: who calls it hands over durations only, so that the clocks of members do not matter.
 type Store interface {
 	Members
 	Inbox

@@ -45,7 +45,7 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 		}
 	}()
 	if asked { // before a crash
-		q.Within = time.Until(earlier.Expires)
+		q.Within = earlier.Within
 		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
@@ -73,7 +73,7 @@ func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earl
 		if earlier, asked, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return id, earlier, false, fmt.Errorf("look up question: %w", err)
 		}
-		if !asked || earlier.Answer != nil || !earlier.Closed && time.Now().Before(earlier.Expires) {
+		if !asked || earlier.Answer != nil || !earlier.Closed && !earlier.Expired {
 			return id, earlier, asked, nil
 		}
 	}
@@ -98,7 +98,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 
 // putQuestion sends a question.
 func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Expires: time.Now().Add(q.Within)}
+	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Within}
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
 }
 

@@ -202,3 +202,13 @@ func TestACopyIsKeptBeforeTheSchemaChanges(t *testing.T) {
 		t.Errorf("%d copies are kept: %v", len(left), left)
 	}
 }
+
+func TestAFileOfAnEarlierVersionIsFoundWhereverTheStateIsNow(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	path, err := s.Fetch(ctx, "/srv/elsewhere/spool/0123-ABCD/a b.png")
+	if want := filepath.Join(dir, "spool", "0123-ABCD", "a b.png"); err != nil || path != want {
+		t.Errorf("fetched as %s, %v; want %s", path, err, want)
+	}
+}

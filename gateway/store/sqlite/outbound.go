@@ -25,10 +25,10 @@ func (s *Store) outbound(l store.Outbound, chat channels.Chat) outbound {
 	made := outbound{Outbound: l, member: s.member, chat: chat.String(), digest: []byte{}}
 	for _, o := range l.Parts {
 		made.parts = append(made.parts, text(o))
-		made.spool = append(made.spool, s.spool.folders(o))
+		made.spool = append(made.spool, folders(o))
 	}
 	if l.Sequence > 0 {
-		made.digest = s.spool.digest(l.Parts)
+		made.digest = digest(l.Parts)
 	}
 	return made
 }
@@ -69,14 +69,14 @@ func (s *Store) sealed(l store.Outbound) (outbound, error) {
 
 // digest tells whether two attempts say the same. A file's copy is named by what is in it, not by
 // where this copy lies; and which transient message a part takes the place of says nothing.
-func (s spool) digest(parts []channels.Outgoing) []byte {
+func digest(parts []channels.Outgoing) []byte {
 	h := sha256.New()
 	for _, o := range parts {
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
 		o.Media, o.Replace = files, ""
 		for i, f := range files {
-			content, ok := s.content(f.Path)
+			content, ok := content(f.Path)
 			if !ok {
 				continue
 			}

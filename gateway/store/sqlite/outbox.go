@@ -89,8 +89,10 @@ func (t *tx) next(chat, member string, now time.Time) (store.Delivery, bool, err
 		return store.Delivery{}, false, err
 	}
 	if now.Before(p.NotBefore) {
+		p.Wait = p.NotBefore.Sub(now)
 		return p, false, nil
 	}
+	p.Age = now.Sub(p.Queued)
 	p.State, p.Tries = store.Sending, p.Tries+1
 	return p, true, t.exec("UPDATE outbox SET state = 'sending', owner = ?, tries = ? WHERE id = ?", member, p.Tries, p.ID)
 }
@@ -145,15 +147,16 @@ func (t *tx) settle(id int64, end store.Settlement, now time.Time) ([]string, er
 			end.State, end.Reason = store.Failed, noAccess+"; then: "+end.Reason
 		}
 	}
-	settled := micros(now)
+	settled, notBefore := micros(now), time.Time{}
 	if end.State == store.Pending {
 		settled = 0
-	} else {
-		end.NotBefore = time.Time{}
+		if end.After > 0 {
+			notBefore = now.Add(end.After)
+		}
 	}
 	n, err := t.changed(`UPDATE outbox SET state = ?, owner = '', receipt = ?, reason = ?, doubtful = ?, not_before = ?, settled = ?
 		WHERE id = ? AND state IN ('sending', 'pending')`,
-		end.State, end.Receipt, end.Reason, end.Doubtful, micros(end.NotBefore), settled, id)
+		end.State, end.Receipt, end.Reason, end.Doubtful, micros(notBefore), settled, id)
 	switch {
 	case err != nil:
 		return nil, err

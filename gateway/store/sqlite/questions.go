@@ -18,10 +18,14 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
+	var expires time.Time
+	if q.Within > 0 {
+		expires = now.Add(q.Within)
+	}
 	var sent posted
 	err = s.change(ctx, what, func(t *tx) (err error) {
 		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(q.Expires))
+			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(expires))
 		if err != nil {
 			return err
 		}
@@ -69,20 +73,20 @@ const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires,
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
-	open, err := all(ctx, s, scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(s.now()))
+	open, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(s.now()))
 	return open, wrap("look for a question in %s", err, chat)
 }
 
 // Question returns one question.
 func (s *Store) Question(ctx context.Context, id string) (store.Question, bool, error) {
-	q, err := all(ctx, s, scanQuestion, questions+"WHERE q.id = ?", id)
+	q, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.id = ?", id)
 	if err != nil || len(q) == 0 {
 		return store.Question{}, false, wrap("read question %s", err, id)
 	}
 	return q[0], true, nil
 }
 
-func scanQuestion(scan func(...any) error) (store.Question, error) {
+func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	var q store.Question
 	var chat string
 	var options []byte
@@ -91,7 +95,11 @@ func scanQuestion(scan func(...any) error) (store.Question, error) {
 	if err != nil {
 		return store.Question{}, err
 	}
-	q.Chat, q.Expires = chatOf(chat), moment(expires)
+	q.Chat = chatOf(chat)
+	if expires > 0 {
+		left := moment(expires).Sub(s.now())
+		q.Within, q.Expired = max(left, 0), left <= 0
+	}
 	if err := json.Unmarshal(options, &q.Options); err != nil {
 		return store.Question{}, fmt.Errorf("question %s: %w", q.ID, err)
 	}

@@ -26,14 +26,14 @@ func TestTheKeysOfACopyAreThoseOfItsMessages(t *testing.T) {
 	}
 	here, elsewhere := channels.Chat{Channel: "web", ID: "1"}, channels.Chat{Channel: "webs", ID: "1"}
 	sent, foreign := answer(here, "sent"), answer(elsewhere, "foreign")
-	if _, err := s.Settle(ctx, sent.ID, store.Settlement{State: store.Sent, Receipt: "7", NotBefore: sent.NotBefore}); err != nil {
+	if _, err := s.Settle(ctx, sent.ID, store.Settlement{State: store.Sent, Receipt: "7"}); err != nil {
 		t.Fatal(err)
 	}
 	pending := answer(here, "pending")
 	if missing, err := sqlite.Snapshot(ctx, dir, to); err != nil || len(missing) != 0 {
 		t.Fatal(missing, err)
 	}
-	if _, err := s.Settle(ctx, pending.ID, store.Settlement{State: store.Sent, Receipt: "8", NotBefore: pending.NotBefore}); err != nil {
+	if _, err := s.Settle(ctx, pending.ID, store.Settlement{State: store.Sent, Receipt: "8"}); err != nil {
 		t.Fatal(err)
 	}
 	later := answer(here, "later")

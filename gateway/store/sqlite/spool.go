@@ -73,7 +73,7 @@ func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time
 	if err := s.shelve(folder, kept, now); err != nil {
 		return "", errors.Join(err, os.RemoveAll(folder), os.RemoveAll(kept))
 	}
-	return filepath.Join(kept, base), nil
+	return filepath.Base(kept) + "/" + base, nil
 }
 
 // named returns an error if a file has lost its name: the agent that removed or replaced it does
@@ -163,19 +163,35 @@ func (s spool) shelve(folder, kept string, now time.Time) error {
 	return dbfile.SyncFolder(s.dir)
 }
 
-// split takes the path of a copy apart.
-func (s spool) split(path string) (folder, name string, ok bool) {
-	rest, ok := strings.CutPrefix(path, s.dir+"/")
+// Fetch returns the path of a copy.
+func (s *Store) Fetch(_ context.Context, name string) (string, error) {
+	folder, base, ok := split(name)
 	if !ok {
-		return "", "", false
+		return "", fmt.Errorf("fetch %q: %w: it is no name of a copy", name, store.ErrState)
 	}
-	folder, name, ok = strings.Cut(rest, "/")
-	return folder, name, ok && folder != "" && folder != "." && folder != ".." && name != "" && !strings.Contains(name, "/")
+	return filepath.Join(s.spool.dir, folder, base), nil
 }
 
+// split takes the name of a copy apart. Earlier versions stored its path, which ends in the same.
+func split(name string) (folder, base string, ok bool) {
+	if filepath.IsAbs(name) {
+		dir, base := filepath.Split(name)
+		parent, folder := filepath.Split(filepath.Clean(dir))
+		if filepath.Base(parent) != spoolFolder {
+			return "", "", false
+		}
+		name = folder + "/" + base
+	}
+	folder, base, ok = strings.Cut(name, "/")
+	return folder, base, ok && !special(folder) && !special(base) && !strings.Contains(base, "/")
+}
+
+// special reports whether a name is not one of an entry in a folder.
+func special(name string) bool { return name == "" || name == "." || name == ".." }
+
 // content names what is in a copy, the same for every copy of it.
-func (s spool) content(path string) (string, bool) {
-	folder, name, ok := s.split(path)
+func content(path string) (string, bool) {
+	folder, name, ok := split(path)
 	if !ok {
 		return "", false
 	}
@@ -184,10 +200,10 @@ func (s spool) content(path string) (string, bool) {
 }
 
 // folders are those that a part needs until it is settled.
-func (s spool) folders(o channels.Outgoing) []string {
+func folders(o channels.Outgoing) []string {
 	var needs []string
 	for _, f := range o.Media {
-		if folder, _, ok := s.split(f.Path); ok {
+		if folder, _, ok := split(f.Path); ok {
 			needs = append(needs, folder)
 		}
 	}

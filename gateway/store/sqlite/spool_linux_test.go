@@ -135,7 +135,11 @@ func TestNoCopyIsMadeThroughALinkThatComesAndGoes(t *testing.T) {
 			continue
 		}
 		made++
-		if b, err := os.ReadFile(kept); string(b) != "folder" {
+		path, err := s.Fetch(ctx, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); string(b) != "folder" {
 			t.Errorf("a copy of %q was made: %v", b, err)
 			break
 		}

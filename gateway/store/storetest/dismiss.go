@@ -3,7 +3,6 @@ package storetest
 import (
 	"errors"
 	"slices"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -98,9 +97,9 @@ var dismissTests = []test{
 		_, deliveries, err := b.Dismissed(ctx)
 		b.must(err)
 		b.equal("what is being sent to who is dismissed", deliveries, []int64{under.ID})
-		b.must(b.settled(under.ID, store.Pending, "", "lost", time.Time{}))
+		b.must(b.settled(under.ID, store.Pending, "", "lost", 0))
 		b.equal("what is sent", b.sendAll(group), "[three a note to 7]")
-		b.equal("twice", errors.Is(b.settled(under.ID, store.Sent, "", "", time.Time{}), store.ErrState), true)
+		b.equal("twice", errors.Is(b.settled(under.ID, store.Sent, "", "", 0), store.ErrState), true)
 	}},
 	{"a send under way to who is dismissed may be confirmed", func(b *bench) {
 		a := by("8", group, "1")

@@ -91,15 +91,17 @@ var deliveryTests = []test{
 	{"a delivery put off is not taken too early, and says when", func(b *bench) {
 		b.enqueue(store.Outbound{Parts: parts(ann, "1", "2")})
 		at := b.now().Add(time.Minute)
-		b.must(b.settled(b.next(ann).ID, store.Pending, "", "429", at))
+		b.must(b.settled(b.next(ann).ID, store.Pending, "", "429", time.Minute))
+		b.pass(20 * time.Second)
 		b.reopen()
 		p, found, err := b.NextDelivery(ctx, ann)
 		b.must(err)
-		b.equal("found, text, state, time", []any{found, p.Out.Text, p.State, p.NotBefore}, []any{false, "1", store.Pending, at})
+		b.equal("found, text, state, time, wait", []any{found, p.Out.Text, p.State, p.NotBefore, p.Wait},
+			[]any{false, "1", store.Pending, at, 40 * time.Second})
 		b.equal("how many are in flight", len(b.adopt().Deliveries), 0)
 		b.pass(time.Minute)
 		p = b.next(ann)
-		b.equal("text, tries, reason", []any{p.Out.Text, p.Tries, p.Err}, "[1 2 429]")
+		b.equal("text, tries, reason, age", []any{p.Out.Text, p.Tries, p.Err, p.Age}, "[1 2 429 1m20s]")
 	}},
 	{"chats to send to come by key, a page at a time, each once", func(b *bench) {
 		for _, c := range []channels.Chat{cid, ann, bob} {
@@ -124,7 +126,7 @@ var deliveryTests = []test{
 		b.enqueue(store.Outbound{Parts: parts(ann, "sent", "failed", "unknown", "sending", "pending")})
 		b.enqueue(store.Outbound{Parts: parts(bob, "other")})
 		b.settle(b.next(ann).ID, store.Sent)
-		b.must(b.settled(b.next(ann).ID, store.Failed, "", "blocked", time.Time{}))
+		b.must(b.settled(b.next(ann).ID, store.Failed, "", "blocked", 0))
 		b.settle(b.next(ann).ID, store.Unknown)
 		b.next(ann)
 		got, err := b.Undelivered(ctx, ann, 10)
@@ -147,14 +149,14 @@ var settleTests = []test{
 			b.must(err)
 			b.equal("more", more, want)
 		}
-		more, err := b.Settle(ctx, b.next(bob).ID, store.Settlement{State: store.Pending, NotBefore: b.now().Add(time.Hour)})
+		more, err := b.Settle(ctx, b.next(bob).ID, store.Settlement{State: store.Pending, After: time.Hour})
 		b.must(err)
 		b.equal("more, when it is to be tried again", more, true)
 	}},
 	{"what was sent, failed or is unknown is not sent again", func(b *bench) {
 		for _, state := range []store.State{store.Sent, store.Failed, store.Unknown} {
 			p, _ := b.enqueue(store.Outbound{Parts: parts(ann, "x"), Claim: true})
-			b.must(b.settled(p.ID, state, "r9", "why", time.Time{}))
+			b.must(b.settled(p.ID, state, "r9", "why", 0))
 			b.reopen()
 			b.nothingToSend(ann)
 			b.equal("how many are in flight", len(b.adopt().Deliveries), 0)
@@ -168,7 +170,7 @@ var settleTests = []test{
 	}},
 	{"the receipt and the reason are kept", func(b *bench) {
 		p, _ := b.enqueue(store.Outbound{Parts: parts(ann, "x"), Claim: true})
-		b.must(b.settled(p.ID, store.Unknown, "r9", "cut off", time.Time{}))
+		b.must(b.settled(p.ID, store.Unknown, "r9", "cut off", 0))
 		got, err := b.Undelivered(ctx, ann, 1)
 		b.must(err)
 		b.equal("receipt and reason", []string{got[0].Receipt, got[0].Err}, "[r9 cut off]")
@@ -201,15 +203,15 @@ var settleTests = []test{
 			p, _ := b.enqueue(store.Outbound{Parts: parts(ann, "x"), Claim: true})
 			b.settle(p.ID, state)
 			for _, then := range []store.State{store.Pending, store.Sent, store.Failed, store.Unknown} {
-				b.refused(b.settled(p.ID, then, "", "", time.Time{}))
+				b.refused(b.settled(p.ID, then, "", "", 0))
 			}
 		}
 	}},
 	{"a send cannot end as something that is no end", func(b *bench) {
 		p, _ := b.enqueue(store.Outbound{Parts: parts(ann, "x"), Claim: true})
 		for _, state := range []store.State{store.Sending, store.Done, "nonsense"} {
-			b.refused(b.settled(p.ID, state, "", "", time.Time{}))
+			b.refused(b.settled(p.ID, state, "", "", 0))
 		}
-		b.refused(b.settled(99, store.Sent, "", "", time.Time{}))
+		b.refused(b.settled(99, store.Sent, "", "", 0))
 	}},
 }

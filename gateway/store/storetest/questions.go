@@ -11,7 +11,7 @@ import (
 
 var questionTests = []test{
 	{"a question and its outbound are there after a restart, whole", func(b *bench) {
-		q := store.Question{ID: "q", Inbound: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Expires: b.now().Add(time.Minute)}
+		q := store.Question{ID: "q", Inbound: 4, Chat: ann, Text: "sure?", Options: []string{"yes", "no"}, Within: time.Minute}
 		b.must(b.Ask(ctx, q, store.Outbound{Inbound: 4, Parts: parts(ann, "sure?"), Claim: true}))
 		b.reopen()
 		got, found, err := b.Question(ctx, "q")
@@ -73,7 +73,7 @@ var questionTests = []test{
 		b.equal("the answer that was given", *b.question("answered").Answer, "yes")
 	}},
 	{"an expired question can be withdrawn", func(b *bench) {
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Outbound{}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Within: time.Minute}, store.Outbound{}))
 		b.pass(time.Hour)
 		b.equal("withdrawn", b.withdraw("q"), true)
 	}},
@@ -96,7 +96,7 @@ var questionTests = []test{
 		b.equal("its receipt", b.question("q").Receipt, "message 2")
 	}},
 	{"an expired question is not open and takes no answer", func(b *bench) {
-		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Expires: b.now().Add(time.Minute)}, store.Outbound{}))
+		b.must(b.Ask(ctx, store.Question{ID: "q", Chat: ann, Within: time.Minute}, store.Outbound{}))
 		b.pass(time.Minute - time.Second)
 		b.equal("the open question", b.openQuestion(ann), "q")
 		b.pass(time.Second)

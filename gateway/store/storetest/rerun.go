@@ -170,8 +170,21 @@ func (b *bench) keep(name, content string) string {
 	return kept
 }
 
-func (b *bench) holds(path, want string) {
+// path is where the copy with a name is.
+func (b *bench) path(name string) string {
 	b.Helper()
+	path, err := b.Fetch(ctx, name)
+	b.must(err)
+	if !filepath.IsAbs(path) {
+		b.Fatalf("%s is fetched as %s, which is no absolute path", name, path)
+	}
+	return path
+}
+
+// holds fails unless the copy with a name holds some text.
+func (b *bench) holds(name, want string) {
+	b.Helper()
+	path := b.path(name)
 	got, err := os.ReadFile(path)
 	b.must(err)
 	if !bytes.Equal(got, []byte(want)) {
@@ -179,8 +192,9 @@ func (b *bench) holds(path, want string) {
 	}
 }
 
-func (b *bench) gone(path string) {
+func (b *bench) gone(name string) {
 	b.Helper()
+	path := b.path(name)
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		b.Fatalf("%s is still there (%v)", path, err)
 	}

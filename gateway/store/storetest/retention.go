@@ -108,7 +108,7 @@ var retentionTests = []test{
 		b.talk(ann, "1", "a")
 		b.ask("answered", ann)
 		b.answer("answered", "yes", "7")
-		b.must(b.Ask(ctx, store.Question{ID: "expired", Chat: ann, Expires: b.now().Add(time.Second)}, store.Outbound{}))
+		b.must(b.Ask(ctx, store.Question{ID: "expired", Chat: ann, Within: time.Second}, store.Outbound{}))
 		b.pass(time.Hour)
 		b.talk(ann, "2", "b")
 		b.must(b.Prune(ctx, store.Retention{Age: time.Minute}))

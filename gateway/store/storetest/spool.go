@@ -27,6 +27,15 @@ var spoolTests = []test{
 		b.reopen()
 		b.holds(kept, "first")
 	}},
+	{"a name is good on every handle, and nothing else is a name", func(b *bench) {
+		kept := b.keep("x.png", "1")
+		b.beside().holds(kept, "1")
+		for _, name := range []string{"", "x", "/etc/passwd", kept + "/..", "../" + kept, filepath.Dir(kept) + "/..", "./x", "a/b/c"} {
+			if path, err := b.Fetch(ctx, name); !errors.Is(err, store.ErrState) {
+				b.Errorf("%q is fetched as %s: %v", name, path, err)
+			}
+		}
+	}},
 	{"files of the same name and content are both kept", func(b *bench) {
 		one, two, three := b.keep("x.png", "1"), b.keep("x.png", "2"), b.keep("x.png", "2")
 		b.holds(one, "1")
@@ -40,7 +49,7 @@ var spoolTests = []test{
 		b.holds(b.keep("big.bin", content), content)
 	}},
 	{"only the owner can read a copy", func(b *bench) {
-		info, err := os.Stat(b.keep("x.png", "1"))
+		info, err := os.Stat(b.path(b.keep("x.png", "1")))
 		b.must(err)
 		b.equal("the mode", info.Mode().Perm()&0o077, os.FileMode(0))
 	}},
@@ -108,13 +117,13 @@ var spoolTests = []test{
 		}
 		kept, err := Keep(ctx, b, path, 0)
 		b.must(err)
-		got, err := os.Stat(kept)
+		got, err := os.Stat(b.path(kept))
 		b.must(err)
 		b.equal("the size", got.Size(), int64(size))
 		if used := got.Sys().(*syscall.Stat_t).Blocks * 512; used > 1<<20 {
 			b.Errorf("the copy takes %d bytes", used)
 		}
-		b.must(os.RemoveAll(filepath.Dir(kept)))
+		b.must(os.RemoveAll(filepath.Dir(b.path(kept))))
 	}},
 	{"a copy lives as long as a delivery needs it", func(b *bench) {
 		for _, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
@@ -147,7 +156,9 @@ var spoolTests = []test{
 		b.settle(b.next(ann).ID, store.Sent)
 		b.pass(100 * time.Hour)
 		b.must(b.Prune(ctx, store.Retention{Age: time.Second}))
-		b.holds(path, "x")
+		got, err := os.ReadFile(path)
+		b.must(err)
+		b.equal("the file", string(got), "x")
 	}},
 	{"a copy that no delivery ever needed goes when it is an hour old", func(b *bench) {
 		kept := b.keep("x.png", "1")
@@ -183,7 +194,7 @@ func files(chat channels.Chat, paths ...string) []channels.Outgoing {
 // copies counts what lies in the spool, by the folder that a fresh copy is put into.
 func (b *bench) copies() int {
 	b.Helper()
-	kept := b.keep("probe", "probe")
+	kept := b.path(b.keep("probe", "probe"))
 	entries, err := os.ReadDir(filepath.Dir(filepath.Dir(kept)))
 	b.must(err)
 	b.must(os.RemoveAll(filepath.Dir(kept)))

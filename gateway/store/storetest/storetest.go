@@ -251,11 +251,11 @@ func (b *bench) nothingToSend(chat channels.Chat) {
 
 func (b *bench) settle(id int64, state store.State) {
 	b.Helper()
-	b.must(b.settled(id, state, "", "", time.Time{}))
+	b.must(b.settled(id, state, "", "", 0))
 }
 
-func (b *bench) settled(id int64, state store.State, receipt, reason string, notBefore time.Time) error {
-	_, err := b.Settle(ctx, id, store.Settlement{State: state, Receipt: receipt, Reason: reason, NotBefore: notBefore})
+func (b *bench) settled(id int64, state store.State, receipt, reason string, after time.Duration) error {
+	_, err := b.Settle(ctx, id, store.Settlement{State: state, Receipt: receipt, Reason: reason, After: after})
 	return err
 }
 

@@ -46,7 +46,7 @@ var strangerTests = []test{
 				b.must(err)
 				b.equal("what is left", []any{len(left), len(inbounds)}, "[0 0]")
 			}
-			if err := b.settled(p.ID, store.Sent, "", "", time.Time{}); err == nil {
+			if err := b.settled(p.ID, store.Sent, "", "", 0); err == nil {
 				b.Fatal("it is still known")
 			}
 		}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
@@ -141,7 +140,7 @@ var concurrencyTests = []test{
 				all := len(sent) == crowd*each
 				mu.Unlock()
 				if found {
-					err = b.settled(p.ID, store.Sent, "", "", time.Time{})
+					err = b.settled(p.ID, store.Sent, "", "", 0)
 				}
 				if all || err != nil {
 					return err
