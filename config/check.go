@@ -13,7 +13,7 @@ import (
 
 // combinations finds what has the right shape and still cannot work.
 func combinations(c *Config) []fault {
-	return slices.Concat(checkTerminal(c), checkChannels(c), checkWebhook(c.Channels.Telegram), checkHTTP(c), checkProviders(c), checkSecrets(c))
+	return slices.Concat(checkTerminal(c), checkProtocol(c), checkChannels(c), checkHTTP(c), checkProviders(c), checkSecrets(c))
 }
 
 // key splits a dotted key of ours.
@@ -53,30 +53,44 @@ func checkTerminal(c *Config) []fault {
 			all = append(all, fault{path: join(key("terminal.mediaRoots"), strconv.Itoa(i)), want: "must be a folder"})
 		}
 	}
+	return append(all, checkSandbox(t)...)
+}
+
+// checkProtocol finds what the protocol of the agent cannot do, and what its own settings find.
+func checkProtocol(c *Config) []fault {
+	var all []fault
+	t, p := &c.Terminal, c.parts.protocol(c.Terminal.Protocol)
 	protocol := key("terminal.protocol")
-	if t.Protocol != "rich" && t.Interactive {
-		all = append(all, fault{path: key("terminal.interactive"), because: protocol, want: `needs terminal.protocol to be "rich"`})
+	if !p.Asks && t.Interactive {
+		able := c.parts.protocolNames(func(p Protocol) bool { return p.Asks })
+		all = append(all, fault{path: key("terminal.interactive"), because: protocol, want: "needs terminal.protocol to be " + alternatives(able)})
 	}
-	if t.Protocol != "rich" && c.Gateway.WhileRunning == "inject" {
-		all = append(all, fault{path: key("gateway.whileRunning"), because: protocol, want: `needs terminal.protocol to be "rich"`})
+	if !p.Injects && c.Gateway.WhileRunning == "inject" {
+		able := c.parts.protocolNames(func(p Protocol) bool { return p.Injects })
+		all = append(all, fault{path: key("gateway.whileRunning"), because: protocol, want: "needs terminal.protocol to be " + alternatives(able)})
 	}
-	all = append(all, checkStdin(c)...)
-	all = append(all, checkSandbox(t)...)
-	if t.Protocol == "acp" {
-		all = append(all, checkACP(t)...)
+	if p.Keeps && strings.Contains(t.Command, Placeholder) {
+		all = append(all, fault{
+			path: key("terminal.command"), because: protocol,
+			want: fmt.Sprintf("must not contain %s, because an agent of terminal.protocol %q is started once for many messages", Placeholder, p.Name),
+		})
+	}
+	all = append(all, checkStdin(c, p)...)
+	if at, s := c.protocolScope(t, key("terminal")); s != nil {
+		all = append(all, faults(at, s.Check(at))...)
 	}
 	return all
 }
 
 // checkStdin refuses to talk on with an agent that is not told the envelope.
-func checkStdin(c *Config) []fault {
+func checkStdin(c *Config, p Protocol) []fault {
 	t := c.Terminal
 	if t.Stdin == "envelope" {
 		return nil
 	}
 	var all []fault
 	for name, needs := range map[string]bool{
-		"terminal.protocol": t.Protocol == "acp", "terminal.interactive": t.Interactive, "gateway.whileRunning": c.Gateway.WhileRunning == "inject",
+		"terminal.protocol": p.Keeps, "terminal.interactive": t.Interactive, "gateway.whileRunning": c.Gateway.WhileRunning == "inject",
 	} {
 		if needs {
 			all = append(all, fault{path: key(name), because: key("terminal.stdin"), want: `needs terminal.stdin to be "envelope"`})
@@ -87,66 +101,30 @@ func checkStdin(c *Config) []fault {
 
 func checkChannels(c *Config) []fault {
 	var all []fault
-	for _, ch := range []struct {
-		name      string
-		enabled   bool
-		token     Secret
-		allowFrom []string
-		apiBase   string
-	}{
-		{"telegram", c.Channels.Telegram.Enabled, c.Channels.Telegram.Token, c.Channels.Telegram.AllowFrom, c.Channels.Telegram.APIBase},
-		{"discord", c.Channels.Discord.Enabled, c.Channels.Discord.Token, c.Channels.Discord.AllowFrom, c.Channels.Discord.APIBase},
-	} {
-		section := []string{"channels", ch.name}
-		if ch.enabled && ch.token == "" {
-			all = append(all, fault{
-				path: join(section, "token"), because: join(section, "enabled"),
-				want: fmt.Sprintf("must be set, because channels.%s.enabled is true", ch.name),
-			})
-		}
-		if !isURL(ch.apiBase) {
-			all = append(all, fault{path: join(section, "apiBase"), want: notURL, hide: looksSecret(ch.apiBase)})
-		}
-		for i, id := range ch.allowFrom {
-			if hint, ok := checkID(id); !ok {
-				all = append(all, fault{
-					path: join(section, "allowFrom", strconv.Itoa(i)),
-					want: `must be a numeric user id or "*"`, hint: hint, hide: looksSecret(id),
-				})
-			}
-		}
-	}
+	c.eachChannel(func(at Scope, s ChannelSettings) { all = append(all, faults(at, s.Check(at))...) })
 	return all
 }
 
 // secretShape is what a pasted bot token, or a URL with a password in it, looks like.
 var secretShape = regexp.MustCompile(`\d{5,}:[\w-]{10,}|[\w-]{20,}\.[\w-]{5,}\.[\w-]{20,}|//[^/]*@`)
 
-func looksSecret(value string) bool { return secretShape.MatchString(value) }
-
-// checkID takes ids only: a user name can be given up and taken by somebody else.
-func checkID(id string) (hint string, ok bool) {
-	if id == "*" {
-		return "", true
-	}
-	digits := strings.TrimPrefix(id, "-")
-	switch numeric := digits != "" && strings.Trim(digits, "0123456789") == ""; {
-	case id == "":
-		return "", false
-	case numeric && digits == id:
-		return "", true
-	case numeric:
-		return "that is a group's id; list the people", false
-	}
-	return "user names are not identities", false
-}
+// LooksSecret reports whether a value looks like a token, or like a URL with a password in it.
+func LooksSecret(value string) bool { return secretShape.MatchString(value) }
 
 const notURL = `must be a URL that begins with "https://" or "http://"`
 
-// isURL takes an empty one for the default.
-func isURL(s string) bool {
+// IsURL reports whether s is an absolute address of HTTP, or empty, which is the default.
+func IsURL(s string) bool {
 	u, err := url.Parse(s)
 	return s == "" || err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
+}
+
+// CheckURL finds out whether the value of a key of a section is an address of HTTP.
+func CheckURL(key, value string) []Problem {
+	if IsURL(value) {
+		return nil
+	}
+	return []Problem{{Path: []string{key}, Want: notURL, Hide: LooksSecret(value)}}
 }
 
 func checkProviders(c *Config) []fault {
@@ -156,7 +134,7 @@ func checkProviders(c *Config) []fault {
 		if name == "" {
 			all = append(all, fault{path: section, want: "a provider must have a name", onKey: true})
 		}
-		if !isURL(p.BaseURL) {
+		if !IsURL(p.BaseURL) {
 			all = append(all, fault{path: join(section, "baseUrl"), want: notURL})
 		}
 		for i, apiKey := range p.APIKeys {

@@ -14,13 +14,14 @@ type Config struct {
 	Workspace string   `json:"workspace" jsonschema_description:"The agent's working folder, relative to the config file. Default: the config file's folder."`
 	Terminal  Terminal `json:"terminal" jsonschema_description:"The agent and how it is run."`
 	Channels  Channels `json:"channels" jsonschema_description:"The chat networks."`
-	HTTP      HTTP     `json:"http" jsonschema_description:"One server for the page, the API, health, metrics and Telegram's webhook."`
+	HTTP      HTTP     `json:"http" jsonschema_description:"One server for the page, the API, health, metrics and the webhooks of chat networks."`
 	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and state."`
 	Log       Log      `json:"log" jsonschema_description:"What is logged and how."`
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started what."`
 
 	file     string // the file it was loaded from, absolute; "" when there was none
 	literals bool   // that file holds secrets themselves, not only references to them
+	parts    Parts  // what channels and protocols add
 }
 
 // MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the
@@ -34,7 +35,7 @@ type Terminal struct {
 	Command      string              `json:"command" jsonschema_description:"Shell command to run; {message} is replaced by the user's text as one quoted word. It must not be code, and stands best after --, after grep's -e or as --name={message}."`
 	Stdin        string              `json:"stdin" jsonschema:"enum=envelope,enum=text,enum=none" jsonschema_description:"What the agent reads on its standard input: the envelope, the user's text alone, or nothing."`
 	Timeout      int                 `json:"timeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds the agent may run before it is killed."`
-	Protocol     string              `json:"protocol" jsonschema:"enum=plain,enum=rich,enum=acp" jsonschema_description:"How the agent is talked with: plain text in which files are found, rich JSON lines, or the Agent Client Protocol."`
+	Protocol     string              `json:"protocol"`
 	PassMedia    bool                `json:"passMedia" jsonschema_description:"Hand the paths of the user's files to the agent."`
 	Env          map[string]string   `json:"env" secret:"all" jsonschema_description:"Extra environment variables of the agent."`
 	Providers    map[string]Provider `json:"providers" secret:"all" jsonschema_description:"API providers handed to the agent in the envelope, by a name of your choice."`
@@ -46,8 +47,8 @@ type Terminal struct {
 	MaxLine      int                 `json:"maxLine" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Longest line of output in bytes; a longer one is skipped."`
 	MaxOutput    int                 `json:"maxOutput" jsonschema:"minimum=1024,maximum=1073741824" jsonschema_description:"Most bytes of plain output kept; the middle of more is left out."`
 	ProviderEnv  bool                `json:"providerEnv" jsonschema_description:"Also set the usual key variables, such as ANTHROPIC_API_KEY."`
-	Interactive  bool                `json:"interactive" jsonschema_description:"Keep stdin open so that a rich agent may ask questions."`
-	ACP          ACP                 `json:"acp" jsonschema_description:"For protocol acp: what the agent may do and how long it is kept."`
+	Interactive  bool                `json:"interactive" jsonschema_description:"Keep stdin open so that the agent may ask questions."`
+	Protocols    Protocols           `json:"-"` // their sections stand beside the keys of Terminal
 	Limits       Limits              `json:"limits" jsonschema_description:"What the agent may use."`
 	Sandbox      string              `json:"sandbox" jsonschema_description:"How the agent is kept from the rest of the machine: none, landlock (it reads the system's folders and uses its own, the temp folder and sandboxPaths), or a command that its own is appended to."`
 	SandboxPaths []string            `json:"sandboxPaths" jsonschema_description:"Files and folders that the agent may also use under landlock; with :ro behind it, only read."`
@@ -72,44 +73,6 @@ type Provider struct {
 	BaseURL string   `json:"baseUrl,omitempty" jsonschema_description:"Base URL of the API when it is not the usual one."`
 }
 
-// Channels holds one section a chat network.
-type Channels struct {
-	Telegram Telegram `json:"telegram" jsonschema_description:"The Telegram bot."`
-	Discord  Discord  `json:"discord" jsonschema_description:"The Discord bot."`
-	Web      Web      `json:"web" jsonschema_description:"The chat page."`
-}
-
-// Telegram configures the Telegram channel.
-type Telegram struct {
-	Enabled   bool     `json:"enabled" jsonschema_description:"Run this channel."`
-	Token     Secret   `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
-	APIBase   string   `json:"apiBase" jsonschema_description:"Where the Bot API lives."`
-	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups."`
-	// MaxDownload is in bytes.
-	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"The most bytes that a file may have which is sent to the bot. 0: what the server hands out, 20 MB on Telegram's own."`
-	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs webhookUrl and http.listen."`
-	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
-	WebhookURL    string `json:"webhookUrl" jsonschema_description:"Where Telegram reaches this program from the internet, such as https://bot.example.com/telegram; for mode webhook."`
-	WebhookSecret Secret `json:"webhookSecret" jsonschema_description:"What Telegram says to prove itself to the webhook: letters, digits, _ and -. Default: made of the token. Also file:/path, env:NAME or cred:NAME."`
-}
-
-// Discord configures the Discord channel.
-type Discord struct {
-	Enabled   bool     `json:"enabled" jsonschema_description:"Run this channel."`
-	Token     Secret   `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
-	APIBase   string   `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own; it says where the gateway is."`
-	Groups    string   `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in servers."`
-	Thread    bool     `json:"thread" jsonschema_description:"Open a thread for each conversation that begins in a channel of a server."`
-}
-
-// Web configures the chat page.
-type Web struct {
-	Enabled   bool `json:"enabled" jsonschema_description:"Run this channel; it needs http.listen."`
-	MaxUpload int  `json:"maxUpload" jsonschema:"minimum=1,maximum=4096" jsonschema_description:"How many MiB the files of one message may have."`
-}
-
 // HTTP configures the one HTTP server.
 type HTTP struct {
 	Listen        string   `json:"listen" jsonschema_description:"Address to listen on, such as 127.0.0.1:8080. Empty: no server."`
@@ -122,7 +85,7 @@ type HTTP struct {
 // Gateway configures queues, delivery and state.
 type Gateway struct {
 	MaxConcurrent int    `json:"maxConcurrent" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Agents at work at once."`
-	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What a message does that arrives during a turn; inject needs a rich agent."`
+	WhileRunning  string `json:"whileRunning" jsonschema:"enum=queue,enum=interrupt,enum=reject,enum=inject" jsonschema_description:"What a message does that arrives during a turn."`
 	QueueLimit    int    `json:"queueLimit" jsonschema:"minimum=0,maximum=1000000" jsonschema_description:"Messages that may wait in one chat."`
 	OnCrash       string `json:"onCrash" jsonschema:"enum=report,enum=retry" jsonschema_description:"What happens to a turn that was running when the gateway died."`
 	Delivery      string `json:"delivery" jsonschema:"enum=atLeastOnce,enum=atMostOnce" jsonschema_description:"Which way to err when the outcome of a send is unknown."`
@@ -137,23 +100,14 @@ type Log struct {
 	Format string `json:"format" jsonschema:"enum=auto,enum=console,enum=json" jsonschema_description:"How a line looks; auto: console on a terminal and JSON elsewhere."`
 }
 
-// Default returns the configuration that an empty file means, before paths are made absolute.
+// Default returns the part of Parts.Default that no channel or protocol adds to.
 func Default() Config {
 	return Config{
 		Terminal: Terminal{
-			Stdin: "envelope", Timeout: 120, Protocol: "plain", PassMedia: true, Progress: "edit",
+			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
 			Sandbox: "none", SandboxPaths: []string{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
-			ACP: ACP{
-				Permissions: "ask", Rules: map[string]string{}, AskTimeout: 300, Idle: 900, MaxKept: 16,
-				Files: true, Terminals: true, TerminalTimeout: 3600,
-			},
-		},
-		Channels: Channels{
-			Telegram: Telegram{AllowFrom: []string{}, APIBase: "https://api.telegram.org", Groups: "mention", Mode: "poll"},
-			Discord:  Discord{AllowFrom: []string{}, Groups: "mention"},
-			Web:      Web{MaxUpload: 50},
 		},
 		HTTP: HTTP{Hosts: []string{}, Proxies: []string{}},
 		Gateway: Gateway{

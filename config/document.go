@@ -17,6 +17,7 @@ const deepest = 64
 
 // document is a parsed config file: what it says, and where it says it.
 type document struct {
+	tree     place
 	name     string // as the caller named it
 	text     []byte
 	root     *node
@@ -31,10 +32,11 @@ type node struct {
 	elements   []*node          // not nil: a list
 }
 
-// parse reads JSON with comments and trailing commas. What is wrong with it is in mistakes, and
+// parse reads JSON with comments and trailing commas. tree says what may stand where; without a type
+// mistakes name no keys. What is wrong with it is in mistakes, and
 // root is nil when there is nothing to go on with.
-func parse(name string, text []byte) *document {
-	d := &document{name: name}
+func parse(tree place, name string, text []byte) *document {
+	d := &document{tree: tree, name: name}
 	if d.text = d.decode(text); d.text == nil {
 		return d
 	}
@@ -44,7 +46,7 @@ func parse(name string, text []byte) *document {
 		return d
 	}
 	// The parser wants a line end after a line comment, and a file may end without one.
-	tree, err := hujson.Parse(append(d.text[:len(d.text):len(d.text)], '\n'))
+	value, err := hujson.Parse(append(d.text[:len(d.text):len(d.text)], '\n'))
 	if err != nil {
 		at, what := explain(d.text, err)
 		if what == "" {
@@ -54,7 +56,7 @@ func parse(name string, text []byte) *document {
 		d.complain(at, nil, Mistake{Want: what})
 		return d
 	}
-	d.root = d.build(tree, nil)
+	d.root = d.build(value, nil)
 	return d
 }
 
@@ -150,7 +152,9 @@ func (d *document) find(path []string) *node {
 
 // complain records a mistake at a byte offset.
 func (d *document) complain(offset int, path []string, m Mistake) {
-	m.File, m.Key = d.name, dotted(path)
+	if m.File = d.name; d.tree.typ != nil {
+		m.Key = d.tree.dotted(path)
+	}
 	m.Line, m.Column = d.position(offset)
 	d.mistakes = append(d.mistakes, m)
 }

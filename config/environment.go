@@ -28,20 +28,21 @@ type variable struct {
 
 // environment is what the environment says about the configuration.
 type environment struct {
+	root      place
 	variables map[string]variable
 	environ   []string
 	mistakes  Mistakes
 }
 
-// readEnvironment sorts out which variables set which keys.
-func readEnvironment(environ []string) *environment {
-	e := &environment{variables: map[string]variable{}, environ: environ}
+// readEnvironment sorts out which variables set which keys below root.
+func readEnvironment(root place, environ []string) *environment {
+	e := &environment{root: root, variables: map[string]variable{}, environ: environ}
 	for _, entry := range environ {
 		name, value, ok := strings.Cut(entry, "=")
 		if !ok || !strings.HasPrefix(name, prefix) || reserved(name) {
 			continue
 		}
-		path, typ, hint := resolve(name, value)
+		path, typ, hint := root.resolve(name, value)
 		if path == nil {
 			e.mistakes = append(e.mistakes, Mistake{Variable: name, Want: "unknown setting", Hint: hint})
 			continue
@@ -55,7 +56,7 @@ func readEnvironment(environ []string) *environment {
 func (e *environment) add(v variable) {
 	for name, other := range e.variables {
 		if name != v.name && slices.Equal(other.path, v.path) {
-			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: dotted(v.path), Want: "is also set by " + name})
+			e.mistakes = append(e.mistakes, Mistake{Variable: v.name, Key: e.root.dotted(v.path), Want: "is also set by " + name})
 			return
 		}
 	}
@@ -68,13 +69,13 @@ func describesService(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
-// resolve finds the key that NANOBOT_CHANNELS__TELEGRAM__TOKEN names. Our keys match in any case,
+// resolve, of the root, finds the key that NANOBOT_TERMINAL__TIMEOUT names. Our keys match in any case,
 // the user's own (below env and providers) exactly as written. No path: there is no such key, and
 // the hint says which variable may have been meant.
-func resolve(name, value string) (path []string, typ reflect.Type, hint string) {
-	p := root()
+func (p place) resolve(name, value string) (path []string, typ reflect.Type, hint string) {
+	root := p
 	for rest := strings.TrimPrefix(name, prefix); ; {
-		if p.typ.Kind() == reflect.Map {
+		if p.typ.Kind() == reflect.Map && !p.section() {
 			key, field := splitMapKey(p, rest, value)
 			path = append(path, key)
 			if p, _ = p.child(key); field == "" {
@@ -85,7 +86,7 @@ func resolve(name, value string) (path []string, typ reflect.Type, hint string) 
 		segment, more, nested := strings.Cut(rest, separator)
 		key := matchKey(p, segment)
 		if key == "" {
-			return nil, nil, suggestVariable(name, p, segment)
+			return nil, nil, p.suggestVariable(name, root, segment)
 		}
 		path = append(path, key)
 		p, _ = p.child(key)
@@ -144,7 +145,7 @@ func parseValue(t reflect.Type, s string) any {
 	case t.Kind() == reflect.Slice:
 		return parseList(s)
 	case t.Kind() == reflect.Struct, t.Kind() == reflect.Map:
-		if d := parse("", []byte(s)); d.root != nil && d.root.members != nil && d.mistakes == nil {
+		if d := parse(place{}, "", []byte(s)); d.root != nil && d.root.members != nil && d.mistakes == nil {
 			return d.root.any()
 		}
 	}
@@ -154,7 +155,7 @@ func parseValue(t reflect.Type, s string) any {
 // parseList reads a JSON list, or one separated by commas.
 func parseList(s string) any {
 	if strings.HasPrefix(strings.TrimSpace(s), "[") {
-		if d := parse("", []byte(s)); d.root != nil && d.mistakes == nil {
+		if d := parse(place{}, "", []byte(s)); d.root != nil && d.mistakes == nil {
 			return d.root.any()
 		}
 		return s

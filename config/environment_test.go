@@ -21,12 +21,12 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		"NANOBOT_TERMINAL__ENABLED=false":           func(c *config.Config) (any, any) { return *c.Terminal.Enabled, false },
 		"NANOBOT_TERMINAL__PASSMEDIA=1":             func(c *config.Config) (any, any) { return c.Terminal.PassMedia, true },
 		"NANOBOT_TERMINAL__TIMEOUT= 7 ":             func(c *config.Config) (any, any) { return c.Terminal.Timeout, 7 },
-		"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x":     func(c *config.Config) (any, any) { return string(c.Channels.Telegram.Token), "1:x" },
-		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=2,3": func(c *config.Config) (any, any) { return c.Channels.Telegram.AllowFrom, []string{"2", "3"} },
+		"NANOBOT_CHANNELS__TELEGRAM__TOKEN=1:x":     func(c *config.Config) (any, any) { return string(telegramOf(c).Token), "1:x" },
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=2,3": func(c *config.Config) (any, any) { return telegramOf(c).AllowFrom, []string{"2", "3"} },
 		`NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=["2", "3",]`: func(c *config.Config) (any, any) {
-			return c.Channels.Telegram.AllowFrom, []string{"2", "3"}
+			return telegramOf(c).AllowFrom, []string{"2", "3"}
 		},
-		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return c.Channels.Telegram.AllowFrom, []string{} },
+		"NANOBOT_CHANNELS__TELEGRAM__ALLOWFROM=":     func(c *config.Config) (any, any) { return telegramOf(c).AllowFrom, []string{} },
 		"NANOBOT_TERMINAL__REVEALERRORS=false":       func(c *config.Config) (any, any) { return c.Terminal.RevealErrors, config.Reveal{} },
 		"NANOBOT_TERMINAL__REVEALERRORS=1, cli:main": func(c *config.Config) (any, any) { return c.Terminal.RevealErrors.Chats, []string{"1", "cli:main"} },
 		"NANOBOT_TERMINAL__ENV__A=":                  func(c *config.Config) (any, any) { return c.Terminal.Env, map[string]string{"A": "", "B": "file"} },
@@ -46,7 +46,7 @@ func TestTheEnvironmentOverridesTheFileByType(t *testing.T) {
 		},
 		`NANOBOT_LOG={"level":"debug"}`: func(c *config.Config) (any, any) { return c.Log, config.Log{Level: "debug", Format: "auto"} },
 	} {
-		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable})
+		c, err := config.Load(write(t, file), []string{"PATH=/bin", keys, variable}, parts())
 		if err != nil {
 			t.Errorf("%s: %v", variable, err)
 			continue
@@ -73,7 +73,7 @@ func TestReservedVariablesAreLeftAlone(t *testing.T) {
 		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_",
 		"NANOBOT_TEXT=hi", "NANOBOT_TEXT_TRUNCATED=1", "NANOBOT_CHAT_ID=1", "NANOBOT_USER_ID=1", "NANOBOT_USER_NAME=x", "NANOBOT_USER_DATA_DIR=/x",
 		"NANOBOT_RUN=1", "NANOBOT_KEPT=1", "NANOBOT_CHILD=1")
-	if _, err := config.Load("", []string{"NANOBOT_TEXTS=hi"}); err == nil {
+	if _, err := config.Load("", []string{"NANOBOT_TEXTS=hi"}, parts()); err == nil {
 		t.Error("a variable that is almost one of the agent's is accepted")
 	}
 }

@@ -44,7 +44,7 @@ func FuzzLoad(f *testing.F) {
 		if !strings.ContainsAny(name, "=\x00") && !strings.Contains(value, "\x00") {
 			environ = []string{"NANOBOT_" + name + "=" + value}
 		}
-		c, err := config.Load(path, environ)
+		c, err := config.Load(path, environ, parts())
 		if err == nil {
 			if !filepath.IsAbs(c.Workspace) || !filepath.IsAbs(c.Gateway.StateDir) || c.Terminal.Timeout < 1 {
 				t.Errorf("%+v", c)

@@ -22,14 +22,14 @@ func checkHTTP(c *Config) []fault {
 	for i, host := range c.HTTP.Hosts {
 		if _, err := netip.ParseAddr(host); err != nil && !hostName.MatchString(host) {
 			all = append(all, fault{
-				path: join(key("http.hosts"), strconv.Itoa(i)), want: `must be a name such as "bot.example.com", without https:// and port`, hide: looksSecret(host),
+				path: join(key("http.hosts"), strconv.Itoa(i)), want: `must be a name such as "bot.example.com", without https:// and port`, hide: LooksSecret(host),
 			})
 		}
 	}
 	for i, proxy := range c.HTTP.Proxies {
 		if _, err := parsePrefix(proxy); err != nil {
 			all = append(all, fault{
-				path: join(key("http.proxies"), strconv.Itoa(i)), want: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hide: looksSecret(proxy),
+				path: join(key("http.proxies"), strconv.Itoa(i)), want: `must be an address such as "172.18.0.2" or "172.18.0.0/16"`, hide: LooksSecret(proxy),
 			})
 		}
 	}
@@ -91,25 +91,40 @@ func checkListen(c *Config) []fault {
 		if !validListen(c.HTTP.Listen) {
 			return []fault{{path: listen, want: `must be an address such as "127.0.0.1:8080"`}}
 		}
-		if c.Channels.Web.Enabled && !c.HTTP.Local() && c.HTTP.Token == "" {
-			return []fault{{path: key("http.token"), because: listen, want: "must be set, because others can reach http.listen and channels.web.enabled is true"}}
-		}
-		return nil
+		return checkOpenListen(c)
 	}
 	var all []fault
-	if c.Channels.Telegram.Enabled && c.Channels.Telegram.Mode == "webhook" {
-		all = append(all, fault{
-			path: listen, because: key("channels.telegram.mode"),
-			want: `must be set, because channels.telegram.mode is "webhook"`,
-		})
-	}
-	if c.Channels.Web.Enabled {
-		all = append(all, fault{
-			path: listen, because: key("channels.web.enabled"),
-			want: "must be set, because channels.web.enabled is true",
-		})
-	}
+	c.eachChannel(func(at Scope, s ChannelSettings) {
+		if need := httpNeed(s); need != nil {
+			all = append(all, fault{
+				path: listen, because: join(at.path, need.Key),
+				want: fmt.Sprintf("must be set, because %s is %s", at.Key(need.Key), need.Value),
+			})
+		}
+	})
 	return all
+}
+
+// checkOpenListen refuses to let people in without a token where others can reach the server.
+func checkOpenListen(c *Config) []fault {
+	var all []fault
+	c.eachChannel(func(at Scope, s ChannelSettings) {
+		if need := httpNeed(s); need != nil && need.People && !c.HTTP.Local() && c.HTTP.Token == "" {
+			all = append(all, fault{
+				path: key("http.token"), because: key("http.listen"),
+				want: fmt.Sprintf("must be set, because others can reach http.listen and %s is %s", at.Key(need.Key), need.Value),
+			})
+		}
+	})
+	return all
+}
+
+// httpNeed returns why a channel needs the server, or nil.
+func httpNeed(s ChannelSettings) *HTTPNeed {
+	if u, ok := s.(HTTPUser); ok && s.On() {
+		return u.NeedsHTTP()
+	}
+	return nil
 }
 
 // Local reports whether only this machine can reach the server.

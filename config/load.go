@@ -20,14 +20,15 @@ import (
 const maxFile = 1 << 20
 
 // Load reads the configuration: the defaults, the file at path over them, and the NANOBOT_
-// variables of environ over that. Without a path there is no file. Every error is Mistakes and
-// names all of them.
-func Load(path string, environ []string) (*Config, error) {
-	src := sources{env: readEnvironment(environ)}
+// variables of environ over that. Without a path there is no file. parts are the sections of
+// channels and protocols. Every error is Mistakes and names all of them.
+func Load(path string, environ []string, parts Parts) (*Config, error) {
+	root := parts.root()
+	src := sources{root: root, env: readEnvironment(root, environ)}
 	mistakes := src.env.mistakes
 	k := koanf.New(delim)
 	if path != "" {
-		src.doc = read(path, k)
+		src.doc = read(root, path, k)
 		mistakes = append(mistakes, src.doc.mistakes...)
 		if src.doc.root == nil {
 			return nil, mistakes.sorted()
@@ -41,7 +42,7 @@ func Load(path string, environ []string) (*Config, error) {
 	if err != nil {
 		return nil, Mistakes{{File: path, Want: err.Error()}}
 	}
-	c, err := decode(merged, faults)
+	c, err := parts.decode(merged, faults)
 	if err != nil {
 		return nil, Mistakes{{File: path, Want: err.Error()}}
 	}
@@ -59,16 +60,16 @@ func Load(path string, environ []string) (*Config, error) {
 	if err := c.settle(path, environ); err != nil {
 		return nil, Mistakes{{File: path, Want: err.Error()}}
 	}
-	c.literals = src.doc != nil && literal(src.doc.root, root())
+	c.literals = src.doc != nil && literal(src.doc.root, root)
 	return c, nil
 }
 
 // read loads the file into k. What is wrong with it is in the document.
-func read(path string, k *koanf.Koanf) *document {
+func read(tree place, path string, k *koanf.Koanf) *document {
 	if wrong := unreadable(path); wrong != "" {
 		return &document{mistakes: Mistakes{{File: path, Want: wrong}}}
 	}
-	p := &parser{name: path}
+	p := &parser{tree: tree, name: path}
 	err := k.Load(file.Provider(path), p)
 	if p.doc == nil {
 		return &document{mistakes: Mistakes{{File: path, Want: "cannot be read: " + reason(err)}}}
@@ -105,13 +106,14 @@ func reason(err error) string {
 
 // parser is a koanf.Parser that keeps the document with its positions.
 type parser struct {
+	tree place
 	name string
 	doc  *document
 }
 
 // Unmarshal parses the file. A file that is no object leaves only mistakes.
 func (p *parser) Unmarshal(b []byte) (map[string]any, error) {
-	p.doc = parse(p.name, b)
+	p.doc = parse(p.tree, p.name, b)
 	if p.doc.root == nil {
 		return nil, p.doc.mistakes
 	}
@@ -137,20 +139,20 @@ type located struct {
 // is seen even where the environment covers it; a missing key may come from either, so that is
 // looked for in both together.
 func (s sources) check(merged map[string]any) ([]located, error) {
-	schema, err := compiled()
+	schema, err := s.root.parts.compiled()
 	if err != nil {
 		return nil, err
 	}
 	var all []located
 	if s.doc != nil {
-		alone := sources{doc: s.doc, env: &environment{}}
-		for _, f := range shape(schema, s.doc.root.any()) {
+		alone := sources{root: s.root, doc: s.doc, env: &environment{}}
+		for _, f := range s.root.shape(schema, s.doc.root.any()) {
 			if !f.missing {
 				all = append(all, located{f, alone.locate(f)})
 			}
 		}
 	}
-	for _, f := range shape(schema, merged) {
+	for _, f := range s.root.shape(schema, merged) {
 		if m := s.locate(f); f.missing || m.Variable != "" {
 			all = append(all, located{f, m})
 		}
@@ -171,25 +173,56 @@ func spoilt(path []string, faults []located) bool {
 
 // decode lays the values over the defaults, without those that have the wrong shape: what the
 // others say can still be checked.
-func decode(merged map[string]any, faults []located) (*Config, error) {
+func (p Parts) decode(merged map[string]any, faults []located) (*Config, error) {
 	for _, f := range faults {
 		prune(merged, f.path)
 	}
-	c := Default()
+	c := p.Default()
+	channels, _ := merged["channels"].(map[string]any)
+	terminal, _ := merged["terminal"].(map[string]any)
+	// The decoder's own words may quote a value, and it can only fail where the schema and the
+	// types differ.
+	wrong := errors.New("cannot be decoded although it has the right shape")
+	for name, value := range c.Channels {
+		if decodeSection(channels, name, value) != nil {
+			return nil, wrong
+		}
+	}
+	for name, value := range c.Terminal.Protocols {
+		if decodeSection(terminal, name, value) != nil {
+			return nil, wrong
+		}
+	}
+	if channels != nil {
+		merged["channels"] = map[string]any{} // of which nothing is left
+	}
+	if decodeInto(merged, &c) != nil {
+		return nil, wrong
+	}
+	return &c, nil
+}
+
+// decodeSection takes the section with this name out of those around it and lays it over its
+// defaults.
+func decodeSection(around map[string]any, name string, value Settings) error {
+	section, found := around[name]
+	if !found {
+		return nil
+	}
+	delete(around, name)
+	return decodeInto(section, value)
+}
+
+func decodeInto(from, to any) error {
 	d, err := mapstructure.NewDecoder(&mapstructure.DecoderConfig{
-		Result: &c, TagName: "json", ErrorUnused: true,
+		Result: to, TagName: "json", ErrorUnused: true,
 		MatchName:  func(key, field string) bool { return key == field },
 		DecodeHook: decodeReveal,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("prepare decoding: %w", err)
+		return fmt.Errorf("prepare decoding: %w", err)
 	}
-	// The decoder's own words may quote a value, and it can only fail where the schema and the
-	// types differ.
-	if d.Decode(merged) != nil {
-		return nil, errors.New("cannot be decoded although it has the right shape")
-	}
-	return &c, nil
+	return d.Decode(from)
 }
 
 // prune takes out a value; in a list it leaves a hole, so that the others keep their places.

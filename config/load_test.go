@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels/discord"
+	"nanobot/channels/telegram"
+	"nanobot/channels/web"
 	"nanobot/config"
+	"nanobot/terminal/acp"
 )
 
 // write puts a config file into a folder of its own.
@@ -23,7 +27,7 @@ func write(t *testing.T, text string) string {
 
 func load(t *testing.T, text string, environ ...string) *config.Config {
 	t.Helper()
-	c, err := config.Load(write(t, text), environ)
+	c, err := config.Load(write(t, text), environ, parts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,25 +36,25 @@ func load(t *testing.T, text string, environ ...string) *config.Config {
 
 func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 	c := load(t, `{}`)
-	got, err := json.Marshal(c)
+	got, err := json.Marshal([]any{c, c.Terminal.Protocols})
 	if err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Dir(c.File())
-	want := `{"workspace":"FOLDER",` +
+	want := `[{"workspace":"FOLDER",` +
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
-		`"maxOutput":4194304,"providerEnv":false,"interactive":false,` +
-		`"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
-		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
+		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
 		`"sandboxRequired":false,"user":"","passHistory":0},` +
-		`"channels":{"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
-		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"",` +
-		`"groups":"mention","thread":false},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
+		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
+		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
+		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}}`
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}},` +
+		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
+		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""}}]`
 	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -91,7 +95,7 @@ func TestCommentsTrailingCommasByteOrderMarksAndLineEndsAreTolerated(t *testing.
 }
 
 func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
-	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"})
+	c, err := config.Load("testdata/good/everything.json", []string{"HOME=/home/me"}, parts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,23 +110,23 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
-			ACP: config.ACP{
+			Protocols: config.Protocols{acp.Name: &acp.Settings{
 				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, MaxKept: 2,
 				Files: false, Terminals: false, TerminalTimeout: 5, TerminalMemory: 512, AuthMethod: "api-key",
-			},
+			}},
 			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
 			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
 		},
 		Channels: config.Channels{
-			Telegram: config.Telegram{
+			telegram.Name: &telegram.Settings{
 				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
-				APIBase: "https://api.telegram.org", Groups: "all", Mode: "webhook",
+				Groups: "all", Mode: "webhook",
 				MaxDownload: 5000000, WebhookURL: "https://bot.example.com:8443/telegram", WebhookSecret: "A-z_0",
 			},
-			Discord: config.Discord{
+			discord.Name: &discord.Settings{
 				Enabled: true, Token: "env:DISCORD_TOKEN", AllowFrom: []string{"*"}, APIBase: "http://localhost:1", Groups: "off", Thread: true,
 			},
-			Web: config.Web{Enabled: true, MaxUpload: 7},
+			web.Name: &web.Settings{Enabled: true, MaxUpload: 7},
 		},
 		HTTP: config.HTTP{
 			Listen: "[::1]:8080", Hosts: []string{"bot.example.com"}, Proxies: []string{"172.18.0.2"}, MetricsListen: "127.0.0.1:9464", Token: "cred:http",
@@ -144,7 +148,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			t.Errorf("%s:\ngot  %+v\nwant %+v", field.Name, got, want)
 		}
 	}
-	if got := string(c.Channels.Telegram.Token); got != string(want.Channels.Telegram.Token) {
+	if got := string(telegramOf(c).Token); got != string(telegramOf(&want).Token) {
 		t.Errorf("token reference %q", got)
 	}
 }
@@ -207,7 +211,7 @@ func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
 	path := write(t, `{}`)
 	t.Chdir(filepath.Dir(path))
 	here, _ := os.Getwd()
-	c, err := config.Load("config.json", nil)
+	c, err := config.Load("config.json", nil, parts())
 	if err != nil || c.Workspace != here || c.File() != filepath.Join(here, "config.json") {
 		t.Errorf("%v, workspace %s", err, c.Workspace)
 	}
@@ -216,7 +220,7 @@ func TestARelativePathToTheFileMakesAnAbsoluteWorkspace(t *testing.T) {
 func TestWithoutAFileTheCurrentFolderIsTheWorkspace(t *testing.T) {
 	t.Chdir(t.TempDir())
 	here, _ := os.Getwd()
-	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"})
+	c, err := config.Load("", []string{"NANOBOT_TERMINAL__COMMAND=cat", "NANOBOT_GATEWAY__STATEDIR=s"}, parts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +237,14 @@ func TestFileReferencesStartFromTheConfigFilesFolder(t *testing.T) {
 	if got := c.Terminal.Providers["a"].APIKeys; !reflect.DeepEqual(got, want) {
 		t.Errorf("keys %q", []string{string(got[0]), string(got[1]), string(got[2]), string(got[3])})
 	}
-	if got := string(c.Channels.Telegram.Token); got != "file:"+folder+"/t" {
+	if got := string(telegramOf(c).Token); got != "file:"+folder+"/t" {
 		t.Errorf("token %q", got)
 	}
 }
 
 func BenchmarkLoad(b *testing.B) {
 	for b.Loop() {
-		if _, err := config.Load("testdata/good/everything.json", nil); err != nil {
+		if _, err := config.Load("testdata/good/everything.json", nil, parts()); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -39,9 +39,6 @@ func (c *Config) settle(path string, environ []string) error {
 	}
 	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
 	c.Audit.settle(c.Workspace, c.Gateway.StateDir, home)
-	if c.Channels.Telegram.APIBase == "" {
-		c.Channels.Telegram.APIBase = Default().Channels.Telegram.APIBase
-	}
 	c.settleSecrets(folder, home)
 	return nil
 }

@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	generate "github.com/invopop/jsonschema"
 	validate "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Schema returns the JSON Schema (draft 2020-12) of the config file, made from the Go types.
-func Schema() ([]byte, error) {
-	s, err := reflected()
+func Schema(parts Parts) ([]byte, error) {
+	s, err := parts.reflected()
 	if err != nil {
 		return nil, err
 	}
@@ -22,42 +23,130 @@ func Schema() ([]byte, error) {
 	return append(b, '\n'), nil
 }
 
-func reflected() (*generate.Schema, error) {
+func (p Parts) reflected() (*generate.Schema, error) {
 	r := generate.Reflector{Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(Config{})
 	s.Title = "nanobot configuration"
-	b, err := json.Marshal(Default())
-	if err != nil {
-		return nil, fmt.Errorf("write defaults: %w", err)
+	if err := fill(s, s, p.Default()); err != nil {
+		return nil, err
 	}
-	var defaults map[string]any
-	if err := json.Unmarshal(b, &defaults); err != nil {
-		return nil, fmt.Errorf("read defaults: %w", err)
+	delete(s.Definitions, "Channels")
+	channels, _ := s.Properties.Get("channels")
+	s.Properties.Set("channels", &generate.Schema{
+		Type: "object", Properties: generate.NewProperties(), AdditionalProperties: generate.FalseSchema, Description: channels.Description,
+	})
+	channels, _ = s.Properties.Get("channels")
+	for _, ch := range p.Channels {
+		if err := addSection(s, channels, section{"channels." + ch.Name, ch.Name, ch.Description, ch.New()}); err != nil {
+			return nil, err
+		}
 	}
-	fill(s, s, defaults)
-	return s, nil
+	return s, p.describeProtocols(s)
 }
 
+// describeProtocols adds the sections of the protocols to that of the agent, and says which protocol
+// can do what.
+func (p Parts) describeProtocols(s *generate.Schema) error {
+	terminal := s.Definitions["Terminal"]
+	var words []string
+	for _, pr := range p.Protocols {
+		words = append(words, pr.Description)
+		if pr.New == nil {
+			continue
+		}
+		if err := addSection(s, terminal, section{"terminal." + pr.Name, pr.Name, pr.SectionDescription, pr.New()}); err != nil {
+			return err
+		}
+	}
+	describe := func(section, key, more string) *generate.Schema {
+		value, _ := s.Definitions[section].Properties.Get(key)
+		value.Description += more
+		return value
+	}
+	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+orList(words)+".")
+	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
+	describe("Terminal", "interactive", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Asks })))
+	describe("Gateway", "whileRunning", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Injects }), "inject"))
+	return nil
+}
+
+// needsProtocol names the protocols that a value needs, or the whole setting.
+func needsProtocol(names []any, value ...string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	subject := strings.Join(append(value, "needs"), " ")
+	return fmt.Sprintf(" %s%s terminal.protocol to be %s.", strings.ToUpper(subject[:1]), subject[1:], alternatives(names))
+}
+
+// orList joins words as in a sentence.
+func orList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + ", or " + words[last]
+}
+
+// section is what the schema needs to know of a section.
+type section struct {
+	definition, name, description string
+	defaults                      Settings
+}
+
+// addSection adds a section that a channel or a protocol describes to the section around it.
+func addSection(whole, around *generate.Schema, add section) error {
+	// Without references, because types of different packages may have the same name.
+	r := generate.Reflector{Anonymous: true, DoNotReference: true, RequiredFromJSONSchemaTags: true}
+	s := r.Reflect(add.defaults)
+	s.Version = ""
+	if err := fill(whole, s, add.defaults); err != nil {
+		return err
+	}
+	whole.Definitions[add.definition] = s
+	around.Properties.Set(add.name, &generate.Schema{Ref: definitions + add.definition, Description: add.description})
+	return nil
+}
+
+// definitions is what a reference to a definition begins with.
+const definitions = "#/$defs/"
+
 // fill puts the defaults of a section into its schema, and those of the sections in it into theirs.
-func fill(whole, section *generate.Schema, defaults map[string]any) {
+func fill(whole, section *generate.Schema, defaults any) error {
+	b, err := json.Marshal(defaults)
+	if err != nil {
+		return fmt.Errorf("write defaults: %w", err)
+	}
+	var values map[string]any
+	if err := json.Unmarshal(b, &values); err != nil {
+		return fmt.Errorf("read defaults: %w", err)
+	}
+	fillValues(whole, section, values)
+	return nil
+}
+
+func fillValues(whole, section *generate.Schema, defaults map[string]any) {
 	for p := section.Properties.Oldest(); p != nil; p = p.Next() {
 		value, ok := defaults[p.Key]
 		if !ok {
 			continue
 		}
 		below, isSection := value.(map[string]any)
-		if name, referred := bytes.CutPrefix([]byte(p.Value.Ref), []byte("#/$defs/")); referred && isSection {
-			fill(whole, whole.Definitions[string(name)], below)
-			continue
+		switch name, referred := strings.CutPrefix(p.Value.Ref, definitions); {
+		case referred && isSection:
+			fillValues(whole, whole.Definitions[name], below)
+		case isSection && p.Value.Properties != nil && p.Value.Properties.Len() > 0:
+			fillValues(whole, p.Value, below)
+		default:
+			p.Value.Default = value
 		}
-		p.Value.Default = value
 	}
 }
 
 // compiled returns the schema ready for checking. It costs more than everything else here, so it is
 // done when a file is loaded and not before.
-func compiled() (*validate.Schema, error) {
-	s, err := reflected()
+func (p Parts) compiled() (*validate.Schema, error) {
+	s, err := p.reflected()
 	if err != nil {
 		return nil, err
 	}

@@ -11,12 +11,12 @@ import (
 )
 
 func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
-	first, err := config.Schema()
+	first, err := config.Schema(parts())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		if again, _ := config.Schema(); !bytes.Equal(first, again) {
+		if again, _ := config.Schema(parts()); !bytes.Equal(first, again) {
 			t.Fatal("differs from one call to the next")
 		}
 	}
@@ -35,7 +35,7 @@ func TestTheSchemaIsDraft2020AndTheSameEveryTime(t *testing.T) {
 // everySchema calls f for each schema in the published one.
 func everySchema(t *testing.T, f func(path string, s map[string]any)) {
 	t.Helper()
-	b, err := config.Schema()
+	b, err := config.Schema(parts())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,13 +90,13 @@ func TestTheSchemaKnowsTheDefaults(t *testing.T) {
 	want := map[string]string{
 		"/$defs/Terminal/timeout": "120", "/$defs/Terminal/protocol": `"plain"`, "/$defs/Terminal/env": "{}",
 		"/$defs/Terminal/revealErrors": "true", "/$defs/Terminal/passMedia": "true", "/$defs/Gateway/ratePerMinute": "0",
-		"/$defs/Telegram/apiBase": `"https://api.telegram.org"`, "/$defs/Telegram/allowFrom": "[]",
-		"/$defs/Web/enabled": "false", "/$defs/Log/level": `"info"`, "/$defs/Terminal/maxLine": "16777216",
-		"/$defs/Terminal/enabled": "null", "/$defs/Terminal": "null", "/$defs/Provider/apiKeys": "null", "/terminal": "null",
+		"/$defs/channels.telegram/apiBase": `"https://api.telegram.org"`, "/$defs/channels.telegram/allowFrom": "[]",
+		"/$defs/channels.web/enabled": "false", "/$defs/Log/level": `"info"`, "/$defs/Terminal/maxLine": "16777216",
+		"/$defs/Terminal/enabled": "null", "/$defs/terminal.acp/idle": "900", "/$defs/Terminal": "null", "/$defs/Provider/apiKeys": "null", "/terminal": "null",
 	}
 	everySchema(t, func(path string, s map[string]any) {
 		path = strings.Replace(path, "/Terminal", "/$defs/Terminal", 1)
-		for _, def := range []string{"Gateway", "Telegram", "Web", "Log", "Provider"} {
+		for _, def := range []string{"Gateway", "channels.telegram", "channels.web", "terminal.acp", "Log", "Provider"} {
 			path = strings.Replace(path, "/"+def, "/$defs/"+def, 1)
 		}
 		got, _ := json.Marshal(s["default"])

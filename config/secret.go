@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -57,6 +58,9 @@ func (s Secret) EnvName() string {
 	return ""
 }
 
+// IsReference reports whether the secret says where the value is, and is not the value itself.
+func (s Secret) IsReference() bool { kind, _ := s.reference(); return kind != "" }
+
 // reference splits a reference; the kind is "" when the secret is the value itself.
 func (s Secret) reference() (kind, name string) {
 	kind, name, found := strings.Cut(string(s), ":")
@@ -70,8 +74,8 @@ func (s Secret) reference() (kind, name string) {
 // can be kept from agents and scrubbed from output.
 func (c *Config) OwnSecrets() []Secret {
 	var all []Secret
-	for _, section := range []any{&c.Channels, &c.HTTP} {
-		secrets(reflect.ValueOf(section).Elem(), nil, func(_ []string, v reflect.Value) {
+	for _, section := range []any{c.Channels, c.HTTP} {
+		secrets(reflect.ValueOf(section), nil, func(_ []string, v reflect.Value) {
 			if s := v.Interface().(Secret); s != "" {
 				all = append(all, s)
 			}
@@ -109,9 +113,14 @@ func (c *Config) WithoutCredentials() *Config {
 	}
 	credential := func(s Secret) bool { kind, _ := s.reference(); return kind == "cred" }
 	part := *c
-	t, d := &part.Channels.Telegram, &part.Channels.Discord
-	t.Enabled = t.Enabled && !credential(t.Token) && !credential(t.WebhookSecret)
-	d.Enabled = d.Enabled && !credential(d.Token)
+	part.Channels = maps.Clone(c.Channels)
+	for name, settings := range c.Channels {
+		secrets(reflect.ValueOf(settings), nil, func(_ []string, v reflect.Value) {
+			if credential(v.Interface().(Secret)) {
+				delete(part.Channels, name)
+			}
+		})
+	}
 	if credential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/channels/discord"
 	"nanobot/config"
 )
 
@@ -22,8 +23,8 @@ func TestASecretNeverPrints(t *testing.T) {
 		Named map[string]config.Secret
 		Ptr   *config.Secret
 	}{secret, []config.Secret{secret}, map[string]config.Secret{"a": secret}, &secret}
-	whole := config.Default()
-	whole.Channels.Telegram.Token = secret
+	whole := parts().Default()
+	telegramOf(&whole).Token = secret
 	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
 	for _, value := range []any{secret, &secret, holder, &holder, whole, &whole} {
 		// Not %p: no type can answer it, and go vet refuses it.
@@ -105,13 +106,13 @@ func TestOnlyAnEnvReferenceNamesAVariable(t *testing.T) {
 }
 
 func TestOwnSecretsAreThoseThatAreSet(t *testing.T) {
-	c := config.Default()
+	c := parts().Default()
 	if got := c.OwnSecrets(); len(got) != 0 {
 		t.Errorf("%d by default", len(got))
 	}
 	c.Terminal.Providers["a"] = config.Provider{APIKeys: []config.Secret{"provider"}}
-	c.Channels.Telegram.Token, c.Channels.Discord.Token, c.HTTP.Token = "one", "env:TWO", "three"
-	if got := c.OwnSecrets(); !reflect.DeepEqual(got, []config.Secret{"one", "env:TWO", "three"}) {
+	telegramOf(&c).Token, c.Channels[discord.Name].(*discord.Settings).Token, c.HTTP.Token = "one", "env:TWO", "three"
+	if got := c.OwnSecrets(); !reflect.DeepEqual(got, []config.Secret{"env:TWO", "one", "three"}) {
 		t.Errorf("%#q", got)
 	}
 }

@@ -21,25 +21,25 @@ type fault struct {
 	hide    bool // the value may hold a secret
 }
 
-// shape checks types, bounds, words and keys against the schema.
-func shape(schema *jsonschema.Schema, value any) []fault {
+// shape, of the root, checks types, bounds, words and keys against the schema.
+func (p place) shape(schema *jsonschema.Schema, value any) []fault {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(schema.Validate(value), &invalid) {
 		return nil
 	}
-	return translate(invalid)
+	return p.translate(invalid)
 }
 
 // translate turns the checker's tree of errors into words.
-func translate(e *jsonschema.ValidationError) []fault {
+func (p place) translate(e *jsonschema.ValidationError) []fault {
 	f := fault{path: e.InstanceLocation}
 	switch k := e.ErrorKind.(type) {
 	case *kind.AdditionalProperties:
-		return unknownKeys(e.InstanceLocation, k.Properties)
+		return p.unknownKeys(e.InstanceLocation, k.Properties)
 	case *kind.Required:
 		return missingKeys(e.InstanceLocation, k.Missing)
 	case *kind.OneOf:
-		return translateOneOf(e)
+		return p.translateOneOf(e)
 	case *kind.Type:
 		f.want = "must be " + typeWord(k.Want[0])
 	case *kind.Enum:
@@ -56,7 +56,7 @@ func translate(e *jsonschema.ValidationError) []fault {
 	default:
 		var all []fault
 		for _, cause := range e.Causes {
-			all = append(all, translate(cause)...)
+			all = append(all, p.translate(cause)...)
 		}
 		if all == nil {
 			f.want = "is not what the schema allows"
@@ -67,10 +67,10 @@ func translate(e *jsonschema.ValidationError) []fault {
 	return []fault{f}
 }
 
-func unknownKeys(path, keys []string) []fault {
+func (p place) unknownKeys(path, keys []string) []fault {
 	var all []fault
 	for _, key := range keys {
-		all = append(all, fault{path: join(path, key), want: "unknown key", hint: suggestKey(path, key), onKey: true})
+		all = append(all, fault{path: join(path, key), want: "unknown key", hint: p.suggestKey(path, key), onKey: true})
 	}
 	return all
 }
@@ -84,11 +84,11 @@ func missingKeys(path, keys []string) []fault {
 }
 
 // translateOneOf names the forms that a value may have, or what is wrong inside the one it has.
-func translateOneOf(e *jsonschema.ValidationError) []fault {
+func (p place) translateOneOf(e *jsonschema.ValidationError) []fault {
 	var inside []fault
 	var forms []string
 	for _, cause := range e.Causes {
-		for _, f := range translate(cause) {
+		for _, f := range p.translate(cause) {
 			if len(f.path) > len(e.InstanceLocation) {
 				inside = append(inside, f)
 			}
@@ -115,6 +115,9 @@ func typeWord(t string) string {
 }
 
 func alternatives(want []any) string {
+	if len(want) == 0 {
+		return "another one"
+	}
 	words := make([]string, len(want))
 	for i, w := range want {
 		words[i] = fmt.Sprintf("%q", w)

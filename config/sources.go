@@ -8,14 +8,15 @@ import (
 // sources knows where each value came from: a file, which may be missing, and the environment over
 // it.
 type sources struct {
-	doc *document
-	env *environment
+	root place
+	doc  *document
+	env  *environment
 }
 
 // locate turns a fault into a mistake that says where it is and what was found there.
 func (s sources) locate(f fault) Mistake {
-	m := Mistake{Key: dotted(f.path), Want: f.want, Hint: f.hint}
-	hide := f.hide || hidden(f.path)
+	m := Mistake{Key: s.root.dotted(f.path), Want: f.want, Hint: f.hint}
+	hide := f.hide || s.root.hidden(f.path)
 	if v, value, ok := s.env.origin(f.path); ok {
 		m.Variable = v.name
 		if !f.onKey {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// suggestKey says what an unknown key in the section at path was probably meant to be.
-func suggestKey(path []string, key string) string {
-	section, found := at(path)
+// suggestKey, of the root, says what an unknown key in the section at path was probably meant to be.
+func (p place) suggestKey(path []string, key string) string {
+	section, found := p.at(path)
 	if !found || !section.section() {
 		return ""
 	}
@@ -17,9 +17,9 @@ func suggestKey(path []string, key string) string {
 		}
 	}
 	var homes []string
-	walk(root(), nil, func(p []string) {
-		if fold(p[len(p)-1]) == fold(key) && len(homes) < 3 {
-			homes = append(homes, dotted(p[:len(p)-1]))
+	walk(p, nil, func(below []string) {
+		if fold(below[len(below)-1]) == fold(key) && len(homes) < 3 {
+			homes = append(homes, p.dotted(below[:len(below)-1]))
 		}
 	})
 	if len(homes) > 0 && homes[0] != "" {
@@ -33,8 +33,8 @@ func suggestKey(path []string, key string) string {
 
 // suggestVariable says which variable was probably meant by one whose segment names no key of p:
 // either the segment is misspelt, or sections or halves of separators are left out
-// (NANOBOT_TELEGRAM_TOKEN).
-func suggestVariable(name string, p place, segment string) string {
+// (NANOBOT_LEVEL).
+func (p place) suggestVariable(name string, root place, segment string) string {
 	if p.section() && strings.HasSuffix(name, separator+segment) {
 		if near := nearest(segment, p.keys()); near != "" {
 			return "did you mean " + strings.TrimSuffix(name, segment) + strings.ToUpper(near) + "?"
@@ -42,7 +42,7 @@ func suggestVariable(name string, p place, segment string) string {
 	}
 	given := fold(strings.TrimPrefix(name, prefix))
 	var all, same, ending []string
-	walk(root(), nil, func(path []string) {
+	walk(root, nil, func(path []string) {
 		candidate := strings.ToUpper(strings.Join(path, separator))
 		all = append(all, candidate)
 		switch short := fold(strings.Join(path, "")); {

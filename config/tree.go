@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -9,42 +11,84 @@ import (
 // place is one spot in the struct tree, as seen from the outside.
 type place struct {
 	typ    reflect.Type
-	secret bool // nothing from here on may be shown
+	secret bool   // nothing from here on may be shown
+	parts  *Parts // the sections of channels and protocols
 }
 
+var (
+	channelsType  = reflect.TypeFor[Channels]()
+	protocolsType = reflect.TypeFor[Protocols]()
+)
+
 // root is the whole tree.
-func root() place { return place{typ: reflect.TypeFor[Config]()} }
+func (p Parts) root() place { return place{typ: reflect.TypeFor[Config](), parts: &p} }
 
 // section reports whether the place has keys of ours below it, rather than a value or the user's
 // keys.
 func (p place) section() bool {
-	return p.typ.Kind() == reflect.Struct && p.typ != reflect.TypeFor[Reveal]()
+	return p.typ == channelsType || p.typ.Kind() == reflect.Struct && p.typ != reflect.TypeFor[Reveal]()
 }
 
 // keys lists what may stand in a section.
 func (p place) keys() []string {
 	var names []string
+	if p.typ == channelsType {
+		for _, ch := range p.parts.Channels {
+			names = append(names, ch.Name)
+		}
+		return names
+	}
 	for i := range p.typ.NumField() {
-		if name := jsonName(p.typ.Field(i)); name != "" {
+		f := p.typ.Field(i)
+		if f.Type == protocolsType {
+			for _, pr := range p.parts.Protocols {
+				if pr.New != nil {
+					names = append(names, pr.Name)
+				}
+			}
+		}
+		if name := jsonName(f); name != "" {
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
+// part returns the place of the section that a channel or a protocol describes.
+func (p place) part(key string) (place, bool) {
+	if p.typ == channelsType {
+		for _, ch := range p.parts.Channels {
+			if ch.Name == key {
+				return place{reflect.TypeOf(ch.New()), p.secret, p.parts}.settled(), true
+			}
+		}
+		return place{}, false
+	}
+	if pr := p.parts.protocol(key); pr.New != nil {
+		return place{reflect.TypeOf(pr.New()), p.secret, p.parts}.settled(), true
+	}
+	return place{}, false
+}
+
 // child returns the place below a key or an index; not found: there is no such place.
 func (p place) child(key string) (place, bool) {
-	switch p.typ.Kind() {
-	case reflect.Map, reflect.Slice:
-		return place{p.typ.Elem(), p.secret}.settled(), true
-	case reflect.Struct:
+	switch kind := p.typ.Kind(); {
+	case p.typ == channelsType:
+		return p.part(key)
+	case kind == reflect.Map, kind == reflect.Slice:
+		return place{p.typ.Elem(), p.secret, p.parts}.settled(), true
+	case kind == reflect.Struct:
 		for i := range p.typ.NumField() {
-			if f := p.typ.Field(i); p.section() && jsonName(f) == key {
-				return place{f.Type, p.secret || f.Tag.Get("secret") == "all"}.settled(), true
+			f := p.typ.Field(i)
+			if below, found := p.part(key); f.Type == protocolsType && found {
+				return below, true
+			}
+			if p.section() && jsonName(f) == key {
+				return place{f.Type, p.secret || f.Tag.Get("secret") == "all", p.parts}.settled(), true
 			}
 		}
 		// The list form of Reveal.
-		return place{reflect.TypeFor[string](), p.secret}, !p.section()
+		return place{reflect.TypeFor[string](), p.secret, p.parts}, !p.section()
 	default:
 		return place{}, false
 	}
@@ -58,9 +102,8 @@ func (p place) settled() place {
 	return p
 }
 
-// at follows a path from the root.
-func at(path []string) (p place, found bool) {
-	p = root()
+// at follows a path from p, which is the root in every call.
+func (p place) at(path []string) (below place, found bool) {
 	for _, key := range path {
 		if p, found = p.child(key); !found {
 			return p, false
@@ -70,9 +113,9 @@ func at(path []string) (p place, found bool) {
 }
 
 // hidden reports whether a value at path must not be shown. What stands in the place of a section
-// is hidden too: "telegram": "123:abc" is most likely the token.
-func hidden(path []string) bool {
-	p, found := at(path)
+// is hidden too: a string there is most likely the token.
+func (p place) hidden(path []string) bool {
+	p, found := p.at(path)
 	return !found || p.secret || p.section() || p.typ.Kind() == reflect.Map
 }
 
@@ -89,14 +132,23 @@ func secrets(v reflect.Value, path []string, f func(path []string, s reflect.Val
 	switch {
 	case v.Type() == reflect.TypeFor[Secret]():
 		f(path, v)
+	case v.Kind() == reflect.Interface, v.Kind() == reflect.Pointer:
+		if !v.IsNil() {
+			secrets(v.Elem(), path, f)
+		}
 	case v.Kind() == reflect.Struct:
 		for i := range v.NumField() {
+			if v.Type().Field(i).Type == protocolsType { // their sections stand beside the other keys
+				secrets(v.Field(i), path, f)
+			}
 			if name := jsonName(v.Type().Field(i)); name != "" {
 				secrets(v.Field(i), join(path, name), f)
 			}
 		}
 	case v.Kind() == reflect.Map:
-		for _, key := range v.MapKeys() {
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
+		for _, key := range keys {
 			secrets(v.MapIndex(key), join(path, key.String()), f)
 		}
 	case v.Kind() == reflect.Slice:
@@ -106,11 +158,11 @@ func secrets(v reflect.Value, path []string, f func(path []string, s reflect.Val
 	}
 }
 
-// dotted writes a path for people: terminal.env."my.key", channels.telegram.allowFrom[0].
-func dotted(path []string) string {
+// dotted writes a path from the root for people: terminal.env."my.key", channels.NAME.allowFrom[0].
+func (p place) dotted(path []string) string {
 	var b strings.Builder
 	for i, key := range path {
-		parent, found := at(path[:i])
+		parent, found := p.at(path[:i])
 		if _, err := strconv.Atoi(key); err == nil && found && listed(parent) {
 			b.WriteString("[" + key + "]")
 			continue

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 )
 
 // Warnings says what is allowed and yet probably not meant.
@@ -17,8 +16,8 @@ func (c *Config) Warnings() []string {
 	case t.Command == "":
 		all = append(all, "terminal.command is empty: there is no agent to run")
 	}
-	if t := c.Terminal; t.Protocol == "acp" && t.Timeout <= t.ACP.AskTimeout && t.ACP.asks() {
-		all = append(all, fmt.Sprintf("terminal.timeout is %d s and terminal.acp.askTimeout %d s: a question ends with its turn, before the person's time is up; set terminal.timeout higher", t.Timeout, t.ACP.AskTimeout))
+	if at, s := c.protocolScope(&c.Terminal, key("terminal")); s != nil {
+		all = append(all, s.Warnings(at)...)
 	}
 	all = append(all, warnMessage(c.Terminal)...)
 	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
@@ -32,12 +31,13 @@ func (c *Config) Warnings() []string {
 			}
 		}
 	}
-	all = append(all, warnAccess("telegram", c.Channels.Telegram.Enabled, c.Channels.Telegram.AllowFrom)...)
-	all = append(all, warnAccess("discord", c.Channels.Discord.Enabled, c.Channels.Discord.AllowFrom)...)
-	if t := c.Channels.Telegram; t.Enabled && t.WebhookURL != "" && t.Mode != "webhook" {
-		all = append(all, `channels.telegram.webhookUrl is set and not used, because channels.telegram.mode is "poll"`)
-	}
-	if c.HTTP.Listen != "" && !c.HTTP.Local() && (c.Channels.Web.Enabled || c.HTTP.Token != "") {
+	people := false
+	c.eachChannel(func(at Scope, s ChannelSettings) {
+		all = append(all, s.Warnings(at)...)
+		need := httpNeed(s)
+		people = people || need != nil && need.People
+	})
+	if c.HTTP.Listen != "" && !c.HTTP.Local() && (people || c.HTTP.Token != "") {
 		all = append(all, "http.listen can be reached by others: put TLS in front of it, or the token and what is said in chats can be read on the way")
 	}
 	if c.literals {
@@ -66,15 +66,4 @@ func warnMessage(t Terminal) []string {
 			`that to the prompt: set terminal.stdin to "text" or "none"`, Placeholder))
 	}
 	return all
-}
-
-func warnAccess(channel string, enabled bool, allowFrom []string) []string {
-	switch {
-	case !enabled:
-	case slices.Contains(allowFrom, "*"):
-		return []string{fmt.Sprintf(`channels.%s.allowFrom has "*": everybody can talk to the bot`, channel)}
-	case len(allowFrom) == 0:
-		return []string{fmt.Sprintf("channels.%s.allowFrom is empty: nobody can talk to the bot until they are paired", channel)}
-	}
-	return nil
 }

@@ -81,7 +81,7 @@ func TestAFileWithSecretsThatEverybodyCanReadIsWarnedOf(t *testing.T) {
 		if err := os.Chmod(path, test.mode); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Load(path, test.environ)
+		c, err := config.Load(path, test.environ, parts())
 		if err != nil {
 			t.Fatal(name, err)
 		}

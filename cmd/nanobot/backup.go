@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/backup"
+	"nanobot/cmd/nanobot/state"
 )
 
 func newBackup(std stdio) *cobra.Command {
@@ -34,7 +35,7 @@ Exit status: 0 written, 1 not written, 78 bad config or a damaged state.`,
 			if err != nil {
 				return err
 			}
-			o := backup.Options{Config: cfg, Version: version, Stderr: std.err}
+			o := backup.Options{Config: cfg, Version: version, Parts: state.Parts(stateFolders()), Stderr: std.err}
 			if args[0] == "-" {
 				return backup.Write(ctx, o, std.out)
 			}

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +11,7 @@ import (
 )
 
 func newBots(std stdio) *cobra.Command {
-	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Channels: enabledNetworks}
+	s := &bots.Server{In: std.in, Out: std.out, Err: std.err, Networks: networks, Parts: parts()}
 	cmd := &cobra.Command{
 		Use:   "bots",
 		Short: "Run many bots on one server",
@@ -34,8 +32,8 @@ in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. A
 }
 
 func newBotsCreate(s *bots.Server) *cobra.Command {
-	var d bots.Draft
-	known := slices.Sorted(maps.Keys(protocols))
+	d := bots.Draft{TokenFiles: map[string]*string{}}
+	known := protocolNames()
 	cmd := &cobra.Command{
 		Use:   "create [flags] NAME",
 		Short: "Make a bot",
@@ -48,11 +46,14 @@ systemd hands to the bot, and with --template a first agent beside it. It never 
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&d.Command, "command", "", "the agent's shell command; {message} is the user's text, best after --, grep's -e or as --name={message}")
-	flags.StringVar(&d.Protocol, "protocol", "", "how its output is read: "+strings.Join(known, ", ")+" (default: plain; rich with --template)")
+	flags.StringVar(&d.Protocol, "protocol", "", "how its output is read: "+strings.Join(known, ", ")+" (default: "+parts().Default().Terminal.Protocol+"; "+starter.Protocol+" with --template)")
 	flags.StringVar(&d.Template, "template", "", "write a first agent: "+strings.Join(starter.Names(), ", "))
-	flags.StringVar(&d.TelegramToken, "telegram-token-file", "", "file with the token of a Telegram bot; -: stdin")
-	flags.StringVar(&d.DiscordToken, "discord-token-file", "", "file with the token of a Discord bot; -: stdin")
-	flags.StringArrayVar(&d.Allow, "allow", nil, "numeric id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
+	for _, n := range networks {
+		if n.Token != "" {
+			d.TokenFiles[n.Name] = flags.String(bots.TokenFlag(n.Name), "", "file with the token of "+n.Token+"; -: stdin")
+		}
+	}
+	flags.StringArrayVar(&d.Allow, "allow", nil, "id of a user who may talk to the bot, or *; may be repeated (default: whoever is paired)")
 	flags.BoolVar(&d.KeepState, "keep-state", false, "take over the people and messages of a bot that had this name before")
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))

@@ -22,6 +22,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/rich"
 )
 
 func newChat(std stdio) *cobra.Command {
@@ -214,7 +215,7 @@ func useDemoAgent(cfg *config.Config) error {
 	}
 	cfg.Gateway.StateDir = filepath.Join(cfg.Workspace, ".nanobot")
 	cfg.Terminal.Command = terminal.ShellQuote(self) + " demo-agent"
-	cfg.Terminal.Protocol = "rich"
+	cfg.Terminal.Protocol = rich.Name
 	return nil
 }
 

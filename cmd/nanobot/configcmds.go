@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -25,7 +24,7 @@ Exit status: 0 good, 78 bad.`,
 			if file == "" {
 				file = "config.json"
 			}
-			cfg, err := config.Load(file, os.Environ())
+			cfg, err := loadConfig(file)
 			if err != nil {
 				return err
 			}
@@ -51,7 +50,7 @@ func newSchema(std stdio) *cobra.Command {
 		Example: "  nanobot schema > nanobot.schema.json   # then add \"$schema\": \"./nanobot.schema.json\" to the config",
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			b, err := config.Schema()
+			b, err := config.Schema(parts())
 			if err != nil {
 				return fmt.Errorf("make schema: %w", err)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
+	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
 	"nanobot/gateway"
@@ -41,12 +42,14 @@ Say album, slow, ask, markdown, fail or help, or send files. Ctrl-C ends it; the
 }
 
 func demo(ctx context.Context, listen string, browse bool, std stdio) error {
-	cfg := config.Default()
+	cfg := parts().Default()
 	if err := useDemoAgent(&cfg); err != nil {
 		return err
 	}
 	cfg.Terminal.Interactive = true
-	cfg.Channels.Web.Enabled, cfg.HTTP.Listen = true, listen
+	page := web.NewSettings()
+	page.Enabled = true
+	cfg.Channels[web.Name], cfg.HTTP.Listen = page, listen
 	if !cfg.HTTP.Local() {
 		return exit.Usagef("--listen: the demo is for this machine only, such as 127.0.0.1:8080 (got %q)", listen)
 	}

@@ -55,6 +55,7 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 
 // withWiring hands a doctor what it needs of the wiring.
 func withWiring(o doctor.Options) doctor.Options {
+	o.Load, o.Protocol = loadConfig, findProtocol
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()

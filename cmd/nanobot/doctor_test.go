@@ -16,9 +16,6 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/cmd/nanobot/exit"
-	"nanobot/config"
-	"nanobot/terminal"
-	"nanobot/terminal/acp"
 )
 
 // findings are what a doctor has found.
@@ -210,10 +207,6 @@ for line in sys.stdin:
 `
 
 func TestDoctorOpensAnACPSessionAndPromptsNoModel(t *testing.T) {
-	if _, ok := protocols["acp"]; !ok {
-		protocols["acp"] = func(c config.Terminal) terminal.Protocol { return acp.New(c) }
-		t.Cleanup(func() { delete(protocols, "acp") })
-	}
 	for command, want := range map[string]channels.Verdict{"python3 agent.py": channels.Good, "cat": channels.Bad, "exec sleep 100 < /dev/null": channels.Bad} {
 		timeout := map[bool]string{true: "120", false: "2"}[want == channels.Good]
 		path := writeBot(t, `{"terminal": {"command": "`+command+`", "protocol": "acp", "timeout": `+timeout+`}}`, map[string]string{"agent.py": sessionAgent})

@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
-	"maps"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,17 +22,17 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here if there is one)")
 	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
-	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: plain, rich or acp")
+	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: "+strings.Join(protocolNames(), ", "))
 	flags.IntVar(&f.timeout, "timeout", 0, "seconds the agent may run")
 	flags.StringVar(&f.chat, "chat", "local", "id of the chat, which has a folder of its own for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show the log, with the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
-	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(slices.Sorted(maps.Keys(protocols)), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
 // load reads the config that the flags name and lays the flags over it.
 func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
-	cfg, err := config.Load(configPath(f.config), os.Environ())
+	cfg, err := loadConfig(configPath(f.config))
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +50,8 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		}
 	}
 	if cmd.Flags().Changed("protocol") {
-		if _, ok := protocols[f.protocol]; !ok {
-			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(slices.Sorted(maps.Keys(protocols)), ", "), f.protocol)
+		if _, ok := findProtocol(f.protocol); !ok {
+			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(protocolNames(), ", "), f.protocol)
 		}
 		t.Protocol = f.protocol
 	}
@@ -79,9 +76,4 @@ func configPath(flag string) string {
 		return "config.json"
 	}
 	return ""
-}
-
-// loadBesideDaemon reads the config for a command that works beside the daemon.
-func loadBesideDaemon(flag string) (*config.Config, error) {
-	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"))
 }

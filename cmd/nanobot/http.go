@@ -24,7 +24,7 @@ import (
 )
 
 // site is the one HTTP server and what it serves: whether we are alive and how we are, what
-// networks bring (Telegram's webhook), and, for those only who were let in, the page and the API.
+// networks bring to webhooks, and, for those only who were let in, the page and the API.
 // Each is there without the others.
 type site struct {
 	server *httpd.Server
@@ -226,11 +226,18 @@ func mounts(open map[string]channels.Channel) (outer, inner map[string]mount) {
 		pattern, h := m.Mount()
 		switch {
 		case pattern == "":
-		case networks[name].people:
-			inner[name] = mount{pattern, h}
-		default:
+		case provesItself(name):
 			outer[name] = mount{pattern, h}
+		default:
+			inner[name] = mount{pattern, h}
 		}
 	}
 	return outer, inner
+}
+
+// provesItself reports whether requests to a channel come from its network, which proves itself to
+// the channel. A channel without an access list relies on the HTTP server to let people in.
+func provesItself(channel string) bool {
+	n, ok := findNetwork(channel)
+	return ok && n.HasAccessList()
 }

@@ -36,7 +36,7 @@ func (m mounted) Mount() (string, http.Handler) { return "POST /in", m.handler }
 func startWeb(t *testing.T, h http.HandlerFunc) (url string, stop func(), logs *observer.ObservedLogs) {
 	t.Helper()
 	core, logs := observer.New(zapcore.InfoLevel)
-	open := map[string]channels.Channel{"net": mounted{handler: h}}
+	open := map[string]channels.Channel{"telegram": mounted{handler: h}}
 	w, err := openSite(t.Context(), &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0"}}, open, zap.New(core))
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
@@ -63,7 +64,7 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 }
 
 func printLink(ctx context.Context, cfg *config.Config, user string, role httpd.Role, std stdio) error {
-	if !cfg.Channels.Web.Enabled {
+	if !web.Describe().Enabled(cfg) {
 		return fmt.Errorf("channels.web.enabled is not true in %s, so there is nothing to be let into", cfg.File())
 	}
 	if !role.Valid() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels"
 	"nanobot/cmd/nanobot/access"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
@@ -70,14 +71,15 @@ notices at once, for the user that the daemon runs as, and for root if nobody el
 // parsePerson reads CHANNEL:ID.
 func parsePerson(text string) (store.Person, error) {
 	channel, id, _ := strings.Cut(strings.TrimSpace(text), ":")
-	n, known := networks[channel]
-	switch {
-	case !known:
-		return store.Person{}, fmt.Errorf("there is no channel %q; write telegram:ID or discord:ID, with a user's numeric id", channel)
-	case n.allowFrom == nil:
+	n, known := findNetwork(channel)
+	if !known {
+		return store.Person{}, fmt.Errorf("there is no channel %q; write %s", channel, strings.Join(personExamples(), " or "))
+	}
+	list, ok := n.New().(channels.AccessList)
+	if !ok {
 		return store.Person{}, fmt.Errorf("people come to %s by a link, see nanobot link --help", channel)
 	}
-	if err := config.CheckUserID(id); err != nil {
+	if err := list.CheckUserID(id); err != nil {
 		return store.Person{}, fmt.Errorf("%s:ID: %w; /whoami in a chat and nanobot pair --list show ids", channel, err)
 	}
 	return store.Person{Channel: channel, User: id}, nil
@@ -85,16 +87,35 @@ func parsePerson(text string) (store.Person, error) {
 
 // isAllowed reports whether the config lets somebody in.
 func isAllowed(cfg *config.Config, p store.Person) bool {
-	list := networks[p.Channel].allowFrom(cfg)
+	list := allowFrom(cfg, p.Channel)
 	return slices.Contains(list, "*") || slices.Contains(list, p.User)
 }
 
 // allowedByConfig returns the people whom the config lets in, by channel that is enabled.
 func allowedByConfig(cfg *config.Config) map[string][]string {
 	all := map[string][]string{}
-	for name, n := range networks {
-		if n.allowFrom != nil && n.enabled(cfg) {
-			all[name] = n.allowFrom(cfg)
+	for _, n := range enabledNetworks(cfg) {
+		if n.HasAccessList() {
+			all[n.Name] = allowFrom(cfg, n.Name)
+		}
+	}
+	return all
+}
+
+// allowFrom returns the access list of a channel; nil if it has none.
+func allowFrom(cfg *config.Config, channel string) []string {
+	if list, ok := cfg.Channels[channel].(channels.AccessList); ok {
+		return list.Allowed()
+	}
+	return nil
+}
+
+// personExamples shows how people are named on the channels that have an access list.
+func personExamples() []string {
+	var all []string
+	for _, n := range networks {
+		if list, ok := n.New().(channels.AccessList); ok {
+			all = append(all, n.Name+":"+list.UserIDExample())
 		}
 	}
 	return all

@@ -50,7 +50,7 @@ func plainProxy(t *testing.T, to, version string) (url string) {
 
 func TestMetricsAreNotOpenBehindAPlainProxy(t *testing.T) {
 	listen, scrape := freeAddress(t), freeAddress(t)
-	b := startBot(t, `{"terminal": {"command": "echo hi"}, "channels": {"web": {"enabled": true}, "telegram": {"allowFrom": ["*"]}},
+	b := startBot(t, `{"terminal": {"command": "echo hi"}, "channels": {"web": {"enabled": true}, "net": {"allowFrom": ["*"]}},
 		"http": {"listen": "`+listen+`", "metricsListen": "`+scrape+`"}}`)
 	b.awaitLog("ready")
 	for _, version := range []string{"1.0", "1.1"} {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"nanobot/cmd/nanobot/backup"
+	"nanobot/cmd/nanobot/state"
 )
 
 func newRestore(std stdio) *cobra.Command {
@@ -33,7 +34,7 @@ Exit status: 0 restored, 1 not restored, 78 bad config, or a file that is damage
 			if err != nil {
 				return err
 			}
-			return backup.Restore(ctx, backup.Options{Config: cfg, Version: version, Stderr: std.err}, args[0])
+			return backup.Restore(ctx, backup.Options{Config: cfg, Version: version, Parts: state.Parts(stateFolders()), Stderr: std.err}, args[0])
 		},
 	}
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")

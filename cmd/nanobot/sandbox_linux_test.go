@@ -31,7 +31,7 @@ echo tried`
 
 func TestAnAgentCannotRewriteTheConfigAndHaveItRead(t *testing.T) {
 	landlockHere(t)
-	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"telegram": {"allowFrom": ["7"]}}}`
+	cfg := `{"terminal": {"command": "exec sh agent.sh", "sandbox": "landlock", "sandboxRequired": true}, "http": {"token": "file:token.txt"}, "channels": {"net": {"allowFrom": ["7"]}}}`
 	b := startBotIn(t, outsideTemp(t), cfg, map[string]string{"agent.sh": takeOver, "token.txt": "hush-hush-hush-hush"})
 	b.net.Say("1", "7", "take over")
 	got := b.await("1", "tried").Text
@@ -77,13 +77,13 @@ func TestAConfigThatNoSandboxKeepsFromTheAgentIsRefused(t *testing.T) {
 	landlockHere(t)
 	dir := outsideTemp(t)
 	path := filepath.Join(dir, "config.json")
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}`+anybody), 0o600))
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock", "sandboxRequired": true}}`), 0o600))
 	must(t, os.Link(path, filepath.Join(dir, "other")))
 	p := startProgram(t, "serve", "--config", path)
 	if got := p.status(); got != exit.Config || !strings.Contains(p.log(), path+" has another name somewhere (a hard link)") {
 		t.Errorf("status %d:\n%s", got, p.log())
 	}
-	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}`+anybody), 0o600))
+	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "true", "sandbox": "landlock"}}`), 0o600))
 	all, _, _ := examined(t, path, false)
 	all.expect(t, "isolation", channels.Doubtful, path+" has another name somewhere (a hard link)")
 }

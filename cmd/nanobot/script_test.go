@@ -12,6 +12,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"nanobot/channels/telegram"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/terminal/acp/acptest"
 )
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 			useTestNetwork(url)
 		}
 		if quiet, err := time.ParseDuration(os.Getenv("TEST_ALBUM_QUIET")); err == nil {
-			telegramTiming.Quiet = quiet
+			networks[0] = telegram.Describe(telegram.Timing{Quiet: quiet})
 		}
 		main()
 	}

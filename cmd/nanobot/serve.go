@@ -49,7 +49,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	if path == "" {
 		path = "config.json"
 	}
-	cfg, err := config.Load(path, os.Environ())
+	cfg, err := loadConfig(path)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,7 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 
 // reload reads the config again. A mistake in it changes nothing.
 func reload(path string, g *gateway.Gateway, supervisor *process.Supervisor, level zap.AtomicLevel, log *zap.Logger) error {
-	cfg, err := config.Load(path, os.Environ())
+	cfg, err := loadConfig(path)
 	if err != nil {
 		return err
 	}

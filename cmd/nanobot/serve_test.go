@@ -17,16 +17,27 @@ import (
 	"nanobot/gateway/store/sqlite/sqlitetest"
 )
 
-// useTestNetwork gives the program a network on loopback, whose access list is Telegram's.
+// useTestNetwork gives the program a network on loopback.
 func useTestNetwork(url string) {
-	networks["net"] = network{
-		enabled:   func(*config.Config) bool { return true },
-		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
-		open: func(*config.Config, wiring) (channels.Channel, error) {
+	networks = append(networks, channels.Description{
+		Channel: config.Channel{Name: "net", Description: "A test network.", New: func() config.ChannelSettings { return &testSettings{AllowFrom: []string{}} }},
+		Open: func(channels.Opening) (channels.Channel, error) {
 			return &gatewaytest.Channel{Name: "net", URL: url}, nil
 		},
-	}
+	})
 }
+
+// testSettings are the settings of the test network.
+type testSettings struct {
+	AllowFrom []string `json:"allowFrom" jsonschema_description:"Who may talk to the bot."`
+}
+
+func (s *testSettings) On() bool                            { return true }
+func (s *testSettings) Allowed() []string                   { return s.AllowFrom }
+func (s *testSettings) CheckUserID(id string) error         { return channels.CheckNumericID(id) }
+func (s *testSettings) UserIDExample() string               { return "7" }
+func (s *testSettings) Check(config.Scope) []config.Problem { return nil }
+func (s *testSettings) Warnings(config.Scope) []string      { return nil }
 
 // bot is the daemon with a network.
 type bot struct {
@@ -105,7 +116,7 @@ func (b *bot) lockState() (unlock func()) {
 	return func() { exec("ROLLBACK") }
 }
 
-const anybody = `, "channels": {"telegram": {"allowFrom": ["*"]}}}`
+const anybody = `, "channels": {"net": {"allowFrom": ["*"]}}}`
 
 func TestServeAnswersAndDrainsOnSIGTERM(t *testing.T) {
 	b := startBot(t, `{"terminal": {"command": "echo got {message}; touch up; while [ ! -e go ]; do sleep 0.01; done"}`+anybody)
@@ -151,7 +162,7 @@ func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 }
 
 func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
-	const cfg = `{"terminal": {"command": "echo hi"}, "log": {"level": %q, "format": "json"}, "channels": {"telegram": {"allowFrom": %s}}}`
+	const cfg = `{"terminal": {"command": "echo hi"}, "log": {"level": %q, "format": "json"}, "channels": {"net": {"allowFrom": %s}}}`
 	b := startBot(t, fmt.Sprintf(cfg, "error", `["7"]`))
 	b.net.Say("1", "7", "hello")
 	b.await("1", "hi")
@@ -171,7 +182,7 @@ func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {
 }
 
 func TestPairLetsSomebodyInWhileTheDaemonRuns(t *testing.T) {
-	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"telegram": {"allowFrom": []}}}`)
+	b := startBot(t, `{"terminal": {"command": "echo welcome"}, "channels": {"net": {"allowFrom": []}}}`)
 	b.net.Say("1", "7", "let me in")
 	text := b.await("1", "nanobot pair ").Text
 	_, code, _ := strings.Cut(text, "nanobot pair ")

@@ -173,7 +173,7 @@ func (s *killStorm) settle() {
 			s.t.Fatal("the last daemon was never ready")
 		}
 	}
-	cfg, err := config.Load(s.cfg, plainEnviron())
+	cfg, err := config.Load(s.cfg, plainEnviron(), parts())
 	if err != nil {
 		s.t.Fatal(err)
 	}

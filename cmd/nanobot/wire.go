@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -33,122 +31,43 @@ import (
 	"nanobot/terminal/rich"
 )
 
-// protocols are the ways to talk with an agent; a new one is a line here.
-var protocols = map[string]func(config.Terminal) terminal.Protocol{
-	"plain": func(config.Terminal) terminal.Protocol { return plain.Protocol{} },
-	"rich":  func(config.Terminal) terminal.Protocol { return rich.Protocol{} },
-	"acp":   func(t config.Terminal) terminal.Protocol { return acp.New(t) },
-}
-
-// network makes a channel of a configuration.
-type network struct {
-	enabled func(*config.Config) bool
-	// allowFrom is who may talk to the bot; nil: whoever the HTTP server lets in.
-	allowFrom func(*config.Config) []string
-	// people says that what it mounts is for people, who must be let in, and not for a network that
-	// proves itself.
-	people bool
-	// open makes the channel.
-	open func(cfg *config.Config, w wiring) (channels.Channel, error)
-}
-
-// wiring is what a channel is given besides its configuration.
-type wiring struct {
-	known func(user string) bool // tells whether a user may talk to the bot, once the gateway runs
-	state *dbfile.Watch          // follows the files of the state
-	log   *zap.Logger
-}
-
 // networks are the chat networks of serve; a new one is a line here.
-var networks = map[string]network{
-	telegram.Name: {
-		enabled:   func(c *config.Config) bool { return c.Channels.Telegram.Enabled },
-		allowFrom: func(c *config.Config) []string { return c.Channels.Telegram.AllowFrom },
-		open:      openTelegram,
-	},
-	discord.Name: {
-		enabled:   func(c *config.Config) bool { return c.Channels.Discord.Enabled },
-		allowFrom: func(c *config.Config) []string { return c.Channels.Discord.AllowFrom },
-		open:      openDiscord,
-	},
-	web.Name: {
-		enabled: func(c *config.Config) bool { return c.Channels.Web.Enabled },
-		people:  true,
-		open:    openWeb,
-	},
+var networks = []channels.Description{
+	telegram.Describe(telegram.Timing{}),
+	discord.Describe(),
+	web.Describe(),
 }
 
-// enabledNetworks names the chat networks that a config enables, in order.
-func enabledNetworks(cfg *config.Config) []string {
-	names := []string{}
-	for _, name := range slices.Sorted(maps.Keys(networks)) {
-		if networks[name].enabled(cfg) {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// telegramTiming is what the tests of the binary change: zero values are the channel's defaults.
-var telegramTiming telegram.Timing
-
-func openTelegram(cfg *config.Config, w wiring) (channels.Channel, error) {
-	t := cfg.Channels.Telegram
-	token, err := t.Token.Reveal()
-	if err != nil {
-		return nil, fmt.Errorf("token: %w", err)
-	}
-	secret, err := t.WebhookSecret.Reveal()
-	if err != nil {
-		return nil, fmt.Errorf("webhookSecret: %w", err)
-	}
-	return telegram.New(telegram.Options{
-		Token: token, APIBase: t.APIBase, Groups: t.Groups, Mode: t.Mode, MaxDownload: t.MaxDownload, Known: w.known, Log: w.log, Timing: telegramTiming,
-		WebhookURL: t.WebhookURL, WebhookSecret: secret, State: filepath.Join(cfg.Gateway.StateDir, state.TelegramUpdates), Sound: w.state.Check,
-		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
-	})
-}
-
-func openDiscord(cfg *config.Config, w wiring) (channels.Channel, error) {
-	d := cfg.Channels.Discord
-	token, err := d.Token.Reveal()
-	if err != nil {
-		return nil, fmt.Errorf("token: %w", err)
-	}
-	return discord.New(discord.Options{
-		Token: token, APIBase: d.APIBase, Groups: d.Groups, Thread: d.Thread, People: d.AllowFrom, Known: w.known, Log: w.log,
-		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
-	})
-}
-
-func openWeb(cfg *config.Config, w wiring) (channels.Channel, error) {
-	return web.New(web.Options{
-		State: filepath.Join(cfg.Gateway.StateDir, state.Web), MaxUpload: int64(cfg.Channels.Web.MaxUpload) << 20, Watch: w.state, Log: w.log,
-		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
-		Who: func(r *http.Request) web.Person {
-			id := httpd.Who(r.Context())
-			return web.Person{User: id.User, Operator: id.Role == httpd.Operator}
-		},
-	})
+// protocols are the ways to talk with an agent; a new one is a line here. The first is the default.
+var protocols = []terminal.Description{
+	plain.Describe(),
+	rich.Describe(),
+	acp.Describe(),
 }
 
 // openChannels makes the channels that are enabled. The error names every one that cannot be made.
 func openChannels(cfg *config.Config, knows func(channel, user string) bool, state *dbfile.Watch, log *zap.Logger) (map[string]channels.Channel, error) {
 	open := map[string]channels.Channel{}
 	var wrong []error
-	for _, name := range slices.Sorted(maps.Keys(networks)) {
-		n := networks[name]
-		if !n.enabled(cfg) {
-			continue
-		}
-		ch, err := n.open(cfg, wiring{func(user string) bool { return knows(name, user) }, state, log})
+	for _, n := range enabledNetworks(cfg) {
+		ch, err := n.Open(channels.Opening{
+			Settings: cfg.Channels[n.Name], StateDir: cfg.Gateway.StateDir, State: state, Visitor: visitor, Log: log,
+			Known:  func(user string) bool { return knows(n.Name, user) },
+			Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
+		})
 		if err != nil {
-			wrong = append(wrong, fmt.Errorf("channels.%s: %w", name, err))
+			wrong = append(wrong, fmt.Errorf("channels.%s: %w", n.Name, err))
 			continue
 		}
-		open[name] = ch
+		open[n.Name] = ch
 	}
 	return open, errors.Join(wrong...)
+}
+
+// visitor tells a channel who makes a request that the HTTP server has let through.
+func visitor(r *http.Request) (user string, operator bool) {
+	id := httpd.Who(r.Context())
+	return id.User, id.Role == httpd.Operator
 }
 
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
@@ -165,9 +84,9 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second, Launch: lineup(runner),
 	}
-	for name, n := range networks {
-		if n.allowFrom != nil {
-			s.AllowFrom[name] = n.allowFrom(cfg)
+	for _, n := range networks {
+		if list, ok := cfg.Channels[n.Name].(channels.AccessList); ok {
+			s.AllowFrom[n.Name] = list.Allowed()
 		}
 	}
 	return s, nil
@@ -246,11 +165,11 @@ func newRunner(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logg
 
 // newProtocol makes the protocol that a config names.
 func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
-	makeProtocol, ok := protocols[cfg.Terminal.Protocol]
+	p, ok := findProtocol(cfg.Terminal.Protocol)
 	if !ok {
 		return nil, fmt.Errorf("protocol %q is not part of this build", cfg.Terminal.Protocol)
 	}
-	return makeProtocol(cfg.Terminal), nil
+	return p.Open(cfg.Terminal), nil
 }
 
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
@@ -283,7 +202,7 @@ func openConfig(cfg *config.Config) string {
 // folder as a whole is not named, because it may be the workspace itself.
 func private(cfg *config.Config) []string {
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
-	for _, p := range state.Parts() {
+	for _, p := range state.Parts(stateFolders()) {
 		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.Name))
 	}
 	return paths

@@ -19,6 +19,7 @@ type Protocol struct {
 	Idle time.Duration
 
 	cfg   config.Terminal
+	set   *Settings // of cfg
 	kept  pool
 	agent string // what the command is remembered by
 }
@@ -45,13 +46,14 @@ var (
 
 // New returns a protocol that keeps no agent yet.
 func New(cfg config.Terminal) *Protocol {
+	set := SettingsOf(cfg)
 	return &Protocol{
 		Waits: Waits{
 			Patience: 10 * time.Second, Begin: 2 * time.Minute, Restore: time.Minute,
 			Quiet: 250 * time.Millisecond, Replay: 10 * time.Second,
 		},
-		Idle: time.Duration(cfg.ACP.Idle) * time.Second,
-		cfg:  cfg, agent: fingerprint(cfg.Command), kept: pool{most: cfg.ACP.MaxKept, chats: map[string]*chat{}},
+		Idle: time.Duration(set.Idle) * time.Second,
+		cfg:  cfg, set: set, agent: fingerprint(cfg.Command), kept: pool{most: set.MaxKept, chats: map[string]*chat{}},
 	}
 }
 

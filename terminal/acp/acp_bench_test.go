@@ -36,7 +36,7 @@ func BenchmarkAgentChunks(b *testing.B) {
 func BenchmarkIdleAgents(b *testing.B) {
 	const agents = 10
 	for b.Loop() {
-		d := newDesk(b, "", func(c *config.Terminal) { c.ACP.MaxKept = agents })
+		d := newDesk(b, "", func(c *config.Terminal) { settings(c).MaxKept = agents })
 		before := inUse()
 		for i := range agents {
 			d.person(string(rune('a' + i))).says("chunks 1000")

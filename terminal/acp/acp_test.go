@@ -52,6 +52,7 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 		t.Fatal(err)
 	}
 	d.cfg = config.Default().Terminal
+	d.cfg.Protocols = config.Protocols{acp.Name: acp.NewSettings()}
 	d.cfg.Timeout, d.cfg.Protocol = 300, "acp"
 	d.cfg.Command = "GORACE=atexit_sleep_ms=0 ACPTEST_AGENT=1 exec " + terminal.ShellQuote(exe) + " -dir " + terminal.ShellQuote(d.sessions) + " " + flags
 	for _, c := range change {
@@ -67,9 +68,12 @@ func newDesk(t testing.TB, flags string, change ...func(*config.Terminal)) *desk
 	return d
 }
 
+// settings returns those of the protocol, to be changed.
+func settings(c *config.Terminal) *acp.Settings { return acp.SettingsOf(*c) }
+
 // unasked lets an agent use files and commands through the gateway without a question.
 func unasked(c *config.Terminal) {
-	c.ACP.Rules = map[string]string{"execute": "allow", "edit": "allow", "read": "allow"}
+	settings(c).Rules = map[string]string{"execute": "allow", "edit": "allow", "read": "allow"}
 }
 
 // restart begins anew with what is on disk, as after a restart of the gateway.

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -25,7 +24,7 @@ const (
 type agent struct {
 	*terminal.Agent
 	*conn
-	cfg   config.ACP
+	cfg   Settings
 	waits Waits
 	hello hello
 	// spoiled says that it is not to be kept, because it does not answer or could not begin.
@@ -78,7 +77,7 @@ func (c *able) UnmarshalJSON(b []byte) error {
 }
 
 // talk begins to talk with a process that was started. onEnd is called when it has ended.
-func talk(child *terminal.Agent, cfg config.ACP, waits Waits, maxLine int, onEnd func(*agent)) *agent {
+func talk(child *terminal.Agent, cfg Settings, waits Waits, maxLine int, onEnd func(*agent)) *agent {
 	ctx, c := newConn()
 	a := &agent{Agent: child, conn: c, cfg: cfg, waits: waits, done: make(chan struct{})}
 	a.conn.notified, a.conn.serve, a.conn.log, a.conn.skipped = a.notified, a.serve, a.log, a.skipped

@@ -18,7 +18,7 @@ func signing(t *testing.T, words, failure string) *desk {
 say '{"jsonrpc":"2.0","id":3,"error":`+failure+`}'
 hear; say '{"jsonrpc":"2.0","id":4,"result":{}}'
 hear; chunk again; say '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"end_turn"}}'; hear`)
-	d.cfg.ACP.AuthMethod = "key"
+	settings(&d.cfg).AuthMethod = "key"
 	d.restart()
 	return d
 }

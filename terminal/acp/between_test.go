@@ -72,7 +72,7 @@ func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 				call("p", "session/request_permission", `"sessionId":"s","toolCall":{"toolCallId":"t","kind":"execute"},"options":[{"optionId":"y","name":"y","kind":"allow_always"}]`)+
 				call("d", "terminal/create", `"sessionId":"s","command":"touch written"`)+
 				"touch answered; hear")
-			d.cfg.ACP.Permissions, d.cfg.ACP.Rules = c.permissions, c.rules
+			settings(&d.cfg).Permissions, settings(&d.cfg).Rules = c.permissions, c.rules
 			d.restart()
 			d.person("a").says("hello")
 			if err := os.WriteFile(d.file("over"), nil, 0o600); err != nil {

@@ -121,4 +121,4 @@ func (s *session) chose(c *choice, value string, result json.RawMessage) {
 	}
 }
 
-func (x *turn) askTimeout() time.Duration { return time.Duration(x.cfg.ACP.AskTimeout) * time.Second }
+func (x *turn) askTimeout() time.Duration { return time.Duration(x.set.AskTimeout) * time.Second }

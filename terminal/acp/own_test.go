@@ -47,7 +47,7 @@ func (a *asker) take() []terminal.Question {
 // ruled is a person whose agent has these permissions and rules.
 func ruled(t *testing.T, permissions string, rules map[string]string, answer func(terminal.Question) (string, error)) (*person, *asker) {
 	t.Helper()
-	p := newDesk(t, "", func(c *config.Terminal) { c.ACP.Permissions, c.ACP.Rules = permissions, rules }).person("a")
+	p := newDesk(t, "", func(c *config.Terminal) { settings(c).Permissions, settings(c).Rules = permissions, rules }).person("a")
 	a := &asker{answer: answer}
 	p.ask = a.ask
 	return p, a
@@ -378,7 +378,7 @@ func TestAnOpenQuestionOfOurOwnEndsWithItsTurn(t *testing.T) {
 
 func TestNoAnswerToAQuestionOfOurOwnIsARefusal(t *testing.T) {
 	t.Parallel()
-	p := newDesk(t, "", func(c *config.Terminal) { c.ACP.AskTimeout = 1 }).person("a")
+	p := newDesk(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
 	p.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 		limited, cancel := context.WithTimeout(ctx, q.Within)
 		defer cancel()
@@ -425,7 +425,7 @@ func TestALinkThatIsTurnedWhileThePersonIsAskedIsRefused(t *testing.T) {
 
 func TestAnAnswerForTheSessionEndsWithTheAgentAndTheConversation(t *testing.T) {
 	t.Parallel()
-	p := newDesk(t, "-load -list", func(c *config.Terminal) { c.ACP.Permissions = "ask" }).person("a")
+	p := newDesk(t, "-load -list", func(c *config.Terminal) { settings(c).Permissions = "ask" }).person("a")
 	a := &asker{answer: always("Allow commands for this session")}
 	p.ask = a.ask
 	asks := func(when string, want int) {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -45,7 +44,7 @@ type decision struct {
 // permissions decides about the tool calls of one turn.
 type permissions struct {
 	turn   terminal.Turn
-	policy config.ACP
+	policy Settings
 	view   *view
 }
 
@@ -107,7 +106,7 @@ func (v *view) known(id string) tool {
 }
 
 // rule returns what the configuration says about a kind of tool.
-func rule(policy config.ACP, kind string) string {
+func rule(policy Settings, kind string) string {
 	if r := policy.Rules[kind]; r != "" {
 		return r
 	}

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -18,7 +17,7 @@ const usualOptions = `{"optionId":"y","name":"Yes","kind":"allow_once"},{"option
 
 // asked returns what the agent is told, such as y for the option of this id, and the line in the
 // audit trail.
-func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy config.ACP, v *view, call, options string) string {
+func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy Settings, v *view, call, options string) string {
 	t.Helper()
 	if policy.AskTimeout == 0 {
 		policy.AskTimeout = 300
@@ -104,7 +103,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 				return c.ask(ctx, q)
 			}
 			v := newView(turn, nil)
-			policy := config.ACP{Permissions: c.policy, Rules: c.rules}
+			policy := Settings{Permissions: c.policy, Rules: c.rules}
 			if got := asked(context.Background(), t, turn, policy, v, fmt.Sprintf(`"title":"Do it","kind":%q`, c.kind), c.options); got != c.want {
 				t.Errorf("answered %s", got)
 			}
@@ -127,7 +126,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 		return terminal.Answer{}, terminal.ErrNobody
 	}
 	v := newView(turn, nil)
-	policy := config.ACP{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
+	policy := Settings{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
 	if got := asked(context.Background(), t, turn, policy, v, `"title":"unknown"`, usualOptions); got != "n" {
 		t.Errorf("an unknown kind: %s", got)
 	}
@@ -151,7 +150,7 @@ func TestThatNobodyIsThereIsSaidOnce(t *testing.T) {
 	}
 	v := newView(turn, nil)
 	for range 3 {
-		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
+		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Do it"`, usualOptions)
 	}
 	flush(t, v)
 	if got := r.texts(terminal.Message); len(got) != 1 || got[0] != "🔐 There is nobody here to be asked, so what needs a permission is refused: Do it" {
@@ -174,12 +173,12 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 		`{"script":"short"}`:                   "🔐 💻 Bash",
 	} {
 		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
-		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
+		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"rawInput":`+input, usualOptions)
 		if text != want {
 			t.Errorf("asked %d bytes %.60q … %q, want %q", len(text), text, text[max(0, len(text)-60):], want[max(0, len(want)-60):])
 		}
 		send(v, `{"sessionUpdate":"tool_call_update","toolCallId":"t","rawInput":%s}`, input)
-		asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
+		asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, `"title":"Bash"`, usualOptions)
 		if text != want {
 			t.Errorf("asked of what was known: %.60q … %q", text, text[max(0, len(text)-60):])
 		}
@@ -204,7 +203,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 			return terminal.Answer{}, context.Cause(ctx)
 		}
 		v := newView(turn, nil)
-		policy := config.ACP{Permissions: "ask", AskTimeout: 7}
+		policy := Settings{Permissions: "ask", AskTimeout: 7}
 		for _, took := range []time.Duration{7 * time.Second, 7*time.Second + askGrace} {
 			start := time.Now()
 			if got := asked(context.Background(), t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "n" || time.Since(start) != took {
@@ -223,7 +222,7 @@ func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 		if got := asked(ctx, t, turn, policy, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("with the turn: %s", got)
 		}
-		if got := asked(ctx, t, turn, config.ACP{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
+		if got := asked(ctx, t, turn, Settings{Permissions: "allow"}, v, `"kind":"edit"`, usualOptions); got != "cancelled" {
 			t.Errorf("behind it: %s", got)
 		}
 		flush(t, v)
@@ -254,7 +253,7 @@ func TestAQuestionComesBehindWhatWasSaidAndShowsWhatIsMeant(t *testing.T) {
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,
 	} {
-		if got := asked(context.Background(), t, turn, config.ACP{Permissions: "ask"}, v, call, options); got != "2" {
+		if got := asked(context.Background(), t, turn, Settings{Permissions: "ask"}, v, call, options); got != "2" {
 			t.Errorf("answered %s", got)
 		}
 		texts = append(texts, questions[len(questions)-1].Text)

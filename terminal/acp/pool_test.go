@@ -19,7 +19,7 @@ func TestAnIdleAgentIsEndedAndResumed(t *testing.T) {
 }
 
 func TestTheLongestIdleAgentGoesFirst(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.ACP.MaxKept = 2 })
+	d := newDesk(t, "", func(c *config.Terminal) { settings(c).MaxKept = 2 })
 	a, b, c := d.person("a"), d.person("b"), d.person("c")
 	a.says("hello")
 	b.says("hello")
@@ -32,7 +32,7 @@ func TestTheLongestIdleAgentGoesFirst(t *testing.T) {
 }
 
 func TestAnAgentAtWorkIsNotEndedForAnother(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.ACP.MaxKept = 1 })
+	d := newDesk(t, "", func(c *config.Terminal) { settings(c).MaxKept = 1 })
 	a, b := d.person("a"), d.person("b")
 	gate, works := d.file("go"), make(chan struct{})
 	a.saw = func(f terminal.Frame) {

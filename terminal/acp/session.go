@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/jobs"
 )
@@ -30,7 +29,7 @@ type update struct {
 // asks is answered beside that.
 type session struct {
 	agent *agent
-	cfg   config.ACP
+	cfg   Settings
 	place terminal.Place
 	table *jobs.Table
 	// always is what a person has allowed for the whole session; asking is held by the question of

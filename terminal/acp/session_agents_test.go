@@ -33,7 +33,7 @@ func TestOpenCodeGoesOnInANewProcess(t *testing.T) {
 }
 
 func goesOn(t *testing.T, command string, env map[string]string) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.Command, c.Env, c.ACP.Permissions = command, env, "allow" })
+	d := newDesk(t, "", func(c *config.Terminal) { c.Command, c.Env, settings(c).Permissions = command, env, "allow" })
 	p := d.person("a")
 	began := time.Now()
 	p.saw = func(f terminal.Frame) { t.Logf("%.1f s: %s %.60q", time.Since(began).Seconds(), f.Kind, f.Text) }

@@ -183,9 +183,9 @@ func TestAnotherCommandDoesNotGetTheSessionOfTheFirst(t *testing.T) {
 func TestSigningIn(t *testing.T) {
 	d := newDesk(t, "-auth login")
 	d.person("a").says("hello").fails(terminal.Failed, "Error (AUTH): The agent wants to be signed in", "Sign in: Run `agent login` on the server.", `authMethod "login"`)
-	d = newDesk(t, "-auth login", func(c *config.Terminal) { c.ACP.AuthMethod = "login" })
+	d = newDesk(t, "-auth login", func(c *config.Terminal) { settings(c).AuthMethod = "login" })
 	d.person("a").says("hello").is(terminal.Done, "You said: hello")
-	d = newDesk(t, "-auth login", func(c *config.Terminal) { c.ACP.AuthMethod = "wrong" })
+	d = newDesk(t, "-auth login", func(c *config.Terminal) { settings(c).AuthMethod = "wrong" })
 	d.person("a").says("hello").fails(terminal.Failed, "Error (AUTH)", `authMethod "wrong": unknown method`)
 }
 
@@ -194,7 +194,7 @@ func TestSigningInInTheMiddleOfAConversation(t *testing.T) {
 say '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Authentication required"}}'
 hear; say '{"jsonrpc":"2.0","id":4,"result":{}}'
 hear; chunk welcome; say '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"end_turn"}}'; hear`)
-	d.cfg.ACP.AuthMethod = "login"
+	settings(&d.cfg).AuthMethod = "login"
 	d.restart()
 	d.person("a").says("hello").is(terminal.Done, "welcome")
 	if !strings.Contains(d.said(), `"method":"authenticate","params":{"methodId":"login"}`) {
@@ -267,7 +267,7 @@ func TestAnAgentThatReleasesNoTerminalCanGoOn(t *testing.T) {
 }
 
 func TestWhatIsSwitchedOffIsUnknown(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.ACP.Files, c.ACP.Terminals = false, false })
+	d := newDesk(t, "", func(c *config.Terminal) { settings(c).Files, settings(c).Terminals = false, false })
 	h := d.person("a").says("call fs/read_text_file {\"sessionId\":\"SESSION\",\"path\":\"/etc/hostname\"}\ncall terminal/create {\"sessionId\":\"SESSION\",\"command\":\"ls\"}")
 	if n := strings.Count(h.text(terminal.Message), "-32601"); n != 2 {
 		t.Errorf("said %q", h.text(terminal.Message))

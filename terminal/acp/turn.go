@@ -77,7 +77,7 @@ func (x *turn) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, cfg := x.chat, x.cfg.ACP
+	c, cfg := x.chat, *x.set
 	cfg.Files = cfg.Files && !x.t.Place.OtherUser // it has not our rights
 	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { x.kept.forget(c, a) })
 	x.a.logTo(x.t.Emit)

@@ -135,7 +135,7 @@ func TestWhatComesAfterTheAnswerIsShownInTheNextTurn(t *testing.T) {
 }
 
 func TestManyChatsSideBySide(t *testing.T) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.ACP.MaxKept = 50 })
+	d := newDesk(t, "", func(c *config.Terminal) { settings(c).MaxKept = 50 })
 	done := make(chan *heard, 20)
 	gate := d.file("go")
 	for i := range 20 {

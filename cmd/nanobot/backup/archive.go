@@ -26,6 +26,7 @@ import (
 type archive struct {
 	dir     string
 	version string // of nanobot
+	parts   []state.Part
 }
 
 // manifest is the first file of a backup. It has the format and the version.
@@ -58,7 +59,7 @@ func (a archive) write(ctx context.Context, w io.Writer) (missing int, err error
 	if err := a.room(stage.path); err != nil {
 		return 0, err
 	}
-	for _, p := range state.Parts() {
+	for _, p := range a.parts {
 		if p.Copy == state.Plain {
 			if err := stageTree(filepath.Join(a.dir, p.Name), filepath.Join(stage.path, p.Name)); err != nil {
 				return 0, err

@@ -27,6 +27,7 @@ import (
 type Options struct {
 	Config  *config.Config
 	Version string // of nanobot; it is written into the backup
+	Parts   []state.Part
 	Stderr  io.Writer
 }
 
@@ -37,7 +38,7 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 	if err != nil {
 		return err
 	}
-	if err := checkOutside(o.Config.Gateway.StateDir, path); err != nil {
+	if err := checkOutside(o, path); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(path); err == nil && !force {
@@ -72,7 +73,8 @@ func WriteFile(ctx context.Context, o Options, path string, force bool) (err err
 }
 
 // checkOutside refuses a file that would replace a part of the state.
-func checkOutside(stateDir, path string) error {
+func checkOutside(o Options, path string) error {
+	stateDir := o.Config.Gateway.StateDir
 	dir, err := filepath.EvalSymlinks(filepath.Dir(path))
 	if err != nil {
 		return fmt.Errorf("write the backup: %w", err)
@@ -85,7 +87,7 @@ func checkOutside(stateDir, path string) error {
 		return nil //nolint:nilerr // it is elsewhere
 	}
 	first, rest, _ := strings.Cut(rel, string(filepath.Separator))
-	for _, p := range state.Parts() {
+	for _, p := range o.Parts {
 		if first == p.Name && (first != sqlite.Copies || rest == "") {
 			return fmt.Errorf("%s belongs to the state; choose a name outside of %s", path, stateDir)
 		}
@@ -143,7 +145,7 @@ func Write(ctx context.Context, o Options, w io.Writer) error {
 	if err := trust.EnterState(o.Config, o.Stderr); err != nil {
 		return err
 	}
-	missing, err := archive{o.Config.Gateway.StateDir, o.Version}.write(ctx, w)
+	missing, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.write(ctx, w)
 	if err != nil {
 		return state.Explain(o.Config, fmt.Errorf("make the backup: %w", err))
 	}

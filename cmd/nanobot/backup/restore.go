@@ -44,7 +44,7 @@ func Restore(ctx context.Context, o Options, path string) error {
 	if err := trust.BecomeOwner(o.Config, h, o.Stderr); err != nil {
 		return err
 	}
-	aside, err := archive{o.Config.Gateway.StateDir, o.Version}.restore(ctx, f)
+	aside, err := archive{o.Config.Gateway.StateDir, o.Version, o.Parts}.restore(ctx, f)
 	switch {
 	case errors.Is(err, store.ErrLocked):
 		return fmt.Errorf("stop the daemon first: %w", err)
@@ -72,7 +72,7 @@ func (a archive) restore(ctx context.Context, from io.Reader) (aside string, err
 		return "", err
 	}
 	defer func() { err = errors.Join(err, stage.close()) }()
-	whole, err := unpack(ctx, from, stage.path)
+	whole, err := a.unpack(ctx, from, stage.path)
 	if err != nil {
 		return "", err
 	}
@@ -97,14 +97,14 @@ func (a archive) swap(from string, whole bool) (aside string, err error) {
 	if err := errors.Join(dbfile.SyncFolder(a.dir), os.Mkdir(aside, 0o700)); err != nil {
 		return "", err
 	}
-	for _, p := range state.Parts() {
+	for _, p := range a.parts {
 		if whole && p.Replaced() || strings.HasPrefix(p.Name, sqlite.Database) && p.Replaced() {
 			if err := ignoreMissing(os.Rename(filepath.Join(a.dir, p.Name), filepath.Join(aside, p.Name))); err != nil {
 				return "", err
 			}
 		}
 	}
-	for _, p := range state.Parts() {
+	for _, p := range a.parts {
 		if err := ignoreMissing(os.Rename(filepath.Join(from, p.Name), filepath.Join(a.dir, p.Name))); err != nil {
 			return "", err
 		}
@@ -120,7 +120,7 @@ func ignoreExisting(err error) error {
 }
 
 // unpack extracts a backup, or takes a database alone, which is not a whole state.
-func unpack(ctx context.Context, from io.Reader, to string) (whole bool, err error) {
+func (a archive) unpack(ctx context.Context, from io.Reader, to string) (whole bool, err error) {
 	r := bufio.NewReader(from)
 	if begin, _ := r.Peek(16); bytes.Equal(begin, []byte("SQLite format 3\x00")) {
 		return false, storeFile(filepath.Join(to, sqlite.Database), r)
@@ -141,7 +141,7 @@ func unpack(ctx context.Context, from io.Reader, to string) (whole bool, err err
 		if err != nil {
 			return false, dbfile.Damaged("the backup is cut short or damaged: %w", err)
 		}
-		if err := errors.Join(ctx.Err(), unpackFile(t, h, to)); err != nil {
+		if err := errors.Join(ctx.Err(), a.unpackFile(t, h, to)); err != nil {
 			return false, err
 		}
 	}
@@ -167,10 +167,10 @@ func readManifest(t *tar.Reader) error {
 }
 
 // unpackFile extracts one file. It refuses every name that does not belong to a backup.
-func unpackFile(t *tar.Reader, h *tar.Header, to string) error {
+func (a archive) unpackFile(t *tar.Reader, h *tar.Header, to string) error {
 	name := filepath.FromSlash(h.Name)
 	first, _, _ := strings.Cut(name, string(filepath.Separator))
-	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !inBackups(first) {
+	if h.Typeflag != tar.TypeReg || !filepath.IsLocal(name) || filepath.Clean(name) != name || !a.holds(first) {
 		return dbfile.Damaged("the backup holds %q, which does not belong there", h.Name)
 	}
 	// A long file of zeros takes no room in an archive, but does here.
@@ -203,9 +203,9 @@ func (s *source) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// inBackups reports whether the part of the state with this name belongs to a backup.
-func inBackups(name string) bool {
-	for _, p := range state.Parts() {
+// holds reports whether the part of the state with this name belongs to a backup.
+func (a archive) holds(name string) bool {
+	for _, p := range a.parts {
 		if p.Name == name {
 			return p.Copy == state.Plain || p.Copy == state.Snapshot
 		}

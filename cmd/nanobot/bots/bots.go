@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/systemd"
 	"nanobot/config"
@@ -20,8 +21,9 @@ type Server struct {
 	JSON     bool   // print JSON
 	In       io.Reader
 	Out, Err io.Writer
-	// Channels names the channels that a config enables, in order.
-	Channels func(*config.Config) []string
+	// Networks are the channels that this program knows, and Parts the sections of configs.
+	Networks []channels.Description
+	Parts    config.Parts
 }
 
 // ResolveRoot makes the root an absolute path, and refuses one that is no folder. It is called
@@ -106,11 +108,11 @@ func suggestSudo(err error) error {
 
 // loadConfig reads the config of a bot. Its error is config.Mistakes only if the config was read
 // and is wrong.
-func loadConfig(b systemd.Bot) (*config.Config, error) {
+func (s *Server) loadConfig(b systemd.Bot) (*config.Config, error) {
 	file, err := os.Open(b.Config())
 	if err != nil {
 		return nil, suggestSudo(err)
 	}
 	defer file.Close()
-	return config.Load(b.Config(), nil)
+	return config.Load(b.Config(), nil, s.Parts)
 }

@@ -20,7 +20,7 @@ import (
 // Draft is a bot that is to be created.
 type Draft struct {
 	Command, Protocol, Template string
-	TelegramToken, DiscordToken string // files with tokens; -: standard input
+	TokenFiles                  map[string]*string // by channel: a file with the token; "": none, -: standard input
 	Allow                       []string
 	KeepState                   bool // of an earlier bot with the same name
 }
@@ -32,7 +32,7 @@ func (s *Server) Create(name string, d Draft) error {
 	if err != nil {
 		return err
 	}
-	if err := d.check(); err != nil {
+	if err := s.check(d); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(f.Dir()); err == nil {
@@ -45,7 +45,7 @@ func (s *Server) Create(name string, d Draft) error {
 			return suggestSudo(err)
 		}
 	}
-	if err := d.write(f, s.In); err != nil {
+	if err := s.write(f, d); err != nil {
 		return suggestSudo(err)
 	}
 	if told, _ := present(f.UnitOverrides()); len(told) > 0 {
@@ -60,14 +60,28 @@ func (s *Server) Create(name string, d Draft) error {
 			fmt.Fprintln(s.Err, "warning: --command:", w)
 		}
 	}
-	if d.TelegramToken == "" && d.DiscordToken == "" {
+	if len(d.tokenFiles()) == 0 {
 		fmt.Fprintln(s.Out, "It has no chat network yet: enable one in there before it is started.")
 	}
 	_, err = fmt.Fprintf(s.Out, "Start it:  nanobot bots start %s\n", name)
 	return err
 }
 
-func (d *Draft) check() error {
+// TokenFlag is the name of the flag that names the file with the token of a channel.
+func TokenFlag(channel string) string { return channel + "-token-file" }
+
+// tokenFiles returns the files with tokens that were named, by channel.
+func (d *Draft) tokenFiles() map[string]string {
+	named := map[string]string{}
+	for network, file := range d.TokenFiles {
+		if *file != "" {
+			named[network] = *file
+		}
+	}
+	return named
+}
+
+func (s *Server) check(d Draft) error {
 	if d.Template != "" {
 		if _, ok := starter.Find(d.Template); !ok {
 			return exit.Usagef("--template: must be one of %s (got %q)", strings.Join(starter.Names(), ", "), d.Template)
@@ -76,10 +90,22 @@ func (d *Draft) check() error {
 	if (d.Command == "") == (d.Template == "") {
 		return exit.Usagef("say what the bot runs: either --command or --template")
 	}
-	if len(d.Allow) > 0 && d.TelegramToken == "" && d.DiscordToken == "" {
-		return exit.Usagef("--allow is of a chat network: say --telegram-token-file or --discord-token-file, too")
+	named, stdin := d.tokenFiles(), 0
+	if len(d.Allow) > 0 && len(named) == 0 {
+		var flags []string
+		for _, n := range s.Networks {
+			if n.Token != "" {
+				flags = append(flags, "--"+TokenFlag(n.Name))
+			}
+		}
+		return exit.Usagef("--allow is of a chat network: say %s, too", strings.Join(flags, " or "))
 	}
-	if d.TelegramToken == "-" && d.DiscordToken == "-" {
+	for _, file := range named {
+		if file == "-" {
+			stdin++
+		}
+	}
+	if stdin > 1 {
 		return exit.Usagef("only one token can come from stdin")
 	}
 	return nil
@@ -87,8 +113,8 @@ func (d *Draft) check() error {
 
 // write makes the bot's folder under another name and renames it when it is complete, so that a bot
 // exists whole or not at all.
-func (d *Draft) write(f systemd.Bot, stdin io.Reader) (err error) {
-	tokens, err := d.tokens(stdin)
+func (s *Server) write(f systemd.Bot, d Draft) (err error) {
+	tokens, err := d.tokens(s.In)
 	if err != nil {
 		return err
 	}
@@ -100,7 +126,7 @@ func (d *Draft) write(f systemd.Bot, stdin io.Reader) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	text, err := d.config(f, tokens)
+	text, err := s.config(f, d, tokens)
 	if err != nil {
 		return err
 	}
@@ -128,7 +154,7 @@ func (d *Draft) write(f systemd.Bot, stdin io.Reader) (err error) {
 			return err
 		}
 	}
-	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil); err != nil {
+	if _, err := config.Load(filepath.Join(tmp, "config.json"), nil, s.Parts); err != nil {
 		return misuse(err)
 	}
 	if err := os.Chmod(tmp, 0o755); err != nil {
@@ -180,21 +206,18 @@ func misuse(err error) error {
 // tokens reads the tokens, by channel.
 func (d *Draft) tokens(stdin io.Reader) (map[string]string, error) {
 	all := map[string]string{}
-	for network, file := range map[string]string{"telegram": d.TelegramToken, "discord": d.DiscordToken} {
-		if file == "" {
-			continue
-		}
+	for network, file := range d.tokenFiles() {
 		read := func() ([]byte, error) { return os.ReadFile(file) }
 		if file == "-" {
 			read = func() ([]byte, error) { return io.ReadAll(io.LimitReader(stdin, 1<<16)) }
 		}
 		b, err := read()
 		if err != nil {
-			return nil, exit.Usagef("--%s-token-file: %w", network, err)
+			return nil, exit.Usagef("--%s: %w", TokenFlag(network), err)
 		}
 		token := strings.TrimSpace(string(b))
 		if token == "" || strings.ContainsAny(token, " \t\r\n") {
-			return nil, exit.Usagef("--%s-token-file: must hold one token and nothing else", network)
+			return nil, exit.Usagef("--%s: must hold one token and nothing else", TokenFlag(network))
 		}
 		all[network] = token
 	}
@@ -203,17 +226,17 @@ func (d *Draft) tokens(stdin io.Reader) (map[string]string, error) {
 
 // config returns the new bot's config. Its paths are those on its own machine, whatever the root is
 // here.
-func (d *Draft) config(f systemd.Bot, tokens map[string]string) ([]byte, error) {
+func (s *Server) config(f systemd.Bot, d Draft, tokens map[string]string) ([]byte, error) {
 	on := systemd.Bot{Root: "/", Name: f.Name}
 	command, protocol := d.Command, d.Protocol
 	if a, ok := starter.Find(d.Template); ok {
 		command = strings.Replace(a.Command, a.File, filepath.Join(on.Dir(), a.File), 1)
 		if protocol == "" {
-			protocol = "rich"
+			protocol = starter.Protocol
 		}
 	}
 	if protocol == "" {
-		protocol = "plain"
+		protocol = s.Parts.Default().Terminal.Protocol
 	}
 	sections := map[string]any{}
 	for network := range tokens {

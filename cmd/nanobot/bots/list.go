@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -75,7 +76,7 @@ func (s *Server) look(ctx context.Context, chosen []systemd.Bot) ([]View, error)
 	views := make([]View, len(chosen))
 	for i, f := range chosen {
 		v := View{Name: f.Name, Config: f.Config(), Unit: f.Unit(), State: "unknown"}
-		cfg, err := loadConfig(f)
+		cfg, err := s.loadConfig(f)
 		if v.Channels = s.channels(cfg); err != nil {
 			v.Problem, v.bad = err.Error(), errors.As(err, new(config.Mistakes))
 		}
@@ -134,10 +135,15 @@ func (s *Server) print(views []View) error {
 	return w.Flush()
 }
 
-// channels names the channels that a config enables; a config that could not be read has none.
+// channels names the channels that a config enables, in order; a config that could not be read has
+// none.
 func (s *Server) channels(cfg *config.Config) []string {
-	if cfg == nil {
-		return []string{}
+	names := []string{}
+	for _, n := range s.Networks {
+		if cfg != nil && n.Enabled(cfg) {
+			names = append(names, n.Name)
+		}
 	}
-	return s.Channels(cfg)
+	slices.Sort(names)
+	return names
 }

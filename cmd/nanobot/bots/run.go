@@ -35,7 +35,7 @@ func (s *Server) start(ctx context.Context, chosen []systemd.Bot) error {
 	var mistakes config.Mistakes
 	for _, f := range chosen {
 		var wrong config.Mistakes
-		if _, err := loadConfig(f); errors.As(err, &wrong) {
+		if _, err := s.loadConfig(f); errors.As(err, &wrong) {
 			mistakes = append(mistakes, wrong...)
 			continue
 		}

@@ -2,9 +2,9 @@ package doctor
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -23,12 +22,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// The harmless message. An agent that speaks ACP is only asked what the gateway answers for it once
-// there is a session, so no model is paid.
-const (
-	harmless    = "This is a check by the operator. Please answer with one word: ok"
-	harmlessACP = "/model"
-)
+// harmless is the message that the agent is tried with, unless its protocol has a better one.
+const harmless = "This is a check by the operator. Please answer with one word: ok"
 
 // checkAgent runs the agent once, as a message would, in a chat that is gone afterwards.
 func (d *doctor) checkAgent(ctx context.Context) {
@@ -63,8 +58,13 @@ func (d *doctor) checkAgent(ctx context.Context) {
 			return
 		}
 	}
-	r := d.tryTurn(ctx)
-	status, detail, fix := r.judge(t.Protocol, t.Timeout, d.byHand())
+	protocol, ok := d.Protocol(t.Protocol)
+	if !ok {
+		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct terminal.protocol")
+		return
+	}
+	r := d.tryTurn(ctx, cmp.Or(protocol.TrialText, harmless))
+	status, detail, fix := r.judge(protocol, t.Timeout)
 	// An agent may print what it was given. Elsewhere in what is found these values are no secrets,
 	// but words.
 	d.report(check, status, hiding(slices.Collect(maps.Values(t.Env))).Replace(detail), fix)
@@ -87,17 +87,17 @@ func (d *doctor) byHand() string {
 
 // trial is the result of the turn with the harmless message.
 type trial struct {
-	output recording
-	frames []terminal.Frame // that a person would have seen
-	out    terminal.Outcome
-	err    error
-	took   time.Duration
+	terminal.Trial
+	err error
 }
 
-func (d *doctor) tryTurn(ctx context.Context) (r trial) {
+// tryTurn sends the agent a message in a chat that is gone afterwards.
+func (d *doctor) tryTurn(ctx context.Context, text string) (r trial) {
+	var output recording
+	r.ByHand = d.byHand()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &r.output} })
+	runner, err := d.NewRunner(d.cfg, supervisor, func(p terminal.Protocol) terminal.Protocol { return &recorder{p, &output} })
 	if err != nil {
 		r.err = err
 		return r
@@ -105,18 +105,14 @@ func (d *doctor) tryTurn(ctx context.Context) (r trial) {
 	defer runner.Close()
 	chat := "doctor-" + rand.Text()
 	defer d.forget(chat)()
-	text := harmless
-	if d.cfg.Terminal.Protocol == "acp" {
-		text = harmlessACP
-	}
 	began := time.Now()
-	r.out, r.err = runner.Turn(ctx, terminal.Request{
+	r.Outcome, r.err = runner.Turn(ctx, terminal.Request{
 		Channel: "doctor", ChatID: chat, Text: text, MessageID: "1", RunID: rand.Text(), Attempt: 1, User: (*terminal.User)(&d.Operator),
 	}, func(f terminal.Frame) error {
-		r.frames = append(r.frames, f)
+		r.Frames = append(r.Frames, f)
 		return nil
 	})
-	r.took = time.Since(began)
+	r.Took, r.Output = time.Since(began), output.Bytes()
 	return r
 }
 
@@ -169,23 +165,4 @@ const maxRecorded = 1 << 20
 func (h *recording) Write(b []byte) (int, error) {
 	_, _ = h.Buffer.Write(b[:min(len(b), max(0, maxRecorded-h.Len()))])
 	return len(b), nil
-}
-
-// count counts the frames by type, and the other lines.
-func (h *recording) count() (frames map[string]int, plain int) {
-	frames = map[string]int{}
-	for line := range strings.Lines(h.String()) {
-		line = strings.TrimSpace(line)
-		var f struct {
-			Type *string `json:"type"`
-		}
-		switch err := json.Unmarshal([]byte(line), &f); {
-		case line == "":
-		case err == nil && f.Type != nil:
-			frames[*f.Type]++
-		default:
-			plain++
-		}
-	}
-	return frames, plain
 }

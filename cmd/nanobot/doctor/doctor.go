@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -37,6 +36,10 @@ type Options struct {
 	Out       io.Writer
 	JSON      bool // print JSON
 
+	// Load reads a config, with the environment of this process.
+	Load func(path string) (*config.Config, error)
+	// Protocol describes the protocol with a name.
+	Protocol func(name string) (terminal.Description, bool)
 	// Prepare makes of a config what serve would run, before it touches anything. Its error has a
 	// line for each mistake.
 	Prepare func(*config.Config) (Prepared, error)
@@ -171,7 +174,7 @@ func (d *doctor) refuse(err error) int {
 // load reads the config.
 func (d *doctor) load() (ok bool) {
 	var err error
-	if d.cfg, err = config.Load(d.Path, os.Environ()); err != nil {
+	if d.cfg, err = d.Load(d.Path); err != nil {
 		d.refuse(err)
 	}
 	return err == nil

@@ -16,6 +16,7 @@ import (
 	"nanobot/cmd/nanobot/systemd/systemdtest"
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/dbfile"
 	"nanobot/terminal"
 )
 
@@ -26,14 +27,17 @@ func must(t *testing.T, err error) {
 	}
 }
 
+var (
+	network = telegram.Describe(telegram.Timing{})
+	parts   = config.Parts{Channels: []config.Channel{network.Channel}}
+)
+
+func load(path string) (*config.Config, error) { return config.Load(path, os.Environ(), parts) }
+
 // openTelegram is the Prepare of a bot that is on Telegram.
 func openTelegram(cfg *config.Config) (Prepared, error) {
-	token, err := cfg.Channels.Telegram.Token.Reveal()
-	if err != nil {
-		return Prepared{}, err
-	}
-	ch, err := telegram.New(telegram.Options{
-		Token: token, APIBase: cfg.Channels.Telegram.APIBase, Mode: cfg.Channels.Telegram.Mode, Log: zap.NewNop(),
+	ch, err := network.Open(channels.Opening{
+		Settings: cfg.Channels[telegram.Name], StateDir: cfg.Gateway.StateDir, State: dbfile.NewWatch(), Log: zap.NewNop(),
 		Folder: func(chat string) (*os.Root, error) { return terminal.UserRoot(cfg.Workspace, chat) },
 	})
 	return Prepared{Channels: map[string]channels.Channel{telegram.Name: ch}}, err
@@ -45,12 +49,12 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 	t.Setenv("STATE_DIRECTORY", "")
 	token := filepath.Join(f.Root, "token")
 	must(t, os.WriteFile(token, []byte("123456:abcdef\n"), 0o600))
-	server := bots.Server{Root: f.Root, Out: io.Discard, Err: io.Discard}
-	must(t, server.Create("faq", bots.Draft{Command: "cat", TelegramToken: token}))
+	server := bots.Server{Networks: []channels.Description{network}, Parts: parts, Root: f.Root, Out: io.Discard, Err: io.Discard}
+	must(t, server.Create("faq", bots.Draft{Command: "cat", TokenFiles: map[string]*string{telegram.Name: &token}}))
 	state := filepath.Join(f.Root, "var/lib/nanobot/faq")
 	must(t, os.MkdirAll(state, 0o700))
 	f.SetUnits(systemdtest.UnitText("faq", "loaded", "enabled", "active", "success", 0, 4711, 0))
-	d := &doctor{Options: Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Prepare: openTelegram}}
+	d := &doctor{Options: Options{Path: filepath.Join(f.Root, "etc/nanobot/faq/config.json"), Load: load, Prepare: openTelegram}}
 	bot, _ := systemd.FindBot(d.Path)
 	bot.SetEnviron()
 	if open, ok := d.checkConfig(bot, true); !ok || open["telegram"] == nil {
@@ -64,7 +68,7 @@ func TestDoctorFindsTheSecretsAndTheStateOfAServersBot(t *testing.T) {
 func TestTheLockTellsWhetherADaemonRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
 	must(t, os.WriteFile(path, []byte(`{"terminal": {"command": "echo ok"}}`), 0o600))
-	cfg, err := config.Load(path, nil)
+	cfg, err := config.Load(path, nil, parts)
 	must(t, err)
 	lock := filepath.Join(cfg.Gateway.StateDir, "daemon.lock")
 	want := func(pid int) {

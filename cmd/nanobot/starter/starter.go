@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"nanobot/terminal/rich"
 )
 
 //go:embed templates
@@ -23,6 +25,9 @@ type Agent struct {
 	Command string // what starts it there
 	source  string // its name among the templates
 }
+
+// Protocol is what all these agents speak.
+const Protocol = rich.Name
 
 var agents = map[string]Agent{
 	"python": {File: "agent.py", Command: "python3 agent.py", source: "agent.py"},

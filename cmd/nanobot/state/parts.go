@@ -3,6 +3,7 @@
 package state
 
 import (
+	"nanobot/channels/web"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
@@ -25,17 +26,17 @@ const (
 	Byproduct             // of a snapshot: it belongs to its database
 )
 
-// The folders of channels in stateDir.
-const (
-	TelegramUpdates = "telegram-updates" // what Telegram's webhook has delivered and is not received yet
-	Web             = "web"              // the conversations of the web channel
-)
+// Web is the folder of the web channel's conversations, which are a database.
+const Web = web.StateFolder
 
 // Parts returns all parts of the state. The folder may hold other files, because it may be the
-// workspace.
-func Parts() []Part {
-	return []Part{
-		{TelegramUpdates, Plain},
+// workspace. channelFolders are the folders of channels that are copied file by file.
+func Parts(channelFolders []string) []Part {
+	var all []Part
+	for _, name := range channelFolders {
+		all = append(all, Part{name, Plain})
+	}
+	return append(all, []Part{
 		{httpd.KeyFile, Plain},
 		{httpd.OutFile, Plain},
 		{httpd.LinkFolder, Plain},
@@ -53,7 +54,7 @@ func Parts() []Part {
 		{"agents.txt", NotCopied},
 		{httpd.OutLock, NotCopied},
 		{"history", NotCopied},
-	}
+	}...)
 }
 
 // Replaced reports whether a restore replaces the part by the backup's.

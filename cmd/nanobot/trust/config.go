@@ -60,12 +60,12 @@ func RunAs(uid int) string {
 
 // LoadConfig reads the config of a bot for a command that works beside its daemon. For the config
 // of a service it sets STATE_DIRECTORY and CREDENTIALS_DIRECTORY in this process, as systemd does.
-func LoadConfig(path string) (*config.Config, error) {
+func LoadConfig(path string, parts config.Parts) (*config.Config, error) {
 	if err := CheckConfig(path); err != nil {
 		return nil, err
 	}
 	if b, ok := systemd.FindBot(path); ok {
 		b.SetEnviron()
 	}
-	return config.Load(path, os.Environ())
+	return config.Load(path, os.Environ(), parts)
 }

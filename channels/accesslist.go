@@ -1,0 +1,74 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"nanobot/config"
+)
+
+// WarnAccess warns of an access list that admits everybody or nobody.
+func WarnAccess(at config.Scope, allowFrom []string) []string {
+	switch {
+	case slices.Contains(allowFrom, "*"):
+		return []string{at.Key("allowFrom") + ` has "*": everybody can talk to the bot`}
+	case len(allowFrom) == 0:
+		return []string{at.Key("allowFrom") + " is empty: nobody can talk to the bot until they are paired"}
+	}
+	return nil
+}
+
+// CheckToken finds out whether a channel that is enabled has its token.
+func CheckToken(at config.Scope, enabled bool, token config.Secret) []config.Problem {
+	if !enabled || token != "" {
+		return nil
+	}
+	return []config.Problem{{
+		Path: []string{"token"}, Because: []string{"enabled"}, Want: fmt.Sprintf("must be set, because %s is true", at.Key("enabled")),
+	}}
+}
+
+// CheckNumericList checks the access list of a network whose user IDs are numbers.
+func CheckNumericList(allowFrom []string) []config.Problem {
+	var all []config.Problem
+	for i, id := range allowFrom {
+		if hint, ok := numeric(id); !ok && id != "*" {
+			all = append(all, config.Problem{
+				Path: []string{"allowFrom", strconv.Itoa(i)}, Want: `must be a numeric user id or "*"`, Hint: hint, Hide: config.LooksSecret(id),
+			})
+		}
+	}
+	return all
+}
+
+// CheckNumericID says what is wrong with the ID of one user on a network whose IDs are numbers.
+func CheckNumericID(id string) error {
+	if hint, ok := numeric(id); !ok {
+		if hint == "" || id == "*" {
+			hint = "one person's id is needed"
+		}
+		return fmt.Errorf("a user's id is a number (%s)", hint)
+	}
+	// IDs are compared as they are written, so that one with leading zeros would never match.
+	if n, err := strconv.ParseUint(id, 10, 64); err != nil || n == 0 || strconv.FormatUint(n, 10) != id {
+		return errors.New("no user has this id")
+	}
+	return nil
+}
+
+// numeric accepts only numbers: a username can be given up and taken by somebody else.
+func numeric(id string) (hint string, ok bool) {
+	digits := strings.TrimPrefix(id, "-")
+	switch number := digits != "" && strings.Trim(digits, "0123456789") == ""; {
+	case id == "":
+		return "", false
+	case number && digits == id:
+		return "", true
+	case number:
+		return "that is a group's id; list the people", false
+	}
+	return "user names are not identities", false
+}

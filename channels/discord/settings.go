@@ -1,0 +1,71 @@
+package discord
+
+import (
+	"fmt"
+	"slices"
+
+	"nanobot/channels"
+	"nanobot/config"
+)
+
+// Settings is the section channels.discord.
+type Settings struct {
+	Enabled   bool          `json:"enabled" jsonschema_description:"Run this channel."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own; it says where the gateway is."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in servers."`
+	Thread    bool          `json:"thread" jsonschema_description:"Open a thread for each conversation that begins in a channel of a server."`
+}
+
+var (
+	_ config.ChannelSettings = (*Settings)(nil)
+	_ channels.AccessList    = (*Settings)(nil)
+)
+
+// Describe describes the channel.
+func Describe() channels.Description {
+	return channels.Description{
+		Channel: config.Channel{
+			Name: Name, Description: "The Discord bot.",
+			New: func() config.ChannelSettings { return &Settings{AllowFrom: []string{}, Groups: "mention"} },
+		},
+		Token: "a Discord bot", Open: open,
+	}
+}
+
+func open(o channels.Opening) (channels.Channel, error) {
+	s := o.Settings.(*Settings)
+	token, err := s.Token.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	return New(Options{
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Thread: s.Thread, People: s.AllowFrom, Known: o.Known, Log: o.Log, Folder: o.Folder,
+	})
+}
+
+// On reports whether the channel is to run.
+func (s *Settings) On() bool { return s.Enabled }
+
+// Allowed returns who may talk to the bot.
+func (s *Settings) Allowed() []string { return s.AllowFrom }
+
+// CheckUserID accepts the numbers that Discord gives to users.
+func (*Settings) CheckUserID(id string) error { return channels.CheckNumericID(id) }
+
+// UserIDExample is a number.
+func (*Settings) UserIDExample() string { return "123456789" }
+
+// Warnings is about an open access list.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if !s.Enabled {
+		return nil
+	}
+	return channels.WarnAccess(at, s.AllowFrom)
+}
+
+// Check finds what is missing or has the wrong form.
+func (s *Settings) Check(at config.Scope) []config.Problem {
+	return slices.Concat(channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase), channels.CheckNumericList(s.AllowFrom))
+}

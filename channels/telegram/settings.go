@@ -1,0 +1,150 @@
+package telegram
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/config"
+)
+
+// Settings is the section channels.telegram.
+type Settings struct {
+	Enabled   bool          `json:"enabled" jsonschema_description:"Run this channel."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"Where the Bot API lives."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups."`
+	// MaxDownload is in bytes.
+	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"The most bytes that a file may have which is sent to the bot. 0: what the server hands out, 20 MB on Telegram's own."`
+	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs webhookUrl and http.listen."`
+	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
+	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Where Telegram reaches this program from the internet, such as https://bot.example.com/telegram; for mode webhook."`
+	WebhookSecret config.Secret `json:"webhookSecret" jsonschema_description:"What Telegram says to prove itself to the webhook: letters, digits, _ and -. Default: made of the token. Also file:/path, env:NAME or cred:NAME."`
+}
+
+var (
+	_ config.ChannelSettings = (*Settings)(nil)
+	_ config.HTTPUser        = (*Settings)(nil)
+	_ channels.AccessList    = (*Settings)(nil)
+)
+
+// stateFolder is the folder in the state folder with what came until it is received, which groups
+// have moved, and which bot this is.
+const stateFolder = "telegram-updates"
+
+// Describe describes the channel. Timing is for tests; its zero value is what Telegram wants.
+func Describe(timing Timing) channels.Description {
+	return channels.Description{
+		Channel: config.Channel{
+			Name: Name, Description: "The Telegram bot.",
+			New: func() config.ChannelSettings {
+				return &Settings{AllowFrom: []string{}, APIBase: DefaultAPI, Groups: "mention", Mode: "poll"}
+			},
+		},
+		Token: "a Telegram bot", StateFolders: []string{stateFolder},
+		Open: func(o channels.Opening) (channels.Channel, error) { return open(o, timing) },
+	}
+}
+
+func open(o channels.Opening, timing Timing) (channels.Channel, error) {
+	s := o.Settings.(*Settings)
+	token, err := s.Token.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("token: %w", err)
+	}
+	secret, err := s.WebhookSecret.Reveal()
+	if err != nil {
+		return nil, fmt.Errorf("webhookSecret: %w", err)
+	}
+	return New(Options{
+		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Known, Log: o.Log, Timing: timing,
+		WebhookURL: s.WebhookURL, WebhookSecret: secret, State: filepath.Join(o.StateDir, stateFolder), Sound: o.State.Check, Folder: o.Folder,
+	})
+}
+
+// On reports whether the channel is to run.
+func (s *Settings) On() bool { return s.Enabled }
+
+// Allowed returns who may talk to the bot.
+func (s *Settings) Allowed() []string { return s.AllowFrom }
+
+// CheckUserID accepts the numbers that Telegram gives to users.
+func (*Settings) CheckUserID(id string) error { return channels.CheckNumericID(id) }
+
+// UserIDExample is a number.
+func (*Settings) UserIDExample() string { return "123456789" }
+
+// NeedsHTTP returns the mode in which Telegram calls the bot.
+func (s *Settings) NeedsHTTP() *config.HTTPNeed {
+	if s.Mode != "webhook" {
+		return nil
+	}
+	return &config.HTTPNeed{Key: "mode", Value: `"webhook"`}
+}
+
+// Warnings is about an open access list, and a webhook that is not used.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if !s.Enabled {
+		return nil
+	}
+	all := channels.WarnAccess(at, s.AllowFrom)
+	if s.WebhookURL != "" && s.Mode != "webhook" {
+		all = append(all, fmt.Sprintf(`%s is set and not used, because %s is "poll"`, at.Key("webhookUrl"), at.Key("mode")))
+	}
+	return all
+}
+
+// Check finds what is missing or Telegram would refuse.
+func (s *Settings) Check(at config.Scope) []config.Problem {
+	return slices.Concat(
+		channels.CheckToken(at, s.Enabled, s.Token), config.CheckURL("apiBase", s.APIBase), channels.CheckNumericList(s.AllowFrom), s.checkWebhook(at),
+	)
+}
+
+var (
+	// hookPath has nothing that a proxy may rewrite or a router takes for a pattern.
+	hookPath   = regexp.MustCompile(`^(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*/?$`)
+	hookSecret = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
+)
+
+// checkWebhook finds what Telegram would refuse, or could not reach us by.
+func (s *Settings) checkWebhook(at config.Scope) []config.Problem {
+	var all []config.Problem
+	key := []string{"webhookUrl"}
+	if s.WebhookURL != "" {
+		if want := s.wantHook(); want != "" {
+			all = append(all, config.Problem{Path: key, Want: want, Hide: config.LooksSecret(s.WebhookURL)})
+		}
+	} else if s.Enabled && s.Mode == "webhook" {
+		all = append(all, config.Problem{Path: key, Because: []string{"mode"}, Want: fmt.Sprintf(`must be set, because %s is "webhook"`, at.Key("mode"))})
+	}
+	secret := string(s.WebhookSecret)
+	if !s.WebhookSecret.IsReference() && secret != "" && (len(secret) > 256 || !hookSecret.MatchString(secret)) {
+		all = append(all, config.Problem{Path: []string{"webhookSecret"}, Want: "must be 1 to 256 letters, digits, _ or -"})
+	}
+	return all
+}
+
+// wantHook says what the webhook's address should be, or "". A Bot API server of one's own takes
+// any.
+func (s *Settings) wantHook() string {
+	u, err := url.Parse(s.WebhookURL)
+	base, _ := url.Parse(s.APIBase)
+	telegrams := base == nil || s.APIBase == "" || strings.EqualFold(base.Hostname(), "api.telegram.org")
+	switch {
+	case err != nil || !config.IsURL(s.WebhookURL) || u.User != nil:
+		return `must be an address such as "https://bot.example.com/telegram"`
+	case u.RawQuery != "" || u.Fragment != "" || !hookPath.MatchString(u.EscapedPath()):
+		return "must have a path of letters, digits and . _ ~ - only, and nothing behind it"
+	case telegrams && u.Scheme != "https":
+		return `must begin with "https://", which is all that Telegram delivers to`
+	case telegrams && !slices.Contains([]string{"", "443", "80", "88", "8443"}, u.Port()):
+		return "must have the port 443, 80, 88 or 8443, which are all that Telegram delivers to"
+	}
+	return ""
+}

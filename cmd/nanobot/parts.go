@@ -1,0 +1,78 @@
+package main
+
+import (
+	"cmp"
+	"os"
+	"slices"
+
+	"nanobot/channels"
+	"nanobot/cmd/nanobot/trust"
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// parts are the sections that channels and protocols add to the configuration.
+func parts() config.Parts {
+	var all config.Parts
+	for _, n := range networks {
+		all.Channels = append(all.Channels, n.Channel)
+	}
+	for _, p := range protocols {
+		all.Protocols = append(all.Protocols, p.Protocol)
+	}
+	return all
+}
+
+// loadConfig reads a config with the environment of this process.
+func loadConfig(path string) (*config.Config, error) { return config.Load(path, os.Environ(), parts()) }
+
+// loadBesideDaemon reads the config for a command that works beside the daemon.
+func loadBesideDaemon(flag string) (*config.Config, error) {
+	return trust.LoadConfig(cmp.Or(configPath(flag), "config.json"), parts())
+}
+
+// enabledNetworks returns the chat networks that a config enables, by name in order.
+func enabledNetworks(cfg *config.Config) []channels.Description {
+	enabled := slices.DeleteFunc(slices.Clone(networks), func(n channels.Description) bool { return !n.Enabled(cfg) })
+	slices.SortFunc(enabled, func(a, b channels.Description) int { return cmp.Compare(a.Name, b.Name) })
+	return enabled
+}
+
+// findNetwork returns the chat network with a name.
+func findNetwork(name string) (channels.Description, bool) {
+	for _, n := range networks {
+		if n.Name == name {
+			return n, true
+		}
+	}
+	return channels.Description{}, false
+}
+
+// findProtocol returns the protocol with a name.
+func findProtocol(name string) (terminal.Description, bool) {
+	for _, p := range protocols {
+		if p.Name == name {
+			return p, true
+		}
+	}
+	return terminal.Description{}, false
+}
+
+// protocolNames returns the names of the protocols, in order.
+func protocolNames() []string {
+	var names []string
+	for _, p := range protocols {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// stateFolders are the folders of channels in the state folder that are copied file by file.
+func stateFolders() []string {
+	var all []string
+	for _, n := range networks {
+		all = append(all, n.StateFolders...)
+	}
+	return all
+}

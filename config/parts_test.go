@@ -1,0 +1,23 @@
+package config_test
+
+import (
+	"nanobot/channels/discord"
+	"nanobot/channels/telegram"
+	"nanobot/channels/web"
+	"nanobot/config"
+	"nanobot/terminal/acp"
+	"nanobot/terminal/plain"
+	"nanobot/terminal/rich"
+)
+
+// parts are the sections of the program, so that what people read is tested.
+func parts() config.Parts {
+	return config.Parts{
+		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},
+		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol},
+	}
+}
+
+func telegramOf(c *config.Config) *telegram.Settings {
+	return c.Channels[telegram.Name].(*telegram.Settings)
+}

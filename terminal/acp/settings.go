@@ -1,0 +1,94 @@
+package acp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// Name is the protocol's name in the configuration.
+const Name = "acp"
+
+// Settings is the section of an agent that says how one of the Agent Client Protocol is treated.
+type Settings struct {
+	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"Who decides when the agent asks for permission, or has the gateway read or write files or run commands without asking: ask the person, allow what only reads and ask for the rest, allow all, deny all."`
+	// Rules go before Permissions.
+	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
+	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a person has to answer; then it is a no."`
+	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds an agent is kept after its last turn."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Agents that are kept at most; the one longest idle goes first."`
+	Files      bool              `json:"files" jsonschema_description:"Let the agent read and write files through the gateway, within the workspace and the chat's folder."`
+	Terminals  bool              `json:"terminals" jsonschema_description:"Let the agent run commands through the gateway."`
+	// TerminalTimeout is in seconds, TerminalMemory in MiB.
+	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds such a command may run."`
+	TerminalMemory  int    `json:"terminalMemory" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space such a command may use; 0: no limit."`
+	AuthMethod      string `json:"authMethod" jsonschema_description:"Id of the agent's own way to sign in, when it asks for one."`
+}
+
+var _ config.Settings = (*Settings)(nil)
+
+// Describe describes the protocol.
+func Describe() terminal.Description {
+	return terminal.Description{
+		Protocol: config.Protocol{
+			Name: Name, Description: "the Agent Client Protocol", Keeps: true,
+			New:                func() config.Settings { return NewSettings() },
+			SectionDescription: "For protocol acp: what the agent may do and how long it is kept.",
+		},
+		Open: func(t config.Terminal) terminal.Protocol { return New(t) },
+		// The gateway answers this itself once there is a session, so no model is paid.
+		TrialText: "/model", Judge: judge,
+	}
+}
+
+// NewSettings returns the default settings.
+func NewSettings() *Settings {
+	return &Settings{
+		Permissions: "ask", Rules: map[string]string{}, AskTimeout: 300, Idle: 900, MaxKept: 16,
+		Files: true, Terminals: true, TerminalTimeout: 3600,
+	}
+}
+
+// SettingsOf returns the settings of an agent, or the defaults if it has none.
+func SettingsOf(t config.Terminal) *Settings {
+	if s, ok := t.Protocols[Name].(*Settings); ok {
+		return s
+	}
+	return NewSettings()
+}
+
+// asks tells whether there is anything that a person is asked about.
+func (s *Settings) asks() bool {
+	asks := s.Permissions == "ask" || s.Permissions == "allow-reads"
+	for _, rule := range s.Rules {
+		asks = asks || rule == "ask"
+	}
+	return asks
+}
+
+// Check finds rules that mean nothing.
+func (s *Settings) Check(config.Scope) []config.Problem {
+	var all []config.Problem
+	for kind, rule := range s.Rules {
+		path := []string{"rules", kind}
+		if !slices.Contains(toolKinds, kind) {
+			all = append(all, config.Problem{Path: path, Want: "must be a kind of tool: " + strings.Join(toolKinds, ", "), OnKey: true})
+		}
+		if !slices.Contains([]string{"ask", "allow", "deny"}, rule) {
+			all = append(all, config.Problem{Path: path, Want: "must be ask, allow or deny"})
+		}
+	}
+	return all
+}
+
+// Warnings is about questions that outlive their turn.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if at.Terminal.Timeout > s.AskTimeout || !s.asks() {
+		return nil
+	}
+	timeout := at.Beside("timeout")
+	return []string{fmt.Sprintf("%s is %d s and %s %d s: a question ends with its turn, before the person's time is up; set %[1]s higher", timeout, at.Terminal.Timeout, at.Key("askTimeout"), s.AskTimeout)}
+}

@@ -1,0 +1,21 @@
+package acp
+
+import (
+	"fmt"
+	"time"
+
+	"nanobot/terminal"
+)
+
+// judge is satisfied when the agent has opened a session.
+func judge(t *terminal.Trial) terminal.Finding {
+	for _, f := range t.Frames {
+		if f.Kind == terminal.Error {
+			return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: " + f.Text + t.Stderr(), Fix: t.ByHand + "; an agent that wants you to sign in says how"}
+		}
+	}
+	if t.Outcome.Status != terminal.Done {
+		return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: the agent has " + string(t.Outcome.Status) + t.Stderr(), Fix: t.ByHand}
+	}
+	return terminal.Finding{Detail: fmt.Sprintf("acp: initialized and opened a session in %s", t.Took.Round(time.Millisecond))}
+}

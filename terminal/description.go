@@ -1,0 +1,47 @@
+package terminal
+
+import (
+	"time"
+
+	"nanobot/config"
+)
+
+// Description is all that the program knows of a protocol: its name and section in the
+// configuration, what it can do, and how an agent that speaks it is tried. Each protocol's package
+// has one; the list of them in the wiring of the program is the only place that names the protocols.
+type Description struct {
+	config.Protocol
+	// Open makes the protocol for an agent.
+	Open func(config.Terminal) Protocol
+	// TrialText is the message with which `nanobot doctor` tries an agent; "": one that asks for a
+	// single word.
+	TrialText string
+	// Judge says what the trial of an agent that has ended by itself with status 0 shows.
+	Judge func(*Trial) Finding
+}
+
+// Trial is one turn that `nanobot doctor` has run to see whether the agent works.
+type Trial struct {
+	Output  []byte // the beginning of what the agent has printed
+	Frames  []Frame
+	Outcome Outcome
+	Took    time.Duration
+	ByHand  string // how the operator can try the agent, for Finding.Fix
+}
+
+// Verdict is what a trial says of an agent.
+type Verdict int
+
+// The verdicts.
+const (
+	Good     Verdict = iota
+	Doubtful         // it works, and yet it is probably not as it is meant
+	Bad              // it cannot work
+)
+
+// Finding is the result of a trial.
+type Finding struct {
+	Verdict Verdict
+	Detail  string
+	Fix     string // what to do about it; "" when there is nothing to do
+}
