@@ -40,7 +40,7 @@ func (r *rig) optional(room string) channelstest.Optional {
 			return out
 		},
 		Typings: func() int { return r.server.Typing(r.dm) },
-		Restart: func() channels.Channel { return newRigOn(r.t, r.server, r.dir).Channel },
+		Restart: func() channels.Channel { return r.again().Channel },
 		Pass: func() {
 			r.server.Advance(time.Hour)
 			r.server.Say(room, ada, "not to the bot")

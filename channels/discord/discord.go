@@ -79,6 +79,7 @@ type Channel struct {
 
 	menu    []channels.Command
 	keep    func(ctx context.Context, cursor string) error // see KeepCursor
+	store   channels.Memory                                // see Remember; nil: there is none
 	memory  memory                                         // only Run touches it once it runs
 	refused time.Time                                      // when Discord last refused us for good; only Run touches it
 }
@@ -91,6 +92,7 @@ var (
 	_ channels.Repeater     = (*Channel)(nil)
 	_ channels.Resumer      = (*Channel)(nil)
 	_ channels.CursorKeeper = (*Channel)(nil)
+	_ channels.Rememberer   = (*Channel)(nil)
 	_ channels.Menu         = (*Channel)(nil)
 	_ channels.Examiner     = (*Channel)(nil)
 )
@@ -139,6 +141,10 @@ func New(o Options) (*Channel, error) {
 
 // Resume is told what the cursor of the last message was.
 func (c *Channel) Resume(cursor string) { c.memory = newMemory(cursor) }
+
+// Remember may be called before Run with where the channel keeps the list of the chats that it knows.
+// Without it the list is forgotten when the process ends.
+func (c *Channel) Remember(m channels.Memory) { c.store = m }
 
 // KeepCursor may be called before Run with a function that stores a cursor by itself. It is then
 // called now and then when a lot was said that was not for us, so that after a restart it is not

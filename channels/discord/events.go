@@ -150,20 +150,29 @@ func (in *intake) leave(s server) {
 	in.c.world.dropGuild(s.ID)
 }
 
-// note keeps the mark when there was no message to keep it with for a while.
+// note keeps the mark when there was no message to keep it with for a while. That waits for no
+// message, and no message for it.
 func (in *intake) note(ctx context.Context) {
-	if in.c.keep == nil || in.since.IsZero() {
+	if in.c.keep == nil || in.since.IsZero() || in.keeping || in.m.saved < in.m.listed {
 		return
 	}
 	mark := in.mark(nil)
 	if mark <= in.kept || mark.back(noteEvery) < in.kept {
 		return
 	}
-	if err := in.c.keep(ctx, in.m.cursor(mark)); err != nil {
-		in.c.log.Debug("cursor not kept", zap.Error(err))
-		return
-	}
-	in.m.mark, in.kept = mark, mark
+	in.keeping = true
+	cursor := in.m.cursor(mark)
+	in.aside(ctx, func() func() {
+		err := in.c.keep(ctx, cursor)
+		return func() {
+			in.keeping = false
+			if err != nil {
+				in.c.log.Debug("cursor not kept", zap.Error(err))
+				return
+			}
+			in.m.mark, in.kept = max(in.m.mark, mark), max(in.kept, mark)
+		}
+	})
 }
 
 // noteEvery is how far the mark moves before it is kept without a message.

@@ -135,7 +135,7 @@ func TestAFileThatWasDownloadedBeforeIsNotDownloadedAgain(t *testing.T) {
 	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
 	first := r.wait(1)[0]
 	stop()
-	again := newRigOn(t, r.server, r.dir)
+	again := r.again()
 	again.Resume(first.Cursor)
 	again.run()
 	if got := again.wait(1)[0]; got.ID != first.ID || got.Media[0] != first.Media[0] {

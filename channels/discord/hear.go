@@ -36,7 +36,6 @@ func (in *intake) take(ctx context.Context, m *message) {
 	if !in.c.forUs(m, r) || !in.m.see(m.ID) {
 		return
 	}
-	e := &entry{message: m, room: r, ready: make(chan struct{})}
 	at := m.Channel
 	switch {
 	case in.c.opensThread(r):
@@ -45,6 +44,8 @@ func (in *intake) take(ctx context.Context, m *message) {
 	case r.guild == 0 || isThread(r.kind):
 		in.m.talked(chat{at, r.guild != 0})
 	}
+	e := in.newEntry()
+	e.message, e.room = m, r
 	l := in.line(at)
 	l.queue = append(l.queue, e)
 	in.prepare(ctx, e)

@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"math"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -15,15 +14,17 @@ import (
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is
 // done at the side comes back through done.
 //
-// What is said in a chat is handed on in order; other chats do not wait. The mark that is stored as
-// cursor never passes a message that was not handed on, nor a chat whose past was not looked
-// through, so that a crash at any point costs nothing: it is looked for again.
+// What is said in a chat is handed on in order, and several chats are handed on at the same time, so
+// that the store can commit their messages together. The mark that is stored as cursor never passes a
+// message that was not stored, nor a chat whose past was not looked through, so that a crash at any
+// point costs nothing: it is looked for again. It may lag: see hand.
 type intake struct {
 	c       *Channel
 	m       *memory
 	receive channels.Receive
 	events  <-chan event
 	done    chan func()
+	handed  chan outcome // of each message that is being received
 	side    errgroup.Group
 
 	lines   map[flake]*line // chats with something to do
@@ -34,17 +35,25 @@ type intake struct {
 	since   time.Time       // when the session began
 	asking  int             // how many calls are made at the side to look for the past
 	opening int             // how many direct conversations are looked up
+	handing map[string]bool // chats of which a message is being received
 	disk    *remote.Trouble
-	kept    flake // the mark that was stored last
-	greeted bool  // what is done once a Run was done
+	again   time.Time // when the chats whose messages were not received are tried again
+	list    *remote.Trouble
+	listing bool      // the list of known chats is being stored
+	relist  time.Time // when to try again to store it
+	keeping bool      // a cursor is being stored without a message
+	kept    flake     // the highest mark that was stored
+	greeted bool      // what is done once a Run was done
 }
 
 // line is what waits in one chat, in order.
 type line struct {
-	queue []*entry
-	retry time.Time // when to hand on again what was not taken
-	past  *past     // nil: nothing is to be looked for
-	held  []*entry  // what was said meanwhile, which belongs behind it
+	queue  []*entry
+	busy   bool      // the first one is being received
+	failed bool      // the first one was not taken, perhaps several times
+	retry  time.Time // when to hand it on again
+	past   *past     // nil: nothing is to be looked for
+	held   []*entry  // what was said meanwhile, which belongs behind it
 }
 
 // entry is one message, command or press on its way.
@@ -53,24 +62,36 @@ type entry struct {
 	room    room
 	use     *use          // of a command or a button
 	ready   chan struct{} // closed when in is complete
+	listed  int           // the version of the list of known chats that must be stored first
 	in      channels.Incoming
+}
+
+func (in *intake) newEntry() *entry {
+	return &entry{ready: make(chan struct{}), listed: in.m.listed}
 }
 
 func newIntake(c *Channel, receive channels.Receive, events <-chan event) *intake {
 	return &intake{
-		c: c, m: &c.memory, receive: receive, events: events, done: make(chan func()),
-		lines: map[flake]*line{}, caught: map[flake]bool{}, awaited: map[flake]flake{},
+		c: c, m: &c.memory, receive: receive, events: events,
+		done: make(chan func()), handed: make(chan outcome, receivesAtOnce),
+		lines: map[flake]*line{}, caught: map[flake]bool{}, awaited: map[flake]flake{}, handing: map[string]bool{},
 		began: time.Now(), disk: c.newTrouble("message not received, will retry"),
+		list: c.newTrouble("known chats not stored, will retry"),
 	}
 }
 
 // run takes in what happens and hands it on, until ctx ends.
 func (in *intake) run(ctx context.Context) {
 	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	if !in.loadChats(ctx) {
+		return
+	}
 	defer in.unsee()
+	defer in.finish(ctx)
 	tick := time.NewTimer(0)
 	defer tick.Stop()
 	for ctx.Err() == nil {
+		in.saveChats(ctx)
 		in.deliver(ctx)
 		in.search(ctx)
 		in.note(ctx)
@@ -80,6 +101,8 @@ func (in *intake) run(ctx context.Context) {
 			in.happen(ctx, e)
 		case f := <-in.done:
 			f()
+		case o := <-in.handed:
+			in.conclude(ctx, o)
 		case <-tick.C:
 		case <-ctx.Done():
 		}
@@ -100,11 +123,14 @@ func (in *intake) unsee() {
 // rest is how long nothing needs to be done by itself.
 func (in *intake) rest() time.Duration {
 	wait := time.Minute
+	if !in.relist.IsZero() && !in.listing {
+		wait = min(wait, time.Until(in.relist))
+	}
 	for _, l := range in.lines {
 		if !l.retry.IsZero() {
 			wait = min(wait, time.Until(l.retry))
 		}
-		if l.past != nil && !l.past.busy && !l.past.retry.IsZero() {
+		if l.past != nil && !l.past.busy && !l.past.retry.IsZero() && len(l.queue) == 0 && in.asking < asksAtOnce {
 			wait = min(wait, time.Until(l.past.retry))
 		}
 	}
@@ -131,68 +157,6 @@ func (in *intake) line(id flake) *line {
 		in.lines[id] = l
 	}
 	return l
-}
-
-// deliver hands on what is complete. A chat of which something is not taken waits; others go on.
-func (in *intake) deliver(ctx context.Context) {
-	now := time.Now()
-	var failed error
-	troubled := false
-	for id, l := range in.lines {
-		if now.Before(l.retry) {
-			troubled = true
-			continue
-		}
-		l.retry = time.Time{}
-		for len(l.queue) > 0 && l.queue[0].isReady() {
-			if err := in.hand(ctx, l.queue[0]); err != nil {
-				failed, l.retry = err, now
-				break
-			}
-			l.queue = slices.Delete(l.queue, 0, 1)
-		}
-		if len(l.queue) == 0 && len(l.held) == 0 && l.past == nil {
-			delete(in.lines, id)
-		}
-	}
-	if ctx.Err() != nil {
-		return
-	}
-	if failed == nil {
-		if !troubled {
-			in.disk.Over()
-		}
-		return
-	}
-	again := now.Add(in.disk.Next(failed))
-	for _, l := range in.lines {
-		if l.retry.Equal(now) {
-			l.retry = again
-		}
-	}
-}
-
-// hand hands on one message with the mark that holds once it was taken.
-func (in *intake) hand(ctx context.Context, e *entry) error {
-	mark := in.mark(e)
-	e.in.Cursor = in.m.cursor(mark)
-	if err := in.receive(ctx, e.in); err != nil {
-		return err
-	}
-	in.m.mark, in.kept = mark, mark
-	if e.use != nil {
-		in.side.Go(func() error { in.c.settle(ctx, e.use); return nil })
-	}
-	return nil
-}
-
-func (e *entry) isReady() bool {
-	select {
-	case <-e.ready:
-		return true
-	default:
-		return false
-	}
 }
 
 // mark is up to where everything was handed on, or will be with one entry. It never goes back.

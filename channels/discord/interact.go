@@ -74,10 +74,11 @@ func (in *intake) interact(ctx context.Context, u *use) {
 	if in.c.declines(u) || !in.m.see(i.ID) {
 		return
 	}
-	e := &entry{use: u, ready: make(chan struct{})}
 	if i.Guild == 0 || i.isThread() {
 		in.m.talked(chat{i.ChannelID, i.Guild != 0})
 	}
+	e := in.newEntry()
+	e.use = u
 	l := in.line(i.ChannelID)
 	if l.past != nil {
 		l.hold(e)

@@ -45,7 +45,7 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 	if !slices.Equal(names, []string{"ask", "status", "stop"}) {
 		t.Errorf("registered are %q", names)
 	}
-	again := newRigOn(t, r.server, r.dir)
+	again := r.again()
 	again.SetMenu(menu)
 	again.run()
 	r.until(discordtest.GetCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
@@ -53,7 +53,7 @@ func TestCommandsAreRegisteredWhenTheyChange(t *testing.T) {
 	if n := len(r.server.Calls(discordtest.PutCommands)); n != 1 {
 		t.Errorf("the same commands were registered %d times", n)
 	}
-	third := newRigOn(t, r.server, r.dir)
+	third := r.again()
 	third.SetMenu(menu[:1])
 	third.run()
 	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 2 && c[1].Done })
@@ -111,7 +111,7 @@ func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r.server.WaitFor(t, r.dm, "> think hard")
 	r.server.Advance(20 * time.Minute)
 	r.tell(channels.Message{Text: "42", ReplyTo: in.ID})
-	later := newRigOn(t, r.server, r.dir)
+	later := r.again()
 	later.tell(channels.Message{Text: "still 42", ReplyTo: in.ID})
 	if shown := r.server.WaitFor(t, r.dm, "still 42"); shown.Reference != nil {
 		t.Errorf("it refers to %+v", shown.Reference)

@@ -15,21 +15,24 @@ const (
 	// firstLook is how far back is looked when nothing is known, in which case only what was said
 	// to us since we last spoke counts.
 	firstLook = time.Hour
-	// mostChats is how many direct conversations and threads are kept in the cursor. Discord does
-	// not tell which direct conversations a bot has, nor of threads that went quiet.
+	// mostChats is how many direct conversations and threads are remembered. Discord does not tell
+	// which direct conversations a bot has, nor of threads that went quiet.
 	mostChats = 500
 )
 
-// memory is what must be known to miss nothing: up to where everything was handed on, and where to
-// look for what came after. It is in the cursor of each message. Ids are in the order of time, so
+// memory is what must be known to miss nothing: up to where everything was stored, which is in the
+// cursor of each message, and where to look for what came after. Ids are in the order of time, so
 // one mark is enough for all chats.
 type memory struct {
-	mark   flake          // what is not newer was handed on, in all chats; 0: there is no cursor
+	mark   flake          // what is not newer was stored, in all chats; 0: there is no cursor
 	came   flake          // when we came, if there was no cursor: of what was said before we do not know what was answered
 	newest flake          // message that was heard of
 	chats  []chat         // the last to speak first
 	seen   map[flake]bool // what is newer than the mark and was taken in
 	swept  int            // how many were left in seen when it was last gone through
+
+	loaded        bool // the stored list of chats was read
+	listed, saved int  // versions of that list: the one in use, and the one that is stored
 }
 
 // chat is a conversation of which Discord does not tell by itself.
@@ -38,41 +41,53 @@ type chat struct {
 	thread bool
 }
 
-// newMemory reads a cursor: the mark; when we came, with a c; then the chats, threads with a t.
-// What cannot be read is like none.
+// newMemory reads a cursor: the mark; when we came, with a c; then, in cursors of earlier versions,
+// the chats. What cannot be read is like none.
 func newMemory(cursor string) memory {
 	m := memory{seen: map[flake]bool{}}
-	for i, word := range strings.Fields(cursor) {
-		number, thread := strings.CutPrefix(word, "t")
-		id := parseFlake(number)
-		came, ok := strings.CutPrefix(word, "c")
-		switch {
-		case i == 0:
-			m.mark = id
-		case ok:
-			m.came = parseFlake(came)
-		case id != 0 && len(m.chats) < mostChats:
-			m.chats = append(m.chats, chat{id, thread})
-		}
+	first, rest, _ := strings.Cut(strings.TrimSpace(cursor), " ")
+	m.mark = parseFlake(first)
+	if came, ok := strings.CutPrefix(rest, "c"); ok {
+		first, rest, _ = strings.Cut(came, " ")
+		m.came = parseFlake(first)
 	}
+	m.add(rest)
 	return m
 }
 
-// cursor writes down what is known when everything up to mark was handed on.
+// cursor writes down what is known when everything up to mark was stored.
 func (m *memory) cursor(mark flake) string {
-	var b strings.Builder
-	b.WriteString(mark.String())
+	cursor := mark.String()
 	if m.came > mark { // the search through what was said before is not over
-		b.WriteString(" c" + m.came.String())
+		cursor += " c" + m.came.String()
 	}
-	for _, c := range m.chats {
-		b.WriteByte(' ')
+	return cursor
+}
+
+// list writes down the chats, threads with a t.
+func (m *memory) list() string {
+	var b strings.Builder
+	for i, c := range m.chats {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
 		if c.thread {
 			b.WriteByte('t')
 		}
 		b.WriteString(c.id.String())
 	}
 	return b.String()
+}
+
+// add reads such a list and puts its chats behind those that are known.
+func (m *memory) add(list string) {
+	for word := range strings.FieldsSeq(list) {
+		number, thread := strings.CutPrefix(word, "t")
+		c := chat{parseFlake(number), thread}
+		if c.id != 0 && len(m.chats) < mostChats && !slices.Contains(m.chats, c) {
+			m.chats = append(m.chats, c)
+		}
+	}
 }
 
 // begin sets the mark when a Run begins. One that lies in the future is none.
@@ -103,15 +118,21 @@ func (m *memory) see(id flake) bool {
 
 // talked notes that a chat is in use.
 func (m *memory) talked(c chat) {
-	if i := slices.Index(m.chats, c); i >= 0 {
+	i := slices.Index(m.chats, c)
+	switch {
+	case i >= 0:
 		m.chats = slices.Delete(m.chats, i, i+1)
-	} else if len(m.chats) == mostChats {
+	case len(m.chats) == mostChats:
 		m.chats = m.chats[:mostChats-1]
 	}
 	m.chats = slices.Insert(m.chats, 0, c)
+	if i < 0 {
+		m.listed++
+	}
 }
 
-// gone forgets a chat that does not exist any more.
+// gone forgets a chat that does not exist any more. That is stored with the next chat that is new: one
+// that is asked for again is refused again.
 func (m *memory) gone(id flake) {
 	m.chats = slices.DeleteFunc(m.chats, func(c chat) bool { return c.id == id })
 }

@@ -21,7 +21,7 @@ import (
 func (r *rig) restarted(change ...func(*discord.Options)) *rig {
 	r.t.Helper()
 	all := r.inbox.Messages()
-	next := newRigOn(r.t, r.server, r.dir, change...)
+	next := r.again(change...)
 	if len(all) > 0 {
 		next.Resume(all[len(all)-1].Cursor)
 	}
@@ -262,7 +262,7 @@ func TestWithoutACursorWhatWasNotAnsweredIsReceived(t *testing.T) {
 	if !slices.Equal(got, []string{"not answered", "not answered either"}) {
 		t.Errorf("got %q", got)
 	}
-	if got := r.settled(); len(got) != 2 {
+	if got := r.settled(ch); len(got) != 2 {
 		t.Errorf("got %q", texts(got))
 	}
 }
@@ -325,20 +325,53 @@ func TestAChannelThatIsClosedToUsIsAskedOnce(t *testing.T) {
 	}
 }
 
-func TestTheCursorStaysSmall(t *testing.T) {
+func TestTheListOfKnownChatsIsBoundedAndNotInTheCursor(t *testing.T) {
 	r := newRig(t, nobodyInAdvance)
 	r.connected()
 	for i := range 600 {
 		user := strconv.Itoa(5_000_000_000_000_000 + i)
 		r.server.Say(r.server.DM(user).ID, user, "hello")
 	}
-	got := r.wait(600)
-	last := got[len(got)-1]
-	if n := len(strings.Fields(last.Cursor)); n < 501 || n > 502 { // with the mark, and perhaps when we came
-		t.Errorf("the cursor holds %d words", n)
+	r.wait(600)
+	last := r.server.Say(r.dm, ada, "last").ID
+	r.received(last)
+	for _, in := range r.inbox.Messages() {
+		if n := len(strings.Fields(in.Cursor)); n > 2 { // the mark, and perhaps when we came
+			t.Fatalf("the cursor holds %d words", n)
+		}
 	}
-	if !strings.Contains(last.Cursor, last.Chat.ID) {
-		t.Error("the chat is not in the cursor")
+	if chats := strings.Fields(r.memory.values["chats"]); len(chats) != 500 || chats[0] != r.dm {
+		t.Errorf("%d chats are known, first %s", len(chats), chats[0])
+	}
+}
+
+// Cursors of earlier versions end with the list of the known chats.
+func TestTheChatsInACursorOfAnEarlierVersionAreLookedThroughAndKept(t *testing.T) {
+	r := newRig(t, all, nobodyInAdvance)
+	g := r.server.AddGuild("home")
+	ch := r.server.AddChannel(g.ID, "general").ID
+	other := r.server.DM(bob).ID
+	first := r.server.Say(other, bob, "before")
+	r.server.Say(r.dm, ada, "meanwhile")
+	r.memory.values["chats"] = other
+	r.Resume(first.ID + " t77 " + r.dm)
+	var lost []string
+	r.inbox.Refuse = func(in channels.Incoming) error {
+		r.memory.Lock()
+		defer r.memory.Unlock()
+		if list := strings.Fields(r.memory.values["chats"]); !slices.Contains(list, r.dm) || !slices.Contains(list, other) {
+			lost = append(lost, in.Text)
+		}
+		return nil
+	}
+	r.connected()
+	r.server.Say(ch, ada, "now")
+	r.settled(ch)
+	if len(lost) > 0 {
+		t.Errorf("when %q was received the list was not stored", lost)
+	}
+	if got := texts(r.inbox.Messages()); !slices.Contains(got, "meanwhile") {
+		t.Errorf("got %q", got)
 	}
 }
 
@@ -363,7 +396,7 @@ func TestTheCursorIsKeptWhenOnlyOthersTalk(t *testing.T) {
 			if mark >= number(said.ID) {
 				t.Errorf("the cursor %s passes message %s", cursor, said.ID)
 			}
-			if mark > number(first.ID) && strings.Contains(cursor, r.dm) {
+			if mark > number(first.ID) {
 				return
 			}
 		case <-time.After(patience):

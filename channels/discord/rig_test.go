@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -39,13 +40,54 @@ type rig struct {
 	dir    string
 	logs   *observer.ObservedLogs
 	inbox  *channelstest.Inbox
+	memory *memory
 }
+
+// memory is what the channel remembers.
+type memory struct {
+	sync.Mutex
+	values map[string]string
+	fail   func(value string) error // nil: everything is saved
+}
+
+func (m *memory) Load(_ context.Context, key string) (string, error) {
+	m.Lock()
+	defer m.Unlock()
+	return m.values[key], nil
+}
+
+func (m *memory) Save(_ context.Context, key, value string) error {
+	m.Lock()
+	defer m.Unlock()
+	if m.fail != nil {
+		if err := m.fail(value); err != nil {
+			return err
+		}
+	}
+	m.values[key] = value
+	return nil
+}
+
+func (m *memory) Parts(context.Context) ([]channels.Incoming, error) { return nil, nil }
+
+func (m *memory) Known(context.Context, channels.Chat, string) (bool, error) { return false, nil }
+
+func (m *memory) DropParts(context.Context, channels.Chat, string) error { return nil }
 
 func newRig(t *testing.T, change ...func(*discord.Options)) *rig {
 	t.Helper()
 	s := discordtest.New(t)
 	s.AddUser(discordtest.User{ID: ada, Username: "ada", GlobalName: "Ada L"})
 	return newRigOn(t, s, t.TempDir(), change...)
+}
+
+// again is another channel on the same server, as after a restart, without a cursor.
+func (r *rig) again(change ...func(*discord.Options)) *rig {
+	r.t.Helper()
+	next := newRigOn(r.t, r.server, r.dir, change...)
+	next.memory = r.memory
+	next.Remember(r.memory)
+	return next
 }
 
 // newRigOn is a channel on a server that may have served another.
@@ -71,7 +113,9 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 			t.Error("the token is in the log")
 		}
 	})
-	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewInbox()}
+	m := &memory{values: map[string]string{}}
+	ch.Remember(m)
+	return &rig{Channel: ch, t: t, server: s, dm: s.DM(ada).ID, dir: dir, logs: logs, inbox: channelstest.NewInbox(), memory: m}
 }
 
 // run starts the channel. It stops, and must do so without an error, when stop is called or the
@@ -106,17 +150,23 @@ func (r *rig) wait(n int) []channels.Incoming {
 }
 
 // settled returns what was received once all that was said so far was handled, and in Ada's
-// conversation also received. The first mark is found by nobody before it is told, behind all other
-// events.
-func (r *rig) settled() []channels.Incoming {
+// conversation and the given chats also received. The first mark is found by nobody before it is
+// told, behind all other events.
+func (r *rig) settled(chats ...string) []channels.Incoming {
 	r.t.Helper()
 	r.server.AwaitReady(r.t)
 	const marker = "4900000000000000049"
-	first := r.server.Say(r.server.DM(marker).ID, marker, "that is all").ID
-	r.received(first)
-	last := r.server.Say(r.dm, ada, "that is all").ID
-	r.received(last)
-	return slices.DeleteFunc(r.inbox.Messages(), func(in channels.Incoming) bool { return in.ID == first || in.ID == last })
+	marks := map[string]bool{}
+	mark := func(chat, user string) {
+		id := r.server.Say(chat, user, "<@"+r.server.Bot.ID+"> that is all").ID
+		r.received(id)
+		marks[id] = true
+	}
+	mark(r.server.DM(marker).ID, marker)
+	for _, chat := range append(chats, r.dm) {
+		mark(chat, ada)
+	}
+	return slices.DeleteFunc(r.inbox.Messages(), func(in channels.Incoming) bool { return marks[in.ID] })
 }
 
 // received waits until a message was received.
@@ -131,9 +181,9 @@ func (r *rig) received(id string) {
 }
 
 // only returns the one message that was received of all that was said so far.
-func (r *rig) only() channels.Incoming {
+func (r *rig) only(chats ...string) channels.Incoming {
 	r.t.Helper()
-	all := r.settled()
+	all := r.settled(chats...)
 	if len(all) != 1 {
 		r.t.Fatalf("one message should be received and are %+v", all)
 	}

@@ -19,7 +19,7 @@ func TestARepeatedSendIsOneMessage(t *testing.T) {
 		o.Key = []string{"1", "2", "3", "4", "9223372036854775807"}[i]
 		r.server.FailNext(discordtest.CreateMessage, fault)
 		first, err := r.Send(t.Context(), o)
-		later := newRigOn(t, r.server, r.dir) // another process, with what was stored
+		later := r.again() // another process, with what was stored
 		second, again := later.Send(t.Context(), o)
 		if again != nil || err == nil && first != second || second.ID == "" {
 			t.Errorf("sent as %v, %v, then as %v, %v", first, err, second, again)

@@ -12,9 +12,19 @@ import (
 	"nanobot/internal/killtest"
 )
 
+// discordKillAgent is killAgent, and sees to it that each third question comes with its whole file.
+const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
+	say() { echo "{\"type\":\"message\",\"text\":\"$1$n\"}"; }
+	if [ $((n % 3)) -eq 0 ]; then
+		path=${line#*'"media":["'}; path=${path%%'"'*}
+		[ "$(cat "$path")" = "file $n" ] || { say 'without its file: '; exit; }
+	fi
+	case $n in *[13579]) say a; sleep 0.0$n;; esac
+	say b`
+
 // TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
-// again, in the midst of its start, its turns and its sends, while people write in chats of all
-// kinds. Discord takes a key with each message, so there is no exception: nothing is lost, nothing
+// again, in the midst of its start, its downloads, its turns and its sends, while people write in
+// chats of all kinds. Discord takes a key with each message, so there is no exception: nothing is lost, nothing
 // changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
@@ -49,7 +59,11 @@ type discordChat struct {
 
 func (s *discordStorm) ask(c *discordChat) {
 	c.asked++
-	m := s.api.Say(c.id, c.user, c.lead+strconv.Itoa(c.asked))
+	var files []discordtest.File
+	if c.asked%3 == 0 {
+		files = append(files, discordtest.File{Name: "question.txt", Content: []byte("file " + strconv.Itoa(c.asked))})
+	}
+	m := s.api.Say(c.id, c.user, c.lead+strconv.Itoa(c.asked), files...)
 	c.ids[m.ID] = c.asked
 }
 
@@ -74,13 +88,13 @@ func newDiscordStorm(t *testing.T) *discordStorm {
 			s.chats = append(s.chats, &discordChat{id: id, user: allow[i], lead: me, ids: map[string]int{}})
 		}
 	}
-	s.cfg = discordSetup{agent: killAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
+	s.cfg = discordSetup{agent: discordKillAgent, allow: allow, gateway: `, "onCrash": "retry"`}.write(t, s.api)
 	showDaemonLog(t, s.cfg, seed)
 	return s
 }
 
 // discordSlowAtTimes has the network take its time now and then, so that a kill finds sends that
-// were not carried out yet, or were and are not confirmed.
+// were not carried out yet, or were and are not confirmed, and files that are being downloaded.
 func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fault {
 	var mu sync.Mutex
 	return func(c discordtest.Call) discordtest.Fault {
@@ -88,6 +102,8 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 		defer mu.Unlock()
 		delay := time.Duration(random.IntN(80)) * time.Millisecond
 		switch {
+		case c.Route == discordtest.CDN:
+			return discordtest.Fault{Linger: delay}
 		case c.Route != discordtest.CreateMessage:
 		case random.IntN(3) == 0:
 			return discordtest.Fault{Linger: delay}

@@ -1,0 +1,283 @@
+package discord_test
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+)
+
+// crowd are direct conversations with many people.
+func (r *rig) crowd(n int) (chats, users []string) {
+	for i := range n {
+		user := strconv.Itoa(5_000_000_000_000_000 + i)
+		users = append(users, user)
+		chats = append(chats, r.server.DM(user).ID)
+	}
+	return chats, users
+}
+
+// A channel that receives one message after the other never fills the room in which it must wait
+// for the rest.
+func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
+	const people, room = 200, 128
+	r := newRig(t, nobodyInAdvance)
+	var mu sync.Mutex
+	inside, most := 0, 0
+	full := make(chan struct{})
+	open := sync.OnceFunc(func() { close(full) })
+	channelstest.Start(t, r.Channel, func(ctx context.Context, in channels.Incoming) error {
+		mu.Lock()
+		inside++
+		if most = max(most, inside); most >= room {
+			open()
+		}
+		mu.Unlock()
+		select {
+		case <-full:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		mu.Lock()
+		inside--
+		mu.Unlock()
+		return r.inbox.Receive(ctx, in)
+	})
+	r.server.AwaitReady(t)
+	chats, users := r.crowd(people)
+	for i := range chats {
+		r.server.Say(chats[i], users[i], "hello")
+	}
+	r.wait(people)
+	mu.Lock()
+	defer mu.Unlock()
+	if most > room {
+		t.Errorf("%d messages were received at the same time", most)
+	}
+}
+
+func TestAChatThatIsBeingReceivedHoldsUpNoOther(t *testing.T) {
+	const people, each = 5, 20
+	r := newRig(t, nobodyInAdvance)
+	others := make(chan struct{})
+	channelstest.Start(t, r.Channel, func(ctx context.Context, in channels.Incoming) error {
+		if in.Chat.ID == r.dm {
+			select {
+			case <-others:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		return r.inbox.Receive(ctx, in)
+	})
+	r.server.AwaitReady(t)
+	chats, users := r.crowd(people)
+	r.server.Say(r.dm, ada, "0")
+	r.server.Say(r.dm, ada, "1")
+	for n := range each {
+		for i := range chats {
+			r.server.Say(chats[i], users[i], strconv.Itoa(n))
+		}
+	}
+	r.wait(people * each)
+	close(others)
+	got := map[string][]string{}
+	for _, in := range r.wait(people*each + 2) {
+		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
+	}
+	for chat, texts := range got {
+		if !slices.IsSortedFunc(texts, func(a, b string) int { return number(a) - number(b) }) {
+			t.Errorf("in %s was received %q", chat, texts)
+		}
+	}
+}
+
+// ledger is what a store would hold, with the cursor that was stored last. A message takes a random
+// time to be stored, and may fail.
+type ledger struct {
+	t      *testing.T
+	r      *rig
+	mu     sync.Mutex
+	random *rand.Rand
+	said   []uint64
+	stored map[uint64]bool
+	order  map[string][]string
+	cursor string
+}
+
+func (l *ledger) say(chat, user, text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, _ := strconv.ParseUint(l.r.server.Say(chat, user, text).ID, 10, 64)
+	l.said = append(l.said, id)
+}
+
+func (l *ledger) receive(ctx context.Context, in channels.Incoming) error {
+	l.mu.Lock()
+	delay, fails := time.Duration(l.random.IntN(3000))*time.Microsecond, l.random.IntN(10) == 0
+	l.mu.Unlock()
+	select {
+	case <-time.After(delay):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if fails {
+		return errors.New("the disk is full")
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	id, _ := strconv.ParseUint(in.ID, 10, 64)
+	if l.stored[id] {
+		l.t.Errorf("%q was received twice", in.Text)
+	}
+	l.stored[id] = true
+	l.order[in.Chat.ID] = append(l.order[in.Chat.ID], in.Text)
+	l.r.memory.Lock()
+	if !slices.Contains(strings.Fields(l.r.memory.values["chats"]), in.Chat.ID) {
+		l.t.Errorf("chat %s is not in the stored list", in.Chat.ID)
+	}
+	l.r.memory.Unlock()
+	l.check(in.Cursor)
+	return l.r.inbox.Receive(ctx, in)
+}
+
+func (l *ledger) keep(_ context.Context, cursor string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.check(cursor)
+	return nil
+}
+
+// check sees that everything up to the mark of a cursor that is stored now is stored.
+func (l *ledger) check(cursor string) {
+	l.cursor = cursor
+	mark, err := strconv.ParseUint(strings.Fields(cursor)[0], 10, 64)
+	if err != nil {
+		l.t.Error(err)
+	}
+	for _, id := range l.said {
+		if id <= mark && !l.stored[id] {
+			l.t.Errorf("the cursor %s passes message %d, which is not stored", cursor, id)
+		}
+	}
+}
+
+func TestTheCursorNeverPassesWhatIsBeingReceived(t *testing.T) {
+	const people, each = 12, 25
+	seed := uint64(time.Now().UnixNano())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("seed %d", seed)
+		}
+	})
+	r := newRig(t, nobodyInAdvance)
+	l := &ledger{t: t, r: r, random: rand.New(rand.NewPCG(seed, 0)), stored: map[uint64]bool{}, order: map[string][]string{}}
+	fails := rand.New(rand.NewPCG(seed, 1))
+	r.memory.fail = func(string) error {
+		if fails.IntN(2) == 0 {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	r.KeepCursor(l.keep)
+	channelstest.Start(t, r.Channel, l.receive)
+	r.server.AwaitReady(t)
+	chats, users := r.crowd(people)
+	for n := range each {
+		for i := range chats {
+			l.say(chats[i], users[i], strconv.Itoa(n))
+			r.server.Advance(time.Minute) // the mark is only five minutes behind
+		}
+		if n%5 == 4 {
+			r.wait(n * people / 2)
+		}
+	}
+	r.wait(people * each)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for chat, texts := range l.order {
+		if len(texts) != each || !slices.IsSortedFunc(texts, func(a, b string) int { return number(a) - number(b) }) {
+			t.Errorf("in %s was received %q", chat, texts)
+		}
+	}
+	first, _ := strconv.ParseUint(strings.Fields(l.cursor)[0], 10, 64)
+	if first < l.said[len(l.said)/2] {
+		t.Errorf("the cursor %s has not come far: half of what was said ended with %d", l.cursor, l.said[len(l.said)/2])
+	}
+}
+
+// Run ends when the messages that are being received are stored or not; only what was not is
+// offered to the next Run.
+func TestARunWaitsForWhatIsBeingReceived(t *testing.T) {
+	r := newRig(t, nobodyInAdvance)
+	ctx, cancel := context.WithCancel(t.Context())
+	inside, done := make(chan string, 2), make(chan error, 1)
+	release := make(chan struct{})
+	go func() {
+		done <- r.Run(ctx, func(ctx context.Context, in channels.Incoming) error {
+			inside <- in.Text
+			<-release
+			if in.Text == "not stored" {
+				return errors.New("the disk is full")
+			}
+			return r.inbox.Receive(ctx, in)
+		})
+	}()
+	r.server.AwaitReady(t)
+	r.server.Say(r.dm, ada, "stored")
+	r.server.Say(r.server.DM(bob).ID, bob, "not stored")
+	<-inside
+	<-inside
+	cancel()
+	select {
+	case err := <-done:
+		t.Fatalf("Run returned %v while messages were being received", err)
+	default:
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if got := texts(r.inbox.Messages()); !slices.Equal(got, []string{"stored"}) {
+		t.Fatalf("when Run has returned %q was received", got)
+	}
+	r.run()
+	r.sessions(2)
+	if got := texts(r.settled(r.server.DM(bob).ID)); !slices.Equal(got, []string{"stored", "not stored"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+// The first message of a chat waits until the chat is in the stored list.
+func TestAMessageOfANewChatWaitsForTheListOfChats(t *testing.T) {
+	r := newRig(t, nobodyInAdvance)
+	broken := true
+	r.memory.fail = func(list string) error {
+		if broken && strings.Contains(list, r.dm) {
+			return errors.New("the disk is full")
+		}
+		return nil
+	}
+	r.connected()
+	other := r.server.DM(bob).ID
+	r.received(r.server.Say(other, bob, "one").ID)
+	r.server.Say(r.dm, ada, "from somebody new")
+	r.untilLogged("known chats not stored, will retry")
+	if got := texts(r.inbox.Messages()); !slices.Equal(got, []string{"one"}) {
+		t.Errorf("got %q", got)
+	}
+	r.memory.Lock()
+	broken = false
+	r.memory.Unlock()
+	if got := texts(r.wait(2)); !slices.Equal(got, []string{"one", "from somebody new"}) {
+		t.Errorf("got %q", got)
+	}
+}
