@@ -1,14 +1,18 @@
 package web_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"nanobot/channels"
+	"nanobot/channels/channelstest"
 )
 
 func texts(all []channels.Incoming) (out []string) {
@@ -94,6 +98,39 @@ func TestManyChatsAreReceivedInTheirOrder(t *testing.T) {
 			t.Errorf("in %s came %s instead of %d", in.Chat, in.Text, next[in.Chat.ID])
 		}
 		next[in.Chat.ID]++
+	}
+}
+
+// A channel that receives one message after the other never has them all inside.
+func TestManyChatsAreReceivedAtTheSameTime(t *testing.T) {
+	const chats = 20
+	r := newRig(t)
+	for i := range chats {
+		for n := range 2 {
+			r.say("ann", fmt.Sprintf("web-chat-number-%04d-of-ann", i), strconv.Itoa(n))
+		}
+	}
+	var inside atomic.Int32
+	all := make(chan struct{})
+	r.stop = channelstest.Start(t, r.ch, func(ctx context.Context, in channels.Incoming) error {
+		if inside.Add(1) == chats {
+			close(all)
+		}
+		select {
+		case <-all:
+			return r.inbox.Receive(ctx, in)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	got := map[string][]string{}
+	for _, in := range r.got(2 * chats) {
+		got[in.Chat.ID] = append(got[in.Chat.ID], in.Text)
+	}
+	for chat, texts := range got {
+		if !slices.Equal(texts, []string{"0", "1"}) {
+			t.Errorf("in %s was received %q", chat, texts)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,8 +13,9 @@ import (
 )
 
 const (
-	// atOnce is how many messages are handed on before that is noted.
-	atOnce = 64
+	// atOnce is how many messages are handed on before that is noted. Those of different chats are
+	// received at the same time, so that the store can commit them together.
+	atOnce = 128
 	// firstPause and longestPause bound the wait before a message that the gateway could not take
 	// is offered again.
 	firstPause, longestPause = 200 * time.Millisecond, 10 * time.Second
@@ -78,17 +80,10 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 		if len(events) == 0 {
 			break
 		}
-		var taken []int64
-		for _, e := range events {
-			after = e.Seq
-			if held[e.Chat] {
-				continue
-			}
-			if err := receive(ctx, incoming(e)); err != nil {
-				held[e.Chat], trouble = true, err
-				continue
-			}
-			taken = append(taken, e.Seq)
+		after = events[len(events)-1].Seq
+		taken, err := receiveAll(ctx, events, held, receive)
+		if err != nil {
+			trouble = err
 		}
 		if len(taken) > 0 { // even if ctx has ended: or they would be offered again, which the gateway sees through but takes time
 			if err := h.Take(context.WithoutCancel(ctx), taken); err != nil {
@@ -97,6 +92,39 @@ func (c *Channel) handOn(ctx context.Context, h *history.History, receive channe
 		}
 	}
 	return trouble
+}
+
+// receiveAll receives the messages of several chats at the same time, in order within a chat, and
+// returns the numbers of those that were received. A chat of which something could not be received
+// is held from then on.
+func receiveAll(ctx context.Context, events []history.Event, held map[string]bool, receive channels.Receive) (taken []int64, trouble error) {
+	byChat := map[string][]history.Event{}
+	for _, e := range events {
+		if !held[e.Chat] {
+			byChat[e.Chat] = append(byChat[e.Chat], e)
+		}
+	}
+	var mu sync.Mutex // of what is returned, and of held
+	var work sync.WaitGroup
+	for chat, events := range byChat {
+		work.Go(func() {
+			for _, e := range events {
+				err := receive(ctx, incoming(e))
+				mu.Lock()
+				if err != nil {
+					held[chat], trouble = true, err
+				} else {
+					taken = append(taken, e.Seq)
+				}
+				mu.Unlock()
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+	work.Wait()
+	return taken, trouble
 }
 
 // incoming is what the gateway receives of an event.
