@@ -11,12 +11,13 @@ const (
 	UserIDVariable      = "NANOBOT_USER_ID"
 	UserNameVariable    = "NANOBOT_USER_NAME"
 	UserDataDirVariable = "NANOBOT_USER_DATA_DIR"
+	TokenVariable       = "NANOBOT_CHAT_TOKEN" // proves to the gateway which chat the process works for
 )
 
 // agentVariables are all variables of ours in an agent's environment. The last three name the turn,
 // the daemon and the process.
 var agentVariables = []string{
-	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable,
+	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable,
 	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",
 }
 

@@ -35,7 +35,11 @@ func (t *turn) messageEnv(limit int) []string {
 func (t *turn) chatEnv() []string {
 	chat, _ := variable(config.ChatIDVariable, t.req.ChatID, maxVariable)
 	dir, _ := variable(config.UserDataDirVariable, t.userDir, maxVariable)
-	return []string{chat, dir}
+	env := []string{chat, dir}
+	if t.req.Token != "" {
+		env = append(env, config.TokenVariable+"="+t.req.Token)
+	}
+	return env
 }
 
 // variable is one entry of an environment. No entry can hold a NUL; what is cut off is whole

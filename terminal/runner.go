@@ -63,6 +63,8 @@ type Request struct {
 	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
 	// and KillKept after a crash. Without a name there is no mark.
 	RunName, GatewayName string
+	// Token proves to the gateway which chat the agent's processes work for; "": there is none.
+	Token string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
 	Memory Memory
 	// OnAbout, if not nil, is called with what the agent tells of itself.

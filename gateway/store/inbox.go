@@ -38,6 +38,8 @@ type Inbound struct {
 	// Owner is the member that has claimed it; "" unless it is running.
 	Owner   string
 	Process Process
+	// Token is the chat's, where it was claimed by the call that returns it; "" otherwise.
+	Token string
 }
 
 // Transient is a message on the network that is there only while a turn runs, such as its progress.

@@ -52,6 +52,7 @@ type Store interface {
 	Memories
 	Access
 	Questions
+	Tokens
 	Spool
 	Views
 	// Prune removes finished rows beyond the retention, and files that nothing refers to any more.

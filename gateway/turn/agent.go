@@ -31,7 +31,7 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 	}()
 	t.recordProcess(terminal.RecordStarting())
 	req := Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10))
-	req.Attempt = t.inbound.Attempt
+	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
 	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAbout = t.memory, t.about.update
 	req.Ask = calls.ask

@@ -15,7 +15,7 @@ const checkedWhole = 2 << 20
 
 // check finds a damaged file before anything is built upon it.
 func (t *tx) check(path string) error {
-	for _, table := range []string{"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "question", "memory", "transient"} {
+	for _, table := range []string{"cursor", "inbox", "seen", "part", "line", "outbox", "spooled", "transcript", "afresh", "trace", "pairing", "question", "memory", "transient", "token"} {
 		if err := t.script("SELECT * FROM " + table + " LIMIT 1"); err != nil {
 			return fmt.Errorf("read table %s: %w", table, err)
 		}

@@ -52,6 +52,9 @@ func (s *Store) Dismiss(ctx context.Context, p store.Person) error {
 }
 
 func (t *tx) dismiss(p store.Person, now time.Time) (unused []string, err error) {
+	if err := t.revokeTokens(p.Channel, p.User); err != nil {
+		return nil, err
+	}
 	if err := t.dismissPending(p, now); err != nil {
 		return nil, err
 	}

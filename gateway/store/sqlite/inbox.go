@@ -30,6 +30,9 @@ func (t *tx) claim(member string, now time.Time) (store.Inbound, bool, error) {
 	if err != nil || !found {
 		return store.Inbound{}, false, err
 	}
+	if inbound.Token, err = t.token(inbound.In.Chat.String()); err != nil {
+		return store.Inbound{}, false, err
+	}
 	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, moment(micros(now)), inbound.Attempt+1
 	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ? WHERE id = ?",
 		member, micros(now), inbound.Attempt, inbound.ID)

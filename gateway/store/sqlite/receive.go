@@ -188,10 +188,13 @@ func (t *tx) admit(result *store.ReceiveResult, r reception) (err error) {
 			return err
 		}
 	}
-	if result.Disposition == store.Queued && result.Running == 0 {
-		return t.stand(chat)
+	switch {
+	case result.Disposition == store.Claimed:
+		i.Token, err = t.token(chat)
+	case result.Disposition == store.Queued && result.Running == 0:
+		err = t.stand(chat)
 	}
-	return nil
+	return err
 }
 
 // open says what of a chat is not ended.

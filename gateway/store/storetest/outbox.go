@@ -53,7 +53,7 @@ var enqueueTests = []test{
 			b.settle(p.ID, state)
 		}
 	}},
-	{"a outbound to two chats is refused and leaves nothing behind", func(b *bench) {
+	{"an outbound message to two chats is refused and leaves nothing behind", func(b *bench) {
 		_, _, err := b.Enqueue(ctx, store.Outbound{Parts: append(parts(ann, "1"), parts(bob, "2")...)})
 		if err == nil {
 			b.Fatal("it was taken")
@@ -61,7 +61,7 @@ var enqueueTests = []test{
 		b.nothingToSend(ann)
 		b.nothingToSend(bob)
 	}},
-	{"a outbound without parts is nothing to send", func(b *bench) {
+	{"an outbound message without parts is nothing to send", func(b *bench) {
 		_, sending := b.enqueue(store.Outbound{Claim: true})
 		b.equal("sending", sending, false)
 	}},

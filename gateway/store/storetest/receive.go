@@ -118,7 +118,7 @@ var receiveTests = []test{
 		b.reopen()
 		b.equal("the cursor", b.cursor("net"), "41")
 		b.receive(store.ReceiveRequest{In: incoming(ann, "2")})
-		b.equal("the cursor after an request without one", b.cursor("net"), "41")
+		b.equal("the cursor after a message without one", b.cursor("net"), "41")
 		b.must(b.SetCursor(ctx, "net", "44"))
 		b.equal("the cursor", b.cursor("net"), "44")
 		b.equal("the other channel's", b.cursor("other"), "x")

@@ -40,6 +40,7 @@ func Run(t *testing.T, open Open) {
 		{"cancel", cancelTests},
 		{"notes", noteTests},
 		{"members", memberTests},
+		{"tokens", tokenTests},
 		{"enqueue", enqueueTests},
 		{"next delivery", deliveryTests},
 		{"settle", settleTests},

@@ -15,3 +15,9 @@ ALTER TABLE guest RENAME TO pairing;
 -- The member that has claimed a running inbound message, or a delivery that is being sent; "": nobody.
 ALTER TABLE inbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
 ALTER TABLE outbox ADD COLUMN owner TEXT NOT NULL DEFAULT '';
+
+-- The token of a chat, which its agents' processes carry.
+CREATE TABLE token (
+	token TEXT PRIMARY KEY,
+	chat  TEXT NOT NULL UNIQUE
+) STRICT, WITHOUT ROWID;

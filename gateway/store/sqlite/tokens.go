@@ -1,0 +1,36 @@
+package sqlite
+
+import (
+	"context"
+	"crypto/rand"
+
+	"nanobot/channels"
+)
+
+// ChatOfToken returns the chat of a token.
+func (s *Store) ChatOfToken(ctx context.Context, token string) (channels.Chat, bool, error) {
+	var chat string
+	found, err := s.lookup(ctx, "SELECT chat FROM token WHERE token = ?", []any{token}, &chat)
+	if err != nil || !found {
+		return channels.Chat{}, false, wrap("look up a token", err)
+	}
+	return chatOf(chat), true, nil
+}
+
+// token returns the token of a chat, and makes one if there is none.
+func (t *tx) token(chat string) (token string, err error) {
+	found, err := t.row("SELECT token FROM token WHERE chat = ?", []any{chat}, &token)
+	if err != nil || found {
+		return token, err
+	}
+	token = rand.Text()
+	return token, t.exec("INSERT INTO token (token, chat) VALUES (?, ?)", token, chat)
+}
+
+// revokeTokens forgets the tokens of the chats in which only user ?2 of channel ?1 has spoken: what a
+// process of theirs has copied is worth nothing when they have lost access.
+func (t *tx) revokeTokens(channel, user string) error {
+	return t.exec(`DELETE FROM token WHERE chat IN (SELECT DISTINCT i.chat FROM inbox i WHERE `+sentBy+`)
+		AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.chat = token.chat
+			AND CASE WHEN json_valid(o.incoming) THEN o.incoming ->> '$.user.id' <> ?2 END)`, channel, user)
+}
