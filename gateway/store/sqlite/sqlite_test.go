@@ -20,6 +20,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv("NANOBOT_TEST_WRITER"); dir != "" {
 		os.Exit(writeUntilKilled(dir))
 	}
+	if dir := os.Getenv("NANOBOT_TEST_MIGRATE"); dir != "" {
+		os.Exit(migrateUntilKilled(dir, os.Getenv("NANOBOT_TEST_KILL_AT")))
+	}
 	goleak.VerifyTestMain(m)
 }
 
