@@ -65,18 +65,26 @@ func (forgetful) Save(context.Context, string) error   { return nil }
 func (forgetful) LoadLasting(context.Context) (string, error) { return "", nil }
 func (forgetful) SaveLasting(context.Context, string) error   { return nil }
 
-// Kept returns the agents that are kept, and that Release can end.
+// pool returns the pool of the agents that the protocol keeps; nil: it keeps none.
+func (r *Runner) pool() ProcessPool {
+	if k, ok := r.o.Protocol.(Keeper); ok {
+		return k.Pool()
+	}
+	return nil
+}
+
+// Kept returns the agents that are kept and that no turn uses.
 func (r *Runner) Kept() []KeptAgent {
-	if p, ok := r.o.Protocol.(Releaser); ok {
-		return p.Kept()
+	if p := r.pool(); p != nil {
+		return p.Idle()
 	}
 	return nil
 }
 
 // Release ends the kept agent of a chat (channel:id), unless a turn uses it.
 func (r *Runner) Release(chat string) {
-	if p, ok := r.o.Protocol.(Releaser); ok {
-		p.Release(chat)
+	if p := r.pool(); p != nil {
+		p.End(chat)
 	}
 }
 

@@ -139,8 +139,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
-	_, keeps := r.o.Protocol.(Keeper)
-	chat, err := r.confine.Prepare(userDir, req.files(), !keeps)
+	chat, err := r.confine.Prepare(userDir, req.files(), r.pool() == nil)
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
@@ -200,8 +199,8 @@ func (r *Runner) Give(chatID string, files []string) error {
 // Close waits for the turns that run and ends the agents that are kept.
 func (r *Runner) Close() {
 	r.turns.Wait()
-	if k, ok := r.o.Protocol.(Keeper); ok {
-		k.Close()
+	if p := r.pool(); p != nil {
+		p.Close()
 	}
 }
 

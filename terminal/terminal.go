@@ -22,10 +22,10 @@ type Protocol interface {
 	Turn(ctx context.Context, t Turn) (Outcome, error)
 }
 
-// Keeper is a protocol whose agents may outlive a turn. Close is called once no turn is running and
-// ends them all; a turn after it works, and keeps nothing.
+// Keeper is a protocol whose agents may outlive a turn.
 type Keeper interface {
-	Close()
+	// Pool returns what keeps the agents; nil: no agent is kept.
+	Pool() ProcessPool
 }
 
 // Stopper is a protocol whose kept agents may leave something running between turns. Stop ends what
@@ -33,20 +33,6 @@ type Keeper interface {
 // not take long.
 type Stopper interface {
 	Stop(chat string) (ended int)
-}
-
-// Releaser is a Keeper that can end the agents of single chats.
-type Releaser interface {
-	// Kept returns the agents that no turn uses.
-	Kept() []KeptAgent
-	// Release ends the agent of a chat, unless a turn uses it, without waiting for its end.
-	Release(chat string)
-}
-
-// KeptAgent is an agent that is kept between two turns.
-type KeptAgent struct {
-	Chat  string   // an Envelope.SessionKey
-	Users []string // the ids of the people whose messages it has worked on
 }
 
 // Turn is one incoming message to be worked on by the agent.

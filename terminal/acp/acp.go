@@ -15,13 +15,12 @@ import (
 // first turn.
 type Protocol struct {
 	Waits
-	// Idle is how long an agent is kept after its last turn.
-	Idle time.Duration
+	// Kept has the chats' agents.
+	Kept *terminal.Pool[*agent]
 
 	cfg   config.Terminal
 	set   *Settings // of cfg
-	kept  pool
-	agent string // what the command is remembered by
+	agent string    // what the command is remembered by
 }
 
 // Waits are how long an agent may take.
@@ -41,7 +40,6 @@ var (
 	_ terminal.Protocol = (*Protocol)(nil)
 	_ terminal.Keeper   = (*Protocol)(nil)
 	_ terminal.Stopper  = (*Protocol)(nil)
-	_ terminal.Releaser = (*Protocol)(nil)
 )
 
 // New returns a protocol that keeps no agent yet.
@@ -52,20 +50,19 @@ func New(cfg config.Terminal) *Protocol {
 			Patience: 10 * time.Second, Begin: 2 * time.Minute, Restore: time.Minute,
 			Quiet: 250 * time.Millisecond, Replay: 10 * time.Second,
 		},
-		Idle: time.Duration(set.Idle) * time.Second,
-		cfg:  cfg, set: set, agent: fingerprint(cfg.Command), kept: pool{most: set.MaxKept, chats: map[string]*chat{}},
+		Kept: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxKept: set.MaxKept},
+		cfg:  cfg, set: set, agent: fingerprint(cfg.Command),
 	}
 }
 
 // Turn carries a message to the chat's agent, which is started when there is none.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	x := &turn{Protocol: p, t: t}
-	c, err := p.kept.acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
-	if err != nil {
+	var err error
+	if x.kept, err = p.Kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
 		return x.stopped(ctx, terminal.NewEnding(t.MaxOutput))
 	}
-	defer p.kept.release(c, p.Idle)
-	x.chat = c
+	defer x.kept.Release()
 	out, err := x.run(ctx)
 	x.finish()
 	return out, err
@@ -73,17 +70,23 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 
 // Stop ends the commands that a chat's agent has left running.
 func (p *Protocol) Stop(chat string) (ended int) {
-	if s := p.kept.session(chat); s != nil {
-		return s.table.KillAll()
+	for key, a := range p.Kept.All() {
+		if s := a.current(); s != nil && key == chat {
+			ended += s.table.KillAll()
+		}
 	}
-	return 0
+	return ended
 }
 
-// Kept returns the agents that no turn uses.
-func (p *Protocol) Kept() []terminal.KeptAgent { return p.kept.idle() }
+// hasSession reports whether the agent of another chat has a session of this id.
+func (p *Protocol) hasSession(id, otherThan string) bool {
+	for chat, a := range p.Kept.All() {
+		if s := a.current(); s != nil && chat != otherThan && s.is(id) {
+			return true
+		}
+	}
+	return false
+}
 
-// Release ends the agent of a chat that no turn uses.
-func (p *Protocol) Release(chat string) { p.kept.end(chat) }
-
-// Close ends the agents that are kept.
-func (p *Protocol) Close() { p.kept.close() }
+// Pool returns the pool of the chats' agents.
+func (p *Protocol) Pool() terminal.ProcessPool { return p.Kept }

@@ -20,7 +20,7 @@ const (
 	maxSkipped = 1000
 )
 
-// agent is a process that is talked with. It lives until close, or its own end.
+// agent is a process that is talked with. It lives until Close, or its own end.
 type agent struct {
 	*terminal.Agent
 	*conn
@@ -82,7 +82,7 @@ func talk(child *terminal.Agent, cfg Settings, waits Waits, maxLine int, onEnd f
 	a := &agent{Agent: child, conn: c, cfg: cfg, waits: waits, done: make(chan struct{})}
 	a.conn.notified, a.conn.serve, a.conn.log, a.conn.skipped = a.notified, a.serve, a.log, a.skipped
 	a.work.Go(func() { a.write(child, func() { child.Stop(mercy) }) })
-	go a.run(ctx, terminal.NewLines(child.Stdout, maxLine), onEnd) // close waits for it
+	go a.run(ctx, terminal.NewLines(child.Stdout, maxLine), onEnd) // Close waits for it
 	return a
 }
 
@@ -102,9 +102,9 @@ func (a *agent) run(ctx context.Context, lines *terminal.Lines, onEnd func(*agen
 	close(a.done)
 }
 
-// close ends the agent and returns when it is dead: politely by the end of its input, unless it is
+// Close ends the agent and returns when it is dead: politely by the end of its input, unless it is
 // spoiled.
-func (a *agent) close() {
+func (a *agent) Close() {
 	if !a.spoiled {
 		a.CloseInput()
 		patience := time.NewTimer(farewell)
@@ -118,6 +118,9 @@ func (a *agent) close() {
 	a.Stop(mercy)
 	<-a.done
 }
+
+// Reusable reports whether the next turn can talk with the agent.
+func (a *agent) Reusable() bool { return !a.spoiled && !a.isGone() }
 
 // isGone says whether the agent cannot be talked with any more.
 func (a *agent) isGone() bool { return a.isDisconnected() }

@@ -128,7 +128,7 @@ func (x *turn) switchTo(ctx context.Context, o *option) (said string, err error)
 	s := newSession(x.a, x.t.Place)
 	s.replay(o.value) // so that of two chats that want it at once none has it without the other's knowing
 	old := x.a.turnTo(s)
-	if x.kept.holds(o.value, x.chat) {
+	if x.hasSession(o.value, x.t.Envelope.SessionKey) {
 		x.a.turnTo(old)
 		s.table.Close()
 		return "This conversation is open in another chat.", nil

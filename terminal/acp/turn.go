@@ -14,7 +14,7 @@ const newNote = "The earlier conversation could not be resumed; this is a new on
 type turn struct {
 	*Protocol
 	t    terminal.Turn
-	chat *chat
+	kept *terminal.PoolEntry[*agent] // of the chat
 	a    *agent
 	s    *session
 	r    *running // nil: the session does not work on it yet
@@ -61,14 +61,14 @@ func (x *turn) finish() {
 
 // wake makes sure that the chat has an agent that can be talked with.
 func (x *turn) wake(ctx context.Context) error {
-	if a := x.chat.agent; a != nil && !a.isGone() {
+	if a, ok := x.kept.Process(); ok && !a.isGone() {
 		x.a = a
 		x.a.logTo(x.t.Emit)
 		x.t.Uses(a.Pid())
 		return nil
-	} else if a != nil {
-		a.close()
-		x.kept.keep(x.chat, nil)
+	} else if ok {
+		a.Close()
+		x.kept.RemoveProcess()
 	}
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…"}); err != nil {
 		return err
@@ -77,15 +77,15 @@ func (x *turn) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c, cfg := x.chat, *x.set
+	pool, chat, cfg := x.Kept, x.t.Envelope.SessionKey, *x.set
 	cfg.Files = cfg.Files && !x.t.Place.OtherUser // it has not our rights
-	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { x.kept.forget(c, a) })
+	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { pool.Died(chat, a) })
 	x.a.logTo(x.t.Emit)
-	x.kept.keep(c, x.a)
+	x.kept.SetProcess(x.a)
 	if err := x.a.initialize(ctx); err != nil {
 		x.a.spoiled = true
 		if x.a.isGone() {
-			x.a.close()
+			x.a.Close()
 			if short := x.a.ended.Shortage(); short != nil {
 				return short
 			}
@@ -101,8 +101,8 @@ func (x *turn) afresh(ctx context.Context, why error) (lost bool, err error) {
 	x.a.log("warning", "the earlier conversation could not be resumed: "+why.Error())
 	x.a.logTo(nil)
 	x.a.spoiled = true
-	x.a.close()
-	x.kept.keep(x.chat, nil)
+	x.a.Close()
+	x.kept.RemoveProcess()
 	if err := x.wake(ctx); err != nil {
 		return false, err
 	}
@@ -127,7 +127,7 @@ func (x *turn) converse(ctx context.Context, known string) (lost bool, err error
 	}
 	if known != "" {
 		err := errLost
-		if !x.kept.holds(known, x.chat) {
+		if !x.hasSession(known, x.t.Envelope.SessionKey) {
 			err = x.a.restore(ctx, x.s, known)
 		}
 		if err == nil {

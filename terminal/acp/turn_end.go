@@ -91,7 +91,7 @@ func (x *turn) stopped(ctx context.Context, e *terminal.Ending) (terminal.Outcom
 // givenUp ends an agent that cannot begin, and returns what it has said on stderr.
 func (x *turn) givenUp() terminal.Ended {
 	x.a.spoiled = true
-	x.a.close()
+	x.a.Close()
 	end := alive()
 	end.Stderr = x.a.ended.Stderr
 	return end

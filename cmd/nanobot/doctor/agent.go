@@ -148,11 +148,12 @@ func (e *recorder) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return e.Protocol.Turn(ctx, t)
 }
 
-// Close ends the agents that the protocol keeps.
-func (e *recorder) Close() {
+// Pool returns the pool of the agents that the protocol keeps.
+func (e *recorder) Pool() terminal.ProcessPool {
 	if k, ok := e.Protocol.(terminal.Keeper); ok {
-		k.Close()
+		return k.Pool()
 	}
+	return nil
 }
 
 // recording is the beginning of an agent's output.

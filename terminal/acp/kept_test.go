@@ -11,7 +11,7 @@ import (
 
 func TestAnIdleAgentIsEndedAndResumed(t *testing.T) {
 	d := newDesk(t, "-resume")
-	d.protocol.Idle = 20 * time.Millisecond
+	d.protocol.Kept.IdleTime = 20 * time.Millisecond
 	p := d.person("a")
 	p.says("hello")
 	eventually(t, "it is ended", func() bool { return !alive(p.pids[0]) })

@@ -1,0 +1,276 @@
+package terminal
+
+import (
+	"context"
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it.
+type KeptProcess interface {
+	comparable
+	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
+	// once, while no turn uses the process.
+	Close()
+	// Reusable reports whether another turn can use the process. The pool asks at the end of a turn
+	// and closes a process that is not reusable.
+	Reusable() bool
+}
+
+// ProcessPool is a Pool whatever it keeps.
+type ProcessPool interface {
+	// Idle returns the agents that no turn uses.
+	Idle() []KeptAgent
+	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
+	End(chat string)
+	// Close ends all agents that no turn uses and returns when they are dead. A turn after it works,
+	// and keeps nothing.
+	Close()
+}
+
+// KeptAgent is an agent that is kept between two turns.
+type KeptAgent struct {
+	Chat  string   // an Envelope.SessionKey
+	Users []string // the ids of the people whose messages it has worked on
+}
+
+// Pool keeps one process for each chat between its turns, for a while and up to a number, and lets
+// one turn of a chat run at a time. It knows nothing of what is said to the processes.
+type Pool[P KeptProcess] struct {
+	// IdleTime is how long a process is kept after the last turn of its chat, and MaxKept how many
+	// are. Neither may be changed after the first turn.
+	IdleTime time.Duration
+	MaxKept  int
+
+	mu     sync.Mutex
+	chats  map[string]*PoolEntry[P] // those with a turn or a process
+	closed bool
+	ending sync.WaitGroup // processes that are being closed
+}
+
+// PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until Release.
+type PoolEntry[P KeptProcess] struct {
+	pool   *Pool[P]
+	chat   string
+	turn   chan struct{} // has an element while a turn runs
+	turns  int           // that run or wait; the pool's mutex guards it and what follows
+	users  []string      // the ids of the people whose messages the process has worked on
+	idleAt time.Time     // the end of the last turn
+	timer  *time.Timer   // of IdleTime, while no turn runs or waits
+	// process is only changed by the turn that runs, or while none does; the zero value is none.
+	process P
+}
+
+// Acquire waits until no other turn of the chat runs, and returns the chat's entry, which must be
+// released. user is the sender of the message; nil: it is not known.
+func (p *Pool[P]) Acquire(ctx context.Context, chat string, user *User) (*PoolEntry[P], error) {
+	e := p.addTurn(chat, user)
+	select {
+	case e.turn <- struct{}{}:
+		return e, nil
+	case <-ctx.Done():
+		p.removeTurn(e)
+		return nil, context.Cause(ctx)
+	}
+}
+
+func (p *Pool[P]) addTurn(chat string, user *User) *PoolEntry[P] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.chats[chat]
+	if e == nil {
+		e = &PoolEntry[P]{pool: p, chat: chat, turn: make(chan struct{}, 1)}
+		if p.chats == nil {
+			p.chats = map[string]*PoolEntry[P]{}
+		}
+		p.chats[chat] = e
+	}
+	if user != nil && !slices.Contains(e.users, user.ID) {
+		e.users = append(e.users, user.ID)
+	}
+	e.turns++
+	e.stopTimer()
+	return e
+}
+
+// removeTurn removes a turn that did not come to run.
+func (p *Pool[P]) removeTurn(e *PoolEntry[P]) {
+	p.mu.Lock()
+	e.turns--
+	closeProcess := p.settle(e)
+	p.mu.Unlock()
+	closeProcess()
+}
+
+// settle decides about a chat's process when a turn has gone. The caller holds the mutex, and calls
+// the function that it returns when it does not any more.
+func (p *Pool[P]) settle(e *PoolEntry[P]) (closeProcess func()) {
+	switch {
+	case e.turns > 0:
+	case !e.hasProcess():
+		delete(p.chats, e.chat)
+	case p.closed:
+		delete(p.chats, e.chat)
+		return e.process.Close
+	default:
+		e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expire(e) })
+	}
+	return func() {}
+}
+
+// Process returns the chat's process, if it has one. Only the turn that has acquired the entry may
+// call it.
+func (e *PoolEntry[P]) Process() (process P, ok bool) { return e.process, e.hasProcess() }
+
+func (e *PoolEntry[P]) hasProcess() bool {
+	var none P
+	return e.process != none
+}
+
+// SetProcess gives the chat a process that was just started. If there are too many, the pool ends
+// others.
+func (e *PoolEntry[P]) SetProcess(process P) {
+	e.pool.shrink(1)
+	e.replaceProcess(process)
+}
+
+// RemoveProcess takes a process away that the turn has closed.
+func (e *PoolEntry[P]) RemoveProcess() {
+	var none P
+	e.replaceProcess(none)
+}
+
+func (e *PoolEntry[P]) replaceProcess(process P) {
+	e.pool.mu.Lock()
+	defer e.pool.mu.Unlock()
+	e.process = process
+}
+
+// Release ends the turn. A process that cannot be kept is dead when it returns.
+func (e *PoolEntry[P]) Release() {
+	p := e.pool
+	if process, ok := e.Process(); ok && !process.Reusable() { // the next turn must not find it
+		e.RemoveProcess()
+		process.Close()
+	}
+	p.mu.Lock()
+	<-e.turn
+	e.turns--
+	e.idleAt = time.Now()
+	closeProcess := p.settle(e)
+	p.mu.Unlock()
+	closeProcess()
+	p.shrink(0)
+}
+
+// expire ends the process of a chat that was idle for IdleTime.
+func (p *Pool[P]) expire(e *PoolEntry[P]) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.isIdle(e) {
+		p.drop(e)
+	}
+}
+
+// isIdle reports whether a chat is still in the pool and no turn of it runs or waits. The caller
+// holds the mutex.
+func (p *Pool[P]) isIdle(e *PoolEntry[P]) bool { return e.turns == 0 && p.chats[e.chat] == e }
+
+// Idle returns the agents that no turn uses.
+func (p *Pool[P]) Idle() (agents []KeptAgent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, e := range p.chats {
+		if p.isIdle(e) {
+			agents = append(agents, KeptAgent{Chat: e.chat, Users: slices.Clone(e.users)})
+		}
+	}
+	return agents
+}
+
+// All returns the processes that are kept or used by a turn, with their chats.
+func (p *Pool[P]) All() iter.Seq2[string, P] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := map[string]P{} // a copy, so that the mutex is not held while the caller works
+	for chat, e := range p.chats {
+		if e.hasProcess() {
+			all[chat] = e.process
+		}
+	}
+	return maps.All(all)
+}
+
+// End ends the process of a chat, unless a turn uses it, without waiting for its death.
+func (p *Pool[P]) End(chat string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.chats[chat]; e != nil && p.isIdle(e) {
+		p.drop(e)
+	}
+}
+
+// Died tells the pool that the process of a chat has died by itself. While a turn uses the process,
+// that turn finds out itself.
+func (p *Pool[P]) Died(chat string, process P) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.chats[chat]; e != nil && p.isIdle(e) && e.process == process {
+		p.drop(e)
+	}
+}
+
+// shrink ends idle processes, the one longest idle first, until there is room for some more.
+// Processes that a turn uses stay.
+func (p *Pool[P]) shrink(more int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for {
+		n, oldest := more, (*PoolEntry[P])(nil)
+		for _, e := range p.chats {
+			if !e.hasProcess() {
+				continue
+			}
+			n++
+			if p.isIdle(e) && (oldest == nil || e.idleAt.Before(oldest.idleAt)) {
+				oldest = e
+			}
+		}
+		if n <= p.MaxKept || oldest == nil {
+			return
+		}
+		p.drop(oldest)
+	}
+}
+
+// drop removes an idle chat and ends its process, without waiting for that. The caller holds the
+// mutex.
+func (p *Pool[P]) drop(e *PoolEntry[P]) {
+	e.stopTimer()
+	delete(p.chats, e.chat)
+	p.ending.Go(e.process.Close)
+}
+
+func (e *PoolEntry[P]) stopTimer() {
+	if e.timer != nil {
+		e.timer.Stop()
+		e.timer = nil
+	}
+}
+
+// Close ends all processes that no turn uses, and lets turns keep none from now on. It returns when
+// they are dead.
+func (p *Pool[P]) Close() {
+	p.mu.Lock()
+	p.closed = true
+	for _, e := range p.chats {
+		if p.isIdle(e) {
+			p.drop(e)
+		}
+	}
+	p.mu.Unlock()
+	p.ending.Wait()
+}
