@@ -47,6 +47,7 @@ func Run(t *testing.T, open Open) {
 		{"rerun", rerunTests},
 		{"transcripts", transcriptTests},
 		{"memories", memoryTests},
+		{"records", recordTests},
 		{"agents", agentTests},
 		{"views", viewTests},
 		{"access", accessTests},
