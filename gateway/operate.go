@@ -33,7 +33,7 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 			return fmt.Errorf("stop turn %d: %w", inbound, err)
 		}
 		if n > 0 {
-			g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Inbound: inbound}) // it is not any more
+			g.o.Watch.Tell(events.Event{What: events.Dropped, Chat: i.In.Chat, Inbound: inbound, Reason: events.Cancelled})
 			return nil
 		}
 	}

@@ -48,7 +48,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	db, err := openStore(t.Context(), cfg, false)
 	must(t, err)
 	s.code = "ABCDEFGH"
-	_, err = db.Refuse(t.Context(), store.Stranger{
+	_, err = db.RequestPairing(t.Context(), store.PairingRequest{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "telegram", ID: "8"}, ID: "1", User: channels.User{ID: "8"}},
 		Code: s.code, Limits: store.CodeLimits{Life: intake.CodeLife, Open: 10, PerHour: 10},
 	})

@@ -72,27 +72,27 @@ func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	refusal, err := i.o.Store.Refuse(ctx, store.Stranger{
+	refusal, err := i.o.Store.RequestPairing(ctx, store.PairingRequest{
 		In: in, Cursor: in.Cursor, Code: code, Coded: coded, Later: later,
 		Limits: store.CodeLimits{Life: CodeLife, Open: openCodes, PerHour: codesPerHour},
 	})
 	if err != nil {
 		return false, fmt.Errorf("refuse message: %w", err)
 	}
-	if refusal == store.NotRefused {
+	if refusal == store.AlreadyAdmitted {
 		return false, nil
 	}
-	if refusal == store.Coded || refusal == store.ToldLater {
+	if refusal == store.PairingCoded || refusal == store.PairingDeferred {
 		i.o.Outbox.Wake(in.Chat)
 	}
-	if refusal != store.RefusedBefore {
+	if refusal != store.PairingSeen {
 		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
 	}
 	_, logged := i.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {
 		i.o.Log.Warn("refused a user who is not allowed", zap.String("channel", in.Chat.Channel), zap.String("user", in.User.ID), zap.String("name", in.User.Name))
 	}
-	i.recordRefusal(in, refusal == store.Coded, logged)
+	i.recordRefusal(in, refusal == store.PairingCoded, logged)
 	return true, nil
 }
 

@@ -120,7 +120,7 @@ func TestWhoIsLetInAndWritesNoMoreIsWelcomedAllTheSame(t *testing.T) {
 		synctest.Wait()
 		r.told(chatOf("eve"), "You have been let in.")
 		r.has("eve", "hello running")
-		if pairings, err := r.store.Unwelcomed(r.t.Context(), store.Person{}); len(pairings) > 0 || err != nil {
+		if pairings, err := r.store.PairingsToGreet(r.t.Context(), store.Person{}); len(pairings) > 0 || err != nil {
 			r.t.Errorf("still to be welcomed are %v, %v", pairings, err)
 		}
 		cancel()

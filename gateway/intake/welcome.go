@@ -32,7 +32,7 @@ func (i *Intake) Welcome(ctx context.Context) error {
 		case <-tick.C:
 			err = i.welcome(ctx, store.Person{})
 		case <-forget.C:
-			err = i.o.Store.ForgetStrangers(ctx, CodeLife)
+			err = i.o.Store.PruneCodes(ctx, CodeLife)
 		case <-ctx.Done():
 			return nil
 		}
@@ -48,7 +48,7 @@ func (i *Intake) Welcome(ctx context.Context) error {
 func (i *Intake) welcome(ctx context.Context, who store.Person) error {
 	i.welcoming.Lock()
 	defer i.welcoming.Unlock()
-	pairings, err := i.o.Store.Unwelcomed(ctx, who)
+	pairings, err := i.o.Store.PairingsToGreet(ctx, who)
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
 		if err != nil {
 			return err
 		}
-		told, err := i.o.Store.Tell(ctx, who, parts)
+		told, err := i.o.Store.Greet(ctx, who, parts)
 		if err != nil || !told { // revoked meanwhile
 			return err
 		}
@@ -79,5 +79,5 @@ func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
 	if err := i.route(ctx, *pairing.Message); err != nil {
 		return fmt.Errorf("receive the message of user %s of %s: %w", who.User, who.Channel, err)
 	}
-	return i.o.Store.Welcomed(ctx, who)
+	return i.o.Store.ForgetMessage(ctx, who)
 }

@@ -27,8 +27,8 @@ type CodeLimits struct {
 	PerHour int           // how many are made within an hour
 }
 
-// Stranger is a message of somebody who is not admitted, and what they are told.
-type Stranger struct {
+// PairingRequest is a message of somebody who is not admitted, and what they are told.
+type PairingRequest struct {
 	In channels.Incoming
 	// Cursor, if not "", is stored for the channel in the same step.
 	Cursor string
@@ -38,16 +38,16 @@ type Stranger struct {
 	Coded, Later []channels.Outgoing
 }
 
-// Refusal says what became of a stranger's message.
-type Refusal int
+// PairingResult says what became of a pairing request.
+type PairingResult int
 
-// The refusals.
+// The results of a pairing request.
 const (
-	RefusedBefore Refusal = iota // the same message was seen before; nothing was changed but the cursor
-	Refused                      // nothing is said: they have a code, or were told lately to try later
-	Coded                        // they were given the code
-	ToldLater                    // they were told to try later
-	NotRefused                   // they have been let in; nothing was changed
+	PairingSeen     PairingResult = iota // the same message was seen before; nothing was changed but the cursor
+	PairingSilent                        // nothing is said: they have a code, or were told lately to try later
+	PairingCoded                         // they were given the code
+	PairingDeferred                      // they were told to try later
+	AlreadyAdmitted                      // they have been let in; nothing was changed
 )
 
 // Revoked is the status of an inbound message whose sender has lost access.
@@ -59,27 +59,27 @@ type Person struct{ Channel, User string }
 // Access is who may talk to the bot beyond the configuration.
 type Access interface {
 	Allowed(ctx context.Context, channel, user string) (bool, error)
-	// Refuse takes a message of somebody who is not let in. They are given a code, or told to try
-	// later if too many codes were made, but no more than once an hour. What is kept is bounded,
-	// however many write however much: that the message was seen, for a day at most; and the newest
-	// text of who has an open code, as long as that is open. What is said to strangers is forgotten
-	// once it is sent.
-	Refuse(ctx context.Context, s Stranger) (Refusal, error)
+	// RequestPairing takes a message of somebody who is not let in. They are given a code, or told
+	// to try later if too many codes were made, but no more than once an hour. What is kept is
+	// bounded, however many write however much: that the message was seen, for a day at most; and
+	// the newest text of who has an open code, as long as that is open. What is said to strangers
+	// is forgotten once it is sent.
+	RequestPairing(ctx context.Context, r PairingRequest) (PairingResult, error)
 	// Accept lets in whom a code was made for within ttl, once. Case and space around the code do
 	// not matter.
 	Accept(ctx context.Context, code string, ttl time.Duration) (Pairing, bool, error)
 	// Admit lets in a user by id, also one who has never been heard of. It reports false for a user
 	// who was in already.
 	Admit(ctx context.Context, p Person, ttl time.Duration) (Pairing, bool, error)
-	// Unwelcomed returns the paired users who were let in and have not been told, or whose message
-	// was not received, of all channels for the zero Person. Those who have not written lately are
-	// not among them.
-	Unwelcomed(ctx context.Context, p Person) ([]Pairing, error)
-	// Tell puts into the outbox what a paired user is told who was let in, once. It reports false
+	// PairingsToGreet returns the paired users who were let in and have not been told, or whose
+	// message was not received, of all channels for the zero Person. Those who have not written
+	// lately are not among them.
+	PairingsToGreet(ctx context.Context, p Person) ([]Pairing, error)
+	// Greet puts into the outbox what a paired user is told who was let in, once. It reports false
 	// when they were told before.
-	Tell(ctx context.Context, p Person, parts []channels.Outgoing) (bool, error)
-	// Welcomed forgets a paired user's message, once it is received.
-	Welcomed(ctx context.Context, p Person) error
+	Greet(ctx context.Context, p Person, parts []channels.Outgoing) (bool, error)
+	// ForgetMessage forgets a paired user's message, once it is received.
+	ForgetMessage(ctx context.Context, p Person) error
 	Pairings(ctx context.Context) ([]Pairing, error)
 	// Revoke forgets a paired user and, if dismiss is set because nothing else lets them in, ends
 	// their work as Dismiss does, in one step.
@@ -96,7 +96,7 @@ type Access interface {
 	// BusyUnpaired returns the users of a channel who have pending or running inbound messages, or
 	// who are to be sent something, but for those who were let in by pairing.
 	BusyUnpaired(ctx context.Context, channel string) ([]string, error)
-	// ForgetStrangers removes codes that are older than life, with the texts of their users, and
+	// PruneCodes removes codes that are older than life, with the texts of their users, and
 	// what else is kept of strangers for a time that has passed.
-	ForgetStrangers(ctx context.Context, life time.Duration) error
+	PruneCodes(ctx context.Context, life time.Duration) error
 }

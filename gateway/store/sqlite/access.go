@@ -83,8 +83,8 @@ func (t *tx) letIn(g *store.Pairing, now time.Time) error {
 		g.Channel, g.User.ID, g.User.Name, g.User.Username, micros(now), message, welcome)
 }
 
-// Unwelcomed returns who was let in and does not know it, or has not been answered.
-func (s *Store) Unwelcomed(ctx context.Context, p store.Person) ([]store.Pairing, error) {
+// PairingsToGreet returns who was let in and does not know it, or has not been answered.
+func (s *Store) PairingsToGreet(ctx context.Context, p store.Person) ([]store.Pairing, error) {
 	query, args := "SELECT "+pairingColumns+" FROM pairing WHERE welcome > 0", []any(nil)
 	if p != (store.Person{}) {
 		query, args = query+" AND channel = ? AND user = ?", []any{p.Channel, p.User}
@@ -93,8 +93,8 @@ func (s *Store) Unwelcomed(ctx context.Context, p store.Person) ([]store.Pairing
 	return pairings, wrap("read pairings to welcome", err)
 }
 
-// Tell puts into the outbox what a paired user is told, once.
-func (s *Store) Tell(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
+// Greet puts into the outbox what a paired user is told, once.
+func (s *Store) Greet(ctx context.Context, p store.Person, parts []channels.Outgoing) (bool, error) {
 	now := s.now()
 	outbounds := s.outbounds(parts)
 	var n int
@@ -108,8 +108,8 @@ func (s *Store) Tell(ctx context.Context, p store.Person, parts []channels.Outgo
 	return n > 0 && err == nil, err
 }
 
-// Welcomed forgets a paired user's message.
-func (s *Store) Welcomed(ctx context.Context, p store.Person) error {
+// ForgetMessage forgets a paired user's message.
+func (s *Store) ForgetMessage(ctx context.Context, p store.Person) error {
 	return s.change(ctx, fmt.Sprintf("forget the message of user %s of %s", p.User, p.Channel), func(t *tx) error {
 		return t.exec("UPDATE pairing SET welcome = 0, message = '' WHERE channel = ? AND user = ? AND welcome = 2", p.Channel, p.User)
 	})

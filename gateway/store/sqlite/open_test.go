@@ -113,7 +113,7 @@ func TestAnOperatorsToolWorksBesideTheDaemon(t *testing.T) {
 	dir := t.TempDir()
 	daemon := open(t, dir, sqlite.Options{})
 	const code = "ABCD2345"
-	_, err := daemon.Refuse(ctx, store.Stranger{
+	_, err := daemon.RequestPairing(ctx, store.PairingRequest{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "net", ID: "7"}, ID: "1", User: channels.User{ID: "7"}},
 		Code: code, Limits: store.CodeLimits{Life: 1 << 40, Open: 9, PerHour: 9},
 	})

@@ -54,7 +54,7 @@ var accessTests = []test{
 	{"who requests again gets the same code while it is good, then a new one", func(b *bench) {
 		code := b.requestPairing("net", "7")
 		b.pass(ttl - time.Second)
-		b.equal("the refusal", b.refuse(b.stranger("net", "7", "again")), store.Refused)
+		b.equal("the refusal", b.refuse(b.stranger("net", "7", "again")), store.PairingSilent)
 		b.equal("the code", b.codeOf("net", "7"), code)
 		b.pass(time.Second)
 		if b.requestPairing("net", "7") == code {
@@ -67,7 +67,7 @@ var accessTests = []test{
 		b.pass(2 * ttl)
 		m := b.stranger("net", "7", "hello")
 		m.Cursor = "12"
-		b.equal("the refusal", b.refuse(m), store.NotRefused)
+		b.equal("the refusal", b.refuse(m), store.AlreadyAdmitted)
 		b.equal("allowed", b.allowed("net", "7"), true)
 		cursor, err := b.Cursor(ctx, "net")
 		b.must(err)
@@ -110,10 +110,10 @@ var accessTests = []test{
 		for _, user := range []string{"6", "7"} {
 			code := b.requestPairing("net", user)
 			newest := b.stranger("net", user, "newest")
-			b.equal("the refusal", b.refuse(newest), store.Refused)
+			b.equal("the refusal", b.refuse(newest), store.PairingSilent)
 			press := b.stranger("net", user, "pressed")
 			press.In.Text, press.In.Press = "", "/stop"
-			b.equal("the refusal", b.refuse(press), store.Refused)
+			b.equal("the refusal", b.refuse(press), store.PairingSilent)
 			b.sendAll(newest.In.Chat)
 			let[user](code)
 			b.reopen()
@@ -121,7 +121,7 @@ var accessTests = []test{
 			b.equal("who is to be welcomed", []any{len(g), g[0].User.ID, g[0].Told, g[0].Message.Text, g[0].Message.Chat}, []any{1, user, false, "newest", newest.In.Chat})
 			who := store.Person{Channel: "net", User: user}
 			for _, want := range []bool{true, false} {
-				told, err := b.Tell(ctx, who, parts(newest.In.Chat, "Welcome."))
+				told, err := b.Greet(ctx, who, parts(newest.In.Chat, "Welcome."))
 				b.must(err)
 				b.equal("told", told, want)
 				b.reopen()
@@ -133,7 +133,7 @@ var accessTests = []test{
 			b.equal("the result", result, store.Queued)
 			_, result = b.receive(store.ReceiveRequest{In: *g[0].Message})
 			b.equal("the result on the same", result, store.Duplicate)
-			b.must(b.Welcomed(ctx, who))
+			b.must(b.ForgetMessage(ctx, who))
 			b.equal("who is to be welcomed at the end", len(b.unwelcomed()), 0)
 			_, result = b.receive(store.ReceiveRequest{In: press.In})
 			b.equal("the result on an older one", result, store.Duplicate)
@@ -145,14 +145,14 @@ var accessTests = []test{
 		b.pass(ttl)
 		b.admit("net", "8") // the code has ended, and the text with it
 		b.equal("who is to be welcomed", len(b.unwelcomed()), 0)
-		told, err := b.Tell(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
+		told, err := b.Greet(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
 		b.must(err)
 		b.equal("told", told, false)
 		b.nothingToSend(ann)
 	}},
 	{"who only waits is not welcomed", func(b *bench) {
 		b.requestPairing("net", "7")
-		told, err := b.Tell(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
+		told, err := b.Greet(ctx, store.Person{Channel: "net", User: "7"}, parts(ann, "Welcome."))
 		b.must(err)
 		b.equal("who is to be welcomed and told", []any{len(b.unwelcomed()), told}, []any{0, false})
 	}},
@@ -162,18 +162,18 @@ var accessTests = []test{
 var limits = store.CodeLimits{Life: ttl, Open: 9, PerHour: 99}
 
 // stranger is a message in the user's own chat, with answers that say which they are.
-func (b *bench) stranger(channel, user, id string) store.Stranger {
+func (b *bench) stranger(channel, user, id string) store.PairingRequest {
 	chat := channels.Chat{Channel: channel, ID: "of " + user}
 	b.codes++
-	return store.Stranger{
+	return store.PairingRequest{
 		In:   channels.Incoming{Chat: chat, ID: id, Text: id, User: channels.User{ID: user, Name: "Name " + user, Username: "u" + user}},
 		Code: fmt.Sprintf("CODE%04d", b.codes), Limits: limits, Coded: parts(chat, "code"), Later: parts(chat, "later"),
 	}
 }
 
-func (b *bench) refuse(m store.Stranger) store.Refusal {
+func (b *bench) refuse(m store.PairingRequest) store.PairingResult {
 	b.Helper()
-	result, err := b.Refuse(ctx, m)
+	result, err := b.RequestPairing(ctx, m)
 	b.must(err)
 	return result
 }
@@ -194,7 +194,7 @@ func (b *bench) codeOf(channel, user string) string {
 // requestPairing has a user given a code by a first message.
 func (b *bench) requestPairing(channel, user string) string {
 	b.Helper()
-	b.equal("the refusal", b.refuse(b.stranger(channel, user, fmt.Sprint("requestPairing ", b.now(), b.codes))), store.Coded)
+	b.equal("the refusal", b.refuse(b.stranger(channel, user, fmt.Sprint("requestPairing ", b.now(), b.codes))), store.PairingCoded)
 	return b.codeOf(channel, user)
 }
 
@@ -207,7 +207,7 @@ func (b *bench) admit(channel, user string) (store.Pairing, bool) {
 
 func (b *bench) unwelcomed() []store.Pairing {
 	b.Helper()
-	pairings, err := b.Unwelcomed(ctx, store.Person{})
+	pairings, err := b.PairingsToGreet(ctx, store.Person{})
 	b.must(err)
 	return pairings
 }

@@ -118,8 +118,8 @@ var partTests = []test{
 		b.gather(part(chatOf("7"), "g", "1"), part(chatOf("7"), "g", "2"), part(chatOf("7"), "h", "3"))
 		m := b.stranger("net", "7", "1")
 		m.In = whole(m.In.Chat, "g", "1")
-		b.equal("the refusal", b.refuse(m), store.Coded)
-		b.equal("the same again", b.refuse(m), store.RefusedBefore)
+		b.equal("the refusal", b.refuse(m), store.PairingCoded)
+		b.equal("the same again", b.refuse(m), store.PairingSeen)
 		b.reopen()
 		b.equal("the parts", partIDs(b.parts()), "[net:of 7 3]")
 		b.equal("what is known", []bool{b.known(m.In.Chat, "1"), b.known(m.In.Chat, "2"), b.known(m.In.Chat, "3")}, "[true true false]")
@@ -139,7 +139,7 @@ var partTests = []test{
 		b.gather(part(chatOf("7"), "g", "1"))
 		m := b.stranger("net", "7", "1")
 		m.In.Part = &channels.Part{Group: "g", Last: true}
-		b.equal("the refusal", b.refuse(m), store.NotRefused)
+		b.equal("the refusal", b.refuse(m), store.AlreadyAdmitted)
 		b.equal("the parts", partIDs(b.parts()), "[net:of 7 1]")
 	}},
 	{"dropped parts are gone and known", func(b *bench) {

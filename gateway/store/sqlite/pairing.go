@@ -24,8 +24,8 @@ const (
 	ofStranger = -1
 )
 
-// Refuse takes a message of somebody who is not let in.
-func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, error) {
+// RequestPairing takes a message of somebody who is not let in.
+func (s *Store) RequestPairing(ctx context.Context, m store.PairingRequest) (store.PairingResult, error) {
 	now := s.now()
 	m.In.Media = nil
 	if q := m.In.ReplyTo; q != nil && len(q.Media) > 0 {
@@ -34,11 +34,11 @@ func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, er
 	m.Code = spelled(m.Code)
 	var part channels.Part
 	part, m.In = partOf(m.In)
-	r := refusal{Stranger: m, now: now, part: part, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
+	r := refusal{PairingRequest: m, now: now, part: part, coded: s.outbounds(m.Coded), later: s.outbounds(m.Later)}
 	if m.In.Text != "" && m.In.Press == "" {
 		r.message = text(m.In)
 	}
-	var result store.Refusal
+	var result store.PairingResult
 	err := s.change(ctx, fmt.Sprintf("refuse message %s of %s", m.In.ID, m.In.Chat), func(t *tx) (err error) {
 		result, err = t.refuse(r)
 		return err
@@ -49,16 +49,16 @@ func (s *Store) Refuse(ctx context.Context, m store.Stranger) (store.Refusal, er
 	return result, nil
 }
 
-// refusal is a store.Stranger made ready for the writer.
+// refusal is a store.PairingRequest made ready for the writer.
 type refusal struct {
-	store.Stranger
+	store.PairingRequest
 	now          time.Time
 	part         channels.Part
 	message      string // as JSON; "" if it has no text
 	coded, later []outbound
 }
 
-func (t *tx) refuse(r refusal) (store.Refusal, error) {
+func (t *tx) refuse(r refusal) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	if err := t.endCodes(channel, r.now.Add(-r.Limits.Life)); err != nil {
 		return 0, err
@@ -66,7 +66,7 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 	var code string
 	known, err := t.row("SELECT code FROM pairing WHERE channel = ? AND user = ?", []any{channel, user}, &code)
 	if err != nil || known && code == "" {
-		return store.NotRefused, err
+		return store.AlreadyAdmitted, err
 	}
 	if r.Cursor != "" {
 		if err := t.setCursor(channel, r.Cursor); err != nil {
@@ -81,15 +81,15 @@ func (t *tx) refuse(r refusal) (store.Refusal, error) {
 		return 0, err
 	}
 	if dup {
-		return store.RefusedBefore, nil
+		return store.PairingSeen, nil
 	}
 	if !known {
 		return t.code(r)
 	}
 	if r.message == "" {
-		return store.Refused, nil
+		return store.PairingSilent, nil
 	}
-	return store.Refused, t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
+	return store.PairingSilent, t.exec("UPDATE pairing SET message = ? WHERE channel = ? AND user = ?", r.message, channel, user)
 }
 
 // refusedBefore tells whether a message was seen before, and notes that it was. A message without
@@ -116,7 +116,7 @@ func (t *tx) boundRefused() error {
 
 // code gives a stranger a code, at the cost of the oldest one if too many are open. When too many
 // were made they are told to try later.
-func (t *tx) code(r refusal) (store.Refusal, error) {
+func (t *tx) code(r refusal) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User
 	since := micros(r.now.Add(-codesWithin))
 	var made, open int
@@ -144,24 +144,24 @@ func (t *tx) code(r refusal) (store.Refusal, error) {
 	if err != nil {
 		return 0, err
 	}
-	return store.Coded, t.enqueueAll(r.coded, ofStranger, r.now)
+	return store.PairingCoded, t.enqueueAll(r.coded, ofStranger, r.now)
 }
 
 // tellLater tells a stranger to try later, unless they were told lately or too many were.
-func (t *tx) tellLater(r refusal, since int64) (store.Refusal, error) {
+func (t *tx) tellLater(r refusal, since int64) (store.PairingResult, error) {
 	channel, user := r.In.Chat.Channel, r.In.User.ID
 	var told bool
 	var all int
 	_, err := t.row(`SELECT EXISTS (SELECT 1 FROM told_later WHERE channel = ?1 AND user = ?2 AND at > ?3 AND at <= ?4),
 		(SELECT count(*) FROM told_later WHERE channel = ?1)`, []any{channel, user, since, micros(r.now)}, &told, &all)
 	if err != nil || told || all >= mostTold {
-		return store.Refused, err
+		return store.PairingSilent, err
 	}
 	err = t.exec("INSERT OR REPLACE INTO told_later (channel, user, at) VALUES (?, ?, ?)", channel, user, micros(r.now))
 	if err != nil {
 		return 0, err
 	}
-	return store.ToldLater, t.enqueueAll(r.later, ofStranger, r.now)
+	return store.PairingDeferred, t.enqueueAll(r.later, ofStranger, r.now)
 }
 
 // endCodes forgets the codes of a channel, or of all for "", that were made by a time, with who has
@@ -170,8 +170,8 @@ func (t *tx) endCodes(channel string, until time.Time) error {
 	return t.exec("DELETE FROM pairing WHERE code <> '' AND since <= ?2 AND (?1 = '' OR channel = ?1)", channel, micros(until))
 }
 
-// ForgetStrangers removes what is kept of strangers for a time that has passed.
-func (s *Store) ForgetStrangers(ctx context.Context, life time.Duration) error {
+// PruneCodes removes what is kept of strangers for a time that has passed.
+func (s *Store) PruneCodes(ctx context.Context, life time.Duration) error {
 	now := s.now()
 	codes, lately, seen := micros(now.Add(-life)), micros(now.Add(-codesWithin)), micros(now.Add(-refusedFor))
 	var some bool // mostly there is nothing, which is no reason to write

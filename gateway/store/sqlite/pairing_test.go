@@ -35,14 +35,14 @@ func refuse(t *testing.T, s *sqlite.Store, user, message, words string) {
 	t.Helper()
 	chat := channels.Chat{Channel: "net", ID: user}
 	say := func(text string) []channels.Outgoing { return []channels.Outgoing{{Chat: chat, Text: text}} }
-	refusal, err := s.Refuse(ctx, store.Stranger{
+	refusal, err := s.RequestPairing(ctx, store.PairingRequest{
 		In:   channels.Incoming{Chat: chat, ID: message, Text: words, User: channels.User{ID: user}},
 		Code: "C" + user + message, Limits: store.CodeLimits{Life: time.Hour, Open: 20, PerHour: 60}, Coded: say("code"), Later: say("later"),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if refusal != store.Coded && refusal != store.ToldLater {
+	if refusal != store.PairingCoded && refusal != store.PairingDeferred {
 		return
 	}
 	p, ok, err := s.NextDelivery(ctx, chat)

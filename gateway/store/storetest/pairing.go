@@ -12,12 +12,12 @@ var strangerTests = []test{
 	{"a stranger is given a code once, with the cursor, and the same message again changes nothing", func(b *bench) {
 		m := b.stranger("net", "7", "1")
 		m.Cursor = "11"
-		b.equal("the refusal", b.refuse(m), store.Coded)
+		b.equal("the refusal", b.refuse(m), store.PairingCoded)
 		b.reopen()
 		again := b.stranger("net", "7", "1")
 		again.Cursor = "12"
-		b.equal("the refusal of the same", b.refuse(again), store.RefusedBefore)
-		b.equal("the refusal of the next", b.refuse(b.stranger("net", "7", "2")), store.Refused)
+		b.equal("the refusal of the same", b.refuse(again), store.PairingSeen)
+		b.equal("the refusal of the next", b.refuse(b.stranger("net", "7", "2")), store.PairingSilent)
 		cursor, err := b.Cursor(ctx, "net")
 		b.must(err)
 		b.equal("the cursor", cursor, "12")
@@ -29,7 +29,7 @@ var strangerTests = []test{
 		m := b.stranger("net", "7", "1")
 		b.receive(store.ReceiveRequest{In: m.In})
 		b.revoke("net", "7")
-		b.equal("the refusal", b.refuse(m), store.RefusedBefore)
+		b.equal("the refusal", b.refuse(m), store.PairingSeen)
 	}},
 	{"a stranger's message is no inbound, and what is said to strangers is forgotten once it is sent or failed", func(b *bench) {
 		for i, end := range []store.State{store.Sent, store.Failed, store.Unknown} {
@@ -64,7 +64,7 @@ var strangerTests = []test{
 		kept := pairings[0].Message
 		b.equal("what is kept", []any{kept.Text, kept.Media, kept.ReplyTo.Text, kept.ReplyTo.Media}, "[text 2 [] quoted []]")
 		b.pass(ttl)
-		b.must(b.ForgetStrangers(ctx, ttl))
+		b.must(b.PruneCodes(ctx, ttl))
 		pairings, err = b.Pairings(ctx)
 		b.must(err)
 		b.equal("who is left", len(pairings), 0)
@@ -74,7 +74,7 @@ var strangerTests = []test{
 		for i := range 4 {
 			m := b.stranger("net", fmt.Sprint(i), "1")
 			m.Limits.Open = 3
-			b.equal("the refusal", b.refuse(m), store.Coded)
+			b.equal("the refusal", b.refuse(m), store.PairingCoded)
 			codes = append(codes, m.Code)
 			b.pass(time.Second)
 		}
@@ -87,41 +87,41 @@ var strangerTests = []test{
 		b.equal("who is let in without a text", len(b.unwelcomed()), 4)
 		m := b.stranger("net", "0", "2") // and gets a new one
 		m.Limits.Open = 3
-		b.equal("the refusal", b.refuse(m), store.Coded)
+		b.equal("the refusal", b.refuse(m), store.PairingCoded)
 	}},
 	{"beyond the limit of an hour people are told once an hour to try later, also after a restart", func(b *bench) {
-		few := func(channel, user, id string) store.Refusal {
+		few := func(channel, user, id string) store.PairingResult {
 			m := b.stranger(channel, user, id)
 			m.Limits.PerHour, m.Limits.Life = 2, time.Minute
 			return b.refuse(m)
 		}
-		b.equal("the first", few("net", "1", "a"), store.Coded)
+		b.equal("the first", few("net", "1", "a"), store.PairingCoded)
 		b.pass(10 * time.Minute) // the first code has ended, but was made within the hour
-		b.equal("the second", few("net", "2", "a"), store.Coded)
-		b.equal("the third", few("net", "3", "a"), store.ToldLater)
+		b.equal("the second", few("net", "2", "a"), store.PairingCoded)
+		b.equal("the third", few("net", "3", "a"), store.PairingDeferred)
 		b.reopen()
-		b.equal("the third again", few("net", "3", "b"), store.Refused)
-		b.equal("the fourth", few("net", "4", "a"), store.ToldLater)
-		b.equal("the first again", few("net", "1", "b"), store.ToldLater)
-		b.equal("another channel", few("other", "3", "a"), store.Coded)
+		b.equal("the third again", few("net", "3", "b"), store.PairingSilent)
+		b.equal("the fourth", few("net", "4", "a"), store.PairingDeferred)
+		b.equal("the first again", few("net", "1", "b"), store.PairingDeferred)
+		b.equal("another channel", few("other", "3", "a"), store.PairingCoded)
 		b.equal("what the third is told", b.sendAll(channels.Chat{Channel: "net", ID: "of 3"}), "[later]")
-		b.must(b.ForgetStrangers(ctx, time.Minute))
-		b.equal("the third after some was forgotten", few("net", "3", "c"), store.Refused)
+		b.must(b.PruneCodes(ctx, time.Minute))
+		b.equal("the third after some was forgotten", few("net", "3", "c"), store.PairingSilent)
 		b.pass(50 * time.Minute)
-		b.equal("the third an hour after the first", few("net", "3", "d"), store.Coded)
-		b.equal("the fourth then", few("net", "4", "d"), store.Refused)
+		b.equal("the third an hour after the first", few("net", "3", "d"), store.PairingCoded)
+		b.equal("the fourth then", few("net", "4", "d"), store.PairingSilent)
 		b.pass(10 * time.Minute)
-		b.equal("the fourth an hour after the second", few("net", "4", "e"), store.Coded)
+		b.equal("the fourth an hour after the second", few("net", "4", "e"), store.PairingCoded)
 	}},
 	{"a limit that a clock ahead of time has used up does not last", func(b *bench) {
 		b.pass(1000 * time.Hour)
 		m := b.stranger("net", "1", "1")
 		m.Limits.PerHour = 1
-		b.equal("the first", b.refuse(m), store.Coded)
+		b.equal("the first", b.refuse(m), store.PairingCoded)
 		b.pass(-1000 * time.Hour)
 		m = b.stranger("net", "2", "1")
 		m.Limits.PerHour = 1
-		b.equal("the second", b.refuse(m), store.Coded)
+		b.equal("the second", b.refuse(m), store.PairingCoded)
 	}},
 	{"a flood of strangers' messages pushes nothing out", func(b *bench) {
 		done := b.running(ann, "real")
