@@ -1,10 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"nanobot/channels"
 	"nanobot/cmd/nanobot/bots"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/starter"
@@ -17,7 +19,7 @@ func newBots(std stdio) *cobra.Command {
 		Short: "Run many bots on one server",
 		Long: `Bots makes, starts, stops and removes named bots on a server with systemd. A bot has its config and its tokens in /etc/nanobot/NAME, its state
 in /var/lib/nanobot/NAME, a user of its own, and runs as nanobot@NAME.service. All but status and list need root.`,
-		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --telegram-token-file token.txt --allow 123456789
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
   nanobot bots start faq
   nanobot bots list`,
 		Args: cobra.NoArgs,
@@ -39,8 +41,8 @@ func newBotsCreate(s *bots.Server) *cobra.Command {
 		Short: "Make a bot",
 		Long: `Create writes the config of a new bot to /etc/nanobot/NAME/config.json, its tokens to /etc/nanobot/NAME/credentials, which only root can read and
 systemd hands to the bot, and with --template a first agent beside it. It never changes a bot that is there.`,
-		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --telegram-token-file token.txt
-  pass show bots/helper | nanobot bots create helper --template python --telegram-token-file - --allow 123456789`,
+		Example: `  nanobot bots create faq --command 'grep -i -e {message} /srv/faq.txt' --` + tokenFlagExample() + ` token.txt
+  pass show bots/helper | nanobot bots create helper --template python --` + tokenFlagExample() + ` -`,
 		Args: oneBot,
 		RunE: func(_ *cobra.Command, args []string) error { return s.Create(args[0], d) },
 	}
@@ -58,6 +60,12 @@ systemd hands to the bot, and with --template a first agent beside it. It never 
 	_ = cmd.RegisterFlagCompletionFunc("template", cobra.FixedCompletions(starter.Names(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(known, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// tokenFlagExample is the flag of the first channel that has a token.
+func tokenFlagExample() string {
+	first := slices.IndexFunc(networks, func(n channels.Description) bool { return n.Token != "" })
+	return bots.TokenFlag(networks[first].Name)
 }
 
 func oneBot(_ *cobra.Command, args []string) error {

@@ -20,17 +20,18 @@ import (
 func newPair(std stdio) *cobra.Command {
 	var path, revoke string
 	var list bool
+	person := personExamples()[0]
 	cmd := &cobra.Command{
 		Use:   "pair [flags] [CODE | CHANNEL:ID]",
 		Short: "Let somebody in by pairing code or by id",
-		Long: `Pair lets in somebody who is not in allowFrom: by the code that the bot gave them, or by their numeric id, whether or
+		Long: `Pair lets in somebody who is not in allowFrom: by the code that the bot gave them, or by their id, whether or
 not they have written yet. Who has written within the last 15 minutes is told so by the bot, and their newest message is answered.
 With --revoke their waiting messages are dropped and their running turn is stopped. All of it works while the daemon runs, which
 notices at once, for the user that the daemon runs as, and for root if nobody else can change the config.`,
 		Example: `  nanobot pair K7QX3TBA
-  nanobot pair telegram:123456789
+  nanobot pair ` + person + `
   nanobot pair --list
-  nanobot pair --revoke telegram:123456789`,
+  nanobot pair --revoke ` + person,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if chosen := len(args) + btoi(list) + btoi(revoke != ""); chosen != 1 {

@@ -54,10 +54,17 @@ func startProgramWith(t *testing.T, env []string, args ...string) *program {
 // whoever starts it.
 func startBinary(t *testing.T, path string, env []string, args ...string) *program {
 	t.Helper()
-	p := &program{t: t, dir: t.TempDir()}
+	dir := t.TempDir()
 	cmd := exec.Command(path, args...)
-	cmd.Dir = p.dir
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+p.dir), env...)
+	cmd.Dir = dir
+	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
+	return startCommand(t, cmd, dir)
+}
+
+// startCommand starts a program whose log goes into a folder.
+func startCommand(t *testing.T, cmd *exec.Cmd, dir string) *program {
+	t.Helper()
+	p := &program{t: t, dir: dir}
 	p.in, _ = cmd.StdinPipe()
 	out, _ := cmd.StdoutPipe()
 	p.out, p.end = bufio.NewReader(out), out

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/config"
+	"nanobot/terminal"
 )
 
 const (
@@ -147,6 +149,15 @@ func TestOnlyTheServiceChecksItsCredentials(t *testing.T) {
 	dir := configDir(t, agentAnd(`"telegram": {"enabled": true, "token": "cred:telegram"}, "discord": {"enabled": true, "token": "file:missing.txt"}`))
 	if status, said := commandOn(t, "check-config", dir); status != exit.Config || !strings.Contains(said, "channels.discord: token: read secret") {
 		t.Errorf("%d %s", status, said)
+	}
+}
+
+func TestAProtocolSaysThatItKeepsProcessesIfItDoes(t *testing.T) {
+	t.Parallel()
+	for _, p := range protocols {
+		if _, keeps := p.Open(config.Default().Terminal).(terminal.Keeper); keeps != p.Keeps {
+			t.Errorf("%s: keeps processes: %v, and its description says %v", p.Name, keeps, p.Keeps)
+		}
 	}
 }
 
