@@ -38,6 +38,8 @@ type Subject struct {
 	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
 	// Letters is for networks that render Markdown.
 	Normal func(text string) string
+	// Memory is the memory that a channels.Rememberer was given. It must outlive a Restart.
+	Memory *Memory
 	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are
 	// counted; nil is fine.
 	CloseIdle func()

@@ -20,6 +20,9 @@ type intake struct {
 func (b bench) run(ctx context.Context, receive channels.Receive) intake {
 	ctx, cancel := context.WithCancel(ctx)
 	in := intake{cancel: cancel, done: make(chan error, 1)}
+	if b.Memory != nil {
+		receive = b.Memory.Around(receive)
+	}
 	go func() { in.done <- b.Channel.Run(ctx, receive) }()
 	return in
 }

@@ -1,0 +1,122 @@
+package channelstest
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"nanobot/channels"
+)
+
+// Memory is the memory of a channel under test. It outlives the channel, as a store does.
+type Memory struct {
+	mu     sync.Mutex
+	fail   error
+	values map[string]string
+	parts  []channels.Incoming
+	known  map[messageKey]bool
+}
+
+// messageKey names a message.
+type messageKey struct {
+	chat channels.Chat
+	id   string
+}
+
+var _ channels.Memory = (*Memory)(nil)
+
+// NewMemory returns an empty memory.
+func NewMemory() *Memory {
+	return &Memory{values: map[string]string{}, known: map[messageKey]bool{}}
+}
+
+// Fail makes all that changes the memory fail until it is called with nil.
+func (m *Memory) Fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.fail = err
+}
+
+// Load returns the value of a key.
+func (m *Memory) Load(_ context.Context, key string) (string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.values[key], nil
+}
+
+// Save replaces the value of a key.
+func (m *Memory) Save(_ context.Context, key, value string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail == nil {
+		m.values[key] = value
+	}
+	return m.fail
+}
+
+// Parts returns the parts of messages that were not received whole.
+func (m *Memory) Parts(context.Context) ([]channels.Incoming, error) { return m.Gathered(), nil }
+
+// Gathered is Parts for tests.
+func (m *Memory) Gathered() []channels.Incoming {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.parts)
+}
+
+// DropParts forgets the parts of a message.
+func (m *Memory) DropParts(_ context.Context, chat channels.Chat, group string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail == nil {
+		m.complete(chat, group)
+	}
+	return m.fail
+}
+
+// Known reports whether a message was received, or dropped.
+func (m *Memory) Known(_ context.Context, chat channels.Chat, id string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.known[messageKey{chat, id}], nil
+}
+
+// Around returns a Receive that gathers parts in the memory and hands on everything else.
+func (m *Memory) Around(receive channels.Receive) channels.Receive {
+	return func(ctx context.Context, in channels.Incoming) error {
+		if in.Part != nil && !in.Part.Last {
+			return m.gather(in)
+		}
+		if err := receive(ctx, in); err != nil {
+			return err
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.known[messageKey{in.Chat, in.ID}] = true
+		if in.Part != nil {
+			m.complete(in.Chat, in.Part.Group)
+		}
+		return nil
+	}
+}
+
+func (m *Memory) gather(in channels.Incoming) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	same := func(p channels.Incoming) bool { return p.Chat == in.Chat && p.ID == in.ID }
+	if m.fail == nil && !m.known[messageKey{in.Chat, in.ID}] && !slices.ContainsFunc(m.parts, same) {
+		m.parts = append(m.parts, in)
+	}
+	return m.fail
+}
+
+// complete removes the parts of a message and makes them known.
+func (m *Memory) complete(chat channels.Chat, group string) {
+	m.parts = slices.DeleteFunc(m.parts, func(p channels.Incoming) bool {
+		if p.Chat != chat || p.Part.Group != group {
+			return false
+		}
+		m.known[messageKey{p.Chat, p.ID}] = true
+		return true
+	})
+}
