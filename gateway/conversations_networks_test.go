@@ -89,7 +89,7 @@ func openTelegram(r *rig) chatNetwork {
 	api := telegramtest.New(r.t)
 	api.AddUser(telegramtest.User{ID: adaOnTelegram, FirstName: "ada", Username: "ada"})
 	ch, err := telegram.New(telegram.Options{
-		Token: api.Token, APIBase: api.URL, State: filepath.Join(r.dir, "telegram"), Folder: channelstest.Folder(r.dir),
+		Token: api.Token, APIBase: api.URL, Folder: channelstest.Folder(r.dir),
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -111,7 +111,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	}
 	if s.Telegram != "" {
 		chans[telegram.Name], err = telegram.New(telegram.Options{
-			Token: s.Token, APIBase: s.Telegram, State: filepath.Join(s.Dir, "telegram"),
+			Token: s.Token, APIBase: s.Telegram,
 			Folder: channelstest.Folder(s.Dir),
 		})
 		if err != nil {

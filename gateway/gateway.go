@@ -94,6 +94,11 @@ func New(o Options) *Gateway {
 		o:      o,
 		health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
+	for name, ch := range o.Channels {
+		if r, ok := ch.(channels.Rememberer); ok {
+			r.Remember(channelMemory{o.Store, name})
+		}
+	}
 	g.outbox = outbox.New(outbox.Options{
 		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
 	})
@@ -273,9 +278,6 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 	}
 	if k, ok := ch.(channels.CursorKeeper); ok {
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
-	}
-	if r, ok := ch.(channels.Rememberer); ok {
-		r.Remember(channelMemory{g.o.Store, name})
 	}
 	if m, ok := ch.(channels.Menu); ok {
 		m.SetMenu(intake.Commands())

@@ -22,7 +22,7 @@ func onTelegram(t *testing.T, script string) (*rig, *telegramtest.Server) {
 	api := telegramtest.New(t)
 	api.SetFlood(telegramtest.RealFlood)
 	ch, err := telegram.New(telegram.Options{
-		Token: api.Token, APIBase: api.URL, State: filepath.Join(r.dir, "telegram"),
+		Token: api.Token, APIBase: api.URL,
 		Folder: channelstest.Folder(r.dir),
 	})
 	if err != nil {

@@ -24,7 +24,7 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	if err != nil {
 		return err
 	}
-	to.chat = c.moves.current(to.chat)
+	to.chat = c.current(ctx, to.chat)
 	return c.act(ctx, to, "typing")
 }
 

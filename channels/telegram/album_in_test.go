@@ -52,6 +52,9 @@ const full = 10
 // endless makes the channel wait for a full album. How fast the parts come then decides nothing.
 func endless(o *telegram.Options) { o.Timing.Quiet = time.Hour }
 
+// quick makes an album complete as soon as no part follows at once.
+func quick(o *telegram.Options) { o.Timing.Quiet = time.Millisecond }
+
 func TestAFullAlbumIsNotWaitedFor(t *testing.T) {
 	r := newRig(t, endless)
 	r.server.Album(telegramtest.Post{Chat: person, Text: "ten"}, photos(full)...)
@@ -107,8 +110,8 @@ func TestWhatFollowsAnAlbumInItsChatComesBehindIt(t *testing.T) {
 
 func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	s := telegramtest.New(t)
-	dir := t.TempDir()
-	first := newRigOn(t, s, dir, endless)
+	h := newHome(t)
+	first := newRigOn(t, s, h, endless)
 	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(3)...)
 	stop := first.run()
 	s.Say(other, "meanwhile")
@@ -118,7 +121,7 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 	if len(got) != 1 || got[0].Text != "meanwhile" {
 		t.Fatalf("received %+v", got)
 	}
-	second := newRigOn(t, s, dir)
+	second := newRigOn(t, s, h)
 	second.Resume(got[0].Cursor)
 	second.run()
 	second.wait(1) // though Telegram has nothing more to say, for as long as a poll may take
@@ -127,11 +130,11 @@ func TestAnAlbumThatIsCutOffByARestartIsOneMessage(t *testing.T) {
 
 func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	s := telegramtest.New(t)
-	dir := t.TempDir()
+	h := newHome(t)
 	never := make(chan struct{})
 	defer close(never)
 	s.FailNext(telegramtest.Download, telegramtest.Fault{Hang: never})
-	first := newRigOn(t, s, dir)
+	first := newRigOn(t, s, h)
 	s.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(2)...)
 	stop := first.run()
 	first.until(telegramtest.Download, func(c []telegramtest.Call) bool { return len(c) > 0 })
@@ -139,7 +142,7 @@ func TestADownloadThatIsCutOffByTheEndIsMadeAgain(t *testing.T) {
 	if got := first.inbox.Messages(); len(got) != 0 {
 		t.Fatalf("received %+v", got)
 	}
-	second := newRigOn(t, s, dir)
+	second := newRigOn(t, s, h)
 	second.run()
 	got := second.wait(1)[0]
 	isAlbum(t, got, 2, "look")

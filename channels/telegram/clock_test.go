@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,11 +21,11 @@ import (
 
 // clocked is a channel on a network of functions, by the last part of the path, for tests of
 // minutes.
-func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error)) *telegram.Channel {
+func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error)) (*telegram.Channel, *channelstest.Memory) {
 	t.Helper()
 	dir := t.TempDir()
 	ch, err := telegram.New(telegram.Options{
-		Token: "1:abc", Unpaced: true, State: filepath.Join(dir, "state"), Folder: channelstest.Folder(dir),
+		Token: "1:abc", Unpaced: true, Folder: channelstest.Folder(dir),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if answer := network[path.Base(req.URL.Path)]; answer != nil {
 				return answer(req)
@@ -36,7 +36,9 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 	if err != nil {
 		t.Fatal(err)
 	}
-	return ch
+	memory := channelstest.NewMemory()
+	ch.Remember(memory)
+	return ch, memory
 }
 
 // hold answers a request after a while.
@@ -72,35 +74,38 @@ func part(id, chat int, album string) string {
 
 func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch := clocked(t, polled(part(1, 7, "a"), part(2, 8, "b")))
+		ch, memory := clocked(t, polled(part(1, 7, "a"), part(2, 8, "b")))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		got := 0
-		err := ch.Run(ctx, func(context.Context, channels.Incoming) error {
-			got++
+		var got atomic.Int32
+		err := ch.Run(ctx, memory.Around(func(context.Context, channels.Incoming) error {
+			got.Add(1)
 			time.Sleep(5 * time.Second)
 			return nil
-		})
-		if got != 2 || err != nil {
-			t.Errorf("%d of 2 albums were received (%v)", got, err)
+		}))
+		if got.Load() != 2 || err != nil {
+			t.Errorf("%d of 2 albums were received (%v)", got.Load(), err)
 		}
 	})
 }
 
 func TestAnAlbumIsNotCutByWhatCannotBeReceivedBetweenItsParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ch := clocked(t, polled(part(1, 7, "a")+","+part(2, 8, "")+","+part(3, 7, "a")))
+		ch, memory := clocked(t, polled(part(1, 7, "a")+","+part(2, 8, "")+","+part(3, 7, "a")))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		began := time.Now()
+		var mu sync.Mutex
 		var got []string
-		err := ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
+		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
 			if time.Since(began) < 5*time.Second {
 				return errors.New("the disk is full")
 			}
+			mu.Lock()
+			defer mu.Unlock()
 			got = append(got, in.Text)
 			return nil
-		})
+		}))
 		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
 			t.Errorf("received %q (%v)", got, err)
 		}
@@ -120,16 +125,16 @@ func TestAFileThatWaitsForItsTurnIsNotGivenUp(t *testing.T) {
 			return respond(req, 200, `{"ok":true,"result":{"file_id":"x","file_path":"documents/x.bin","file_size":4}}`), nil
 		}
 		network["x.bin"] = func(req *http.Request) (*http.Response, error) { return hold(req, 70*time.Second, "abcd") }
-		ch := clocked(t, network)
+		ch, memory := clocked(t, network)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 		defer cancel()
-		files := 0
-		err := ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
-			files += len(in.Media)
+		var files atomic.Int32
+		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
+			files.Add(int32(len(in.Media)))
 			return nil
-		})
-		if files != 12 || err != nil {
-			t.Errorf("%d of 12 files were received (%v)", files, err)
+		}))
+		if files.Load() != 12 || err != nil {
+			t.Errorf("%d of 12 files were received (%v)", files.Load(), err)
 		}
 	})
 }
@@ -146,14 +151,16 @@ func TestHealthTellsOfAnOutageAndOfAConflict(t *testing.T) {
 			return respond(req, 409, `{"ok":false,"error_code":409,"description":"Conflict: terminated by other getUpdates request"}`), nil
 		}
 		poll.Store(idle)
-		ch := clocked(t, map[string]func(*http.Request) (*http.Response, error){
+		ch, memory := clocked(t, map[string]func(*http.Request) (*http.Response, error){
 			"getUpdates": func(req *http.Request) (*http.Response, error) {
 				return poll.Load().(func(*http.Request) (*http.Response, error))(req)
 			},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
-		go func() { done <- ch.Run(ctx, func(context.Context, channels.Incoming) error { return nil }) }()
+		go func() {
+			done <- ch.Run(ctx, memory.Around(func(context.Context, channels.Incoming) error { return nil }))
+		}()
 		for _, step := range []struct {
 			poll  func(req *http.Request) (*http.Response, error)
 			after time.Duration

@@ -19,9 +19,10 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
 			Say:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
+			Memory:     r.home.memory,
 			Normal:     channelstest.Letters,
 			Optional: r.optional("getUpdates", func() channels.Channel {
-				return newRigOn(t, r.server, r.dir).Channel
+				return newRigOn(t, r.server, r.home).Channel
 			}),
 		}
 	})

@@ -13,10 +13,13 @@ import (
 	"nanobot/channels"
 )
 
-func (e *entry) hasFiles() bool {
-	return slices.ContainsFunc(e.messages, func(m *message) bool {
-		return m.media() != nil || m.reply() != nil && m.reply().media() != nil
-	})
+// part is an update as a part of a message. prefix stands before its id; see recognise.
+func (c *Channel) part(u *update, prefix, group string) channels.Incoming {
+	m := u.Message
+	return channels.Incoming{
+		Chat: channels.Chat{Channel: Name, ID: m.place().String()}, ID: prefix + m.name(), User: sender(m),
+		Part: &channels.Part{Group: group}, Raw: u.raw,
+	}
 }
 
 // incoming makes one message of one, or of the parts of an album. Its files are on disk when it

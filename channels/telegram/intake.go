@@ -3,259 +3,325 @@ package telegram
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
+	"nanobot/channels/remote"
 )
 
-// intake is what one Run has taken in and not yet handed on. It is used from one goroutine.
+// intake hands on what Telegram delivers during one Run: in order within a chat, chats side by
+// side.
 //
-// An entry is handed on when it is complete: an album when no part has come for a while, a file
-// when it is downloaded. Those of a chat are handed on in order; other chats do not wait. Until
-// then a crash at any point costs nothing: what was came is on the shelf, or Telegram was not told
-// that we have it.
+// A message that is complete and has nothing before it in its chat is received at once. Any other
+// becomes pending: an album, a message whose files are to be downloaded, and whatever follows these
+// in their chat. Each update of a pending message is received as a part, which makes it durable, so
+// that Telegram can forget it; when the message is complete, it is received whole.
 type intake struct {
 	c       *Channel
 	receive channels.Receive
-	queue   []*entry       // in the order in which they came
-	side    errgroup.Group // what is done meanwhile
-	woken   chan struct{}  // an entry became complete
-	shelf   *shelf
-	more    bool   // what came last was not all that came with it
-	refused string // why the last delivery was not taken
+	tasks   errgroup.Group // what Run waits for; see begin
+	trouble complaints
+	refused complaints // of deliveries to the webhook
+
+	mu      sync.Mutex
+	ended   bool // no task begins any more
+	chats   map[string]*chatQueue
+	pending int       // in all chats
+	polled  time.Time // when the poll came whose updates are being accepted; zero: there is none
 }
 
-// entry is one message, album or press on its way.
-type entry struct {
-	cursor   int64 // where to go on behind it; 0: it says nothing about that
-	slip     *slip // what of it is on the shelf; nil: nothing
-	chat     string
-	messages []*message // several of an album
-	press    *press
-	touched  time.Time     // when its last update came
-	awaits   bool          // its other parts may have been held up by a restart
-	sealed   bool          // it has all its parts, and is made ready
-	ready    chan struct{} // closed when it can be handed on
-	in       channels.Incoming
-	ignored  bool
+// chatQueue is what is pending of one chat. All but order is protected by intake.mu.
+type chatQueue struct {
+	name    string
+	order   sync.Mutex // held while an update is accepted, so that the next one comes behind it
+	users   int        // goroutines that need the queue
+	pending []*pending
 }
 
-// albumLimit is how many files Telegram puts in an album.
-const albumLimit = 10
+// Pending messages are bounded; beyond that Telegram keeps the rest. By webhook it still delivers
+// for other chats; a poll is stopped for all.
+const webhookLimit, pollLimit = 250, 5000
 
 func newIntake(c *Channel, receive channels.Receive) *intake {
-	return &intake{
-		c: c, receive: receive, woken: make(chan struct{}, 1), shelf: newShelf(c.shelfDir(), c.log),
-	}
+	return &intake{c: c, receive: receive, chats: map[string]*chatQueue{}}
 }
 
-// place finds the entry that an update belongs to: an album that waits in the queue, a new one, or
-// nil if there is nothing to hand on.
-func (in *intake) place(ctx context.Context, u update) (e *entry, part bool) {
-	if u.Press == nil && u.Message != nil {
-		if album := in.album(u.Message); album != nil {
-			return album, true
-		}
-	}
-	return in.entry(ctx, u), false
-}
-
-// entry makes an entry of an update, or nil.
-func (in *intake) entry(ctx context.Context, u update) *entry {
-	e := &entry{touched: time.Now(), ready: make(chan struct{})}
-	switch {
-	case u.Press != nil:
-		in.side.Go(func() error { in.c.acknowledge(ctx, u.Press); return nil })
-		if u.Press.Message == nil || u.Press.Data == "" {
-			return nil // the button of a message that is not ours
-		}
-		e.press, e.chat = u.Press, u.Press.Message.place().String()
-	case u.Message == nil:
-		return nil
-	default:
-		e.messages, e.chat = []*message{u.Message}, u.Message.place().String()
-	}
-	return e
-}
-
-// enqueue puts a new entry into the queue, or a part into its album.
-func (in *intake) enqueue(e *entry, part bool, u update) {
-	if !part {
-		in.queue = append(in.queue, e)
-		return
-	}
-	e.messages = append(e.messages, u.Message)
-	e.touched, e.awaits = time.Now(), false
-}
-
-// album returns the entry that a message belongs to, or nil.
-func (in *intake) album(m *message) *entry {
-	i := slices.IndexFunc(in.queue, func(e *entry) bool {
-		return m.Group != "" && !e.isClosed() && e.isAlbum() && e.messages[0].Group == m.Group && e.messages[0].Chat.ID == m.Chat.ID
-	})
-	if i < 0 {
-		return nil
-	}
-	return in.queue[i]
-}
-
-func (e *entry) isAlbum() bool { return e.press == nil && e.messages[0].Group != "" }
-
-// isClosed tells whether an entry takes no more parts. It stays so after a restart: a part that
-// comes later must not join a message that was received already.
-func (e *entry) isClosed() bool { return e.sealed || e.slip != nil && e.slip.sealed }
-
-// isDue tells whether an entry has all its parts, or else when it is thought to.
-func (in *intake) isDue(e *entry) (now bool, after time.Duration) {
-	if e.isClosed() || !e.isAlbum() || len(e.messages) >= albumLimit {
-		return true, 0
-	}
-	if e.awaits || in.more {
-		return false, longTime
-	}
-	after = time.Until(e.touched.Add(in.c.o.Timing.Quiet))
-	return after <= 0, after
-}
-
-const longTime = time.Hour
-
-// untilDue is how long it takes until another album is to be sealed, if there is one. It may be due
-// by now.
-func (in *intake) untilDue() (wait time.Duration, ok bool) {
-	for _, e := range in.queue {
-		if e.sealed {
-			continue
-		}
-		if _, after := in.isDue(e); !ok || after < wait {
-			wait, ok = after, true
-		}
-	}
-	return wait, ok
-}
-
-// release ends the waiting for parts that were held up by a restart.
-func (in *intake) release() {
-	for _, e := range in.queue {
-		if e.awaits {
-			e.awaits, e.touched = false, time.Now()
-		}
-	}
-}
-
-// deliver hands on what is complete, until one is not taken.
-func (in *intake) deliver(ctx context.Context) error {
-	for _, e := range in.queue {
-		if err := in.seal(ctx, e); err != nil {
-			return err
-		}
-	}
-	busy := map[string]bool{}
-	for i := 0; i < len(in.queue); {
-		e := in.queue[i]
-		if busy[e.chat] || !e.isReady() {
-			busy[e.chat] = true
-			i++
-			continue
-		}
-		if err := in.handOn(ctx, e); err != nil {
-			return err
-		}
-		in.queue = slices.Delete(in.queue, i, i+1)
-		in.shelf.drop(e.slip, e.isAlbum())
-	}
-	return nil
-}
-
-func (e *entry) isReady() bool {
-	select {
-	case <-e.ready:
-		return true
-	default:
+// begin runs a task that Run waits for, unless Run has ended.
+func (in *intake) begin(task func()) bool {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if in.ended {
 		return false
 	}
+	in.tasks.Go(func() error { task(); return nil })
+	return true
 }
 
-// handOn has an entry received.
-func (in *intake) handOn(ctx context.Context, e *entry) error {
-	if e.ignored {
-		return in.c.moves.keep(e.messages)
-	}
-	if e.cursor != 0 {
-		e.in.Cursor = in.c.writeCursor(e.cursor)
-	}
-	if err := in.receive(ctx, e.in); err != nil {
-		return err
-	}
-	if e.cursor != 0 {
-		in.c.cursor = e.cursor
-	}
-	if e.press != nil {
-		in.side.Go(func() error { in.c.removeButtons(ctx, e.press); return nil })
-	}
-	return nil
+// end waits for all tasks.
+func (in *intake) end() {
+	in.mu.Lock()
+	in.ended = true
+	in.mu.Unlock()
+	_ = in.tasks.Wait() // tasks log their own errors
 }
 
-// seal closes an entry that has all its parts and makes a message of it; one with files is made at
-// the side.
-func (in *intake) seal(ctx context.Context, e *entry) error {
-	if now, _ := in.isDue(e); e.sealed || !now {
-		return nil
-	}
-	if err := in.shelf.seal(e.slip); err != nil {
-		return err
-	}
-	e.sealed = true
+// decode reads an update. It reports false for one that is skipped; its id is 0 if it has none.
+func (in *intake) decode(raw json.RawMessage) (*update, bool) {
+	u := &update{raw: raw}
+	err := json.Unmarshal(raw, u) // what fits is decoded even if something else does not
 	switch {
-	case e.press != nil:
-		e.in = pressed(e.press)
-		close(e.ready)
-	case !slices.ContainsFunc(e.messages, in.c.forUs):
-		e.ignored = true
-		close(e.ready)
-	case !e.hasFiles():
-		e.in = in.c.incoming(ctx, e.messages)
-		close(e.ready)
+	case u.ID == 0:
+		in.c.log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
+	case err != nil:
+		in.c.log.Error("undecodable update skipped", zap.Int64("id", u.ID), zap.Error(err))
 	default:
-		in.side.Go(func() error {
-			e.in = in.c.incoming(ctx, e.messages)
-			if ctx.Err() == nil { // otherwise a file may be missing only because we are told to end
-				close(e.ready)
-				in.wake()
-			}
-			return nil
-		})
+		return u, true
 	}
-	return nil
+	return u, false
 }
 
-func (in *intake) wake() {
-	select {
-	case in.woken <- struct{}{}:
-	default:
-	}
-}
-
-// number returns an update's id, or 0 if it has none.
-func (c *Channel) number(raw []byte) int64 {
-	var u struct {
-		ID int64 `json:"update_id"`
-	}
-	if err := json.Unmarshal(raw, &u); err != nil || u.ID == 0 {
-		c.log.Error("update without an id skipped", zap.Int("bytes", len(raw)), zap.Error(err))
-		return 0
-	}
-	return u.ID
-}
-
-func (in *intake) decode(id int64, raw []byte) (u update, ok bool) {
-	if err := json.Unmarshal(raw, &u); err != nil {
-		in.c.log.Error("undecodable update skipped", zap.Int64("id", id), zap.Error(err))
-		return u, false
-	}
+// prepare is called once for each update that is delivered, in their order, before accept. It
+// reports false if there is nothing to hand on.
+func (in *intake) prepare(ctx context.Context, u *update) bool {
 	in.c.moves.locate(u)
-	return u, true
+	if u.Press != nil {
+		in.begin(func() { in.c.acknowledge(ctx, u.Press) })
+		return u.Press.Message != nil && u.Press.Data != "" // otherwise the message is not ours
+	}
+	return u.Message != nil
+}
+
+// accept takes an update in. When it returns nil, Telegram may forget the update. cursor returns
+// what is stored with it.
+func (in *intake) accept(ctx context.Context, u *update, cursor func() string) error {
+	m := u.Message
+	if u.Press == nil && m.Group == "" && !in.c.forUs(m) {
+		return in.c.moves.save(ctx, in.c.memory, m)
+	}
+	q := in.use(u.chat())
+	defer in.leave(q)
+	q.order.Lock()
+	defer q.order.Unlock()
+	switch {
+	case u.Press != nil:
+		whole := pressed(u.Press)
+		whole.Cursor = cursor()
+		if err := in.receive(ctx, whole); err != nil {
+			return err
+		}
+		in.begin(func() { in.c.removeButtons(ctx, u.Press) })
+		return nil
+	case in.isFree(q, m):
+		whole := in.c.incoming(ctx, []*message{m})
+		whole.Cursor = cursor()
+		return in.receive(ctx, whole)
+	}
+	return in.gather(ctx, q, u, cursor)
+}
+
+// isFree tells whether a message can be received at once: it is complete, needs no download, and
+// nothing of its chat is pending. One of our commands overtakes what is pending: Stop must not come
+// when it is too late.
+func (in *intake) isFree(q *chatQueue, m *message) bool {
+	if m.Group != "" || m.hasFiles() {
+		return false
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(in.c.spoken(m)), " ")
+	if strings.HasPrefix(word, "/") && in.c.known(word) {
+		return true
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	return len(q.pending) == 0
+}
+
+// gather makes an update pending once it is durable.
+func (in *intake) gather(ctx context.Context, q *chatQueue, u *update, cursor func() string) error {
+	p, err := in.reserve(q, u)
+	if p == nil || err != nil {
+		return err
+	}
+	part := in.c.part(u, in.c.prefix, p.group)
+	part.Cursor = cursor()
+	// The parts of a message that was received are no message of their own.
+	known, err := in.c.memory.Known(ctx, part.Chat, part.ID)
+	if err == nil && !known {
+		err = in.receive(ctx, part)
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	p.joining--
+	if err == nil && !known {
+		in.add(ctx, q, p, u)
+	} else if len(p.messages) == 0 {
+		in.pending--
+	}
+	p.wake()
+	return err
+}
+
+// reserve finds the album that an update is part of, or makes a new pending message. It returns nil
+// for an update that is pending already.
+func (in *intake) reserve(q *chatQueue, u *update) (*pending, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for _, p := range q.pending {
+		if slices.Contains(p.updates, u.ID) {
+			return nil, nil
+		}
+	}
+	for _, p := range q.pending {
+		if p.takes(u.Message) {
+			p.joining++
+			return p, nil
+		}
+	}
+	if limit := in.limit(); in.pending >= limit {
+		return nil, fmt.Errorf("%d messages are pending already", limit)
+	}
+	in.pending++
+	p := newPending(in.c.messageName(u.Message))
+	p.joining++
+	return p, nil
+}
+
+func (in *intake) limit() int {
+	if in.c.hook == nil {
+		return pollLimit
+	}
+	return webhookLimit
+}
+
+// add puts an update that is durable into its pending message. The caller holds intake.mu.
+func (in *intake) add(ctx context.Context, q *chatQueue, p *pending, u *update) {
+	p.updates, p.messages = append(p.updates, u.ID), append(p.messages, u.Message)
+	p.touched, p.awaits = time.Now(), false
+	if len(p.messages) > 1 {
+		return
+	}
+	q.pending = append(q.pending, p)
+	in.tasks.Go(func() error { in.complete(ctx, p); return nil })
+	if len(q.pending) == 1 {
+		q.users++
+		in.tasks.Go(func() error { in.drain(ctx, q); return nil })
+	}
+}
+
+// use returns the queue of a chat, which is there until leave is called.
+func (in *intake) use(chat string) *chatQueue {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	q := in.chats[chat]
+	if q == nil {
+		q = &chatQueue{name: chat}
+		in.chats[chat] = q
+	}
+	q.users++
+	return q
+}
+
+func (in *intake) leave(q *chatQueue) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if q.users--; q.users == 0 {
+		delete(in.chats, q.name)
+	}
+}
+
+// restore makes pending again what earlier runs have gathered.
+func (in *intake) restore(ctx context.Context, parts []channels.Incoming) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	foreign, groups := 0, map[string]*pending{}
+	for _, part := range parts {
+		if !in.c.ours(part.ID) {
+			foreign++
+			continue
+		}
+		u, ok := in.decode(part.Raw)
+		if !ok || u.Message == nil {
+			continue
+		}
+		u.Message.setHome(part.Chat.ID)
+		q := in.chats[part.Chat.ID]
+		if q == nil {
+			q = &chatQueue{name: part.Chat.ID}
+			in.chats[part.Chat.ID] = q
+		}
+		key := part.Chat.ID + " " + part.Part.Group
+		p := groups[key]
+		if p == nil {
+			p = newPending(part.Part.Group)
+			groups[key] = p
+			in.pending++
+		}
+		in.add(ctx, q, p, u)
+		p.awaits = u.Message.Group != ""
+	}
+	if foreign > 0 {
+		in.c.log.Warn("messages to another bot are pending; they are received when its token is back", zap.Int("updates", foreign))
+	}
+	if len(groups) > 0 {
+		in.c.log.Info("completing messages of an earlier run", zap.Int("messages", len(groups)))
+	}
+}
+
+// complaints log why updates are not received. Many chats may be in trouble for one reason: only
+// the first of them logs, until it is over.
+type complaints struct {
+	mu      sync.Mutex
+	speaker any
+	last    string
+}
+
+// log logs an error of who is in trouble if it is news.
+func (c *complaints) log(who any, err error, log func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.speaker == nil {
+		c.speaker = who
+	}
+	if c.speaker == who && c.last != err.Error() {
+		c.last = err.Error()
+		log()
+	}
+}
+
+// over ends the trouble of who was in it.
+func (c *complaints) over(who any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.speaker == who {
+		c.speaker, c.last = nil, ""
+	}
+}
+
+// insist does something until it succeeds, and reports false if ctx ends before.
+func (in *intake) insist(ctx context.Context, do func() error) bool {
+	pause := newTrouble(zap.NewNop(), "")
+	for ctx.Err() == nil {
+		err := do()
+		if err == nil {
+			in.trouble.over(pause)
+			return true
+		}
+		if ctx.Err() != nil {
+			return false
+		}
+		after := pause.Next(err)
+		in.trouble.log(pause, err, func() {
+			in.c.log.Warn("message not received, will retry", zap.Duration("after", after), zap.Error(err))
+		})
+		if !remote.Sleep(ctx, after) {
+			return false
+		}
+	}
+	return false
 }

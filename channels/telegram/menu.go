@@ -71,7 +71,7 @@ func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands 
 	if err != nil {
 		return err
 	}
-	params := map[string]any{"scope": map[string]any{"type": "chat", "chat_id": c.moves.current(to.chat)}}
+	params := map[string]any{"scope": map[string]any{"type": "chat", "chat_id": c.current(ctx, to.chat)}}
 	all, plain := menuOf(slices.Concat(c.menu, commands)), menuOf(c.menu)
 	if len(all) == len(plain) {
 		return c.ask(ctx, "deleteMyCommands", params, nil)

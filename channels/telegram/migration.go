@@ -1,17 +1,15 @@
 package telegram
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
 
-	"go.uber.org/zap"
+	"nanobot/channels"
 )
 
 // moves are the groups that became supergroups. Telegram gives such a group another id, numbers its
@@ -19,35 +17,46 @@ import (
 // So it stays the same for the gateway: it keeps its old id, and with it its history, its folder
 // and what waits in it, and only calls go to the new one.
 type moves struct {
-	shelf *shelf
-	mu    sync.Mutex
-	to    map[int64]int64 // where calls go instead
-	from  map[int64]int64 // by which id a supergroup is known to the gateway; this is what is kept
+	saving sync.Mutex // held while they are saved, so that the last state is saved last
+	mu     sync.Mutex
+	loaded bool
+	to     map[int64]int64 // where calls go instead
+	from   map[int64]int64 // by which id a supergroup is known to the gateway; this is what is kept
 }
 
-// movesFile is in the folder of the channel's state.
-const movesFile = "moved.json"
+// movesKey is where the moves are in the channel's memory, as JSON.
+const movesKey = "moved"
 
-// openMoves reads what an earlier run has kept. Without a folder nothing is.
-func openMoves(dir string, log *zap.Logger) (*moves, error) {
-	v := &moves{shelf: newShelf(dir, log), to: map[int64]int64{}, from: map[int64]int64{}}
-	if dir == "" {
-		return v, nil
+func newMoves(from map[int64]int64) *moves {
+	v := &moves{to: map[int64]int64{}, from: map[int64]int64{}}
+	v.add(from)
+	return v
+}
+
+func (v *moves) add(from map[int64]int64) {
+	for to, from := range from {
+		v.to[from], v.from[to] = to, from
 	}
-	b, err := os.ReadFile(filepath.Join(dir, movesFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return v, nil
+}
+
+// load adds what earlier runs have kept. It reads the memory once.
+func (v *moves) load(ctx context.Context, memory channels.Memory) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.loaded || memory == nil {
+		return nil
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &v.from)
+	kept, err := memory.Load(ctx, movesKey)
+	from := map[int64]int64{}
+	if err == nil && kept != "" {
+		err = json.Unmarshal([]byte(kept), &from)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read which groups have moved, in %s: %w", filepath.Join(dir, movesFile), err)
+		return fmt.Errorf("read which groups have moved: %w", err)
 	}
-	for to, from := range v.from {
-		v.to[from] = to
-	}
-	return v, nil
+	v.add(from)
+	v.loaded = true
+	return nil
 }
 
 // moved returns what a service message says of a move. Both the group and the supergroup get one.
@@ -63,7 +72,7 @@ func (m *message) moved() (from, to int64, ok bool) {
 
 // locate learns from an update what it says of a move, and notes in its messages by which id their
 // chat is known. It is called for one update after the other, in their order.
-func (v *moves) locate(u update) {
+func (v *moves) locate(u *update) {
 	m := u.Message
 	if u.Press != nil {
 		m = u.Press.Message
@@ -81,21 +90,30 @@ func (v *moves) locate(u update) {
 	}
 }
 
-// keep puts on disk what messages say of a move. When it returns nil they may be confirmed.
-func (v *moves) keep(messages []*message) error {
+// save makes durable what messages say of a move. When it returns nil they may be confirmed.
+func (v *moves) save(ctx context.Context, memory channels.Memory, messages ...*message) error {
 	for _, m := range messages {
-		if _, _, ok := m.moved(); !ok || v.shelf.dir == "" {
-			continue
+		if _, _, ok := m.moved(); ok {
+			return v.saveAll(ctx, memory)
 		}
-		v.mu.Lock()
-		b, err := json.Marshal(v.from)
-		v.mu.Unlock()
-		if err == nil {
-			err = v.shelf.write(movesFile, b)
-		}
-		if err != nil {
-			return fmt.Errorf("keep which groups have moved: %w", err)
-		}
+	}
+	return nil
+}
+
+func (v *moves) saveAll(ctx context.Context, memory channels.Memory) error {
+	if err := v.load(ctx, memory); err != nil {
+		return err
+	}
+	v.saving.Lock()
+	defer v.saving.Unlock()
+	v.mu.Lock()
+	b, err := json.Marshal(v.from)
+	v.mu.Unlock()
+	if err == nil {
+		err = memory.Save(ctx, movesKey, string(b))
+	}
+	if err != nil {
+		return fmt.Errorf("keep which groups have moved: %w", err)
 	}
 	return nil
 }
@@ -116,6 +134,13 @@ func (v *moves) current(chat int64) int64 {
 		return to
 	}
 	return chat
+}
+
+// current returns where calls to a chat go. If it cannot be read which groups have moved, Telegram
+// refuses the call and says where the chat is.
+func (c *Channel) current(ctx context.Context, chat int64) int64 {
+	_ = c.moves.load(ctx, c.memory)
+	return c.moves.current(chat)
 }
 
 // errMoved says that a message cannot be changed any more.

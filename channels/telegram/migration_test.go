@@ -2,8 +2,6 @@ package telegram_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,13 +12,11 @@ import (
 
 const super = int64(-1001234567890)
 
-// withState gives a channel a folder for its state.
-func withState(dir string) func(*telegram.Options) {
-	return func(o *telegram.Options) { o.State, o.Groups = dir, "all" }
-}
+// allGroups has the bot take all messages of groups.
+func allGroups(o *telegram.Options) { o.Groups = "all" }
 
 func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
-	r := newRig(t, withState(t.TempDir()))
+	r := newRig(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.server.Say(group, "before")
@@ -43,7 +39,7 @@ func TestAGroupThatBecameASupergroupIsTheSameChat(t *testing.T) {
 // A supergroup counts its messages anew, so that a message has the number of another one from
 // before the move.
 func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
-	r := newRig(t, withState(t.TempDir()))
+	r := newRig(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	file := func(content string) *telegramtest.Media {
@@ -82,7 +78,7 @@ func TestWhatBearsTheNumberOfAnEarlierMessageIsAnotherOne(t *testing.T) {
 
 func TestABubbleThatStayedBehindChangesNothingInTheSupergroup(t *testing.T) {
 	for _, told := range []bool{true, false} { // by a service message, or by the first call that is refused
-		r := newRig(t, withState(t.TempDir()))
+		r := newRig(t, allGroups)
 		r.server.AddChat(telegramtest.Chat{ID: group})
 		for range 3 {
 			r.server.Say(group, "so that the bubble's number is high enough")
@@ -138,14 +134,14 @@ func TestAnAnswerToWhatStayedBehindRepliesToNothingElse(t *testing.T) {
 }
 
 func TestAMoveIsRememberedAfterARestart(t *testing.T) {
-	s, state := telegramtest.New(t), t.TempDir()
+	s, h := telegramtest.New(t), newHome(t)
 	s.AddChat(telegramtest.Chat{ID: group})
-	r := newRigOn(t, s, t.TempDir(), withState(state))
+	r := newRigOn(t, s, h, allGroups)
 	stop := r.run()
 	s.Migrate(group, super)
 	r.settled()
 	stop()
-	r = newRigOn(t, s, t.TempDir(), withState(state))
+	r = newRigOn(t, s, h, allGroups)
 	r.tell(channels.Message{Chat: chatOf("-77"), Text: "hello"})
 	if calls := s.Calls("sendMessage"); len(calls) != 1 || len(s.Shown(super)) != 1 {
 		t.Errorf("the calls are %+v", calls)
@@ -158,14 +154,11 @@ func TestAMoveIsRememberedAfterARestart(t *testing.T) {
 }
 
 func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
-	state := filepath.Join(t.TempDir(), "state")
-	r := newRig(t, withState(state))
+	r := newRig(t, allGroups)
 	r.server.AddChat(telegramtest.Chat{ID: group})
 	r.run()
 	r.server.AwaitPoll(t)
-	if err := errors.Join(os.RemoveAll(state), os.WriteFile(state, nil, 0o600)); err != nil { // where a folder should be
-		t.Fatal(err)
-	}
+	r.home.memory.Fail(errors.New("the disk is full"))
 	r.server.Migrate(group, super)
 	r.server.Say(super, "after")
 	for deadline := time.Now().Add(patience); r.logs.FilterMessage("message not received, will retry").Len() == 0; time.Sleep(time.Millisecond) {
@@ -176,9 +169,7 @@ func TestAMoveIsNotConfirmedBeforeItIsOnDisk(t *testing.T) {
 	if r.server.Pending() == 0 || len(r.inbox.Messages()) != 0 {
 		t.Errorf("%d updates wait, %d were received", r.server.Pending(), len(r.inbox.Messages()))
 	}
-	if err := os.Remove(state); err != nil {
-		t.Fatal(err)
-	}
+	r.home.memory.Fail(nil)
 	if got := r.only(); got.Chat != chatOf("-77") {
 		t.Errorf("received %+v", got)
 	}

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// poller asks for updates and hands them in, one after the other. What was handed in is received or
-// on the shelf, and the next poll confirms it.
+// poller asks for updates and has them accepted. The next poll confirms them, because they are
+// stored by then.
 type poller struct {
 	c        *Channel
-	arrivals chan<- arrival
+	in       *intake
 	complete chan<- struct{} // nil, or closed when Telegram has handed out all that it had
-	top      int64           // the last update that was handed in
+	top      int64           // the last update that is stored
 	resumed  bool            // an update came that no earlier run has received
 }
 
@@ -33,7 +33,7 @@ func (p *poller) run(ctx context.Context) error {
 		}
 		if err == nil {
 			fresh = false
-			err = p.handIn(ctx, batch)
+			err = p.accept(ctx, batch)
 		}
 		if err == nil {
 			network.Over()
@@ -52,7 +52,7 @@ func (p *poller) run(ctx context.Context) error {
 	return nil
 }
 
-// poll asks for updates, and confirms those that were handed in.
+// poll asks for updates, and confirms those that are stored.
 func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	wait := p.c.o.Timing.Poll
 	if p.complete != nil {
@@ -109,67 +109,46 @@ func (c *Channel) removeWebhook(ctx context.Context) error {
 	return err
 }
 
-// handIn hands in a batch. An update without a number is skipped.
-func (p *poller) handIn(ctx context.Context, batch []json.RawMessage) error {
-	numbered := len(batch) == 0
-	var fresh []arrival
+// accept has a batch accepted. An update without a number is skipped.
+func (p *poller) accept(ctx context.Context, batch []json.RawMessage) error {
+	last := int64(0)
+	var fresh []*update
 	for _, raw := range batch {
-		id := p.c.number(raw)
-		if id == 0 {
+		u, ok := p.in.decode(raw)
+		if u.ID == 0 {
 			continue
 		}
-		numbered = true
-		if p.isOld(id) {
-			p.top = id
-			continue
+		last = u.ID
+		if !p.isOld(u.ID) {
+			if !ok {
+				u.Message, u.Press = nil, nil
+			}
+			fresh = append(fresh, u)
 		}
-		fresh = append(fresh, arrival{body: raw, id: id})
 	}
-	for i, a := range fresh {
-		a.more = i+1 < len(fresh)
-		if !p.offer(ctx, a) {
+	if len(fresh) > 0 {
+		if !p.in.acceptAll(ctx, fresh) {
 			return nil // told to end
 		}
-		p.top = a.id
+		p.c.cursor = last
 	}
 	if p.complete != nil && len(batch) < batchSize {
 		close(p.complete)
 		p.complete = nil
 	}
-	if !numbered && p.top > 0 {
-		p.top++ // step over it, or it would come for ever
-	}
-	if !numbered {
+	switch {
+	case last != 0:
+		p.top = last
+	case len(batch) > 0:
+		if p.top > 0 {
+			p.top++ // step over it, or it would come for ever
+		}
 		return errUnnumbered
 	}
 	return nil
 }
 
 var errUnnumbered = errors.New("getUpdates: no update has an update_id")
-
-// offer hands in an update until it is safe, and tells whether it is. Nothing goes before it.
-func (p *poller) offer(ctx context.Context, a arrival) bool {
-	disk := p.c.newTrouble("message not received, will retry")
-	for ctx.Err() == nil {
-		a.outcome = make(chan error, 1)
-		select {
-		case p.arrivals <- a:
-		case <-ctx.Done():
-			return false
-		}
-		select {
-		case err := <-a.outcome:
-			if err == nil {
-				return true
-			}
-			if !disk.Wait(ctx, err) {
-				return false
-			}
-		case <-ctx.Done():
-		}
-	}
-	return false
-}
 
 // resumeWindow is how far below the cursor an update is one that was received before. Telegram
 // numbers updates anew when there were none for a week: what is further away is new.

@@ -123,7 +123,7 @@ func TestExamineInWebhookMode(t *testing.T) {
 	down := httptest.NewServer(http.NotFoundHandler())
 	defer down.Close()
 	mode := func(o *telegram.Options) {
-		o.Mode, o.WebhookURL, o.State = "webhook", down.URL+"/telegram", t.TempDir()
+		o.Mode, o.WebhookURL = "webhook", down.URL+"/telegram"
 	}
 	expect(t, examine(t, s, channels.Examination{}, mode), "telegram.webhook", channels.Good, "the start sets it")
 	expect(t, examine(t, s, channels.Examination{Running: true}, mode), "telegram.webhook", channels.Bad, "removed or replaced")
@@ -141,7 +141,7 @@ func TestExamineInWebhookMode(t *testing.T) {
 
 func TestExamineFindsASecondPoller(t *testing.T) {
 	s := telegramtest.New(t)
-	r := newRigOn(t, s, t.TempDir()) // another program with the same token
+	r := newRigOn(t, s, newHome(t)) // another program with the same token
 	r.run()
 	s.AwaitPoll(t)
 	found := examine(t, s, channels.Examination{Listen: 20 * time.Second})

@@ -55,13 +55,13 @@ func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
 
 func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	s := telegramtest.New(t)
-	dir := t.TempDir()
+	h := newHome(t)
 	var said []string
 	for i := range 250 { // more than Telegram hands out at once
 		said = append(said, fmt.Sprintf("message %d", i))
 		s.Say(person, said[i])
 	}
-	first := newRigOn(t, s, dir)
+	first := newRigOn(t, s, h)
 	enough := make(chan struct{})
 	first.inbox.Refuse = func(in channels.Incoming) error {
 		if in.Text == said[150] {
@@ -78,7 +78,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	<-enough
 	stop()
 	got := first.inbox.Messages()
-	second := newRigOn(t, s, dir)
+	second := newRigOn(t, s, h)
 	second.Resume(got[len(got)-1].Cursor)
 	second.run()
 	got = append(got, second.wait(len(said)-len(got))...)

@@ -38,30 +38,44 @@ type rig struct {
 	*telegram.Channel
 	t      *testing.T
 	server *telegramtest.Server
+	home   *home
 	dir    string
-	state  string
 	logs   *observer.ObservedLogs
 	inbox  *channelstest.Inbox
 }
+
+// home is what outlives a channel.
+type home struct {
+	dir    string
+	memory *channelstest.Memory
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	return &home{dir: t.TempDir(), memory: channelstest.NewMemory()}
+}
+
+// earlier is where an earlier version kept its state.
+func (h *home) earlier() string { return filepath.Join(h.dir, "state") }
 
 func newRig(t *testing.T, change ...func(*telegram.Options)) *rig {
 	t.Helper()
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada", LastName: "L", Username: "ada"})
-	return newRigOn(t, s, t.TempDir(), change...)
+	return newRigOn(t, s, newHome(t), change...)
 }
 
 // newRigOn is a channel on a server that may have served another.
-func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*telegram.Options)) *rig {
+func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*telegram.Options)) *rig {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
 	transport := &http.Transport{}
 	o := telegram.Options{
 		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
-		Folder: channelstest.Folder(dir, "media"),
+		Folder: channelstest.Folder(h.dir, "media"),
 		// Parts that come with one poll are one album however short this is; see endless for parts
 		// that come one by one.
-		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, State: filepath.Join(dir, "state"),
+		Timing: telegram.Timing{Quiet: 200 * time.Millisecond}, EarlierState: h.earlier(),
 	}
 	for _, f := range change {
 		f(&o)
@@ -70,18 +84,21 @@ func newRigOn(t *testing.T, s *telegramtest.Server, dir string, change ...func(*
 	if err != nil {
 		t.Fatal(err)
 	}
+	ch.Remember(h.memory)
 	t.Cleanup(func() {
 		transport.CloseIdleConnections()
 		if strings.Contains(channelstest.Logged(t, logs), s.Token) {
 			t.Error("the token is in the log")
 		}
 	})
-	return &rig{Channel: ch, t: t, server: s, dir: dir, state: o.State, logs: logs, inbox: channelstest.NewInbox()}
+	return &rig{Channel: ch, t: t, server: s, home: h, dir: h.dir, logs: logs, inbox: channelstest.NewInbox()}
 }
 
 // run starts the channel. It stops, and must do so without an error, when stop is called or the
 // test ends.
-func (r *rig) run() (stop func()) { return channelstest.Start(r.t, r.Channel, r.inbox.Receive) }
+func (r *rig) run() (stop func()) {
+	return channelstest.Start(r.t, r.Channel, r.home.memory.Around(r.inbox.Receive))
+}
 
 // logged is the log as text.
 func (r *rig) logged() string { return channelstest.Logged(r.t, r.logs) }
@@ -111,26 +128,12 @@ func (r *rig) confirmed(id int64) {
 	r.until("getUpdates", func(c []telegramtest.Call) bool { return len(c) > 0 && c[len(c)-1].Int("offset") > id })
 }
 
-// shelved are the names of what came and is not received yet.
-func (r *rig) shelved() []string {
-	r.t.Helper()
-	var left []string
-	for _, pattern := range []string{"*.open", "*.sealed"} {
-		files, err := filepath.Glob(filepath.Join(r.state, pattern))
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		left = append(left, files...)
-	}
-	return left
-}
-
 // emptied waits until all that came is received.
 func (r *rig) emptied() {
 	r.t.Helper()
-	for deadline := time.Now().Add(patience); len(r.shelved()) > 0; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(r.home.memory.Gathered()) > 0; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			r.t.Fatalf("on the shelf are %v\n%s", r.shelved(), r.logged())
+			r.t.Fatalf("pending are %v\n%s", r.home.memory.Gathered(), r.logged())
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
 	"nanobot/channels/remote"
@@ -20,10 +21,10 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 		return nil
 	}
 	defer c.api.http.CloseIdleConnections()
-	err := c.identify(ctx)
-	if err == nil {
-		err = c.recognise(ctx)
+	if c.memory == nil {
+		return errNoMemory
 	}
+	err := c.identify(ctx)
 	if err == nil {
 		err = c.work(ctx, receive)
 	}
@@ -37,13 +38,67 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 func (c *Channel) work(ctx context.Context, receive channels.Receive) error {
 	ctx, cancel := context.WithCancel(ctx)
 	in := newIntake(c, receive)
-	defer in.side.Wait() //nolint:errcheck // what goes on at the side logs its own errors
+	defer in.end()
 	defer cancel()
-	if err := in.restore(ctx); err != nil {
+	parts, err := c.remember(ctx, receive)
+	if err != nil {
 		return err
 	}
-	in.side.Go(func() error { c.showMenu(ctx); return nil })
+	in.restore(ctx, parts)
+	in.begin(func() { c.showMenu(ctx) })
 	return in.listen(ctx)
+}
+
+// remember reads the channel's memory, with what earlier versions have left, until that succeeds or
+// ctx ends. It returns the parts that are gathered.
+func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
+	for trouble := c.newTrouble("cannot read what earlier runs have left, will retry"); ; {
+		err = c.importEarlier(ctx, receive)
+		if err == nil {
+			err = c.recognise(ctx)
+		}
+		if err == nil {
+			err = c.moves.load(ctx, c.memory)
+		}
+		if err == nil {
+			parts, err = c.memory.Parts(ctx)
+		}
+		if err == nil {
+			return parts, nil
+		}
+		if !trouble.Wait(ctx, err) {
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// listen accepts what Telegram delivers until ctx ends, and looks after the webhook. At the end the
+// webhook stays, so that Telegram keeps for us what comes meanwhile.
+func (in *intake) listen(ctx context.Context) error {
+	c := in.c
+	work, ctx := errgroup.WithContext(ctx)
+	var complete chan struct{} // closed when Telegram has nothing more for albums that a restart cut off
+	if in.anyAwaits() {
+		complete = make(chan struct{})
+		work.Go(func() error {
+			select {
+			case <-complete:
+				in.stopAwaiting()
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}
+	if c.hook == nil {
+		p := &poller{c: c, in: in, complete: complete}
+		work.Go(func() error { return p.run(ctx) })
+		return work.Wait()
+	}
+	deliver := deliverFunc(func(request context.Context, raw []byte) error { return in.deliver(ctx, request, raw) })
+	c.webhook.Store(&deliver)
+	defer c.webhook.Store(nil)
+	work.Go(func() error { return c.keepHook(ctx, complete) })
+	return work.Wait()
 }
 
 // identify asks who we are. Without its name a bot cannot tell when it is spoken to.
@@ -88,8 +143,10 @@ func wrongToken(err error) error {
 // allowedUpdates are the kinds of update that we want, whichever way they come.
 var allowedUpdates = []string{"message", "callback_query"}
 
-func (c *Channel) newTrouble(what string) *remote.Trouble {
-	return remote.NewTrouble(c.log, what, time.Second/2, func(err error) time.Duration {
+func (c *Channel) newTrouble(what string) *remote.Trouble { return newTrouble(c.log, what) }
+
+func newTrouble(log *zap.Logger, what string) *remote.Trouble {
+	return remote.NewTrouble(log, what, time.Second/2, func(err error) time.Duration {
 		var no *refusal
 		if errors.As(err, &no) {
 			return no.wait()

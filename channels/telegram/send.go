@@ -110,7 +110,7 @@ const mostTries = 5
 // insist makes a call until it is taken or refused for a reason that we can do nothing about.
 func (c *Channel) insist(ctx context.Context, p *post, call func() error) error {
 	for tries := 1; ; tries++ {
-		now := c.moves.current(p.to.chat)
+		now := c.current(ctx, p.to.chat)
 		if p.pinned && now != p.to.chat {
 			return errMoved
 		}

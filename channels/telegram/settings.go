@@ -33,8 +33,8 @@ var (
 	_ channels.AccessList    = (*Settings)(nil)
 )
 
-// stateFolder is the folder in the state folder with what came until it is received, which groups
-// have moved, and which bot this is.
+// stateFolder is the folder in the state folder in which earlier versions kept updates until they
+// were received, which groups have moved, and which bot this is. Run imports and removes it.
 const stateFolder = "telegram-updates"
 
 // Describe describes the channel. Timing is for tests; its zero value is what Telegram wants.
@@ -63,7 +63,7 @@ func open(o channels.Opening, timing Timing) (channels.Channel, error) {
 	}
 	return New(Options{
 		Token: token, APIBase: s.APIBase, Groups: s.Groups, Mode: s.Mode, MaxDownload: s.MaxDownload, Known: o.Known, Log: o.Log, Timing: timing,
-		WebhookURL: s.WebhookURL, WebhookSecret: secret, State: filepath.Join(o.StateDir, stateFolder), Sound: o.State.Check, Folder: o.Folder,
+		WebhookURL: s.WebhookURL, WebhookSecret: secret, EarlierState: filepath.Join(o.StateDir, stateFolder), Folder: o.Folder,
 	})
 }
 

@@ -40,12 +40,9 @@ type Options struct {
 	// WebhookURL is where Telegram reaches what Mount returns; WebhookSecret is what it says to
 	// prove itself. "" is one that is made of the token.
 	WebhookURL, WebhookSecret string
-	// State is a folder for what came until it is received, for which groups have moved, and for
-	// which bot this is. Without one Run receives nothing.
-	State string
-	// Sound, if not nil, returns an error once what is kept in State may be lost. A delivery is not
-	// confirmed then.
-	Sound func() error
+	// EarlierState is a folder in which earlier versions kept what is in the channel's memory now.
+	// Run imports what is there. "" is none.
+	EarlierState string
 	// Folder makes and opens the folder that the files of a chat go to, by an absolute path.
 	Folder func(chatID string) (*os.Root, error)
 	// MaxDownload is how many bytes a file that is sent to the bot may have; 0: as many as the
@@ -73,20 +70,22 @@ type Timing struct {
 
 // Channel is a bot on Telegram. See New.
 type Channel struct {
-	o      Options
-	log    *zap.Logger
-	api    *api
-	pace   *pacer
-	upload chan struct{} // one for each upload that may run
-	fetch  chan struct{} // one for each download that may run
-	inbox  *inbox.Inbox
-	moves  *moves
-	hook   *hook // nil: we poll
-	desk   atomic.Pointer[desk]
+	o       Options
+	log     *zap.Logger
+	api     *api
+	pace    *pacer
+	upload  chan struct{} // one for each upload that may run
+	fetch   chan struct{} // one for each download that may run
+	inbox   *inbox.Inbox
+	moves   *moves
+	hook    *hook                       // nil: we poll
+	webhook atomic.Pointer[deliverFunc] // nil while Run does not run
+	memory  channels.Memory
+	earlier *earlierState
 
 	menu   []channels.Command
 	resume string // the cursor that Run begins with
-	cursor int64  // the last update that was received; only Run touches it once it runs
+	cursor int64  // all updates up to this one are stored; only Run touches it once it runs
 	me     user   // the bot itself; only Run touches it
 	prefix string // what stands before message ids; see recognise
 	well   health
@@ -98,6 +97,7 @@ var (
 	_ channels.FileLimiter = (*Channel)(nil)
 	_ channels.Typer       = (*Channel)(nil)
 	_ channels.Resumer     = (*Channel)(nil)
+	_ channels.Rememberer  = (*Channel)(nil)
 	_ channels.Mounter     = (*Channel)(nil)
 	_ channels.Healthy     = (*Channel)(nil)
 	_ channels.Menu        = (*Channel)(nil)
@@ -145,7 +145,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	moved, err := openMoves(o.State, o.Log)
+	earlier, err := readEarlier(o.EarlierState)
 	if err != nil {
 		return nil, err
 	}
@@ -153,12 +153,15 @@ func New(o Options) (*Channel, error) {
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
 		api:  &api{base: o.APIBase, token: o.Token, http: remote.NewClient(o.Client)},
 		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moves: moved, inbox: inbox.New(o.Folder),
+		moves: newMoves(earlier.moved), earlier: earlier, inbox: inbox.New(o.Folder),
 	}, nil
 }
 
 // Resume is told which update was received last.
 func (c *Channel) Resume(cursor string) { c.resume = cursor }
+
+// Remember is given the channel's memory.
+func (c *Channel) Remember(m channels.Memory) { c.memory = m }
 
 // place is where a message goes: a chat and, of a forum, a topic.
 type place struct {

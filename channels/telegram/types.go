@@ -16,6 +16,16 @@ type update struct {
 	ID      int64    `json:"update_id"`
 	Message *message `json:"message"`
 	Press   *press   `json:"callback_query"`
+
+	raw json.RawMessage // as Telegram sent it
+}
+
+// chat returns the chat that an update with a message or a press is from.
+func (u *update) chat() string {
+	if u.Press != nil {
+		return u.Press.Message.place().String()
+	}
+	return u.Message.place().String()
 }
 
 // press is a callback query: somebody pressed a button.
@@ -111,6 +121,18 @@ func (m *message) place() place {
 		p.thread = m.Thread
 	}
 	return p
+}
+
+// setHome sets the chat of a message to the one that it was known by when it was stored.
+func (m *message) setHome(chat string) {
+	if at, err := parsePlace(chat); err == nil && at.chat != m.Chat.ID {
+		m.home = at.chat
+	}
+}
+
+// hasFiles tells whether files are to be downloaded for a message.
+func (m *message) hasFiles() bool {
+	return m.media() != nil || m.reply() != nil && m.reply().media() != nil
 }
 
 // name is the message's id for the gateway.

@@ -49,8 +49,6 @@ func newHook(o Options) (*hook, error) {
 		return nil, errors.New("webhookUrl: its path may have letters, digits and the characters . _ ~ - only, and nothing may follow it")
 	case o.WebhookSecret != "" && (len(o.WebhookSecret) > 256 || !secretForm.MatchString(o.WebhookSecret)):
 		return nil, errors.New("webhookSecret: must be 1 to 256 letters, digits, _ or -")
-	case o.State == "":
-		return nil, errors.New("no folder for what the webhook brings")
 	}
 	h := &hook{url: o.WebhookURL, pattern: "POST " + u.Path, secret: o.WebhookSecret}
 	if u.Path == "" || strings.HasSuffix(u.Path, "/") {
@@ -73,22 +71,11 @@ func (c *Channel) Mount() (pattern string, h http.Handler) {
 	return c.hook.pattern, http.HandlerFunc(c.serveHook)
 }
 
-// desk is where deliveries are handed in while Run runs.
-type desk struct {
-	arrivals chan arrival
-	closed   chan struct{}
-}
+// deliverFunc has an update accepted, and waits until it is safe or ctx ends.
+type deliverFunc func(ctx context.Context, raw []byte) error
 
-// arrival is one delivery. What became of it is sent to outcome, which has room for it.
-type arrival struct {
-	id      int64 // of one that was polled
-	body    []byte
-	more    bool // others came with it and follow
-	outcome chan error
-}
-
-// serveHook takes one delivery. It answers 200 when the update is safe: received, on the shelf, or
-// nothing for us. After everything else Telegram delivers it again, and holds back what follows in
+// serveHook takes one delivery. It answers 200 when the update is safe: received, pending, or nothing
+// for us. After everything else Telegram delivers it again, and holds back what follows in
 // that chat.
 func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(c.hook.secret)) != 1 {
@@ -96,8 +83,8 @@ func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "wrong secret", http.StatusUnauthorized)
 		return
 	}
-	d := c.desk.Load()
-	if d == nil {
+	deliver := c.webhook.Load()
+	if deliver == nil {
 		comeAgain(w)
 		return
 	}
@@ -115,7 +102,7 @@ func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "incomplete", http.StatusBadRequest)
 		return
 	}
-	if d.handIn(r.Context(), body) != nil {
+	if (*deliver)(r.Context(), body) != nil {
 		comeAgain(w)
 	}
 }
@@ -129,26 +116,41 @@ func comeAgain(w http.ResponseWriter) {
 
 var errLate = errors.New("not taken in time")
 
-// handIn waits until an update is safe.
-func (d *desk) handIn(ctx context.Context, body []byte) error {
+var errClosed = errors.New("shutting down")
+
+// deliver has an update accepted, as a deliverFunc. running is the context of Run.
+func (in *intake) deliver(running, ctx context.Context, raw []byte) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, answerTimeout, errLate)
 	defer cancel()
-	a := arrival{body: body, outcome: make(chan error, 1)}
-	select {
-	case d.arrivals <- a:
-	case <-d.closed:
+	outcome := make(chan error, 1)
+	if !in.begin(func() { outcome <- in.acceptOne(running, raw) }) {
 		return errClosed
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 	select {
-	case err := <-a.outcome:
+	case err := <-outcome:
 		return err
-	case <-d.closed:
+	case <-running.Done():
 		return errClosed
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
-var errClosed = errors.New("shutting down")
+// acceptOne accepts an update that is delivered by itself. Why updates are not received is logged
+// once.
+func (in *intake) acceptOne(ctx context.Context, raw []byte) error {
+	u, ok := in.decode(raw)
+	if !ok || !in.prepare(ctx, u) {
+		return nil
+	}
+	err := in.accept(ctx, u, func() string { return "" })
+	switch {
+	case err == nil:
+		in.refused.over(in)
+	case ctx.Err() == nil:
+		in.refused.log(in, err, func() {
+			in.c.log.Warn("message not received, Telegram will deliver it again", zap.Error(err))
+		})
+	}
+	return err
+}

@@ -181,10 +181,7 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	r := newHookRig(t)
 	r.run()
 	r.registered()
-	state := filepath.Join(r.dir, "state")
-	if err := errors.Join(os.RemoveAll(state), os.WriteFile(state, nil, 0o600)); err != nil { // so that no folder can be there
-		t.Fatal(err)
-	}
+	r.home.memory.Fail(errors.New("the disk is full"))
 	r.server.Album(telegramtest.Post{Chat: person, Text: "look"}, photos(full)...)
 	for _, d := range r.delivered(2)[:2] {
 		if d.Status != 503 {
@@ -194,16 +191,14 @@ func TestWhatCannotBeKeptIsNotAnswered(t *testing.T) {
 	if r.server.Pending() != full {
 		t.Errorf("%d are left", r.server.Pending())
 	}
-	if err := os.Remove(state); err != nil {
-		t.Fatal(err)
-	}
+	r.home.memory.Fail(nil)
 	isAlbum(t, r.wait(1)[0], full, "look")
 }
 
-func TestABrokenFileOnTheShelfStopsNobody(t *testing.T) {
+func TestABrokenFileOfAnEarlierVersionStopsNobody(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
-	state := filepath.Join(r.dir, "state")
+	state := r.home.earlier()
 	if err := os.MkdirAll(state, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -87,18 +86,18 @@ func newHookRig(t *testing.T, change ...func(*telegram.Options)) *hookRig {
 	t.Helper()
 	s := telegramtest.New(t)
 	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada", LastName: "L", Username: "ada"})
-	return newHookRigOn(t, s, newFront(t, s), t.TempDir(), change...)
+	return newHookRigOn(t, s, newFront(t, s), newHome(t), change...)
 }
 
 // newHookRigOn is a channel on a server and at an address that may have served another.
-func newHookRigOn(t *testing.T, s *telegramtest.Server, f *front, dir string, change ...func(*telegram.Options)) *hookRig {
+func newHookRigOn(t *testing.T, s *telegramtest.Server, f *front, h *home, change ...func(*telegram.Options)) *hookRig {
 	t.Helper()
 	s.SetWebhookRetry(5 * time.Millisecond)
 	webhook := func(o *telegram.Options) {
-		o.Mode, o.WebhookURL, o.State = "webhook", f.URL+"/hook", filepath.Join(dir, "state")
+		o.Mode, o.WebhookURL = "webhook", f.URL+"/hook"
 		endless(o) // Telegram delivers the parts of an album one by one
 	}
-	r := &hookRig{newRigOn(t, s, dir, append([]func(*telegram.Options){webhook}, change...)...), f}
+	r := &hookRig{newRigOn(t, s, h, append([]func(*telegram.Options){webhook}, change...)...), f}
 	mux := http.NewServeMux()
 	mux.Handle(r.Mount())
 	f.mu.Lock()
@@ -110,7 +109,7 @@ func newHookRigOn(t *testing.T, s *telegramtest.Server, f *front, dir string, ch
 // again is another run of the same bot, as after a restart.
 func (r *hookRig) again(change ...func(*telegram.Options)) *hookRig {
 	r.t.Helper()
-	return newHookRigOn(r.t, r.server, r.front, r.dir, change...)
+	return newHookRigOn(r.t, r.server, r.front, r.home, change...)
 }
 
 // taken waits until Telegram has nothing more to deliver, and returns what was received by then.

@@ -1,7 +1,6 @@
 package telegram_test
 
 import (
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,8 +12,7 @@ import (
 // polls makes of a webhook's bot one that polls, with the same state.
 func (r *hookRig) polls(change ...func(*telegram.Options)) *rig {
 	r.t.Helper()
-	state := func(o *telegram.Options) { o.State = filepath.Join(r.dir, "state") }
-	return newRigOn(r.t, r.server, r.dir, append([]func(*telegram.Options){state}, change...)...)
+	return newRigOn(r.t, r.server, r.home, change...)
 }
 
 func TestALeftOverWebhookIsRemovedToPoll(t *testing.T) {

@@ -30,6 +30,7 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
 			Say:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
+			Memory:     r.home.memory,
 			Normal:     channelstest.Letters,
 			CloseIdle: func() { // Telegram goes on delivering, and its connections are not the channel's
 				r.server.Close()
@@ -217,7 +218,7 @@ func TestPressesComeByWebhook(t *testing.T) {
 func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 	t.Parallel()
 	good := telegram.Options{
-		Token: "1:abc", Folder: channelstest.Folder(""), Mode: "webhook", State: "state",
+		Token: "1:abc", Folder: channelstest.Folder(""), Mode: "webhook",
 		WebhookURL: "https://example.com/hook", WebhookSecret: "a-secret",
 	}
 	for name, change := range map[string]func(*telegram.Options){
@@ -228,7 +229,7 @@ func TestWebhookOptionsThatCannotWorkAreRefused(t *testing.T) {
 		"webhookUrl: its path":        func(o *telegram.Options) { o.WebhookURL = "https://example.com/a/../b" },
 		"webhookUrl: its path may":    func(o *telegram.Options) { o.WebhookURL = "https://example.com/?a=b" },
 		"webhookSecret":               func(o *telegram.Options) { o.WebhookSecret = "a secret" },
-		"no folder":                   func(o *telegram.Options) { o.State = "" },
+		"no folder":                   func(o *telegram.Options) { o.Folder = nil },
 	} {
 		o := good
 		change(&o)

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 )
 
@@ -45,7 +44,7 @@ func TestAnAlbumBehindAHundredUpdatesIsWholeAfterARestart(t *testing.T) {
 	r.server.Album(telegramtest.Post{Chat: other, Text: "three"}, photos(3)...)
 	got := r.wait(98)
 	stop()
-	again := newRigOn(t, r.server, r.dir)
+	again := newRigOn(t, r.server, r.home)
 	for _, in := range got {
 		if in.Cursor != "" {
 			again.Resume(in.Cursor)
@@ -84,7 +83,7 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 	stop()
 	s := telegramtest.New(t)
 	s.Bot.ID++
-	second := newRigOn(t, s, first.dir)
+	second := newRigOn(t, s, first.home)
 	second.Resume(before.Cursor)
 	stop = second.run()
 	n := s.Say(person, "to the second")
@@ -101,14 +100,14 @@ func TestAnotherBotsMessagesAreNotTakenForOnesThatWereReceived(t *testing.T) {
 		t.Errorf("the answer to it is %+v", shown)
 	}
 	stop()
-	again := newRigOn(t, s, first.dir) // it is the same bot still
+	again := newRigOn(t, s, first.home) // it is the same bot still
 	again.Resume(got.Cursor)
 	again.run()
 	s.Say(person, "once more")
 	if next := again.only(); next.Text != "once more" || next.ID == got.ID {
 		t.Errorf("received %+v", next)
 	}
-	back := newRigOn(t, first.server, first.dir)
+	back := newRigOn(t, first.server, first.home)
 	back.run()
 	first.server.Say(person, "to the first again")
 	if all := back.settled(); all[len(all)-1].ID != itoa(m.ID+1) {
@@ -122,26 +121,27 @@ func TestWhatWaitsForABotIsNotReceivedByAnother(t *testing.T) {
 	stop := first.run()
 	first.hang()
 	stop()
-	second := newRigOn(t, telegramtest.New(t), first.dir)
+	second := newRigOn(t, telegramtest.New(t), first.home)
 	second.server.Bot.ID++
 	stop = second.run()
 	second.server.Say(person, "hello")
-	if got := second.wait(1)[0]; got.Text != "hello" || len(first.shelved()) != 1 {
-		t.Errorf("received %+v, and on the shelf are %v", got, first.shelved())
+	if got := second.wait(1)[0]; got.Text != "hello" || len(first.home.memory.Gathered()) != 1 {
+		t.Errorf("received %+v, and pending are %v", got, first.home.memory.Gathered())
 	}
-	if log := second.logged(); !strings.Contains(log, "messages to another bot are on the shelf") {
+	if log := second.logged(); !strings.Contains(log, "messages to another bot are pending") {
 		t.Errorf("the log does not tell: %s", log)
 	}
 	stop()
-	back := newRigOn(t, first.server, first.dir)
+	back := newRigOn(t, first.server, first.home)
 	back.run()
 	if got := back.only(); got.Text != "slow" || len(got.Media) != 1 {
 		t.Errorf("received %+v", got)
 	}
 }
 
-func TestWithoutAFolderForItsStateNothingIsReceived(t *testing.T) {
-	r := newRig(t, func(o *telegram.Options) { o.State = "" })
+func TestWithoutAMemoryNothingIsReceived(t *testing.T) {
+	r := newRig(t)
+	r.Remember(nil)
 	if err := r.Run(t.Context(), r.inbox.Receive); err == nil {
 		t.Error("Run returned nil")
 	}
