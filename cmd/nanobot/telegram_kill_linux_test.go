@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"nanobot/channels"
+	"nanobot/channels/telegram"
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/config"
 	"nanobot/gateway/store"
@@ -25,8 +27,8 @@ const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 	say b`
 
 // TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
-// again, in the midst of its start, its turns and its sends, while people write in twenty chats of
-// a Telegram that outlives it. With NANOBOT_LONG=1 there are 300 kills for each of both.
+// again, in the midst of its start, its downloads, its turns and its sends, while people write in
+// twenty chats of a Telegram that outlives it: texts, files and albums. With NANOBOT_LONG=1 there are 300 kills for each of both.
 func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	for _, onCrash := range []string{"retry", "report"} {
@@ -51,9 +53,16 @@ type killStorm struct {
 	cfg     string
 	random  *rand.Rand // of the kills; the people and the network have their own
 	asked   map[int64]int
+	files   map[question]int // how many files came with a question
 	ends    []int // the last call of each daemon that was killed
 	unready int
 	state   store.Store // opened beside the last daemon
+}
+
+// question is the number of a question in its chat.
+type question struct {
+	chat int64
+	n    int
 }
 
 const (
@@ -64,7 +73,7 @@ const (
 func newKillStorm(t *testing.T, onCrash string) *killStorm {
 	t.Helper()
 	seed := killtest.Seed()
-	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}}
+	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}, files: map[question]int{}}
 	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
 	s.cfg = setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + onCrash + `"`}.write(t, s.api)
 	showDaemonLog(t, s.cfg, seed)
@@ -90,6 +99,8 @@ func slowAtTimes(random *rand.Rand) func(telegramtest.Call) telegramtest.Fault {
 		defer mu.Unlock()
 		delay := time.Duration(random.IntN(80)) * time.Millisecond
 		switch {
+		case c.Method == telegramtest.Download && random.IntN(3) == 0:
+			return telegramtest.Fault{Linger: delay}
 		case c.Method != "sendMessage":
 		case random.IntN(3) == 0:
 			return telegramtest.Fault{Linger: delay}
@@ -122,7 +133,7 @@ func startDaemon(t *testing.T, cfg string) *killtest.Child {
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "serve", "--config", cfg)
 	cmd.Dir = filepath.Dir(cfg)
-	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1")
+	cmd.Env = append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "TEST_ALBUM_QUIET=1h")
 	cmd.Stderr = log
 	return killtest.Start(t, cmd)
 }
@@ -149,7 +160,8 @@ func (s *killStorm) rage(kills int) {
 	}.Run(s.t)
 }
 
-// write is what people do: they ask, not too much at once.
+// write is what people do: they ask, not too much at once. An album is full, so that it is complete
+// however long a daemon takes to get all of it.
 func (s *killStorm) write(random *rand.Rand) {
 	chat := firstChat + random.Int64N(killChats)
 	settled := map[string]bool{}
@@ -160,7 +172,19 @@ func (s *killStorm) write(random *rand.Rand) {
 	}
 	if s.asked[chat]-len(settled) < 2 {
 		s.asked[chat]++
-		s.api.Say(chat, strconv.Itoa(s.asked[chat]))
+		p := telegramtest.Post{Chat: chat, Text: strconv.Itoa(s.asked[chat])}
+		media := fullAlbum()
+		switch random.IntN(5) {
+		case 0:
+			s.api.Album(p, media...)
+			s.files[question{chat, s.asked[chat]}] = len(media)
+		case 1:
+			p.Media = &media[0]
+			s.files[question{chat, s.asked[chat]}] = 1
+			fallthrough
+		default:
+			s.api.Post(p)
+		}
 	}
 }
 
@@ -287,8 +311,33 @@ func (s *killStorm) score() {
 				s.t.Errorf("chat %d: %d was never answered", chat, q)
 			}
 		}
+		s.scoreInbox(chat, n)
 	}
-	s.t.Logf("%d kills (%d before it was ready), %d questions, %d sends, %d in flight repeated", len(s.ends), s.unready, asked, len(s.api.Calls("sendMessage")), doubles)
+	s.t.Logf("%d kills (%d before it was ready), %d questions (%d with files), %d sends, %d in flight repeated", len(s.ends), s.unready, asked, len(s.files), len(s.api.Calls("sendMessage")), doubles)
+}
+
+// scoreInbox sees that each question was received once, in order, with all its files, and that no
+// part is left over.
+func (s *killStorm) scoreInbox(chat int64, asked int) {
+	s.t.Helper()
+	name := channels.Chat{Channel: telegram.Name, ID: strconv.FormatInt(chat, 10)}
+	inbounds, err := s.state.Recent(s.t.Context(), name, asked+100)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	slices.Reverse(inbounds)
+	if len(inbounds) != asked {
+		s.t.Errorf("chat %d: %d were asked and %d received", chat, asked, len(inbounds))
+	}
+	for i, inbound := range inbounds {
+		if want := s.files[question{chat, i + 1}]; inbound.In.Text != strconv.Itoa(i+1) || len(inbound.In.Media) != want {
+			s.t.Errorf("chat %d: message %d is %q with %d files and not %d", chat, i+1, inbound.In.Text, len(inbound.In.Media), want)
+		}
+	}
+	parts, err := s.state.Parts(s.t.Context(), telegram.Name)
+	if err != nil || len(parts) > 0 {
+		s.t.Errorf("%d parts are left (%v)", len(parts), err)
+	}
 }
 
 // sender is a daemon in a chat.
