@@ -19,6 +19,7 @@ import (
 
 	"nanobot/channels/web"
 	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/state"
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/internal/httpd"
@@ -59,14 +60,14 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	d := daemon{cfg: &cfg, reload: func(*gateway.Gateway) error { return nil }, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
 	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	door := filepath.Join(cfg.Gateway.StateDir, httpd.LinkFolder, "open.html")
+	door := filepath.Join(cfg.Gateway.StateDir, state.Door)
 	defer os.Remove(door) //nolint:errcheck // what it leads to is used up, or will be too old
 	d.ready = func(s *site) {
 		base := "http://" + s.server.Addr().String()
 		if err := greetInChat(ctx, base, cfg.HTTP.Token); err != nil {
 			d.log.Warn("no greeting", zap.Error(err))
 		}
-		code, err := httpd.Links{State: cfg.Gateway.StateDir}.Make("", httpd.Operator)
+		code, err := s.access.Links().Make(ctx, "", httpd.Operator)
 		if err != nil {
 			d.log.Error("no link was made", zap.Error(err))
 			return

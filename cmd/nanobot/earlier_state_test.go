@@ -429,7 +429,7 @@ func (b *earlierBot) checkState() {
 	if waiting := column(b.t, db, "SELECT id FROM events WHERE taken = 0"); len(waiting) > 0 {
 		b.t.Errorf("the web channel has not handed on %q", waiting)
 	}
-	for _, pattern := range []string{"spool/*", "telegram-updates/*.open", "telegram-updates/*.sealed", "links/*"} {
+	for _, pattern := range []string{"spool/*", "telegram-updates/*.open", "telegram-updates/*.sealed", "links/*", "sessions/*", "http.*"} {
 		if left, _ := filepath.Glob(filepath.Join(b.dir, "state", pattern)); len(left) > 0 {
 			b.t.Errorf("there is still %q", left)
 		}

@@ -39,7 +39,7 @@ type site struct {
 
 // openSite listens, so that an address that is taken is known before anything else begins. Without
 // an address it returns nil.
-func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.Channel, log *zap.Logger) (*site, error) {
+func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.Channel, records httpd.Records, log *zap.Logger) (*site, error) {
 	s := &site{public: http.NewServeMux(), inside: http.NewServeMux()}
 	outer, inner := mounts(open)
 	if cfg.HTTP.Listen == "" {
@@ -64,7 +64,7 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 		s.public.Handle(m.pattern, s.wrong.Watch(m.handler))
 	}
 	if len(inner) > 0 || cfg.HTTP.Token != "" {
-		if err := s.letIn(cfg, log); err != nil {
+		if err := s.letIn(ctx, cfg, records, log); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
@@ -80,12 +80,15 @@ func openSite(ctx context.Context, cfg *config.Config, open map[string]channels.
 }
 
 // letIn puts up the door that leads inside.
-func (s *site) letIn(cfg *config.Config, log *zap.Logger) error {
+func (s *site) letIn(ctx context.Context, cfg *config.Config, records httpd.Records, log *zap.Logger) error {
 	token, err := cfg.HTTP.RevealToken()
 	if err != nil {
 		return exit.Error{Status: exit.Config, Err: err}
 	}
-	if s.access, err = httpd.NewAccess(httpd.Options{State: cfg.Gateway.StateDir, Token: token, Attempts: s.wrong}); err != nil {
+	if err := httpd.Import(ctx, records, cfg.Gateway.StateDir); err != nil {
+		return err
+	}
+	if s.access, err = httpd.NewAccess(ctx, httpd.Options{Records: records, Token: token, Attempts: s.wrong}); err != nil {
 		return err
 	}
 	s.access.Mount(s.inside, log)

@@ -45,7 +45,7 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 			}
 			switch o := accessOptions(cfg, std); {
 			case list:
-				return enteringState(cfg, std, func() error { return access.ListLinks(o, asJSON) })
+				return enteringState(cfg, std, func() error { return access.ListLinks(cmd.Context(), o, asJSON) })
 			case cmd.Flags().Changed("revoke"):
 				return enteringState(cfg, std, func() error { return access.RevokeLinks(cmd.Context(), o, revoke) })
 			}
@@ -57,7 +57,7 @@ link nor a browser left has lost access: waiting messages are dropped and runnin
 	cmd.Flags().StringVar(&user, "user", "", "who they are: letters, digits, - and _ (default: somebody new, or the operator)")
 	cmd.Flags().BoolVar(&list, "list", false, "list unused links and signed-in browsers")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the list as JSON")
-	cmd.Flags().StringVar(&revoke, "revoke", "", "withdraw a link or sign a browser out: an ID of --list, or a user's name for all of theirs")
+	cmd.Flags().StringVar(&revoke, "revoke", "", "withdraw a link or sign a browser out: an ID of --list, a user's name for all of theirs, or * for everybody")
 	_ = cmd.MarkFlagFilename("config", "json")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{string(httpd.Chat), string(httpd.Operator)}, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

@@ -93,7 +93,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeStore(db)) }()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
-	page, err := openSite(ctx, d.cfg, open, d.log)
+	page, err := openSite(ctx, d.cfg, open, db, d.log)
 	if err != nil {
 		return err
 	}

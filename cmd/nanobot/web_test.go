@@ -41,7 +41,7 @@ const webAgent = `read -r line; text=${line#*'"text":"'}; text=${text%%'"'*}
 	slow) say progress working; touch up; while [ ! -e go ]; do sleep 0.01; done; say message done;;
 	ask) echo '{"type":"ask","id":"q1","text":"Which one?","options":["Red","Blue"]}'
 		read -r answer; answer=${answer#*'"text":"'}; say message "you chose ${answer%%'"'*}";;
-	steal) echo "{\"type\":\"message\",\"text\":\"take\",\"media\":[\"$PWD/.nanobot/http.key\",\"$PWD/.nanobot/web/history.db\"]}"; say message "env: $(env | tr '\n"' '  ')";;
+	steal) echo "{\"type\":\"message\",\"text\":\"take\",\"media\":[\"$PWD/.nanobot/nanobot.db\",\"$PWD/.nanobot/web/history.db\"]}"; say message "env: $(env | tr '\n"' '  ')";;
 	"") say message "files: $(ls users/web-a-known-to-nobody-else | sed 's/^[^-]*-//' | tr '\n' ' ')";;
 	*) say message "re **$text**";;
 	esac
@@ -400,7 +400,12 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 	t.Parallel()
 	state := t.TempDir()
 	cfg := &config.Config{HTTP: config.HTTP{Listen: "127.0.0.1:0", Token: webToken}, Gateway: config.Gateway{StateDir: state}}
-	s, err := openSite(t.Context(), cfg, nil, zap.NewNop())
+	db, err := openStore(t.Context(), cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	s, err := openSite(t.Context(), cfg, nil, db, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,7 +419,7 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	links := httpd.Links{State: state}
+	links := httpd.Links{Records: db}
 	url := "http://" + s.server.Addr().String()
 	for role, want := range map[httpd.Role]int{httpd.Chat: 403, httpd.Operator: 200, "": 401, "script": 200} {
 		b := &webBot{t: t, listen: s.server.Addr().String()}
@@ -423,7 +428,7 @@ func TestWhatIsForOperatorsIsForNobodyElse(t *testing.T) {
 		defer p.CloseIdleConnections()
 		req, _ := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/api/turns", nil)
 		if role.Valid() {
-			code, err := links.Make("", role)
+			code, err := links.Make(t.Context(), "", role)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -46,8 +45,8 @@ type Identity struct {
 
 // Options is what access is made of.
 type Options struct {
-	// State is a folder in which the key of the cookies, open links and who signed out are kept.
-	State string
+	// Records keep the key of the cookies, open links, sessions and who signed out.
+	Records Records
 	// Token is what scripts prove themselves with; "" lets none in.
 	Token string
 	// Attempts counts wrong credentials; nil means that Access counts them by itself and logs
@@ -68,29 +67,25 @@ type Access struct {
 	now      func() time.Time
 }
 
-// NewAccess returns access for what is kept in a folder. It makes the key of the cookies if there
+// NewAccess returns access for what is kept in records. It makes the key of the cookies if there
 // is none.
-func NewAccess(o Options) (*Access, error) {
+func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	if o.Attempts == nil {
 		o.Attempts = NewAttempts(nil, o.Now, zap.NewNop())
 	}
-	key, err := loadKey(filepath.Join(o.State, KeyFile))
+	key, err := loadKey(ctx, o.Records)
 	if err != nil {
 		return nil, err
 	}
-	sessions, err := loadSessions(o.State)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := sessions.records.list(o.Now()); err != nil { // which removes old ones
+	if err := tidy(ctx, o.Records, o.Now()); err != nil {
 		return nil, err
 	}
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
-		cookies: newCookies(key), sessions: sessions, links: Links{State: o.State, Now: o.Now}, attempts: o.Attempts, now: o.Now,
+		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, now: o.Now,
 	}, nil
 }
 
@@ -113,8 +108,10 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 		if byToken && a.attempts.Blocked(w, r) {
 			return
 		}
-		id, ok, wrong := a.identify(r, token, byToken)
+		id, ok, wrong, err := a.identify(r, token, byToken)
 		switch {
+		case err != nil: // neither let in nor signed out
+			refuse(w, r, http.StatusServiceUnavailable, "It cannot be looked up whether you are signed in. Try again in a moment.")
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -133,7 +130,7 @@ func (a *Access) Require(role Role, next http.Handler) http.Handler {
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, id.Expires)
 				defer cancel()
-				a.sessions.touch(id, a.now())
+				a.sessions.touch(r.Context(), id, a.now())
 				defer a.sessions.join(id.session, cancel)()
 			}
 			next.ServeHTTP(w, r.WithContext(ctx))
@@ -150,23 +147,30 @@ func bearer(r *http.Request) (token string, ok bool) {
 
 // identify finds out who makes a request, and whether it carries a credential that was never right.
 // A wrong token is not made up for by a cookie.
-func (a *Access) identify(r *http.Request, token string, byToken bool) (id Identity, ok, wrong bool) {
+func (a *Access) identify(r *http.Request, token string, byToken bool) (id Identity, ok, wrong bool, err error) {
 	if byToken {
 		sum := sha256.Sum256([]byte(token))
 		good := a.scripts && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
-		return Identity{User: string(Operator), Role: Operator}, good, !good
+		return Identity{User: string(Operator), Role: Operator}, good, !good, nil
 	}
-	if id, ok = a.inside(r); ok {
-		return id, true, false
+	if id, ok, err = a.inside(r); ok || err != nil {
+		return id, ok, false, err
 	}
-	return Identity{}, false, a.cookies.forged(r)
+	return Identity{}, false, a.cookies.forged(r), nil
 }
 
 // inside finds out whose browser makes a request.
-func (a *Access) inside(r *http.Request) (Identity, bool) {
+func (a *Access) inside(r *http.Request) (Identity, bool, error) {
 	id, ok := a.cookies.read(r, a.now())
-	return id, ok && id.Role.goesWith(id.User) && !a.sessions.ended(id.session)
+	if !ok || !id.Role.goesWith(id.User) {
+		return Identity{}, false, nil
+	}
+	ended, err := a.sessions.ended(r.Context(), id.session)
+	return id, !ended && err == nil, err
 }
+
+// Links makes links that lead here.
+func (a *Access) Links() Links { return a.links }
 
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions

@@ -1,15 +1,17 @@
 package httpd_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
@@ -86,32 +88,24 @@ func TestLinksLeaveNoCodeOnDiskAndDoNotPileUp(t *testing.T) {
 	r := newRig(t)
 	code := r.link("ann", httpd.Chat)
 	code = code[strings.LastIndex(code, "/")+1:]
-	entries, err := os.ReadDir(filepath.Join(r.state, "links"))
-	if err != nil || len(entries) != 1 || strings.Contains(entries[0].Name(), code) {
-		t.Fatalf("the folder has %v, %v", entries, err)
-	}
-	info, err := entries[0].Info()
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the link's file is %v, %v", info.Mode(), err)
-	}
-	content, err := os.ReadFile(filepath.Join(r.state, "links", entries[0].Name()))
-	if err != nil || strings.Contains(string(content), code) {
-		t.Errorf("it holds %q, %v", content, err)
+	links := r.records("http/link/")
+	if text := fmt.Sprint(links); len(links) != 1 || strings.Contains(text, code) {
+		t.Fatalf("the records are %s", text)
 	}
 	r.now = r.now.Add(3 * httpd.LinkLife)
 	r.link("bob", httpd.Chat)
-	if entries, _ = os.ReadDir(filepath.Join(r.state, "links")); len(entries) != 1 {
-		t.Errorf("old ones pile up: %v", entries)
+	if links := r.records("http/link/"); len(links) != 1 {
+		t.Errorf("old ones pile up: %v", links)
 	}
 }
 
 func TestNonsenseGetsNoLink(t *testing.T) {
-	links := httpd.Links{State: t.TempDir()}
-	if _, err := links.Make("ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
+	links := httpd.Links{Records: newRig(t).store}
+	if _, err := links.Make(t.Context(), "ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
 		t.Errorf("role: %v", err)
 	}
 	for _, user := range []string{"a.b", "a b", "../x", strings.Repeat("x", 41)} {
-		if _, err := links.Make(user, httpd.Chat); err == nil {
+		if _, err := links.Make(t.Context(), user, httpd.Chat); err == nil {
 			t.Errorf("user %q gets a link", user)
 		}
 	}
@@ -217,7 +211,7 @@ func TestRolesAndTheToken(t *testing.T) {
 func TestNobodyButOperatorsHasTheirName(t *testing.T) {
 	r := newRig(t)
 	for _, user := range []string{"operator", "Operator"} {
-		if _, err := (httpd.Links{State: r.state}).Make(user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
+		if _, err := (httpd.Links{Records: r.store}).Make(t.Context(), user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
 			t.Errorf("a link for %s: %v", user, err)
 		}
 		// What an older nanobot let in.
@@ -236,7 +230,7 @@ func TestNobodyButOperatorsHasTheirName(t *testing.T) {
 }
 
 func TestWithoutATokenNoScriptIsLetIn(t *testing.T) {
-	access, err := httpd.NewAccess(httpd.Options{State: t.TempDir()})
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: openStore(t, t.TempDir(), sqlite.Options{})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,18 +255,58 @@ func TestARefusalIsAPageForPeopleAndJSONForPrograms(t *testing.T) {
 }
 
 func TestADamagedKeyIsSaid(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "http.key"), []byte("short"), 0o600); err != nil {
+	r := newRig(t)
+	if err := r.store.SaveRecords(t.Context(), map[string]string{"http/key": "short"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := httpd.NewAccess(httpd.Options{State: dir}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it") {
+	if _, err := httpd.NewAccess(t.Context(), httpd.Options{Records: r.store}); err == nil || !strings.Contains(err.Error(), "is damaged") {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestTheKeyIsForItsOwnerOnly(t *testing.T) {
+// Nobody is let in, and nobody is told to be signed out, when that cannot be looked up.
+func TestRecordsThatCannotBeReadAreSaid(t *testing.T) {
 	r := newRig(t)
-	if info, err := os.Stat(filepath.Join(r.state, "http.key")); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the key is %v, %v", info, err)
+	records := &faulty{Records: r.store}
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: records})
+	if err != nil {
+		t.Fatal(err)
 	}
+	h := access.Require(httpd.Chat, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	in := header{"Cookie": r.cookie("chat.ann.9999999999.S")}
+	for _, want := range []int{200, 503, 200} {
+		records.broken.Store(want == 503)
+		if got := serve(h, "GET", in).Code; got != want {
+			t.Errorf("answered %d, want %d", got, want)
+		}
+	}
+}
+
+// faulty are records whose disk is broken at times.
+type faulty struct {
+	httpd.Records
+	broken atomic.Bool
+}
+
+var errDisk = errors.New("the disk is broken")
+
+func (f *faulty) LoadRecord(ctx context.Context, key string) (string, error) {
+	if f.broken.Load() {
+		return "", errDisk
+	}
+	return f.Records.LoadRecord(ctx, key)
+}
+
+func (f *faulty) SaveRecords(ctx context.Context, values map[string]string) error {
+	if f.broken.Load() {
+		return errDisk
+	}
+	return f.Records.SaveRecords(ctx, values)
+}
+
+func (f *faulty) SwapRecord(ctx context.Context, key, old, value string) (bool, error) {
+	if f.broken.Load() {
+		return false, errDisk
+	}
+	return f.Records.SwapRecord(ctx, key, old, value)
 }

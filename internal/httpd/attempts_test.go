@@ -14,13 +14,14 @@ import (
 	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest/observer"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
 // guessed is access that attackers try, without a network.
 type guessed struct {
 	t     *testing.T
-	state string
+	store *sqlite.Store
 	mux   *http.ServeMux
 	wrong *httpd.Attempts
 	logs  *observer.ObservedLogs
@@ -33,9 +34,9 @@ func newGuessed(t *testing.T, proxies ...string) *guessed {
 		trusted = append(trusted, netip.MustParsePrefix(p))
 	}
 	core, logs := observer.New(zapcore.DebugLevel)
-	g := &guessed{t: t, state: t.TempDir(), mux: http.NewServeMux(), logs: logs}
+	g := &guessed{t: t, store: openStore(t, t.TempDir(), sqlite.Options{}), mux: http.NewServeMux(), logs: logs}
 	g.wrong = httpd.NewAttempts(trusted, nil, zap.New(core))
-	access, err := httpd.NewAccess(httpd.Options{State: g.state, Token: token, Attempts: g.wrong})
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: g.store, Token: token, Attempts: g.wrong})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +145,7 @@ func TestEveryKindOfWrongCredentialCounts(t *testing.T) {
 // link makes a link and returns its path.
 func (g *guessed) link(user string) string {
 	g.t.Helper()
-	code, err := httpd.Links{State: g.state}.Make(user, httpd.Chat)
+	code, err := httpd.Links{Records: g.store}.Make(g.t.Context(), user, httpd.Chat)
 	if err != nil {
 		g.t.Fatal(err)
 	}

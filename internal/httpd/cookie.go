@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -8,10 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -20,14 +18,12 @@ import (
 const (
 	// sessionLife is how long a cookie is good for.
 	sessionLife = 30 * 24 * time.Hour
-	// KeyFile is where in the state the key of the cookies is.
-	KeyFile = "http.key"
-	keySize = 32
+	keySize     = 32
 )
 
 // cookies make and check the cookie by which a browser is known. It says who, until when and which
 // of theirs it is, and is sealed, so that nothing about it has to be kept here and it survives a
-// restart. A start without the key file makes a new key, for which none is good.
+// restart. A start without a key makes a new one, for which none is good.
 type cookies struct {
 	name string
 	key  []byte
@@ -117,50 +113,25 @@ func (c cookies) open(value string, now time.Time) (Identity, bool) {
 }
 
 // loadKey reads the key, or makes one.
-func loadKey(path string) ([]byte, error) {
-	key, err := os.ReadFile(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return makeKey(path)
-	case err != nil:
-		return nil, fmt.Errorf("read key of cookies: %w", err)
-	case len(key) != keySize:
-		return nil, fmt.Errorf("read key of cookies: %s is damaged; remove it, and everybody needs a new link", path)
+func loadKey(ctx context.Context, r Records) ([]byte, error) {
+	value, err := r.LoadRecord(ctx, cookieKey)
+	if err == nil && value == "" {
+		if _, err = r.InitRecords(ctx, cookieKey, map[string]string{cookieKey: newKey()}); err == nil {
+			value, err = r.LoadRecord(ctx, cookieKey)
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("load the key of cookies: %w", err)
+	}
+	key, err := hex.DecodeString(value)
+	if err != nil || len(key) != keySize {
+		return nil, errors.New("load the key of cookies: it is damaged")
 	}
 	return key, nil
 }
 
-func makeKey(path string) ([]byte, error) {
+func newKey() string {
 	key := make([]byte, keySize)
 	_, _ = rand.Read(key) // it never fails
-	if err := writeFile(path, key); err != nil {
-		return nil, fmt.Errorf("write key of cookies: %w", err)
-	}
-	return key, nil
-}
-
-// writeFile writes a file for its owner only. It appears when it is complete, and stays.
-func writeFile(path string, content []byte) error {
-	folder := filepath.Dir(path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return err
-	}
-	part, err := os.CreateTemp(folder, ".new-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name()) //nolint:errcheck // it has another name by then, or nobody needs it
-	_, err = part.Write(content)
-	if err := errors.Join(err, part.Sync(), part.Close()); err != nil {
-		return err
-	}
-	if err := os.Rename(part.Name(), path); err != nil {
-		return err
-	}
-	dir, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	return dir.Sync()
+	return hex.EncodeToString(key)
 }

@@ -1,6 +1,7 @@
 package httpd
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -53,11 +54,14 @@ var errTooMany = errors.New("too many wrong attempts")
 // attempt, unless the browser is in already: people come back by a link that they have used. After
 // errTooMany the request is answered.
 func (a *Access) look(w http.ResponseWriter, r *http.Request) (Identity, bool, error) {
-	_, inside := a.inside(r)
+	_, inside, err := a.inside(r)
+	if err != nil {
+		return Identity{}, false, err
+	}
 	if !inside && a.attempts.Blocked(w, r) {
 		return Identity{}, false, errTooMany
 	}
-	id, ok, err := a.links.Look(r.PathValue("code"))
+	id, ok, err := a.links.Look(r.Context(), r.PathValue("code"))
 	if err == nil && !ok && !inside && a.attempts.Wrong(w, r) {
 		return Identity{}, false, errTooMany
 	}
@@ -66,7 +70,7 @@ func (a *Access) look(w http.ResponseWriter, r *http.Request) (Identity, bool, e
 
 func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) {
 	code := r.PathValue("code")
-	was, inside := a.inside(r)
+	was, inside, _ := a.inside(r)
 	id, ok, err := a.look(w, r)
 	if errors.Is(err, errTooMany) {
 		return
@@ -82,7 +86,7 @@ func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 		return
 	}
 	if ok {
-		id, ok, err = a.begin(code, id)
+		id, ok, err = a.begin(r.Context(), code, id)
 	}
 	switch {
 	case err != nil:
@@ -99,15 +103,16 @@ func (a *Access) enter(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 
 // begin uses up a link and begins the session of whom it lets in. The session is recorded first:
 // nobody comes in who is not listed, and who revokes the link and then the sessions misses none.
-func (a *Access) begin(code string, id Identity) (Identity, bool, error) {
+func (a *Access) begin(ctx context.Context, code string, id Identity) (Identity, bool, error) {
 	now := a.now()
 	id.Expires, id.session = now.Add(sessionLife), rand.Text()
-	if err := a.sessions.records.write(id, now, now); err != nil {
+	if err := recordSession(ctx, a.links.Records, id, now, now); err != nil {
 		return id, false, err
 	}
-	ok, err := a.links.Take(code)
+	ok, err := a.links.Take(ctx, code)
 	if !ok || err != nil {
-		return id, false, errors.Join(err, a.sessions.records.remove(id.session))
+		none := map[string]string{sessionPrefix + hashName(id.session): ""}
+		return id, false, errors.Join(err, a.links.Records.SaveRecords(ctx, none))
 	}
 	return id, true, nil
 }
@@ -117,7 +122,7 @@ func (a *Access) leave(w http.ResponseWriter, r *http.Request, log *zap.Logger) 
 	id := Who(r.Context())
 	if id.session != "" {
 		a.cookies.clear(w, r)
-		if err := a.sessions.end(id.session, id.Expires, a.now()); err != nil {
+		if err := a.sessions.end(r.Context(), id, a.now()); err != nil {
 			log.Error("signing out was not written down and holds until the next start", zap.String("user", id.User), zap.Error(err))
 			refuse(w, r, http.StatusServiceUnavailable, "You are out, but this may not hold. The operator can see in the log why.")
 			return

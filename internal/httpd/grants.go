@@ -2,13 +2,11 @@ package httpd
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -31,26 +29,25 @@ type Grant struct {
 	LastSeen *time.Time `json:"last_seen,omitempty"` // of a browser, to the minute
 	Expires  time.Time  `json:"expires"`
 
-	session string // of a browser
-	path    string
+	hash  string // of the link's code or the browser's session
+	value string // of the record
 }
 
 // Grants lists and revokes links and browser sessions. It works beside the daemon, and without it.
 type Grants struct {
-	// State is the folder that the daemon keeps its state in.
-	State string
+	Records Records
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
 // List returns the links that can still be used and the browsers that are signed in, by user and
 // age.
-func (g Grants) List() ([]Grant, error) {
-	all, err := g.links()
+func (g Grants) List(ctx context.Context) ([]Grant, error) {
+	all, err := g.links(ctx)
 	if err != nil {
 		return nil, err
 	}
-	browsers, err := g.browsers()
+	browsers, err := g.browsers(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,78 +58,70 @@ func (g Grants) List() ([]Grant, error) {
 	return all, nil
 }
 
-func (g Grants) links() ([]Grant, error) {
-	l := Links(g)
-	folder := filepath.Join(g.State, LinkFolder)
-	entries, err := os.ReadDir(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+func (g Grants) links(ctx context.Context) ([]Grant, error) {
+	values, err := g.Records.ListRecords(ctx, linkPrefix)
 	if err != nil {
 		return nil, fmt.Errorf("list links: %w", err)
 	}
 	var all []Grant
-	for _, e := range entries {
-		if !hashForm.MatchString(e.Name()) || !e.Type().IsRegular() {
-			continue
-		}
-		path := filepath.Join(folder, e.Name())
-		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue // it was used meanwhile
-		}
-		if err != nil {
-			return nil, fmt.Errorf("list links: %w", err)
-		}
+	for key, value := range values {
 		var k link
-		if json.Unmarshal(content, &k) != nil || !k.good(l.now()) {
+		if json.Unmarshal([]byte(value), &k) != nil || !k.good(Links(g).now()) {
 			continue
 		}
+		hash := strings.TrimPrefix(key, linkPrefix)
 		all = append(all, Grant{
-			ID: e.Name()[:idLength], Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLife), Expires: k.Expires, path: path,
+			ID: shortID(hash), Kind: LinkGrant, User: k.User, Role: k.Role, Created: k.Expires.Add(-LinkLife), Expires: k.Expires, hash: hash, value: value,
 		})
 	}
 	return all, nil
 }
 
-func (g Grants) browsers() ([]Grant, error) {
-	now := Links(g).now()
-	out, _, err := readOut(filepath.Join(g.State, OutFile))
+func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
+	values, err := g.Records.ListRecords(ctx, sessionPrefix)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	sessions, err := records{filepath.Join(g.State, SessionFolder)}.list(now)
+	out, err := g.Records.ListRecords(ctx, outPrefix)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list who signed out: %w", err)
 	}
 	var all []Grant
-	for _, s := range sessions {
-		if _, ended := out[s.Session]; ended {
+	for key, value := range values {
+		var s record
+		hash := strings.TrimPrefix(key, sessionPrefix)
+		if json.Unmarshal([]byte(value), &s) != nil || !Links(g).now().Before(s.Expires) || out[outPrefix+hash] != "" {
 			continue
 		}
 		all = append(all, Grant{
-			ID: s.name[:idLength], Kind: BrowserGrant, User: s.User, Role: s.Role, Created: s.Created, LastSeen: &s.seen, Expires: s.Expires, session: s.Session,
+			ID: shortID(hash), Kind: BrowserGrant, User: s.User, Role: s.Role, Created: s.Created, LastSeen: &s.Seen, Expires: s.Expires, hash: hash,
 		})
 	}
 	return all, nil
 }
 
-// Revoke withdraws the link or ends the browser session with an ID, or all of a user's, and returns
-// them. It returns none if there is neither such an ID nor such a user. A daemon that runs lets a
-// browser finish nothing: its event stream ends within a second.
-func (g Grants) Revoke(who string) ([]Grant, error) {
-	all, err := g.List()
+// shortID is what people call a link or a session by.
+func shortID(hash string) string { return hash[:min(idLength, len(hash))] }
+
+// Everybody is who is revoked when all links and all browsers are.
+const Everybody = "*"
+
+// Revoke withdraws the link or ends the browser session with an ID, or all of a user's, or all of
+// Everybody, and returns them. It returns none if there is neither such an ID nor such a user. A
+// daemon that runs lets a browser finish nothing: its event stream ends within a second.
+func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
+	all, err := g.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	chosen := func(c Grant) bool { return c.User == who }
+	chosen := func(c Grant) bool { return c.User == who || who == Everybody }
 	if slices.ContainsFunc(all, func(c Grant) bool { return c.ID == who }) {
 		chosen = func(c Grant) bool { return c.ID == who }
 	}
 	var revoked []Grant
 	// Links come first: a browser that comes in by one is recorded before the link is used up, so
 	// it is found below.
-	links, err := g.links()
+	links, err := g.links(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -140,33 +129,31 @@ func (g Grants) Revoke(who string) ([]Grant, error) {
 		if !chosen(l) {
 			continue
 		}
-		if err := os.Remove(l.path); errors.Is(err, fs.ErrNotExist) {
-			continue
-		} else if err != nil {
+		ok, err := g.Records.SwapRecord(ctx, linkPrefix+l.hash, l.value, "")
+		if err != nil {
 			return revoked, fmt.Errorf("withdraw link %s: %w", l.ID, err)
 		}
-		revoked = append(revoked, l)
+		if ok {
+			revoked = append(revoked, l)
+		}
 	}
-	browsers, err := g.browsers()
+	browsers, err := g.browsers(ctx)
 	if err != nil {
 		return revoked, err
 	}
 	ended := map[string]time.Time{}
 	for _, b := range browsers {
 		if chosen(b) {
-			ended[b.session] = b.Expires
+			ended[b.hash] = b.Expires
 			revoked = append(revoked, b)
 		}
 	}
 	if len(ended) == 0 {
 		return revoked, nil
 	}
-	if _, _, err := endSessions(filepath.Join(g.State, OutFile), ended, Links(g).now()); err != nil {
+	if err := endSessions(ctx, g.Records, ended); err != nil {
 		return nil, err
 	}
-	f := records{filepath.Join(g.State, SessionFolder)}
-	for session := range ended {
-		_ = f.remove(session) // OutFile is what counts
-	}
+	_ = tidy(ctx, g.Records, Links(g).now()) // tried again next time
 	return revoked, nil
 }

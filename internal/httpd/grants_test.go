@@ -5,24 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
+// grants are those of a command beside the daemon.
 func (r *rig) grants() httpd.Grants {
-	return httpd.Grants{State: r.state, Now: func() time.Time { return r.now }}
+	r.t.Helper()
+	return httpd.Grants{Records: openStore(r.t, r.dir, sqlite.Options{Shared: true}), Now: func() time.Time { return r.now }}
 }
 
 // listed returns the grants as lines of kind, user and role.
 func (r *rig) listed() (lines []string, all []httpd.Grant) {
 	r.t.Helper()
-	all, err := r.grants().List()
+	all, err := r.grants().List(r.t.Context())
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func (r *rig) listed() (lines []string, all []httpd.Grant) {
 
 func (r *rig) revoke(who string) []httpd.Grant {
 	r.t.Helper()
-	revoked, err := r.grants().Revoke(who)
+	revoked, err := r.grants().Revoke(r.t.Context(), who)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -76,7 +77,8 @@ func TestLinksAndBrowsersAreListed(t *testing.T) {
 	if lines, _ := r.listed(); lines != nil {
 		t.Errorf("a month later there are %v", lines)
 	}
-	if left, _ := os.ReadDir(filepath.Join(r.state, httpd.SessionFolder)); len(left) != 0 {
+	r.start()
+	if left := r.records("http/session/"); len(left) != 0 {
 		t.Errorf("old records pile up: %v", left)
 	}
 }
@@ -119,7 +121,7 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 func TestALinkIsWithdrawn(t *testing.T) {
 	r := newRig(t)
 	link := r.link("ann", httpd.Chat)
-	id := httpd.Links{State: r.state}.ID(link[strings.LastIndex(link, "/")+1:])
+	id := httpd.Links{}.ID(link[strings.LastIndex(link, "/")+1:])
 	if got := r.revoke(id); len(got) != 1 || got[0].Kind != httpd.LinkGrant || got[0].ID != id {
 		t.Errorf("revoked was %+v", got)
 	}
@@ -214,7 +216,7 @@ func TestBrowsersThatSignOutWhileOthersAreRevokedAllStayOut(t *testing.T) {
 		all.Go(func() {
 			if i%2 == 0 {
 				b.ask("POST", r.url+"/out", header{"Origin": r.url})
-			} else if _, err := r.grants().Revoke(fmt.Sprint("u", i)); err != nil {
+			} else if _, err := r.grants().Revoke(r.t.Context(), fmt.Sprint("u", i)); err != nil {
 				t.Error(err)
 			}
 		})
@@ -235,7 +237,7 @@ func TestALinkThatIsUsedWhileItsUserIsRevokedLeavesNobodyIn(t *testing.T) {
 		var both sync.WaitGroup
 		both.Go(func() { b.enter(link) })
 		both.Go(func() {
-			if _, err := r.grants().Revoke("ann"); err != nil {
+			if _, err := r.grants().Revoke(r.t.Context(), "ann"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -251,18 +253,35 @@ func TestALinkThatIsUsedWhileItsUserIsRevokedLeavesNobodyIn(t *testing.T) {
 	}
 }
 
-func TestAFileThatIsNoRecordIsNotListed(t *testing.T) {
+func TestWhatIsNoRecordIsNotListed(t *testing.T) {
 	r := newRig(t)
 	newBrowser(t).enter(r.link("ann", httpd.Chat))
-	for name, content := range map[string]string{all64: `{"session":"x","user":"eve","role":"operator","expires":"2999-01-01T00:00:00Z"}`, "open.html": "x", strings.Repeat("1", 64): "{"} {
-		for _, folder := range []string{httpd.SessionFolder, httpd.LinkFolder} {
-			if err := os.WriteFile(filepath.Join(r.state, folder, name), []byte(content), 0o600); err != nil {
-				t.Fatal(err)
-			}
+	for _, prefix := range []string{"http/session/", "http/link/"} {
+		if err := r.store.SaveRecords(t.Context(), map[string]string{prefix + all64: "{", prefix + "x": "nonsense"}); err != nil {
+			t.Fatal(err)
 		}
 	}
 	lines, _ := r.listed()
-	if got := strings.Join(lines, ", "); got != "browser ann chat, link eve operator" { // whose file is a link
+	if got := strings.Join(lines, ", "); got != "browser ann chat" {
 		t.Errorf("listed are %s", got)
+	}
+}
+
+func TestEverybodyIsRevoked(t *testing.T) {
+	r := newRig(t)
+	ann, bob := newBrowser(t), newBrowser(t)
+	ann.enter(r.link("ann", httpd.Chat))
+	bob.enter(r.link("bob", httpd.Operator))
+	r.link("eve", httpd.Chat)
+	if got := r.revoke(httpd.Everybody); len(got) != 3 {
+		t.Errorf("revoked were %+v", got)
+	}
+	for _, b := range []*browser{ann, bob} {
+		if resp, _ := b.ask("GET", r.url, nil); resp.status != 401 {
+			t.Errorf("answered %d", resp.status)
+		}
+	}
+	if lines, _ := r.listed(); lines != nil {
+		t.Errorf("listed are %v", lines)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
@@ -119,13 +120,13 @@ func TestEveryAnswerTellsBrowsersToBeStrict(t *testing.T) {
 }
 
 func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
-	state := t.TempDir()
+	store := openStore(t, t.TempDir(), sqlite.Options{})
 	now := time.Now()
-	access, err := httpd.NewAccess(httpd.Options{State: state, Now: func() time.Time { return now }})
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: store, Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	code, err := httpd.Links{State: state}.Make("ann", httpd.Chat)
+	code, err := httpd.Links{Records: store}.Make(t.Context(), "ann", httpd.Chat)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,42 +1,32 @@
 package httpd
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 )
 
-const (
-	// LinkLife is how long a link is good for.
-	LinkLife = 15 * time.Minute
-	// LinkFolder is where in the state open links are. It has a file for each link that is open.
-	// Its name is the code's hash, so that who can read it still has no code.
-	LinkFolder = "links"
-)
+// LinkLife is how long a link is good for.
+const LinkLife = 15 * time.Minute
 
 // userForm is what a user's name may be; it stands in a cookie.
 var userForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,40}$`)
 
-// codeForm is what a code looks like. It keeps names of files apart from what strangers ask for.
+// codeForm is what a code looks like.
 var codeForm = regexp.MustCompile(`^[A-Z2-7]{26,}$`)
 
-// Links makes and takes one-time links. They are files, so that a command can make one beside the
-// daemon that takes it.
+// Links makes and takes one-time links. A command can make one beside the daemon that takes it.
 type Links struct {
-	// State is the folder that the daemon keeps its state in.
-	State string
+	Records Records
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// link is the content of a link's file.
+// link is a link that was not used yet.
 type link struct {
 	User    string    `json:"user"`
 	Role    Role      `json:"role"`
@@ -45,7 +35,7 @@ type link struct {
 
 // Make returns the code of a new link for a user, who is somebody new if there is no name. It also
 // clears away links that were never used.
-func (l Links) Make(user string, role Role) (code string, err error) {
+func (l Links) Make(ctx context.Context, user string, role Role) (code string, err error) {
 	if user == "" {
 		user = string(role)
 		if role != Operator {
@@ -60,32 +50,29 @@ func (l Links) Make(user string, role Role) (code string, err error) {
 	case !role.goesWith(user):
 		return "", fmt.Errorf("user: %q has the chats of operators and scripts, which the role %s must not see: choose another name", user, role)
 	}
-	l.clear()
-	code = rand.Text() // at least 128 bits
-	content, err := json.Marshal(link{user, role, l.now().Add(LinkLife)})
-	if err != nil {
-		return "", err
+	_ = tidy(ctx, l.Records, l.now()) // whatever goes wrong: they are not good any more
+	code = rand.Text()                // at least 128 bits
+	value, err := encode(link{user, role, l.now().Add(LinkLife)})
+	if err == nil {
+		err = l.Records.SaveRecords(ctx, map[string]string{linkKey(code): value})
 	}
-	if err := writeFile(l.path(code), content); err != nil {
+	if err != nil {
 		return "", fmt.Errorf("write link: %w", err)
 	}
 	return code, nil
 }
 
 // Look tells whom a link lets in. It reports false for one that is unknown, used or too old.
-func (l Links) Look(code string) (Identity, bool, error) {
+func (l Links) Look(ctx context.Context, code string) (Identity, bool, error) {
 	if !codeForm.MatchString(code) {
 		return Identity{}, false, nil
 	}
-	content, err := os.ReadFile(l.path(code))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Identity{}, false, nil
-	}
-	if err != nil {
-		return Identity{}, false, fmt.Errorf("read link: %w", err)
+	value, err := l.Records.LoadRecord(ctx, linkKey(code))
+	if err != nil || value == "" {
+		return Identity{}, false, err
 	}
 	var k link
-	if err := json.Unmarshal(content, &k); err != nil {
+	if err := json.Unmarshal([]byte(value), &k); err != nil {
 		return Identity{}, false, fmt.Errorf("read link: %w", err)
 	}
 	return Identity{User: k.User, Role: k.Role}, k.good(l.now()), nil
@@ -97,34 +84,18 @@ func (k link) good(now time.Time) bool {
 }
 
 // Take uses up a link that Look has found good. It reports false when somebody else did.
-func (l Links) Take(code string) (bool, error) {
-	err := os.Remove(l.path(code)) // of several who try, this lets one pass
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+func (l Links) Take(ctx context.Context, code string) (bool, error) {
+	value, err := l.Records.LoadRecord(ctx, linkKey(code))
+	if err == nil && value != "" {
+		return l.Records.SwapRecord(ctx, linkKey(code), value, "") // of several who try, this lets one pass
 	}
-	if err != nil {
-		return false, fmt.Errorf("take link: %w", err)
-	}
-	return true, nil
-}
-
-// clear removes links that are too old. Whatever goes wrong: they are not good any more.
-func (l Links) clear() {
-	folder := filepath.Join(l.State, LinkFolder)
-	entries, _ := os.ReadDir(folder)
-	for _, e := range entries {
-		if info, err := e.Info(); err == nil && l.now().Sub(info.ModTime()) > 2*LinkLife {
-			_ = os.Remove(filepath.Join(folder, e.Name()))
-		}
-	}
+	return false, err
 }
 
 // ID is by which Grants knows the link with a code.
 func (l Links) ID(code string) string { return hashName(code)[:idLength] }
 
-func (l Links) path(code string) string {
-	return filepath.Join(l.State, LinkFolder, hashName(code))
-}
+func linkKey(code string) string { return linkPrefix + hashName(code) }
 
 func (l Links) now() time.Time {
 	if l.Now != nil {

@@ -5,14 +5,14 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"go.uber.org/zap"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
@@ -50,13 +50,7 @@ func TestSigningOutEndsOneSessionForGood(t *testing.T) {
 
 func TestWhoSignedOutIsForgottenOnceTheCookieIsTooOld(t *testing.T) {
 	r := newRig(t)
-	size := func() int64 {
-		info, err := os.Stat(filepath.Join(r.state, httpd.OutFile))
-		if err != nil || info.Mode().Perm() != 0o600 {
-			t.Fatalf("the file is %v, %v", info, err)
-		}
-		return info.Size()
-	}
+	size := func() int { return len(r.records("http/out/")) }
 	out := func() {
 		b := newBrowser(t)
 		b.enter(r.link("ann", httpd.Chat))
@@ -71,39 +65,40 @@ func TestWhoSignedOutIsForgottenOnceTheCookieIsTooOld(t *testing.T) {
 	r.now = r.now.Add(31 * 24 * time.Hour)
 	out()
 	if got := size(); got != one {
-		t.Errorf("old ones pile up: %d bytes, one has %d", got, one)
+		t.Errorf("old ones pile up: %d, and should be %d", got, one)
 	}
 }
 
 func TestSigningOutThatCannotBeKeptIsSaid(t *testing.T) {
 	r := newRig(t)
-	b := newBrowser(t)
-	b.enter(r.link("ann", httpd.Chat))
-	if err := os.Mkdir(filepath.Join(r.state, httpd.OutFile), 0o700); err != nil { // where the file should be
+	cookie := r.cookie("chat.ann.9999999999.S")
+	req := httptest.NewRequestWithContext(t.Context(), "POST", "/out", nil)
+	req.Header.Set("Cookie", cookie)
+	req.Header.Set("Origin", "http://example.com")
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: unsaved{r.store}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	stolen := header{"Cookie": b.cookies(r.url)}
-	if resp, body := b.ask("POST", r.url+"/out", header{"Origin": r.url}); resp.status != 503 || !strings.Contains(body, "may not hold") {
-		t.Errorf("answered %d %q", resp.status, body)
+	mux := http.NewServeMux()
+	access.Mount(mux, zap.NewNop())
+	answer := httptest.NewRecorder()
+	mux.ServeHTTP(answer, req)
+	if answer.Code != 503 || !strings.Contains(answer.Body.String(), "may not hold") {
+		t.Errorf("answered %d %q", answer.Code, answer.Body)
 	}
-	if resp, _ := newBrowser(t).ask("GET", r.url, stolen); resp.status != 401 {
-		t.Errorf("the cookie is answered %d", resp.status)
+	if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Cookie": cookie}).Code; got != 401 {
+		t.Errorf("the cookie is answered %d", got)
 	}
 }
 
-func TestADamagedListOfWhoSignedOutIsSaid(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, httpd.OutFile), []byte(`{"X":"2026-`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := httpd.NewAccess(httpd.Options{State: dir}); err == nil || !strings.Contains(err.Error(), "is damaged; remove it together with http.key") {
-		t.Errorf("got %v", err)
-	}
-}
+// unsaved are records that can be read only.
+type unsaved struct{ httpd.Records }
+
+func (unsaved) SaveRecords(context.Context, map[string]string) error { return errDisk }
 
 func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
-	state := t.TempDir()
-	access, err := httpd.NewAccess(httpd.Options{State: state})
+	store := openStore(t, t.TempDir(), sqlite.Options{})
+	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: store})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +122,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 	url := "http://" + server.Addr().String()
 	browsers, streams := map[string]*browser{}, map[string]io.Closer{}
 	for _, user := range []string{"ann", "bob"} {
-		code, err := httpd.Links{State: state}.Make(user, httpd.Chat)
+		code, err := httpd.Links{Records: store}.Make(t.Context(), user, httpd.Chat)
 		if err != nil {
 			t.Fatal(err)
 		}

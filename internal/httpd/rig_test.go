@@ -10,8 +10,6 @@ import (
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
+	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/httpd"
 )
 
@@ -31,20 +30,47 @@ const token = "a token of the operator's"
 type rig struct {
 	t     *testing.T
 	url   string
-	state string
+	dir   string
+	store *sqlite.Store
 	now   time.Time
 }
 
 func newRig(t *testing.T, hosts ...string) *rig {
 	t.Helper()
-	r := &rig{t: t, state: t.TempDir(), now: time.Now()}
+	r := &rig{t: t, dir: t.TempDir(), now: time.Now()}
+	r.store = openStore(t, r.dir, sqlite.Options{})
 	r.start(hosts...)
 	return r
 }
 
+// openStore opens the store that implements Records in the daemon, or a tool's handle on it.
+func openStore(t *testing.T, dir string, o sqlite.Options) *sqlite.Store {
+	t.Helper()
+	s, err := sqlite.Open(t.Context(), dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// records returns the keys that begin with a prefix, and their values.
+func (r *rig) records(prefix string) map[string]string {
+	r.t.Helper()
+	values, err := r.store.ListRecords(r.t.Context(), prefix)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return values
+}
+
 func (r *rig) start(hosts ...string) {
 	r.t.Helper()
-	access, err := httpd.NewAccess(httpd.Options{State: r.state, Token: token, Now: func() time.Time { return r.now }})
+	access, err := httpd.NewAccess(r.t.Context(), httpd.Options{Records: r.store, Token: token, Now: func() time.Time { return r.now }})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -80,7 +106,7 @@ func (r *rig) start(hosts ...string) {
 // link makes a link and returns its address.
 func (r *rig) link(user string, role httpd.Role) string {
 	r.t.Helper()
-	code, err := httpd.Links{State: r.state, Now: func() time.Time { return r.now }}.Make(user, role)
+	code, err := httpd.Links{Records: r.store, Now: func() time.Time { return r.now }}.Make(r.t.Context(), user, role)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -162,33 +188,35 @@ func (b *browser) enter(link string) (answer, string) {
 	return b.ask("POST", link, header{"Origin": origin})
 }
 
-// inLinks changes what is in the files of open links.
+// inLinks changes what is in the records of open links.
 func (r *rig) inLinks(from, to string) {
 	r.t.Helper()
-	files, err := filepath.Glob(filepath.Join(r.state, httpd.LinkFolder, "*"))
-	if err != nil || len(files) == 0 {
-		r.t.Fatalf("links: %v, %v", files, err)
+	values := r.records("http/link/")
+	if len(values) == 0 {
+		r.t.Fatal("there are no links")
 	}
-	for _, name := range files {
-		b, err := os.ReadFile(name)
-		if err == nil {
-			err = os.WriteFile(name, []byte(strings.ReplaceAll(string(b), from, to)), 0o600)
-		}
-		if err != nil {
-			r.t.Fatal(err)
-		}
+	for key, value := range values {
+		values[key] = strings.ReplaceAll(value, from, to)
+	}
+	if err := r.store.SaveRecords(r.t.Context(), values); err != nil {
+		r.t.Fatal(err)
 	}
 }
 
 // cookie seals words as the server does.
 func (r *rig) cookie(words string) string {
 	r.t.Helper()
-	key, err := os.ReadFile(filepath.Join(r.state, httpd.KeyFile))
+	return sealed(r.t, r.records("http/key")["http/key"], words)
+}
+
+func sealed(t testing.TB, key, words string) string {
+	t.Helper()
+	secret, err := hex.DecodeString(key)
 	if err != nil {
-		r.t.Fatal(err)
+		t.Fatal(err)
 	}
-	name := sha256.Sum256(append([]byte("name"), key...))
-	seal := hmac.New(sha256.New, key)
+	name := sha256.Sum256(append([]byte("name"), secret...))
+	seal := hmac.New(sha256.New, secret)
 	seal.Write([]byte(words))
 	return "nanobot-" + hex.EncodeToString(name[:4]) + "=" + words + "." + base64.RawURLEncoding.EncodeToString(seal.Sum(nil))
 }

@@ -96,7 +96,12 @@ func (d *daemon) kill() {
 // link is a one-time link into it.
 func (d *daemon) link(role httpd.Role) string {
 	d.t.Helper()
-	code, err := httpd.Links{State: filepath.Join(d.dir, "state")}.Make("", role)
+	s, err := sqlite.Open(d.t.Context(), filepath.Join(d.dir, "state"), sqlite.Options{Shared: true})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer s.Close()
+	code, err := httpd.Links{Records: s}.Make(d.t.Context(), "", role)
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -124,7 +129,7 @@ func beDaemon(dir, addr string) error {
 	if err != nil {
 		return err
 	}
-	access, err := httpd.NewAccess(httpd.Options{State: state})
+	access, err := httpd.NewAccess(ctx, httpd.Options{Records: store})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net"
 	"net/netip"
 	"slices"
@@ -21,8 +22,12 @@ import (
 )
 
 // ListLinks prints the links that were not used yet and the browsers that are signed in.
-func ListLinks(o Options, asJSON bool) error {
-	all, err := httpd.Grants{State: o.Config.Gateway.StateDir}.List()
+func ListLinks(ctx context.Context, o Options, asJSON bool) error {
+	var all []httpd.Grant
+	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
+		all, err = g.List(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
@@ -45,11 +50,34 @@ func ListLinks(o Options, asJSON bool) error {
 	return w.Flush()
 }
 
-// RevokeLinks withdraws a link or signs a browser out, by its id, or all of a user, by name. A user
-// who has no way in any more loses the turns that wait and run as well.
+// withGrants calls f with the links and sessions of the open state. Those of an earlier version are
+// imported first.
+func (o Options) withGrants(ctx context.Context, f func(httpd.Grants) error) error {
+	return o.withStore(ctx, func(s store.Store) error {
+		if err := httpd.Import(ctx, s, o.Config.Gateway.StateDir); err != nil {
+			return err
+		}
+		return f(httpd.Grants{Records: s})
+	})
+}
+
+// RevokeLinks withdraws a link or signs a browser out, by its id, or all of a user, by name, or all
+// of everybody. A user who has no way in any more loses the turns that wait and run as well.
 func RevokeLinks(ctx context.Context, o Options, who string) error {
-	grants := httpd.Grants{State: o.Config.Gateway.StateDir}
-	revoked, err := grants.Revoke(who)
+	var revoked []httpd.Grant
+	out := map[string]bool{} // who has no way in any more
+	err := o.withGrants(ctx, func(grants httpd.Grants) (err error) {
+		revoked, err = grants.Revoke(ctx, who)
+		for _, g := range revoked {
+			if err != nil || out[g.User] {
+				break
+			}
+			var left bool
+			left, err = hasWebAccess(ctx, o.Config, grants, g.User)
+			out[g.User] = !left
+		}
+		return err
+	})
 	for _, g := range revoked {
 		o.Record(audit.Revoked, store.Pairing{Channel: web.Name, User: channels.User{ID: g.User}})
 		done := "signed out"
@@ -64,23 +92,24 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 	if len(revoked) == 0 {
 		return fmt.Errorf("there is no link, browser or user %q; nanobot link --list shows them", who)
 	}
-	user := revoked[0].User // an ID is of one user
-	if left, err := hasWebAccess(o.Config, grants, user); left || err != nil {
-		return err
-	}
-	if err := o.dismissWebUser(ctx, user); err != nil {
-		return fmt.Errorf("%s is signed out, but running turns and waiting messages are not stopped: %w", user, err)
+	for _, user := range slices.Sorted(maps.Keys(out)) {
+		if !out[user] {
+			continue
+		}
+		if err := o.dismissWebUser(ctx, user); err != nil {
+			return fmt.Errorf("%s is signed out, but running turns and waiting messages are not stopped: %w", user, err)
+		}
 	}
 	return nil
 }
 
 // hasWebAccess tells whether a user can still get into the web chat. The token of scripts speaks
 // for the user called operator.
-func hasWebAccess(cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
+func hasWebAccess(ctx context.Context, cfg *config.Config, grants httpd.Grants, user string) (bool, error) {
 	if cfg.HTTP.Token != "" && strings.EqualFold(user, string(httpd.Operator)) {
 		return true, nil
 	}
-	left, err := grants.List()
+	left, err := grants.List(ctx)
 	return slices.ContainsFunc(left, func(g httpd.Grant) bool { return g.User == user }), err
 }
 
@@ -97,12 +126,13 @@ func (o Options) dismissWebUser(ctx context.Context, user string) error {
 
 // PrintLink makes a link into the web chat, whose address starts with base, and prints it.
 func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Role) error {
-	// A link into a damaged state leads nowhere.
-	if err := o.withStore(ctx, func(store.Store) error { return nil }); err != nil {
+	var code, id string
+	err := o.withGrants(ctx, func(g httpd.Grants) (err error) {
+		links := httpd.Links(g)
+		code, err = links.Make(ctx, user, role)
+		id = links.ID(code)
 		return err
-	}
-	links := httpd.Links{State: o.Config.Gateway.StateDir}
-	code, err := links.Make(user, role)
+	})
 	if err != nil {
 		return err
 	}
@@ -110,7 +140,7 @@ func PrintLink(ctx context.Context, o Options, base, user string, role httpd.Rol
 		return err
 	}
 	fmt.Fprintf(o.Err, "It lets one browser in (role %s), once, within %d minutes. To withdraw it: nanobot link --revoke %s\n",
-		role, int(httpd.LinkLife.Minutes()), links.ID(code))
+		role, int(httpd.LinkLife.Minutes()), id)
 	return nil
 }
 

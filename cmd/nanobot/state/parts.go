@@ -26,6 +26,9 @@ const (
 	Byproduct             // of a snapshot: it belongs to its database
 )
 
+// Door is the page by which the demo opens a browser.
+const Door = "open.html"
+
 // Web is the folder of the web channel's conversations, which are a database.
 const Web = web.StateFolder
 
@@ -37,7 +40,7 @@ func Parts(channelFolders []string) []Part {
 		all = append(all, Part{name, Plain})
 	}
 	return append(all, []Part{
-		{httpd.KeyFile, Plain},
+		{httpd.KeyFile, Plain}, // this and the next three only until they are in the database
 		{httpd.OutFile, Plain},
 		{httpd.LinkFolder, Plain},
 		{httpd.SessionFolder, Plain},
@@ -54,6 +57,7 @@ func Parts(channelFolders []string) []Part {
 		{"agents.txt", NotCopied},
 		{httpd.OutLock, NotCopied},
 		{"history", NotCopied},
+		{Door, NotCopied},
 	}...)
 }
 

@@ -1,0 +1,181 @@
+package httpd_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/httpd"
+)
+
+// earlierCode is the code of the link that an earlier version has left.
+const earlierCode = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+var earlierKey = bytes.Repeat([]byte{7}, 32)
+
+// leave writes the files of an earlier version: a key, a link for ann, bob who is signed in, and eve
+// who has signed out.
+func leave(t *testing.T, dir string, now time.Time) {
+	t.Helper()
+	expires := now.Add(240 * time.Hour).UTC()
+	write := func(content any, path ...string) {
+		t.Helper()
+		text, ok := content.([]byte)
+		if !ok {
+			text, _ = json.Marshal(content)
+		}
+		name := filepath.Join(append([]string{dir}, path...)...)
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(earlierKey, httpd.KeyFile)
+	write([]byte{}, httpd.OutLock)
+	write(map[string]any{"EVE": expires}, httpd.OutFile)
+	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLife)}, httpd.LinkFolder, hash(earlierCode))
+	write([]byte("<p>"), httpd.LinkFolder, "open.html")
+	write(map[string]any{"session": "BOB", "user": "bob", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, hash("BOB"))
+	write(map[string]any{"session": "X", "user": "mallory", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, all64)
+}
+
+func hash(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}
+
+// earlierCookie is a cookie of an earlier version.
+func earlierCookie(t *testing.T, words string) header {
+	t.Helper()
+	return header{"Cookie": sealed(t, hex.EncodeToString(earlierKey), words)}
+}
+
+// imported is a rig on the state of an earlier version, before it is imported.
+func imported(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), now: time.Now()}
+	r.store = openStore(t, r.dir, sqlite.Options{})
+	leave(t, r.dir, r.now)
+	return r
+}
+
+func (r *rig) load() {
+	r.t.Helper()
+	if err := httpd.Import(r.t.Context(), r.store, r.dir); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestWhatAnEarlierVersionKeptInFilesStaysTrue(t *testing.T) {
+	r := imported(t)
+	r.load()
+	r.start()
+	until := r.now.Add(240 * time.Hour).Unix()
+	if resp, body := newBrowser(t).ask("GET", r.url, earlierCookie(t, fmt.Sprintf("operator.bob.%d.BOB", until))); resp.status != 200 || body != "operator bob" {
+		t.Errorf("who is signed in is answered %d %q", resp.status, body)
+	}
+	if resp, _ := newBrowser(t).ask("GET", r.url, earlierCookie(t, fmt.Sprintf("chat.eve.%d.EVE", until))); resp.status != 401 {
+		t.Errorf("who has signed out is answered %d", resp.status)
+	}
+	if lines, _ := r.listed(); strings.Join(lines, ", ") != "link ann chat, browser bob operator" {
+		t.Errorf("listed are %v", lines)
+	}
+	if resp, body := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 || body != "chat ann" {
+		t.Errorf("the link is answered %d %q", resp.status, body)
+	}
+	var left []string
+	for _, pattern := range []string{"http.*", "links/*", "sessions/*"} {
+		found, _ := filepath.Glob(filepath.Join(r.dir, pattern))
+		left = append(left, found...)
+	}
+	if len(left) != 1 || filepath.Base(left[0]) != "open.html" {
+		t.Errorf("left are %v", left)
+	}
+}
+
+// Whatever part of the files is still there after an import that was cut off, it has no effect.
+func TestFilesThatAnImportHasLeftAreNotImportedAgain(t *testing.T) {
+	for _, gone := range [][]string{nil, {httpd.KeyFile}, {httpd.KeyFile, httpd.OutFile}, {httpd.OutFile, httpd.SessionFolder}} {
+		t.Run(strings.Join(gone, " "), func(t *testing.T) {
+			r := imported(t)
+			r.load()
+			r.start()
+			if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
+				t.Fatalf("the link is answered %d", resp.status)
+			}
+			r.revoke("bob")
+			leave(t, r.dir, r.now)
+			for _, name := range gone {
+				if err := os.RemoveAll(filepath.Join(r.dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r.load()
+			r.start()
+			if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 404 {
+				t.Errorf("the link that was used is answered %d", resp.status)
+			}
+			until := r.now.Add(240 * time.Hour).Unix()
+			for _, words := range []string{fmt.Sprintf("operator.bob.%d.BOB", until), fmt.Sprintf("chat.eve.%d.EVE", until)} {
+				if resp, _ := newBrowser(t).ask("GET", r.url, earlierCookie(t, words)); resp.status != 401 {
+					t.Errorf("%s is answered %d", words, resp.status)
+				}
+			}
+			if left, _ := filepath.Glob(filepath.Join(r.dir, "http.*")); len(left) != 0 {
+				t.Errorf("left are %v", left)
+			}
+		})
+	}
+}
+
+func TestDamagedFilesOfAnEarlierVersionAreSaidAndStay(t *testing.T) {
+	for name, want := range map[string]string{httpd.KeyFile: "is damaged; remove it", httpd.OutFile: "is damaged; remove it together with http.key"} {
+		t.Run(name, func(t *testing.T) {
+			r := imported(t)
+			path := filepath.Join(r.dir, name)
+			if err := os.WriteFile(path, []byte(`{"X":"2026-`), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := httpd.Import(t.Context(), r.store, r.dir); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(path); err != nil {
+				t.Error(err)
+			}
+			if values := r.records("http/"); len(values) != 0 {
+				t.Errorf("the records are %v", values)
+			}
+		})
+	}
+}
+
+func TestFilesStayUntilTheyAreImported(t *testing.T) {
+	r := imported(t)
+	if err := httpd.Import(t.Context(), closed(t), r.dir); err == nil {
+		t.Error("a closed store takes them")
+	}
+	r.load()
+	r.start()
+	if resp, _ := newBrowser(t).enter(r.url + httpd.EnterPath + earlierCode); resp.status != 200 {
+		t.Errorf("the link is answered %d", resp.status)
+	}
+}
+
+func closed(t *testing.T) *sqlite.Store {
+	t.Helper()
+	s := openStore(t, t.TempDir(), sqlite.Options{})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
