@@ -16,6 +16,8 @@ const (
 	resumesCursor  = "Resumer: Run continues after the cursor"
 	keepsCursor    = "CursorKeeper: a kept cursor passes no message"
 	keepFails      = "CursorKeeper: Run survives a cursor that is not kept"
+	partsOnce      = "Rememberer: a message in parts is received whole and once"
+	partsRestart   = "Rememberer: parts are completed after a restart"
 	isHealthy      = "Healthy: Health is nil when all is well"
 	tellsTrouble   = "Healthy: Health tells of trouble and of its end"
 	silentMenu     = "Menu: SetMenu makes no network call"
@@ -25,6 +27,20 @@ const (
 
 // skip sets a channel's position after all that was said.
 func (f fake) skip() { f.at = locked(f.net, func() int { return len(f.net.said) }) }
+
+// forgetful is a memory that knows of no parts when Run begins.
+type forgetful struct {
+	channels.Memory
+	asked bool
+}
+
+func (m *forgetful) Parts(ctx context.Context) ([]channels.Incoming, error) {
+	if !m.asked {
+		m.asked = true
+		return nil, nil
+	}
+	return m.Memory.Parts(ctx)
+}
 
 var optionalRunBreaches = []breach{
 	{
@@ -51,7 +67,7 @@ var optionalRunBreaches = []breach{
 	},
 	{
 		name:  "after a restart messages are received again under new ids",
-		fails: []string{resumesCursor, keepsCursor, closesWhole},
+		fails: []string{resumesCursor, keepsCursor, partsRestart, closesWhole},
 		bend: strange(func(f fake, o *odd) {
 			o.resume = func(string) {}
 			mark := rand.Text()
@@ -112,6 +128,41 @@ var optionalRunBreaches = []breach{
 				}
 				return nil
 			}
+		}),
+	},
+	{
+		name:  "parts are received as messages",
+		fails: []string{partsOnce, partsRestart},
+		bend: strange(func(f fake, o *odd) {
+			o.run = func(ctx context.Context, receive channels.Receive) error {
+				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
+					if m.Part != nil && !m.Part.Last {
+						m.Part, m.Text = nil, string(m.Raw)
+					}
+					return receive(ctx, m)
+				})
+			}
+		}),
+	},
+	{
+		name:  "the whole message does not say that it is whole",
+		fails: []string{partsOnce, partsRestart},
+		bend: strange(func(f fake, o *odd) {
+			o.run = func(ctx context.Context, receive channels.Receive) error {
+				return f.Run(ctx, func(ctx context.Context, m channels.Incoming) error {
+					if m.Part != nil && m.Part.Last {
+						m.Part = nil
+					}
+					return receive(ctx, m)
+				})
+			}
+		}),
+	},
+	{
+		name:  "Run does not complete what was gathered before",
+		fails: []string{partsRestart},
+		bend: strange(func(f fake, _ *odd) {
+			f.Remember(&forgetful{Memory: f.memory})
 		}),
 	},
 	{

@@ -38,8 +38,6 @@ type Subject struct {
 	// Normal reduces a text to what must arrive whatever the network makes of it. Nil is Solid;
 	// Letters is for networks that render Markdown.
 	Normal func(text string) string
-	// Memory is the memory that a channels.Rememberer was given. It must outlive a Restart.
-	Memory *Memory
 	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are
 	// counted; nil is fine.
 	CloseIdle func()
@@ -57,6 +55,10 @@ type Optional struct {
 	// Restart returns a channel with the same settings and state on the same network, as after a
 	// restart of the daemon. Editor, Resumer, CursorKeeper, Examiner, Closer.
 	Restart func() channels.Channel
+	// Memory is what the channel remembers, also after a Restart. Rememberer.
+	Memory *Memory
+	// SayInParts makes a user say something in Chat that the network delivers in parts. Rememberer.
+	SayInParts func(text string)
 	// Pass makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
 	Pass func()

@@ -19,6 +19,7 @@ var (
 	_ channels.Repeater     = fake{}
 	_ channels.Resumer      = fake{}
 	_ channels.CursorKeeper = fake{}
+	_ channels.Rememberer   = fake{}
 	_ channels.Mounter      = fake{}
 	_ channels.Streamer     = fake{}
 	_ channels.Publisher    = fake{}
@@ -43,11 +44,13 @@ func (n *network) optional() Optional {
 			}
 			return out
 		},
-		Typings:  func() int { return locked(n, func() int { return n.typing }) },
-		Restart:  func() channels.Channel { return fake{n, &own{}} },
-		Pass:     func() { n.add(saying{text: "not to the bot"}) },
-		Menu:     func() []string { return locked(n, func() []string { return n.menu }) },
-		ChatMenu: func() []string { return locked(n, func() []string { return n.chat }) },
+		Typings:    func() int { return locked(n, func() int { return n.typing }) },
+		Restart:    func() channels.Channel { return fake{n, &own{memory: n.memory}} },
+		Memory:     n.memory,
+		SayInParts: n.sayInParts,
+		Pass:       func() { n.add(saying{text: "not to the bot"}) },
+		Menu:       func() []string { return locked(n, func() []string { return n.menu }) },
+		ChatMenu:   func() []string { return locked(n, func() []string { return n.chat }) },
 		Disturb: func() func() {
 			n.setDown(true)
 			return func() { n.setDown(false) }
@@ -159,6 +162,8 @@ func (f fake) Repeatable() bool { return true }
 func (f fake) Resume(cursor string) { f.at, _ = strconv.Atoi(cursor) }
 
 func (f fake) KeepCursor(keep func(ctx context.Context, cursor string) error) { f.keep = keep }
+
+func (f fake) Remember(m channels.Memory) { f.memory = m }
 
 func (f fake) Mount() (string, http.Handler) {
 	return "POST /fake", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })

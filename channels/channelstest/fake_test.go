@@ -34,6 +34,7 @@ type network struct {
 	chat   []string // the menu of the chat
 	down   bool
 	lines  map[*line]bool
+	memory *Memory
 	wake   chan struct{}
 }
 
@@ -42,8 +43,10 @@ type shown struct{ id, text string }
 
 // saying is something that was said in the chat, to the bot or not.
 type saying struct {
-	text string
-	to   bool // to the bot
+	text  string
+	to    bool   // to the bot
+	group string // of a part: which message it belongs to
+	last  bool   // of a part: no other follows
 }
 
 func (n *network) post(s Sent, key string) (string, error) {
@@ -75,6 +78,13 @@ func (n *network) seen() []Sent {
 }
 
 func (n *network) say(text string) { n.add(saying{text: text, to: true}) }
+
+// sayInParts says something in two parts.
+func (n *network) sayInParts(text string) {
+	half := len(text) / 2
+	n.add(saying{text: text[:half], group: text})
+	n.add(saying{text: text[half:], group: text, last: true})
+}
 
 func (n *network) add(s saying) {
 	n.mu.Lock()
@@ -120,20 +130,24 @@ type own struct {
 	keep    func(ctx context.Context, cursor string) error
 	menu    []channels.Command
 	trouble error
+	memory  channels.Memory
 }
 
 var _ channels.Channel = fake{}
 
 func newFake(*testing.T) Subject {
-	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}}
+	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}, memory: NewMemory()}
 	return Subject{
-		Channel: fake{net, &own{}}, Chat: testChat, Sent: net.seen, Say: net.say, Redelivers: true,
+		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, Say: net.say, Redelivers: true,
 		Optional: net.optional(),
 	}
 }
 
 func (f fake) Run(ctx context.Context, receive channels.Receive) error {
 	f.showMenu()
+	for f.completeEarlier(ctx, receive) != nil && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
 	for ctx.Err() == nil {
 		s, ok, err := f.net.next(f.position())
 		f.set(err)
@@ -158,6 +172,13 @@ func (f fake) Run(ctx context.Context, receive channels.Receive) error {
 // handle receives a message to the bot, and stores the cursor after any other.
 func (f fake) handle(ctx context.Context, receive channels.Receive, s saying) error {
 	n := fmt.Sprint(f.position() + 1)
+	if s.group != "" {
+		in := channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Part: &channels.Part{Group: s.group}, Raw: []byte(s.text), Cursor: n}
+		if err := receive(ctx, in); err != nil || !s.last {
+			return err
+		}
+		return f.complete(ctx, receive, s.group)
+	}
 	if s.to {
 		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Cursor: n})
 	}
@@ -165,6 +186,30 @@ func (f fake) handle(ctx context.Context, receive channels.Receive, s saying) er
 		_ = f.keep(ctx, n) // the one before still holds
 	}
 	return nil
+}
+
+// completeEarlier completes the messages whose parts an earlier run has gathered.
+func (f fake) completeEarlier(ctx context.Context, receive channels.Receive) error {
+	parts, err := f.memory.Parts(ctx)
+	if err != nil || len(parts) < 2 {
+		return err
+	}
+	return f.complete(ctx, receive, parts[0].Part.Group)
+}
+
+// complete receives a message whose parts are gathered. Of one that was received before there are
+// none.
+func (f fake) complete(ctx context.Context, receive channels.Receive, group string) error {
+	parts, err := f.memory.Parts(ctx)
+	if err != nil || len(parts) == 0 {
+		return err
+	}
+	whole := parts[0]
+	whole.Part = &channels.Part{Group: group, Last: true}
+	for _, p := range parts {
+		whole.Text += string(p.Raw)
+	}
+	return receive(ctx, whole)
 }
 
 func (o *own) position() int {

@@ -1,6 +1,7 @@
 package channelstest
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -15,6 +16,7 @@ type Memory struct {
 	values map[string]string
 	parts  []channels.Incoming
 	known  map[messageKey]bool
+	cursor string
 }
 
 // messageKey names a message.
@@ -81,6 +83,13 @@ func (m *Memory) Known(_ context.Context, chat channels.Chat, id string) (bool, 
 	return m.known[messageKey{chat, id}], nil
 }
 
+// Cursor returns the cursor that was stored last.
+func (m *Memory) Cursor() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.cursor
+}
+
 // Around returns a Receive that gathers parts in the memory and hands on everything else.
 func (m *Memory) Around(receive channels.Receive) channels.Receive {
 	return func(ctx context.Context, in channels.Incoming) error {
@@ -93,6 +102,7 @@ func (m *Memory) Around(receive channels.Receive) channels.Receive {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		m.known[messageKey{in.Chat, in.ID}] = true
+		m.cursor = cmp.Or(in.Cursor, m.cursor)
 		if in.Part != nil {
 			m.complete(in.Chat, in.Part.Group)
 		}
@@ -103,6 +113,9 @@ func (m *Memory) Around(receive channels.Receive) channels.Receive {
 func (m *Memory) gather(in channels.Incoming) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.fail == nil {
+		m.cursor = cmp.Or(in.Cursor, m.cursor)
+	}
 	same := func(p channels.Incoming) bool { return p.Chat == in.Chat && p.ID == in.ID }
 	if m.fail == nil && !m.known[messageKey{in.Chat, in.ID}] && !slices.ContainsFunc(m.parts, same) {
 		m.parts = append(m.parts, in)

@@ -29,6 +29,8 @@ var optionalChecks = []check{
 	{"Resumer: Run continues after the cursor", resumeContinues},
 	{"CursorKeeper: a kept cursor passes no message", keptCursorLosesNothing},
 	{"CursorKeeper: Run survives a cursor that is not kept", keepMayFail},
+	{"Rememberer: a message in parts is received whole and once", partsBecomeOne},
+	{"Rememberer: parts are completed after a restart", partsSurviveRestart},
 	{"Mounter: the handler answers before, during and after Run", handlerAnswers},
 	{"Streamer: HangUp ends every stream", hangUpEndsStreams},
 	{"Streamer: a client may connect again", streamsMayReturn},

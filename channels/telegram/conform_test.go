@@ -19,7 +19,6 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
 			Say:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
-			Memory:     r.home.memory,
 			Normal:     channelstest.Letters,
 			Optional: r.optional("getUpdates", func() channels.Channel {
 				return newRigOn(t, r.server, r.home).Channel
@@ -37,6 +36,10 @@ func (r *rig) optional(method string, restart func() channels.Channel) channelst
 				out = append(out, m.Words())
 			}
 			return out
+		},
+		Memory: r.home.memory,
+		SayInParts: func(text string) { // an album that is complete without any time of quiet
+			r.server.Album(telegramtest.Post{Chat: person, Text: text}, photos(full)...)
 		},
 		Typings:  func() int { return len(r.server.Calls("sendChatAction")) },
 		Restart:  restart,

@@ -30,7 +30,6 @@ func TestTheChannelKeepsItsContractByWebhook(t *testing.T) {
 			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
 			Say:        func(text string) { r.server.Say(person, text) },
 			Redelivers: true,
-			Memory:     r.home.memory,
 			Normal:     channelstest.Letters,
 			CloseIdle: func() { // Telegram goes on delivering, and its connections are not the channel's
 				r.server.Close()
