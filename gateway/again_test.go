@@ -104,7 +104,7 @@ func TestAQuestionIsAskedAgainWhenItsTurnIsRunAgain(t *testing.T) {
 func TestPassHistoryCountsEarlierTurns(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; echo "$line" > envelope; echo answer`)
-	r.settings.PassHistory = 1
+	r.agent.PassHistory = 1
 	r.start()
 	for i, text := range []string{"first", "second", "third"} {
 		r.net.Say("1", "u", text)
@@ -167,7 +167,7 @@ func TestWhatIsPutIntoAnOutboxAtOnceIsAllSent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "")
 	r.slots = 32
-	r.settings.Progress = "off"
+	r.agent.Progress = "off"
 	r.protocol = protocolFunc(func(_ context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		return terminal.Outcome{Status: terminal.Done}, tn.Emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
 	})

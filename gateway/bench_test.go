@@ -122,7 +122,7 @@ func benchGateway(b testing.TB, dir, command string, l *loop, ready func()) (sto
 	}
 	gw := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"loop": l}, Store: st, MaxConcurrent: 32, Log: zap.NewNop(),
-		Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "retry"},
+		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", QueueLimit: 20, OnCrash: "retry"},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)

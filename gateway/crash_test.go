@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
@@ -35,10 +37,11 @@ type daemonSpec struct {
 	Dir        string // workspace
 	State      string // folder of the store
 	Command    string
-	User       string // who the command runs as; "": as the daemon
-	Supervisor bool   // agents have one
-	Timeout    int    // of a turn, in seconds; 0: the usual one
-	Slots      int    // how many turns may run; 0: 4
+	Named      map[string]string // commands of other agents, by name
+	User       string            // who the command runs as; "": as the daemon
+	Supervisor bool              // agents have one
+	Timeout    int               // of a turn, in seconds; 0: the usual one
+	Slots      int               // how many turns may run; 0: 4
 	OnCrash    string
 	Inject     bool
 	Stream     bool   // the command speaks as streaming says
@@ -73,6 +76,13 @@ func daemon(spec string) int {
 	return 0
 }
 
+// commands are those of all agents, by name.
+func (s daemonSpec) commands() map[string]string {
+	all := map[string]string{store.DefaultAgent: s.Command}
+	maps.Copy(all, s.Named)
+	return all
+}
+
 func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	logs := zap.NewProductionConfig()
 	logs.Level = zap.NewAtomicLevelAt(zap.WarnLevel)
@@ -96,9 +106,14 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	case s.Keep:
 		protocol = &keeping{}
 	}
-	runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Supervisor: supervisor, Log: log})
-	if err != nil {
-		return err
+	agents := map[string]gateway.Agent{}
+	for name, command := range s.commands() {
+		cfg.Command = command
+		runner, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: s.Dir, Protocol: protocol, Environ: os.Environ(), Supervisor: supervisor, Log: log})
+		if err != nil {
+			return err
+		}
+		agents[name] = gateway.Agent{Runner: runner, Progress: "edit", Injectable: true}
 	}
 	st, err := sqlite.Open(ctx, s.State, sqlite.Options{})
 	if err != nil {
@@ -125,7 +140,8 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 	gw := gateway.New(gateway.Options{
 		Channels: chans, Store: st, MaxConcurrent: cmp.Or(s.Slots, 4), Log: log,
 		Settings: gateway.Settings{
-			Runner: runner, Progress: "edit", WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
+			Agents:       agents,
+			WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

@@ -1,4 +1,4 @@
-// Package gateway carries messages from the channels to the agent and its answers back. It composes
+// Package gateway carries messages from the channels to the agents and their answers back. It composes
 // the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a
 // protocol's name: what differs between them is behind their contracts.
 package gateway
@@ -29,19 +29,28 @@ import (
 
 // Settings are what may change while the gateway runs.
 type Settings struct {
-	Runner   *terminal.Runner
-	Progress turn.Progress
+	// Agents are the agents by name, with store.DefaultAgent among them.
+	Agents map[string]Agent
 	// AllowFrom lists by channel whose messages are taken; * is everybody. A channel that is not in
 	// it has no access control.
 	AllowFrom     map[string][]string
 	WhileRunning  intake.WhileRunning
 	QueueLimit    int
 	RatePerMinute int
-	PassHistory   int
 	OnCrash       turn.OnCrash
 	AtMostOnce    bool // which way to err when the outcome of a send is unknown
 	DrainTimeout  time.Duration
-	Launch        audit.Launch // how Runner starts agents, for Options.Audit
+}
+
+// Agent is what the settings say about one agent.
+type Agent struct {
+	Runner      *terminal.Runner
+	Progress    turn.Progress
+	PassHistory int
+	// Injectable says that the protocol takes messages while the agent runs, which is used if
+	// Settings.WhileRunning says so.
+	Injectable bool
+	Launch     audit.Launch // how Runner starts the agent, for Options.Audit
 }
 
 // Options is what a gateway is made of.
@@ -68,7 +77,7 @@ type Options struct {
 // received is on disk before it is acknowledged, what is to be sent is on disk before it is sent.
 type Gateway struct {
 	o        Options
-	settings atomic.Pointer[Settings]
+	settings atomic.Pointer[applied]
 	intake   *intake.Intake
 	lanes    *lanes.Lanes[*turn.Turn]
 	turns    *turn.Stage
@@ -107,14 +116,18 @@ func New(o Options) *Gateway {
 		Admits: func(ctx context.Context, channel, user string) (bool, error) {
 			return g.intake.Admits(ctx, channel, user)
 		},
-		Wake: func() { g.lanes.Wake() }, Menu: intake.AgentCommands,
+		Wake: func() { g.lanes.Wake() }, Menu: func(a terminal.About) []channels.Command { return g.intake.AgentCommands(a) },
+		Answers: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
+			now, err := g.intake.AgentOf(ctx, chat)
+			return now == agent, err
+		},
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
-		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: g.intakeSettings,
-		About: g.about, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
+		About: g.about, Chosen: g.turns.Chosen, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
@@ -122,42 +135,52 @@ func New(o Options) *Gateway {
 }
 
 // Reload changes the settings. Turns that run keep those they began with; when the last of them has
-// ended, their runner is closed. It is for one goroutine.
+// ended, their runners are closed. It is for one goroutine.
 func (g *Gateway) Reload(s Settings) {
-	g.settings.Store(&s) // before the last runner is closed, which nobody must find then
+	g.settings.Store(&applied{s, intakeSettings(s)}) // before the last runner is closed, which nobody must find then
 	g.turns.Reload(turnSettings(s))
 	g.intake.Recheck()
 }
 
-func (g *Gateway) set() *Settings { return g.settings.Load() }
+// applied are settings, and those of intake that follow from them.
+type applied struct {
+	Settings
+	intake intake.Settings
+}
+
+func (g *Gateway) set() *Settings { return &g.settings.Load().Settings }
 
 // intakeSettings are the settings of intake.
-func (g *Gateway) intakeSettings() intake.Settings {
-	s := g.set()
-	return intake.Settings{
-		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: s.Runner,
+func intakeSettings(s Settings) intake.Settings {
+	set := intake.Settings{
+		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: map[string]intake.Agent{},
 	}
+	for name, agent := range s.Agents {
+		set.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable}
+	}
+	return set
 }
 
 // turnSettings are the settings of turns.
 func turnSettings(s Settings) turn.Settings {
-	t := turn.Settings{
-		Progress: s.Progress, Inject: s.WhileRunning == intake.Inject, PassHistory: s.PassHistory, OnCrash: s.OnCrash, Launch: s.Launch,
-	}
-	if s.Runner != nil {
-		t.Runner = s.Runner
+	t := turn.Settings{OnCrash: s.OnCrash, Agents: map[string]turn.Agent{}}
+	for name, agent := range s.Agents {
+		t.Agents[name] = turn.Agent{
+			Runner: agent.Runner, Progress: agent.Progress, PassHistory: agent.PassHistory,
+			Inject: agent.Injectable && s.WhileRunning == intake.Inject, Launch: agent.Launch,
+		}
 	}
 	return t
 }
 
-// about is what the agent told of itself in a chat last.
-func (g *Gateway) about(ctx context.Context, chat channels.Chat) (terminal.About, error) {
-	if t, ok := g.lanes.Running(chat); ok {
+// about is what an agent told of itself in a chat last.
+func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.About, error) {
+	if t, ok := g.lanes.Running(chat); ok && t.Agent() == agent {
 		if now, ok := t.About(); ok {
 			return now, nil
 		}
 	}
-	return g.turns.LastAbout(ctx, chat)
+	return g.turns.LastAbout(ctx, chat, agent)
 }
 
 // Knows reports whether a person may talk to the bot, so that a channel need not go to any length
@@ -280,7 +303,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
 	}
 	if m, ok := ch.(channels.Menu); ok {
-		m.SetMenu(intake.Commands())
+		m.SetMenu(g.intake.Commands())
 	}
 	pause := backoff.NewExponentialBackOff()
 	for {

@@ -107,7 +107,7 @@ func TestProgressCanBeMessagesOrNothing(t *testing.T) {
 	t.Parallel()
 	for mode, want := range map[turn.Progress]int{"message": 3, "off": 1} {
 		r := newRig(t, `echo '{"type":"progress","text":"a"}'; echo '{"type":"progress","text":"b"}'; echo done`)
-		r.settings.Progress = mode
+		r.agent.Progress = mode
 		r.start()
 		r.net.Say("1", "u", "work")
 		r.expect("1", "done")
@@ -301,7 +301,7 @@ func TestRetryRunsTheLastMessageAgain(t *testing.T) {
 func TestHistoryIsHandedToTheAgent(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; echo "$line" > env; echo answer`)
-	r.settings.PassHistory = 2
+	r.agent.PassHistory = 2
 	r.start()
 	for i := range 4 {
 		r.net.Say("1", "u", fmt.Sprint("q", i))

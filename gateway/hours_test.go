@@ -40,7 +40,7 @@ func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f 
 		l := &countLoop{up: make(chan struct{}), texts: make(chan string, 100)}
 		g := gateway.New(gateway.Options{
 			Channels: map[string]channels.Channel{"net": l}, Store: wrap(opened), MaxConcurrent: 1, Log: zap.NewNop(),
-			Settings: gateway.Settings{Runner: runner, Progress: "edit", WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
+			Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}}, WhileRunning: "queue", OnCrash: "report", DrainTimeout: time.Second},
 		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

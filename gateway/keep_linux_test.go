@@ -176,11 +176,9 @@ func TestAReloadClosesTheFormerRunnerWhenItsTurnsHaveEnded(t *testing.T) {
 	r.start()
 	r.net.Say("1", "u", "slow")
 	r.awaitFile("up")
+	r.protocol = next
 	s := r.settings
-	var err error
-	if s.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: next, Environ: os.Environ(), Log: zap.NewNop()}); err != nil {
-		t.Fatal(err)
-	}
+	s.Agents = r.agents(zap.NewNop())
 	r.gw.Reload(s)
 	r.net.Say("2", "u", "quick")
 	r.awaitText("2", "answer")

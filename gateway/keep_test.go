@@ -62,6 +62,17 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Failed}, nil
 }
 
+var _ terminal.Keeper = (*keeping)(nil)
+
+// Pool is the protocol itself.
+func (k *keeping) Pool() terminal.ProcessPool { return k }
+
+// Idle returns nothing: nobody asks who has used the agent.
+func (k *keeping) Idle() []terminal.KeptAgent { return nil }
+
+// End does nothing: nobody loses access.
+func (k *keeping) End(string) {}
+
 // Close ends the agent.
 func (k *keeping) Close() {
 	k.mu.Lock()

@@ -95,15 +95,27 @@ func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error
 	return trace, nil
 }
 
-// Agents returns the process ids of the agents at work.
-func (g *Gateway) Agents() []int {
-	var pids []int
-	for _, t := range g.lanes.All() {
-		if pid := t.PID(); pid > 0 {
-			pids = append(pids, pid)
-		}
+// Working are the turns of one agent that run.
+type Working struct {
+	Turns int
+	PIDs  []int // of their processes; a turn may have none yet
+}
+
+// Working returns what runs by agent. All agents that are configured are in it.
+func (g *Gateway) Working() map[string]Working {
+	all := map[string]Working{}
+	for name := range g.set().Agents {
+		all[name] = Working{}
 	}
-	return pids
+	for _, t := range g.lanes.All() {
+		w := all[t.Agent()]
+		w.Turns++
+		if pid := t.PID(); pid > 0 {
+			w.PIDs = append(w.PIDs, pid)
+		}
+		all[t.Agent()] = w
+	}
+	return all
 }
 
 // auditOperator writes down what an operator does to a turn.

@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/events"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
 )
 
 // watcher gathers what it is told.
@@ -102,9 +103,9 @@ func TestAnOperatorStopsAndRetries(t *testing.T) {
 	r.start()
 	r.net.Say("1", "u", "one")
 	r.awaitFile("up")
-	for deadline := time.Now().Add(patience); len(r.gw.Agents()) != 1; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); len(r.gw.Working()[store.DefaultAgent].PIDs) != 1; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("%d agents at work", len(r.gw.Agents()))
+			t.Fatalf("%d agents at work", len(r.gw.Working()[store.DefaultAgent].PIDs))
 		}
 	}
 	if err := r.gw.Retry(t.Context(), 1); !errors.Is(err, gateway.ErrNotNow) {

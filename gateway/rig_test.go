@@ -37,10 +37,14 @@ type rig struct {
 	net      *gatewaytest.Network
 	dir      string // workspace; the state is in it
 	terminal config.Terminal
+	agent    gateway.Agent              // the default one; start sets its runner
+	named    map[string]config.Terminal // the other agents, with the settings of agent
 	settings gateway.Settings
 	slots    int
 	protocol terminal.Protocol
-	wrap     func(*gatewaytest.Channel) channels.Channel // nil: as it is
+	// protocols are those of agents that do not share protocol.
+	protocols map[string]terminal.Protocol
+	wrap      func(*gatewaytest.Channel) channels.Channel // nil: as it is
 
 	abandonAfter time.Duration
 	notifyAfter  time.Duration
@@ -64,9 +68,10 @@ func newRig(t *testing.T, script string) *rig {
 	sqlitetest.Prepare(t, filepath.Join(r.dir, ".nanobot"))
 	r.terminal.Command, r.terminal.Protocol = script, "rich"
 	r.settings = gateway.Settings{
-		Progress: "edit", WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
+		WhileRunning: "queue", QueueLimit: 20, OnCrash: "report", DrainTimeout: 10 * time.Second,
 		AllowFrom: map[string][]string{"net": {"*"}},
 	}
+	r.agent = gateway.Agent{Progress: "edit", Injectable: true}
 	t.Cleanup(r.net.Close)
 	return r
 }
@@ -76,11 +81,8 @@ func (r *rig) start() *rig {
 	core, logs := observer.New(zapcore.DebugLevel)
 	r.logs = logs
 	log := zap.New(core)
+	r.settings.Agents = r.agents(log)
 	var err error
-	r.settings.Runner, err = terminal.NewRunner(terminal.Options{Config: r.terminal, Workspace: r.dir, Protocol: r.protocol, Environ: os.Environ(), Log: log})
-	if err != nil {
-		r.t.Fatal(err)
-	}
 	if r.store, err = sqlite.Open(r.t.Context(), filepath.Join(r.dir, ".nanobot"), sqlite.Options{}); err != nil {
 		r.t.Fatal(err)
 	}
@@ -105,6 +107,28 @@ func (r *rig) start() *rig {
 	go func() { ended <- r.gw.Run(ctx, nil) }()
 	r.t.Cleanup(r.stop)
 	return r
+}
+
+// agents are those of the settings, each with a runner of its own.
+func (r *rig) agents(log *zap.Logger) map[string]gateway.Agent {
+	r.t.Helper()
+	all := map[string]gateway.Agent{}
+	sections := map[string]config.Terminal{store.DefaultAgent: r.terminal}
+	maps.Copy(sections, r.named)
+	for name, section := range sections {
+		agent := r.agent
+		protocol := r.protocol
+		if own, ok := r.protocols[name]; ok {
+			protocol = own
+		}
+		var err error
+		agent.Runner, err = terminal.NewRunner(terminal.Options{Config: section, Workspace: r.dir, Protocol: protocol, Environ: os.Environ(), Log: log})
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all[name] = agent
+	}
+	return all
 }
 
 // stop ends the gateway as SIGTERM does, and waits for it.
@@ -213,6 +237,16 @@ func (r *rig) awaitIdle(chat string) {
 			r.t.Fatalf("chat %s is still busy: %v", chat, err)
 		}
 	}
+}
+
+// read returns what an agent has written to a file in the workspace.
+func (r *rig) read(name string) string {
+	r.t.Helper()
+	b, err := os.ReadFile(filepath.Join(r.dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(b)
 }
 
 // touch makes a file that an agent waits for.

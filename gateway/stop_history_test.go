@@ -29,7 +29,7 @@ func (s *slowHistory) History(ctx context.Context, c channels.Chat, n int, befor
 func TestStopWhileTheHistoryIsReadIsNoFailure(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "exec sleep 300")
-	r.settings.PassHistory = 1
+	r.agent.PassHistory = 1
 	slow := &slowHistory{reading: make(chan struct{}), goOn: make(chan struct{})}
 	r.hook = func(s store.Store) store.Store {
 		slow.Store = s

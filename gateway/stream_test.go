@@ -108,8 +108,8 @@ func TestAShortAnswerIsSentOnce(t *testing.T) {
 func TestWhatIsWrittenIsNotShownWhereItCannotBe(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*rig){
-		"progress is off":      func(r *rig) { r.settings.Progress = "off" },
-		"progress is messages": func(r *rig) { r.settings.Progress = "message" },
+		"progress is off":      func(r *rig) { r.agent.Progress = "off" },
+		"progress is messages": func(r *rig) { r.agent.Progress = "message" },
 		"it cannot be edited": func(r *rig) {
 			r.wrap = func(c *gatewaytest.Channel) channels.Channel { return struct{ channels.Channel }{c} }
 		},

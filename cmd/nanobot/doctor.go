@@ -13,6 +13,7 @@ import (
 
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/config"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/terminal"
@@ -63,7 +64,7 @@ func withWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, Lacks: settings.Runner.Lacks()}, nil
+		return doctor.Prepared{Channels: open, Lacks: settings.Agents[store.DefaultAgent].Runner.Lacks()}, nil
 	}
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)

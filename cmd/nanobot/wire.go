@@ -20,6 +20,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
@@ -78,11 +79,15 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 	if err != nil {
 		return gateway.Settings{}, err
 	}
+	agent := gateway.Agent{
+		Runner: runner, Progress: turn.Progress(cfg.Terminal.Progress), PassHistory: cfg.Terminal.PassHistory,
+		Injectable: cfg.Terminal.Protocol == "rich", Launch: lineup(runner),
+	}
 	s := gateway.Settings{
-		Runner: runner, Progress: turn.Progress(cfg.Terminal.Progress), PassHistory: cfg.Terminal.PassHistory, AllowFrom: map[string][]string{},
+		Agents: map[string]gateway.Agent{store.DefaultAgent: agent}, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
-		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second, Launch: lineup(runner),
+		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
 	}
 	for _, n := range networks {
 		if list, ok := cfg.Channels[n.Name].(channels.AccessList); ok {

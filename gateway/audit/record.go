@@ -44,6 +44,7 @@ type Record struct {
 	Text string `json:"text,omitempty"`
 
 	Run     int64  `json:"run,omitempty"`
+	Agent   string `json:"agent,omitempty"` // that runs the turn
 	Attempt int    `json:"attempt,omitempty"`
 	Command string `json:"command,omitempty"`
 	// Question is what was answered. Whoever answered is the User, and what they chose the Text.

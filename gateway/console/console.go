@@ -207,7 +207,7 @@ var outcomes = []string{
 // filter reads which turns are asked for.
 func filter(r *http.Request) (store.TurnFilter, error) {
 	q := r.URL.Query()
-	f := store.TurnFilter{Outcome: q.Get("outcome"), Limit: usualTurns}
+	f := store.TurnFilter{Agent: q.Get("agent"), Outcome: q.Get("outcome"), Limit: usualTurns}
 	if channel, id, ok := strings.Cut(q.Get("chat"), ":"); ok {
 		f.Chat = channels.Chat{Channel: channel, ID: id}
 	} else if channel != "" {

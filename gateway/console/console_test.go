@@ -23,6 +23,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/console"
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
@@ -62,7 +63,7 @@ func newRig(t *testing.T, script string) *rig {
 	g := gateway.New(gateway.Options{
 		Channels: map[string]channels.Channel{"net": &gatewaytest.Channel{Name: "net", URL: r.net.URL, Client: client}},
 		Store:    st, MaxConcurrent: 2, Log: zap.NewNop(), Watch: c.Watch,
-		Settings: gateway.Settings{Runner: runner, WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
+		Settings: gateway.Settings{Agents: map[string]gateway.Agent{store.DefaultAgent: {Runner: runner}, "coder": {Runner: runner}}, WhileRunning: "queue", QueueLimit: 9, OnCrash: "report", DrainTimeout: time.Second},
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	var work sync.WaitGroup
@@ -133,6 +134,21 @@ func (r *rig) turn(id int) (d console.Detail) {
 
 const agent = `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; *fail*) echo no >&2; exit 4;; esac
 	echo '{"type":"progress","text":"thinking"}'; echo '{"type":"log","level":"error","text":"hm"}'; echo '{"type":"message","text":"hi"}'`
+
+func TestTurnsAreFoundByTheirAgent(t *testing.T) {
+	r := newRig(t, agent)
+	r.net.Say("1", "u", "hello")
+	r.await("the first turn", func() bool { return r.turnsAre("", "done 1") })
+	r.net.Say("1", "u", "/agent coder")
+	r.net.Say("1", "u", "hello")
+	r.await("the second turn", func() bool { return r.turnsAre("?agent=coder&outcome=done", "done 3") })
+	if !r.turnsAre("?agent=default", "done 1") || !r.turnsAre("?agent=none", "") {
+		t.Error("the turns of the others are not right")
+	}
+	if got := r.turn(1).Agent + " " + r.turn(3).Agent; got != "default coder" {
+		t.Errorf("the agents are %s", got)
+	}
+}
 
 func TestTurnsAreListedAndShown(t *testing.T) {
 	r := newRig(t, agent)

@@ -21,6 +21,7 @@ type Turn struct {
 	Chat     string         `json:"chat"`
 	Message  string         `json:"message"` // the id of the message that it answers, as its network has it
 	User     channels.User  `json:"user"`
+	Agent    string         `json:"agent"`
 	Text     string         `json:"text"`
 	Media    int            `json:"media,omitempty"` // how many files came with it
 	State    store.State    `json:"state"`
@@ -92,7 +93,7 @@ func (c *Console) listed(ctx context.Context, inbounds []store.Inbound) ([]Turn,
 
 func turn(i store.Inbound, sends map[store.State]int) Turn {
 	t := Turn{
-		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
+		ID: i.ID, Chat: i.In.Chat.String(), Message: i.In.ID, User: i.In.User, Agent: i.Agent, Text: excerpt(i.In.Text), Media: len(i.In.Media), State: i.State,
 		Status: i.Outcome.Status, ExitCode: i.Outcome.ExitCode, Signal: i.Outcome.Signal, Memory: i.Outcome.Memory, CPU: i.Outcome.CPU.Seconds(), Attempt: i.Attempt,
 		Received: i.Received, Started: i.Started, Ended: i.Ended, Sends: map[string]int{},
 	}

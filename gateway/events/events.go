@@ -39,7 +39,8 @@ type Event struct {
 	What    What
 	Chat    channels.Chat
 	Inbound int64 // 0 for something that is sent and belongs to no turn
-	// Status and Took are those of a turn that has ended.
+	// Agent, Status and Took are those of a turn that has ended.
+	Agent  string
 	Status string
 	Took   time.Duration
 	Reason string // why a message was dropped

@@ -47,7 +47,7 @@ func (i *Intake) lists(channel, user string) bool {
 // answer to it.
 func (i *Intake) withinRate(in channels.Incoming) (refusal string, ok bool) {
 	most := i.o.Settings().RatePerMinute
-	c, _, isCommand := parseCommand(in)
+	c, _, isCommand := i.parseCommand(in)
 	heard := most
 	if isCommand { // a person who has sent too many messages can still ask for /help or /status
 		heard = 2 * most
@@ -63,12 +63,12 @@ func (i *Intake) withinRate(in channels.Incoming) (refusal string, ok bool) {
 // for somebody who was let in just now.
 func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
-	coded, err := i.planAnswer(in, fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
-		code, int(CodeLife.Minutes())))
+	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
+		code, int(CodeLife.Minutes()))})
 	if err != nil {
 		return false, err
 	}
-	later, err := i.planAnswer(in, "This bot is private, and too many people are asking to be let in. Please try again in an hour.")
+	later, err := i.planAnswer(in, channels.Message{Text: "This bot is private, and too many people are asking to be let in. Please try again in an hour."})
 	if err != nil {
 		return false, err
 	}

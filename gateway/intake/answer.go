@@ -40,7 +40,11 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// When the question was closed meanwhile, text is a message like others. A button is only a
 	// button.
-	result, err := i.accept(ctx, store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply})
+	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply}
+	if err := i.assign(ctx, &request); err != nil {
+		return true, err
+	}
+	result, err := i.accept(ctx, request)
 	settled := result.Disposition == store.Settled
 	if err != nil || result.Disposition == store.Queued || result.Disposition == store.Claimed {
 		return true, err

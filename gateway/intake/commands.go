@@ -24,8 +24,17 @@ var menu = []channels.Command{
 	{Name: "help", Help: "list these commands"},
 }
 
+// agentMenu is what people are told where there is more than one agent.
+var agentMenu = channels.Command{Name: agentCommand, Help: "which agent answers, and choose another"}
+
 // Commands lists what a channel's menu shows.
-func Commands() []channels.Command { return slices.Clone(menu) }
+func (i *Intake) Commands() []channels.Command {
+	all := slices.Clone(menu)
+	if i.severalAgents() {
+		all = slices.Insert(all, len(all)-1, agentMenu) // /help is the last
+	}
+	return all
+}
 
 // command is something the gateway does itself instead of the agent.
 type command struct {
@@ -43,8 +52,11 @@ type call struct {
 	// inbound message is what will be stored of the command. What it is to change on disk belongs
 	// there, so that it happens once, with it.
 	request *store.ReceiveRequest
-	// dropped are the waiting turns that will not be when that is done.
+	reply   *channels.Message // to which a command adds buttons; its text is what the command returns
+	// dropped are the waiting turns that will not be when that is done, and chosen the agent that
+	// answers from then on.
 	dropped *[]int64
+	chosen  *string
 }
 
 // commands are all there are; everything else, slash or not, goes to the agent.
@@ -58,6 +70,8 @@ var commands = map[string]command{
 	"/whoami": {do: call.whoami},
 	"/cancel": {button: true, do: call.cancelOne},
 	"/again":  {button: true, do: call.again},
+
+	"/" + agentCommand: {do: call.agent},
 }
 
 // obey carries out a command once: what it changes and what is answered is stored with it, so that
@@ -70,10 +84,13 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	}
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
-	answer, err := c.do(call{i, in, args, &request, &dropped}, ctx)
+	var answer channels.Message
+	var chosen string
+	text, err := c.do(call{i, in, args, &request, &answer, &dropped, &chosen}, ctx)
 	if err != nil {
 		return err
 	}
+	answer.Text = text
 	var first bool
 	word, _ := commandWord(in)
 	conclude := func() error {
@@ -81,6 +98,9 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
 				i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
+			}
+			if chosen != "" {
+				i.o.Chosen(in.Chat, chosen)
 			}
 		}
 		return err
@@ -103,11 +123,12 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 
 // AgentCommands are the agent's commands that reach it: the gateway's own of the same name go
 // first.
-func AgentCommands(a terminal.About) []channels.Command {
+func (i *Intake) AgentCommands(a terminal.About) []channels.Command {
+	own := i.Commands()
 	var all []channels.Command
 	for _, c := range a.Commands {
 		ours := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
-		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(menu, ours) {
+		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(own, ours) {
 			all = append(all, channels.Command{Name: c.Name, Help: c.Help})
 		}
 	}
@@ -120,14 +141,18 @@ func (c call) start(context.Context) (string, error) {
 
 func (c call) help(ctx context.Context) (string, error) {
 	var b strings.Builder
-	for _, m := range menu {
+	for _, m := range c.Commands() {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
 	}
-	about, err := c.o.About(ctx, c.in.Chat)
+	agent, _, err := c.choice(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
-	if its := AgentCommands(about); len(its) > 0 {
+	about, err := c.o.About(ctx, c.in.Chat, agent)
+	if err != nil {
+		return "", err
+	}
+	if its := c.AgentCommands(about); len(its) > 0 {
 		b.WriteString("\nThe agent's own:\n")
 		for _, m := range its {
 			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.Help, 0)), ": ") + "\n")
@@ -152,15 +177,25 @@ func (c call) stop(ctx context.Context) (string, error) {
 	if waiting > 0 {
 		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
 	}
-	if c.o.Lanes.Running(c.in.Chat) == nil {
-		if ended := c.o.Settings().Agents.Stop(c.in.Chat.String()); ended > 0 {
-			said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
-		}
-		if len(said) == 0 {
-			return "Nothing is running.", nil
-		}
+	running := c.o.Lanes.Running(c.in.Chat)
+	if ended := c.stopLeft(running); ended > 0 {
+		said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
+	}
+	if running == nil && len(said) == 0 {
+		return "Nothing is running.", nil
 	}
 	return strings.Join(said, " "), nil
+}
+
+// stopLeft ends what agents have left running in the chat, but for the agent of the turn that runs,
+// which ends its own, and counts the commands that it ended.
+func (c call) stopLeft(running Turn) (ended int) {
+	for name, agent := range c.o.Settings().Agents {
+		if running == nil || running.Agent() != name {
+			ended += agent.Runner.Stop(c.in.Chat.String())
+		}
+	}
+	return ended
 }
 
 // mostDropped bounds how many dropped turns are told of.
@@ -272,10 +307,13 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 }
 
 // parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
-func parseCommand(in channels.Incoming) (c command, args string, ok bool) {
+func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok bool) {
 	word, args := commandWord(in)
 	c, ok = commands[word]
-	return c, args, ok && (!c.button || in.Press != "")
+	if in.Press == "" && (c.button || word == "/"+agentCommand && !i.severalAgents()) {
+		return command{}, "", false
+	}
+	return c, args, ok
 }
 
 // commandWord is what would be a command, and what follows it.

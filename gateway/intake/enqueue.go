@@ -15,7 +15,11 @@ import (
 func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 	set := i.o.Settings()
 	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
-	if set.WhileRunning != Inject { // what the agent is handed stays pending until its turn ends
+	if err := i.assign(ctx, &request); err != nil {
+		return err
+	}
+	how := set.whileRunning(request.Agent)
+	if how != Inject { // what the agent is handed stays pending until its turn ends
 		request.QueueLimit = set.QueueLimit
 	}
 	result, err := i.accept(ctx, request)
@@ -32,7 +36,7 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 	case store.Full:
 		return i.drop(ctx, in, events.QueueFull, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", result.Waiting))
 	case store.Queued:
-		return i.queued(ctx, set.WhileRunning, result)
+		return i.queued(ctx, how, result)
 	case store.Duplicate, store.Claimed, store.Settled:
 	}
 	return nil
@@ -40,7 +44,7 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 
 // drop settles a message that gets no turn, with its answer.
 func (i *Intake) drop(ctx context.Context, in channels.Incoming, reason, answer string) error {
-	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
 	if fresh {
 		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: reason})
 	}
@@ -72,6 +76,9 @@ func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.Rece
 		return nil
 	}
 	t := i.running(in.Chat, result)
+	if how == Inject && t != nil && t.Agent() != inbound.Agent { // it reaches no other agent than its own
+		how = Queue
+	}
 	switch how {
 	case Inject:
 		// It stays pending until the turn has ended, so that it gets a turn of its own if this one
@@ -98,8 +105,14 @@ func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.Rece
 func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	a.Cursor = a.In.Cursor
 	result, err := i.o.Lanes.Accept(ctx, a)
-	if err == nil && result.Disposition == store.Queued {
+	if err != nil {
+		return result, err
+	}
+	if result.Disposition == store.Queued {
 		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
 	}
-	return result, err
+	if len(a.Answer) > 0 {
+		i.o.Outbox.Wake(a.In.Chat)
+	}
+	return result, nil
 }

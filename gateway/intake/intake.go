@@ -33,6 +33,7 @@ type Store interface {
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
+	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 }
 
 // Lanes are where messages wait for their turns, and the turns that run.
@@ -53,6 +54,8 @@ type Lanes interface {
 // Turn is a turn that runs.
 type Turn interface {
 	Inbound() store.Inbound
+	// Agent is the name of the agent that works on it.
+	Agent() string
 	Began() time.Time
 	// Cancel ends the turn. The cause decides what it says about that.
 	Cancel(cause error)
@@ -83,11 +86,18 @@ type Outbox interface {
 	Abort(deliveries []int64)
 }
 
-// Agents are the agents of the current settings.
-type Agents interface {
-	// Stop ends what the agent of a chat has left running, and returns how many commands that were.
+// Agent is an agent of the current settings.
+type Agent struct {
+	Runner Runner
+	// Injectable says that the agent takes messages while it runs.
+	Injectable bool
+}
+
+// Runner runs an agent.
+type Runner interface {
+	// Stop ends what the agent has left running in a chat, and returns how many commands that were.
 	Stop(chat string) (ended int)
-	// Kept returns the agents that are kept between turns, and Release ends that of a chat.
+	// Kept returns the processes that are kept between turns, and Release ends that of a chat.
 	Kept() []terminal.KeptAgent
 	Release(chat string)
 }
@@ -112,7 +122,17 @@ type Settings struct {
 	// QueueLimit is how many messages of a chat may wait, and RatePerMinute how many a person may
 	// send in a minute; 0 is no limit.
 	QueueLimit, RatePerMinute int
-	Agents                    Agents
+	// Agents are the agents by name, with the default one among them.
+	Agents map[string]Agent
+}
+
+// whileRunning is what is done with a message for an agent. What an agent does not take while it runs
+// waits in the queue.
+func (s *Settings) whileRunning(agent string) WhileRunning {
+	if s.WhileRunning == Inject && !s.Agents[agent].Injectable {
+		return Queue
+	}
+	return s.WhileRunning
 }
 
 // Options is what intake is made of.
@@ -122,8 +142,10 @@ type Options struct {
 	Lanes    Lanes
 	Outbox   Outbox
 	Settings func() Settings
-	// About is what the agent of a chat has told of itself.
-	About func(ctx context.Context, chat channels.Chat) (terminal.About, error)
+	// About is what an agent has told of itself in a chat.
+	About func(ctx context.Context, chat channels.Chat, agent string) (terminal.About, error)
+	// Chosen is told of a chat in which another agent answers from now on.
+	Chosen func(chat channels.Chat, agent string)
 	// Answered is told of each answer that a question was given.
 	Answered func(question string, a terminal.Answer)
 	// Stopped and Interrupted are the causes with which turns are cancelled by /stop and by a newer
@@ -181,7 +203,7 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.withinRate(in); !ok {
 		return i.drop(ctx, in, events.RateLimited, refusal)
 	}
-	if c, args, ok := parseCommand(in); ok {
+	if c, args, ok := i.parseCommand(in); ok {
 		return i.obey(ctx, in, c, args)
 	}
 	if answered, err := i.answer(ctx, in); answered || err != nil {
@@ -195,16 +217,16 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 
 // settle stores a message that needs no turn, with its answer, if there is one.
 func (i *Intake) settle(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, answer)
+	_, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
 	return err
 }
 
 // conclude is settle for a message that changes something on disk. It reports false for a message
 // that was concluded before.
-func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer string) (bool, error) {
+func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
 	in := a.In
 	var err error
-	if answer != "" {
+	if answer.Text != "" {
 		if a.Answer, err = i.planAnswer(in, answer); err != nil {
 			return false, err
 		}
@@ -214,7 +236,7 @@ func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer st
 		return false, fmt.Errorf("store message: %w", err)
 	}
 	settled := result.Disposition == store.Settled
-	if settled && answer != "" {
+	if settled && answer.Text != "" {
 		i.o.Outbox.Wake(in.Chat)
 	}
 	if a.Restart != 0 {
@@ -223,9 +245,11 @@ func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer st
 	return settled, nil
 }
 
-// planAnswer cuts the gateway's own answer to a message into network calls.
-func (i *Intake) planAnswer(in channels.Incoming, text string) ([]channels.Outgoing, error) {
-	parts, err := i.o.Channels[in.Chat.Channel].Plan(channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID})
+// planAnswer cuts the gateway's own answer to a message into network calls. Of the answer it takes
+// the text and the buttons.
+func (i *Intake) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
+	answer.Chat, answer.Kind, answer.ReplyTo = in.Chat, channels.Answer, in.ID
+	parts, err := i.o.Channels[in.Chat.Channel].Plan(answer)
 	if err != nil {
 		return nil, fmt.Errorf("plan answer: %w", err)
 	}

@@ -102,8 +102,16 @@ func (i *Intake) stopRevoked(ctx context.Context) error {
 // releaseRevoked ends the kept agents of chats in which nobody who has used them has access any
 // more: in a private chat that is one person.
 func (i *Intake) releaseRevoked(ctx context.Context) error {
-	agents := i.o.Settings().Agents
-	for _, agent := range agents.Kept() {
+	for _, agent := range i.o.Settings().Agents {
+		if err := i.releaseRevokedOf(ctx, agent.Runner); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (i *Intake) releaseRevokedOf(ctx context.Context, runner Runner) error {
+	for _, agent := range runner.Kept() {
 		channel, _, _ := strings.Cut(agent.Chat, ":")
 		wanted := len(agent.Users) == 0
 		for _, user := range agent.Users {
@@ -115,7 +123,7 @@ func (i *Intake) releaseRevoked(ctx context.Context) error {
 		}
 		if !wanted {
 			i.o.Log.Info("access revoked, ending the kept agent", zap.String("chat", agent.Chat))
-			agents.Release(agent.Chat)
+			runner.Release(agent.Chat)
 		}
 	}
 	return nil

@@ -39,9 +39,10 @@ type rig struct {
 	store    *sqlite.Store
 	lanes    *fakeLanes
 	outbox   *fakeOutbox
-	agents   *fakeAgents
+	agents   *fakeAgents // those of the default agent
 	settings intake.Settings
-	about    terminal.About
+	about    map[string]terminal.About // by agent
+	chosen   []string                  // agents that were chosen
 
 	answered []string // answers that questions were given
 	records  []audit.Record
@@ -70,11 +71,14 @@ func simulate(t *testing.T, test func(r *rig)) {
 		r := &rig{t: t, store: db, agents: &fakeAgents{}, logs: logs}
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
-		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: r.agents}
+		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
 		r.Intake = intake.New(intake.Options{
 			Channels: map[string]channels.Channel{"net": network{}}, Store: db, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
-			About:    func(context.Context, channels.Chat) (terminal.About, error) { return r.about, nil },
+			About: func(_ context.Context, _ channels.Chat, agent string) (terminal.About, error) {
+				return r.about[agent], nil
+			},
+			Chosen: func(chat channels.Chat, agent string) { r.chosen = append(r.chosen, chat.ID+": "+agent) },
 			Answered: func(q string, a terminal.Answer) {
 				r.answered = append(r.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
 			},
@@ -283,6 +287,7 @@ type fakeTurn struct {
 }
 
 func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
+func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
 func (t *fakeTurn) Began() time.Time             { return t.began }
 func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancelled, cause) }
 func (t *fakeTurn) Revoke()                      { t.revoked = true }

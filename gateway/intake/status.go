@@ -16,16 +16,12 @@ const shownTurns, shownDeliveries = 5, 5
 func (c call) status(ctx context.Context) (string, error) {
 	var b strings.Builder
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
-		fmt.Fprintf(&b, "Running for %s: %s\n", since(t.Began()), excerpt(t.Inbound().In.Text))
+		fmt.Fprintf(&b, "Running for %s%s: %s\n", since(t.Began()), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
-	about, err := c.o.About(ctx, c.in.Chat)
-	if err != nil {
+	if err := c.answering(ctx, &b); err != nil {
 		return "", err
-	}
-	if about.Line != "" {
-		fmt.Fprintf(&b, "Agent: %s\n", channels.FirstLine(about.Line, 0))
 	}
 	waiting, err := c.waiting(ctx)
 	if err != nil {
@@ -41,6 +37,37 @@ func (c call) status(ctx context.Context) (string, error) {
 	return strings.TrimRight(b.String(), "\n"), nil
 }
 
+// answering says which agent answers, if there are several, and what it told of itself.
+func (c call) answering(ctx context.Context, b *strings.Builder) error {
+	agent, _, err := c.choice(ctx, c.in.Chat)
+	if err != nil {
+		return err
+	}
+	about, err := c.o.About(ctx, c.in.Chat, agent)
+	if err != nil {
+		return err
+	}
+	var words []string
+	if c.severalAgents() {
+		words = append(words, agent)
+	}
+	if about.Line != "" {
+		words = append(words, channels.FirstLine(about.Line, 0))
+	}
+	if len(words) > 0 {
+		fmt.Fprintf(b, "Agent: %s\n", strings.Join(words, ": "))
+	}
+	return nil
+}
+
+// byAgent names the agent of a turn, if there are several.
+func (c call) byAgent(agent string) string {
+	if !c.severalAgents() {
+		return ""
+	}
+	return " by " + agent
+}
+
 func (c call) lastTurns(ctx context.Context, b *strings.Builder) error {
 	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 4*shownTurns)
 	if err != nil {
@@ -54,7 +81,7 @@ func (c call) lastTurns(ctx context.Context, b *strings.Builder) error {
 		if shown++; shown == 1 {
 			b.WriteString("Last turns:\n")
 		}
-		fmt.Fprintf(b, "- %s, %s%s: %s\n", outcomeWords(inbound), inbound.Ended.Sub(inbound.Started).Round(100*time.Millisecond), usageWords(inbound.Outcome), excerpt(inbound.In.Text))
+		fmt.Fprintf(b, "- %s%s, %s%s: %s\n", outcomeWords(inbound), c.byAgent(inbound.Agent), inbound.Ended.Sub(inbound.Started).Round(100*time.Millisecond), usageWords(inbound.Outcome), excerpt(inbound.In.Text))
 	}
 	return nil
 }

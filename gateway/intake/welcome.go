@@ -7,6 +7,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"nanobot/channels"
 	"nanobot/gateway/retry"
 	"nanobot/gateway/store"
 )
@@ -66,7 +67,7 @@ func (i *Intake) welcome(ctx context.Context, who store.Person) error {
 func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
 	if !pairing.Told {
-		parts, err := i.planAnswer(*pairing.Message, "You have been let in.")
+		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have been let in."})
 		if err != nil {
 			return err
 		}

@@ -2,6 +2,7 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -12,23 +13,27 @@ import (
 
 	"nanobot/gateway"
 	"nanobot/gateway/events"
+	"nanobot/gateway/store"
 )
 
 // Metrics counts. Its Watch is for the gateway's options.
 type Metrics struct {
 	mu    sync.Mutex
-	turns map[pair]int
-	sends map[pair]int
-	drops map[pair]int
-	took  histogram
+	turns map[result]int
+	sends map[result]int
+	drops map[result]int
+	took  map[string]*histogram // by agent
 }
 
-// pair is a channel, and what something in it came to.
-type pair struct{ channel, result string }
+// result is a channel, and what something in it came to. Turns have an agent besides.
+type result struct{ channel, result, agent string }
 
 // New returns metrics of a gateway that is yet to be made.
 func New() *Metrics {
-	return &Metrics{turns: map[pair]int{}, sends: map[pair]int{}, drops: map[pair]int{}}
+	return &Metrics{
+		turns: map[result]int{}, sends: map[result]int{}, drops: map[result]int{},
+		took: map[string]*histogram{store.DefaultAgent: {}}, // there always is that one
+	}
 }
 
 // Watch counts an event.
@@ -37,12 +42,15 @@ func (m *Metrics) Watch(e events.Event) {
 	defer m.mu.Unlock()
 	switch e.What {
 	case events.Ended:
-		m.turns[pair{e.Chat.Channel, e.Status}]++
-		m.took.add(e.Took.Seconds())
+		m.turns[result{e.Chat.Channel, e.Status, e.Agent}]++
+		if m.took[e.Agent] == nil {
+			m.took[e.Agent] = &histogram{}
+		}
+		m.took[e.Agent].add(e.Took.Seconds())
 	case events.Sent, events.Retrying, events.Failed, events.Unknown:
-		m.sends[pair{e.Chat.Channel, string(e.What)}]++
+		m.sends[result{channel: e.Chat.Channel, result: string(e.What)}]++
 	case events.Dropped:
-		m.drops[pair{e.Chat.Channel, e.Reason}]++
+		m.drops[result{channel: e.Chat.Channel, result: e.Reason}]++
 	case events.Queued, events.Started, events.Said:
 	}
 }
@@ -62,18 +70,28 @@ func (m *Metrics) Handler(g *gateway.Gateway) http.Handler {
 func (m *Metrics) counted(p *page) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel and outcome.")
-	p.pairs("nanobot_turns_total", "outcome", m.turns)
+	p.family("nanobot_turns_total", "counter", "Turns that have ended, by channel, outcome and agent.")
+	p.results("nanobot_turns_total", "outcome", m.turns)
 	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
-	p.pairs("nanobot_sends_total", "result", m.sends)
+	p.results("nanobot_sends_total", "result", m.sends)
 	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted or cancelled.")
-	p.pairs("nanobot_dropped_total", "reason", m.drops)
-	m.took.write(p, "nanobot_turn_seconds", "How long turns took.")
+	p.results("nanobot_dropped_total", "reason", m.drops)
+	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
+	for _, agent := range slices.Sorted(maps.Keys(m.took)) {
+		m.took[agent].write(p, "nanobot_turn_seconds", "agent", agent)
+	}
 }
 
-func (p *page) pairs(name, label string, counts map[pair]int) {
-	for _, c := range slices.SortedFunc(maps.Keys(counts), func(a, b pair) int { return strings.Compare(a.channel+"\x00"+a.result, b.channel+"\x00"+b.result) }) {
-		p.sample(name, float64(counts[c]), "channel", c.channel, label, c.result)
+func (p *page) results(name, label string, counts map[result]int) {
+	order := func(a, b result) int {
+		return cmp.Or(strings.Compare(a.channel, b.channel), strings.Compare(a.result, b.result), strings.Compare(a.agent, b.agent))
+	}
+	for _, c := range slices.SortedFunc(maps.Keys(counts), order) {
+		labels := []string{"channel", c.channel, label, c.result}
+		if c.agent != "" {
+			labels = append(labels, "agent", c.agent)
+		}
+		p.sample(name, float64(counts[c]), labels...)
 	}
 }
 
@@ -86,7 +104,12 @@ func state(ctx context.Context, g *gateway.Gateway, p *page) {
 	if !h.Oldest.IsZero() {
 		waited = max(0, time.Since(h.Oldest).Seconds())
 	}
-	p.gauge("nanobot_turns_running", "Turns at work.", float64(h.Running))
+	working := g.Working()
+	agents := slices.Sorted(maps.Keys(working))
+	p.family("nanobot_turns_running", "gauge", "Turns that run, by agent.")
+	for _, agent := range agents {
+		p.sample("nanobot_turns_running", float64(working[agent].Turns), "agent", agent)
+	}
 	p.gauge("nanobot_inbox_waiting", "Messages that wait for a turn.", float64(h.Waiting))
 	p.gauge("nanobot_inbox_age_seconds", "How long the oldest of them has waited.", waited)
 	p.gauge("nanobot_store_up", "Whether the state can be written to.", one(h.Store == ""))
@@ -94,7 +117,10 @@ func state(ctx context.Context, g *gateway.Gateway, p *page) {
 	for _, name := range slices.Sorted(maps.Keys(h.Channels)) {
 		p.sample("nanobot_channel_up", one(h.Channels[name].OK), "channel", name)
 	}
-	p.gauge("nanobot_agents_resident_bytes", "Memory of the agents at work, with their children.", float64(resident(g.Agents())))
+	p.family("nanobot_agents_resident_bytes", "gauge", "Memory of the agents that run, with their children, by agent.")
+	for _, agent := range agents {
+		p.sample("nanobot_agents_resident_bytes", float64(resident(working[agent].PIDs)), "agent", agent)
+	}
 }
 
 func one(ok bool) float64 {

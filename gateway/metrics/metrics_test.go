@@ -22,6 +22,7 @@ import (
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/metrics"
+	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/rich"
@@ -52,7 +53,8 @@ func newRig(t *testing.T, command string, settings gateway.Settings) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settings.Runner, settings.Progress, settings.WhileRunning, settings.QueueLimit = runner, "edit", "queue", 9
+	settings.Agents = map[string]gateway.Agent{store.DefaultAgent: {Runner: runner, Progress: "edit"}, "coder": {Runner: runner, Progress: "edit"}}
+	settings.WhileRunning, settings.QueueLimit = "queue", 9
 	settings.OnCrash, settings.DrainTimeout = "report", time.Second
 	m := metrics.New()
 	g := gateway.New(gateway.Options{
@@ -80,11 +82,27 @@ func TestWhatAGatewayDoesIsCounted(t *testing.T) {
 	r := newRig(t, `read -r line; case $line in *fail*) exit 4;; esac; echo hi`, gateway.Settings{})
 	r.net.Say("1", "u", "hello")
 	r.net.Say("2", "u", "fail")
-	r.await(`nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_turns_total{channel="net",outcome="failed"} 1`,
-		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count 2`,
-		`nanobot_turns_running 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
-		`nanobot_agents_resident_bytes 0`, `process_resident_memory_bytes [1-9]`, `process_open_fds [1-9]`, `process_max_fds [1-9]`,
+	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_turns_total{channel="net",outcome="failed",agent="default"} 1`,
+		`nanobot_sends_total{channel="net",result="sent"} 2`, `nanobot_turn_seconds_count{agent="default"} 2`,
+		`nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0`, `nanobot_store_up 1`, `nanobot_channel_up{channel="net"} 1`,
+		`nanobot_agents_resident_bytes{agent="default"} 0`, `process_resident_memory_bytes [1-9]`, `process_open_fds [1-9]`, `process_max_fds [1-9]`,
 		`process_cpu_seconds_total [0-9.]+$`, `process_start_time_seconds 1\.[0-9]+e\+09$`, `go_goroutines [1-9]`, `go_memstats_heap_alloc_bytes [1-9]`)
+}
+
+func TestWhatAnAgentDoesIsCountedAsItsOwn(t *testing.T) {
+	r := newRig(t, `read -r line; case $line in *wait*) while [ ! -e go ]; do sleep 0.01; done;; esac; echo hi`, gateway.Settings{})
+	r.await(`nanobot_turn_seconds_count{agent="default"} 0`, `nanobot_turns_running{agent="coder"} 0`, `nanobot_turns_running{agent="default"} 0`)
+	r.net.Say("1", "u", "hello")
+	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`)
+	r.net.Say("1", "u", "/agent coder")
+	r.net.Say("1", "u", "wait")
+	r.await(`nanobot_turns_running{agent="coder"} 1`, `nanobot_turns_running{agent="default"} 0`,
+		`nanobot_agents_resident_bytes{agent="coder"} [1-9]`, `nanobot_agents_resident_bytes{agent="default"} 0`)
+	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="coder"} 1`, `nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`,
+		`nanobot_turn_seconds_bucket{le="\+Inf",agent="coder"} 1`, `nanobot_turn_seconds_count{agent="coder"} 1`, `nanobot_turns_running{agent="coder"} 0`)
 }
 
 // A page is lines of three kinds. Samples stand behind the type of their family, and each but once.
@@ -93,7 +111,7 @@ func TestAPageIsWhatPrometheusReads(t *testing.T) {
 	for _, chat := range []string{"1", "2", "3"} {
 		r.net.Say(chat, "u", "hello")
 	}
-	r.await(`nanobot_turn_seconds_count 3`, `nanobot_turn_seconds_bucket{le="\+Inf"} 3`)
+	r.await(`nanobot_turn_seconds_count{agent="default"} 3`, `nanobot_turn_seconds_bucket{le="\+Inf",agent="default"} 3`)
 	help := regexp.MustCompile(`^# HELP ([a-z_]+) \S.*\.$`)
 	kind := regexp.MustCompile(`^# TYPE ([a-z_]+) (counter|gauge|histogram)$`)
 	sample := regexp.MustCompile(`^([a-z_]+)(\{[a-z]+="(?:[^"\\]|\\.)*"(?:,[a-z]+="(?:[^"\\]|\\.)*")*\})? ([0-9.e+-]+)$`)
@@ -136,10 +154,10 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	const size = 32_000_000
 	r := newRig(t, fmt.Sprintf(`read -r line; x=$(head -c %d /dev/zero | tr '\0' x); touch up; while [ ! -e go ]; do sleep 0.01; done`, size), gateway.Settings{})
 	r.net.Say("1", "u", "hello")
-	r.await(`nanobot_turns_running 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
+	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 0`, `nanobot_inbox_age_seconds 0$`)
 	before := time.Now().Truncate(time.Second) // what is kept of a time may be less exact
 	r.net.Say("2", "u", "hello")
-	r.await(`nanobot_turns_running 1`, `nanobot_inbox_waiting 1`)
+	r.await(`nanobot_turns_running{agent="default"} 1`, `nanobot_inbox_waiting 1`)
 	since := time.Now()
 	r.awaitFile("up")
 	least := time.Since(since).Seconds()
@@ -147,13 +165,13 @@ func TestWhatRunsAndWaitsIsMeasured(t *testing.T) {
 	if got, most := value(t, text, "nanobot_inbox_age_seconds"), time.Since(before).Seconds(); got < least || got > most {
 		t.Errorf("the oldest waits for %g s, not between %g and %g", got, least, most)
 	}
-	if got := value(t, text, "nanobot_agents_resident_bytes"); got < size || got > 20*size {
+	if got := value(t, text, `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent with %d bytes has %g", size, got)
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.await(`nanobot_turns_total{channel="net",outcome="done"} 2`, `nanobot_turns_running 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes 0$`)
+	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 2`, `nanobot_turns_running{agent="default"} 0`, `nanobot_inbox_age_seconds 0$`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
 func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
@@ -162,13 +180,13 @@ func TestTheMemoryOfAnAgentIsThatOfItsChildrenToo(t *testing.T) {
 	r := newRig(t, `read -r line; sh -c "`+strings.ReplaceAll(child, "$", `\$`)+`" & wait; echo over`, gateway.Settings{})
 	r.net.Say("1", "u", "hello")
 	r.awaitFile("up")
-	if got := value(t, r.metrics(), "nanobot_agents_resident_bytes"); got < size || got > 20*size {
+	if got := value(t, r.metrics(), `nanobot_agents_resident_bytes{agent="default"}`); got < size || got > 20*size {
 		t.Errorf("an agent whose child has %d bytes has %g", size, got)
 	}
 	if err := os.WriteFile(filepath.Join(r.dir, "go"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	r.await(`nanobot_turns_total{channel="net",outcome="done"} 1`, `nanobot_agents_resident_bytes 0$`)
+	r.await(`nanobot_turns_total{channel="net",outcome="done",agent="default"} 1`, `nanobot_agents_resident_bytes{agent="default"} 0$`)
 }
 
 func TestSendsAreCountedByWhatBecameOfThem(t *testing.T) {
@@ -233,7 +251,7 @@ func (r *rig) metrics() string {
 	return string(b)
 }
 
-// value is that of a metric without labels.
+// value is that of a metric, whose name has its labels.
 func value(t *testing.T, text, name string) float64 {
 	t.Helper()
 	_, rest, _ := strings.Cut(text, "\n"+name+" ")

@@ -60,9 +60,8 @@ func (h *histogram) add(seconds float64) {
 	h.sum += seconds
 }
 
-// write writes the buckets, each with what is in those before it.
-func (h *histogram) write(p *page, name, help string) {
-	p.family(name, "histogram", help)
+// write writes the buckets, each with what is in those before it. labels are as those of sample.
+func (h *histogram) write(p *page, name string, labels ...string) {
 	total := 0
 	for i, n := range h.counts {
 		total += n
@@ -70,8 +69,8 @@ func (h *histogram) write(p *page, name, help string) {
 		if i < len(bounds) {
 			end = strconv.FormatFloat(bounds[i], 'g', -1, 64)
 		}
-		p.sample(name+"_bucket", float64(total), "le", end)
+		p.sample(name+"_bucket", float64(total), append([]string{"le", end}, labels...)...)
 	}
-	p.sample(name+"_sum", h.sum)
-	p.sample(name+"_count", float64(total))
+	p.sample(name+"_sum", h.sum, labels...)
+	p.sample(name+"_count", float64(total), labels...)
 }

@@ -58,8 +58,8 @@ type Outcome struct {
 	// microsecond.
 	Memory int64
 	CPU    time.Duration
-	// Agent is the agent that ran the turn, if it is not the one that the message was received for;
-	// it takes that one's place in the Inbound message. "": it is.
+	// Agent is the agent that ran the turn, in the place of the one that the message was received
+	// for; "": that one.
 	Agent string
 	// Trace, if not "", is kept for Views.Trace. It is no part of an Inbound message.
 	Trace string

@@ -67,7 +67,7 @@ func (a *about) run(sending, listening context.Context) {
 		}
 		if first {
 			var err error
-			if before, err = a.t.stage.LastAbout(sending, a.t.inbound.In.Chat); err != nil {
+			if before, err = a.t.stage.LastAbout(sending, a.t.inbound.In.Chat, a.t.agent); err != nil {
 				a.t.log.Warn("what the agent told of itself cannot be read", zap.Error(err))
 			}
 		}
@@ -89,13 +89,41 @@ func (a *about) record(sending context.Context, now, before terminal.About) {
 	if err != nil {
 		a.t.log.Warn("what the agent tells of itself was not kept", zap.Error(err))
 	}
-	menu, ok := a.t.ch.(channels.ChatMenu)
-	if !ok || reflect.DeepEqual(now.Commands, before.Commands) {
+	if reflect.DeepEqual(now.Commands, before.Commands) {
 		return
 	}
-	if err := menu.SetChatMenu(ctx, a.t.inbound.In.Chat, a.t.stage.o.Menu(now)); err != nil {
+	if err := a.t.stage.showMenu(ctx, a.t.inbound.In.Chat, a.t.agent, now); err != nil {
 		a.t.log.Debug("the agent's commands are not in the menu", zap.Error(err))
 	}
+}
+
+// showMenu shows an agent's commands where the channel has a menu for a chat, unless another agent
+// answers there next.
+func (s *Stage) showMenu(ctx context.Context, chat channels.Chat, agent string, now terminal.About) error {
+	menu, ok := s.o.Channels[chat.Channel].(channels.ChatMenu)
+	if !ok {
+		return nil
+	}
+	if answers, err := s.o.Answers(ctx, chat, agent); !answers || err != nil {
+		return err
+	}
+	return menu.SetChatMenu(ctx, chat, s.o.Menu(now))
+}
+
+// Chosen is called when another agent answers in a chat from now on. It shows the commands of that
+// agent, as far as they are known, and does not wait for that.
+func (s *Stage) Chosen(chat channels.Chat, agent string) {
+	s.display.Go(func(sending context.Context) {
+		ctx, cancel := context.WithTimeout(sending, outbox.CallTimeout)
+		defer cancel()
+		now, err := s.LastAbout(ctx, chat, agent)
+		if err == nil {
+			err = s.showMenu(ctx, chat, agent, now)
+		}
+		if err != nil {
+			s.o.Log.Debug("the agent's commands are not in the menu", zap.Stringer("chat", chat), zap.String("agent", agent), zap.Error(err))
+		}
+	})
 }
 
 // About is what the agent told of itself in this turn. It reports false when that is nothing.
@@ -106,9 +134,9 @@ func (t *Turn) About() (terminal.About, bool) {
 	return terminal.About{}, false
 }
 
-// LastAbout is what the agent told of itself in a chat in earlier turns.
-func (s *Stage) LastAbout(ctx context.Context, chat channels.Chat) (a terminal.About, err error) {
-	text, err := s.o.Store.Recall(ctx, chat, aboutMemory)
+// LastAbout is what an agent told of itself in a chat in earlier turns.
+func (s *Stage) LastAbout(ctx context.Context, chat channels.Chat, agent string) (a terminal.About, err error) {
+	text, err := s.o.Store.Recall(ctx, chat, memoryOf(agent, aboutMemory))
 	if err != nil || text == "" {
 		return a, err
 	}

@@ -17,7 +17,7 @@ const longestTitle = 400
 
 // audit writes down something about the turn.
 func (t *Turn) audit(r audit.Record) {
-	r.Run = t.inbound.ID
+	r.Run, r.Agent = t.inbound.ID, t.agent
 	t.stage.o.Audit.Record(t.inbound.In, r)
 }
 

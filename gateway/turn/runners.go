@@ -11,20 +11,25 @@ import (
 // ended.
 type runners struct {
 	mu   sync.Mutex
-	now  Runner
-	busy map[Runner]int // turns
+	now  map[Runner]bool // those of the next turns
+	busy map[Runner]int  // turns
 	work sync.WaitGroup
 }
 
-// swap makes a runner that of the next turns; nil: there are no more. Turns that begin meanwhile
-// wait for announce.
-func (r *runners) swap(next Runner, announce func()) {
+// swap makes these runners those of the next turns. Turns that begin meanwhile wait for announce.
+func (r *runners) swap(next []Runner, announce func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	announce()
 	last := r.now
-	if r.now = next; last != nil && last != next && r.busy[last] == 0 {
-		r.work.Go(last.Close)
+	r.now = map[Runner]bool{}
+	for _, runner := range next {
+		r.now[runner] = true
+	}
+	for runner := range last {
+		if !r.now[runner] && r.busy[runner] == 0 && runner != nil {
+			r.work.Go(runner.Close)
+		}
 	}
 }
 
@@ -48,7 +53,7 @@ func (r *runners) done(runner Runner) {
 		return
 	}
 	delete(r.busy, runner)
-	if runner != r.now && runner != nil {
+	if !r.now[runner] && runner != nil {
 		r.work.Go(runner.Close)
 	}
 }

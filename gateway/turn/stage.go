@@ -86,13 +86,20 @@ const (
 
 // Settings may change while the gateway runs. A turn keeps those it began with.
 type Settings struct {
+	// Agents are the agents by name. The default agent must be among them: it runs the turns of
+	// those that are not.
+	Agents  map[string]Agent
+	OnCrash OnCrash
+}
+
+// Agent is how the turns of one agent run.
+type Agent struct {
 	Runner   Runner
 	Progress Progress
-	// Inject says that an agent takes messages while it runs.
+	// Inject says that the agent takes messages while it runs.
 	Inject      bool
 	PassHistory int
-	OnCrash     OnCrash
-	Launch      audit.Launch // how Runner starts agents, for Options.Audit
+	Launch      audit.Launch // how Runner starts the agent, for Options.Audit
 }
 
 // Options is what the stage is made of.
@@ -106,6 +113,8 @@ type Options struct {
 	Wake func()
 	// Menu returns those of the agent's commands that reach it.
 	Menu func(terminal.About) []channels.Command
+	// Answers reports whether it is this agent that answers the next message of a chat.
+	Answers func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
 	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
 	// without it.
 	AbandonAfter time.Duration
@@ -149,7 +158,11 @@ func (s *Stage) Idle(ctx context.Context) { s.display.Idle(ctx) }
 // Reload changes the settings of the turns to come. When the last turn of a runner that is not used
 // any more has ended, that runner is closed.
 func (s *Stage) Reload(set Settings) {
-	s.runners.swap(set.Runner, func() { s.settings.Store(&set) })
+	var next []Runner
+	for _, agent := range set.Agents {
+		next = append(next, agent.Runner)
+	}
+	s.runners.swap(next, func() { s.settings.Store(&set) })
 }
 
 // Close closes the runners and waits for their agents to end, but not for ever: a turn that was
@@ -164,9 +177,12 @@ func (s *Stage) Begin(inbound store.Inbound, slot Slot) *Turn {
 		log: s.o.Log.With(zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID)),
 	}
 	t.done = s.runners.use(func() Runner {
-		t.set = s.settings.Load()
+		t.agent, t.set = s.settings.Load().agentOf(inbound)
 		return t.set.Runner
 	})
+	if t.agent != store.DefaultAgent {
+		t.log = t.log.With(zap.String("agent", t.agent))
+	}
 	if t.set.Inject {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
 	}
@@ -174,7 +190,7 @@ func (s *Stage) Begin(inbound store.Inbound, slot Slot) *Turn {
 		t.tracer = &tracer{}
 	}
 	t.transient, t.live = newTransient(t), newLive(t)
-	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat}
+	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat, agent: t.agent}
 	t.about = &about{t: t, wake: make(chan struct{}, 1)}
 	return t
 }

@@ -21,7 +21,8 @@ import (
 // Turn is one message worked on by the agent.
 type Turn struct {
 	stage   *Stage
-	set     *Settings
+	agent   string // that runs; inbound names the one that was to run
+	set     Agent
 	inbound store.Inbound
 	ch      channels.Channel
 	log     *zap.Logger
@@ -101,6 +102,9 @@ func (l *lifetime) end(cause error) {
 // Inbound is the message that the turn works on.
 func (t *Turn) Inbound() store.Inbound { return t.inbound }
 
+// Agent is the name of the agent that works on it.
+func (t *Turn) Agent() string { return t.agent }
+
 // Began is when the turn began.
 func (t *Turn) Began() time.Time { return t.began }
 
@@ -143,6 +147,7 @@ func (t *Turn) Run(killed context.Context) {
 		return
 	}
 	t.startDisplay(ctx, listening)
+	t.tellReplaced(listening)
 	out, err := t.runAgent(killed, ctx, listening)
 	t.over.Store(true)
 	t.working.end(nil)
@@ -271,14 +276,14 @@ func CouldNotRun() channels.Message {
 // outcome is how the turn ended, as it is stored.
 func (t *Turn) outcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
-		Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr),
+		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr),
 	}
 }
 
 // record stores the end of the turn.
 func (t *Turn) record(killed context.Context, state store.State, o store.Outcome, with ...int64) {
 	ctx, took := context.WithoutCancel(killed), time.Since(t.began)
-	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Status: o.Status, Took: took})
+	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
 	_ = retry.Until(killed, func() error { // else it stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, with...)
 		if next {

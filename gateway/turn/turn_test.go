@@ -37,6 +37,7 @@ type disk struct {
 	mu      sync.Mutex
 	running map[int64]bool // if not nil, all that Finish and Requeue take
 	ends    []string       // of Finish and Requeue
+	agents  []string       // that ran, of Finish
 	memory  map[string]string
 	fail    func(method string) error
 }
@@ -60,6 +61,7 @@ func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.
 		return false, err
 	}
 	d.ends = append(d.ends, fmt.Sprint(id, " ", state, " ", out.Status, " ", with))
+	d.agents = append(d.agents, out.Agent)
 	return true, nil
 }
 
@@ -167,6 +169,11 @@ func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
+// only is a set of agents with none but the default one.
+func only(runner turn.Runner) map[string]turn.Agent {
+	return map[string]turn.Agent{store.DefaultAgent: {Runner: runner, Progress: turn.EditProgress, Inject: true}}
+}
+
 // rig is a stage with neighbours that a test can look into.
 type rig struct {
 	*turn.Stage
@@ -176,6 +183,7 @@ type rig struct {
 	box      postbox
 	slot     slot
 	woken    int
+	chosen   string // the agent that answers next
 	stop     func() // ends what the stage shows, and waits for it
 }
 
@@ -183,13 +191,28 @@ var ann = channels.Chat{Channel: "net", ID: "ann"}
 
 func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)) *rig {
 	t.Helper()
-	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}}
-	r.Stage = turn.New(turn.Options{
-		Channels: r.channels, Store: &r.disk, Outbox: &r.box, Menu: func(terminal.About) []channels.Command { return nil },
-		Admits: func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
-		Wake:   func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
-	})
-	r.Reload(turn.Settings{Runner: &r.agent, Progress: turn.EditProgress, Inject: true, OnCrash: turn.ReportCrash})
+	return newRigWith(t, run, func(*turn.Options) {})
+}
+
+// newRigWith is newRig with other options.
+func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error), change func(*turn.Options)) *rig {
+	t.Helper()
+	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}, chosen: store.DefaultAgent}
+	o := turn.Options{
+		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
+		Menu: func(a terminal.About) (all []channels.Command) {
+			for _, c := range a.Commands {
+				all = append(all, channels.Command{Name: c.Name})
+			}
+			return all
+		},
+		Admits:  func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
+		Answers: func(_ context.Context, _ channels.Chat, agent string) (bool, error) { return agent == r.chosen, nil },
+		Wake:    func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
+	}
+	change(&o)
+	r.Stage = turn.New(o)
+	r.Reload(turn.Settings{Agents: only(&r.agent), OnCrash: turn.ReportCrash})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { r.Run(ctx) })
@@ -200,8 +223,11 @@ func newRig(t *testing.T, run func(ctx context.Context, req terminal.Request, em
 	return r
 }
 
-func (r *rig) begin() *turn.Turn {
-	return r.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
+func (r *rig) begin() *turn.Turn { return r.beginAs(store.DefaultAgent) }
+
+// beginAs begins the turn of a message for an agent.
+func (r *rig) beginAs(agent string) *turn.Turn {
+	return r.Begin(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
 }
 
 // expect compares what is got with what is wanted, as text.
@@ -434,7 +460,7 @@ func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 		})
 		one, two := r.begin(), r.begin()
 		next := &agent{run: says("next")}
-		r.Reload(turn.Settings{Runner: next})
+		r.Reload(turn.Settings{Agents: only(next)})
 		two.Drop() // its program ends before it runs
 		var ran sync.WaitGroup
 		ran.Go(func() { one.Run(t.Context()) })
@@ -475,7 +501,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 		t.Run(string(c.onCrash), func(t *testing.T) {
 			r := newRig(t, says("hi"))
 			defer r.stop()
-			r.Reload(turn.Settings{Runner: &r.agent, OnCrash: c.onCrash})
+			r.Reload(turn.Settings{Agents: only(&r.agent), OnCrash: c.onCrash})
 			r.disk.running = map[int64]bool{1: true, 2: true, 3: true, 4: true}
 			failed := false
 			r.disk.fail = func(method string) error {
@@ -510,7 +536,7 @@ func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
 		one.Run(t.Context())
 		synctest.Wait()
 		now, ok := one.About()
-		last, err := r.LastAbout(t.Context(), ann)
+		last, err := r.LastAbout(t.Context(), ann, store.DefaultAgent)
 		if !ok || err != nil || len(now.Commands) != 1 || len(last.Commands) != 1 || last.Commands[0].Name != "plan" {
 			t.Errorf("told %+v (%v), kept %+v (%v)", now, ok, last, err)
 		}
@@ -537,7 +563,7 @@ func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
 		r.channels["net"] = slowMenu{}
 		r.begin().Run(t.Context())
 		r.Idle(t.Context())
-		last, err := r.LastAbout(t.Context(), ann)
+		last, err := r.LastAbout(t.Context(), ann, store.DefaultAgent)
 		if err != nil || len(last.Commands) != 1 || last.Commands[0].Name != "second" {
 			t.Errorf("kept %+v (%v)", last, err)
 		}
@@ -555,7 +581,7 @@ func TestATurnIsTracedWhenSomebodyWatches(t *testing.T) {
 			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
 			Events: func(e events.Event) { happened = append(happened, e.What) },
 		})
-		s.Reload(turn.Settings{Runner: &agent{run: says("hi")}})
+		s.Reload(turn.Settings{Agents: only(&agent{run: says("hi")})})
 		one := s.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
 		one.Run(t.Context())
 		expect(t, "events", happened, []events.What{events.Started, events.Said, events.Ended})

@@ -19,7 +19,7 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.until("document.querySelectorAll('#depth rect').length > 10 && document.querySelectorAll('#took circle').length > 10 && document.querySelectorAll('#took path').length > 5")
 
 	at := time.Now()
-	turn := obj{"id": 50, "chat": "web:trip", "user": obj{"id": "u"}, "text": "brand new", "state": "pending", "attempt": 0, "received": at, "sends": obj{}}
+	turn := obj{"id": 50, "chat": "web:trip", "agent": "coder", "user": obj{"id": "u"}, "text": "brand new", "state": "pending", "attempt": 0, "received": at, "sends": obj{}}
 	f.turn(turn)
 	p.sees("#turns tr:first-child", "Waiting")
 	f.turn(with(turn, obj{"state": "running", "attempt": 1, "started": at}))
@@ -42,6 +42,7 @@ func TestTheConsoleShowsTurnsLiveAndLetsThemBeStoppedAndRetried(t *testing.T) {
 	p.sees("#turn pre", "oh no")
 	p.sees("#turn dl", "1.3 s")
 	p.sees("#turn dl", "48.3 MB")
+	p.sees("#turn dl", "coder")
 	p.sees("#turns tr:first-child", "Stopped")
 	p.sees("#turns tr:first-child", "3.0 s")
 	p.sans("#turn .stop")

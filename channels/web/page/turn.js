@@ -28,7 +28,7 @@ function story(t) {
 }
 
 const facts = (t) => [
-	['Chat', t.chat], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
+	['Chat', t.chat], ['Agent', t.agent], ['From', t.user.name || t.user.username || t.user.id], ['Received', moment(t.received)], ['Waited', t.started && duration(at(t.started) - at(t.received))],
 	['Took', t.started && t.ended && duration(at(t.ended) - at(t.started))], ['CPU', t.cpu && duration(t.cpu * 1000)], ['Memory', t.memory && bytes(t.memory)],
 ].filter(([, v]) => v);
 

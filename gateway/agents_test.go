@@ -1,0 +1,202 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/terminal"
+)
+
+// addAgent has r run a script as one more agent.
+func (r *rig) addAgent(name, script string) {
+	section := r.terminal
+	section.Command = script
+	if r.named == nil {
+		r.named = map[string]config.Terminal{}
+	}
+	r.named[name] = section
+}
+
+// signs is an agent that repeats the text of its envelope and names itself.
+func signs(name string) string {
+	return strings.ReplaceAll(echo, "you said", name+" heard")
+}
+
+// saying has a person write, and returns what the chat is shown next.
+func (r *rig) saying(chat, text string) string {
+	r.t.Helper()
+	before := len(texts(r.net.Sent(chat)))
+	r.net.Say(chat, "u", text)
+	calls, ok := r.net.Await(chat, patience, func(c []gatewaytest.Call) bool { return len(texts(c)) > before })
+	if !ok {
+		r.t.Fatalf("nothing was said to %q", text)
+	}
+	r.awaitIdle(chat)
+	return texts(calls)[before]
+}
+
+func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `touch default-up; `+until("coder-up")+signs("default"))
+	r.addAgent("coder", `touch coder-up; `+until("default-up")+signs("coder"))
+	r.start()
+	r.saying("2", "/agent coder")
+	r.net.Say("1", "u", "one")
+	r.net.Say("2", "u", "two") // each agent waits for the other to run
+	r.expect("1", "default heard one")
+	r.awaitText("2", "coder heard two")
+	r.awaitIdle("1")
+	for _, c := range [][2]string{
+		{"/agent coder", "The agent coder answers from now on."}, {"three", "coder heard three"},
+		{"/agent", "The agent coder answers here. /agent NAME chooses another: default."},
+		{"/agent default", "The agent default answers from now on."}, {"four", "default heard four"},
+	} {
+		if got := r.saying("1", c[0]); got != c[1] {
+			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
+		}
+	}
+}
+
+func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, signs("default"))
+	r.addAgent("coder", signs("coder"))
+	r.start()
+	r.saying("1", "/agent coder")
+	r.saying("1", "one")
+	r.saying("1", "/agent default")
+	if got := r.saying("1", "/retry"); got != "coder heard one" {
+		t.Errorf("the retry said %q", got)
+	}
+	r.saying("1", "/agent coder")
+	r.stop()
+	r.start()
+	if got := r.saying("1", "two"); got != "coder heard two" {
+		t.Errorf("after the restart: %q", got)
+	}
+	r.stop()
+	r.named = nil
+	r.start()
+	if got := r.saying("1", "three"); got != "The agent coder is not configured any more; default answers." {
+		t.Errorf("without the agent: %q", got)
+	}
+	r.awaitText("1", "default heard three")
+	if got := r.saying("1", "four"); got != "default heard four" {
+		t.Errorf("the next time: %q", got)
+	}
+}
+
+// What waits for an agent that a reload removes is worked on by the default one, and the store says
+// so.
+func TestAReloadAddsAndRemovesAgents(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, signs("default"))
+	r.start()
+	reload := func() {
+		s := r.settings
+		s.Agents = r.agents(zap.NewNop())
+		r.gw.Reload(s)
+	}
+	if got := r.saying("1", "/agent coder"); got != "default heard /agent coder" {
+		t.Errorf("with one agent: %q", got)
+	}
+	r.addAgent("coder", `touch up; `+until("go")+signs("coder"))
+	reload()
+	r.saying("1", "/agent coder")
+	r.net.Say("1", "u", "runs")
+	r.awaitFile("up")
+	r.net.Say("1", "u", "waits")
+	r.awaitText("1", "Queued, number 1 in line.")
+	r.named = nil
+	reload()
+	r.touch("go")
+	r.awaitText("1", "coder heard runs")
+	r.awaitText("1", "The agent coder is not configured any more; default answers.")
+	r.awaitText("1", "default heard waits")
+	r.awaitIdle("1")
+	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 2)
+	if err != nil || inbounds[0].Agent != "default" || inbounds[1].Agent != "coder" {
+		t.Errorf("recorded are %+v, %v", inbounds, err)
+	}
+}
+
+// Each agent has the settings, the environment and the providers of its own section and of no other.
+func TestAgentsShareNoSettings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)
+	r.terminal.Env = map[string]string{"OWN": "default", "ONLY_DEFAULT": "1"}
+	r.terminal.Providers = map[string]config.Provider{"alpha": {APIKeys: []config.Secret{"key-of-alpha"}}}
+	r.terminal.ProviderEnv = true
+	r.terminal.Limits.Files = 111
+	coder := r.terminal
+	coder.Env = map[string]string{"OWN": "coder"}
+	coder.Providers = map[string]config.Provider{"beta": {APIKeys: []config.Secret{"key-of-beta"}}}
+	coder.Limits.Files = 222
+	r.named = map[string]config.Terminal{"coder": coder}
+	r.start()
+	r.saying("1", "hello")
+	r.saying("1", "/agent coder")
+	r.saying("1", "hello")
+	for name, want := range map[string]string{"default": "default|111|key-of-alpha||1", "coder": "coder|222||key-of-beta|"} {
+		if got := r.read("seen-" + name); got != want {
+			t.Errorf("%s has %q, want %q", name, got, want)
+		}
+		var envelope terminal.Envelope
+		if err := json.Unmarshal([]byte(r.read("line-"+name)), &envelope); err != nil {
+			t.Fatal(err)
+		}
+		if len(envelope.Providers) != 1 || (len(envelope.Providers["beta"].APIKeys) == 1) != (name == "coder") {
+			t.Errorf("%s is handed %+v", name, envelope.Providers)
+		}
+	}
+}
+
+func TestTheTimeoutOfATurnIsThatOfItsAgent(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, signs("default"))
+	r.addAgent("slow", "echo begun; sleep 300")
+	slow := r.named["slow"]
+	slow.Timeout = 1
+	r.named["slow"] = slow
+	r.start()
+	r.saying("1", "/agent slow")
+	r.net.Say("1", "u", "hello")
+	r.awaitText("1", "Timed out after 1 s.")
+}
+
+func TestRecordsAndLogsNameTheAgent(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var got []string
+	r := newRig(t, signs("default"))
+	r.addAgent("coder", signs("coder"))
+	r.audit = func(a audit.Record) {
+		mu.Lock()
+		defer mu.Unlock()
+		got = append(got, strings.TrimSpace(fmt.Sprint(a.Event, " ", a.Agent, a.Command)))
+	}
+	r.start()
+	r.saying("1", "one")
+	r.saying("1", "/agent coder")
+	r.saying("1", "two")
+	r.stop()
+	if want := "turn.start default,turn.end default,command /agent,turn.start coder,turn.end coder"; strings.Join(got, ",") != want {
+		t.Errorf("recorded %q, want %q", got, want)
+	}
+	var named []string
+	for _, entry := range r.logs.FilterMessage("turn ended").All() {
+		named = append(named, fmt.Sprint(entry.ContextMap()["agent"]))
+	}
+	if fmt.Sprint(named) != "[<nil> coder]" {
+		t.Errorf("the log names %v", named)
+	}
+}
