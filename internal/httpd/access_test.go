@@ -99,6 +99,46 @@ func TestLinksLeaveNoCodeOnDiskAndDoNotPileUp(t *testing.T) {
 	}
 }
 
+// meeting are records of which two readers wait for each other, so that both have read the same.
+type meeting struct {
+	httpd.Records
+	both *sync.WaitGroup
+}
+
+func (m meeting) LoadRecord(ctx context.Context, key string) (string, error) {
+	value, err := m.Records.LoadRecord(ctx, key)
+	m.both.Done()
+	m.both.Wait()
+	return value, err
+}
+
+func TestALinkThatTwoProcessesTakeAtTheSameTimeIsTakenOnce(t *testing.T) {
+	r := newRig(t)
+	beside := openStore(t, r.dir, sqlite.Options{Shared: true})
+	for range 5 {
+		link := r.link("ann", httpd.Chat)
+		code := link[strings.LastIndex(link, "/")+1:]
+		var both, done sync.WaitGroup
+		var taken atomic.Int32
+		both.Add(2)
+		for _, s := range []httpd.Records{r.store, beside} {
+			done.Go(func() {
+				ok, err := httpd.Links{Records: meeting{s, &both}}.Take(t.Context(), code)
+				if err != nil {
+					t.Error(err)
+				}
+				if ok {
+					taken.Add(1)
+				}
+			})
+		}
+		done.Wait()
+		if n := taken.Load(); n != 1 {
+			t.Errorf("%d have taken it", n)
+		}
+	}
+}
+
 func TestNonsenseGetsNoLink(t *testing.T) {
 	links := httpd.Links{Records: newRig(t).store}
 	if _, err := links.Make(t.Context(), "ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
