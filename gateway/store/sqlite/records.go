@@ -1,9 +1,6 @@
 package sqlite
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // LoadRecord returns the value of a record.
 func (s *Store) LoadRecord(ctx context.Context, key string) (string, error) {
@@ -48,7 +45,7 @@ func (t *tx) saveRecord(key, value string) error {
 
 // SwapRecord replaces the value of a record if it is the old one.
 func (s *Store) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
-	err = s.change(ctx, fmt.Sprintf("swap record %s", key), func(t *tx) error {
+	err = s.change(ctx, "swap record "+key, func(t *tx) error {
 		var is string
 		swapped = false
 		if _, err := t.row("SELECT value FROM record WHERE key = ?", []any{key}, &is); err != nil || is != old {
