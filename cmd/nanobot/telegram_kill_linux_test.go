@@ -28,17 +28,18 @@ const killAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*}
 
 // TestTelegramDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
 // again, in the midst of its start, its downloads, its turns and its sends, while people write in
-// twenty chats of a Telegram that outlives it: texts, files and albums. With NANOBOT_LONG=1 there are 300 kills for each of both.
+// twenty chats of a Telegram that outlives it: texts, files and albums. With NANOBOT_LONG=1 there
+// are 300 kills for each of the three.
 func TestTelegramDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
-	for _, onCrash := range []string{"retry", "report"} {
-		t.Run(onCrash, func(t *testing.T) {
+	for _, how := range []string{"retry", "report", "webhook"} {
+		t.Run(how, func(t *testing.T) {
 			t.Parallel()
 			kills := 10
 			if long() {
 				kills = 300
 			}
-			s := newKillStorm(t, onCrash)
+			s := newKillStorm(t, how)
 			s.rage(kills)
 			s.settle()
 			s.score()
@@ -54,7 +55,7 @@ type killStorm struct {
 	random  *rand.Rand // of the kills; the people and the network have their own
 	asked   map[int64]int
 	files   map[question]int // how many files came with a question
-	ends    []int // the last call of each daemon that was killed
+	ends    []int            // the last call of each daemon that was killed
 	unready int
 	state   store.Store // opened beside the last daemon
 }
@@ -70,12 +71,21 @@ const (
 	firstChat = int64(5001)
 )
 
-func newKillStorm(t *testing.T, onCrash string) *killStorm {
+// newKillStorm is for a daemon that retries or reports turns that a kill cut off, or that retries
+// them and has updates delivered to its webhook.
+func newKillStorm(t *testing.T, how string) *killStorm {
 	t.Helper()
 	seed := killtest.Seed()
 	s := &killStorm{t: t, api: telegramtest.New(t), random: rand.New(rand.NewPCG(seed, 0)), asked: map[int64]int{}, files: map[question]int{}}
 	s.api.SetFault(slowAtTimes(rand.New(rand.NewPCG(seed, 1))))
-	s.cfg = setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + onCrash + `"`}.write(t, s.api)
+	bot := setup{agent: killAgent, allow: "*", gateway: `, "onCrash": "` + how + `"`}
+	if how == "webhook" {
+		listen := freeAddress(t)
+		bot.channel = `, "mode": "webhook", "webhookUrl": "http://` + listen + `/telegram"`
+		bot.gateway = `, "onCrash": "retry"}, "http": {"listen": "` + listen + `"`
+		s.api.SetWebhookRetry(20 * time.Millisecond)
+	}
+	s.cfg = bot.write(t, s.api)
 	showDaemonLog(t, s.cfg, seed)
 	return s
 }
