@@ -193,6 +193,8 @@ func (s *exampleServer) await(what string, fits func(exampleLine) bool) exampleL
 		}
 		s.mu.Unlock()
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.t.Fatalf("no %s in %+v", what, s.heard)
 	return exampleLine{}
 }
