@@ -62,7 +62,7 @@ func newAPI(t *testing.T) *api {
 		"agent.sh": describedAgent, "token": webToken, "pic.png": a.picture,
 		"config.json": `{
 			"terminal": {"command": "exec sh agent.sh", "protocol": "rich", "interactive": true},
-			"channels": {"web": {"enabled": true, "maxUpload": 1}, "telegram": {"allowFrom": ["*"]}},
+			"channels": {"web": {"enabled": true, "maxUpload": 1}, "net": {"allowFrom": ["*"]}},
 			"http": {"listen": "` + a.b.listen + `", "hosts": ["bot.example.com"], "token": "file:token"},
 		}`,
 	} {
