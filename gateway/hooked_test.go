@@ -70,12 +70,14 @@ func (h *hooked) Finish(ctx context.Context, id int64, s store.State, o store.Ou
 	return h.Store.Finish(ctx, id, s, o, with...)
 }
 
-func (h *hooked) Claim(ctx context.Context) (store.Inbound, bool, error) {
-	inbound, ok, err := h.Store.Claim(ctx)
-	if ok && h.claimed != nil {
-		h.claimed(inbound)
+func (h *hooked) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
+	claimed, err := h.Store.Claim(ctx, most)
+	for _, inbound := range claimed {
+		if h.claimed != nil {
+			h.claimed(inbound)
+		}
 	}
-	return inbound, ok, err
+	return claimed, err
 }
 
 func (h *hooked) OpenQuestions(ctx context.Context, c channels.Chat) ([]store.Question, error) {

@@ -23,7 +23,7 @@ type ill struct {
 	claimed chan struct{}
 }
 
-func (s *ill) Claim(ctx context.Context) (store.Inbound, bool, error) {
+func (s *ill) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	if s.claims != nil {
 		select {
 		case s.claimed <- struct{}{}:
@@ -31,7 +31,7 @@ func (s *ill) Claim(ctx context.Context) (store.Inbound, bool, error) {
 		}
 		<-s.claims
 	}
-	return s.Store.Claim(ctx)
+	return s.Store.Claim(ctx, most)
 }
 
 func (s *ill) SetCursor(ctx context.Context, channel, cursor string) error {

@@ -178,10 +178,11 @@ func TestNothingIsReadWhileNobodyWatches(t *testing.T) {
 func TestTurnsAreToldWithHowMuchWasSent(t *testing.T) {
 	watch(t, func(t *testing.T, w *watched) {
 		chat := channels.Chat{Channel: "net", ID: "a"}
-		inbound, _, err := w.Claim(t.Context())
-		if err != nil {
-			t.Fatal(err)
+		claimed, err := w.Claim(t.Context(), 1)
+		if err != nil || len(claimed) != 1 {
+			t.Fatal(claimed, err)
 		}
+		inbound := claimed[0]
 		parts := []channels.Outgoing{{Chat: chat, Text: "one"}, {Chat: chat, Text: "two"}}
 		if _, _, err := w.Enqueue(t.Context(), store.Outbound{Inbound: inbound.ID, Sequence: 1, Parts: parts}); err != nil {
 			t.Fatal(err)

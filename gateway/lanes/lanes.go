@@ -17,7 +17,7 @@ import (
 
 // Store is what lanes need of the store: it decides which message is next.
 type Store interface {
-	Claim(ctx context.Context) (store.Inbound, bool, error)
+	Claim(ctx context.Context, most int) ([]store.Inbound, error)
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 }
 
@@ -107,11 +107,10 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		ok, err := l.claimNext(ctx)
-		if ok && err == nil {
+		claimed, err := l.claimNext(ctx)
+		if claimed && err == nil {
 			continue
 		}
-		<-l.slots.taken
 		if err != nil && ctx.Err() == nil {
 			l.o.Log.Error("cannot read the inbox, will retry", zap.Error(err))
 			if !retry.Sleep(ctx, time.Second) {
@@ -138,18 +137,26 @@ func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 	}
 }
 
-// claimNext begins the next turn, if there is one, in the slot that the caller holds.
+// mostClaims bounds how many turns are claimed in one step, so that others who write to the store
+// need not wait long.
+const mostClaims = 16
+
+// claimNext begins the next turns, in the slot that the caller has taken and in others that are free.
+// They are claimed in one step on disk. It reports false when there is nothing to claim.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
+	slots := 1 + l.slots.takeFree(mostClaims-1)
 	end := l.claim.begin()
-	inbound, ok, err := l.o.Store.Claim(ctx)
-	if !ok || err != nil {
-		end()
-		return ok, err
+	claimed, err := l.o.Store.Claim(ctx, slots)
+	begun := make([]registered[T], 0, len(claimed))
+	for _, inbound := range claimed {
+		begun = append(begun, l.register(inbound))
 	}
-	s := l.register(inbound)
 	end()
-	l.start(s)
-	return true, nil
+	l.slots.free(slots - len(claimed))
+	for _, s := range begun {
+		l.start(s)
+	}
+	return len(claimed) > 0, err
 }
 
 // Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts

@@ -22,22 +22,26 @@ type queue struct {
 	waiting []store.Inbound
 	busy    map[channels.Chat]bool
 	claim   func() // before each claim
+	claims  []int  // how many each claim asked for
 }
 
-func (q *queue) Claim(context.Context) (store.Inbound, bool, error) {
+func (q *queue) Claim(_ context.Context, most int) (claimed []store.Inbound, err error) {
 	if q.claim != nil {
 		q.claim()
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	i := slices.IndexFunc(q.waiting, func(inbound store.Inbound) bool { return !q.busy[inbound.In.Chat] })
-	if i < 0 {
-		return store.Inbound{}, false, nil
+	q.claims = append(q.claims, most)
+	for len(claimed) < most {
+		i := slices.IndexFunc(q.waiting, func(inbound store.Inbound) bool { return !q.busy[inbound.In.Chat] })
+		if i < 0 {
+			break
+		}
+		claimed = append(claimed, q.waiting[i])
+		q.busy[q.waiting[i].In.Chat] = true
+		q.waiting = slices.Delete(q.waiting, i, i+1)
 	}
-	inbound := q.waiting[i]
-	q.waiting = slices.Delete(q.waiting, i, i+1)
-	q.busy[inbound.In.Chat] = true
-	return inbound, true, nil
+	return claimed, nil
 }
 
 func (q *queue) Receive(_ context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
@@ -149,6 +153,33 @@ func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
 		if r.at[4] >= 3*time.Second {
 			t.Errorf("chat b began after %s: it waited for chat a", r.at[4])
 		}
+	})
+}
+
+func TestTurnsThatWaitForSlotsAreClaimedInOneStep(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(3)
+		for _, chat := range []string{"a", "b", "c", "d", "e"} { // before anything runs
+			r.waiting = append(r.waiting, store.Inbound{ID: int64(len(r.waiting) + 1), In: channels.Incoming{Chat: channels.Chat{ID: chat}}})
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(ctx, working)
+		synctest.Wait()
+		r.mu.Lock()
+		if r.running != 3 || !slices.Equal(r.claims, []int{3}) {
+			t.Errorf("%d turns run after claims of %v, want 3 after one claim", r.running, r.claims)
+		}
+		r.mu.Unlock()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if len(r.order) != 5 || r.most != 3 || r.lanes.Full() {
+			t.Errorf("%d turns ran, %d at the same time; all slots taken: %t", len(r.order), r.most, r.lanes.Full())
+		}
+		cancel()
+		r.lanes.Wait()
+		end()
 	})
 }
 

@@ -18,6 +18,25 @@ func newSlots(n int) *slots {
 	return &slots{taken: make(chan struct{}, n), yielded: make(chan struct{}, n)}
 }
 
+// takeFree takes up to so many slots that are free, and returns how many it took.
+func (s *slots) takeFree(most int) (taken int) {
+	for ; taken < most; taken++ {
+		select {
+		case s.taken <- struct{}{}:
+		default:
+			return taken
+		}
+	}
+	return taken
+}
+
+// free gives slots back that no turn got.
+func (s *slots) free(n int) {
+	for range n {
+		<-s.taken
+	}
+}
+
 // Slot is the permission of one turn to run.
 type Slot struct {
 	of   *slots

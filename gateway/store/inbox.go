@@ -146,10 +146,10 @@ type Inbox interface {
 	// with the inbound message that was made of it unless that was pruned. A message without an id
 	// is never a duplicate.
 	Receive(ctx context.Context, a ReceiveRequest) (ReceiveResult, error)
-	// Claim takes the oldest pending inbound message of the chat that has waited longest for a turn
-	// and marks it running, its attempt raised. A chat with a running inbound message is passed
-	// over. It reports false when there is nothing to run.
-	Claim(ctx context.Context) (Inbound, bool, error)
+	// Claim takes the oldest pending inbound message of each chat that has waited longest for a
+	// turn, of up to most chats, and marks it running, its attempt raised. A chat with a running
+	// inbound message is passed over. It returns none when there is nothing to run.
+	Claim(ctx context.Context, most int) ([]Inbound, error)
 	// Finish ends a running inbound message as Done, Interrupted or Dead, closes its questions, and
 	// forgets its process. Pending inbound messages of the chat that were worked on with it end
 	// with it. A chat with more pending inbound messages goes to the end of the line; next says so.

@@ -63,6 +63,8 @@ type Slot interface {
 	// Yield waits and lets another turn run meanwhile. It reports false when ctx ends before the
 	// turn may go on.
 	Yield(ctx context.Context, pause time.Duration) bool
+	// Release gives the permission back before the turn has ended: its agent has.
+	Release()
 }
 
 // Progress says how the progress of a turn is shown.

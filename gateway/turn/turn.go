@@ -151,6 +151,7 @@ func (t *Turn) Run(killed context.Context) {
 	out, err := t.runAgent(killed, ctx, listening)
 	t.over.Store(true)
 	t.working.end(nil)
+	t.slot.Release() // another agent can run while the end is recorded
 	t.finish(killed, listening, out, err)
 }
 

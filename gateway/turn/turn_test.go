@@ -156,8 +156,13 @@ func (network) Replace(context.Context, string, channels.Outgoing) (channels.Rec
 	return channels.Receipt{}, nil
 }
 
-// slot notes how long a turn yields it.
-type slot struct{ pauses []time.Duration }
+// slot notes how long a turn yields it, and that it was released.
+type slot struct {
+	pauses   []time.Duration
+	released bool
+}
+
+func (s *slot) Release() { s.released = true }
 
 func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 	s.pauses = append(s.pauses, pause)
@@ -260,6 +265,9 @@ func TestTheEndIsRecordedAsSoonAsTheStoreTakesIt(t *testing.T) {
 		r := newRig(t, says("hi"))
 		failures := 3
 		r.disk.fail = func(method string) error {
+			if !r.slot.released {
+				t.Error("the turn has its slot while its end is recorded: no other agent can run meanwhile")
+			}
 			if failures--; method == "Finish" && failures >= 0 {
 				return errors.New("no room")
 			}

@@ -128,13 +128,14 @@ func BenchmarkOpenWithBacklog(b *testing.B) {
 				if _, err := s.Adopt(ctx); err != nil {
 					b.Fatal(err)
 				}
-				inbound, found, err := s.Claim(ctx)
-				if err != nil || !found {
-					b.Fatal(found, err)
+				claimed, err := s.Claim(ctx, 1)
+				if err != nil || len(claimed) != 1 {
+					b.Fatal(claimed, err)
 				}
+				inbound := claimed[0]
 				b.StopTimer()
 				b.ReportMetric(float64(heap()-before)/1024, "heap-KiB")
-				if err := s.Restart(ctx, inbound.ID); err != nil {
+				if err := s.Requeue(ctx, inbound.ID, true); err != nil {
 					b.Fatal(err)
 				}
 				closed(b, s)

@@ -10,19 +10,25 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Claim takes the next inbound message that may run.
-func (s *Store) Claim(ctx context.Context) (store.Inbound, bool, error) {
+// Claim takes the next inbound messages that may run.
+func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	now := s.now()
-	var inbound store.Inbound
-	var found bool
-	err := s.change(ctx, "claim an inbound message", func(t *tx) (err error) {
-		inbound, found, err = t.claim(s.member, now)
-		return err
+	var claimed []store.Inbound
+	err := s.change(ctx, "claim inbound messages", func(t *tx) error {
+		claimed = nil
+		for len(claimed) < most {
+			inbound, found, err := t.claim(s.member, now)
+			if err != nil || !found {
+				return err
+			}
+			claimed = append(claimed, inbound)
+		}
+		return nil
 	})
 	if err != nil {
-		return store.Inbound{}, false, err
+		return nil, err
 	}
-	return inbound, found, nil
+	return claimed, nil
 }
 
 func (t *tx) claim(member string, now time.Time) (store.Inbound, bool, error) {

@@ -76,8 +76,8 @@ func TestAnOldStateIsBroughtForward(t *testing.T) {
 		INSERT INTO talk VALUES ('net:talks', 5), ('net:began', 9)`)
 	s := open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	if _, ok, err := s.Claim(ctx); !ok || err != nil {
-		t.Fatal(ok, err)
+	if claimed, err := s.Claim(ctx, 1); len(claimed) != 1 || err != nil {
+		t.Fatal(claimed, err)
 	}
 	for chat, want := range map[string]string{
 		"talks":  "[user: one agent: first[a.png] user: two agent: second agent: third]",
@@ -97,8 +97,8 @@ func TestTurnsOfAnOldStateAreThoseOfTheDefaultAgent(t *testing.T) {
 		INSERT INTO line (chat) VALUES ('net:a')`)
 	s := open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	if got, ok, err := s.Claim(ctx); got.Agent != store.DefaultAgent || !ok || err != nil {
-		t.Errorf("got %+v, %v, %v", got, ok, err)
+	if got, err := s.Claim(ctx, 2); len(got) != 1 || got[0].Agent != store.DefaultAgent || err != nil {
+		t.Errorf("got %+v, %v", got, err)
 	}
 }
 
@@ -158,8 +158,8 @@ func TestARowThatCannotBeReadStopsNobodyElse(t *testing.T) {
 		"UPDATE line SET seq = -1 WHERE chat = 'net:nothing pending'")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
-	if inbound, ok, err := s.Claim(ctx); !ok || err != nil || inbound.ID != 2 {
-		t.Errorf("claimed %d: %v, %v", inbound.ID, ok, err)
+	if got, err := s.Claim(ctx, 2); err != nil || len(got) != 1 || got[0].ID != 2 {
+		t.Errorf("claimed %+v: %v", got, err)
 	}
 }
 

@@ -179,19 +179,19 @@ func (b *bench) running(chat channels.Chat, id string) store.Inbound {
 
 func (b *bench) claim() store.Inbound {
 	b.Helper()
-	inbound, found, err := b.Claim(ctx)
+	claimed, err := b.Claim(ctx, 1)
 	b.must(err)
-	if !found {
-		b.Fatal("there is nothing to claim")
+	if len(claimed) != 1 {
+		b.Fatalf("%d were claimed, want 1", len(claimed))
 	}
-	return inbound
+	return claimed[0]
 }
 
 func (b *bench) nothingToClaim() {
 	b.Helper()
-	inbound, found, err := b.Claim(ctx)
+	claimed, err := b.Claim(ctx, 9)
 	b.must(err)
-	if found {
+	for _, inbound := range claimed {
 		b.Fatalf("claimed %s, which must not run", inbound.In.ID)
 	}
 }

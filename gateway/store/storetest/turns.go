@@ -29,6 +29,21 @@ var claimTests = []test{
 		_, result = b.receive(store.ReceiveRequest{In: incoming(bob, "4"), Claim: true})
 		b.equal("the result behind a pending one", result, store.Queued)
 	}},
+	{"several chats are claimed in one step, one message each, and no more than were asked for", func(b *bench) {
+		b.queue(ann, "1", "2")
+		b.queue(bob, "3")
+		b.queue(cid, "4")
+		for _, want := range []string{"[1 3]", "[4]", "[]"} {
+			claimed, err := b.Claim(ctx, 2)
+			b.must(err)
+			ids := []string{}
+			for _, inbound := range claimed {
+				ids = append(ids, inbound.In.ID)
+				b.equal("its state", b.inbound(inbound.ID).State, store.Running)
+			}
+			b.equal("the claimed", ids, want)
+		}
+	}},
 	{"a chat's inbounds run in the order they came", func(b *bench) {
 		b.queue(ann, "1", "2", "3")
 		for _, want := range []string{"1", "2", "3"} {
