@@ -2,6 +2,7 @@ package telegram_test
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -88,7 +89,9 @@ func TestEachTopicIsAChatOfItsOwn(t *testing.T) {
 	a := r.server.Post(telegramtest.Post{Chat: forum, Topic: one, Text: "in one"})
 	r.server.Post(telegramtest.Post{Chat: forum, Topic: two, Text: "in two"})
 	r.server.Post(telegramtest.Post{Chat: forum, Text: "in general"})
-	got := r.wait(3)
+	got := r.wait(3) // chats are received side by side, in no order
+	said := []string{"in one", "in two", "in general"}
+	slices.SortFunc(got, func(a, b channels.Incoming) int { return slices.Index(said, a.Text) - slices.Index(said, b.Text) })
 	for i, want := range []string{fmt.Sprintf("%d_%d", forum, one), fmt.Sprintf("%d_%d", forum, two), strconv.FormatInt(forum, 10)} {
 		if got[i].Chat != chatOf(want) || got[i].ReplyTo != nil {
 			t.Errorf("%q is from %s, want %s", got[i].Text, got[i].Chat, want)
