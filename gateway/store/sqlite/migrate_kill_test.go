@@ -124,7 +124,7 @@ func TestAMigrationThatIsKilledAtAnyStatementIsWholeAfterTheNextStart(t *testing
 		t.Fatal(err)
 	}
 	step := 9 // the runs of CI share the statements: which ones differs from run to run
-	first := 1 + int(os.Getpid())%step
+	first := 1 + os.Getpid()%step
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		step, first = 1, 1
 	}
