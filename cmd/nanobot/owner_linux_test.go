@@ -80,8 +80,8 @@ func TestRootsCommandsLeaveTheStateItsOwners(t *testing.T) {
 			if err != nil || !strings.Contains(string(record), `"uid 0"`) {
 				t.Errorf("the record is %s, %v", record, err)
 			}
-			if links, _ := os.ReadDir(filepath.Join(s.state, "links")); len(links) != 1 {
-				t.Errorf("links: %v", links)
+			if out, err := s.root("link", "--list"); err != nil || strings.Count(out, "link") != 1 {
+				t.Errorf("list of links: %v, %s", err, out)
 			}
 			must(t, filepath.WalkDir(s.state, func(path string, e fs.DirEntry, err error) error {
 				must(t, err)
@@ -98,7 +98,7 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		t.Run(fmt.Sprintf("closed %v", closed), func(t *testing.T) {
 			s := newHeldState(t, closed)
-			old, file := filepath.Join(s.victim, "old"), filepath.Join(s.victim, "file")
+			old, file := filepath.Join(s.victim, strings.Repeat("0a", 32)), filepath.Join(s.victim, "file") // the first is named like a link
 			for _, path := range []string{old, file} {
 				must(t, os.WriteFile(path, []byte("root's"), 0o644))
 			}
@@ -116,7 +116,10 @@ func TestRootsCommandsFollowNoLinkOutOfTheState(t *testing.T) {
 			trap("audit.jsonl", file)
 			trap("links", s.victim)
 			expect("telegram:8 may talk to the bot now", "pair", s.code)
-			expect("write link: ", "link")
+			expect("http://127.0.0.1:8080/in/", "link")
+			trap("sessions", s.victim)
+			trap("http.key", file)
+			expect("http://127.0.0.1:8080/in/", "link")
 			trap("audit.jsonl", filepath.Join(s.victim, "new"))
 			expect("telegram:8 is shut out", "pair", "--revoke", "telegram:8")
 			trap("agents.txt", filepath.Join(s.victim, "agents"))

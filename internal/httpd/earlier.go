@@ -27,9 +27,15 @@ var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Import moves the files of an earlier version into the records, in one step, and removes them. It
 // does that once: files that are found when there are records already were left by an import that
-// was cut off, and what they say may not be true any more.
+// was cut off, and what they say may not be true any more. Root imports the state of another user, so
+// no symbolic link leads out of it.
 func Import(ctx context.Context, r Records, state string) error {
-	e := earlier{state: state, values: map[string]string{}}
+	root, err := os.OpenRoot(state)
+	if err != nil {
+		return fmt.Errorf("import links and sessions: %w", err)
+	}
+	defer root.Close()
+	e := earlier{state: root, values: map[string]string{}}
 	if err := errors.Join(e.readKey(), e.readOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession)); err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
@@ -47,45 +53,47 @@ func Import(ctx context.Context, r Records, state string) error {
 
 // earlier is what the files of an earlier version say.
 type earlier struct {
-	state  string
+	state  *os.Root
 	values map[string]string
 	files  []string
 }
 
-// read returns the content of a file, nil if there is none.
-func (e *earlier) read(path string) ([]byte, error) {
-	content, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+// read returns the content of a regular file, nil if there is none.
+func (e *earlier) read(name string) ([]byte, error) {
+	info, err := e.state.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
 		return nil, nil
+	case err != nil:
+		return nil, err
 	}
+	content, err := e.state.ReadFile(name)
 	if err == nil {
-		e.files = append(e.files, path)
+		e.files = append(e.files, name)
 	}
 	return content, err
 }
 
 func (e *earlier) readKey() error {
-	path := filepath.Join(e.state, KeyFile)
-	key, err := e.read(path)
+	key, err := e.read(KeyFile)
 	switch {
 	case err != nil || key == nil:
 		return err
 	case len(key) != keySize:
-		return fmt.Errorf("%s is damaged; remove it, and everybody needs a new link", path)
+		return fmt.Errorf("%s is damaged; remove it, and everybody needs a new link", filepath.Join(e.state.Name(), KeyFile))
 	}
 	e.values[cookieKey] = hex.EncodeToString(key)
 	return nil
 }
 
 func (e *earlier) readOut() error {
-	path := filepath.Join(e.state, OutFile)
-	content, err := e.read(path)
+	content, err := e.read(OutFile)
 	if err != nil || content == nil {
 		return err
 	}
 	out := map[string]time.Time{}
 	if err := json.Unmarshal(content, &out); err != nil {
-		return fmt.Errorf("%s is damaged; remove it together with %s, and everybody needs a new link: %w", path, KeyFile, err)
+		return fmt.Errorf("%s is damaged; remove it together with %s, and everybody needs a new link: %w", filepath.Join(e.state.Name(), OutFile), KeyFile, err)
 	}
 	for session, expires := range out {
 		e.values[outPrefix+hashName(session)] = expires.UTC().Format(time.RFC3339Nano)
@@ -95,8 +103,15 @@ func (e *earlier) readOut() error {
 
 // readFolder reads the files of a folder that are named by a hash. Others are left alone.
 func (e *earlier) readFolder(name string, add func(hash string, content []byte, changed time.Time)) error {
-	entries, err := os.ReadDir(filepath.Join(e.state, name))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	info, err := e.state.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
+		return nil
+	case err != nil:
+		return err
+	}
+	entries, err := fs.ReadDir(e.state.FS(), name)
+	if err != nil {
 		return err
 	}
 	for _, entry := range entries {
@@ -107,7 +122,7 @@ func (e *earlier) readFolder(name string, add func(hash string, content []byte, 
 		if err != nil {
 			return err
 		}
-		content, err := e.read(filepath.Join(e.state, name, entry.Name()))
+		content, err := e.read(filepath.Join(name, entry.Name()))
 		if err != nil {
 			return err
 		}
@@ -141,13 +156,13 @@ func (e *earlier) addSession(hash string, content []byte, changed time.Time) {
 // remove removes what was read, and the folders if nothing else is in them.
 func (e *earlier) remove() error {
 	var errs []error
-	for _, path := range append(e.files, filepath.Join(e.state, OutLock)) {
-		if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+	for _, name := range append(e.files, OutLock) {
+		if err := e.state.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
 	}
 	for _, name := range []string{LinkFolder, SessionFolder} {
-		_ = os.Remove(filepath.Join(e.state, name)) // fails if it holds something else
+		_ = e.state.Remove(name) // fails if it holds something else
 	}
 	return errors.Join(errs...)
 }
