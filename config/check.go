@@ -13,88 +13,103 @@ import (
 
 // combinations finds what has the right shape and still cannot work.
 func combinations(c *Config) []fault {
-	return slices.Concat(checkTerminal(c), checkProtocol(c), checkChannels(c), checkHTTP(c), checkProviders(c), checkSecrets(c))
+	all := slices.Concat(checkFolders(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
+	for _, agent := range c.agentSections() {
+		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent))
+	}
+	return append(all, checkInject(c)...)
 }
 
 // key splits a dotted key of ours.
 func key(dotted string) []string { return strings.Split(dotted, ".") }
 
-func checkTerminal(c *Config) []fault {
+// checkFolders looks at the folders that all agents share.
+func checkFolders(c *Config) []fault {
 	var all []fault
-	t := c.Terminal
+	for name, path := range map[string]string{"workspace": c.Workspace, "gateway.stateDir": c.Gateway.StateDir} {
+		if blank(path) {
+			all = append(all, fault{path: key(name), want: "must be a folder"})
+		}
+	}
+	return all
+}
+
+// blank reports whether something is set, and yet has nothing in it.
+func blank(s string) bool { return s != "" && strings.TrimSpace(s) == "" }
+
+func checkTerminal(t agentSection) []fault {
+	var all []fault
 	switch {
-	case t.Command != "" && strings.TrimSpace(t.Command) == "":
-		all = append(all, fault{path: key("terminal.command"), want: "must not be blank"})
+	case blank(t.Command):
+		all = append(all, fault{path: t.key("command"), want: "must not be blank"})
 	case t.Command == "" && t.Enabled != nil && *t.Enabled:
 		all = append(all, fault{
-			path: key("terminal.command"), because: key("terminal.enabled"),
-			want: "must be set, because terminal.enabled is true",
+			path: t.key("command"), because: t.key("enabled"),
+			want: fmt.Sprintf("must be set, because %s.enabled is true", t.name),
 		})
 	default:
 		if err := CheckCommand(t.Shell, t.Command); err != nil {
-			all = append(all, fault{path: key("terminal.command"), want: err.Error()})
+			all = append(all, fault{path: t.key("command"), want: err.Error()})
 		}
 	}
 	for name := range t.Env {
 		if name == "" || strings.Contains(name, "=") {
-			all = append(all, fault{path: join(key("terminal.env"), name), want: `the name of a variable must not be empty or contain "="`, onKey: true})
+			all = append(all, fault{path: join(t.key("env"), name), want: `the name of a variable must not be empty or contain "="`, onKey: true})
 		}
 		if slices.Contains(agentVariables, name) {
-			all = append(all, fault{path: join(key("terminal.env"), name), want: "is set by nanobot itself", onKey: true})
+			all = append(all, fault{path: join(t.key("env"), name), want: "is set by nanobot itself", onKey: true})
 		}
 	}
-	for name, path := range map[string]string{"workspace": c.Workspace, "terminal.cwd": t.Cwd, "gateway.stateDir": c.Gateway.StateDir} {
-		if path != "" && strings.TrimSpace(path) == "" {
-			all = append(all, fault{path: key(name), want: "must be a folder"})
-		}
+	if blank(t.Cwd) {
+		all = append(all, fault{path: t.key("cwd"), want: "must be a folder"})
 	}
 	for i, folder := range t.MediaRoots {
 		if strings.TrimSpace(folder) == "" {
-			all = append(all, fault{path: join(key("terminal.mediaRoots"), strconv.Itoa(i)), want: "must be a folder"})
+			all = append(all, fault{path: join(t.key("mediaRoots"), strconv.Itoa(i)), want: "must be a folder"})
 		}
 	}
 	return append(all, checkSandbox(t)...)
 }
 
-// checkProtocol finds what the protocol of the agent cannot do, and what its own settings find.
-func checkProtocol(c *Config) []fault {
+// checkProtocol finds what the protocol of an agent cannot do, and what its own settings find.
+func checkProtocol(c *Config, t agentSection) []fault {
 	var all []fault
-	t, p := &c.Terminal, c.parts.protocol(c.Terminal.Protocol)
-	protocol := key("terminal.protocol")
+	p := c.parts.protocol(t.Protocol)
 	if !p.Asks && t.Interactive {
 		able := c.parts.protocolNames(func(p Protocol) bool { return p.Asks })
-		all = append(all, fault{path: key("terminal.interactive"), because: protocol, want: "needs terminal.protocol to be " + alternatives(able)})
-	}
-	if !p.Injects && c.Gateway.WhileRunning == "inject" {
-		able := c.parts.protocolNames(func(p Protocol) bool { return p.Injects })
-		all = append(all, fault{path: key("gateway.whileRunning"), because: protocol, want: "needs terminal.protocol to be " + alternatives(able)})
+		all = append(all, fault{path: t.key("interactive"), because: t.key("protocol"), want: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
 	}
 	if p.Keeps && strings.Contains(t.Command, Placeholder) {
 		all = append(all, fault{
-			path: key("terminal.command"), because: protocol,
-			want: fmt.Sprintf("must not contain %s, because an agent of terminal.protocol %q is started once for many messages", Placeholder, p.Name),
+			path: t.key("command"), because: t.key("protocol"),
+			want: fmt.Sprintf("must not contain %s, because an agent of %s.protocol %q is started once for many messages", Placeholder, t.name, p.Name),
 		})
 	}
-	all = append(all, checkStdin(c, p)...)
-	if at, s := c.protocolScope(t, key("terminal")); s != nil {
+	// An agent that is not told the envelope cannot be talked on with.
+	for name, needs := range map[string]bool{"protocol": p.Keeps, "interactive": t.Interactive} {
+		if needs && t.Stdin != "envelope" {
+			all = append(all, fault{path: t.key(name), because: t.key("stdin"), want: fmt.Sprintf(`needs %s.stdin to be "envelope"`, t.name)})
+		}
+	}
+	if at, s := c.protocolScope(t.Terminal, t.path); s != nil {
 		all = append(all, faults(at, s.Check(at))...)
 	}
 	return all
 }
 
-// checkStdin refuses to talk on with an agent that is not told the envelope.
-func checkStdin(c *Config, p Protocol) []fault {
-	t := c.Terminal
-	if t.Stdin == "envelope" {
+// checkInject refuses to hand messages to an agent that takes none while it runs. Only the default
+// agent must: the messages of the others are queued then.
+func checkInject(c *Config) []fault {
+	if c.Gateway.WhileRunning != "inject" {
 		return nil
 	}
 	var all []fault
-	for name, needs := range map[string]bool{
-		"terminal.protocol": p.Keeps, "terminal.interactive": t.Interactive, "gateway.whileRunning": c.Gateway.WhileRunning == "inject",
-	} {
-		if needs {
-			all = append(all, fault{path: key(name), because: key("terminal.stdin"), want: `needs terminal.stdin to be "envelope"`})
-		}
+	if !c.parts.protocol(c.Terminal.Protocol).Injects {
+		able := c.parts.protocolNames(func(p Protocol) bool { return p.Injects })
+		all = append(all, fault{path: key("gateway.whileRunning"), because: key("terminal.protocol"), want: "needs terminal.protocol to be " + alternatives(able)})
+	}
+	if c.Terminal.Stdin != "envelope" {
+		all = append(all, fault{path: key("gateway.whileRunning"), because: key("terminal.stdin"), want: `needs terminal.stdin to be "envelope"`})
 	}
 	return all
 }
@@ -127,10 +142,10 @@ func CheckURL(key, value string) []Problem {
 	return []Problem{{Path: []string{key}, Want: notURL, Hide: LooksSecret(value)}}
 }
 
-func checkProviders(c *Config) []fault {
+func checkProviders(t agentSection) []fault {
 	var all []fault
-	for name, p := range c.Terminal.Providers {
-		section := []string{"terminal", "providers", name}
+	for name, p := range t.Providers {
+		section := join(t.key("providers"), name)
 		if name == "" {
 			all = append(all, fault{path: section, want: "a provider must have a name", onKey: true})
 		}

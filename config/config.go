@@ -13,6 +13,7 @@ type Config struct {
 	Schema    string   `json:"$schema,omitempty" jsonschema_description:"Where an editor finds the schema of this file."`
 	Workspace string   `json:"workspace" jsonschema_description:"The agent's working folder, relative to the config file. Default: the config file's folder."`
 	Terminal  Terminal `json:"terminal" jsonschema_description:"The agent and how it is run."`
+	Agents    Agents   `json:"agents" jsonschema_description:"More agents, by a name of 1 to 32 small letters, digits and hyphens. Each has the keys of terminal, which is the agent default. A chat chooses with /agent."`
 	Channels  Channels `json:"channels" jsonschema_description:"The chat networks."`
 	HTTP      HTTP     `json:"http" jsonschema_description:"One server for the page, the API, health, metrics and the webhooks of chat networks."`
 	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and state."`
@@ -22,6 +23,7 @@ type Config struct {
 	file     string // the file it was loaded from, absolute; "" when there was none
 	literals bool   // that file holds secrets themselves, not only references to them
 	parts    Parts  // what channels and protocols add
+	agent    string // whose section is in the place of terminal; "": terminal itself
 }
 
 // MaxTimeout is ten years in seconds, the most that terminal.timeout takes; its schema says the
@@ -109,7 +111,8 @@ func Default() Config {
 			Sandbox: "none", SandboxPaths: []string{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
-		HTTP: HTTP{Hosts: []string{}, Proxies: []string{}},
+		Agents: Agents{},
+		HTTP:   HTTP{Hosts: []string{}, Proxies: []string{}},
 		Gateway: Gateway{
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30,

@@ -97,10 +97,13 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__ into a name and one of the provider's keys. The name
+// splitMapKey splits what follows PROVIDERS__ or AGENTS__ into a name and a key. The name of a provider
 // may contain the separator itself, so the key is what stands last; without one the whole is the
 // name of an object.
 func splitMapKey(p place, rest, value string) (key, field string) {
+	if p.typ == agentsType {
+		return splitAgent(rest)
+	}
 	elem, _ := p.child("")
 	if !elem.section() {
 		return rest, ""

@@ -115,6 +115,11 @@ func TestMistakesInTheEnvironmentNameTheVariable(t *testing.T) {
 		"in a provider":       {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a__APIKEY=x"}, `NANOBOT_TERMINAL__PROVIDERS__a__APIKEY: unknown setting (did you mean NANOBOT_TERMINAL__PROVIDERS__a__APIKEYS?)`},
 		"provider as a value": {`{}`, []string{"NANOBOT_TERMINAL__PROVIDERS__a=sk-1"}, `NANOBOT_TERMINAL__PROVIDERS__a: terminal.providers.a: must be an object (got a string)`},
 
+		"agent":              {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_AGENTS__CODER__TIMEOUT=0", "NANOBOT_AGENTS__CODER__COMMAND=x"}, `NANOBOT_AGENTS__CODER__TIMEOUT: agents.coder.timeout: must be at least 1 (got 0)`},
+		"key of an agent":    {`{}`, []string{"NANOBOT_AGENTS__CODER__COMAND=x"}, `NANOBOT_AGENTS__CODER__COMAND: unknown setting (did you mean NANOBOT_AGENTS__CODER__COMMAND?)`},
+		"agent as a value":   {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_AGENTS__coder=sk-1"}, `NANOBOT_AGENTS__coder: agents.coder: must be an object (got a string)`},
+		"agent called twice": {`{"terminal":{"command":"x"}}`, []string{"NANOBOT_AGENTS__CODER__COMMAND=x", "NANOBOT_AGENTS__coder__COMMAND=y"}, `NANOBOT_AGENTS__coder__COMMAND: agents.coder.command: is also set by NANOBOT_AGENTS__CODER__COMMAND`},
+
 		"twice": {`{}`, []string{"NANOBOT_LOG__LEVEL=info", "NANOBOT_log__level=warn"}, `NANOBOT_log__level: log.level: is also set by NANOBOT_LOG__LEVEL`},
 
 		"covers a wrong file": {`{"terminal":"x"}`, []string{"NANOBOT_TERMINAL__TIMEOUT=5"}, `FILE:1:13: terminal: must be an object (got a string)`},

@@ -19,7 +19,8 @@ var secretPlaces = []string{
 	"terminal.providers.name.baseUrl", "terminal.providers.name", "terminal.providers", "terminal.env",
 	"terminal", "channels", "channels.telegram", "channels.discord", "channels.web", "telegram", "token",
 	"channels.telegram.tokn", "channels.telegram.apiKeys", "terminal.apiKeys", "providers", "env.NAME",
-	"terminal.providers.name.apikeys", "terminal.providers.name.key",
+	"terminal.providers.name.apikeys", "terminal.providers.name.key", "agents.coder.env.NAME", "agents.coder.providers.name.apiKeys",
+	"agents.coder.providers.name.apiKeys.0", "agents.coder.providers", "agents.coder", "agents", "agents.coder.apiKeys",
 }
 
 // plants are forms in which a secret may stand there.

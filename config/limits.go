@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 )
@@ -17,20 +18,20 @@ type Limits struct {
 // ReadOnly lets the agent only read below a path of terminal.sandboxPaths that it is behind.
 const ReadOnly = ":ro"
 
-func checkSandbox(t Terminal) []fault {
+func checkSandbox(t agentSection) []fault {
 	var all []fault
-	for name, s := range map[string]string{"terminal.sandbox": t.Sandbox, "terminal.user": t.User} {
-		if s != "" && strings.TrimSpace(s) == "" {
-			all = append(all, fault{path: key(name), want: "must not be blank"})
+	for name, s := range map[string]string{"sandbox": t.Sandbox, "user": t.User} {
+		if blank(s) {
+			all = append(all, fault{path: t.key(name), want: "must not be blank"})
 		}
 	}
 	for i, path := range t.SandboxPaths {
 		if strings.TrimSpace(strings.TrimSuffix(path, ReadOnly)) == "" {
-			all = append(all, fault{path: join(key("terminal.sandboxPaths"), strconv.Itoa(i)), want: "must be a file or folder"})
+			all = append(all, fault{path: join(t.key("sandboxPaths"), strconv.Itoa(i)), want: "must be a file or folder"})
 		}
 	}
 	if len(t.SandboxPaths) > 0 && t.Sandbox != "landlock" {
-		all = append(all, fault{path: key("terminal.sandboxPaths"), because: key("terminal.sandbox"), want: `needs terminal.sandbox to be "landlock"`})
+		all = append(all, fault{path: t.key("sandboxPaths"), because: t.key("sandbox"), want: fmt.Sprintf(`needs %s.sandbox to be "landlock"`, t.name)})
 	}
 	return all
 }

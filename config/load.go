@@ -193,6 +193,9 @@ func (p Parts) decode(merged map[string]any, faults []located) (*Config, error) 
 			return nil, wrong
 		}
 	}
+	if p.decodeAgents(merged, &c) != nil {
+		return nil, wrong
+	}
 	if channels != nil {
 		merged["channels"] = map[string]any{} // of which nothing is left
 	}

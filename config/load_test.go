@@ -45,7 +45,7 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
-		`"sandboxRequired":false,"user":"","passHistory":0},` +
+		`"sandboxRequired":false,"user":"","passHistory":0},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
@@ -117,6 +117,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
 			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
 		},
+		Agents: config.Agents{"coder-2": coder(folder)},
 		Channels: config.Channels{
 			telegram.Name: &telegram.Settings{
 				Enabled: true, Token: config.Secret("file:" + filepath.Join(folder, "token")), AllowFrom: []string{"123456789"},
@@ -151,6 +152,17 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 	if got := string(telegramOf(c).Token); got != string(telegramOf(&want).Token) {
 		t.Errorf("token reference %q", got)
 	}
+}
+
+// coder is the agent of everything.json that is not the default one: it has its own values over the
+// defaults, and none of the section terminal.
+func coder(folder string) *config.Terminal {
+	t := parts().Default().Terminal
+	t.Command, t.Protocol, t.Timeout = "claude-code-acp", acp.Name, 900
+	t.Cwd, t.MediaRoots = filepath.Join(folder, "code"), []string{filepath.Join(folder, "code", "out")}
+	t.Providers = map[string]config.Provider{"other": {APIKeys: []config.Secret{config.Secret("file:" + filepath.Join(folder, "key"))}}}
+	t.Protocols[acp.Name].(*acp.Settings).Idle = 7
+	return &t
 }
 
 func TestUserKeysSurviveUntouched(t *testing.T) {

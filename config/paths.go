@@ -23,13 +23,9 @@ func (c *Config) settle(path string, environ []string) error {
 	}
 	home := lookup(environ, "HOME")
 	c.Workspace = absolute(folder, c.Workspace, home)
-	if c.Terminal.Cwd != "" {
-		c.Terminal.Cwd = absolute(c.Workspace, c.Terminal.Cwd, home)
+	for _, agent := range c.agentSections() {
+		agent.settle(c.Workspace, home)
 	}
-	for i, root := range c.Terminal.MediaRoots {
-		c.Terminal.MediaRoots[i] = absolute(c.Workspace, root, home)
-	}
-	c.Terminal.settleSandbox(c.Workspace, home)
 	if c.Gateway.StateDir == "" {
 		// systemd lists several when StateDirectory= does.
 		c.Gateway.StateDir, _, _ = strings.Cut(lookup(environ, "STATE_DIRECTORY"), ":")
@@ -41,6 +37,17 @@ func (c *Config) settle(path string, environ []string) error {
 	c.Audit.settle(c.Workspace, c.Gateway.StateDir, home)
 	c.settleSecrets(folder, home)
 	return nil
+}
+
+// settle makes the paths of an agent absolute.
+func (t *Terminal) settle(workspace, home string) {
+	if t.Cwd != "" {
+		t.Cwd = absolute(workspace, t.Cwd, home)
+	}
+	for i, root := range t.MediaRoots {
+		t.MediaRoots[i] = absolute(workspace, root, home)
+	}
+	t.settleSandbox(workspace, home)
 }
 
 // settleSecrets makes file: references absolute.

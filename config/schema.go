@@ -27,6 +27,8 @@ func (p Parts) reflected() (*generate.Schema, error) {
 	r := generate.Reflector{Anonymous: true, ExpandedStruct: true, RequiredFromJSONSchemaTags: true}
 	s := r.Reflect(Config{})
 	s.Title = "nanobot configuration"
+	// The type of its own is only there to hide values.
+	s.Properties.Set("agents", inline(s, "agents", "Agents"))
 	if err := fill(s, s, p.Default()); err != nil {
 		return nil, err
 	}
@@ -42,6 +44,15 @@ func (p Parts) reflected() (*generate.Schema, error) {
 		}
 	}
 	return s, p.describeProtocols(s)
+}
+
+// inline returns what a property of the whole refers to, in the place of the reference.
+func inline(s *generate.Schema, property, definition string) *generate.Schema {
+	value := s.Definitions[definition]
+	delete(s.Definitions, definition)
+	reference, _ := s.Properties.Get(property)
+	value.Description = reference.Description
+	return value
 }
 
 // describeProtocols adds the sections of the protocols to that of the agent, and says which protocol

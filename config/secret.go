@@ -70,8 +70,8 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// OwnSecrets returns the secrets of the channels and of the HTTP server that are set, so that they
-// can be kept from agents and scrubbed from output.
+// OwnSecrets returns the secrets of the channels, of the HTTP server and of the other agents that are
+// set, so that they can be kept from the agent of terminal and scrubbed from output.
 func (c *Config) OwnSecrets() []Secret {
 	var all []Secret
 	for _, section := range []any{c.Channels, c.HTTP} {
@@ -81,7 +81,7 @@ func (c *Config) OwnSecrets() []Secret {
 			}
 		})
 	}
-	return all
+	return append(all, c.otherSecrets()...)
 }
 
 // SecretFiles returns the files that secrets are kept in, so that they can be kept from chats.
@@ -124,12 +124,24 @@ func (c *Config) WithoutCredentials() *Config {
 	if credential(part.HTTP.Token) {
 		part.HTTP.Token = ""
 	}
-	part.Terminal.Providers = map[string]Provider{}
-	for name, p := range c.Terminal.Providers {
-		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), credential)
-		part.Terminal.Providers[name] = p
+	part.Terminal = c.Terminal.without(credential)
+	part.Agents = Agents{}
+	for name, t := range c.Agents {
+		rest := t.without(credential)
+		part.Agents[name] = &rest
 	}
 	return &part
+}
+
+// without returns the section without some of the keys of its providers.
+func (t *Terminal) without(some func(Secret) bool) Terminal {
+	rest := *t
+	rest.Providers = map[string]Provider{}
+	for name, p := range t.Providers {
+		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), some)
+		rest.Providers[name] = p
+	}
+	return rest
 }
 
 func readCredential(name string) (string, error) {

@@ -135,7 +135,7 @@ func suggestWord(got any, want []any) string {
 	for i, w := range want {
 		words[i] = fmt.Sprint(w)
 	}
-	if near := nearest(s, words); near != "" {
+	if near := Nearest(s, words); near != "" {
 		return didYouMean(near)
 	}
 	return ""

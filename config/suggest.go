@@ -25,7 +25,7 @@ func (p place) suggestKey(path []string, key string) string {
 	if len(homes) > 0 && homes[0] != "" {
 		return "belongs in " + strings.Join(homes, " or ")
 	}
-	if near := nearest(key, section.keys()); near != "" {
+	if near := Nearest(key, section.keys()); near != "" {
 		return didYouMean(near)
 	}
 	return ""
@@ -36,7 +36,7 @@ func (p place) suggestKey(path []string, key string) string {
 // (NANOBOT_LEVEL).
 func (p place) suggestVariable(name string, root place, segment string) string {
 	if p.section() && strings.HasSuffix(name, separator+segment) {
-		if near := nearest(segment, p.keys()); near != "" {
+		if near := Nearest(segment, p.keys()); near != "" {
 			return "did you mean " + strings.TrimSuffix(name, segment) + strings.ToUpper(near) + "?"
 		}
 	}
@@ -55,7 +55,7 @@ func (p place) suggestVariable(name string, root place, segment string) string {
 	if same == nil {
 		same = ending
 	}
-	if near := nearest(strings.TrimPrefix(name, prefix), all); same == nil && near != "" {
+	if near := Nearest(strings.TrimPrefix(name, prefix), all); same == nil && near != "" {
 		same = []string{near}
 	}
 	if same == nil {
@@ -82,8 +82,8 @@ func fold(s string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s))
 }
 
-// nearest returns the candidate that is a slip of the keyboard away, or "".
-func nearest(s string, candidates []string) string {
+// Nearest returns the candidate that is a slip of the keyboard away from s, or "".
+func Nearest(s string, candidates []string) string {
 	if len(s) > 64 {
 		return "" // no candidate is that long, and the distance costs its square
 	}

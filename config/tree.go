@@ -18,6 +18,7 @@ type place struct {
 var (
 	channelsType  = reflect.TypeFor[Channels]()
 	protocolsType = reflect.TypeFor[Protocols]()
+	agentsType    = reflect.TypeFor[Agents]()
 )
 
 // root is the whole tree.

@@ -9,27 +9,9 @@ import (
 
 // Warnings says what is allowed and yet probably not meant.
 func (c *Config) Warnings() []string {
-	var all []string
-	switch t := c.Terminal; {
-	case t.Enabled != nil && !*t.Enabled:
-		all = append(all, "terminal.enabled is false: the bot only says that it is switched off")
-	case t.Command == "":
-		all = append(all, "terminal.command is empty: there is no agent to run")
-	}
-	if at, s := c.protocolScope(&c.Terminal, key("terminal")); s != nil {
-		all = append(all, s.Warnings(at)...)
-	}
-	all = append(all, warnMessage(c.Terminal)...)
-	for key, folders := range map[string][]string{"workspace": {c.Workspace}, "terminal.cwd": {c.Terminal.Cwd}, "terminal.mediaRoots": c.Terminal.MediaRoots} {
-		for _, f := range folders {
-			switch info, err := os.Stat(f); {
-			case f == "" || err == nil && info.IsDir():
-			case err != nil && !errors.Is(err, fs.ErrNotExist):
-				all = append(all, fmt.Sprintf("%s: %s cannot be seen: %s", key, f, reason(err)))
-			default:
-				all = append(all, fmt.Sprintf("%s: there is no folder %s", key, f))
-			}
-		}
+	all := warnFolders("workspace", c.Workspace)
+	for _, agent := range c.agentSections() {
+		all = append(all, c.warnAgent(agent)...)
 	}
 	people := false
 	c.eachChannel(func(at Scope, s ChannelSettings) {
@@ -48,22 +30,60 @@ func (c *Config) Warnings() []string {
 	return all
 }
 
+// warnAgent is about one agent.
+func (c *Config) warnAgent(t agentSection) []string {
+	var all []string
+	switch {
+	case t.Enabled != nil && !*t.Enabled && len(c.Agents) == 0:
+		all = append(all, t.name+".enabled is false: the bot only says that it is switched off")
+	case t.Enabled != nil && !*t.Enabled:
+		all = append(all, t.name+".enabled is false: the agent only says that it is switched off")
+	case t.Command == "":
+		all = append(all, t.name+".command is empty: there is no agent to run")
+	}
+	if at, s := c.protocolScope(t.Terminal, t.path); s != nil {
+		all = append(all, s.Warnings(at)...)
+	}
+	all = append(all, warnMessage(t)...)
+	all = append(all, warnFolders(t.name+".cwd", t.Cwd)...)
+	all = append(all, warnFolders(t.name+".mediaRoots", t.MediaRoots...)...)
+	if c.Gateway.WhileRunning == "inject" && !(c.parts.protocol(t.Protocol).Injects && t.Stdin == "envelope") {
+		all = append(all, fmt.Sprintf(`gateway.whileRunning is "inject", which %s cannot do: its messages wait in the queue`, t.name))
+	}
+	return all
+}
+
+// warnFolders says which folders of a key are not there.
+func warnFolders(key string, folders ...string) []string {
+	var all []string
+	for _, f := range folders {
+		switch info, err := os.Stat(f); {
+		case f == "" || err == nil && info.IsDir():
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			all = append(all, fmt.Sprintf("%s: %s cannot be seen: %s", key, f, reason(err)))
+		default:
+			all = append(all, fmt.Sprintf("%s: there is no folder %s", key, f))
+		}
+	}
+	return all
+}
+
 // warnMessage is about the user's text in the command.
-func warnMessage(t Terminal) []string {
+func warnMessage(t agentSection) []string {
 	var all []string
 	if program := firstReader(t.Shell, t.Command); t.Stdin == "text" && program != "" {
-		all = append(all, fmt.Sprintf(`terminal.stdin is "text" and %s runs what it reads: everybody who may talk to the bot can run anything as its user`, program))
+		all = append(all, fmt.Sprintf(`%s.stdin is "text" and %s runs what it reads: everybody who may talk to the bot can run anything as its user`, t.name, program))
 	}
 	c, err := ParseCommand(t.Shell, t.Command)
 	if err != nil || !c.HasPlaceholder() {
 		return all
 	}
 	for _, w := range c.Warnings() {
-		all = append(all, "terminal.command: "+w)
+		all = append(all, t.name+".command: "+w)
 	}
 	if len(t.Providers) > 0 && t.Stdin == "envelope" {
-		all = append(all, fmt.Sprintf(`terminal.command has %s and terminal.stdin is "envelope", so the keys of terminal.providers are on the agent's standard input too, and tools such as claude -p append `+
-			`that to the prompt: set terminal.stdin to "text" or "none"`, Placeholder))
+		all = append(all, fmt.Sprintf(`%[1]s.command has %[2]s and %[1]s.stdin is "envelope", so the keys of %[1]s.providers are on the agent's standard input too, and tools such as claude -p append `+
+			`that to the prompt: set %[1]s.stdin to "text" or "none"`, t.name, Placeholder))
 	}
 	return all
 }
