@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -71,6 +72,9 @@ func (c *Config) ForAgent(name string) (*Config, bool) {
 // AgentKey names the section of the agent in messages: terminal, or agents.NAME in what ForAgent
 // returned.
 func (c *Config) AgentKey() string { return c.agentSections()[0].name }
+
+// AgentName is the name of the agent whose section is in the place of terminal.
+func (c *Config) AgentName() string { return cmp.Or(c.agent, DefaultAgent) }
 
 // Injects reports whether the agent of the section terminal can be handed messages while it runs.
 func (c *Config) Injects() bool {

@@ -3,8 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"maps"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -13,7 +15,7 @@ import (
 
 	"nanobot/cmd/nanobot/doctor"
 	"nanobot/config"
-	"nanobot/gateway/store"
+	"nanobot/gateway"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
 	"nanobot/terminal"
@@ -47,11 +49,25 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 	cmd.Flags().StringVarP(&path, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
 	cmd.Flags().BoolVar(&o.JSON, "json", false, "print JSON")
 	cmd.Flags().BoolVar(&noTurn, "no-turn", false, "do not run the agent")
-	cmd.Flags().BoolVar(&o.OnlyAgent, "only-agent", false, "only run the agent")
+	cmd.Flags().StringVar(&o.OnlyAgent, "only-agent", "", "only run this agent")
 	cmd.Flags().DurationVar(&o.CheckTime, "check-time", doctor.DefaultCheckTime, "how long the databases may be checked")
 	_ = cmd.Flags().MarkHidden("only-agent")
 	_ = cmd.MarkFlagFilename("config", "json")
 	return cmd
+}
+
+// lacks is what this machine lacks of the isolation of any agent.
+func lacks(s gateway.Settings) []string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
+		for _, lack := range s.Agents[name].Runner.Lacks() {
+			if name != config.DefaultAgent {
+				lack = "agent " + name + ": " + lack
+			}
+			all = append(all, lack)
+		}
+	}
+	return all
 }
 
 // withWiring hands a doctor what it needs of the wiring.
@@ -64,7 +80,7 @@ func withWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
-		return doctor.Prepared{Channels: open, Lacks: settings.Agents[store.DefaultAgent].Runner.Lacks()}, nil
+		return doctor.Prepared{Channels: open, Lacks: lacks(settings)}, nil
 	}
 	o.NewRunner = func(cfg *config.Config, supervisor *process.Supervisor, wrap func(terminal.Protocol) terminal.Protocol) (*terminal.Runner, error) {
 		protocol, err := newProtocol(cfg)

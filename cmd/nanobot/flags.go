@@ -13,20 +13,28 @@ import (
 
 // agentFlags are what run and chat let one say about the agent without a config.
 type agentFlags struct {
-	config, command, protocol, chat string
-	timeout                         int
-	verbose                         bool
+	config, agent, command, protocol, chat string
+	timeout                                int
+	verbose                                bool
 }
 
 func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here if there is one)")
+	flags.StringVar(&f.agent, "agent", config.DefaultAgent, "which of the configured agents")
 	flags.StringVar(&f.command, "command", "", "run this command instead of the configured agent")
 	flags.StringVar(&f.protocol, "protocol", "", "how it is talked with: "+strings.Join(protocolNames(), ", "))
 	flags.IntVar(&f.timeout, "timeout", 0, "seconds the agent may run")
 	flags.StringVar(&f.chat, "chat", "local", "id of the chat, which has a folder of its own for the agent's data")
 	flags.BoolVarP(&f.verbose, "verbose", "v", false, "show the log, with the agent's log frames, on stderr")
 	_ = cmd.MarkFlagFilename("config", "json")
+	_ = cmd.RegisterFlagCompletionFunc("agent", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		cfg, err := loadConfig(configPath(f.config))
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return cfg.AgentNames(), cobra.ShellCompDirectiveNoFileComp
+	})
 	_ = cmd.RegisterFlagCompletionFunc("protocol", cobra.FixedCompletions(protocolNames(), cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -34,6 +42,9 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 	cfg, err := loadConfig(configPath(f.config))
 	if err != nil {
+		return nil, err
+	}
+	if cfg, err = chooseAgent(cfg, f.agent); err != nil {
 		return nil, err
 	}
 	if err := trust.CheckAgent(cfg); err != nil {
@@ -62,6 +73,19 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		t.Timeout = f.timeout
 	}
 	return cfg, nil
+}
+
+// chooseAgent returns the config with the section of an agent in the place of terminal.
+func chooseAgent(cfg *config.Config, name string) (*config.Config, error) {
+	own, ok := cfg.ForAgent(name)
+	if ok {
+		return own, nil
+	}
+	names := cfg.AgentNames()
+	if near := config.Nearest(name, names); near != "" {
+		return nil, exit.Usagef("--agent: there is no agent %q; did you mean %s?", name, near)
+	}
+	return nil, exit.Usagef("--agent: there is no agent %q, only %s", name, strings.Join(names, ", "))
 }
 
 // configPath returns the config file to use, or "" if there is none.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,6 +160,32 @@ func TestServeReloadsAndKeepsTheLastGoodConfig(t *testing.T) {
 	if call := b.await("3", ""); !strings.Contains(call.Text, "second") {
 		t.Errorf("the new config did not take effect: %+v", call)
 	}
+}
+
+func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
+	const cfg = `{"terminal": {"command": "echo from default"}, "agents": {%s}`
+	b := startBot(t, fmt.Sprintf(cfg, `"coder": {"command": "echo from coder"}`)+anybody)
+	b.net.Say("1", "7", "hello")
+	b.await("1", "from default")
+	b.net.Say("1", "7", "/agent coder")
+	if call := b.await("1", "The agent coder answers from now on."); len(call.Buttons) != 0 {
+		t.Errorf("it offers %v", call.Buttons)
+	}
+	b.net.Say("1", "7", "hello")
+	b.await("1", "from coder")
+	b.configure(t, fmt.Sprintf(cfg, `"writer": {"command": "echo from writer"}`)+anybody)
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	b.net.Say("1", "7", "hello")
+	b.await("1", "The agent coder is not configured any more; default answers. /agent chooses another.")
+	b.net.Say("1", "7", "/agent")
+	if call := b.await("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
+		t.Errorf("it offers %v", call.Buttons)
+	}
+	b.net.Press("1", "7", "agent:writer")
+	b.await("1", "The agent writer answers from")
+	b.net.Say("1", "7", "hello")
+	b.await("1", "from writer")
 }
 
 func TestServeReloadsAccessAndTheLogLevel(t *testing.T) {

@@ -20,7 +20,6 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/gateway/intake"
-	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
@@ -75,16 +74,12 @@ var errNoChannel = errors.New("no channel that this version knows is enabled, so
 
 // newSettings is what a configuration says about a gateway that may be running already.
 func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (gateway.Settings, error) {
-	runner, err := newRunner(cfg, supervisor, log)
+	agents, err := newAgents(cfg, supervisor, log)
 	if err != nil {
 		return gateway.Settings{}, err
 	}
-	agent := gateway.Agent{
-		Runner: runner, Progress: turn.Progress(cfg.Terminal.Progress), PassHistory: cfg.Terminal.PassHistory,
-		Injectable: cfg.Terminal.Protocol == "rich", Launch: lineup(runner),
-	}
 	s := gateway.Settings{
-		Agents: map[string]gateway.Agent{store.DefaultAgent: agent}, AllowFrom: map[string][]string{},
+		Agents: agents, AllowFrom: map[string][]string{},
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
@@ -95,6 +90,25 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 		}
 	}
 	return s, nil
+}
+
+// newAgents makes the agents of a configuration. The error names every one that cannot be made.
+func newAgents(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (map[string]gateway.Agent, error) {
+	agents := map[string]gateway.Agent{}
+	var wrong []error
+	for _, name := range cfg.AgentNames() {
+		own, _ := cfg.ForAgent(name)
+		runner, err := newRunner(own, supervisor, log)
+		if err != nil {
+			wrong = append(wrong, err)
+			continue
+		}
+		agents[name] = gateway.Agent{
+			Runner: runner, Progress: turn.Progress(own.Terminal.Progress), PassHistory: own.Terminal.PassHistory,
+			Injectable: own.Injects(), Launch: lineup(runner),
+		}
+	}
+	return agents, errors.Join(wrong...)
 }
 
 // starting is what the parts of a daemon are made with.
@@ -178,6 +192,10 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 }
 
 func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
+	named := cfg.AgentName() != config.DefaultAgent
+	if named {
+		log = log.With(zap.String("agent", cfg.AgentName()))
+	}
 	program, err := os.Executable()
 	if err != nil {
 		program = "" // it cannot be protected then, and need not be where packages put it
@@ -187,6 +205,9 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *p
 		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: supervisor, Log: log,
 	})
 	if err != nil {
+		if named { // a runner names the keys of terminal
+			err = fmt.Errorf("%s: %w", cfg.AgentKey(), err)
+		}
 		return nil, exit.Error{Status: exit.Config, Err: err}
 	}
 	for _, lack := range runner.Lacks() {

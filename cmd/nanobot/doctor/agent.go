@@ -33,7 +33,7 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		return // the config's warnings have said so
 	}
 	if _, err := os.Stat(t.Shell); err != nil && filepath.IsAbs(t.Shell) {
-		d.report(check, channels.Bad, "terminal.shell: "+err.Error(), "install it, or correct terminal.shell")
+		d.report(check, channels.Bad, d.key("shell")+": "+err.Error(), "install it, or correct "+d.key("shell"))
 		return
 	}
 	if !d.Turn {
@@ -60,7 +60,7 @@ func (d *doctor) checkAgent(ctx context.Context) {
 	}
 	protocol, ok := d.Protocol(t.Protocol)
 	if !ok {
-		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct terminal.protocol")
+		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.key("protocol"))
 		return
 	}
 	r := d.tryTurn(ctx, cmp.Or(protocol.TrialText, harmless))
@@ -75,7 +75,11 @@ func (d *doctor) byHand() string {
 	if d.unitName != "" {
 		return fmt.Sprintf("write to the bot and see what it answers; journalctl -u %s -n 50 shows the rest", d.unitName)
 	}
-	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File()) + " hello"
+	command := "nanobot run -v --config " + format.ShellWord(d.cfg.File())
+	if d.agent != "" {
+		command += " --agent " + d.agent
+	}
+	command += " hello"
 	switch {
 	case d.user.UID != 0:
 		command = trust.RunAs(d.user.UID) + " " + command
@@ -84,6 +88,9 @@ func (d *doctor) byHand() string {
 	}
 	return "try it by hand: " + command
 }
+
+// key names a setting of the agent that is looked at.
+func (d *doctor) key(name string) string { return d.cfg.AgentKey() + "." + name }
 
 // trial is the result of the turn with the harmless message.
 type trial struct {

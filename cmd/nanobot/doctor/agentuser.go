@@ -18,6 +18,7 @@ import (
 	"nanobot/channels"
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/cmd/nanobot/trust"
+	"nanobot/config"
 )
 
 // notAsRoot returns why root does not run the agent, not even as the daemon's user; "": it does. An
@@ -60,7 +61,7 @@ func (d *doctor) ask(ctx context.Context) (found []channels.Finding, err error) 
 	}
 	s := d.user
 	cmd := exec.CommandContext(ctx, "setpriv", "--reuid", strconv.Itoa(s.UID), "--regid", strconv.Itoa(s.GID), "--init-groups", "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--",
-		self, "doctor", "--json", "--only-agent", "--config", d.cfg.File())
+		self, "doctor", "--json", "--only-agent", cmp.Or(d.agent, config.DefaultAgent), "--config", d.cfg.File())
 	cmd.Dir, cmd.Env = "/", plainEnv(s.Home)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it ends the agent, too
@@ -88,6 +89,10 @@ func plainEnv(home string) []string {
 func (d *doctor) examineAgent(ctx context.Context) int {
 	d.forRoot = true
 	if !d.load() {
+		return exit.Config
+	}
+	if !d.useAgent(d.cfg, d.OnlyAgent) {
+		d.report("agent", channels.Bad, "there is no agent "+d.OnlyAgent, "")
 		return exit.Config
 	}
 	d.checkAgent(ctx)

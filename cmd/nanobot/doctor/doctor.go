@@ -30,7 +30,7 @@ const DefaultCheckTime = 20 * time.Second
 type Options struct {
 	Path      string        // of the config
 	Turn      bool          // run the agent
-	OnlyAgent bool          // make no other check
+	OnlyAgent string        // run this agent and make no other check; "": make all
 	Listen    time.Duration // how long to wait for others who use the bot's token
 	CheckTime time.Duration // how long the databases may be checked; 0: DefaultCheckTime
 	Out       io.Writer
@@ -66,7 +66,8 @@ type doctor struct {
 	Options
 
 	cfg      *config.Config
-	service  bool // of systemd's: the config is where the units look for it
+	agent    string // whose section cfg has in the place of terminal; "": it is the default one
+	service  bool   // of systemd's: the config is where the units look for it
 	unit     systemd.UnitState
 	unitName string     // "": none belongs to the config
 	running  int        // the daemon's process; 0: none runs
@@ -80,6 +81,9 @@ type doctor struct {
 
 // report adds a finding.
 func (d *doctor) report(check string, status channels.Verdict, detail, fix string) {
+	if d.agent != "" {
+		check += "." + d.agent
+	}
 	d.found = append(d.found, channels.Finding{Check: check, Status: status, Detail: detail, Fix: fix})
 }
 
@@ -107,7 +111,7 @@ func Run(ctx context.Context, o Options) ([]channels.Finding, error) {
 
 // examine makes all checks, prints the findings as they come, and returns the exit status.
 func (d *doctor) examine(ctx context.Context) int {
-	if d.OnlyAgent {
+	if d.OnlyAgent != "" {
 		return d.examineAgent(ctx)
 	}
 	if err := trust.CheckConfig(d.Path); err != nil {
@@ -132,8 +136,8 @@ func (d *doctor) examine(ctx context.Context) int {
 		d.checkDisk,
 		func() { d.checkHTTP(ctx) },
 		d.checkKernel,
-		d.checkSameUser,
-		func() { d.checkAgent(ctx) },
+		func() { d.forAgents(d.checkSameUser) },
+		func() { d.forAgents(func() { d.checkAgent(ctx) }) },
 		func() { d.checkNetworks(ctx, open) },
 	} {
 		if check(); ctx.Err() == nil { // what was cut short says nothing
@@ -141,6 +145,28 @@ func (d *doctor) examine(ctx context.Context) int {
 		}
 	}
 	return d.status()
+}
+
+// forAgents makes a check for each agent, whose section is in the place of terminal meanwhile.
+func (d *doctor) forAgents(check func()) {
+	all := d.cfg
+	defer func() { d.cfg, d.agent = all, "" }()
+	for _, name := range all.AgentNames() {
+		d.useAgent(all, name)
+		check()
+	}
+}
+
+// useAgent has the checks look at one agent. It reports false if there is no such agent.
+func (d *doctor) useAgent(all *config.Config, name string) bool {
+	own, ok := all.ForAgent(name)
+	if !ok {
+		return false
+	}
+	if d.cfg, d.agent = own, name; name == config.DefaultAgent {
+		d.agent = ""
+	}
+	return true
 }
 
 // status returns the exit status for the findings.
@@ -202,7 +228,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	for _, lack := range prepared.Lacks {
 		d.report("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.Path+"; a service of systemd's may have more than is seen from here")
 	}
-	if isBot && cfg.Terminal.Sandbox == confine.Landlock {
+	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == confine.Landlock }) {
 		d.ok("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in says otherwise, so the workspace is granted to the agent entry by entry: directly in it the "+
 			"agent can neither list, make, rename nor delete anything, but it can use what is there. Give it a subfolder to work in, or see relax.conf")
 	}

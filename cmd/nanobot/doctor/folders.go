@@ -24,10 +24,17 @@ func (d *doctor) checkWorkspace() {
 				handOver(users, trust.FileUID(folder)))
 		}
 	}
-	if cwd := d.cfg.Terminal.Cwd; cwd != "" {
-		if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
-			d.report(check, channels.Bad, "terminal.cwd: there is no folder "+cwd, "make it, or correct terminal.cwd")
-		}
+	d.forAgents(d.checkCwd)
+}
+
+// checkCwd looks for the folder that an agent works in, where that is not the workspace.
+func (d *doctor) checkCwd() {
+	cwd := d.cfg.Terminal.Cwd
+	if cwd == "" {
+		return
+	}
+	if info, err := os.Stat(cwd); err != nil || !info.IsDir() {
+		d.report("workspace", channels.Bad, fmt.Sprintf("%s: there is no folder %s", d.key("cwd"), cwd), "make it, or correct "+d.key("cwd"))
 	}
 }
 

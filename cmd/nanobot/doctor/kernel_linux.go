@@ -1,23 +1,31 @@
 package doctor
 
 import (
+	"strings"
+
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
+	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
 )
 
 // checkKernel reports which isolation of agents this kernel supports for this process; a service
 // may have more. What is missing is a warning only if the config asks for it.
 func (d *doctor) checkKernel() {
-	t := d.cfg.Terminal
 	abi := LandlockABI()
+	var wanting []string // the keys that ask for it
+	d.forAgents(func() {
+		if d.cfg.Terminal.Sandbox == confine.Landlock {
+			wanting = append(wanting, d.key("sandbox"))
+		}
+	})
 	switch {
 	case abi > 0:
 		d.ok("kernel.landlock", "version %d", abi)
-	case t.Sandbox == "landlock":
-		d.report("kernel.landlock", channels.Doubtful, "not in this kernel, or not switched on, so terminal.sandbox does nothing",
-			"boot Linux 5.13 or newer with landlock among the lsm= of the kernel's command line, or put a sandbox's command into terminal.sandbox")
+	case len(wanting) > 0:
+		d.report("kernel.landlock", channels.Doubtful, "not in this kernel, or not switched on, so what is in "+strings.Join(wanting, " and ")+" does nothing",
+			"boot Linux 5.13 or newer with landlock among the lsm= of the kernel's command line, or put a sandbox's command there")
 	default:
 		d.ok("kernel.landlock", "not in this kernel, or not switched on: terminal.sandbox cannot be landlock")
 	}

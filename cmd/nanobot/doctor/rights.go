@@ -96,7 +96,9 @@ var hidden = regexp.MustCompile(`(^|[^\w./-])(/home|/root|/run/user)(/[^\s'";|&]
 
 // checkHidden looks for folders in the config that the unit hides from the bot.
 func (d *doctor) checkHidden() {
-	for key, text := range map[string]string{"terminal.command": d.cfg.Terminal.Command, "terminal.cwd": d.cfg.Terminal.Cwd, "workspace": d.cfg.Workspace, "gateway.stateDir": d.cfg.Gateway.StateDir} {
+	named := map[string]string{"workspace": d.cfg.Workspace, "gateway.stateDir": d.cfg.Gateway.StateDir}
+	d.forAgents(func() { named[d.key("command")], named[d.key("cwd")] = d.cfg.Terminal.Command, d.cfg.Terminal.Cwd })
+	for key, text := range named {
 		if m := hidden.FindStringSubmatch(text); m != nil {
 			d.report("rights", channels.Doubtful, fmt.Sprintf("%s names %s, which the unit hides from the bot (ProtectHome=) unless a drop-in says otherwise", key, m[2]+m[3]),
 				"put it elsewhere, as into /opt, or see relax.conf")

@@ -16,17 +16,17 @@ func (d *doctor) checkSameUser() {
 	switch {
 	case root && cmp.Or(t.User, "root") == "root":
 		d.ok(check, "the agent runs as root, as the daemon does. Root is not bound by what keeps other users out of the daemon's environment and memory (it is not "+
-			"dumpable), nor by the modes of files; only terminal.sandbox bounds it. A daemon with a user of its own, or terminal.user, is safer")
+			"dumpable), nor by the modes of files; only %s bounds it. A daemon with a user of its own, or %s, is safer", d.key("sandbox"), d.key("user"))
 	case root:
 		d.ok(check, "the daemon is root and the agent is %s: the modes of files keep it from the config, the secrets and the state, and it can neither read the "+
 			"daemon's memory nor signal it. Root itself is not bound by any of this", t.User)
 	case t.Sandbox == confine.Landlock:
 		d.ok(check, "the agent runs as the daemon's own user. It cannot read the daemon's environment and memory (which is not dumpable), and landlock keeps "+
 			"it from the config, the secrets, the state and other chats' files. It still uses the network, the sockets of that user, and the user's share of processor time, memory "+
-			"and processes unless terminal.limits bounds them; before version 6 of Landlock it can signal the daemon. Root is not bound by any of this")
+			"and processes unless %s bounds them; before version 6 of Landlock it can signal the daemon. Root is not bound by any of this", d.key("limits"))
 	default:
 		d.ok(check, "the agent runs as the daemon's own user. It cannot read the daemon's environment and memory (which is not dumpable), but it can still read "+
 			"and change every file that this user can: the config, files of secrets and credentials, the state, all chats' folders; and it can stop, signal and restart the daemon. "+
-			`terminal.sandbox "landlock", or terminal.user, keeps it from that. Root is not bound by any of this`)
+			`%s "landlock", or %s, keeps it from that. Root is not bound by any of this`, d.key("sandbox"), d.key("user"))
 	}
 }
