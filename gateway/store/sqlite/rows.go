@@ -29,16 +29,39 @@ func (s *Store) judge(err error) error {
 
 // lookup reads one row outside the writer. It reports false when there is none.
 func (s *Store) lookup(ctx context.Context, query string, args []any, into ...any) (bool, error) {
-	return one(s.judge(s.read.QueryRowContext(ctx, query, args...).Scan(into...)))
+	stmt, err := s.prepared(ctx, query)
+	if err != nil {
+		return false, s.judge(err)
+	}
+	return one(s.judge(stmt.QueryRowContext(ctx, args...).Scan(into...)))
 }
 
 // each reads rows outside the writer, one by one.
 func (s *Store) each(ctx context.Context, query string, args []any, do func(scan func(...any) error) error) error {
-	rows, err := s.read.QueryContext(ctx, query, args...)
+	stmt, err := s.prepared(ctx, query)
+	if err != nil {
+		return s.judge(err)
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return s.judge(err)
 	}
 	return s.judge(errors.Join(walk(rows, do), rows.Close()))
+}
+
+// prepared returns the statement of a query outside the writer. It is parsed once: that takes longer
+// than most queries, of which there are some for each message.
+func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
+	s.statementsMu.Lock()
+	defer s.statementsMu.Unlock()
+	if stmt := s.statements[query]; stmt != nil {
+		return stmt, nil
+	}
+	stmt, err := s.read.PrepareContext(ctx, query)
+	if err == nil {
+		s.statements[query] = stmt
+	}
+	return stmt, err
 }
 
 func walk(rows *sql.Rows, do func(scan func(...any) error) error) error {

@@ -62,10 +62,13 @@ type Store struct {
 	agents *agents
 	lock   *os.File // nil when shared
 	read   *sql.DB
-	path   string
-	watch  *dbfile.Watch
-	files  *dbfile.Files // the database and its log
-	others *dbfile.Files // what else must stay in its place
+	// statements are those of read, by their text.
+	statementsMu sync.Mutex
+	statements   map[string]*sql.Stmt
+	path         string
+	watch        *dbfile.Watch
+	files        *dbfile.Files // the database and its log
+	others       *dbfile.Files // what else must stay in its place
 
 	writer *writer
 	once   sync.Once
@@ -157,7 +160,7 @@ func (s *Store) open(ctx context.Context, dir string) error {
 	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, t.close())
 	}
-	s.read = sql.OpenDB(c)
+	s.read, s.statements = sql.OpenDB(c), map[string]*sql.Stmt{}
 	s.read.SetMaxOpenConns(readers)
 	s.read.SetMaxIdleConns(readers)
 	s.writer = newWriter(t)
@@ -225,6 +228,9 @@ func (s *Store) release() error {
 	s.files.Forget()
 	s.others.Forget()
 	// The writer's connection goes last, so that it folds the log into the database.
+	for _, stmt := range s.statements {
+		errs = append(errs, stmt.Close())
+	}
 	if s.read != nil {
 		errs = append(errs, s.read.Close())
 	}
