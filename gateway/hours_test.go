@@ -21,7 +21,7 @@ import (
 	"nanobot/terminal"
 )
 
-// asleep runs a gateway in a transient message in which hours pass at once when everybody waits:
+// asleep runs a gateway in a synctest bubble in which hours pass at once when everybody waits:
 // without processes and networks, but with a real store.
 func asleep(t *testing.T, p protocolFunc, wrap func(store.Store) store.Store, f func(l *countLoop)) {
 	t.Helper()

@@ -108,6 +108,9 @@ func (g *Gateway) Working() map[string]Working {
 		all[name] = Working{}
 	}
 	for _, t := range g.lanes.All() {
+		if t.Over() { // its process is gone
+			continue
+		}
 		w := all[t.Agent()]
 		w.Turns++
 		if pid := t.PID(); pid > 0 {

@@ -175,6 +175,29 @@ func TestAUserWithoutABrowserLosesWhatRunsAndWaits(t *testing.T) {
 	}
 }
 
+func TestEverybodyLosesWhatRunsAndWaits(t *testing.T) {
+	t.Parallel()
+	b := newWebBot(t)
+	users := []string{"ann", "bob", "cid"}
+	for _, user := range users {
+		b.enter("--user", user)
+		b.enter("--user", user).say("web-"+user+"-known-to-nobody-else", "slow")
+		b.linkCommand("--user", user)
+	}
+	if out, status := b.linkCommand("--revoke", "*"); status != 0 || strings.Count(out, "\n") != 9 {
+		t.Fatalf("status %d, %s", status, out)
+	}
+	s := b.openState()
+	defer func() { must(t, s.Close()) }()
+	for _, user := range users {
+		turns, err := s.Recent(t.Context(), channels.Chat{Channel: "web", ID: "web-" + user + "-known-to-nobody-else"}, 9)
+		must(t, err)
+		if len(turns) != 1 || turns[0].Outcome.Status != store.Revoked {
+			t.Errorf("the turns of %s are %+v", user, turns)
+		}
+	}
+}
+
 // openState opens the state beside the daemon.
 func (b *webBot) openState() store.Store {
 	b.t.Helper()

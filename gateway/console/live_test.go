@@ -33,7 +33,7 @@ type watched struct {
 	broken bool
 }
 
-// watch runs a test in a transient message, with a console on a store with two turns.
+// watch runs a test in a synctest bubble, with a console on a store with two turns.
 func watch(t *testing.T, test func(t *testing.T, w *watched)) {
 	t.Helper()
 	dir := t.TempDir()

@@ -81,9 +81,10 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 	if err != nil || len(open) == 0 {
 		return store.Question{}, false, err
 	}
-	if i.o.Lanes.Running(in.Chat) == nil {
+	if i.find(in.Chat, open[0].Inbound) == nil {
+		// Its agent has ended and takes no answer, unless another member runs it.
 		asking, _, err := i.o.Store.Inbound(ctx, open[0].Inbound)
-		if err != nil || asking.Owner == i.o.Store.Member() { // its agent has ended, and takes no answer
+		if err != nil || asking.State != store.Running || asking.Owner == i.o.Store.Member() {
 			return store.Question{}, false, err
 		}
 	}

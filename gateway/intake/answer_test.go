@@ -53,6 +53,21 @@ func TestAQuestionIsAnsweredByNumberByWordOrByPress(t *testing.T) {
 	}
 }
 
+func TestAQuestionOfATurnThatDoesNotRunTakesNoWords(t *testing.T) {
+	simulate(t, func(r *rig) {
+		asking := r.say("ann", "hello")
+		r.ask("q")
+		delete(r.lanes.turns, chatOf("ann"))
+		if err := r.store.Requeue(r.t.Context(), asking.ID, false); err != nil { // as after a crash
+			r.t.Fatal(err)
+		}
+		r.say("ann", "/stop", "1 waiting message(s) dropped.")
+		r.say("ann", "something else")
+		r.same("answers", r.answered, []string(nil))
+		r.same("the message has a turn", r.running("ann").inbound.In.Text, "something else")
+	})
+}
+
 func TestAnyWordsAnswerAQuestionWithoutOptions(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.say("ann", "hello")

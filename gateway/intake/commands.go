@@ -49,7 +49,7 @@ type call struct {
 	*Intake
 	in   channels.Incoming
 	args string
-	// inbound message is what will be stored of the command. What it is to change on disk belongs
+	// request is what will be stored of the command. What it is to change on disk belongs
 	// there, so that it happens once, with it.
 	request *store.ReceiveRequest
 	reply   *channels.Message // to which a command adds buttons; its text is what the command returns

@@ -19,8 +19,9 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
 		return err
 	}
 	how := set.whileRunning(request.Agent)
-	if how != Inject { // what the agent is handed stays pending until its turn ends
-		request.QueueLimit = set.QueueLimit
+	request.QueueLimit = set.QueueLimit
+	if t := i.o.Lanes.Running(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
+		request.QueueLimit += t.Injected() // what the agent was handed stays pending until its turn ends
 	}
 	result, err := i.accept(ctx, request)
 	if err == nil && result.Disposition == store.Busy && i.ended(in.Chat, result) {
@@ -60,7 +61,17 @@ func (i *Intake) ended(chat channels.Chat, result store.ReceiveResult) bool {
 // running returns the turn of this member that ran in a chat when a message was received, if it has
 // not ended.
 func (i *Intake) running(chat channels.Chat, result store.ReceiveResult) Turn {
-	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == result.Running {
+	return i.find(chat, result.Running)
+}
+
+// find returns the turn of an inbound message, or nil if this member does not run it, or its agent has
+// ended.
+func (i *Intake) find(chat channels.Chat, inbound int64) Turn {
+	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == inbound {
+		return t
+	}
+	i.o.Lanes.AwaitClaim() // on disk it runs a moment before it can be found
+	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == inbound {
 		return t
 	}
 	return nil

@@ -3,6 +3,7 @@ package intake_test
 import (
 	"testing"
 
+	"nanobot/channels"
 	"nanobot/gateway/intake"
 	"nanobot/gateway/store"
 )
@@ -36,6 +37,48 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A turn is running on disk a moment before it can be found in memory.
+func TestATurnThatIsJustBeingClaimedIsFound(t *testing.T) {
+	for rule, want := range map[intake.WhileRunning]string{
+		intake.Queue: "Queued, number 1 in line.", intake.Reject: "I am still working on your last message. Send it again later, or /stop.",
+	} {
+		t.Run(string(rule), func(t *testing.T) {
+			simulate(t, func(r *rig) {
+				r.settings.WhileRunning = rule
+				r.say("ann", "one")
+				r.lanes.claiming, r.lanes.turns = r.lanes.turns, map[channels.Chat]*fakeTurn{}
+				r.say("ann", "two", want)
+			})
+		})
+	}
+}
+
+// The end of a turn is recorded a moment after its agent has ended.
+func TestATurnWhoseAgentHasEndedHoldsUpNobody(t *testing.T) {
+	for _, rule := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Interrupt, intake.Inject} {
+		t.Run(string(rule), func(t *testing.T) {
+			simulate(t, func(r *rig) {
+				r.settings.WhileRunning = rule
+				r.say("ann", "one")
+				delete(r.lanes.turns, chatOf("ann"))
+				r.same("the state of the second message", r.say("ann", "two").State, store.Pending)
+			})
+		})
+	}
+}
+
+func TestTheLimitDoesNotCountWhatTheAgentWasHanded(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
+		r.say("ann", "one")
+		for _, text := range []string{"two", "three", "four"} {
+			r.same("the state of "+text, r.say("ann", text).State, store.Pending)
+		}
+		delete(r.lanes.turns, chatOf("ann")) // its agent has ended: now they wait
+		r.say("ann", "five", "3 messages are waiting already, which is all I keep. /stop clears them.")
+	})
 }
 
 func TestInjectionPassesNoMessageThatWaits(t *testing.T) {

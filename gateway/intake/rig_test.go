@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,7 +52,7 @@ type rig struct {
 	lastID   int
 }
 
-// simulate runs a test in a transient message with an intake that admits ann and bob on the channel
+// simulate runs a test in a synctest bubble with an intake that admits ann and bob on the channel
 // net.
 func simulate(t *testing.T, test func(r *rig)) {
 	t.Parallel()
@@ -238,11 +239,13 @@ func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 // fakeLanes run nothing: a turn lasts until the test finishes it.
 type fakeLanes struct {
-	store  *sqlite.Store
-	turns  map[channels.Chat]*fakeTurn
-	full   bool
-	broken error // what Accept returns; nil: nothing is wrong
-	woken  int
+	store *sqlite.Store
+	turns map[channels.Chat]*fakeTurn
+	// claiming are turns that run on disk and cannot be found before AwaitClaim.
+	claiming map[channels.Chat]*fakeTurn
+	full     bool
+	broken   error // what Accept returns; nil: nothing is wrong
+	woken    int
 }
 
 func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
@@ -257,8 +260,13 @@ func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.R
 	return result, err
 }
 
+// AwaitClaim lets turns be found that were being claimed.
+func (l *fakeLanes) AwaitClaim() {
+	maps.Copy(l.turns, l.claiming)
+	l.claiming = nil
+}
+
 func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
-func (l *fakeLanes) AwaitClaim()                        {}
 func (l *fakeLanes) Wake()                              { l.woken++ }
 
 func (l *fakeLanes) Running(chat channels.Chat) intake.Turn {

@@ -50,6 +50,8 @@ type Lanes[T Turn] struct {
 	slots *slots
 	locks chatLocks
 	claim claims
+	// claims is how many turns the dispatcher claims next.
+	claims int
 
 	wake     chan struct{}      // there may be a message to claim
 	beat     chan struct{}      // the dispatcher offers one whenever it comes round
@@ -72,7 +74,7 @@ type registered[T Turn] struct {
 // New returns lanes. Run does the work.
 func New[T Turn](o Options[T]) *Lanes[T] {
 	return &Lanes[T]{
-		o: o, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), beat: make(chan struct{}),
+		o: o, claims: 1, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), beat: make(chan struct{}),
 		starting: make(chan registered[T]), settled: make(chan struct{}), ended: make(chan struct{}), active: map[channels.Chat]T{},
 	}
 }
@@ -138,13 +140,14 @@ func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 }
 
 // mostClaims bounds how many turns are claimed in one step, so that others who write to the store
-// need not wait long.
+// need not wait long. The number doubles from 1 while there is as much to claim: a message that is
+// received meanwhile finds a free slot.
 const mostClaims = 16
 
 // claimNext begins the next turns, in the slot that the caller has taken and in others that are free.
 // They are claimed in one step on disk. It reports false when there is nothing to claim.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
-	slots := 1 + l.slots.takeFree(mostClaims-1)
+	slots := 1 + l.slots.takeFree(l.claims-1)
 	end := l.claim.begin()
 	claimed, err := l.o.Store.Claim(ctx, slots)
 	begun := make([]registered[T], 0, len(claimed))
@@ -153,6 +156,11 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	}
 	end()
 	l.slots.free(slots - len(claimed))
+	if len(claimed) == l.claims {
+		l.claims = min(2*l.claims, mostClaims)
+	} else {
+		l.claims = 1
+	}
 	for _, s := range begun {
 		l.start(s)
 	}
@@ -179,7 +187,7 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 	if err != nil {
 		return result, fmt.Errorf("store message: %w", err)
 	}
-	if result.Disposition == store.Queued {
+	if result.Disposition == store.Queued && result.Running == 0 { // otherwise the end of that turn wakes
 		l.Wake()
 	}
 	return result, nil

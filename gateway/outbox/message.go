@@ -12,7 +12,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ReportSequence and the places behind it are for the gateway's own messages about a turn that must
+// ReportSequence and the numbers after it are for the gateway's own messages about a turn that must
 // not be sent twice, one for each attempt.
 const ReportSequence = 1 << 30
 

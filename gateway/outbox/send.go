@@ -78,6 +78,9 @@ func (o *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, p store.
 			continue
 		}
 		path, err := o.o.Store.Fetch(ctx, f.Path)
+		if errors.Is(err, store.ErrState) { // there is no such name, and never will be
+			err = &channels.SendError{Err: err, Permanent: true}
+		}
 		if err != nil {
 			return channels.Receipt{}, false, err
 		}

@@ -7,6 +7,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 )
 
@@ -27,7 +28,7 @@ func (t *Turn) tellReplaced(listening context.Context) {
 	}
 	t.log.Warn("the agent is not configured any more", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
 	notice := channels.Message{Kind: channels.Answer, Text: AgentGone(t.inbound.Agent)}
-	if err := t.say(listening, notice, 0); err != nil {
+	if err := t.say(listening, notice, outbox.ReportSequence); err != nil { // once, however often it is run
 		t.log.Warn("chat not told", zap.Error(err))
 	}
 }

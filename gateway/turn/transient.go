@@ -21,7 +21,7 @@ const (
 	tickEvery = 15 * time.Second
 )
 
-// transient message is the one message that shows a turn's progress: sent at the first word, edited
+// transient is the one message that shows a turn's progress: sent at the first word, edited
 // as more come, the newest only, and removed at the end. It is no part of the answer: if we die, it
 // is removed at the next start and not sent again.
 type transient struct {

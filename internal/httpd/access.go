@@ -80,9 +80,7 @@ func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := tidy(ctx, o.Records, o.Now()); err != nil {
-		return nil, err
-	}
+	_ = tidy(ctx, o.Records, o.Now()) // a full disk must not keep the daemon from starting; tried again next time
 	return &Access{
 		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
 		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, now: o.Now,

@@ -27,16 +27,25 @@ var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Import moves the files of an earlier version into the records, in one step, and removes them. It
 // does that once: files that are found when there are records already were left by an import that
-// was cut off, and what they say may not be true any more. Root imports the state of another user, so
-// no symbolic link leads out of it.
+// was cut off, and what they say may not be true any more. What cannot be removed now is removed next
+// time. Root imports the state of another user, so no symbolic link leads out of it.
 func Import(ctx context.Context, r Records, state string) error {
 	root, err := os.OpenRoot(state)
 	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
 	defer root.Close()
+	key, err := r.LoadRecord(ctx, cookieKey)
+	if err != nil {
+		return fmt.Errorf("import links and sessions: %w", err)
+	}
 	e := earlier{state: root, values: map[string]string{}}
-	if err := errors.Join(e.readKey(), e.readOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession)); err != nil {
+	err = errors.Join(e.readKey(), e.readOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession))
+	if key != "" {
+		e.remove()
+		return nil
+	}
+	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
 	if len(e.files) == 0 {
@@ -48,7 +57,8 @@ func Import(ctx context.Context, r Records, state string) error {
 	if _, err := r.InitRecords(ctx, cookieKey, e.values); err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
-	return e.remove()
+	e.remove()
+	return nil
 }
 
 // earlier is what the files of an earlier version say.
@@ -119,6 +129,9 @@ func (e *earlier) readFolder(name string, add func(hash string, content []byte, 
 			continue
 		}
 		info, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) { // another process has imported it meanwhile
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -154,15 +167,8 @@ func (e *earlier) addSession(hash string, content []byte, changed time.Time) {
 }
 
 // remove removes what was read, and the folders if nothing else is in them.
-func (e *earlier) remove() error {
-	var errs []error
-	for _, name := range append(e.files, OutLock) {
-		if err := e.state.Remove(name); !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
+func (e *earlier) remove() {
+	for _, name := range append(e.files, OutLock, LinkFolder, SessionFolder) {
+		_ = e.state.Remove(name) // it may not be there, or hold something else
 	}
-	for _, name := range []string{LinkFolder, SessionFolder} {
-		_ = e.state.Remove(name) // fails if it holds something else
-	}
-	return errors.Join(errs...)
 }

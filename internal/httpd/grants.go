@@ -141,19 +141,17 @@ func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 	if err != nil {
 		return revoked, err
 	}
-	ended := map[string]time.Time{}
-	for _, b := range browsers {
-		if chosen(b) {
-			ended[b.hash] = b.Expires
-			revoked = append(revoked, b)
-		}
-	}
-	if len(ended) == 0 {
+	browsers = slices.DeleteFunc(browsers, func(b Grant) bool { return !chosen(b) })
+	if len(browsers) == 0 {
 		return revoked, nil
 	}
+	ended := map[string]time.Time{}
+	for _, b := range browsers {
+		ended[b.hash] = b.Expires
+	}
 	if err := endSessions(ctx, g.Records, ended); err != nil {
-		return nil, err
+		return revoked, err
 	}
 	_ = tidy(ctx, g.Records, Links(g).now()) // tried again next time
-	return revoked, nil
+	return append(revoked, browsers...), nil
 }

@@ -69,8 +69,11 @@ func RevokeLinks(ctx context.Context, o Options, who string) error {
 	err := o.withGrants(ctx, func(grants httpd.Grants) (err error) {
 		revoked, err = grants.Revoke(ctx, who)
 		for _, g := range revoked {
-			if err != nil || out[g.User] {
+			if err != nil {
 				break
+			}
+			if _, checked := out[g.User]; checked {
+				continue
 			}
 			var left bool
 			left, err = hasWebAccess(ctx, o.Config, grants, g.User)

@@ -10,7 +10,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// outbound message is a store.Outbound made ready for the writer, so that nothing slow happens in
+// outbound is a store.Outbound made ready for the writer, so that nothing slow happens in
 // the transaction.
 type outbound struct {
 	store.Outbound
@@ -33,7 +33,7 @@ func (s *Store) outbound(l store.Outbound, chat channels.Chat) outbound {
 	return made
 }
 
-// outbound messages makes each part an outbound message of its own.
+// outbounds makes each part an outbound message of its own.
 func (s *Store) outbounds(parts []channels.Outgoing) []outbound {
 	all := make([]outbound, len(parts))
 	for i, o := range parts {

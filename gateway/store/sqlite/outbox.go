@@ -207,5 +207,5 @@ func (s *Store) Undelivered(ctx context.Context, chat channels.Chat, n int) ([]s
 	}
 	query := strings.Join(states, " UNION ALL ") + " ORDER BY id DESC LIMIT ?2"
 	deliveries, err := all(ctx, s, scanDelivery, query, key, max(n, 0))
-	return deliveries, wrap("read undelivered deliveries of %s", err, chat)
+	return deliveries, wrap("read deliveries not sent to %s", err, chat)
 }
