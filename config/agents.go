@@ -77,8 +77,10 @@ func (c *Config) AgentKey() string { return c.agentSections()[0].name }
 func (c *Config) AgentName() string { return cmp.Or(c.agent, DefaultAgent) }
 
 // Injects reports whether the agent of the section terminal can be handed messages while it runs.
-func (c *Config) Injects() bool {
-	return c.parts.protocol(c.Terminal.Protocol).Injects && c.Terminal.Stdin == "envelope"
+func (c *Config) Injects() bool { return c.injects(&c.Terminal) }
+
+func (c *Config) injects(t *Terminal) bool {
+	return c.parts.protocol(t.Protocol).Injects && t.Stdin == "envelope"
 }
 
 // otherSecrets are those of the other agents which this one does not have itself.

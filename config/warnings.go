@@ -47,7 +47,7 @@ func (c *Config) warnAgent(t agentSection) []string {
 	all = append(all, warnMessage(t)...)
 	all = append(all, warnFolders(t.name+".cwd", t.Cwd)...)
 	all = append(all, warnFolders(t.name+".mediaRoots", t.MediaRoots...)...)
-	if c.Gateway.WhileRunning == "inject" && !(c.parts.protocol(t.Protocol).Injects && t.Stdin == "envelope") {
+	if c.Gateway.WhileRunning == "inject" && !c.injects(t.Terminal) {
 		all = append(all, fmt.Sprintf(`gateway.whileRunning is "inject", which %s cannot do: its messages wait in the queue`, t.name))
 	}
 	return all

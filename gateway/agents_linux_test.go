@@ -40,8 +40,12 @@ func TestEachAgentKeepsItsOwnProcess(t *testing.T) {
 	r.protocols = map[string]terminal.Protocol{store.DefaultAgent: def, "coder": coder}
 	r.start()
 	for _, c := range [][2]string{
-		{"save of default", "known: "}, {"/agent coder", "The agent coder"}, {"save of coder", "known: "}, {"x", "known: of coder"},
-		{"/agent default", "The agent default"}, {"x", "known: of default"},
+		{"save of default", "known: "},
+		{"/agent coder", "The agent coder"},
+		{"save of coder", "known: "},
+		{"x", "known: of coder"},
+		{"/agent default", "The agent default"},
+		{"x", "known: of default"},
 	} {
 		if got := r.saying("1", c[0]); !strings.HasPrefix(got, c[1]) {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])

@@ -56,9 +56,11 @@ func TestTwoAgentsAnswerInOneChatAndInTwoAtTheSameTime(t *testing.T) {
 	r.awaitText("2", "coder heard two")
 	r.awaitIdle("1")
 	for _, c := range [][2]string{
-		{"/agent coder", "The agent coder answers from now on."}, {"three", "coder heard three"},
+		{"/agent coder", "The agent coder answers from now on."},
+		{"three", "coder heard three"},
 		{"/agent", "The agent coder answers here. /agent NAME chooses another: default."},
-		{"/agent default", "The agent default answers from now on."}, {"four", "default heard four"},
+		{"/agent default", "The agent default answers from now on."},
+		{"four", "default heard four"},
 	} {
 		if got := r.saying("1", c[0]); got != c[1] {
 			t.Errorf("to %q: %q, want %q", c[0], got, c[1])
