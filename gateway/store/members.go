@@ -4,7 +4,7 @@ import "context"
 
 // Members lets several daemons share a state. Each opens a handle of its own, which is one member:
 // the owner of what is claimed through it. What a member has claimed, no other member can finish,
-// requeue, settle or answer.
+// requeue or settle, nor add messages to its turn.
 type Members interface {
 	// Member returns the name of this handle's member. No two handles have the same, so that a
 	// daemon that was started again is another member.
