@@ -192,7 +192,7 @@ func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
 	}
 	n := &network{}
 	o := newOutbox(s, n, nil)
-	if err := o.Recover(t.Context(), []store.Delivery{first}); err != nil {
+	if err := o.Recover(t.Context(), store.Adopted{Deliveries: []store.Delivery{first}}); err != nil {
 		t.Fatal(err)
 	}
 	o.Wake(ann)

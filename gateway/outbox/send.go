@@ -203,15 +203,11 @@ func repeatable(ch channels.Channel) bool {
 // Recover cleans up after a gateway that died: messages that were there only while a turn ran are
 // removed, and the deliveries that were adopted from it are resolved. It must have returned before
 // anything is sent, and may be called again when it fails.
-func (o *Outbox) Recover(ctx context.Context, adopted []store.Delivery) error {
-	left, err := o.o.Store.Transients(ctx)
-	if err != nil {
-		return err
-	}
-	for _, b := range left {
+func (o *Outbox) Recover(ctx context.Context, adopted store.Adopted) error {
+	for _, b := range adopted.Transients {
 		o.Remove(b)
 	}
-	for _, p := range adopted {
+	for _, p := range adopted.Deliveries {
 		if err := o.resolve(ctx, p); err != nil && !errors.Is(err, store.ErrState) {
 			return fmt.Errorf("resolve delivery %d: %w", p.ID, err)
 		}

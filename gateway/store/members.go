@@ -22,4 +22,6 @@ type Adopted struct {
 	Inbounds []Inbound
 	// Deliveries were being sent.
 	Deliveries []Delivery
+	// Transients are those of turns that no member runs.
+	Transients []Transient
 }

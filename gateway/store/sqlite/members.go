@@ -23,9 +23,15 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 		return store.Adopted{}, fmt.Errorf("read what earlier runs have claimed: %w", err)
 	}
 	var sending []store.Delivery
+	var left []store.Transient
 	err = s.change(ctx, "adopt what earlier runs have claimed", func(t *tx) (err error) {
 		sending, err = every(t, scanDelivery, "SELECT "+deliveryColumns+` FROM outbox
 			WHERE state = 'sending' AND state <> 'sent' AND owner <> ? ORDER BY id`, s.member)
+		if err != nil {
+			return err
+		}
+		left, err = every(t, scanTransient, `SELECT chat, id, inbound FROM transient
+			WHERE inbound NOT IN (SELECT id FROM inbox WHERE state = 'running' AND ended = 0 AND owner = ?) ORDER BY inbound, chat, id`, s.member)
 		if err != nil {
 			return err
 		}
@@ -37,7 +43,7 @@ func (s *Store) Adopt(ctx context.Context) (store.Adopted, error) {
 	if err != nil {
 		return store.Adopted{}, err
 	}
-	adopted := store.Adopted{Deliveries: sending}
+	adopted := store.Adopted{Deliveries: sending, Transients: left}
 	for _, inbound := range running {
 		if inbound.Owner != s.member {
 			inbound.Owner = s.member

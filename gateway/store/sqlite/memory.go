@@ -46,11 +46,14 @@ func (t *tx) dropTransient(chat, id string) error {
 
 // Transients returns the transient messages that were noted.
 func (s *Store) Transients(ctx context.Context) ([]store.Transient, error) {
-	transients, err := all(ctx, s, func(scan func(...any) error) (b store.Transient, err error) {
-		var chat string
-		err = scan(&chat, &b.ID, &b.Inbound)
-		b.Chat = chatOf(chat)
-		return b, err
-	}, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
+	transients, err := all(ctx, s, scanTransient, "SELECT chat, id, inbound FROM transient ORDER BY inbound, chat, id")
 	return transients, wrap("read transients", err)
+}
+
+func scanTransient(scan func(...any) error) (store.Transient, error) {
+	var b store.Transient
+	var chat string
+	err := scan(&chat, &b.ID, &b.Inbound)
+	b.Chat = chatOf(chat)
+	return b, err
 }

@@ -91,6 +91,16 @@ var memberTests = []test{
 		b.done(running.ID)
 		b.settle(sending.ID, store.Sent)
 	}},
+	{"transient messages are adopted but for those of the member's own turns", func(b *bench) {
+		gone, done := b.running(ann, "1"), b.running(bob, "2")
+		b.must(b.AddTransient(ctx, store.Transient{Chat: ann, ID: "71", Inbound: gone.ID}))
+		b.must(b.AddTransient(ctx, store.Transient{Chat: bob, ID: "72", Inbound: done.ID}))
+		b.done(done.ID)
+		b.reopen()
+		own := b.running(cid, "3")
+		b.must(b.AddTransient(ctx, store.Transient{Chat: cid, ID: "73", Inbound: own.ID}))
+		b.equal("the adopted", b.adopt().Transients, []store.Transient{{Chat: ann, ID: "71", Inbound: gone.ID}, {Chat: bob, ID: "72", Inbound: done.ID}})
+	}},
 	{"a member whose work was adopted cannot change it any more", func(b *bench) {
 		running := b.running(ann, "1")
 		sending, _ := b.enqueue(store.Outbound{Inbound: running.ID, Sequence: 1, Parts: parts(ann, "a"), Claim: true})
