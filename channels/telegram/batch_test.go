@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,10 +57,43 @@ func TestAllChatsOfAPollAreReceivedAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestAChatThatCannotBeReceivedHoldsUpItsOwnMessagesAndTheConfirmation(t *testing.T) {
+// A message that cannot be received is stored as a part, so that Telegram need not keep it.
+func TestAChatThatCannotBeReceivedStopsNoPoll(t *testing.T) {
+	r := newRig(t)
+	var healed atomic.Bool
+	r.inbox.Refuse = func(in channels.Incoming) error {
+		if in.Chat == chatOf("42") && !healed.Load() {
+			return errors.New("its folder cannot be made")
+		}
+		return nil
+	}
+	r.server.Say(person, "stuck")
+	r.server.Say(other, "beside it")
+	r.run()
+	r.wait(1)
+	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	r.server.Say(person, "behind it")
+	r.server.Say(other, "by the next poll")
+	got := r.wait(2)
+	if got[0].Text != "beside it" || got[1].Text != "by the next poll" {
+		t.Errorf("received %+v", got)
+	}
+	r.confirmed(int64(r.server.Inject(`{"poll":{}}`)))
+	r.complained()
+	healed.Store(true)
+	got = r.settled()[2:]
+	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
+		t.Errorf("received %+v", got)
+	}
+	if n := strings.Count(r.logged(), "message not received"); n != 1 {
+		t.Errorf("it is logged %d times: %s", n, r.logged())
+	}
+}
+
+func TestAChatThatCannotBeStoredHoldsUpItsOwnMessagesAndTheConfirmation(t *testing.T) {
 	r := newRig(t)
 	healed := make(chan struct{})
-	r.inbox.Refuse = func(in channels.Incoming) error {
+	refuse := func(_ context.Context, in channels.Incoming) error {
 		select {
 		case <-healed:
 			return nil
@@ -76,7 +110,7 @@ func TestAChatThatCannotBeReceivedHoldsUpItsOwnMessagesAndTheConfirmation(t *tes
 	for i := range 5 {
 		r.server.Say(other+1+int64(i), "beside it")
 	}
-	r.run()
+	r.runRefused(refuse)
 	got := r.wait(6)
 	var pending []string
 	for _, in := range got {
@@ -96,6 +130,7 @@ func TestAChatThatCannotBeReceivedHoldsUpItsOwnMessagesAndTheConfirmation(t *tes
 			t.Errorf("the cursor %s passes message %d, which is not received", in.Cursor, stuck.ID)
 		}
 	}
+	r.complained()
 	close(healed)
 	got = r.settled()[6:]
 	if len(got) != 2 || got[0].Text != "stuck" || got[1].Text != "behind it" {
@@ -206,15 +241,17 @@ func TestAnAlbumAcrossPollsIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		var got []string
-		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
-			if in.Text == "part 2" && time.Since(began) < time.Minute {
+		err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
+			if in.ID == "2" && time.Since(began) < time.Minute {
 				return errors.New("the disk is full")
 			}
+			return nil
+		}, memory.Around(func(_ context.Context, in channels.Incoming) error {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, in.Text)
 			return nil
-		}))
+		})))
 		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
 			t.Errorf("received %q (%v)", got, err)
 		}

@@ -97,15 +97,17 @@ func TestAnAlbumIsNotCutByWhatCannotBeReceivedBetweenItsParts(t *testing.T) {
 		began := time.Now()
 		var mu sync.Mutex
 		var got []string
-		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
-			if time.Since(began) < 5*time.Second {
+		err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
+			if in.Chat == chatOf("8") && time.Since(began) < 5*time.Second {
 				return errors.New("the disk is full")
 			}
+			return nil
+		}, memory.Around(func(_ context.Context, in channels.Incoming) error {
 			mu.Lock()
 			defer mu.Unlock()
 			got = append(got, in.Text)
 			return nil
-		}))
+		})))
 		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
 			t.Errorf("received %q (%v)", got, err)
 		}

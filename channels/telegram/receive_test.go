@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,10 +28,11 @@ func TestAMessageSaysWhoSaidItWhereAndWhen(t *testing.T) {
 	}
 }
 
-func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
+func TestTheOffsetMovesOnlyWhenAMessageWasStored(t *testing.T) {
 	r := newRig(t)
-	r.inbox.Refuse = func(channels.Incoming) error {
-		if r.inbox.Refused == 2 {
+	refused := 0
+	refuse := func(context.Context, channels.Incoming) error {
+		if refused++; refused > 4 { // whole and as a part, twice
 			return nil
 		}
 		if r.server.Pending() != 1 || len(r.server.Calls("getUpdates")) != 1 {
@@ -39,7 +41,7 @@ func TestTheOffsetMovesOnlyWhenAMessageWasReceived(t *testing.T) {
 		return errors.New("the disk is full")
 	}
 	r.server.Say(person, "one")
-	r.run()
+	r.runRefused(refuse)
 	cursor, err := strconv.ParseInt(r.wait(1)[0].Cursor, 10, 64)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +81,7 @@ func TestWhatWasSaidWhileTheBotWasDownIsReceivedOnceInOrder(t *testing.T) {
 	stop()
 	got := first.inbox.Messages()
 	second := newRigOn(t, s, h)
-	second.Resume(got[len(got)-1].Cursor)
+	second.Resume(h.memory.Cursor())
 	second.run()
 	got = append(got, second.wait(len(said)-len(got))...)
 	var texts []string

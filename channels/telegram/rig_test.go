@@ -100,8 +100,33 @@ func (r *rig) run() (stop func()) {
 	return channelstest.Start(r.t, r.Channel, r.home.memory.Around(r.inbox.Receive))
 }
 
+// runRefused is run with a store that refuses messages, both whole and as parts.
+func (r *rig) runRefused(refuse channels.Receive) (stop func()) {
+	return channelstest.Start(r.t, r.Channel, refusedBy(refuse, r.home.memory.Around(r.inbox.Receive)))
+}
+
+// refusedBy is a store that refuses messages, both whole and as parts.
+func refusedBy(refuse, receive channels.Receive) channels.Receive {
+	return func(ctx context.Context, in channels.Incoming) error {
+		if err := refuse(ctx, in); err != nil {
+			return err
+		}
+		return receive(ctx, in)
+	}
+}
+
 // logged is the log as text.
 func (r *rig) logged() string { return channelstest.Logged(r.t, r.logs) }
+
+// complained waits until it is logged that a message is not received.
+func (r *rig) complained() {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage("message not received, will retry").Len() == 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("nothing went wrong: %s", r.logged())
+		}
+	}
+}
 
 // wait returns what was received once there are n messages, and fails the test if there are not.
 func (r *rig) wait(n int) []channels.Incoming {

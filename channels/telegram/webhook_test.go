@@ -146,15 +146,15 @@ func TestADeliveryIsAnsweredWhenItsMessageWasReceived(t *testing.T) {
 func TestWhatIsRefusedIsDeliveredAgainInOrder(t *testing.T) {
 	t.Parallel()
 	r := newHookRig(t)
-	r.inbox.Refuse = func(channels.Incoming) error {
-		if r.inbox.Refused < 3 {
+	refused := 0
+	r.server.Say(person, "one")
+	r.server.Say(person, "two")
+	r.runRefused(func(context.Context, channels.Incoming) error {
+		if refused++; refused <= 6 { // whole and as a part, three times
 			return errors.New("the disk is full")
 		}
 		return nil
-	}
-	r.server.Say(person, "one")
-	r.server.Say(person, "two")
-	r.run()
+	})
 	got := r.wait(2)
 	r.taken()
 	if got[0].Text != "one" || got[1].Text != "two" {
