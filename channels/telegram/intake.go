@@ -188,6 +188,7 @@ func (in *intake) reserve(q *chatQueue, u *update) (*pending, error) {
 		}
 	}
 	if limit := in.limit(); in.pending >= limit {
+		in.wakeOpen()
 		return nil, fmt.Errorf("%d messages are pending already", limit)
 	}
 	in.pending++

@@ -52,7 +52,7 @@ func (in *intake) isComplete(p *pending) (now bool, after time.Duration) {
 		return false, longTime
 	case p.messages[0].Group == "" || len(p.messages) >= albumLimit:
 		return true, 0
-	case p.awaits || !in.polled.IsZero(): // the next poll may bring more
+	case (p.awaits || !in.polled.IsZero()) && !in.isPollBlocked(): // the next poll may bring more
 		return false, longTime
 	}
 	after = time.Until(p.touched.Add(in.c.o.Timing.Quiet))
@@ -60,6 +60,21 @@ func (in *intake) isComplete(p *pending) (now bool, after time.Duration) {
 }
 
 const longTime = time.Hour
+
+// isPollBlocked reports whether the poll cannot end before a pending message is received. An album
+// that waited for the next poll then would wait for ever. The caller holds intake.mu.
+func (in *intake) isPollBlocked() bool { return in.c.hook == nil && in.pending >= pollLimit }
+
+// wakeOpen has all albums that take parts checked for completeness. The caller holds intake.mu.
+func (in *intake) wakeOpen() {
+	for _, q := range in.chats {
+		for _, p := range q.pending {
+			if !p.closed {
+				p.wake()
+			}
+		}
+	}
+}
 
 // complete waits until a message has all its parts, and makes the whole message of them.
 func (in *intake) complete(ctx context.Context, p *pending) {

@@ -1,0 +1,69 @@
+package telegram_test
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+)
+
+// The album must not wait for the next poll, which waits for a place behind the album.
+func TestAnAlbumBeforeMoreMessagesThanMayBePendingDoesNotStopThePoll(t *testing.T) {
+	t.Parallel()
+	for name, restored := range map[string]bool{"of an earlier run": true, "of this run": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				const texts = 5100
+				updates := []string{part(1, 7, "a")}
+				if restored {
+					updates = nil
+				}
+				for i := range texts {
+					updates = append(updates, part(2+i, 7, ""))
+				}
+				ch, memory := clocked(t, backlog(updates))
+				if restored {
+					kept := channels.Incoming{Chat: chatOf("7"), ID: "1", Part: &channels.Part{Group: "1"}, Raw: []byte(part(1, 7, "a"))}
+					if err := memory.Around(nil)(t.Context(), kept); err != nil {
+						t.Fatal(err)
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				got := 0
+				err := ch.Run(ctx, func(_ context.Context, in channels.Incoming) error {
+					if in.Part != nil && !in.Part.Last {
+						return nil
+					}
+					if got++; in.ID != strconv.Itoa(got) {
+						t.Errorf("%s is received as number %d", in.ID, got)
+					}
+					return nil
+				})
+				if got != 1+texts || err != nil {
+					t.Errorf("received are %d of %d (%v)", got, 1+texts, err)
+				}
+			})
+		})
+	}
+}
+
+// backlog answers each poll at once with the next hundred updates, until there are none.
+func backlog(updates []string) map[string]func(*http.Request) (*http.Response, error) {
+	return map[string]func(*http.Request) (*http.Response, error){
+		"getUpdates": func(req *http.Request) (*http.Response, error) {
+			if len(updates) == 0 {
+				return hold(req, 50*time.Second, `{"ok":true,"result":[]}`)
+			}
+			now := updates[:min(100, len(updates))]
+			updates = updates[len(now):]
+			return respond(req, 200, `{"ok":true,"result":[`+strings.Join(now, ",")+`]}`), nil
+		},
+	}
+}
