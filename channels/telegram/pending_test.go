@@ -67,3 +67,26 @@ func backlog(updates []string) map[string]func(*http.Request) (*http.Response, e
 		},
 	}
 }
+
+func TestAReplyInASupergroupIsTheSameAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ch, memory := clocked(t, backlog(nil))
+		const raw = `{"update_id":5,"message":{"message_id":9,"from":{"id":42},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"@b why?",
+			"entities":[{"type":"mention","offset":0,"length":2}],
+			"reply_to_message":{"message_id":8,"from":{"id":43},"chat":{"id":-1001234567890,"type":"supergroup"},"text":"so it is"}}}`
+		kept := channels.Incoming{Chat: chatOf("-77"), ID: "-1001234567890/9", Part: &channels.Part{Group: "g"}, Raw: []byte(raw)}
+		if err := memory.Around(nil)(t.Context(), kept); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var got []channels.Incoming
+		err := ch.Run(ctx, memory.Around(func(_ context.Context, in channels.Incoming) error {
+			got = append(got, in)
+			return nil
+		}))
+		if len(got) != 1 || err != nil || got[0].Chat != chatOf("-77") || got[0].ReplyTo == nil || got[0].ReplyTo.ID != "-1001234567890/8" {
+			t.Errorf("received %+v (%v)", got, err)
+		}
+	})
+}

@@ -123,10 +123,17 @@ func (m *message) place() place {
 	return p
 }
 
-// setHome sets the chat of a message to the one that it was known by when it was stored.
+// setHome sets the chat of a message, and of the messages that it replies to, to the one that it was
+// known by when it was stored.
 func (m *message) setHome(chat string) {
-	if at, err := parsePlace(chat); err == nil && at.chat != m.Chat.ID {
-		m.home = at.chat
+	at, err := parsePlace(chat)
+	if err != nil {
+		return
+	}
+	for ; m != nil; m = m.ReplyTo {
+		if m.Chat.ID != at.chat {
+			m.home = at.chat
+		}
 	}
 }
 
