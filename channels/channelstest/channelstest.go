@@ -57,8 +57,10 @@ type Optional struct {
 	Restart func() channels.Channel
 	// Memory is what the channel remembers, also after a Restart. Rememberer.
 	Memory *Memory
-	// SayInParts makes a user say something in Chat that the network delivers in parts. Rememberer.
+	// SayInParts makes a user say something in Chat that the network delivers in parts. Undivided
+	// says instead that the network delivers every message whole. Rememberer.
 	SayInParts func(text string)
+	Undivided  bool
 	// Pass makes the network move on far enough for a new cursor, without a message for the bot.
 	// CursorKeeper.
 	Pass func()

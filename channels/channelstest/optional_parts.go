@@ -9,11 +9,14 @@ import (
 	"nanobot/channels"
 )
 
-// rememberer reports whether a channel can be asked to remember.
+// rememberer reports whether a channel can be asked to gather parts.
 func (b bench) rememberer() error {
 	_, err := as[channels.Rememberer](b)
 	if err != nil {
 		return err
+	}
+	if b.Undivided {
+		return errNotApplicable
 	}
 	return errors.Join(required(b.Memory != nil, "Memory"), required(b.SayInParts != nil, "SayInParts"), required(b.Restart != nil, "Restart"))
 }

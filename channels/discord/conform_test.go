@@ -39,8 +39,9 @@ func (r *rig) optional(room string) channelstest.Optional {
 			}
 			return out
 		},
-		Typings: func() int { return r.server.Typing(r.dm) },
-		Restart: func() channels.Channel { return r.again().Channel },
+		Typings:   func() int { return r.server.Typing(r.dm) },
+		Restart:   func() channels.Channel { return r.again().Channel },
+		Undivided: true,
 		Pass: func() {
 			r.server.Advance(time.Hour)
 			r.server.Say(room, ada, "not to the bot")

@@ -94,6 +94,8 @@ func checkKeyboard(t *testing.T, p *tab, scene string) {
 		if eval[string](p, "visit()") != "new" {
 			break
 		}
+		// Focus may scroll, which shows or hides a control when the next frame is drawn.
+		eval[bool](p, "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(true))))")
 	}
 	missed := eval[[]string](p, `(() => {
 		const scope = document.querySelector('dialog:modal') || document;
