@@ -150,8 +150,8 @@ func (c *Channel) importUpdates(ctx context.Context, folder, prefix string, rece
 		if err := c.importFile(ctx, f, prefix, receive); err != nil {
 			return err
 		}
-		if err := os.Remove(f.path); err != nil {
-			return err
+		if err := os.Remove(f.path); err != nil { // it is imported once more at the next start, which changes nothing
+			c.log.Warn("imported update of an earlier version cannot be removed", zap.String("file", f.path), zap.Error(err))
 		}
 	}
 	return nil

@@ -201,6 +201,27 @@ func checkImported(t *testing.T, memory *channelstest.Memory, got []string, poin
 	}
 }
 
+func TestAnImportedFileThatCannotBeRemovedStopsNothing(t *testing.T) {
+	r := newRig(t)
+	file := filepath.Join(r.home.earlier(), "110.sealed")
+	writeFiles(t, r.home.earlier(), map[string]string{"110.sealed": "[" + part(110, 42, "") + "]"})
+	r.runRefused(func(_ context.Context, in channels.Incoming) error {
+		if in.Part == nil || in.Part.Last {
+			return nil
+		}
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		return os.MkdirAll(filepath.Join(file, "a folder that is not empty"), 0o700)
+	})
+	if got := r.wait(1); got[0].Text != "part 110" {
+		t.Errorf("received %+v", got)
+	}
+	if log := r.logged(); strings.Contains(log, "will retry") || !strings.Contains(log, "cannot be removed") {
+		t.Errorf("the log is %s", log)
+	}
+}
+
 func TestEarlierStateThatCannotBeReadIsRefused(t *testing.T) {
 	for _, name := range []string{"bot.json", "moved.json"} {
 		dir := t.TempDir()

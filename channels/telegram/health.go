@@ -1,20 +1,21 @@
 package telegram
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"sync"
 	"time"
 )
 
-// health is what stands in the way of receiving.
+// health is what stands in the way of receiving, at one step of it.
 type health struct {
 	mu    sync.Mutex
 	err   error
 	since time.Time
 }
 
-// outage is how long the network may fail before it is worth a word: most of it is over in seconds.
+// outage is how long a step may fail before it is worth a word: most of it is over in seconds.
 const outage = time.Minute
 
 // set notes how the last try went.
@@ -30,7 +31,10 @@ func (h *health) set(err error) {
 // Health says why nothing can be received just now. A conflict with another program does not pass
 // by itself, and counts at once.
 func (c *Channel) Health() error {
-	h := &c.well
+	return cmp.Or(c.well.lasting(), c.stored.lasting())
+}
+
+func (h *health) lasting() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var no *refusal

@@ -50,7 +50,8 @@ type chatQueue struct {
 const webhookLimit, pollLimit = 250, 5000
 
 func newIntake(c *Channel, receive channels.Receive) *intake {
-	return &intake{c: c, receive: receive, chats: map[string]*chatQueue{}}
+	c.stored.set(nil)
+	return &intake{c: c, receive: receive, chats: map[string]*chatQueue{}, trouble: complaints{well: &c.stored}}
 }
 
 // begin runs a task that Run waits for, unless Run has ended.
@@ -284,6 +285,7 @@ type complaints struct {
 	mu      sync.Mutex
 	speaker any
 	last    string
+	well    *health // nil, or how the first of them fares
 }
 
 // log logs an error of who is in trouble if it is news.
@@ -293,7 +295,13 @@ func (c *complaints) log(who any, err error, log func()) {
 	if c.speaker == nil {
 		c.speaker = who
 	}
-	if c.speaker == who && c.last != err.Error() {
+	if c.speaker != who {
+		return
+	}
+	if c.well != nil {
+		c.well.set(err)
+	}
+	if c.last != err.Error() {
 		c.last = err.Error()
 		log()
 	}
@@ -305,6 +313,9 @@ func (c *complaints) over(who any) {
 	defer c.mu.Unlock()
 	if c.speaker == who {
 		c.speaker, c.last = nil, ""
+		if c.well != nil {
+			c.well.set(nil)
+		}
 	}
 }
 

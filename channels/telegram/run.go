@@ -15,7 +15,7 @@ import (
 )
 
 // Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does
-// not know the token, or if what an earlier run has kept on disk cannot be read.
+// not know the token, or if Remember was not called. Everything else is retried until ctx ends.
 func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil
@@ -63,6 +63,7 @@ func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts
 		if err == nil {
 			parts, err = c.memory.Parts(ctx)
 		}
+		c.stored.set(err)
 		if err == nil {
 			return parts, nil
 		}

@@ -88,7 +88,8 @@ type Channel struct {
 	cursor int64  // all updates up to this one are stored; only Run touches it once it runs
 	me     user   // the bot itself; only Run touches it
 	prefix string // what stands before message ids; see recognise
-	well   health
+	well   health // of the connection to Telegram
+	stored health // of what is received: whether it can be stored
 }
 
 var (
