@@ -21,10 +21,10 @@ import (
 
 // clocked is a channel on a network of functions, by the last part of the path, for tests of
 // minutes.
-func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error)) (*telegram.Channel, *channelstest.Memory) {
+func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Response, error), change ...func(*telegram.Options)) (*telegram.Channel, *channelstest.Memory) {
 	t.Helper()
 	dir := t.TempDir()
-	ch, err := telegram.New(telegram.Options{
+	o := telegram.Options{
 		Token: "1:abc", Unpaced: true, Folder: channelstest.Folder(dir),
 		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
 			if answer := network[path.Base(req.URL.Path)]; answer != nil {
@@ -32,7 +32,11 @@ func clocked(t *testing.T, network map[string]func(*http.Request) (*http.Respons
 			}
 			return respond(req, 200, `{"ok":true,"result":{"id":1,"is_bot":true,"username":"b"}}`), nil
 		})},
-	})
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	ch, err := telegram.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,8 @@ type chatQueue struct {
 	pending []*pending
 }
 
-// Pending messages are bounded; beyond that Telegram keeps the rest. By webhook it still delivers
-// for other chats; a poll is stopped for all.
+// Limits of the pending messages of all chats together; beyond them Telegram keeps the rest. By
+// webhook, texts of chats that have nothing pending are still received; a poll is stopped for all.
 const webhookLimit, pollLimit = 250, 5000
 
 func newIntake(c *Channel, receive channels.Receive) *intake {
@@ -167,6 +167,8 @@ func (in *intake) gather(ctx context.Context, q *chatQueue, u *update, cursor fu
 		in.add(ctx, q, p, u)
 	} else if len(p.messages) == 0 {
 		in.pending--
+	} else if err != nil && in.c.hook != nil {
+		in.awaitResend(p)
 	}
 	p.wake()
 	return err
@@ -208,7 +210,7 @@ func (in *intake) limit() int {
 // add puts an update that is durable into its pending message. The caller holds intake.mu.
 func (in *intake) add(ctx context.Context, q *chatQueue, p *pending, u *update) {
 	p.updates, p.messages = append(p.updates, u.ID), append(p.messages, u.Message)
-	p.touched, p.awaits = time.Now(), false
+	p.touched, p.awaits, p.deadline = time.Now(), false, time.Time{}
 	if len(p.messages) > 1 {
 		return
 	}

@@ -16,7 +16,8 @@ type pending struct {
 	messages []*message // several of an album
 	joining  int        // parts that are being stored
 	touched  time.Time  // when its last part came
-	awaits   bool       // other parts may have been held up by a restart
+	awaits   bool       // other parts may have been held up by a restart or a refused delivery
+	deadline time.Time  // when awaits ends by itself; zero: stopAwaiting ends it
 	closed   bool       // it takes no more parts
 	changed  chan struct{}
 	ready    chan struct{} // closed when whole is made
@@ -53,6 +54,10 @@ func (in *intake) isComplete(p *pending) (now bool, after time.Duration) {
 	case p.messages[0].Group == "" || len(p.messages) >= albumLimit:
 		return true, 0
 	case (p.awaits || !in.polled.IsZero()) && !in.isPollBlocked(): // the next poll may bring more
+		if p.awaits && !p.deadline.IsZero() {
+			after = time.Until(p.deadline)
+			return after <= 0, after
+		}
 		return false, longTime
 	}
 	after = time.Until(p.touched.Add(in.c.o.Timing.Quiet))
@@ -60,6 +65,14 @@ func (in *intake) isComplete(p *pending) (now bool, after time.Duration) {
 }
 
 const longTime = time.Hour
+
+// awaitResend has an album wait for a part that could not be stored until Telegram has delivered it
+// again. The caller holds intake.mu.
+func (in *intake) awaitResend(p *pending) {
+	if !p.awaits {
+		p.awaits, p.deadline = true, time.Now().Add(in.c.o.Timing.Resend)
+	}
+}
 
 // isPollBlocked reports whether the poll cannot end before a pending message is received. An album
 // that waited for the next poll then would wait for ever. The caller holds intake.mu.

@@ -2,14 +2,19 @@ package telegram_test
 
 import (
 	"context"
+	"errors"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/telegram"
 )
 
 // The album must not wait for the next poll, which waits for a place behind the album.
@@ -89,4 +94,63 @@ func TestAReplyInASupergroupIsTheSameAfterARestart(t *testing.T) {
 			t.Errorf("received %+v (%v)", got, err)
 		}
 	})
+}
+
+// Telegram may take minutes to deliver again what was refused.
+func TestAnAlbumWaitsForAPartThatIsRefusedUntilItComesAgain(t *testing.T) {
+	for name, again := range map[string]time.Duration{"it comes": 100 * time.Second, "it does not": 0} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ch, memory := clocked(t, nil, func(o *telegram.Options) {
+					o.Mode, o.WebhookURL, o.WebhookSecret = "webhook", "https://bot.example.com/hook", "s"
+				})
+				ctx, cancel := context.WithCancel(t.Context())
+				done := make(chan error, 1)
+				var refuse atomic.Bool
+				var got []string
+				go func() {
+					done <- ch.Run(ctx, refusedBy(func(context.Context, channels.Incoming) error {
+						if refuse.Load() {
+							return errors.New("the disk is full")
+						}
+						return nil
+					}, memory.Around(func(_ context.Context, in channels.Incoming) error {
+						got = append(got, in.Text)
+						return nil
+					})))
+				}()
+				synctest.Wait()
+				deliver := func(update string, want int) {
+					t.Helper()
+					_, hook := ch.Mount()
+					req := httptest.NewRequestWithContext(ctx, http.MethodPost, "/hook", strings.NewReader(update))
+					req.Header.Set("X-Telegram-Bot-Api-Secret-Token", "s")
+					w := httptest.NewRecorder()
+					hook.ServeHTTP(w, req)
+					if w.Code != want {
+						t.Errorf("answered %d", w.Code)
+					}
+				}
+				deliver(part(1, 7, "a"), http.StatusOK)
+				refuse.Store(true)
+				deliver(part(2, 7, "a"), http.StatusServiceUnavailable)
+				refuse.Store(false)
+				time.Sleep(again)
+				want := []string{"part 1"}
+				if again > 0 {
+					deliver(part(2, 7, "a"), http.StatusOK)
+					want = []string{"part 1\npart 2"}
+				}
+				time.Sleep(131 * time.Second)
+				synctest.Wait()
+				if !slices.Equal(got, want) {
+					t.Errorf("received %q", got)
+				}
+				cancel()
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			})
+		})
+	}
 }
