@@ -34,7 +34,7 @@ func Import(ctx context.Context, r Records, state string) error {
 	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // what was changed is changed
 	key, err := r.LoadRecord(ctx, cookieKey)
 	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
