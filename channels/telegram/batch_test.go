@@ -232,32 +232,6 @@ func TestADeliveryThatTakesLongHoldsUpNoOtherChat(t *testing.T) {
 	}
 }
 
-// A poll that is stuck cannot bring the other parts of an album.
-func TestAnAlbumAcrossPollsIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ch, memory := clocked(t, polled(part(1, 7, "a")+","+part(2, 8, ""), part(3, 7, "a")))
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		began := time.Now()
-		var mu sync.Mutex
-		var got []string
-		err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
-			if in.ID == "2" && time.Since(began) < time.Minute {
-				return errors.New("the disk is full")
-			}
-			return nil
-		}, memory.Around(func(_ context.Context, in channels.Incoming) error {
-			mu.Lock()
-			defer mu.Unlock()
-			got = append(got, in.Text)
-			return nil
-		})))
-		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
-			t.Errorf("received %q (%v)", got, err)
-		}
-	})
-}
-
 // The store knows the parts of what was received, also after a restart.
 func TestANewPartBesideOneThatComesAgainIsAMessageOfItsOwn(t *testing.T) {
 	t.Parallel()

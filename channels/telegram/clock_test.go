@@ -93,29 +93,41 @@ func TestAnAlbumThatBecomesCompleteWhileAnotherIsReceivedIsNotForgotten(t *testi
 	})
 }
 
-func TestAnAlbumIsNotCutByWhatCannotBeReceivedBetweenItsParts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ch, memory := clocked(t, polled(part(1, 7, "a")+","+part(2, 8, "")+","+part(3, 7, "a")))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		began := time.Now()
-		var mu sync.Mutex
-		var got []string
-		err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
-			if in.Chat == chatOf("8") && time.Since(began) < 5*time.Second {
-				return errors.New("the disk is full")
-			}
-			return nil
-		}, memory.Around(func(_ context.Context, in channels.Incoming) error {
-			mu.Lock()
-			defer mu.Unlock()
-			got = append(got, in.Text)
-			return nil
-		})))
-		if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
-			t.Errorf("received %q (%v)", got, err)
-		}
-	})
+// A poll that is stuck cannot bring the other parts of an album.
+func TestAnAlbumIsNotCutByAnotherChatThatIsStuck(t *testing.T) {
+	first, other, second := part(1, 7, "a"), part(2, 8, ""), part(3, 7, "a")
+	for name, c := range map[string]struct {
+		polls []string
+		stuck time.Duration
+	}{
+		"all in one poll": {[]string{first + "," + other + "," + second}, 5 * time.Second},
+		"in two polls":    {[]string{first + "," + other, second}, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ch, memory := clocked(t, polled(c.polls...))
+				ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+				defer cancel()
+				began := time.Now()
+				var mu sync.Mutex
+				var got []string
+				err := ch.Run(ctx, refusedBy(func(_ context.Context, in channels.Incoming) error {
+					if in.Chat == chatOf("8") && time.Since(began) < c.stuck {
+						return errors.New("the disk is full")
+					}
+					return nil
+				}, memory.Around(func(_ context.Context, in channels.Incoming) error {
+					mu.Lock()
+					defer mu.Unlock()
+					got = append(got, in.Text)
+					return nil
+				})))
+				if want := []string{"part 2", "part 1\npart 3"}; !slices.Equal(got, want) || err != nil {
+					t.Errorf("received %q (%v)", got, err)
+				}
+			})
+		})
+	}
 }
 
 // Four run at once: the last of twelve begins after minutes.
