@@ -9,13 +9,13 @@ import (
 	"nanobot/config"
 )
 
-// Description is all that the program knows of a channel: its section of the configuration and how it
-// is opened. Each network's package has one; the list of them in the wiring of the program is the
-// only place that names the networks.
+// Description is all that the program knows of a channel: its section of the configuration and how
+// it is opened. Each network's package has one; the list of them in the wiring of the program is
+// the only place that names the networks.
 type Description struct {
 	config.Channel
-	// Token says what the secret in the key token of the section is of, for the flag of `nanobot bots
-	// create` that reads it from a file: "a Matrix bot". "": the section has no such key.
+	// Token says what the secret in the key token of the section is of, for the flag of `nanobot
+	// bots create` that reads it from a file: "a Matrix bot". "": the section has no such key.
 	Token string
 	// StateFolders names the folders in the state folder that the channel keeps files in. Agents
 	// must not send these files, and a backup copies them one by one.

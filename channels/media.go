@@ -18,8 +18,8 @@ const (
 )
 
 // File is one file of a message: on disk at Path, or, for text that is too long for messages, in
-// Content. In an Outgoing that is stored, Path is the name by which the store fetches the file; Send
-// is given the path on this machine.
+// Content. In an Outgoing that is stored, Path is the name by which the store fetches the file;
+// Send is given the path on this machine.
 type File struct {
 	Path    string    `json:"path,omitempty"`
 	Name    string    `json:"name"`

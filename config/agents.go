@@ -53,7 +53,8 @@ func (c *Config) AgentNames() []string {
 }
 
 // ForAgent returns the configuration of one agent: its section stands in the place of terminal, and
-// Agents are the others, whose secrets are kept from it. It reports false if there is no such agent.
+// Agents are the others, whose secrets are kept from it. It reports false if there is no such
+// agent.
 func (c *Config) ForAgent(name string) (*Config, bool) {
 	if name == DefaultAgent {
 		return c, true
@@ -140,8 +141,8 @@ func (p Parts) decodeAgents(merged map[string]any, c *Config) error {
 	return nil
 }
 
-// splitAgent splits what follows AGENTS__ in the name of a variable. The name of an agent has neither
-// capital letters nor the separator.
+// splitAgent splits what follows AGENTS__ in the name of a variable. The name of an agent has
+// neither capital letters nor the separator.
 func splitAgent(rest string) (name, key string) {
 	name, key, _ = strings.Cut(rest, separator)
 	return strings.ToLower(name), key

@@ -32,9 +32,9 @@ type node struct {
 	elements   []*node          // not nil: a list
 }
 
-// parse reads JSON with comments and trailing commas. tree says what may stand where; without a type
-// mistakes name no keys. What is wrong with it is in mistakes, and
-// root is nil when there is nothing to go on with.
+// parse reads JSON with comments and trailing commas. tree says what may stand where; without a
+// type mistakes name no keys. What is wrong with it is in mistakes, and root is nil when there is
+// nothing to go on with.
 func parse(tree place, name string, text []byte) *document {
 	d := &document{tree: tree, name: name}
 	if d.text = d.decode(text); d.text == nil {

@@ -69,9 +69,9 @@ func describesService(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_SERVICE_") || name == "NANOBOT_PORT" || strings.HasPrefix(name, "NANOBOT_PORT_")
 }
 
-// resolve, of the root, finds the key that NANOBOT_TERMINAL__TIMEOUT names. Our keys match in any case,
-// the user's own (below env and providers) exactly as written. No path: there is no such key, and
-// the hint says which variable may have been meant.
+// resolve, of the root, finds the key that NANOBOT_TERMINAL__TIMEOUT names. Our keys match in any
+// case, the user's own (below env and providers) exactly as written. No path: there is no such key,
+// and the hint says which variable may have been meant.
 func (p place) resolve(name, value string) (path []string, typ reflect.Type, hint string) {
 	root := p
 	for rest := strings.TrimPrefix(name, prefix); ; {
@@ -97,9 +97,9 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__ or AGENTS__ into a name and a key. The name of a provider
-// may contain the separator itself, so the key is what stands last; without one the whole is the
-// name of an object.
+// splitMapKey splits what follows PROVIDERS__ or AGENTS__ into a name and a key. The name of a
+// provider may contain the separator itself, so the key is what stands last; without one the whole
+// is the name of an object.
 func splitMapKey(p place, rest, value string) (key, field string) {
 	if p.typ == agentsType {
 		return splitAgent(rest)

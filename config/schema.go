@@ -55,8 +55,8 @@ func inline(s *generate.Schema, property, definition string) *generate.Schema {
 	return value
 }
 
-// describeProtocols adds the sections of the protocols to that of the agent, and says which protocol
-// can do what.
+// describeProtocols adds the sections of the protocols to that of the agent, and says which
+// protocol can do what.
 func (p Parts) describeProtocols(s *generate.Schema) error {
 	terminal := s.Definitions["Terminal"]
 	var words []string

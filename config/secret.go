@@ -70,8 +70,8 @@ func (s Secret) reference() (kind, name string) {
 	return "", ""
 }
 
-// OwnSecrets returns the secrets of the channels, of the HTTP server and of the other agents that are
-// set, so that they can be kept from the agent of terminal and scrubbed from output.
+// OwnSecrets returns the secrets of the channels, of the HTTP server and of the other agents that
+// are set, so that they can be kept from the agent of terminal and scrubbed from output.
 func (c *Config) OwnSecrets() []Secret {
 	var all []Secret
 	for _, section := range []any{c.Channels, c.HTTP} {

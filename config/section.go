@@ -18,8 +18,8 @@ type Parts struct {
 type Channel struct {
 	Name        string
 	Description string // of the section, for the schema
-	// New returns the settings with their defaults: a pointer to a struct whose json, jsonschema and
-	// secret tags are the schema of the section.
+	// New returns the settings with their defaults: a pointer to a struct whose json, jsonschema
+	// and secret tags are the schema of the section.
 	New func() ChannelSettings
 }
 
@@ -102,8 +102,8 @@ type Channels map[string]ChannelSettings
 // Protocols holds the settings of the protocols that have any, by name. Each Terminal has its own.
 type Protocols map[string]Settings
 
-// Format prints only the names: for a verb that fits no pointer, fmt would print the values behind it
-// and call no method of a Secret there.
+// Format prints only the names: for a verb that fits no pointer, fmt would print the values behind
+// it and call no method of a Secret there.
 func (c Channels) Format(f fmt.State, _ rune) { fmt.Fprint(f, slices.Sorted(maps.Keys(c))) }
 
 // Format prints only the names, as Channels does.
@@ -164,8 +164,8 @@ func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
 	}
 }
 
-// protocolScope returns the settings of the protocol that a terminal uses, and where they stand; nil
-// if the protocol has none.
+// protocolScope returns the settings of the protocol that a terminal uses, and where they stand;
+// nil if the protocol has none.
 func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
 	return Scope{Terminal: t, path: join(path, t.Protocol)}, t.Protocols[t.Protocol]
 }

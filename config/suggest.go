@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// suggestKey, of the root, says what an unknown key in the section at path was probably meant to be.
+// suggestKey, of the root, says what an unknown key in the section at path was probably meant to
+// be.
 func (p place) suggestKey(path []string, key string) string {
 	section, found := p.at(path)
 	if !found || !section.section() {

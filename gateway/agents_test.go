@@ -131,7 +131,8 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	}
 }
 
-// Each agent has the settings, the environment and the providers of its own section and of no other.
+// Each agent has the settings, the environment and the providers of its own section and of no
+// other.
 func TestAgentsShareNoSettings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `read -r line; printf '%s' "$OWN|$(ulimit -n)|$ALPHA_API_KEY|$BETA_API_KEY|$ONLY_DEFAULT" > "seen-$OWN"; printf '%s' "$line" > "line-$OWN"; echo ok`)

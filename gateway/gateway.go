@@ -1,5 +1,5 @@
-// Package gateway carries messages from the channels to the agents and their answers back. It composes
-// the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a
+// Package gateway carries messages from the channels to the agents and their answers back. It
+// composes the stages that do so: intake, lanes, turn and outbox. It never learns a channel's or a
 // protocol's name: what differs between them is behind their contracts.
 package gateway
 

@@ -8,7 +8,8 @@ import (
 
 // Description is all that the program knows of a protocol: its name and section in the
 // configuration, what it can do, and how an agent that speaks it is tried. Each protocol's package
-// has one; the list of them in the wiring of the program is the only place that names the protocols.
+// has one; the list of them in the wiring of the program is the only place that names the
+// protocols.
 type Description struct {
 	config.Protocol
 	// Open makes the protocol for an agent.

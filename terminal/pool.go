@@ -26,8 +26,8 @@ type ProcessPool interface {
 	Idle() []KeptAgent
 	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
 	End(chat string)
-	// Close ends all agents that no turn uses and returns when they are dead. A turn after it works,
-	// and keeps nothing.
+	// Close ends all agents that no turn uses and returns when they are dead. A turn after it
+	// works, and keeps nothing.
 	Close()
 }
 
@@ -51,7 +51,8 @@ type Pool[P KeptProcess] struct {
 	ending sync.WaitGroup // processes that are being closed
 }
 
-// PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until Release.
+// PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until
+// Release.
 type PoolEntry[P KeptProcess] struct {
 	pool   *Pool[P]
 	chat   string

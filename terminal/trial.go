@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Stderr returns the last line of the agent's standard error, which usually has the reason, led by a
-// colon; "" if there is none.
+// Stderr returns the last line of the agent's standard error, which usually has the reason, led by
+// a colon; "" if there is none.
 func (t *Trial) Stderr() string {
 	lines := strings.Split(strings.TrimSpace(t.Outcome.Stderr), "\n")
 	last := []rune(Clean(strings.TrimSpace(lines[len(lines)-1])))

@@ -142,8 +142,8 @@ func New(o Options) (*Channel, error) {
 // Resume is told what the cursor of the last message was.
 func (c *Channel) Resume(cursor string) { c.memory = newMemory(cursor) }
 
-// Remember may be called before Run with where the channel keeps the list of the chats that it knows.
-// Without it the list is forgotten when the process ends.
+// Remember may be called before Run with where the channel keeps the list of the chats that it
+// knows. Without it the list is forgotten when the process ends.
 func (c *Channel) Remember(m channels.Memory) { c.store = m }
 
 // KeepCursor may be called before Run with a function that stores a cursor by itself. It is then

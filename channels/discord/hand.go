@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// receivesAtOnce is how many messages are being received at the same time. It is well above what one
-// commit of the store takes in while it waits for the disk.
+// receivesAtOnce is how many messages are being received at the same time. It is well above what
+// one commit of the store takes in while it waits for the disk.
 const receivesAtOnce = 128
 
 // outcome is what became of a message that was handed on.
@@ -40,8 +40,8 @@ func (in *intake) deliver(ctx context.Context) {
 
 // hand receives the first message of a chat in a goroutine of its own. With it goes the mark that
 // holds once it is stored, whatever becomes of the messages of other chats meanwhile. If one that
-// was handed on later is stored earlier, the cursor goes back a little, which does no harm: what was
-// received since is found again and known by its ID.
+// was handed on later is stored earlier, the cursor goes back a little, which does no harm: what
+// was received since is found again and known by its ID.
 func (in *intake) hand(ctx context.Context, l *line) {
 	e := l.queue[0]
 	mark := in.mark(e)

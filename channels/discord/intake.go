@@ -14,10 +14,10 @@ import (
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is
 // done at the side comes back through done.
 //
-// What is said in a chat is handed on in order, and several chats are handed on at the same time, so
-// that the store can commit their messages together. The mark that is stored as cursor never passes a
-// message that was not stored, nor a chat whose past was not looked through, so that a crash at any
-// point costs nothing: it is looked for again. It may lag: see hand.
+// What is said in a chat is handed on in order, and several chats are handed on at the same time,
+// so that the store can commit their messages together. The mark that is stored as cursor never
+// passes a message that was not stored, nor a chat whose past was not looked through, so that a
+// crash at any point costs nothing: it is looked for again. It may lag: see hand.
 type intake struct {
 	c       *Channel
 	m       *memory

@@ -131,8 +131,8 @@ func (m *memory) talked(c chat) {
 	}
 }
 
-// gone forgets a chat that does not exist any more. That is stored with the next chat that is new: one
-// that is asked for again is refused again.
+// gone forgets a chat that does not exist any more. That is stored with the next chat that is new:
+// one that is asked for again is refused again.
 func (m *memory) gone(id flake) {
 	m.chats = slices.DeleteFunc(m.chats, func(c chat) bool { return c.id == id })
 }

@@ -20,9 +20,10 @@ import (
 // side.
 //
 // A message that is complete and has nothing before it in its chat is received at once. Any other
-// becomes pending: an album, a message whose files are to be downloaded, a message that could not be
-// received at the first attempt, and whatever follows these in their chat. Each update of a pending message is received as a part, which makes it durable, so
-// that Telegram can forget it; when the message is complete, it is received whole.
+// becomes pending: an album, a message whose files are to be downloaded, a message that could not
+// be received at the first attempt, and whatever follows these in their chat. Each update of a
+// pending message is received as a part, which makes it durable, so that Telegram can forget it;
+// when the message is complete, it is received whole.
 type intake struct {
 	c       *Channel
 	receive channels.Receive
@@ -125,8 +126,8 @@ func (in *intake) accept(ctx context.Context, u *update, cursor func() string) e
 		if err := in.receive(ctx, whole); err == nil || ctx.Err() != nil {
 			return err
 		}
-		// A poll waits for all its updates, so retrying here would stop every other chat. Stored as a
-		// part, the message is retried by the goroutine of its own chat.
+		// A poll waits for all its updates, so retrying here would stop every other chat. Stored as
+		// a part, the message is retried by the goroutine of its own chat.
 	}
 	return in.gather(ctx, q, u, cursor)
 }

@@ -123,8 +123,8 @@ func (m *message) place() place {
 	return p
 }
 
-// setHome sets the chat of a message, and of the messages that it replies to, to the one that it was
-// known by when it was stored.
+// setHome sets the chat of a message, and of the messages that it replies to, to the one that it
+// was known by when it was stored.
 func (m *message) setHome(chat string) {
 	at, err := parsePlace(chat)
 	if err != nil {

@@ -74,8 +74,8 @@ func (c *Channel) Mount() (pattern string, h http.Handler) {
 // deliverFunc has an update accepted, and waits until it is safe or ctx ends.
 type deliverFunc func(ctx context.Context, raw []byte) error
 
-// serveHook takes one delivery. It answers 200 when the update is safe: received, pending, or nothing
-// for us. After everything else Telegram delivers it again, and holds back what follows in
+// serveHook takes one delivery. It answers 200 when the update is safe: received, pending, or
+// nothing for us. After everything else Telegram delivers it again, and holds back what follows in
 // that chat.
 func (c *Channel) serveHook(w http.ResponseWriter, r *http.Request) {
 	if subtle.ConstantTimeCompare([]byte(r.Header.Get(secretHeader)), []byte(c.hook.secret)) != 1 {

@@ -24,8 +24,8 @@ const discordKillAgent = `read -r line; text=${line#*'"text":"'}; n=${text%%'"'*
 
 // TestDiscordDaemonKilledAtAnyInstantLosesNothing kills the real daemon with SIGKILL again and
 // again, in the midst of its start, its downloads, its turns and its sends, while people write in
-// chats of all kinds. Discord takes a key with each message, so there is no exception: nothing is lost, nothing
-// changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
+// chats of all kinds. Discord takes a key with each message, so there is no exception: nothing is
+// lost, nothing changes places, nothing is said twice. With NANOBOT_LONG=1 there are 150 kills.
 func TestDiscordDaemonKilledAtAnyInstantLosesNothing(t *testing.T) {
 	t.Parallel()
 	kills := 8

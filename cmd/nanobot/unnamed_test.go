@@ -67,8 +67,8 @@ func TestNoOtherPackageNamesAChannelOrAProtocol(t *testing.T) {
 	}
 }
 
-// named reports whether a word of an identifier in camel case is one of the names. Plain and rich are
-// also English.
+// named reports whether a word of an identifier in camel case is one of the names. Plain and rich
+// are also English.
 func named(identifier string, names []string) bool {
 	words := regexp.MustCompile(`[A-Z]+[a-z]*|[a-z]+`).FindAllString(identifier, -1)
 	for _, w := range words {

@@ -16,7 +16,8 @@ import (
 // agent, as every word that is not ours.
 const agentCommand = "agent"
 
-// mostOffered is how many agents have a button: networks limit the buttons of a message, Discord to 25.
+// mostOffered is how many agents have a button: networks limit the buttons of a message, Discord to
+// 25.
 const mostOffered = 20
 
 // agent says which agent answers in the chat, or has another one answer.

@@ -39,8 +39,9 @@ func (i *Intake) AgentOf(ctx context.Context, chat channels.Chat) (string, error
 	return name, err
 }
 
-// assign chooses the agent of a message that may get a turn. A person whose choice is not configured
-// any more is told once: the choice is forgotten in the step that stores the message and the notice.
+// assign chooses the agent of a message that may get a turn. A person whose choice is not
+// configured any more is told once: the choice is forgotten in the step that stores the message and
+// the notice.
 func (i *Intake) assign(ctx context.Context, a *store.ReceiveRequest) error {
 	name, gone, err := i.choice(ctx, a.In.Chat)
 	if a.Agent = name; gone == "" || err != nil {

@@ -52,8 +52,8 @@ func (i *Intake) drop(ctx context.Context, in channels.Incoming, reason, answer 
 	return err
 }
 
-// ended reports whether the turn that the store has as running has ended, so that only the record of
-// that is to come.
+// ended reports whether the turn that the store has as running has ended, so that only the record
+// of that is to come.
 func (i *Intake) ended(chat channels.Chat, result store.ReceiveResult) bool {
 	return result.Runner == i.o.Store.Member() && i.running(chat, result) == nil
 }
@@ -64,8 +64,8 @@ func (i *Intake) running(chat channels.Chat, result store.ReceiveResult) Turn {
 	return i.find(chat, result.Running)
 }
 
-// find returns the turn of an inbound message, or nil if this member does not run it, or its agent has
-// ended.
+// find returns the turn of an inbound message, or nil if this member does not run it, or its agent
+// has ended.
 func (i *Intake) find(chat channels.Chat, inbound int64) Turn {
 	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == inbound {
 		return t

@@ -126,8 +126,8 @@ type Settings struct {
 	Agents map[string]Agent
 }
 
-// whileRunning is what is done with a message for an agent. What an agent does not take while it runs
-// waits in the queue.
+// whileRunning is what is done with a message for an agent. What an agent does not take while it
+// runs waits in the queue.
 func (s *Settings) whileRunning(agent string) WhileRunning {
 	if s.WhileRunning == Inject && !s.Agents[agent].Injectable {
 		return Queue
@@ -169,8 +169,8 @@ type Intake struct {
 func New(o Options) *Intake { return &Intake{o: o, recheck: make(chan struct{}, 1)} }
 
 // Receive takes a message from a channel. When it returns nil, the message is on disk and will be
-// worked on once, or its sender is not admitted. A part waits on disk for its whole message; whether
-// its sender is admitted is decided then.
+// worked on once, or its sender is not admitted. A part waits on disk for its whole message;
+// whether its sender is admitted is decided then.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	if in.Part != nil && !in.Part.Last {
 		if err := i.o.Store.Gather(ctx, in); err != nil {

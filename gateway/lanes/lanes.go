@@ -144,8 +144,8 @@ func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 // received meanwhile finds a free slot.
 const mostClaims = 16
 
-// claimNext begins the next turns, in the slot that the caller has taken and in others that are free.
-// They are claimed in one step on disk. It reports false when there is nothing to claim.
+// claimNext begins the next turns, in the slot that the caller has taken and in others that are
+// free. They are claimed in one step on disk. It reports false when there is nothing to claim.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	slots := 1 + l.slots.takeFree(l.claims-1)
 	end := l.claim.begin()

@@ -90,8 +90,8 @@ type ReceiveResult struct {
 	Disposition Disposition
 	// Running is the inbound message of the chat that was running when this one was received, or 0,
 	// and Runner the member that runs it. Waiting counts the messages of the chat that wait for a
-	// turn, with this one if it was Queued. They are not set for a Duplicate, nor for a message that
-	// is Settled.
+	// turn, with this one if it was Queued. They are not set for a Duplicate, nor for a message
+	// that is Settled.
 	Running int64
 	Runner  string
 	Waiting int

@@ -15,8 +15,8 @@ type Delivery struct {
 	Out     channels.Outgoing
 	State   State
 	Tries   int // how often it was marked sending
-	// NotBefore is when it may be tried again, by the store's clock; zero: at once. Wait is how long
-	// that is from now on, where NextDelivery returns it as too early.
+	// NotBefore is when it may be tried again, by the store's clock; zero: at once. Wait is how
+	// long that is from now on, where NextDelivery returns it as too early.
 	NotBefore time.Time
 	Wait      time.Duration
 	Err       string // why the last try failed

@@ -7,8 +7,8 @@ import (
 )
 
 // Parts are the parts of messages that a network delivers in parts, until the whole message is
-// received: Receive and RequestPairing of a message whose Part.Last is set remove the parts of its group in
-// the same step, and make their IDs known.
+// received: Receive and RequestPairing of a message whose Part.Last is set remove the parts of its
+// group in the same step, and make their IDs known.
 type Parts interface {
 	// Gather stores a part, and in.Cursor in the same step. A part whose chat and ID are known or
 	// gathered already changes nothing but the cursor. A part without an ID is always new.

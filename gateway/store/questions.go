@@ -14,8 +14,8 @@ type Question struct {
 	Chat    channels.Chat
 	Text    string
 	Options []string
-	// Within is how long it takes answers, 0 for ever; as it is read from the store, what is left of
-	// that. Expired says that the time is up.
+	// Within is how long it takes answers, 0 for ever; as it is read from the store, what is left
+	// of that. Expired says that the time is up.
 	Within  time.Duration
 	Expired bool
 	Answer  *string // nil until it is answered

@@ -11,10 +11,10 @@ type Records interface {
 	ListRecords(ctx context.Context, prefix string) (map[string]string, error)
 	// SaveRecords replaces the values of keys in one step; "" removes a key.
 	SaveRecords(ctx context.Context, values map[string]string) error
-	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. "" is
-	// a key that is not there: of several who swap the same value for another, one succeeds.
+	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. ""
+	// is a key that is not there: of several who swap the same value for another, one succeeds.
 	SwapRecord(ctx context.Context, key, old, value string) (bool, error)
-	// InitRecords is SaveRecords that does nothing if a key is there already, and reports whether it
-	// did something.
+	// InitRecords is SaveRecords that does nothing if a key is there already, and reports whether
+	// it did something.
 	InitRecords(ctx context.Context, unless string, values map[string]string) (bool, error)
 }

@@ -1,7 +1,7 @@
-// Package store is the contract of what the gateway keeps on disk: the inbox, parts of messages, the
-// outbox, cursors, transcripts, memories, records, access, questions and the spool of files on their
-// way out. Every method that changes something returns once the change is durable. It knows nothing
-// of agents or networks. The engines are in folders of their own.
+// Package store is the contract of what the gateway keeps on disk: the inbox, parts of messages,
+// the outbox, cursors, transcripts, memories, records, access, questions and the spool of files on
+// their way out. Every method that changes something returns once the change is durable. It knows
+// nothing of agents or networks. The engines are in folders of their own.
 package store
 
 import (

@@ -16,8 +16,8 @@ const agentMemory, aboutMemory = "agent", "about"
 // lastingMemory is what the protocol wants to know again even when the chat is started afresh.
 const lastingMemory = store.Lasting + agentMemory
 
-// memoryOf is the key under which something is remembered for one agent. The default agent's keys are
-// those of states in which there was no other.
+// memoryOf is the key under which something is remembered for one agent. The default agent's keys
+// are those of states in which there was no other.
 func memoryOf(agent, key string) string {
 	if agent == store.DefaultAgent {
 		return key

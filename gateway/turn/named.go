@@ -11,8 +11,8 @@ import (
 	"nanobot/gateway/store"
 )
 
-// agentOf returns the agent that runs the turn of a message: the one that was chosen when the message
-// was received, or the default agent if that one is not configured any more.
+// agentOf returns the agent that runs the turn of a message: the one that was chosen when the
+// message was received, or the default agent if that one is not configured any more.
 func (s *Settings) agentOf(inbound store.Inbound) (name string, a Agent) {
 	if a, ok := s.Agents[inbound.Agent]; ok {
 		return inbound.Agent, a

@@ -20,8 +20,8 @@ import (
 // mostAttempts is how often a turn is run in all when it keeps being cut off.
 const mostAttempts = 3
 
-// KillLeftover kills the agents that an earlier run of the gateway has left, those of the turns that
-// were adopted among them. It is called before Recover.
+// KillLeftover kills the agents that an earlier run of the gateway has left, those of the turns
+// that were adopted among them. It is called before Recover.
 func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error {
 	var err error
 	if s.name, err = s.loadName(ctx); err != nil {

@@ -27,8 +27,8 @@ var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
 // Import moves the files of an earlier version into the records, in one step, and removes them. It
 // does that once: files that are found when there are records already were left by an import that
-// was cut off, and what they say may not be true any more. What cannot be removed now is removed next
-// time. Root imports the state of another user, so no symbolic link leads out of it.
+// was cut off, and what they say may not be true any more. What cannot be removed now is removed
+// next time. Root imports the state of another user, so no symbolic link leads out of it.
 func Import(ctx context.Context, r Records, state string) error {
 	root, err := os.OpenRoot(state)
 	if err != nil {

@@ -21,8 +21,8 @@ const earlierCode = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 var earlierKey = bytes.Repeat([]byte{7}, 32)
 
-// leave writes the files of an earlier version: a key, a link for ann, bob who is signed in, and eve
-// who has signed out.
+// leave writes the files of an earlier version: a key, a link for ann, bob who is signed in, and
+// eve who has signed out.
 func leave(t *testing.T, dir string, now time.Time) {
 	t.Helper()
 	expires := now.Add(240 * time.Hour).UTC()

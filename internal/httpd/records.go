@@ -23,8 +23,8 @@ type Records interface {
 	SaveRecords(ctx context.Context, values map[string]string) error
 	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was.
 	SwapRecord(ctx context.Context, key, old, value string) (bool, error)
-	// InitRecords is SaveRecords that does nothing if a key is there already, and reports whether it
-	// did something.
+	// InitRecords is SaveRecords that does nothing if a key is there already, and reports whether
+	// it did something.
 	InitRecords(ctx context.Context, unless string, values map[string]string) (bool, error)
 }
 

@@ -19,7 +19,8 @@ const (
 	backlog = 1 << 20
 )
 
-// output is the read end of a pipe, or the master of a pseudo-terminal, that a descendant of the child may hold open for ever.
+// output is the read end of a pipe, or the master of a pseudo-terminal, that a descendant of the
+// child may hold open for ever.
 type output struct {
 	file   *os.File
 	exited <-chan struct{}

@@ -1,10 +1,10 @@
 // Package process runs child processes and makes sure that no process of theirs is left.
 //
 // A child leads its own session and process group, has its own pipes or pseudo-terminal, and gets
-// its input while its output is read. When Wait returns, its process group is dead and reaped, and with a Supervisor,
-// which uses cgroups, the subreaper attribute and marks in the environment, so is every process
-// that the child has started. After a crash of this program, KillRun and KillOwned kill what was
-// left. The package knows nothing of what is said through the pipes.
+// its input while its output is read. When Wait returns, its process group is dead and reaped, and
+// with a Supervisor, which uses cgroups, the subreaper attribute and marks in the environment, so
+// is every process that the child has started. After a crash of this program, KillRun and KillOwned
+// kill what was left. The package knows nothing of what is said through the pipes.
 package process
 
 import (

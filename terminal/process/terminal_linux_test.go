@@ -254,8 +254,9 @@ func TestAResizeReachesTheProgram(t *testing.T) {
 	}
 }
 
-// The kernel sends the signal first and then discards the output that was not read, which may be the
-// answer to the signal. So the shell prints nothing before it has read a line that was typed later.
+// The kernel sends the signal first and then discards the output that was not read, which may be
+// the answer to the signal. So the shell prints nothing before it has read a line that was typed
+// later.
 func TestCtrlCInterruptsTheForegroundJobOnly(t *testing.T) {
 	c := startShell(t, "set -m; trap : INT; sleep 300 & sh -c 'echo up; exec sleep 300'; status=$?; read -r line; echo status $status; kill -0 $! && echo the other lives")
 	lines := bufio.NewReader(c.Stdout)

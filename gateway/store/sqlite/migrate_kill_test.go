@@ -21,8 +21,8 @@ import (
 	"nanobot/gateway/store/sqlite"
 )
 
-// statementEnd is where a statement of a migration ends, which is at the end of a line. Those within
-// a trigger are part of its statement.
+// statementEnd is where a statement of a migration ends, which is at the end of a line. Those
+// within a trigger are part of its statement.
 var statementEnd = regexp.MustCompile(`;\n(\n|--|[A-DF-Z])|;\n?$`)
 
 // migrateUntilKilled is the child: it migrates a state and kills itself behind the statement with a

@@ -49,8 +49,8 @@ func (s *Store) each(ctx context.Context, query string, args []any, do func(scan
 	return s.judge(errors.Join(walk(rows, do), rows.Close()))
 }
 
-// prepared returns the statement of a query outside the writer. It is parsed once: that takes longer
-// than most queries, of which there are some for each message.
+// prepared returns the statement of a query outside the writer. It is parsed once: that takes
+// longer than most queries, of which there are some for each message.
 func (s *Store) prepared(ctx context.Context, query string) (*sql.Stmt, error) {
 	s.statementsMu.Lock()
 	defer s.statementsMu.Unlock()

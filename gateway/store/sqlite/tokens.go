@@ -27,8 +27,8 @@ func (t *tx) token(chat string) (token string, err error) {
 	return token, t.exec("INSERT INTO token (token, chat) VALUES (?, ?)", token, chat)
 }
 
-// revokeTokens forgets the tokens of the chats in which only user ?2 of channel ?1 has spoken: what a
-// process of theirs has copied is worth nothing when they have lost access.
+// revokeTokens forgets the tokens of the chats in which only user ?2 of channel ?1 has spoken: what
+// a process of theirs has copied is worth nothing when they have lost access.
 func (t *tx) revokeTokens(channel, user string) error {
 	return t.exec(`DELETE FROM token WHERE chat IN (SELECT DISTINCT i.chat FROM inbox i WHERE `+sentBy+`)
 		AND NOT EXISTS (SELECT 1 FROM inbox o WHERE o.chat = token.chat

@@ -50,8 +50,8 @@ func Prepare(t testing.TB, dir string) {
 	}
 }
 
-// Sending counts the deliveries of the state in dir that are marked sending, beside a daemon that may
-// be running.
+// Sending counts the deliveries of the state in dir that are marked sending, beside a daemon that
+// may be running.
 func Sending(t testing.TB, dir string) (n int) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+filepath.Join(dir, sqlite.Database)+"?mode=ro&_pragma=busy_timeout(60000)")
