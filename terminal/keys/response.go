@@ -1,0 +1,151 @@
+// Package keys is the protocol for agents that drive a terminal with keystrokes: the agent reads
+// the screen, answers with the keys to press, and is shown what they did.
+package keys
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Response is one answer of an agent as it was read. Commands and Warnings of a Response that Parse
+// returns are never nil, so that both are lists in JSON.
+type Response struct {
+	Analysis     string       `json:"analysis"`
+	Plan         string       `json:"plan"`
+	Commands     []Keystrokes `json:"commands"`      // none if there is an Error
+	TaskComplete bool         `json:"task_complete"` // false if there is an Error
+	Error        string       `json:"error"`
+	Warnings     []string     `json:"warnings"`
+}
+
+// Keystrokes is what an agent wants to be typed, and the seconds to wait after it. Duration is
+// finite and as the agent wrote it, so it can be negative or a year.
+type Keystrokes struct {
+	Keys     string  `json:"keystrokes"`
+	Duration float64 `json:"duration"`
+}
+
+// Format is how agents write their responses.
+type Format string
+
+// The formats.
+const (
+	Auto Format = "auto" // JSON or XML, by what the response looks like
+	JSON Format = "json"
+	XML  Format = "xml"
+)
+
+// Formats returns the names of the formats, the default first.
+func Formats() []string { return []string{string(Auto), string(JSON), string(XML)} }
+
+// Parse reads a response in linear time, whatever its text. It also returns the format in which the
+// response was read, which is JSON or XML.
+func Parse(f Format, text string) (Response, Format) {
+	if !utf8.ValidString(text) {
+		text = string([]rune(text)) // U+FFFD for each byte that is invalid
+	}
+	switch f {
+	case JSON:
+		return finish(parseJSON(text)), JSON
+	case XML:
+		return finish(parseXML(text)), XML
+	case Auto:
+	}
+	return parseAuto(text)
+}
+
+// parseAuto takes the format whose beginning comes first, unless only the other format can be read.
+// The thoughts of a model are no part of its response.
+func parseAuto(text string) (Response, Format) {
+	text = skipThoughts(text)
+	first, second := JSON, XML
+	if tag := strings.Index(text, openResponse); tag >= 0 {
+		if brace := strings.IndexByte(text[:tag], '{'); brace < 0 {
+			first, second = XML, JSON
+		}
+	}
+	r, _ := Parse(first, text)
+	if r.Error == "" {
+		return r, first
+	}
+	if other, _ := Parse(second, text); other.Error == "" {
+		return other, second
+	}
+	return r, first
+}
+
+// skipThoughts returns what follows <think>…</think> at the beginning of a text.
+func skipThoughts(text string) string {
+	thoughts, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
+	if !ok {
+		return text
+	}
+	if _, rest, ok := strings.Cut(thoughts, "</think>"); ok {
+		return rest
+	}
+	return text
+}
+
+// finish makes a response whole: nothing of one with an error is carried out.
+func finish(r Response) Response {
+	if r.Error != "" {
+		r.Commands, r.TaskComplete = nil, false
+	}
+	if r.Commands == nil {
+		r.Commands = []Keystrokes{}
+	}
+	if r.Warnings == nil {
+		r.Warnings = []string{}
+	}
+	return r
+}
+
+// warn adds a warning.
+func (r *Response) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// defaultDuration is the wait after keystrokes without a usable duration, in seconds.
+const defaultDuration = 1.0
+
+// parseSeconds reads a decimal number. Infinity, NaN and hexadecimal numbers are none.
+func parseSeconds(s string) (seconds float64, ok bool) {
+	if strings.Trim(s, "0123456789+-.eE") != "" {
+		return defaultDuration, false
+	}
+	seconds, err := strconv.ParseFloat(s, 64)
+	if err != nil { // which covers numbers that are too large for a float64
+		return defaultDuration, false
+	}
+	return seconds, true
+}
+
+// checkNewline warns of command n, counted from 1, if the next one would continue its line.
+func (r *Response) checkNewline(n int, keystrokes string, last bool) {
+	if last || keystrokes == "" || strings.HasSuffix(keystrokes, "\n") || IsKey(keystrokes) {
+		return
+	}
+	r.warn("Command %d should end with newline when followed by another command. "+
+		"Otherwise the two commands will be concatenated together on the same line.", n)
+}
+
+// checkOrder warns of the required parts of a response if they are there in another order than the
+// one expected.
+func (r *Response) checkOrder(what string, found []string) {
+	var expected []string
+	for _, name := range required {
+		if slices.Contains(found, name) {
+			expected = append(expected, name)
+		}
+	}
+	if !slices.Equal(found, expected) {
+		r.warn("%s appear in wrong order. Found: %s, expected: %s",
+			what, strings.Join(found, " → "), strings.Join(expected, " → "))
+	}
+}
+
+// required are the names of the parts that each response has, in their order.
+var required = []string{"analysis", "plan", "commands"}
