@@ -1,0 +1,61 @@
+package screen
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// DefaultForeground and DefaultBackground are what the default colours look like: light on dark.
+// Programs can ask for them to choose colours that can be read.
+const (
+	DefaultForeground = rgbColor | 0xd4d4d4
+	DefaultBackground = rgbColor | 0x1e1e1e
+)
+
+// maxTitle bounds a title, in bytes.
+const maxTitle = 1024
+
+// command executes an OSC: titles and queries of colours. An answer ends as the query does.
+func (s *Screen) command(text []byte, end string) {
+	number, rest, found := bytes.Cut(text, []byte(";"))
+	n, err := strconv.ParseUint(string(number), 10, 16)
+	if err != nil || !found {
+		return
+	}
+	switch n {
+	case 0, 2:
+		s.title = cleanTitle(rest)
+	case 4:
+		index, query, _ := strings.Cut(string(rest), ";")
+		if i, err := strconv.ParseUint(index, 10, 8); err == nil && query == "?" {
+			s.replyColor("4;"+strconv.Itoa(int(i)), Palette(uint8(i)), end)
+		}
+	case 10, 12: // the cursor has the colour of the text
+		if string(rest) == "?" {
+			s.replyColor(strconv.Itoa(int(n)), DefaultForeground, end)
+		}
+	case 11:
+		if string(rest) == "?" {
+			s.replyColor("11", DefaultBackground, end)
+		}
+	}
+}
+
+func (s *Screen) replyColor(what string, c Color, end string) {
+	r, g, b, _ := c.RGB()
+	s.reply(fmt.Sprintf("\x1b]%s;rgb:%02x%02x/%02x%02x/%02x%02x%s", what, r, r, g, g, b, b, end))
+}
+
+// cleanTitle returns valid UTF-8 without control characters.
+func cleanTitle(text []byte) string {
+	title := strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return -1
+		}
+		return r
+	}, string(bytes.ToValidUTF8(text[:min(len(text), maxTitle)], []byte("\ufffd"))))
+	return title
+}

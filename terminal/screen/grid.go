@@ -1,0 +1,144 @@
+package screen
+
+import "unicode/utf8"
+
+// A cell's rune is a character, or one of these.
+const (
+	blankCell   rune = 0                // erased, or never written
+	wideTail    rune = -1               // the second column of a wide character
+	clusterBase rune = utf8.MaxRune + 1 // and above: an index into clusters
+)
+
+// cell is one column of a row. It has no pointers, so that copying and clearing rows is cheap.
+type cell struct {
+	rune rune
+	pen  pen
+}
+
+// row is one line of a grid.
+type row struct {
+	cells   []cell
+	used    int  // cells from here on are blank
+	wide    bool // there may be wide characters
+	wrapped bool // the next row continues this one
+}
+
+// grid is a screenful of rows.
+type grid struct {
+	rows []*row
+}
+
+func newGrid(cols, rows int) *grid {
+	g := &grid{rows: make([]*row, rows)}
+	cells := make([]cell, cols*rows)
+	for i := range g.rows {
+		g.rows[i] = &row{cells: cells[i*cols : (i+1)*cols : (i+1)*cols]}
+	}
+	return g
+}
+
+// erase blanks the columns from to to, exclusive, in the given style. A wide character that is half
+// inside becomes blank.
+func (r *row) erase(from, to int, p pen) {
+	r.split(from)
+	r.split(to)
+	if from == 0 && to == len(r.cells) {
+		r.wrapped = false
+	}
+	if p == (pen{}) {
+		to = min(to, r.used)
+		if from >= to {
+			return
+		}
+		clear(r.cells[from:to])
+		if to == r.used {
+			r.used = from
+		}
+		if from == 0 && r.used == 0 {
+			r.wide = false
+		}
+		return
+	}
+	for i := from; i < to; i++ {
+		r.cells[i] = cell{pen: p}
+	}
+	r.used = max(r.used, to)
+}
+
+// split blanks the wide character that covers both col-1 and col.
+func (r *row) split(col int) {
+	if !r.wide || col <= 0 || col >= len(r.cells) || r.cells[col].rune != wideTail {
+		return
+	}
+	r.cells[col-1].rune, r.cells[col].rune = blankCell, blankCell
+}
+
+// insert shifts the columns from col on to the right by n; those that leave the row are lost.
+func (r *row) insert(col, n int, p pen) {
+	n = min(n, len(r.cells)-col)
+	r.split(col)
+	r.split(len(r.cells) - n)
+	copy(r.cells[col+n:], r.cells[col:len(r.cells)-n])
+	if r.used > col {
+		r.used = min(r.used+n, len(r.cells))
+	}
+	for i := col; i < col+n; i++ {
+		r.cells[i] = cell{pen: p}
+	}
+	if p != (pen{}) {
+		r.used = max(r.used, col+n)
+	}
+}
+
+// remove shifts the columns behind col+n to the left by n.
+func (r *row) remove(col, n int, p pen) {
+	n = min(n, len(r.cells)-col)
+	r.split(col)
+	r.split(col + n)
+	copy(r.cells[col:], r.cells[col+n:])
+	tail := r.cells[len(r.cells)-n:]
+	for i := range tail {
+		tail[i] = cell{pen: p}
+	}
+	switch {
+	case p != (pen{}):
+		r.used = len(r.cells)
+	case r.used > col:
+		r.used = max(col, r.used-n)
+	}
+}
+
+// trimmed returns how many columns there are without trailing blanks in the default style.
+func (r *row) trimmed() int {
+	n := r.used
+	for n > 0 && (r.cells[n-1] == cell{} || r.cells[n-1] == cell{rune: ' '}) {
+		n--
+	}
+	return n
+}
+
+// scrollUp moves the rows from top to bottom, inclusive, up by one; the row that leaves becomes the
+// blank row at the bottom.
+func (g *grid) scrollUp(top, bottom int, p pen) {
+	first := g.rows[top]
+	copy(g.rows[top:bottom], g.rows[top+1:bottom+1])
+	g.rows[bottom] = first
+	first.wipe(p)
+}
+
+// scrollDown is the reverse of scrollUp.
+func (g *grid) scrollDown(top, bottom int, p pen) {
+	last := g.rows[bottom]
+	copy(g.rows[top+1:bottom+1], g.rows[top:bottom])
+	g.rows[top] = last
+	last.wipe(p)
+}
+
+// wipe makes the row as good as new.
+func (r *row) wipe(p pen) {
+	clear(r.cells[:r.used])
+	r.used, r.wide, r.wrapped = 0, false, false
+	if p != (pen{}) {
+		r.erase(0, len(r.cells), p)
+	}
+}

@@ -1,0 +1,132 @@
+package screen
+
+import "bytes"
+
+const (
+	maxHistory = 10_000
+	// maxHistoryBytes bounds the scrollback of output that is made to be large: every cell with
+	// another style and many combining marks. Lines of 200 plain characters take 2.5 MB.
+	maxHistoryBytes = 16 << 20
+)
+
+// line is a row in the scrollback: the text as it is, and the styles.
+type line struct {
+	text    []byte
+	styles  []span // empty if all of the line has the default style
+	wrapped bool   // the next line continues this one; only then there may be trailing blanks
+}
+
+// span is a number of bytes in one style.
+type span struct {
+	pen   pen
+	bytes int32
+}
+
+const (
+	spanBytes = 16
+	lineBytes = 56
+)
+
+func (l *line) size() int { return cap(l.text) + spanBytes*cap(l.styles) + lineBytes }
+
+// history is the scrollback: a ring of lines that grows up to maxHistory.
+type history struct {
+	lines []line
+	first int // index of the oldest line
+	count int
+	bytes int
+}
+
+func (h *history) at(i int) *line { return &h.lines[(h.first+i)%len(h.lines)] }
+
+// push appends a row as the newest line.
+func (h *history) push(r *row, c *clusters) { h.slot().encode(r, c); h.account() }
+
+// slot returns a line to be overwritten: a new one, or the oldest if there are too many. Its memory
+// is used again, so that a flood allocates next to nothing.
+func (h *history) slot() *line {
+	switch {
+	case h.count == maxHistory:
+		h.first = (h.first + 1) % len(h.lines)
+		h.count--
+	case h.count == len(h.lines):
+		h.grow()
+	}
+	l := h.at(h.count)
+	h.bytes -= l.size()
+	return l
+}
+
+// grow makes room for more lines. The ring is full here.
+func (h *history) grow() {
+	lines := make([]line, min(max(2*len(h.lines), 64), maxHistory))
+	for i := range h.count {
+		lines[i] = *h.at(i)
+	}
+	h.bytes += lineBytes * (len(lines) - len(h.lines))
+	h.lines, h.first = lines, 0
+}
+
+// account adds the line that slot returned, and drops the oldest lines while all take too much.
+func (h *history) account() {
+	h.bytes += h.at(h.count).size()
+	h.count++
+	for h.bytes > maxHistoryBytes && h.count > 1 {
+		oldest := h.at(0)
+		h.bytes -= oldest.size() - lineBytes
+		*oldest = line{}
+		h.first = (h.first + 1) % len(h.lines)
+		h.count--
+	}
+}
+
+func (h *history) clear() { *h = history{} }
+
+// encode replaces the line by a row.
+func (l *line) encode(r *row, c *clusters) {
+	n := r.used
+	if !r.wrapped {
+		n = r.trimmed()
+	}
+	l.wrapped = r.wrapped && n >= len(r.cells)-1 // unless its end was erased
+	if cap(l.text) > 4*n+64 {                    // a short line must not keep the memory of a long one
+		l.text = nil
+	}
+	l.text, l.styles = l.text[:0], l.styles[:0]
+	if cap(l.text) < n {
+		l.text = make([]byte, 0, n)
+	}
+	start, current := 0, pen{}
+	for i := range r.cells[:n] {
+		cell := &r.cells[i]
+		if cell.pen != current {
+			l.endSpan(start, current)
+			start, current = len(l.text), cell.pen
+		}
+		if uint32(cell.rune-1) < 0x7f {
+			l.text = append(l.text, byte(cell.rune))
+			continue
+		}
+		l.text = c.appendCell(l.text, cell.rune)
+	}
+	if len(l.styles) > 0 || current != (pen{}) {
+		l.endSpan(start, current)
+	} else {
+		l.styles = nil
+	}
+}
+
+func (l *line) endSpan(start int, p pen) {
+	if n := len(l.text) - start; n > 0 {
+		l.styles = append(l.styles, span{p, int32(n)})
+	}
+}
+
+// appendText appends all lines to text, each with a newline and without trailing blanks.
+func (h *history) appendText(text []byte) []byte {
+	for i := range h.count {
+		text = append(text, bytes.TrimRight(h.at(i).text, " ")...)
+		text = append(text, '\n')
+	}
+	return text
+}

@@ -1,0 +1,312 @@
+package screen
+
+import (
+	"unicode/utf8"
+)
+
+// state is what the parser expects next.
+type state uint8
+
+const (
+	ground state = iota
+	escape
+	escapeIntermediate
+	csi
+	csiIntermediate
+	csiIgnore
+	operatingSystemCommand // OSC
+	ignoredString          // DCS, APC, PM, SOS and the window name of screen(1)
+)
+
+const (
+	maxArguments = 32
+	maxArgument  = 65535
+	// maxCommand is how much of an OSC is kept, in bytes. Longer ones are titles that nobody can read
+	// or clipboard contents, which are ignored anyway.
+	maxCommand = 2048
+	// maxString is the length at which a control string counts as never closed, as in tmux.
+	maxString = 1 << 20
+)
+
+// parser splits the output into characters, controls and sequences.
+type parser struct {
+	state         state
+	prefix        byte // one of < = > ? behind CSI, or 0
+	intermediates [2]byte
+	intermediate  int // how many there are
+	args          arguments
+	command       []byte // of an OSC
+	length        int    // of a control string so far
+	closing       bool   // ESC has come in an OSC: a backslash completes it
+	partial       [utf8.UTFMax]byte
+	partialLen    int
+}
+
+// arguments are the parameters of a control sequence.
+type arguments struct {
+	value [maxArguments]int32 // -1 if it is empty
+	colon [maxArguments]bool  // whether a colon stands before it
+	last  int                 // index of the last one
+	full  bool                // there were more
+}
+
+func (a *arguments) reset() {
+	a.value[0], a.colon[0] = -1, false
+	a.last, a.full = 0, false
+}
+
+func (a *arguments) count() int { return a.last + 1 }
+
+// get returns parameter i, or other if it is missing or empty.
+func (a *arguments) get(i, other int) int {
+	if i > a.last || a.value[i] < 0 {
+		return other
+	}
+	return int(a.value[i])
+}
+
+// positive returns parameter i, which counts something: 0 and nothing stand for 1.
+func (a *arguments) positive(i int) int { return max(a.get(i, 1), 1) }
+
+func (a *arguments) next(colon bool) {
+	if a.last+1 >= maxArguments {
+		a.full = true
+		return
+	}
+	a.last++
+	a.value[a.last], a.colon[a.last] = -1, colon
+}
+
+func (a *arguments) digit(b byte) {
+	if a.full {
+		return
+	}
+	v := &a.value[a.last]
+	*v = min(max(*v, 0)*10+int32(b-'0'), maxArgument)
+}
+
+// Write interprets output of a program. It never fails. Characters and sequences may be cut
+// anywhere between calls. Write must not be called concurrently with any other method.
+func (s *Screen) Write(p []byte) (int, error) {
+	written := len(p)
+	if written > 0 {
+		s.version++
+	}
+	for len(p) > 0 {
+		switch {
+		case s.parser.state == ground:
+			p = p[s.text(p):]
+		case s.parser.state >= operatingSystemCommand:
+			p = p[s.controlString(p):]
+		default:
+			s.step(p[0])
+			p = p[1:]
+		}
+	}
+	return written, nil
+}
+
+// text interprets output outside of sequences and returns how many bytes it has used.
+func (s *Screen) text(p []byte) int {
+	if s.parser.partialLen > 0 {
+		return s.completeRune(p[0])
+	}
+	i := 0
+	for i < len(p) && p[i]-0x20 < 0x5f {
+		i++
+	}
+	if i > 0 {
+		s.printASCII(p[:i])
+		if i == len(p) {
+			return i
+		}
+	}
+	b := p[i]
+	if b < 0x80 {
+		s.control(b)
+		return i + 1
+	}
+	r, size := utf8.DecodeRune(p[i:])
+	if r == utf8.RuneError && size == 1 {
+		size = badPrefix(p[i:])
+		if i+size == len(p) && !utf8.FullRune(p[i:]) {
+			s.parser.partialLen = copy(s.parser.partial[:], p[i:])
+			return len(p)
+		}
+	}
+	s.print(r)
+	return i + size
+}
+
+// badPrefix returns how many bytes at the beginning of p one replacement character stands for: as
+// many as could begin a character, as Unicode recommends.
+func badPrefix(p []byte) int {
+	n := 1
+	for n < len(p) && !utf8.FullRune(p[:n+1]) {
+		n++
+	}
+	return n
+}
+
+// completeRune adds one byte to a character that was cut, and returns 0 if it does not belong to
+// it.
+func (s *Screen) completeRune(b byte) int {
+	pr := &s.parser
+	pr.partial[pr.partialLen] = b
+	whole := pr.partial[:pr.partialLen+1]
+	if !utf8.FullRune(whole) {
+		pr.partialLen++
+		return 1
+	}
+	pr.partialLen = 0
+	r, size := utf8.DecodeRune(whole)
+	s.print(r)
+	if size == len(whole) {
+		return 1
+	}
+	return 0
+}
+
+// control executes a control character; it may be in the middle of a sequence.
+func (s *Screen) control(b byte) {
+	s.last = 0
+	switch b {
+	case '\b':
+		s.backspace()
+	case '\t':
+		s.tab(1)
+	case '\n', '\v', '\f':
+		s.lineFeed()
+	case '\r':
+		s.cursor.col = 0
+	case 0x0e, 0x0f: // SO, SI
+		s.cursor.shift = int(0x0f - b)
+	case 0x18, 0x1a: // CAN, SUB
+		s.parser.state = ground
+	case 0x1b:
+		s.parser.state = escape
+		s.parser.intermediate = 0
+		s.parser.closing = false
+	}
+}
+
+// step interprets one byte of a sequence.
+func (s *Screen) step(b byte) {
+	if b < 0x20 {
+		s.control(b)
+		return
+	}
+	if b >= 0x7f {
+		return
+	}
+	switch s.parser.state {
+	case escape:
+		s.escapeByte(b)
+	case escapeIntermediate:
+		if b < 0x30 {
+			s.addIntermediate(b)
+			return
+		}
+		s.parser.state = ground
+		s.escapeSequence(b)
+	default:
+		s.csiByte(b)
+	}
+}
+
+func (s *Screen) addIntermediate(b byte) {
+	if s.parser.intermediate < len(s.parser.intermediates) {
+		s.parser.intermediates[s.parser.intermediate] = b
+	}
+	s.parser.intermediate++
+}
+
+func (s *Screen) escapeByte(b byte) {
+	closing := s.parser.closing
+	s.parser.closing = false
+	switch {
+	case b < 0x30:
+		s.addIntermediate(b)
+		s.parser.state = escapeIntermediate
+	case b == '[':
+		s.parser.state = csi
+		s.parser.prefix = 0
+		s.parser.args.reset()
+	case b == ']':
+		s.parser.state = operatingSystemCommand
+		s.parser.command = s.parser.command[:0]
+		s.parser.length = 0
+	case b == 'P', b == 'X', b == '^', b == '_', b == 'k':
+		s.parser.state = ignoredString
+		s.parser.length = 0
+	case b == '\\':
+		s.parser.state = ground
+		if closing {
+			s.command(s.parser.command, "\x1b\\")
+		}
+	default:
+		s.parser.state = ground
+		s.escapeSequence(b)
+	}
+}
+
+func (s *Screen) csiByte(b byte) {
+	pr := &s.parser
+	switch {
+	case b >= 0x40:
+		ignored := pr.state == csiIgnore
+		pr.state = ground
+		if !ignored {
+			s.controlSequence(b)
+		}
+	case pr.state == csiIgnore:
+	case b < 0x30:
+		s.addIntermediate(b)
+		pr.state = csiIntermediate
+	case pr.state == csiIntermediate:
+		pr.state = csiIgnore
+	case b <= '9':
+		pr.args.digit(b)
+	case b == ';', b == ':':
+		pr.args.next(b == ':')
+	case pr.prefix == 0 && pr.args.last == 0 && pr.args.value[0] < 0: // < = > ?
+		pr.prefix = b
+	default:
+		pr.state = csiIgnore
+	}
+}
+
+// controlString reads on in a control string and returns how many bytes it has used. Any ESC ends
+// one, complete or not: otherwise binary output would make the terminal deaf.
+func (s *Screen) controlString(p []byte) int {
+	pr := &s.parser
+	n := 0
+	for n < len(p) && (p[n] >= 0x20 || p[n] != 0x1b && p[n] != 0x18 && p[n] != 0x1a && p[n] != '\a') {
+		n++
+	}
+	n = min(n, maxString-pr.length)
+	if pr.state == operatingSystemCommand {
+		pr.command = append(pr.command, p[:min(n, maxCommand-len(pr.command))]...)
+	}
+	pr.length += n
+	switch {
+	case pr.length >= maxString:
+		pr.state = ground
+		return n
+	case n == len(p):
+		return n
+	}
+	switch b := p[n]; {
+	case b == '\a' && pr.state == operatingSystemCommand:
+		pr.state = ground
+		s.last = 0
+		s.command(pr.command, "\a")
+	case b == '\a':
+		pr.length++
+	default:
+		closing := pr.state == operatingSystemCommand
+		s.control(b)
+		pr.closing = closing && b == 0x1b
+	}
+	return n + 1
+}

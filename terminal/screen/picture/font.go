@@ -1,0 +1,109 @@
+package picture
+
+import (
+	"image"
+	"image/draw"
+	"sync"
+
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/gofont/gomono"
+	"golang.org/x/image/font/gofont/gomonobold"
+	"golang.org/x/image/font/gofont/gomonobolditalic"
+	"golang.org/x/image/font/gofont/gomonoitalic"
+	"golang.org/x/image/font/opentype"
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+)
+
+const (
+	// fontSize makes a character of Go Mono, which is 0.6 em wide, as wide as a cell.
+	fontSize = 16.6
+	// baseline is the distance of the baseline from the top of a cell.
+	baseline = 15
+)
+
+// fonts are parsed once. Their methods may be called concurrently; those of a face may not.
+var fonts = sync.OnceValues(func() ([]*opentype.Font, error) {
+	var all []*opentype.Font
+	for _, data := range [][]byte{gomono.TTF, gomonobold.TTF, gomonoitalic.TTF, gomonobolditalic.TTF} {
+		f, err := opentype.Parse(data)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+})
+
+// faces rasterises glyphs for one picture.
+type faces struct {
+	fonts  []*opentype.Font
+	faces  [4]font.Face // regular, bold, italic, bold italic; nil until it is used
+	glyphs map[glyphKey]*glyph
+	known  map[rune]bool
+	buffer sfnt.Buffer
+}
+
+type glyphKey struct {
+	rune rune
+	face int
+}
+
+// glyph is a coverage mask, placed relative to the top left corner of a cell.
+type glyph struct {
+	mask *image.Alpha
+}
+
+func newFaces() (*faces, error) {
+	all, err := fonts()
+	if err != nil {
+		return nil, err
+	}
+	return &faces{fonts: all, glyphs: map[glyphKey]*glyph{}, known: map[rune]bool{}}, nil
+}
+
+// has reports whether the fonts have a glyph. All four have the same ones.
+func (f *faces) has(r rune) bool {
+	known, ok := f.known[r]
+	if !ok {
+		index, err := f.fonts[0].GlyphIndex(&f.buffer, r)
+		known = err == nil && index != 0
+		f.known[r] = known
+	}
+	return known
+}
+
+func (f *faces) glyph(r rune, bold, italic bool) *glyph {
+	key := glyphKey{rune: r}
+	if bold {
+		key.face |= 1
+	}
+	if italic {
+		key.face |= 2
+	}
+	g := f.glyphs[key]
+	if g == nil {
+		g = f.rasterise(key)
+		f.glyphs[key] = g
+	}
+	return g
+}
+
+func (f *faces) rasterise(key glyphKey) *glyph {
+	face := f.faces[key.face]
+	if face == nil {
+		var err error
+		face, err = opentype.NewFace(f.fonts[key.face], &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull})
+		if err != nil { // only for options that are wrong
+			return &glyph{mask: &image.Alpha{}}
+		}
+		f.faces[key.face] = face
+	}
+	at, mask, from, _, ok := face.Glyph(fixed.P(0, baseline), key.rune)
+	if !ok {
+		return &glyph{mask: &image.Alpha{}}
+	}
+	owned := image.NewAlpha(at) // the face uses its mask again
+	draw.Draw(owned, at, mask, from, draw.Src)
+	return &glyph{mask: owned}
+}

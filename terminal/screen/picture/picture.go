@@ -1,0 +1,148 @@
+// Package picture draws a terminal screen as a PNG.
+package picture
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"io"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"nanobot/terminal/screen"
+)
+
+const (
+	cellWidth  = 10
+	cellHeight = 20
+	// maxCells bounds a picture to 16 million pixels, which take 64 MB while it is drawn.
+	maxCells = 80_000
+)
+
+// Encode writes the screen to w as a PNG. It fails if the screen has more than 80,000 cells or if w
+// does.
+func Encode(w io.Writer, s *screen.Snapshot) error {
+	if s.Cols*s.Rows > maxCells {
+		return fmt.Errorf("draw screen: %d×%d characters are too many", s.Cols, s.Rows)
+	}
+	f, err := newFaces()
+	if err != nil {
+		return fmt.Errorf("draw screen: %w", err)
+	}
+	c := &canvas{
+		image: image.NewRGBA(image.Rect(0, 0, s.Cols*cellWidth, s.Rows*cellHeight)),
+		faces: f,
+	}
+	for row, runs := range s.Lines {
+		c.drawLine(s, row, runs)
+	}
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
+	if err := encoder.Encode(w, c.image); err != nil {
+		return fmt.Errorf("encode screen: %w", err)
+	}
+	return nil
+}
+
+// canvas is a picture being drawn.
+type canvas struct {
+	image *image.RGBA
+	faces *faces
+}
+
+// drawLine draws the characters of a row, each in its own columns.
+func (c *canvas) drawLine(s *screen.Snapshot, row int, runs []screen.Run) {
+	col := 0
+	for _, run := range runs {
+		for text := run.Text; text != ""; {
+			r, n := utf8.DecodeRuneInString(text)
+			width := max(screen.Width(r), 1)
+			for n < len(text) { // combining marks
+				mark, size := utf8.DecodeRuneInString(text[n:])
+				if screen.Width(mark) > 0 {
+					break
+				}
+				n += size
+			}
+			style := run.Style
+			if s.CursorVisible && row == s.CursorRow && s.CursorCol >= col && s.CursorCol < col+width {
+				style.Reverse, style.Hidden = !style.Reverse, false
+			}
+			box := image.Rect(0, 0, width*cellWidth, cellHeight).Add(image.Pt(col*cellWidth, row*cellHeight))
+			c.drawCharacter(box, text[:n], style)
+			text = text[n:]
+			col += width
+		}
+	}
+}
+
+// drawCharacter draws a character with its combining marks.
+func (c *canvas) drawCharacter(box image.Rectangle, text string, style screen.Style) {
+	front, back := colors(style)
+	c.fill(box, back)
+	if style.Hidden {
+		return
+	}
+	if len(text) > 1 {
+		text = norm.NFC.String(text) // the font has composed characters, and no marks
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	p := pencil{image: c.image, box: box, color: front}
+	if r != ' ' && !p.drawShape(r) {
+		c.drawGlyph(box, r, style, front)
+	}
+	for _, mark := range text[size:] {
+		if c.faces.has(mark) { // those of other scripts would only hide the character
+			c.drawGlyph(box, mark, style, front)
+		}
+	}
+	if style.Underline {
+		c.fill(image.Rect(box.Min.X, box.Min.Y+baseline+2, box.Max.X, box.Min.Y+baseline+3), front)
+	}
+	if style.Strike {
+		c.fill(image.Rect(box.Min.X, box.Min.Y+baseline-5, box.Max.X, box.Min.Y+baseline-4), front)
+	}
+}
+
+// drawGlyph draws a glyph of the font, or a hollow box if the font has none.
+func (c *canvas) drawGlyph(box image.Rectangle, r rune, style screen.Style, front color.RGBA) {
+	if !c.faces.has(r) {
+		p := pencil{image: c.image, box: box, color: front}
+		p.hollowBox()
+		return
+	}
+	g := c.faces.glyph(r, style.Bold, style.Italic)
+	at := g.mask.Rect.Add(box.Min).Intersect(c.image.Rect)
+	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, g.mask, at.Min.Sub(box.Min), draw.Over)
+}
+
+func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
+	draw.Draw(c.image, r, image.NewUniform(with), image.Point{}, draw.Src)
+}
+
+// colors returns the colours of text and background in a style.
+func colors(s screen.Style) (front, back color.RGBA) {
+	front, back = rgba(s.Foreground, screen.DefaultForeground), rgba(s.Background, screen.DefaultBackground)
+	if s.Reverse {
+		front, back = back, front
+	}
+	if s.Faint {
+		front = mix(front, back)
+	}
+	return front, back
+}
+
+func rgba(c, other screen.Color) color.RGBA {
+	r, g, b, ok := c.RGB()
+	if !ok {
+		r, g, b, _ = other.RGB()
+	}
+	return color.RGBA{r, g, b, 0xff}
+}
+
+func mix(a, b color.RGBA) color.RGBA {
+	half := func(x, y uint8) uint8 { return uint8((int(x) + int(y)) / 2) }
+	return color.RGBA{half(a.R, b.R), half(a.G, b.G), half(a.B, b.B), 0xff}
+}

@@ -1,0 +1,136 @@
+// Package screen emulates a terminal of the type xterm-256color: it interprets the bytes that
+// programs write to a pseudo-terminal and keeps the screen that a person would see. It reads and
+// writes nothing itself; the caller passes output to Write and sends the result of TakeReplies back.
+//
+// Where terminals differ, the emulator behaves like tmux, except where a comment says otherwise.
+package screen
+
+const (
+	// maxSide bounds both dimensions, so that a grid takes at most 16 MB.
+	maxSide = 1000
+	// maxReplies bounds the answers that nobody has taken yet, in bytes.
+	maxReplies = 4096
+)
+
+// Screen is an emulated terminal. It is not safe for concurrent use; a Snapshot is.
+type Screen struct {
+	cols, rows  int
+	grid        *grid // main or alternate, whichever is shown
+	main        *grid
+	alternate   *grid // nil until it is used
+	history     history
+	clusters    clusters
+	widths      widthCache
+	cursor      cursor
+	saved       cursor // by DECSC
+	savedMain   cursor // by mode 1049
+	top, bottom int    // scroll region, both inclusive
+	tabs        []bool
+	modes       modes
+	parser      parser
+	last        rune // the graphic character just printed, for REP; 0 if something else came after it
+	title       string
+	titles      []string // stack of XTWINOPS 22 and 23
+	replies     []byte
+	version     uint64
+}
+
+// cursor is all that DECSC saves.
+type cursor struct {
+	col, row int // col == cols means that the next character wraps
+	pen      pen
+	graphics [2]bool // whether G0 and G1 are DEC line drawing
+	shift    int     // the character set in use, 0 or 1
+	origin   bool
+}
+
+// modes are the terminal modes that change how output is interpreted or how keys are encoded.
+type modes struct {
+	insert, noWrap, newline           bool
+	appCursor, appKeypad, paste, hide bool
+}
+
+// New returns a blank terminal with 10,000 lines of scrollback. Both dimensions are clamped to the
+// range from 1 to 1,000.
+func New(cols, rows int) *Screen {
+	s := &Screen{cols: clampSide(cols), rows: clampSide(rows)}
+	s.main = newGrid(s.cols, s.rows)
+	s.grid = s.main
+	s.bottom = s.rows - 1
+	s.resetTabs()
+	return s
+}
+
+func clampSide(n int) int { return min(max(n, 1), maxSide) }
+
+// Size returns the dimensions of the screen.
+func (s *Screen) Size() (cols, rows int) { return s.cols, s.rows }
+
+// Cursor returns the position of the cursor, from 0, and whether it is visible. A cursor that waits
+// behind the last column for the next character is reported in the last column.
+func (s *Screen) Cursor() (col, row int, visible bool) {
+	return min(s.cursor.col, s.cols-1), s.cursor.row, !s.modes.hide
+}
+
+// ApplicationCursor reports whether cursor keys send ESC O instead of ESC [ (DECCKM).
+func (s *Screen) ApplicationCursor() bool { return s.modes.appCursor }
+
+// ApplicationKeypad reports whether the keypad is in application mode (DECKPAM).
+func (s *Screen) ApplicationKeypad() bool { return s.modes.appKeypad }
+
+// BracketedPaste reports whether the program wants pasted text marked (mode 2004).
+func (s *Screen) BracketedPaste() bool { return s.modes.paste }
+
+// Alternate reports whether the alternate screen is shown.
+func (s *Screen) Alternate() bool { return s.grid != s.main }
+
+// Title returns the window title that the program has set.
+func (s *Screen) Title() string { return s.title }
+
+// Version grows with every call that could have changed the visible screen.
+func (s *Screen) Version() uint64 { return s.version }
+
+// TakeReplies returns the answers to queries since its last call, nil if there are none. They must
+// be written to the pseudo-terminal: programs that ask who the terminal is wait for them. Answers
+// that would exceed 4 KiB are dropped.
+func (s *Screen) TakeReplies() []byte {
+	replies := s.replies
+	s.replies = nil
+	return replies
+}
+
+func (s *Screen) reply(answer string) {
+	if len(s.replies)+len(answer) <= maxReplies {
+		s.replies = append(s.replies, answer...)
+	}
+}
+
+func (s *Screen) resetTabs() {
+	s.tabs = make([]bool, s.cols)
+	for i := 0; i < s.cols; i += 8 {
+		s.tabs[i] = true
+	}
+}
+
+// reset is RIS. Unlike tmux, and like xterm, it also leaves the alternate screen: people type
+// "reset" to get a usable terminal back. The scrollback stays.
+func (s *Screen) reset() {
+	s.grid = s.main
+	s.alternate = nil
+	s.softReset()
+	s.cursor, s.savedMain = cursor{}, cursor{}
+	s.modes = modes{}
+	s.resetTabs()
+	s.title, s.titles = "", nil
+	s.eraseScreen()
+}
+
+// softReset is DECSTR.
+func (s *Screen) softReset() {
+	s.top, s.bottom = 0, s.rows-1
+	s.cursor.pen = pen{}
+	s.cursor.graphics, s.cursor.shift, s.cursor.origin = [2]bool{}, 0, false
+	s.saved = cursor{}
+	paste := s.modes.paste
+	s.modes = modes{paste: paste}
+}

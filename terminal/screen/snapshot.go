@@ -1,0 +1,63 @@
+package screen
+
+import "bytes"
+
+// Snapshot is a copy of the visible screen. It never changes and can be shared by goroutines.
+type Snapshot struct {
+	Cols, Rows           int
+	Lines                [][]Run // one for each row; the widths of each add up to Cols
+	CursorCol, CursorRow int
+	CursorVisible        bool
+	Title                string
+}
+
+// Run is a part of a line in one style. Blank columns are spaces, and a wide character takes two
+// columns of Width.
+type Run struct {
+	Text  string
+	Width int
+	Style Style
+}
+
+// Snapshot returns a copy of the visible screen.
+func (s *Screen) Snapshot() *Snapshot {
+	n := &Snapshot{Cols: s.cols, Rows: s.rows, Lines: make([][]Run, s.rows), Title: s.title}
+	n.CursorCol, n.CursorRow, n.CursorVisible = s.Cursor()
+	var text []byte
+	for i, r := range s.grid.rows {
+		from := 0
+		for from < s.cols {
+			text = text[:0]
+			to := from
+			for ; to < s.cols && r.cells[to].pen == r.cells[from].pen; to++ {
+				text = s.clusters.appendCell(text, r.cells[to].rune)
+			}
+			run := Run{Text: string(text), Width: to - from, Style: r.cells[from].pen.style()}
+			n.Lines[i] = append(n.Lines[i], run)
+			from = to
+		}
+	}
+	return n
+}
+
+// Text returns the visible rows, without trailing blanks and without empty lines at the end.
+func (s *Screen) Text() string { return finishText(s.appendText(nil)) }
+
+// Buffer returns the scrollback and the visible rows in the form of Text.
+func (s *Screen) Buffer() string {
+	return finishText(s.appendText(s.history.appendText(nil)))
+}
+
+func (s *Screen) appendText(text []byte) []byte {
+	for _, r := range s.grid.rows {
+		start := len(text)
+		for _, c := range r.cells[:r.used] {
+			text = s.clusters.appendCell(text, c.rune)
+		}
+		text = append(text[:start], bytes.TrimRight(text[start:], " ")...)
+		text = append(text, '\n')
+	}
+	return text
+}
+
+func finishText(text []byte) string { return string(bytes.TrimRight(text, "\n")) }
