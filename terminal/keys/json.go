@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -65,12 +64,11 @@ func readJSON(text string) (r Response, decoded bool) {
 	if strings.TrimSpace(text[end:]) != "" {
 		r.warn("Extra text detected after JSON object")
 	}
-	var fields object
-	if err := json.Unmarshal([]byte(text[start:end]), &fields); err != nil {
+	if err := json.Unmarshal([]byte(text[start:end]), &json.RawMessage{}); err != nil {
 		r.Error = invalidJSON(err, text[start:end])
 		return r, false
 	}
-	r.Error = r.readFields(fields)
+	r.Error = r.readFields(splitObject(value(text[start:end])))
 	return r, true
 }
 
@@ -107,15 +105,15 @@ func (r *Response) readFields(fields object) string {
 			r.warn("Field '%s' should be a string", name)
 		}
 	}
-	var commands []value
-	if fields.values["commands"].kind() != '[' || json.Unmarshal(fields.values["commands"], &commands) != nil {
+	commands := fields.values["commands"]
+	if commands.kind() != '[' {
 		return "Field 'commands' must be an array"
 	}
 	r.checkOrder("Fields", slices.DeleteFunc(slices.Clone(fields.keys), func(name string) bool {
 		return !slices.Contains(required, name)
 	}))
 	r.TaskComplete = r.readComplete(fields.values["task_complete"])
-	problem := r.readCommands(commands)
+	problem := r.readCommands(commands.split())
 	if problem == "" {
 		return ""
 	}
@@ -127,7 +125,7 @@ func (r *Response) readFields(fields object) string {
 	return problem
 }
 
-// readComplete reads the field task_complete, which is nil if it is absent.
+// readComplete reads the field task_complete, which is "" if it is absent.
 func (r *Response) readComplete(v value) bool {
 	switch v.kind() {
 	case 0, 'n', 'f':
@@ -146,10 +144,10 @@ func (r *Response) readComplete(v value) bool {
 func (r *Response) readCommands(list []value) (problem string) {
 	for i, v := range list {
 		n := i + 1
-		var fields object
-		if v.kind() != '{' || json.Unmarshal(v, &fields) != nil {
+		if v.kind() != '{' {
 			return fmt.Sprintf("Command %d must be an object", n)
 		}
+		fields := splitObject(v)
 		keystrokes, ok := fields.values["keystrokes"]
 		switch {
 		case !ok:
@@ -185,44 +183,57 @@ type object struct {
 	values map[string]value
 }
 
-// UnmarshalJSON is called with a valid object.
-func (o *object) UnmarshalJSON(b []byte) error {
-	o.values = map[string]value{}
-	d := json.NewDecoder(bytes.NewReader(b))
-	if _, err := d.Token(); err != nil {
-		return err
-	}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		var v value
-		if err := d.Decode(&v); err != nil {
-			return err
-		}
-		key := fmt.Sprint(token)
+// splitObject returns the fields of an object in valid JSON.
+func splitObject(valid value) object {
+	parts := valid.split()
+	o := object{values: make(map[string]value, len(parts)/2)}
+	for i := 0; i+1 < len(parts); i += 2 {
+		key := parts[i].text()
 		if _, ok := o.values[key]; !ok {
 			o.keys = append(o.keys, key)
 		}
-		o.values[key] = v
+		o.values[key] = parts[i+1]
 	}
-	return nil
+	return o
 }
 
-// value is a JSON value as it was written; nil is one that is absent.
-type value []byte
+// value is a JSON value as it was written; "" is one that is absent.
+type value string
 
-// UnmarshalJSON keeps the value as it is.
-func (v *value) UnmarshalJSON(b []byte) error {
-	*v = bytes.Clone(b)
-	return nil
+// split returns the elements of a list, or the keys and the values of an object by turns.
+func (v value) split() []value {
+	var parts []value
+	depth, start, inString := 0, 0, false
+	for i := 0; i < len(v); i++ {
+		switch c := v[i]; {
+		case c == '\\':
+			i++
+		case c == '"':
+			inString = !inString
+		case inString:
+		case c == '{' || c == '[':
+			if depth++; depth == 1 {
+				start = i + 1
+			}
+		case depth == 1 && strings.IndexByte(",:}]", c) >= 0:
+			if part := strings.Trim(string(v[start:i]), blanks); part != "" {
+				parts = append(parts, value(part))
+			}
+			start = i + 1
+			fallthrough
+		default:
+			if c == '}' || c == ']' {
+				depth--
+			}
+		}
+	}
+	return parts
 }
 
 // kind returns the first byte of a value, '0' for all numbers, and 0 for one that is absent.
 func (v value) kind() byte {
 	switch {
-	case len(v) == 0:
+	case v == "":
 		return 0
 	case v[0] == '-' || v[0] >= '0' && v[0] <= '9':
 		return '0'
@@ -232,8 +243,11 @@ func (v value) kind() byte {
 
 // text returns the content of a string and other values as they were written. Null is empty.
 func (v value) text() string {
+	if v.kind() == '"' && strings.IndexByte(string(v), '\\') < 0 {
+		return string(v[1 : len(v)-1])
+	}
 	var s string
-	if v.kind() == '"' && json.Unmarshal(v, &s) == nil || v.kind() == 'n' {
+	if v.kind() == '"' && json.Unmarshal([]byte(v), &s) == nil || v.kind() == 'n' {
 		return s
 	}
 	return string(v)

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -164,13 +163,8 @@ func (r *Response) checkSections(s sections) {
 	r.checkOrder("Sections", found)
 }
 
-// commentOrTag matches a comment, or an opening tag with its name. Neither a comment nor a tag is
-// looked for twice at the same place, since a comment goes on to the end if it is not closed, and a
-// tag ends before the next one.
-var commentOrTag = regexp.MustCompile(`(?s)<!--.*?(?:-->|\z)|<([A-Za-z_][\w.:-]*)(?:[\s/][^<>]*)?>`)
-
 // unknownTags returns the names of the opening tags in some texts that are not those of sections,
-// each name once.
+// each name once. What is in a comment is no tag.
 func unknownTags(texts []string) []string {
 	var names []string
 	seen := map[string]bool{}
@@ -178,8 +172,15 @@ func unknownTags(texts []string) []string {
 		seen[name] = true
 	}
 	for _, text := range texts {
-		for _, m := range commentOrTag.FindAllStringSubmatch(text, -1) {
-			if name := m[1]; name != "" && !seen[name] {
+		for ok := true; ok; {
+			if _, text, ok = strings.Cut(text, "<"); !ok {
+				break
+			}
+			if comment, found := strings.CutPrefix(text, "!--"); found {
+				_, text, ok = strings.Cut(comment, "-->")
+				continue
+			}
+			if name := tagName(text); name != "" && !seen[name] {
 				seen[name] = true
 				names = append(names, name)
 			}
@@ -187,6 +188,25 @@ func unknownTags(texts []string) []string {
 	}
 	return names
 }
+
+// tagName returns the name of the opening tag whose < is followed by a text, or "" if that begins
+// no tag. A tag ends before the next one, so that no text is looked at twice.
+func tagName(text string) string {
+	end := strings.IndexAny(text, "<>")
+	if end < 0 || text[end] == '<' {
+		return ""
+	}
+	name, _ := cutAny(text[:end], blanks+"/")
+	if name == "" || strings.Trim(name, nameCharacters) != "" || strings.Trim(name[:1], nameStart) != "" {
+		return ""
+	}
+	return name
+}
+
+const (
+	nameStart      = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+	nameCharacters = nameStart + "0123456789.:-"
+)
 
 // checkEscapes warns of what looks escaped in the commands, because they are read verbatim.
 func (r *Response) checkEscapes(commands string) {
