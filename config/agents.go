@@ -136,6 +136,7 @@ func (p Parts) decodeAgents(merged map[string]any, c *Config) error {
 		if err := decodeInto(section, &t); err != nil {
 			return err
 		}
+		p.setDefaultCommand(&t)
 		c.Agents[name] = &t
 	}
 	return nil

@@ -202,6 +202,7 @@ func (p Parts) decode(merged map[string]any, faults []located) (*Config, error) 
 	if decodeInto(merged, &c) != nil {
 		return nil, wrong
 	}
+	p.setDefaultCommand(&c.Terminal)
 	return &c, nil
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -31,6 +32,10 @@ type Protocol struct {
 	New func() Settings
 	// SectionDescription is that of the section, for the schema.
 	SectionDescription string
+	// Section is the protocol whose section this one uses, if it has none of its own.
+	Section string
+	// DefaultCommand returns the command of an agent that has none; nil: there is no such command.
+	DefaultCommand func(Terminal) string
 	// Asks says that agents can ask questions when terminal.interactive is set.
 	Asks bool
 	// Injects says that a running agent can be handed further messages (gateway.whileRunning).
@@ -167,7 +172,15 @@ func (c *Config) eachChannel(f func(at Scope, s ChannelSettings)) {
 // protocolScope returns the settings of the protocol that a terminal uses, and where they stand;
 // nil if the protocol has none.
 func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
-	return Scope{Terminal: t, path: join(path, t.Protocol)}, t.Protocols[t.Protocol]
+	name := cmp.Or(c.parts.protocol(t.Protocol).Section, t.Protocol)
+	return Scope{Terminal: t, path: join(path, name)}, t.Protocols[name]
+}
+
+// setDefaultCommand gives an agent without a command the one that its protocol has for it.
+func (p Parts) setDefaultCommand(t *Terminal) {
+	if f := p.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {
+		t.Command = f(*t)
+	}
 }
 
 // faults places the problems that the check of a section has found.
