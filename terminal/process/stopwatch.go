@@ -26,6 +26,8 @@ type Stopwatch struct {
 	set   time.Time     // when the timer was set
 	wait  time.Duration // and for how long
 	late  int           // ticks in a row that came late
+	// paused is how many pauses have not ended.
+	paused int
 }
 
 // NewStopwatch returns a stopwatch that runs. The function is called in a goroutine of its own.
@@ -50,7 +52,38 @@ func (s *Stopwatch) Stop() {
 func (s *Stopwatch) Left() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.remaining()
+}
+
+// remaining is Left for a caller that holds the mutex.
+func (s *Stopwatch) remaining() time.Duration {
+	if s.paused > 0 {
+		return s.left
+	}
 	return max(s.left-min(time.Since(s.set), s.wait), 0)
+}
+
+// Pause stops the time until resume is called, which may be called more than once. Pauses may
+// overlap: the time goes on when all of them have ended.
+func (s *Stopwatch) Pause() (resume func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused == 0 && s.left > 0 {
+		s.timer.Stop()
+		s.left = max(s.remaining(), 1) // a time that is not up is never 0, which means stopped
+	}
+	s.paused++
+	return sync.OnceFunc(s.resume)
+}
+
+func (s *Stopwatch) resume() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.paused--; s.paused > 0 || s.left <= 0 {
+		return
+	}
+	s.set, s.wait, s.late = time.Now(), min(s.left, s.tick), 0
+	s.timer.Reset(s.wait)
 }
 
 // ring counts a tick.
@@ -65,7 +98,7 @@ func (s *Stopwatch) ring() {
 func (s *Stopwatch) count() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left <= 0 { // stopped
+	if s.left <= 0 || s.paused > 0 { // stopped, or paused just when the tick came
 		return false
 	}
 	now := time.Now()

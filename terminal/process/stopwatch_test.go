@@ -38,3 +38,38 @@ func TestAStopwatchThatIsStoppedDoesNotRing(t *testing.T) {
 		time.Sleep(time.Minute)
 	})
 }
+
+func TestAPauseDoesNotCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began, rang := time.Now(), time.Duration(0)
+		s := process.NewStopwatch(10*time.Second, func() { rang = time.Since(began) })
+		time.Sleep(4100 * time.Millisecond)
+		first, second := s.Pause(), s.Pause()
+		time.Sleep(time.Hour)
+		if left := s.Left(); left != 5900*time.Millisecond {
+			t.Errorf("%v are left in the pause", left)
+		}
+		first()
+		first()
+		time.Sleep(time.Hour)
+		if rang != 0 {
+			t.Fatal("it rang in a pause")
+		}
+		second()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := 10*time.Second + 2*time.Hour; rang != want {
+			t.Errorf("it rang after %v; want %v", rang, want)
+		}
+	})
+}
+
+func TestAStopwatchThatIsStoppedInAPauseDoesNotRing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := process.NewStopwatch(time.Second, func() { t.Error("it rang") })
+		resume := s.Pause()
+		s.Stop()
+		resume()
+		time.Sleep(time.Minute)
+	})
+}
