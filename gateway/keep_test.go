@@ -24,7 +24,7 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.agent == nil {
-		agent, err := t.Keep()
+		agent, err := t.Keep(terminal.KeepOptions{})
 		if err != nil {
 			return terminal.Outcome{}, err
 		}

@@ -174,7 +174,7 @@ type keeper struct {
 
 func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if k.agent == nil {
-		agent, err := t.Keep()
+		agent, err := t.Keep(terminal.KeepOptions{})
 		if err != nil {
 			return terminal.Outcome{}, err
 		}

@@ -7,14 +7,16 @@ import (
 	"nanobot/terminal/process"
 )
 
-// keep starts the command for an agent that outlives the turn.
-func (t *turn) keep() (*Agent, error) {
-	cfg := t.o.Config
+// keep starts a process that outlives the turn.
+func (t *turn) keep(o KeepOptions) (*Agent, error) {
+	if o.Args == nil {
+		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
+	}
 	if _, err := t.confine.Prepare(t.userDir, nil, true); err != nil {
 		return nil, err
 	}
 	agent, err := launch(context.Background(), t.confined(process.Options{
-		Args: []string{cfg.Shell, "-c", cfg.Command}, Dir: t.dir(), Env: t.keptEnv(), KeepInput: true,
+		Args: o.Args, Dir: t.dir(), Env: slices.Concat(t.keptEnv(), o.Env), KeepInput: true, Terminal: o.Terminal,
 	}), nil)
 	if err == nil {
 		t.kept.add(agent)

@@ -192,6 +192,16 @@ func (p *Pool[P]) Idle() (agents []KeptAgent) {
 	return agents
 }
 
+// Find returns the process of a chat, whether a turn uses it or not.
+func (p *Pool[P]) Find(chat string) (process P, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.chats[chat]; e != nil && e.hasProcess() {
+		return e.process, true
+	}
+	return process, false
+}
+
 // All returns the processes that are kept or used by a turn, with their chats.
 func (p *Pool[P]) All() iter.Seq2[string, P] {
 	p.mu.Lock()

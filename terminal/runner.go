@@ -154,7 +154,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		},
 	}
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
-	ctx, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
+	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	if req.OnEnd != nil {
 		defer context.AfterFunc(ctx, req.OnEnd)()
@@ -162,7 +162,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
-		Keep:     t.keep, Uses: t.uses,
+		Keep:     t.keep, Uses: t.uses, PauseTimeout: pause,
 		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, OtherUser: r.confine.OtherUser(), Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"nanobot/terminal/process"
+	"nanobot/terminal/screen"
 )
 
 // Protocol is how the gateway talks with the agent. The runner calls Turn once a turn, from many
@@ -44,8 +45,11 @@ type Turn struct {
 	// Launch starts the command. Some protocols start it more than once. When ctx ends the agent is
 	// killed: at once if the time is up, politely otherwise.
 	Launch func(ctx context.Context, in Input) (*Agent, error)
-	// Keep starts the command for longer than this turn, until the protocol ends it.
-	Keep func() (*Agent, error)
+	// Keep starts a process for longer than this turn, until the protocol ends it.
+	Keep func(KeepOptions) (*Agent, error)
+	// PauseTimeout stops the clock of the turn until resume is called, for time that a person takes
+	// and not the agent. Never nil.
+	PauseTimeout func() (resume func())
 	// Uses says that a process that was kept works on this turn.
 	Uses func(pid int)
 	// Place is where the agent works.
@@ -71,6 +75,14 @@ type Turn struct {
 	Final Final
 	// MaxLine is the longest line of output in bytes, MaxOutput the most plain text that is kept.
 	MaxLine, MaxOutput int
+}
+
+// KeepOptions says what Turn.Keep starts.
+type KeepOptions struct {
+	Args []string // the program and its arguments; nil: the agent's command
+	Env  []string // added to the environment of the chat's agent
+	// Terminal is the size of the pseudo-terminal that the process runs on; nil: it has pipes.
+	Terminal *process.Size
 }
 
 // Place is where an agent works and what it finds there.
@@ -146,6 +158,10 @@ type Frame struct {
 	// Board says of a Progress that it is all that the agent is at, told anew with every change. It
 	// is shown only where it can take the place of the one before.
 	Board bool
+	// Screen is a terminal screen that a Board or a Message shows below its text; nil: none.
+	Screen *screen.Snapshot
+	// Buttons are the commands that a Board or a Message offers.
+	Buttons []ControlButton
 	Code  string // of an Error
 	Level string // of a Log: debug, info, warning or error
 	// Audit says of a Log that it is a decision which the operator wants on record.

@@ -14,11 +14,12 @@ type limited struct {
 }
 
 // withTimeout is context.WithTimeoutCause with ErrTimeout, for time in which we were able to run:
-// an agent that finishes while the daemon is stopped has not timed out.
-func withTimeout(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+// an agent that finishes while the daemon is stopped has not timed out. pause stops the time until
+// the function that it returns is called.
+func withTimeout(ctx context.Context, d time.Duration) (_ context.Context, pause func() (resume func()), _ context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
 	watch := process.NewStopwatch(d, func() { cancel(ErrTimeout) })
-	return limited{inner, watch}, func() {
+	return limited{inner, watch}, watch.Pause, func() {
 		watch.Stop()
 		cancel(context.Canceled)
 	}

@@ -73,7 +73,7 @@ func (x *turn) wake(ctx context.Context) error {
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…"}); err != nil {
 		return err
 	}
-	child, err := x.t.Keep()
+	child, err := x.t.Keep(terminal.KeepOptions{})
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,82 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+
+	"nanobot/terminal/screen"
+)
+
+// Controller is a protocol that carries out commands of people itself, at any time: while a turn of
+// the chat runs, and between turns. A chat is an Envelope.SessionKey.
+type Controller interface {
+	// Controls returns the commands, for menus and for help.
+	Controls() []Command
+	// AcceptsControl reports whether the protocol carries out a command in this chat now. A message
+	// that it does not accept gets a turn. The command "" stands for text that is no command.
+	AcceptsControl(chat, command string) bool
+	// Control carries out a command that was accepted. It must return within seconds. An error is
+	// told to the person.
+	Control(ctx context.Context, r ControlRequest) (ControlReply, error)
+}
+
+// ControlRequest is a message that a Controller acts on.
+type ControlRequest struct {
+	Chat    string
+	Command string // without the slash; "": text that is no command
+	Args    string // what follows the command, or the text
+}
+
+// ControlReply is what the person is told about a command. The zero value tells nothing.
+type ControlReply struct {
+	Text    string // Markdown
+	Screen  *screen.Snapshot
+	Buttons []ControlButton
+	Files   []ControlFile
+}
+
+// ControlButton is a command that people can choose by a button.
+type ControlButton struct {
+	Label   string
+	Command string // as a person would write it, with the slash; at most 64 bytes
+}
+
+// ControlFile is a file that a Controller has made.
+type ControlFile struct {
+	Name    string
+	Content []byte
+}
+
+// ErrNoController says that an agent's protocol has no commands of its own.
+var ErrNoController = errors.New("the agent has no such command")
+
+// controller returns the agent's protocol, if it is a Controller.
+func (r *Runner) controller() Controller {
+	c, _ := r.o.Protocol.(Controller)
+	return c
+}
+
+// Controls returns the commands that the agent's protocol carries out itself.
+func (r *Runner) Controls() []Command {
+	if c := r.controller(); c != nil {
+		return c.Controls()
+	}
+	return nil
+}
+
+// AcceptsControl reports whether the agent's protocol carries out a command in a chat now.
+func (r *Runner) AcceptsControl(chat, command string) bool {
+	c := r.controller()
+	return c != nil && c.AcceptsControl(chat, command)
+}
+
+// Control carries out a command of the agent's protocol.
+func (r *Runner) Control(ctx context.Context, req ControlRequest) (ControlReply, error) {
+	c := r.controller()
+	if c == nil {
+		return ControlReply{}, ErrNoController
+	}
+	reply, err := c.Control(ctx, req)
+	reply.Text = Clean(reply.Text)
+	return reply, err
+}
