@@ -19,6 +19,21 @@ type Description struct {
 	TrialText string
 	// Judge says what the trial of an agent that has ended by itself with status 0 shows.
 	Judge func(*Trial) Finding
+	// Parser reads the output of agents for `nanobot parse`; the zero value: that is not possible
+	// without a running agent.
+	Parser Parser
+}
+
+// Parser reads what an agent has printed without running anything.
+type Parser struct {
+	// Object shows what Parse returns, for the command's help.
+	Object string
+	// Formats are the names of the formats in which agents may write, the default first; nil: there
+	// is only one.
+	Formats []string
+	// Parse returns what is in the output as an object for JSON, and false if the output is wrong
+	// in a way that the object tells. The format is one of Formats, or "" if there are none.
+	Parse func(output, format string) (object any, ok bool)
 }
 
 // Trial is one turn that `nanobot doctor` has run to see whether the agent works.

@@ -34,6 +34,20 @@ type Ending struct {
 	spoken bool
 }
 
+// ReadPlain hands each line of an output to take, and returns what take has added to the Ending.
+func ReadPlain(output string, take Take) *Ending {
+	end := NewEnding(2 * (len(output) + 1)) // both halves hold all of it
+	for lines := NewLines(strings.NewReader(output), len(output)); ; {
+		line, err := lines.Next()
+		if err != nil { // the end, since no line is too long
+			return end
+		}
+		if take(line, end) != nil {
+			return end
+		}
+	}
+}
+
 // NewEnding returns an Ending that keeps at most maxOutput bytes of text: the beginning and the end
 // of more.
 func NewEnding(maxOutput int) *Ending {
@@ -53,6 +67,11 @@ func (e *Ending) Line(line []byte) {
 			e.media = append(e.media, p)
 		}
 	}
+}
+
+// Plain returns the plain text as a chat is shown it, and the media paths in it.
+func (e *Ending) Plain() (text string, media []string) {
+	return trimText(Clean(e.text.String())), e.media
 }
 
 // Fail adds an error frame. Errors are the last thing a user reads, so they wait.
@@ -77,7 +96,7 @@ func (e *Ending) Spoke() { e.spoken = true }
 // go with whichever is last.
 func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 	out := e.outcome(end)
-	text := trimText(Clean(e.text.String()))
+	text, _ := e.Plain()
 	failure, code := e.failure(t.Final, out.Status)
 	tail := e.tail(t.Final, out, end)
 	if hidden := e.internals(end); !t.Final.Reveal && hidden != "" {

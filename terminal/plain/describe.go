@@ -17,6 +17,7 @@ func Describe() terminal.Description {
 		Protocol: config.Protocol{Name: Name, Description: "plain text in which files are found"},
 		Open:     func(config.Terminal) terminal.Protocol { return Protocol{} },
 		Judge:    judge,
+		Parser:   terminal.Parser{Object: `{"text":…,"media":[…]}`, Parse: parse},
 	}
 }
 

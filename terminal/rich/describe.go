@@ -20,6 +20,7 @@ func Describe() terminal.Description {
 		Protocol: config.Protocol{Name: Name, Description: "rich JSON lines", Asks: true, Injects: true},
 		Open:     func(config.Terminal) terminal.Protocol { return Protocol{} },
 		Judge:    judge,
+		Parser:   terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are no frames`, Parse: parse},
 	}
 }
 

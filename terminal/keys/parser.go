@@ -1,0 +1,15 @@
+package keys
+
+import "nanobot/terminal"
+
+// Parser reads a response for `nanobot parse`, with the default format first.
+func Parser() terminal.Parser {
+	return terminal.Parser{
+		Object:  `{"analysis":…,"plan":…,"commands":[{"keystrokes":…,"duration":1}],"task_complete":false,"error":"","warnings":[…]}`,
+		Formats: Formats(),
+		Parse: func(output, format string) (object any, ok bool) {
+			r, _ := Parse(Format(format), output)
+			return r, r.Error == ""
+		},
+	}
+}

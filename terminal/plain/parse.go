@@ -1,0 +1,21 @@
+package plain
+
+import "nanobot/terminal"
+
+// parsed is what a chat is shown of the output of an agent.
+type parsed struct {
+	Text  string   `json:"text"`
+	Media []string `json:"media"` // paths in the text, whether or not there are such files
+}
+
+// parse reads an output as Turn does.
+func parse(output, _ string) (object any, ok bool) {
+	p := parsed{Media: []string{}}
+	var media []string
+	p.Text, media = terminal.ReadPlain(output, func(line []byte, end *terminal.Ending) error {
+		end.Line(line)
+		return nil
+	}).Plain()
+	p.Media = append(p.Media, media...)
+	return p, true
+}

@@ -1,0 +1,48 @@
+package rich
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"nanobot/terminal"
+)
+
+// parsed is what is read in the output of an agent.
+type parsed struct {
+	Frames []parsedFrame `json:"frames"`
+	Text   string        `json:"text"` // the lines that are no frames
+}
+
+// parsedFrame is a frame as it is read. Frames of an unknown type are there too.
+type parsedFrame struct {
+	Type    terminal.Kind   `json:"type"`
+	ID      json.RawMessage `json:"id,omitempty"`
+	Text    string          `json:"text"`
+	Options []string        `json:"options,omitempty"`
+	Media   []string        `json:"media,omitempty"`
+	Code    string          `json:"code,omitempty"`
+	Level   string          `json:"level,omitempty"`
+}
+
+// parse reads an output as Turn does.
+func parse(output, _ string) (object any, ok bool) {
+	p := parsed{Frames: []parsedFrame{}}
+	p.Text, _ = terminal.ReadPlain(output, func(line []byte, end *terminal.Ending) error {
+		var f fields
+		frame, ok := decode(line, &f)
+		if !ok {
+			end.Line(line)
+			return nil
+		}
+		read := parsedFrame{
+			Type: frame.Kind, Text: terminal.Clean(frame.Text), Media: frame.Media, Code: frame.Code, Level: frame.Level,
+		}
+		if frame.Kind == askKind {
+			q := f.question()
+			read.ID, read.Options = bytes.ToValidUTF8(q.raw, []byte("\uFFFD")), q.Options
+		}
+		p.Frames = append(p.Frames, read)
+		return nil
+	}).Plain()
+	return p, true
+}
