@@ -26,6 +26,7 @@ import (
 	"nanobot/internal/httpd"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/keys"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/process"
 	"nanobot/terminal/rich"
@@ -43,6 +44,8 @@ var protocols = []terminal.Description{
 	plain.Describe(),
 	rich.Describe(),
 	acp.Describe(),
+	keys.Describe(),
+	keys.DescribeScreen(),
 }
 
 // openChannels makes the channels that are enabled. The error names every one that cannot be made.

@@ -1,0 +1,79 @@
+package keys
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"nanobot/terminal"
+)
+
+const (
+	// drawnQuiet is how long a program writes nothing when its screen is drawn, and refresh how
+	// often the screen of one that never stops is shown. Networks are slower; the gateway sees to
+	// that.
+	drawnQuiet, refresh = 300 * time.Millisecond, time.Second
+)
+
+// display shows the screen of a turn while it changes.
+type display struct {
+	t       terminal.Turn
+	s       *session
+	buttons func() []terminal.ControlButton
+	work    sync.WaitGroup
+	cancel  context.CancelFunc
+
+	mu      sync.Mutex
+	caption string
+}
+
+// displayOptions says what is shown with the screen.
+type displayOptions struct {
+	caption string
+	buttons func() []terminal.ControlButton
+}
+
+// show begins to show the screen. end must be called, before anything else is said.
+func show(ctx context.Context, t terminal.Turn, s *session, o displayOptions) *display {
+	ctx, cancel := context.WithCancel(ctx)
+	d := &display{t: t, s: s, buttons: o.buttons, cancel: cancel, caption: o.caption}
+	d.work.Go(func() { d.run(ctx) })
+	return d
+}
+
+func (d *display) end() {
+	d.cancel()
+	d.work.Wait()
+}
+
+func (d *display) setCaption(text string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.caption = text
+}
+
+func (d *display) run(ctx context.Context) {
+	for {
+		change := d.s.changed()
+		d.s.awaitQuiet(ctx, drawnQuiet, refresh)
+		if ctx.Err() != nil {
+			return
+		}
+		d.emit()
+		select {
+		case <-change:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (d *display) emit() {
+	d.mu.Lock()
+	caption := d.caption
+	d.mu.Unlock()
+	// What cannot be shown is no reason to end the turn: the next screen is about to come.
+	_ = d.t.Emit(terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
+	})
+}

@@ -1,0 +1,256 @@
+package keys_test
+
+import (
+	"context"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/keys"
+)
+
+func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("I see a prompt", command{"echo $((6*7)) > answer\n", 0.5}),
+		taskDone("It is written"), taskDone("It is 42"),
+	}})
+	if out := r.turn(t.Context(), "compute"); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+	if got := r.file("answer"); got != "42\n" {
+		t.Errorf("the file has %q", got)
+	}
+	if r.last() != "It is 42" {
+		t.Errorf("the last message is %q", r.last())
+	}
+	told := r.requests()
+	if len(told) != 3 || !strings.HasPrefix(told[0], "Current Terminal Screen:\n") || !strings.HasSuffix(told[0], "$") {
+		t.Fatalf("told %q", told)
+	}
+	if want := "New Terminal Output:\n"; !strings.HasPrefix(told[1], want) || !strings.Contains(told[1], "echo $((6*7)) > answer\n$") {
+		t.Errorf("told %q", told[1])
+	}
+	if !strings.HasPrefix(told[2], "Current terminal state:\n") || !strings.Contains(told[2], "Are you sure you want to mark the task as complete?") {
+		t.Errorf("told %q", told[2])
+	}
+}
+
+// The example of the protocol's specification.
+func TestVimCreatesTheFileOfTheExample(t *testing.T) {
+	t.Parallel()
+	need(t, "vim")
+	r := newRig(t, script{Responses: []string{
+		respond("", command{"vim test.py\n", 0.5}, command{"i", 0.1}, command{"print('hello')", 0.1}, command{"Escape", 0.1}, command{":wq\n", 0.3}),
+		respond("", command{"test -s test.py && echo rea''dy\n", 1}),
+		taskDone(""), taskDone(""),
+	}})
+	r.turn(t.Context(), "write test.py")
+	if got := r.awaitFile("test.py"); got != "print('hello')\n" {
+		t.Errorf("the file has %q", got)
+	}
+	if r.last() != "Done." {
+		t.Errorf("the last message is %q", r.last())
+	}
+}
+
+func need(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		t.Skip(err)
+	}
+}
+
+func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{"cd /; x=kept\n", 0.2}), taskDone("")}})
+	r.turn(t.Context(), "one")
+	r.script(script{Responses: []string{respond("", command{"echo $x in $PWD > " + r.work + "/out\n", 0.5}), taskDone("")}})
+	r.turn(t.Context(), "two")
+	if got := r.file("out"); got != "kept in /\n" {
+		t.Errorf("the second turn found %q", got)
+	}
+	pid := shellOf(r)
+	r.runner.Release("cli:local")
+	awaitDeath(t, pid)
+	r.script(script{Responses: []string{respond("", command{"echo [$x] > out2\n", 0.5}), taskDone("")}})
+	r.turn(t.Context(), "three")
+	if got := r.file("out2"); got != "[]\n" {
+		t.Errorf("after a new beginning the turn found %q", got)
+	}
+}
+
+func TestCommandsOfATerminalEndWithIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("", command{"sleep 1000 & setsid sleep 1000 & nohup sleep 1000 >/dev/null & sleep 1000\n", 0.3}),
+		respond("", command{"C-z", 0.3}, command{"jobs -p > pids; echo $$ >> pids; sync\n", 1}),
+		taskDone(""), taskDone(""),
+	}})
+	r.turn(t.Context(), "start")
+	pids := r.awaitFile("pids")
+	if len(strings.Fields(pids)) < 4 {
+		t.Fatalf("the jobs are %q", pids)
+	}
+	r.runner.Release("cli:local")
+	for _, pid := range strings.Fields(pids) {
+		awaitDeath(t, pid)
+	}
+}
+
+// shellOf returns the process id of the shell.
+func shellOf(r *rig) string {
+	r.t.Helper()
+	r.script(script{Responses: []string{respond("", command{"echo $$ > " + r.work + "/pid\n", 0.3}), taskDone("")}})
+	r.turn(r.t.Context(), "pid")
+	return strings.TrimSpace(r.awaitFile("pid"))
+}
+
+// awaitDeath waits until there is no such process.
+func awaitDeath(t *testing.T, pid string) {
+	t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if n, err := strconv.Atoi(pid); err != nil || unix.Kill(n, 0) != nil {
+			return
+		}
+	}
+	t.Errorf("process %s lives", pid)
+}
+
+func TestWhatEndsATurnWithAnError(t *testing.T) {
+	t.Parallel()
+	step := respond("", command{"", 0})
+	for name, c := range map[string]struct {
+		script   script
+		maxSteps int
+		want     string
+	}{
+		"steps":               {script{Responses: []string{step}}, 3, "Stopped after 3 steps"},
+		"the agent exits":     {script{Responses: []string{step}, Then: "exit"}, 9, "The agent has ended before the task was complete (exit status 0)"},
+		"the agent crashes":   {script{Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
+		"the agent floods":    {script{Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
+		"the shell exits":     {script{Responses: []string{respond("", command{"exit 5\n", 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
+		"a step crashes":      {script{Turn: true, Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
+		"a step floods":       {script{Turn: true, Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
+		"nonsense":            {script{Responses: []string{"hello", "{", "[]", "null"}}, 5, "Stopped after 5 steps"},
+		"nonsense in a step":  {script{Turn: true, Responses: []string{"hello"}}, 2, "Stopped after 2 steps"},
+		"the shell is killed": {script{Responses: []string{respond("", command{"kill -9 $$\n", 30})}}, 9, "The shell of the terminal has ended (killed by SIGKILL)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, c.script)
+			r.settings.MaxSteps = c.maxSteps
+			r.config.MaxLine = 1 << 20
+			out := r.turn(t.Context(), "try")
+			if out.Status != terminal.Failed || !strings.Contains(r.last(), c.want) {
+				t.Errorf("ended %s: %q", out.Status, r.last())
+			}
+			// The next message finds a terminal that works.
+			r.script(script{Turn: c.script.Turn, Responses: []string{respond("", command{"echo fine > fine\n", 0.5}), taskDone("")}})
+			r.settings.MaxSteps = 9
+			for range 2 { // an agent of steps counts its requests over turns
+				r.turn(t.Context(), "again")
+			}
+		})
+	}
+}
+
+func TestAResponseThatIsNotUnderstoodIsToldWhy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{"so I think", respond("", command{"echo a", 0}, command{"\n", 0}), taskDone(""), taskDone("")}})
+	r.turn(t.Context(), "try")
+	told := r.requests()
+	if want := "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response."; told[1] != want {
+		t.Errorf("told %q", told[1])
+	}
+	if want := "Previous response had warnings:\nWARNINGS: - Command 1 should end with newline"; !strings.HasPrefix(told[2], want) {
+		t.Errorf("told %q", told[2])
+	}
+}
+
+func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
+	t.Parallel()
+	task := "Do {this}\n\nCurrent terminal state:\nnothing"
+	r := newRig(t, script{Turn: true, Responses: []string{
+		`<think>{"no"}</think> <response><analysis>A</analysis><plan>P</plan><commands><keystrokes duration="0.3">echo one
+</keystrokes></commands></response>`,
+		taskDone(""),
+	}})
+	if out := r.turn(t.Context(), task); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+	told := r.requests()
+	if len(told) != 3 {
+		t.Fatalf("told %d times", len(told))
+	}
+	for i, prompt := range told {
+		if !strings.Contains(prompt, "Task Description:\n"+task+"\n\nCurrent terminal state:\n") {
+			t.Errorf("prompt %d lacks the task: %q", i+1, prompt)
+		}
+	}
+	if !strings.HasSuffix(told[0], "\n\nCurrent terminal state:\nCurrent Terminal Screen:\n$") {
+		t.Errorf("the first prompt ends with %q", told[0][len(told[0])-200:])
+	}
+	steps, rest, _ := strings.Cut(told[1], "\nPrevious steps:\n")
+	if !strings.Contains(steps, `"task_complete"`) || !strings.HasPrefix(rest, "1. A\n   plan: P\n   keystrokes: \"echo one\\n\"\n") {
+		t.Errorf("the second prompt is %q", told[1])
+	}
+	// The question whether the task is complete has the heading already.
+	if n := strings.Count(told[2], "Current terminal state:\n"); n != 2 { // one of them is the task's
+		t.Errorf("the last prompt has the heading %d times", n)
+	}
+}
+
+func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
+	t.Parallel()
+	for name, s := range map[string]script{
+		"in a command":          {Responses: []string{respond("", command{"echo begun > begun; sleep 1000\n", 60})}},
+		"while the agent hangs": {Responses: []string{respond("", command{"echo begun > begun\n", 0.1})}, Then: "hang"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, s)
+			r.start()
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan terminal.Outcome)
+			go func() { ended <- r.turn(ctx, "work") }()
+			r.awaitFile("begun")
+			stop()
+			if out := <-ended; out.Status != terminal.Stopped {
+				t.Errorf("ended %s", out.Status)
+			}
+			r.script(script{Responses: []string{respond("", command{"echo fine > fine\n", 0}), taskDone("")}})
+			r.turn(t.Context(), "again")
+			if got := r.awaitFile("fine"); got != "fine\n" {
+				t.Errorf("the terminal printed %q", got)
+			}
+		})
+	}
+}
+
+func TestATurnThatTakesTooLongEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{"sleep 1000\n", 60})}})
+	r.config.Timeout = 2
+	if out := r.turn(t.Context(), "work"); out.Status != terminal.TimedOut || !strings.Contains(r.last(), "Timed out after 2 s.") {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+}
+
+func TestXMLNeedsAnAgentOfSteps(t *testing.T) {
+	s := keys.NewSettings()
+	s.Format = "xml"
+	if problems := s.Check(config.Scope{}); len(problems) != 1 || problems[0].Path[0] != "format" {
+		t.Errorf("found %v", problems)
+	}
+	s.Agent = "turn"
+	if problems := s.Check(config.Scope{}); len(problems) != 0 {
+		t.Errorf("found %v", problems)
+	}
+}

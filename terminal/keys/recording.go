@@ -1,0 +1,142 @@
+package keys
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"nanobot/terminal/screen"
+)
+
+// segmentSize is how much output a segment of a recording has at most. A recording keeps the last
+// two segments.
+const segmentSize = 512 << 10
+
+// recording is the output of a terminal with its times. Of a long one only the end is kept; it then
+// begins with the screen as it was there.
+type recording struct {
+	segments   []segment
+	cols, rows int
+}
+
+// segment is a part of a recording that can be played on its own.
+type segment struct {
+	began  time.Time
+	redraw []byte // draws the screen that the segment begins with
+	output []byte
+	marks  []mark
+}
+
+// mark says when the output up to an offset was read.
+type mark struct {
+	at  time.Duration // since the segment began
+	end int
+}
+
+func newRecording(now *screen.Snapshot) recording {
+	return recording{cols: now.Cols, rows: now.Rows, segments: []segment{{began: time.Now()}}}
+}
+
+// add appends output, which the screen has not drawn yet.
+func (r *recording) add(output []byte, before *screen.Screen) {
+	if len(r.segments) == 0 {
+		return
+	}
+	last := &r.segments[len(r.segments)-1]
+	if len(last.output)+len(output) > segmentSize {
+		r.segments = append(r.segments[max(len(r.segments)-1, 0):], segment{began: time.Now(), redraw: redraw(before.Snapshot())})
+		last = &r.segments[len(r.segments)-1]
+	}
+	last.output = append(last.output, output...)
+	at := time.Since(last.began).Truncate(time.Millisecond)
+	if n := len(last.marks); n > 0 && last.marks[n-1].at == at { // a flood has many reads in a millisecond
+		last.marks[n-1].end = len(last.output)
+		return
+	}
+	last.marks = append(last.marks, mark{at: at, end: len(last.output)})
+}
+
+// asciicast returns the recording in the format of asciinema, version 2; nil when there is none.
+func (r *recording) asciicast() []byte {
+	if len(r.segments) == 0 {
+		return nil
+	}
+	began := r.segments[0].began
+	var b bytes.Buffer
+	header, _ := json.Marshal(map[string]any{ // of plain values, so it cannot fail
+		"version": 2, "width": r.cols, "height": r.rows, "timestamp": began.Unix(),
+		"env": map[string]string{"TERM": "xterm-256color"},
+	})
+	b.Write(append(header, '\n'))
+	var held []byte // the beginning of a character that goes on in the next event
+	writeEvent(&b, 0, r.segments[0].redraw)
+	for _, s := range r.segments {
+		start := 0
+		for _, m := range s.marks {
+			text := append(held, s.output[start:m.end]...)
+			start = m.end
+			whole := wholeCharacters(text)
+			held = bytes.Clone(text[whole:])
+			writeEvent(&b, s.began.Sub(began)+m.at, text[:whole])
+		}
+	}
+	return b.Bytes()
+}
+
+// writeEvent writes output as one line.
+func writeEvent(b *bytes.Buffer, at time.Duration, output []byte) {
+	if len(output) == 0 {
+		return
+	}
+	text, _ := json.Marshal(strings.ToValidUTF8(string(output), "\uFFFD"))
+	fmt.Fprintf(b, "[%.3f, \"o\", %s]\n", at.Seconds(), text)
+}
+
+// wholeCharacters returns how much of the bytes does not end within a character.
+func wholeCharacters(p []byte) int {
+	for i := 1; i <= min(len(p), utf8.UTFMax-1); i++ {
+		if c := p[len(p)-i]; utf8.RuneStart(c) {
+			if !utf8.FullRune(p[len(p)-i:]) {
+				return len(p) - i
+			}
+			break
+		}
+	}
+	return len(p)
+}
+
+// redraw returns output that draws a screen.
+func redraw(s *screen.Snapshot) []byte {
+	var b bytes.Buffer
+	b.WriteString("\x1b[2J")
+	for row, line := range s.Lines {
+		fmt.Fprintf(&b, "\x1b[%d;1H", row+1)
+		for _, run := range line {
+			b.WriteString(sgr(run.Style))
+			b.WriteString(run.Text)
+		}
+	}
+	fmt.Fprintf(&b, "\x1b[m\x1b[%d;%dH", s.CursorRow+1, s.CursorCol+1)
+	return b.Bytes()
+}
+
+// sgr returns the control sequence that selects a style.
+func sgr(s screen.Style) string {
+	codes := []string{"0"}
+	for code, on := range map[string]bool{
+		"1": s.Bold, "2": s.Faint, "3": s.Italic, "4": s.Underline, "5": s.Blink, "7": s.Reverse, "8": s.Hidden, "9": s.Strike,
+	} {
+		if on {
+			codes = append(codes, code)
+		}
+	}
+	for base, color := range map[int]screen.Color{38: s.Foreground, 48: s.Background} {
+		if r, g, bl, ok := color.RGB(); ok {
+			codes = append(codes, fmt.Sprintf("%d;2;%d;%d;%d", base, r, g, bl))
+		}
+	}
+	return "\x1b[" + strings.Join(codes, ";") + "m"
+}

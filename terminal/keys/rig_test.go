@@ -1,0 +1,335 @@
+package keys_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/confine"
+	"nanobot/terminal/keys"
+	"nanobot/terminal/process"
+)
+
+// patience is how long a test waits for what must happen. Only what hangs takes so long.
+const patience = 2 * time.Minute
+
+// TestMain makes the test binary the scripted agent, and the helper that confines agents, too.
+func TestMain(m *testing.M) {
+	switch {
+	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
+		os.Exit(scriptedAgent(os.Args[2]))
+	case len(os.Args) > 1 && os.Args[1] == confine.Command:
+		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		os.Exit(126)
+	}
+	supervisor = process.NewSupervisor(process.SupervisorOptions{})
+	goleak.VerifyTestMain(m)
+}
+
+// supervisor is that of all tests: a process has one, since it waits for orphans.
+var supervisor *process.Supervisor
+
+// script is what a scripted agent does. The last response is repeated.
+type script struct {
+	Turn      bool // one process for each step
+	Responses []string
+	// Then is what it does when it has used up its responses: "exit", "hang", "flood", "crash".
+	Then string
+}
+
+// scriptedAgent plays the script in a folder and records there what it was told.
+func scriptedAgent(dir string) int {
+	raw, err := os.ReadFile(filepath.Join(dir, "script.json"))
+	var s script
+	if err != nil || json.Unmarshal(raw, &s) != nil {
+		return 99
+	}
+	if s.Turn {
+		told, _ := io.ReadAll(os.Stdin)
+		n := recordRequest(dir, string(told))
+		return s.play(n)
+	}
+	in := bufio.NewReader(os.Stdin)
+	for n := 1; ; n++ {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return 0
+		}
+		recordRequest(dir, line)
+		if status := s.play(n); status != 0 {
+			return status
+		}
+	}
+}
+
+// play prints the response to the nth request.
+func (s script) play(n int) (status int) {
+	if n > len(s.Responses) && s.Then != "" {
+		switch s.Then {
+		case "hang":
+			time.Sleep(time.Hour)
+		case "flood":
+			for {
+				if _, err := fmt.Print(strings.Repeat("x", 1<<16)); err != nil {
+					return 1
+				}
+			}
+		case "crash":
+			fmt.Fprintln(os.Stderr, "it went wrong")
+			return 3
+		}
+		os.Exit(0)
+	}
+	fmt.Println(s.Responses[min(n, len(s.Responses))-1])
+	return 0
+}
+
+// recordRequest adds a request to those that were recorded, and returns how many there are.
+func recordRequest(dir, request string) int {
+	files, _ := filepath.Glob(filepath.Join(dir, "request-*"))
+	n := len(files) + 1
+	_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("request-%04d", n)), []byte(request), 0o600)
+	return n
+}
+
+// command is one command of a response.
+type command struct {
+	Keystrokes string  `json:"keystrokes"`
+	Duration   float64 `json:"duration"`
+}
+
+// response is what an agent prints.
+type response struct {
+	Analysis string    `json:"analysis"`
+	Plan     string    `json:"plan"`
+	Commands []command `json:"commands"`
+	Complete bool      `json:"task_complete"`
+}
+
+// respond makes a response.
+func respond(analysis string, commands ...command) string {
+	return encode(response{Analysis: analysis, Plan: "go on", Commands: append([]command{}, commands...)})
+}
+
+// taskDone is a response that says that the task is complete.
+func taskDone(analysis string) string {
+	return encode(response{Analysis: analysis, Commands: []command{}, Complete: true})
+}
+
+func encode(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// rig is an agent on a terminal, and what came of it.
+type rig struct {
+	t        *testing.T
+	dir      string // of the scripted agent
+	work     string // where the shell begins
+	settings *keys.Settings
+	config   config.Terminal
+	protocol terminal.Protocol
+	runner   *terminal.Runner
+	chat     string
+
+	mu     sync.Mutex
+	frames []terminal.Frame
+	wake   chan struct{}
+}
+
+func newRig(t *testing.T, s script) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: t.TempDir(), work: t.TempDir(), settings: keys.NewSettings(), config: config.Default().Terminal, chat: "local", wake: make(chan struct{})}
+	if s.Turn {
+		r.settings.Agent = "turn"
+	}
+	r.config.Command = terminal.ShellQuote(os.Args[0]) + " scripted-agent " + terminal.ShellQuote(r.dir)
+	r.config.Timeout = 600
+	r.config.Protocols = config.Protocols{keys.Name: r.settings}
+	r.script(s)
+	return r
+}
+
+// script changes what the agent does.
+func (r *rig) script(s script) {
+	r.t.Helper()
+	if err := os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encode(s)), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// start makes the runner, once everything is configured.
+func (r *rig) start() {
+	r.t.Helper()
+	if r.runner != nil {
+		return
+	}
+	if r.protocol == nil {
+		r.protocol = keys.New(r.config)
+	}
+	home := r.t.TempDir()
+	if err := os.WriteFile(filepath.Join(home, ".bashrc"), []byte("PS1='$ '\nunset HISTFILE\n"), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	environ := append(os.Environ(), "HOME="+home, "GORACE=atexit_sleep_ms=0")
+	runner, err := terminal.NewRunner(terminal.Options{
+		Config: r.config, Workspace: r.work, Protocol: r.protocol, Environ: environ, Supervisor: supervisor, Log: zap.NewNop(),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.runner = runner
+	r.t.Cleanup(runner.Close)
+}
+
+// turn works on a message.
+func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
+	r.t.Helper()
+	r.start()
+	out, err := r.runner.Turn(ctx, terminal.Request{
+		Channel: "cli", ChatID: r.chat, Text: text, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(),
+	}, r.emit)
+	if err != nil {
+		r.t.Errorf("turn: %v", err)
+	}
+	return out
+}
+
+func (r *rig) emit(f terminal.Frame) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frames = append(r.frames, f)
+	close(r.wake)
+	r.wake = make(chan struct{})
+	return nil
+}
+
+// await waits for a frame.
+func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for {
+		r.mu.Lock()
+		i := slices.IndexFunc(r.frames, match)
+		wake := r.wake
+		var f terminal.Frame
+		if i >= 0 {
+			f = r.frames[i]
+		}
+		r.mu.Unlock()
+		if i >= 0 {
+			return f
+		}
+		select {
+		case <-wake:
+		case <-deadline:
+			r.t.Fatalf("no frame with %s", what)
+		}
+	}
+}
+
+// awaitScreen waits for a board that shows a text.
+func (r *rig) awaitScreen(text string) {
+	r.t.Helper()
+	r.await("a screen with "+text, func(f terminal.Frame) bool { return f.Screen != nil && strings.Contains(screenText(f), text) })
+}
+
+// screenText is the text of the screen that a frame shows.
+func screenText(f terminal.Frame) string {
+	var b strings.Builder
+	for _, line := range f.Screen.Lines {
+		for _, run := range line {
+			b.WriteString(run.Text)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// requests are what the agent was told. For an agent of lines it is decoded.
+func (r *rig) requests() []string {
+	r.t.Helper()
+	files, err := filepath.Glob(filepath.Join(r.dir, "request-*"))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	slices.Sort(files)
+	var all []string
+	for _, name := range files {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		text := string(raw)
+		var line struct{ Screen string }
+		if r.settings.Agent == "line" && json.Unmarshal(raw, &line) == nil {
+			text = line.Screen
+		}
+		all = append(all, text)
+	}
+	return all
+}
+
+// last is the text of the last message or error.
+func (r *rig) last() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range slices.Backward(r.frames) {
+		if f.Kind == terminal.Message || f.Kind == terminal.Error {
+			return f.Text
+		}
+	}
+	return ""
+}
+
+// control carries out a command of a person.
+func (r *rig) control(name, args string) terminal.ControlReply {
+	r.t.Helper()
+	if !r.runner.AcceptsControl("cli:"+r.chat, name) {
+		r.t.Fatalf("the command %q is not accepted", name)
+	}
+	reply, err := r.runner.Control(r.t.Context(), terminal.ControlRequest{Chat: "cli:" + r.chat, Command: name, Args: args})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return reply
+}
+
+// file is the content of a file in the folder where the shell begins.
+func (r *rig) file(name string) string {
+	r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(r.work, name))
+	if err != nil {
+		r.t.Error(err)
+	}
+	return string(raw)
+}
+
+// awaitFile waits until a program has written a file.
+func (r *rig) awaitFile(name string) string {
+	r.t.Helper()
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if raw, err := os.ReadFile(filepath.Join(r.work, name)); err == nil && len(raw) > 0 {
+			return string(raw)
+		}
+	}
+	r.t.Fatalf("%s was not written", name)
+	return ""
+}

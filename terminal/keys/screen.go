@@ -1,0 +1,113 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// turnQuiet is how long a program writes nothing when a turn without an agent ends.
+const turnQuiet = 2 * time.Second
+
+// Screen puts a program with a terminal screen into a chat, with a person at the keyboard.
+type Screen struct {
+	*terminals
+}
+
+var (
+	_ terminal.Protocol   = (*Screen)(nil)
+	_ terminal.Keeper     = (*Screen)(nil)
+	_ terminal.Controller = (*Screen)(nil)
+)
+
+// NewScreen returns a protocol that has no terminal yet.
+func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg)} }
+
+// Turn types a message and shows the screen until the program is quiet. The program lives on.
+func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	return p.onTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
+		if opened {
+			s.awaitPrompt(ctx)
+		}
+		buttons := func() []terminal.ControlButton { return keyRow }
+		d := show(ctx, t, s, displayOptions{buttons: buttons})
+		defer d.end()
+		command, args := splitCommand(t.Envelope.Text)
+		s.typeByHand(ctx, command, args)
+		s.awaitTurnQuiet(ctx)
+		d.end()
+		return p.showEnd(ctx, t, s)
+	})
+}
+
+// awaitTurnQuiet returns when the program is quiet or has ended, or when ctx ends.
+func (s *session) awaitTurnQuiet(ctx context.Context) {
+	for ctx.Err() == nil && !s.isDead() && s.quietFor() < turnQuiet {
+		s.awaitQuiet(ctx, turnQuiet, time.Hour)
+	}
+}
+
+// showEnd leaves the screen in the chat when a turn ends.
+func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
+	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyRow}
+	out := terminal.Outcome{Status: terminal.Done}
+	switch {
+	case s.isDead():
+		frame.Text, frame.Buttons = "The program has ended ("+exitWords(s.ended)+").", nil
+		if !s.ended.OK() {
+			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.ended.Code, Signal: s.ended.Signal}
+		}
+	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // the program is not to blame that it goes on
+	case ctx.Err() != nil:
+		return tellStopped(ctx, t, s)
+	}
+	return out, t.Emit(frame)
+}
+
+// splitCommand returns the command that a message begins with, without the slash, if it is one of
+// the commands that type something.
+func splitCommand(text string) (command, args string) {
+	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	for _, name := range []string{keyCommand, typeCommand, screenCommand} {
+		if strings.EqualFold(word, "/"+name) {
+			return name, strings.TrimSpace(args)
+		}
+	}
+	return "", text
+}
+
+// Controls returns the commands of people.
+func (p *Screen) Controls() []terminal.Command {
+	return commandList(screenCommand, keyCommand, typeCommand, logCommand)
+}
+
+// AcceptsControl accepts what is typed while a turn shows the screen; otherwise it gets a turn of
+// its own, which does.
+func (p *Screen) AcceptsControl(chat, command string) bool {
+	s := p.find(chat)
+	switch command {
+	case logCommand:
+		return true
+	case screenCommand:
+		return s != nil
+	}
+	return s != nil && s.hasTurn()
+}
+
+// Control carries out a command of a person.
+func (p *Screen) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
+	s := p.find(r.Chat)
+	switch {
+	case r.Command == logCommand:
+		return p.sendLog(r.Chat)
+	case s == nil:
+		return terminal.ControlReply{Text: noTerminal}, nil
+	case r.Command == screenCommand:
+		return picturedScreen(s)
+	}
+	return byHand(ctx, s, r, keyRow)
+}

@@ -1,0 +1,107 @@
+package keys
+
+import (
+	"os"
+	"path/filepath"
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+// Name and ScreenName are the protocols' names in the configuration. Both have the section of Name.
+const (
+	Name       = "keys"
+	ScreenName = "screen"
+)
+
+// The values of Settings.Agent.
+const (
+	lineAgent = "line"
+	turnAgent = "turn"
+)
+
+// Settings is the section of an agent that says how its terminal and its dialogue are.
+type Settings struct {
+	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for a message, which reads a JSON line and prints one for each step; turn is one process for each step, which reads a prompt and prints a response."`
+	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"The format of the agent's responses; auto takes both."`
+	Cols     int    `json:"cols" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal."`
+	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal."`
+	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Responses of the agent to one message at most."`
+	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
+	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a terminal is kept after the last message of its chat. A person who took over and does nothing for as long hands back."`
+	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Terminals that are kept at most; the one longest idle goes first."`
+}
+
+var _ config.Settings = (*Settings)(nil)
+
+// Describe describes the protocol whose agent types into a terminal.
+func Describe() terminal.Description {
+	return terminal.Description{
+		Protocol: config.Protocol{
+			Name: Name, Description: "keystrokes into a terminal screen",
+			New:                func() config.Settings { return NewSettings() },
+			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
+		},
+		Open:  func(t config.Terminal) terminal.Protocol { return New(t) },
+		Judge: judge, TrialText: "Print the word ready in the terminal, and nothing else.",
+	}
+}
+
+// DescribeScreen describes the protocol with a person at the keyboard and no agent.
+func DescribeScreen() terminal.Description {
+	return terminal.Description{
+		Protocol: config.Protocol{
+			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Keeps: true, Section: Name,
+			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
+		},
+		Open:  func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
+		Judge: judge, TrialText: "/screen",
+	}
+}
+
+// NewSettings returns the default settings.
+func NewSettings() *Settings {
+	return &Settings{
+		Agent: lineAgent, Format: string(Auto), Cols: 160, Rows: 40, MaxSteps: 100,
+		Shell: "/bin/bash", Idle: 900, MaxKept: 16,
+	}
+}
+
+// SettingsOf returns the settings of an agent, or the defaults if it has none.
+func SettingsOf(t config.Terminal) *Settings {
+	if s, ok := t.Protocols[Name].(*Settings); ok {
+		return s
+	}
+	return NewSettings()
+}
+
+func (s *Settings) size() process.Size {
+	return process.Size{Rows: uint16(s.Rows), Columns: uint16(s.Cols)}
+}
+
+func (s *Settings) idle() time.Duration { return time.Duration(s.Idle) * time.Second }
+
+// Check finds what cannot work.
+func (s *Settings) Check(config.Scope) []config.Problem {
+	var all []config.Problem
+	if s.Agent == lineAgent && s.Format == string(XML) {
+		all = append(all, config.Problem{
+			Path: []string{"format"}, Because: []string{"agent"},
+			Want: `must be "json" or "auto" where agent is "line": an XML response has more than one line; for XML set agent to "turn"`,
+		})
+	}
+	if !filepath.IsAbs(s.Shell) {
+		all = append(all, config.Problem{Path: []string{"shell"}, Want: "must be an absolute path"})
+	}
+	return all
+}
+
+// Warnings is about a shell that is not there.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if _, err := os.Stat(s.Shell); err != nil {
+		return []string{at.Key("shell") + " is " + s.Shell + ", which is not there: no terminal can be opened"}
+	}
+	return nil
+}

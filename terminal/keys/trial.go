@@ -1,0 +1,18 @@
+package keys
+
+import (
+	"fmt"
+	"time"
+
+	"nanobot/terminal"
+)
+
+// judge is satisfied when the agent has said that its task is done, or when there is a screen.
+func judge(t *terminal.Trial) terminal.Finding {
+	for _, f := range t.Frames {
+		if f.Kind == terminal.Error {
+			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.Stderr(), Fix: t.ByHand}
+		}
+	}
+	return terminal.Finding{Detail: fmt.Sprintf("worked on a terminal and ended in %s", t.Took.Round(time.Millisecond))}
+}
