@@ -12,7 +12,7 @@ type Snapshot struct {
 }
 
 // Run is a part of a line in one style. Blank columns are spaces, and a wide character takes two
-// columns of Width.
+// columns of Width. The character at a visible cursor is a run of its own.
 type Run struct {
 	Text  string
 	Width int
@@ -25,11 +25,18 @@ func (s *Screen) Snapshot() *Snapshot {
 	n.CursorCol, n.CursorRow, n.CursorVisible = s.Cursor()
 	var text []byte
 	for i, r := range s.grid.rows {
+		cursor, behind := -1, -1
+		if n.CursorVisible && i == n.CursorRow {
+			cursor, behind = r.character(n.CursorCol)
+		}
 		from := 0
 		for from < s.cols {
 			text = text[:0]
 			to := from
 			for ; to < s.cols && r.cells[to].pen == r.cells[from].pen; to++ {
+				if to > from && (to == cursor || to == behind) {
+					break
+				}
 				text = s.clusters.appendCell(text, r.cells[to].rune)
 			}
 			run := Run{Text: string(text), Width: to - from, Style: r.cells[from].pen.style()}
@@ -38,6 +45,18 @@ func (s *Screen) Snapshot() *Snapshot {
 		}
 	}
 	return n
+}
+
+// character returns the first column of the character at col, and the column behind it.
+func (r *row) character(col int) (from, to int) {
+	from, to = col, col+1
+	for from > 0 && r.cells[from].rune == wideTail {
+		from--
+	}
+	for to < len(r.cells) && r.cells[to].rune == wideTail {
+		to++
+	}
+	return from, to
 }
 
 // Text returns the visible rows, without trailing blanks and without empty lines at the end.
