@@ -17,7 +17,7 @@ type Channel interface {
 	Run(ctx context.Context, receive Receive) error
 	// Plan renders a message and cuts it into network calls. It is pure: no network, no clock, the
 	// same answer each time, so that what it returns can be stored and needs no further thought.
-	// Blank text without files is nothing to send.
+	// Blank text without files and without a screen is nothing to send.
 	Plan(m Message) ([]Outgoing, error)
 	// Send makes one network call, or several where the network does not take an album as one, and
 	// waits its own pacing. An error is a *SendError where the channel knows what it means. A call
@@ -106,13 +106,18 @@ type Message struct {
 	Media   []File
 	ReplyTo string // id of the message this answers, or ""
 	Buttons []Button
+	// Screen is shown below the text; nil: there is none. It goes into one call, together with the
+	// text, cropped where it must be.
+	Screen *Screen
 }
 
 // Button is a choice under a message. A press comes back as an Incoming with Press set to Data. A
 // channel without buttons leaves them out: the text says what to type instead.
 type Button struct {
 	Label string `json:"label"`
-	Data  string `json:"data"` // at most 64 bytes, Telegram's limit
+	Data  string `json:"data"` // at most 64 bytes, Telegram's limit; one less where Stays is set
+	// Stays says that the button can be pressed again and again: a press removes no buttons.
+	Stays bool `json:"stays,omitempty"`
 }
 
 // Outgoing is one network call's worth of message. It is stored as JSON.

@@ -32,6 +32,7 @@ func TurnsDirection(r rune) bool {
 // own words. A channel for people calls it first in Plan. The message itself is left as it was.
 func Presentable(m Message) Message {
 	m.Text = SteadyText(m.Text)
+	m.Screen = m.Screen.steady()
 	if slices.ContainsFunc(m.Buttons, func(b Button) bool { return SteadyText(b.Label) != b.Label }) {
 		m.Buttons = slices.Clone(m.Buttons)
 		for i := range m.Buttons {

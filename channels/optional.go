@@ -115,7 +115,11 @@ type Healthy interface {
 }
 
 // Command is a slash command in a channel's menu.
-type Command struct{ Name, Help string }
+type Command struct {
+	Name, Help string
+	// Args says that people may write something behind the command.
+	Args bool
+}
 
 // Menu is a channel that can show a menu of commands in every chat.
 type Menu interface {

@@ -38,7 +38,7 @@ type ControlReply struct {
 // ControlButton is a command that people can choose by a button.
 type ControlButton struct {
 	Label   string
-	Command string // as a person would write it, with the slash; at most 64 bytes
+	Command string // as a person would write it, with the slash; at most 63 bytes
 }
 
 // ControlFile is a file that a Controller has made.
