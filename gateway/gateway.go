@@ -116,7 +116,7 @@ func New(o Options) *Gateway {
 		Admits: func(ctx context.Context, channel, user string) (bool, error) {
 			return g.intake.Admits(ctx, channel, user)
 		},
-		Wake: func() { g.lanes.Wake() }, Menu: func(a terminal.About) []channels.Command { return g.intake.AgentCommands(a) },
+		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.About) []channels.Command { return g.intake.AgentCommands(agent, a) },
 		Answers: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
 			now, err := g.intake.AgentOf(ctx, chat)
 			return now == agent, err
@@ -209,6 +209,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	var sends sync.WaitGroup
 	sends.Go(func() { g.outbox.Run(sending) })
 	sends.Go(func() { g.turns.Run(sending) })
+	sends.Go(func() { g.intake.RunControls(sending) })
 	defer sends.Wait()
 	defer stopSending()
 	if !g.recover(ctx) {
@@ -278,6 +279,7 @@ func (g *Gateway) recover(ctx context.Context) bool {
 // drain waits for turns, and for what they said to be sent, until ctx ends.
 func (g *Gateway) drain(ctx context.Context) {
 	g.lanes.Wait()
+	g.intake.IdleControls(ctx)
 	g.turns.Idle(ctx)
 	g.outbox.Idle(ctx)
 }
@@ -303,7 +305,7 @@ func (g *Gateway) listen(ctx context.Context, name string, ch channels.Channel) 
 		k.KeepCursor(func(ctx context.Context, cursor string) error { return g.o.Store.SetCursor(ctx, name, cursor) })
 	}
 	if m, ok := ch.(channels.Menu); ok {
-		m.SetMenu(g.intake.Commands())
+		m.SetMenu(g.intake.Menu())
 	}
 	pause := backoff.NewExponentialBackOff()
 	for {

@@ -44,15 +44,14 @@ func (i *Intake) lists(channel, user string) bool {
 }
 
 // withinRate reports whether a person's message is within the rate limit. If not, refusal is the
-// answer to it.
-func (i *Intake) withinRate(in channels.Incoming) (refusal string, ok bool) {
+// answer to it. A command that stops the turn always is.
+func (i *Intake) withinRate(in channels.Incoming, isCommand, stops bool) (refusal string, ok bool) {
 	most := i.o.Settings().RatePerMinute
-	c, _, isCommand := i.parseCommand(in)
 	heard := most
 	if isCommand { // a person who has sent too many messages can still ask for /help or /status
 		heard = 2 * most
 	}
-	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || isCommand && c.stops {
+	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || stops {
 		return "", true
 	}
 	i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Limited})

@@ -86,7 +86,7 @@ func TestWithOneAgentThereIsNoSuchCommand(t *testing.T) {
 		has := func(want bool) {
 			r.t.Helper()
 			offered := slices.ContainsFunc(r.Commands(), func(c channels.Command) bool { return c.Name == "agent" })
-			its := r.AgentCommands(terminal.About{Commands: []terminal.Command{{Name: "agent"}}})
+			its := r.AgentCommands(store.DefaultAgent, terminal.About{Commands: []terminal.Command{{Name: "agent"}}})
 			if offered != want || (len(its) == 0) != want {
 				r.t.Errorf("offered %v, the agent's own are %v, want %v", offered, its, want)
 			}

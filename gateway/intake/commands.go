@@ -121,15 +121,15 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	return err
 }
 
-// AgentCommands are the agent's commands that reach it: the gateway's own of the same name go
-// first.
-func (i *Intake) AgentCommands(a terminal.About) []channels.Command {
+// AgentCommands are an agent's commands that reach it: those of its protocol, then those that it
+// told about itself. The gateway's own of the same name go first.
+func (i *Intake) AgentCommands(agent string, a terminal.About) []channels.Command {
 	own := i.Commands()
 	var all []channels.Command
-	for _, c := range a.Commands {
-		ours := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
-		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(own, ours) {
-			all = append(all, channels.Command{Name: c.Name, Help: c.Help})
+	for _, c := range slices.Concat(i.controlsOf(agent), a.Commands) {
+		same := func(m channels.Command) bool { return strings.EqualFold(m.Name, c.Name) }
+		if c.Name != "" && c.Name != "start" && !slices.ContainsFunc(own, same) && !slices.ContainsFunc(all, same) {
+			all = append(all, channels.Command{Name: c.Name, Help: c.Help, Args: true})
 		}
 	}
 	return all
@@ -152,7 +152,7 @@ func (c call) help(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if its := c.AgentCommands(about); len(its) > 0 {
+	if its := c.AgentCommands(agent, about); len(its) > 0 {
 		b.WriteString("\nThe agent's own:\n")
 		for _, m := range its {
 			b.WriteString(strings.TrimRight(fmt.Sprintf("/%s: %s", m.Name, channels.FirstLine(m.Help, 0)), ": ") + "\n")

@@ -72,6 +72,9 @@ type Turn interface {
 	// of one of them.
 	Injectors() []string
 	TakeBack(user string)
+	// Controller returns the runner of the turn's agent if its protocol carries out commands itself,
+	// else nil.
+	Controller() terminal.Controller
 }
 
 // Outbox is where the gateway's own answers go.
@@ -100,6 +103,9 @@ type Runner interface {
 	// Kept returns the processes that are kept between turns, and Release ends that of a chat.
 	Kept() []terminal.KeptAgent
 	Release(chat string)
+	// Controller is for the commands that the agent's protocol carries out itself. Without any, it
+	// has no Controls.
+	terminal.Controller
 }
 
 // WhileRunning says what is done with a message that comes while a turn of its chat runs.
@@ -163,10 +169,13 @@ type Intake struct {
 	refused   sync.Map      // people who were refused and logged
 	welcoming sync.Mutex    // one goroutine at a time, so that a newcomer's messages stay in order
 	recheck   chan struct{} // the settings have changed, and with them perhaps who is admitted
+	controls  *controlQueue
 }
 
-// New returns an intake.
-func New(o Options) *Intake { return &Intake{o: o, recheck: make(chan struct{}, 1)} }
+// New returns an intake. What agents' protocols carry out themselves waits for RunControls.
+func New(o Options) *Intake {
+	return &Intake{o: o, recheck: make(chan struct{}, 1), controls: newControlQueue()}
+}
 
 // Receive takes a message from a channel. When it returns nil, the message is on disk and will be
 // worked on once, or its sender is not admitted. A part waits on disk for its whole message;
@@ -200,14 +209,37 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 
 // route takes the message of a person who is admitted.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
-	if refusal, ok := i.withinRate(in); !ok {
+	c, args, own := i.parseCommand(in)
+	var ctl *control
+	if !own {
+		var err error
+		if ctl, err = i.findControl(ctx, in); err != nil {
+			return err
+		}
+	}
+	if refusal, ok := i.withinRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.drop(ctx, in, events.RateLimited, refusal)
 	}
-	if c, args, ok := i.parseCommand(in); ok {
+	if own {
 		return i.obey(ctx, in, c, args)
 	}
-	if answered, err := i.answer(ctx, in); answered || err != nil {
-		return err
+	return i.routeMessage(ctx, in, ctl)
+}
+
+// routeMessage takes a message that is none of the gateway's commands. ctl is what the agent's
+// protocol may carry out itself of it, or nil. A word that is no command of the protocol may answer
+// a question first.
+func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
+	if !ctl.isCommand() {
+		if answered, err := i.answer(ctx, in); answered || err != nil {
+			return err
+		}
+	}
+	if ctl != nil {
+		if done, err := i.carryOut(ctx, ctl); done || err != nil {
+			return err
+		}
+		in = ctl.asMessage()
 	}
 	if in.Press != "" {
 		return i.settleOldButton(ctx, in)

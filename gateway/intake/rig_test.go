@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +90,11 @@ func simulate(t *testing.T, test func(r *rig)) {
 			Audit:  func(a audit.Record) { r.records = append(r.records, a) },
 			Log:    zap.New(core),
 		})
+		ctx, cancel := context.WithCancel(t.Context())
+		var controls sync.WaitGroup
+		controls.Go(func() { r.RunControls(ctx) })
+		t.Cleanup(controls.Wait)
+		t.Cleanup(cancel)
 		test(r)
 	})
 }
@@ -244,8 +251,10 @@ type fakeLanes struct {
 	// claiming are turns that run on disk and cannot be found before AwaitClaim.
 	claiming map[channels.Chat]*fakeTurn
 	full     bool
-	broken   error // what Accept returns; nil: nothing is wrong
-	woken    int
+	// controller is that of the turns that begin.
+	controller terminal.Controller
+	broken     error // what Accept returns; nil: nothing is wrong
+	woken      int
 }
 
 func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
@@ -255,7 +264,7 @@ func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.R
 	a.Claim = !l.full
 	result, err := l.store.Receive(ctx, a)
 	if err == nil && result.Disposition == store.Claimed {
-		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now()}
+		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller}
 	}
 	return result, err
 }
@@ -292,7 +301,11 @@ type fakeTurn struct {
 	forgot    bool
 	injected  []store.Inbound
 	takenBack []string
+
+	controller terminal.Controller
 }
+
+func (t *fakeTurn) Controller() terminal.Controller { return t.controller }
 
 func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
 func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
@@ -317,9 +330,11 @@ func (t *fakeTurn) Injectors() (users []string) {
 
 // fakeOutbox stores what it is handed and sends nothing.
 type fakeOutbox struct {
-	store *sqlite.Store
-	woken map[channels.Chat]bool
-	ended []string // how questions ended
+	mu     sync.Mutex
+	posted []postedReply // with what the store does not keep here
+	store  *sqlite.Store
+	woken  map[channels.Chat]bool
+	ended  []string // how questions ended
 }
 
 func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
@@ -327,9 +342,27 @@ func (o *fakeOutbox) Post(ctx context.Context, m *outbox.Message) error {
 	if err != nil {
 		return err
 	}
-	o.Wake(m.Chat)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.woken[m.Chat] = true
+	p := postedReply{screen: m.Screen}
+	for _, f := range m.Media {
+		content, err := io.ReadAll(f.Open)
+		if err != nil {
+			return err
+		}
+		p.files, p.paths = append(p.files, f.Name+": "+string(content)), append(p.paths, f.Path)
+	}
+	o.posted = append(o.posted, p)
 	_, _, err = o.store.Enqueue(ctx, store.Outbound{About: m.About, Parts: parts})
 	return err
+}
+
+// postedReply is what a message has beside its text.
+type postedReply struct {
+	screen *channels.Screen
+	files  []string
+	paths  []string
 }
 
 func (o *fakeOutbox) Wake(chat channels.Chat)              { o.woken[chat] = true }
@@ -342,6 +375,7 @@ type fakeAgents struct {
 	left     int
 	kept     []terminal.KeptAgent
 	released []string
+	fakeController
 }
 
 func (a *fakeAgents) Stop(string) (ended int) {

@@ -107,7 +107,7 @@ func (s *Stage) showMenu(ctx context.Context, chat channels.Chat, agent string, 
 	if answers, err := s.o.Answers(ctx, chat, agent); !answers || err != nil {
 		return err
 	}
-	return menu.SetChatMenu(ctx, chat, s.o.Menu(now))
+	return menu.SetChatMenu(ctx, chat, s.o.Menu(agent, now))
 }
 
 // Chosen is called when another agent answers in a chat from now on. It shows the commands of that

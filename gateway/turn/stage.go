@@ -113,8 +113,8 @@ type Options struct {
 	Admits func(ctx context.Context, channel, user string) (bool, error)
 	// Wake has the lanes look for the next message.
 	Wake func()
-	// Menu returns those of the agent's commands that reach it.
-	Menu func(terminal.About) []channels.Command
+	// Menu returns those of an agent's commands that reach it.
+	Menu func(agent string, about terminal.About) []channels.Command
 	// Answers reports whether it is this agent that answers the next message of a chat.
 	Answers func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
 	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on

@@ -105,6 +105,13 @@ func (t *Turn) Inbound() store.Inbound { return t.inbound }
 // Agent is the name of the agent that works on it.
 func (t *Turn) Agent() string { return t.agent }
 
+// Controller returns the runner of the turn if its agent's protocol may carry out commands itself,
+// else nil. After a change of the settings it is another one than that of the next turn.
+func (t *Turn) Controller() terminal.Controller {
+	c, _ := t.set.Runner.(terminal.Controller)
+	return c
+}
+
 // Began is when the turn began.
 func (t *Turn) Began() time.Time { return t.began }
 

@@ -205,7 +205,7 @@ func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request
 	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
 		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
-		Menu: func(a terminal.About) (all []channels.Command) {
+		Menu: func(_ string, a terminal.About) (all []channels.Command) {
 			for _, c := range a.Commands {
 				all = append(all, channels.Command{Name: c.Name})
 			}

@@ -1,0 +1,84 @@
+package intake
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/internal/tasks"
+)
+
+// controlQueue carries out commands in order within a chat and side by side across chats.
+type controlQueue struct {
+	tasks *tasks.Group
+
+	mu    sync.Mutex
+	chats map[channels.Chat]*chatControls
+}
+
+// chatControls are the commands of a chat that are carried out or wait for that.
+type chatControls struct {
+	waiting []func(context.Context)
+	done    chan struct{} // closed when none is left
+}
+
+func newControlQueue() *controlQueue {
+	return &controlQueue{tasks: tasks.New(), chats: map[channels.Chat]*chatControls{}}
+}
+
+// do has a command carried out behind those of the same chat. It does not wait for that.
+func (q *controlQueue) do(chat channels.Chat, command func(context.Context)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if c := q.chats[chat]; c != nil {
+		c.waiting = append(c.waiting, command)
+		return
+	}
+	c := &chatControls{waiting: []func(context.Context){command}, done: make(chan struct{})}
+	q.chats[chat] = c
+	if !q.tasks.Go(func(ctx context.Context) { q.drain(ctx, chat, c) }) { // the gateway has ended
+		delete(q.chats, chat)
+		close(c.done)
+	}
+}
+
+func (q *controlQueue) drain(ctx context.Context, chat channels.Chat, c *chatControls) {
+	for {
+		q.mu.Lock()
+		if len(c.waiting) == 0 {
+			delete(q.chats, chat)
+			close(c.done)
+			q.mu.Unlock()
+			return
+		}
+		next := c.waiting[0]
+		c.waiting = c.waiting[1:]
+		q.mu.Unlock()
+		next(ctx)
+	}
+}
+
+// await waits until the commands of a chat are carried out, for a limited time.
+func (q *controlQueue) await(ctx context.Context, chat channels.Chat, most time.Duration) {
+	q.mu.Lock()
+	c := q.chats[chat]
+	q.mu.Unlock()
+	if c == nil {
+		return
+	}
+	timeout := time.NewTimer(most)
+	defer timeout.Stop()
+	select {
+	case <-c.done:
+	case <-timeout.C:
+	case <-ctx.Done():
+	}
+}
+
+// RunControls carries out the commands of agents' protocols until ctx ends. IdleControls returns
+// when none is left, or when ctx ends.
+func (i *Intake) RunControls(ctx context.Context) { i.controls.tasks.Run(ctx) }
+
+// IdleControls returns when no command of a protocol is being carried out, or when ctx ends.
+func (i *Intake) IdleControls(ctx context.Context) { i.controls.tasks.Idle(ctx) }

@@ -1,0 +1,56 @@
+// Package shown turns what a protocol shows beside text, screens and buttons, into what channels
+// send. It knows nothing of turns, nor of where messages go.
+package shown
+
+import (
+	"nanobot/channels"
+	"nanobot/terminal"
+	"nanobot/terminal/screen"
+)
+
+// Screen returns a terminal screen as channels show it; nil of nil.
+func Screen(s *screen.Snapshot) *channels.Screen {
+	if s == nil {
+		return nil
+	}
+	out := &channels.Screen{Cols: s.Cols, Rows: make([][]channels.ScreenRun, len(s.Lines))}
+	if s.CursorVisible {
+		out.Cursor = &channels.ScreenCell{Col: s.CursorCol, Row: s.CursorRow}
+	}
+	for i, line := range s.Lines {
+		runs := make([]channels.ScreenRun, len(line))
+		for j, run := range line {
+			style := run.Style
+			runs[j] = channels.ScreenRun{
+				Text: run.Text, Width: run.Width, Foreground: color(style.Foreground), Background: color(style.Background),
+				Bold: style.Bold, Faint: style.Faint, Italic: style.Italic, Underline: style.Underline,
+				Blink: style.Blink, Reverse: style.Reverse, Hidden: style.Hidden, Strike: style.Strike,
+			}
+		}
+		out.Rows[i] = runs
+	}
+	return out
+}
+
+func color(c screen.Color) channels.Color {
+	r, g, b, ok := c.RGB()
+	if !ok {
+		return 0
+	}
+	return channels.RGB(r, g, b)
+}
+
+// maxCommand is the longest command that a button carries, in bytes.
+const maxCommand = 63
+
+// Buttons returns buttons for the commands that a protocol offers. They stay when they are pressed.
+// A command that is too long for a button is left out: it can be typed.
+func Buttons(all []terminal.ControlButton) []channels.Button {
+	var out []channels.Button
+	for _, b := range all {
+		if len(b.Command) <= maxCommand {
+			out = append(out, channels.Button{Label: b.Label, Data: b.Command, Stays: true})
+		}
+	}
+	return out
+}
