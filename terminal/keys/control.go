@@ -139,6 +139,13 @@ func byHand(ctx context.Context, s *session, r terminal.ControlRequest, buttons 
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
 
+const (
+	// betweenKeys is how long nothing happens before the next key of several is pressed, and
+	// mostBetweenKeys how long that is waited for. A program that is started by one key sets up the
+	// terminal before it gets the next.
+	betweenKeys, mostBetweenKeys = 30 * time.Millisecond, 150 * time.Millisecond
+)
+
 // typeByHand types what a person means by a command or by text.
 func (s *session) typeByHand(ctx context.Context, command, args string) {
 	switch command {
@@ -147,6 +154,7 @@ func (s *session) typeByHand(ctx context.Context, command, args string) {
 	case keyCommand:
 		for _, key := range strings.Fields(args) {
 			s.press(ctx, key)
+			s.awaitQuiet(ctx, betweenKeys, mostBetweenKeys)
 		}
 	default:
 		s.typeText(ctx, args)

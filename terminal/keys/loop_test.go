@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -78,7 +77,7 @@ func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 	}
 	pid := shellOf(r)
 	r.runner.Release("cli:local")
-	awaitDeath(t, pid)
+	r.awaitDeath(pid)
 	r.script(script{Responses: []string{respond("", command{"echo [$x] > out2\n", 0.5}), taskDone("")}})
 	r.turn(t.Context(), "three")
 	if got := r.file("out2"); got != "[]\n" {
@@ -100,7 +99,7 @@ func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	}
 	r.runner.Release("cli:local")
 	for _, pid := range strings.Fields(pids) {
-		awaitDeath(t, pid)
+		r.awaitDeath(pid)
 	}
 }
 
@@ -113,14 +112,12 @@ func shellOf(r *rig) string {
 }
 
 // awaitDeath waits until there is no such process.
-func awaitDeath(t *testing.T, pid string) {
-	t.Helper()
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if n, err := strconv.Atoi(pid); err != nil || unix.Kill(n, 0) != nil {
-			return
-		}
-	}
-	t.Errorf("process %s lives", pid)
+func (r *rig) awaitDeath(pid string) {
+	r.t.Helper()
+	r.poll("the end of process "+pid, func() bool {
+		n, err := strconv.Atoi(pid)
+		return err != nil || unix.Kill(n, 0) != nil
+	})
 }
 
 func TestWhatEndsATurnWithAnError(t *testing.T) {

@@ -251,14 +251,15 @@ func (r *rig) awaitScreen(text string) {
 	r.await("a screen with "+text, func(f terminal.Frame) bool { return f.Screen != nil && strings.Contains(screenText(f), text) })
 }
 
-// screenText is the text of the screen that a frame shows.
+// screenText is the text of the screen that a frame shows, without blanks at the ends of lines.
 func screenText(f terminal.Frame) string {
 	var b strings.Builder
 	for _, line := range f.Screen.Lines {
+		var row strings.Builder
 		for _, run := range line {
-			b.WriteString(run.Text)
+			row.WriteString(run.Text)
 		}
-		b.WriteByte('\n')
+		b.WriteString(strings.TrimRight(row.String(), " ") + "\n")
 	}
 	return b.String()
 }
@@ -325,11 +326,22 @@ func (r *rig) file(name string) string {
 // awaitFile waits until a program has written a file.
 func (r *rig) awaitFile(name string) string {
 	r.t.Helper()
+	path := filepath.Join(r.work, name)
+	var raw []byte
+	r.poll("the file "+name, func() bool {
+		raw, _ = os.ReadFile(path)
+		return len(raw) > 0
+	})
+	return string(raw)
+}
+
+// poll waits for what only the file system or the kernel tells.
+func (r *rig) poll(what string, done func() bool) {
+	r.t.Helper()
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if raw, err := os.ReadFile(filepath.Join(r.work, name)); err == nil && len(raw) > 0 {
-			return string(raw)
+		if done() {
+			return
 		}
 	}
-	r.t.Fatalf("%s was not written", name)
-	return ""
+	r.t.Fatalf("waited in vain for %s", what)
 }

@@ -1,0 +1,268 @@
+package keys_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image/png"
+	"os"
+	"strings"
+	"testing"
+
+	"nanobot/terminal"
+	"nanobot/terminal/keys"
+)
+
+// background runs a turn beside the test and returns a channel with its outcome.
+func (r *rig) background(text string) <-chan terminal.Outcome {
+	r.t.Helper()
+	r.start()
+	ended := make(chan terminal.Outcome, 1)
+	go func() { ended <- r.turn(r.t.Context(), text) }()
+	return ended
+}
+
+func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("one", command{"echo begun > begun; read line < go; echo $line > first\n", 0.1}, command{"echo never > never\n", 0}),
+		respond("two", command{"echo agent > second\n", 0.5}),
+		taskDone(""), taskDone("all done"),
+	}})
+	if err := makeFIFO(r.work + "/go"); err != nil {
+		t.Fatal(err)
+	}
+	// The first response comes when the person has the terminal already.
+	r.settings.Idle = 600
+	ended := r.background("work")
+	r.awaitFile("begun")
+	r.await("the button Take over", hasButton("Take over", "/take"))
+	if reply := r.control("take", ""); !strings.Contains(reply.Text, "/give") {
+		t.Errorf("told %q", reply.Text)
+	}
+	r.await("the button Hand back", hasButton("Hand back", "/give"))
+	if err := os.WriteFile(r.work+"/go", []byte("through\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if reply := r.control("", "echo person > person"); reply.Text != "" || reply.Screen != nil {
+		t.Errorf("while the board shows the screen, the reply is %+v", reply)
+	}
+	if got := r.awaitFile("person"); got != "person\n" {
+		t.Errorf("the person's file has %q", got)
+	}
+	if reply := r.control("take", ""); !strings.Contains(reply.Text, "already") {
+		t.Errorf("told %q", reply.Text)
+	}
+	r.control("give", "")
+	if out := <-ended; out.Status != terminal.Done || r.last() != "all done" {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+	if r.runner.AcceptsControl("cli:local", "") {
+		t.Error("text is still typed")
+	}
+	told := r.requests()[1]
+	if !strings.Contains(told, "- The user has typed into the terminal. Command 2 was not executed.") || !strings.Contains(told, "Current Terminal Screen:\n") || !strings.Contains(told, "echo person") {
+		t.Errorf("the agent was told %q", told)
+	}
+	if _, err := os.Stat(r.work + "/never"); err == nil {
+		t.Error("a command for an older screen was executed")
+	}
+}
+
+func hasButton(label, command string) func(terminal.Frame) bool {
+	return func(f terminal.Frame) bool {
+		for _, b := range f.Buttons {
+			if b.Label == label && b.Command == command {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("one", command{"echo begun > begun\n", 0.1}, command{"", 3}), respond("two", command{"echo on > on\n", 0}), taskDone(""), taskDone(""),
+	}})
+	r.settings.Idle = 1
+	r.config.Timeout = 600
+	ended := r.background("work")
+	r.awaitFile("begun")
+	r.control("take", "")
+	if out := <-ended; out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+}
+
+func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{taskDone("")}})
+	r.start()
+	for _, name := range []string{"screen", "key", "type", "take", "give"} {
+		if reply := r.control(name, "x"); !strings.HasPrefix(reply.Text, "No terminal is open.") {
+			t.Errorf("/%s without a terminal: %+v", name, reply)
+		}
+	}
+	if reply := r.control("log", ""); len(reply.Files) > 0 || reply.Text == "" {
+		t.Errorf("/log without a terminal: %+v", reply)
+	}
+	r.turn(t.Context(), "open")
+	reply := r.control("type", "echo se''en")
+	if reply.Screen == nil || !strings.Contains(screenText(terminal.Frame{Screen: reply.Screen}), "seen") || len(reply.Buttons) == 0 {
+		t.Errorf("/type: %+v", reply)
+	}
+	// Words that are keys are keys, others are text, and /type types words that are keys.
+	reply = r.control("key", "cat Enter Enter1 Tab| BSpace Enter C-d")
+	if text := screenText(terminal.Frame{Screen: reply.Screen}); !strings.Contains(text, "$ cat\nEnter1Tab\nEnter1Tab\n$") {
+		t.Errorf("/key: %q", text)
+	}
+	reply = r.control("type", "Enter")
+	if text := screenText(terminal.Frame{Screen: reply.Screen}); !strings.Contains(text, "$ Enter\n") {
+		t.Errorf("/type Enter: %q", text)
+	}
+	if reply := r.control("key", " "); !strings.Contains(reply.Text, "/key Escape :wq Enter") {
+		t.Errorf("/key alone: %q", reply.Text)
+	}
+}
+
+func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("I print ä", command{"printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", 0.5}), taskDone(""), taskDone("")}})
+	r.turn(t.Context(), "print")
+	reply := r.control("screen", "")
+	if len(reply.Files) != 1 || reply.Screen == nil {
+		t.Fatalf("/screen: %+v", reply)
+	}
+	image, err := png.DecodeConfig(bytes.NewReader(reply.Files[0].Content))
+	if err != nil || image.Width < 1000 {
+		t.Errorf("the picture: %+v, %v", image, err)
+	}
+	reply = r.control("log", "")
+	if len(reply.Files) != 2 {
+		t.Fatalf("/log: %d files", len(reply.Files))
+	}
+	dialogue := string(reply.Files[0].Content)
+	for _, want := range []string{"print", "I print ä", "step 1: told to the agent", "Current Terminal Screen:"} {
+		if !strings.Contains(dialogue, want) {
+			t.Errorf("the dialogue lacks %q: %s", want, dialogue)
+		}
+	}
+	lines := strings.Split(strings.TrimSpace(string(reply.Files[1].Content)), "\n")
+	var header struct{ Version, Width, Height int }
+	if err := json.Unmarshal([]byte(lines[0]), &header); err != nil || header.Version != 2 || header.Width != 160 || header.Height != 40 {
+		t.Errorf("the recording begins with %s", lines[0])
+	}
+	output, last := "", 0.0
+	for _, line := range lines[1:] {
+		var event []any
+		if err := json.Unmarshal([]byte(line), &event); err != nil || len(event) != 3 || event[1] != "o" || event[0].(float64) < last {
+			t.Fatalf("the recording has %s", line)
+		}
+		last = event[0].(float64)
+		output += event[2].(string)
+	}
+	if !strings.Contains(output, "café \x1b[31mred\x1b[m\r\n") {
+		t.Errorf("the recording has %q", output)
+	}
+	r.runner.Release("cli:local")
+	if reply := r.control("log", ""); len(reply.Files) > 0 {
+		t.Error("the log outlives the conversation")
+	}
+}
+
+func TestALogOutlivesItsTerminal(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{"exit\n", 30})}})
+	r.turn(t.Context(), "leave")
+	if reply := r.control("log", ""); len(reply.Files) != 2 {
+		t.Errorf("/log: %+v", reply)
+	}
+	r.chat = "other"
+	if reply := r.control("log", ""); len(reply.Files) != 0 {
+		t.Error("another chat has this one's log")
+	}
+}
+
+func TestALongRecordingKeepsItsEnd(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("", command{"seq 1 400000; echo fi''nished; touch done\n", 1}), respond("", command{"", 1}), taskDone(""), taskDone(""),
+	}})
+	r.turn(t.Context(), "count")
+	r.control("type", "until test -e done; do sleep 0.1; done; echo la''st")
+	r.awaitLast("last")
+	cast := r.control("log", "").Files[1].Content
+	if len(cast) > 3<<20 || !bytes.Contains(cast, []byte("finished")) {
+		t.Errorf("the recording has %d bytes", len(cast))
+	}
+	if !bytes.HasPrefix(cast[bytes.IndexByte(cast, '\n')+1:], []byte(`[0.000, "o", "\u001b[2J`)) {
+		t.Errorf("the recording begins with %.200q", cast)
+	}
+}
+
+// awaitLast waits until the screen shows a text.
+func (r *rig) awaitLast(text string) {
+	r.t.Helper()
+	r.poll("a screen with "+text, func() bool {
+		return strings.Contains(screenText(terminal.Frame{Screen: r.control("screen", "").Screen}), text)
+	})
+}
+
+// newScreen is a program in a chat without an agent.
+func newScreen(t *testing.T, program string) *rig {
+	t.Helper()
+	r := newRig(t, script{})
+	r.config.Command = program
+	r.protocol = keys.NewScreen(r.config)
+	return r
+}
+
+func TestAScreenTypesWhatAPersonWritesAndLeavesTheScreenInTheChat(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "exec bash")
+	if out := r.turn(t.Context(), "echo $((40+2))"); out.Status != terminal.Done {
+		t.Errorf("ended %s", out.Status)
+	}
+	message := r.await("the last screen", func(f terminal.Frame) bool { return f.Kind == terminal.Message })
+	if text := screenText(message); !strings.Contains(text, "$ echo $((40+2))\n42\n$") {
+		t.Errorf("the screen is %q", text)
+	}
+	if fmt.Sprint(message.Buttons) != "[{Enter /key Enter} {Esc /key Escape} {Tab /key Tab} {↑ /key Up} {↓ /key Down} {Ctrl-C /key C-c}]" {
+		t.Errorf("the buttons are %v", message.Buttons)
+	}
+	// What is typed between turns gets a turn, which knows the keys.
+	if r.runner.AcceptsControl("cli:local", "key") || r.runner.AcceptsControl("cli:local", "") {
+		t.Error("a key between turns would not be shown")
+	}
+	r.turn(t.Context(), "/key Up Enter")
+	r.awaitScreen("42\n$ echo $((40+2))\n42\n$")
+	if out := r.turn(t.Context(), "exit 7"); out.Status != terminal.Failed || !strings.Contains(r.last(), "The program has ended (exit status 7).") {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+}
+
+func TestKeysReachAProgramThatIsNeverQuiet(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, `while :; do printf '\rtick %s' $((n=n+1)); read -t 0.05 line && { [ "$line" = stop ] && exit 0; }; done`)
+	r.config.Shell = "/bin/bash"
+	r.protocol = keys.NewScreen(r.config)
+	ended := r.background("/screen")
+	r.awaitScreen("tick")
+	r.control("", "stop")
+	if out := <-ended; out.Status != terminal.Done || !strings.Contains(r.last(), "The program has ended (exit status 0).") {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+}
+
+func TestAProgramThatIsNeverQuietOutlivesItsTurn(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "while :; do printf '\rtick'; sleep 0.05; done")
+	r.config.Timeout = 2
+	if out := r.turn(t.Context(), "/screen"); out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+	if len(r.runner.Kept()) != 1 {
+		t.Error("the program has ended")
+	}
+}
