@@ -10,6 +10,7 @@ type hands struct {
 	taken    bool
 	used     time.Time     // when the person has last done something
 	handBack chan struct{} // closed when the person hands back
+	times    int           // that the terminal was taken over
 }
 
 // take gives the terminal to the person. It reports false if they have it already.
@@ -19,7 +20,7 @@ func (s *session) take() bool {
 	if s.hands.taken {
 		return false
 	}
-	s.hands = hands{taken: true, used: time.Now(), handBack: make(chan struct{})}
+	s.hands = hands{taken: true, used: time.Now(), handBack: make(chan struct{}), times: s.hands.times + 1}
 	s.wakeLocked() // the buttons change
 	return true
 }
@@ -32,7 +33,7 @@ func (s *session) give() bool {
 		return false
 	}
 	close(s.hands.handBack)
-	s.hands = hands{}
+	s.hands = hands{times: s.hands.times}
 	s.wakeLocked()
 	return true
 }
@@ -41,6 +42,13 @@ func (s *session) isTaken() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.hands.taken
+}
+
+// timesTaken returns how often the terminal was taken over.
+func (s *session) timesTaken() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.hands.times
 }
 
 // useHands notes that the person has done something.

@@ -25,8 +25,8 @@ func (r *rig) background(text string) <-chan terminal.Outcome {
 func TestAPersonTakesTheTerminalOverAndHandsItBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("one", command{"echo begun > begun; read line < go; echo $line > first\n", 0.1}, command{"echo never > never\n", 0}),
-		respond("two", command{"echo agent > second\n", 0.5}),
+		respond("one", command{Keystrokes: "echo begun > begun; read line < go; echo $line > first\n", Duration: 3}, command{Keystrokes: "echo never > never\n"}),
+		respond("two", command{Keystrokes: "echo agent > second\n", Duration: 0.5}),
 		taskDone(""), taskDone("all done"),
 	}})
 	if err := makeFIFO(r.work + "/go"); err != nil {
@@ -83,7 +83,7 @@ func hasButton(label, command string) func(terminal.Frame) bool {
 func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("one", command{"echo begun > begun\n", 0.1}, command{"", 3}), respond("two", command{"echo on > on\n", 0}), taskDone(""), taskDone(""),
+		respond("one", command{Keystrokes: "echo begun > begun\n", Duration: 0.1}, command{Keystrokes: "", Duration: 3}), respond("two", command{Keystrokes: "echo on > on\n", Duration: 0}), taskDone(""), taskDone(""),
 	}})
 	r.settings.Idle = 1
 	r.config.Timeout = 600
@@ -128,7 +128,7 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 
 func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("I print ä", command{"printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", 0.5}), taskDone(""), taskDone("")}})
+	r := newRig(t, script{Responses: []string{respond("I print ä", command{Keystrokes: "printf 'caf\\303\\251 \\033[31mred\\033[m\\n'\n", Duration: 0.5}), taskDone(""), taskDone("")}})
 	r.turn(t.Context(), "print")
 	reply := r.control("screen", "")
 	if len(reply.Files) != 1 || reply.Screen == nil {
@@ -173,7 +173,7 @@ func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 
 func TestALogOutlivesItsTerminal(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{"exit\n", 30})}})
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "exit\n", Duration: 30})}})
 	r.turn(t.Context(), "leave")
 	if reply := r.control("log", ""); len(reply.Files) != 2 {
 		t.Errorf("/log: %+v", reply)
@@ -187,7 +187,7 @@ func TestALogOutlivesItsTerminal(t *testing.T) {
 func TestALongRecordingKeepsItsEnd(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("", command{"seq 1 400000; echo fi''nished; touch done\n", 1}), respond("", command{"", 1}), taskDone(""), taskDone(""),
+		respond("", command{Keystrokes: "seq 1 200000; echo fi''nished; touch done\n", Duration: 1}), respond("", command{Keystrokes: "", Duration: 1}), taskDone(""), taskDone(""),
 	}})
 	r.turn(t.Context(), "count")
 	r.control("type", "until test -e done; do sleep 0.1; done; echo la''st")

@@ -17,15 +17,13 @@ import (
 func TestTheAgentsKeystrokesReachTheShell(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("I see a prompt", command{"echo $((6*7)) > answer\n", 0.5}),
+		respond("I see a prompt", command{Keystrokes: "echo $((6*7)) > answer\n", Duration: 0.5}),
 		taskDone("It is written"), taskDone("It is 42"),
 	}})
 	if out := r.turn(t.Context(), "compute"); out.Status != terminal.Done {
 		t.Errorf("ended %s: %s", out.Status, r.last())
 	}
-	if got := r.file("answer"); got != "42\n" {
-		t.Errorf("the file has %q", got)
-	}
+	r.awaitContent("answer", "42\n")
 	if r.last() != "It is 42" {
 		t.Errorf("the last message is %q", r.last())
 	}
@@ -46,14 +44,12 @@ func TestVimCreatesTheFileOfTheExample(t *testing.T) {
 	t.Parallel()
 	need(t, "vim")
 	r := newRig(t, script{Responses: []string{
-		respond("", command{"vim test.py\n", 0.5}, command{"i", 0.1}, command{"print('hello')", 0.1}, command{"Escape", 0.1}, command{":wq\n", 0.3}),
-		respond("", command{"test -s test.py && echo rea''dy\n", 1}),
+		respond("", command{Keystrokes: "vim test.py\n", Duration: 0.5}, command{Keystrokes: "i", Duration: 0.1}, command{Keystrokes: "print('hello')", Duration: 0.1}, command{Keystrokes: "Escape", Duration: 0.1}, command{Keystrokes: ":wq\n", Duration: 0.3}),
+		respond("", command{Keystrokes: "test -s test.py && echo rea''dy\n", Duration: 1}),
 		taskDone(""), taskDone(""),
 	}})
 	r.turn(t.Context(), "write test.py")
-	if got := r.awaitFile("test.py"); got != "print('hello')\n" {
-		t.Errorf("the file has %q", got)
-	}
+	r.awaitContent("test.py", "print('hello')\n")
 	if r.last() != "Done." {
 		t.Errorf("the last message is %q", r.last())
 	}
@@ -68,28 +64,24 @@ func need(t *testing.T, program string) {
 
 func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{"cd /; x=kept\n", 0.2}), taskDone("")}})
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "cd /; x=kept\n", Duration: 0.2}), taskDone("")}})
 	r.turn(t.Context(), "one")
-	r.script(script{Responses: []string{respond("", command{"echo $x in $PWD > " + r.work + "/out\n", 0.5}), taskDone("")}})
+	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $x in $PWD > " + r.work + "/out\n", Duration: 0.5}), taskDone("")}})
 	r.turn(t.Context(), "two")
-	if got := r.file("out"); got != "kept in /\n" {
-		t.Errorf("the second turn found %q", got)
-	}
+	r.awaitContent("out", "kept in /\n")
 	pid := shellOf(r)
 	r.runner.Release("cli:local")
 	r.awaitDeath(pid)
-	r.script(script{Responses: []string{respond("", command{"echo [$x] > out2\n", 0.5}), taskDone("")}})
+	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo [$x] > out2\n", Duration: 0.5}), taskDone("")}})
 	r.turn(t.Context(), "three")
-	if got := r.file("out2"); got != "[]\n" {
-		t.Errorf("after a new beginning the turn found %q", got)
-	}
+	r.awaitContent("out2", "[]\n")
 }
 
 func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("", command{"sleep 1000 & setsid sleep 1000 & nohup sleep 1000 >/dev/null & sleep 1000\n", 0.3}),
-		respond("", command{"C-z", 0.3}, command{"jobs -p > pids; echo $$ >> pids; sync\n", 1}),
+		respond("", command{Keystrokes: "sleep 1000 & setsid sleep 1000 & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
+		respond("", command{Keystrokes: "C-z", Duration: 0.3}, command{Keystrokes: "jobs -p > pids; echo $$ >> pids; sync\n", Duration: 1}),
 		taskDone(""), taskDone(""),
 	}})
 	r.turn(t.Context(), "start")
@@ -106,7 +98,7 @@ func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 // shellOf returns the process id of the shell.
 func shellOf(r *rig) string {
 	r.t.Helper()
-	r.script(script{Responses: []string{respond("", command{"echo $$ > " + r.work + "/pid\n", 0.3}), taskDone("")}})
+	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo $$ > " + r.work + "/pid\n", Duration: 0.3}), taskDone("")}})
 	r.turn(r.t.Context(), "pid")
 	return strings.TrimSpace(r.awaitFile("pid"))
 }
@@ -122,7 +114,7 @@ func (r *rig) awaitDeath(pid string) {
 
 func TestWhatEndsATurnWithAnError(t *testing.T) {
 	t.Parallel()
-	step := respond("", command{"", 0})
+	step := respond("", command{Keystrokes: "", Duration: 0})
 	for name, c := range map[string]struct {
 		script   script
 		maxSteps int
@@ -132,12 +124,12 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 		"the agent exits":     {script{Responses: []string{step}, Then: "exit"}, 9, "The agent has ended before the task was complete (exit status 0)"},
 		"the agent crashes":   {script{Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
 		"the agent floods":    {script{Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
-		"the shell exits":     {script{Responses: []string{respond("", command{"exit 5\n", 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
+		"the shell exits":     {script{Responses: []string{respond("", command{Keystrokes: "exit 5\n", Duration: 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
 		"a step crashes":      {script{Turn: true, Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
 		"a step floods":       {script{Turn: true, Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
 		"nonsense":            {script{Responses: []string{"hello", "{", "[]", "null"}}, 5, "Stopped after 5 steps"},
 		"nonsense in a step":  {script{Turn: true, Responses: []string{"hello"}}, 2, "Stopped after 2 steps"},
-		"the shell is killed": {script{Responses: []string{respond("", command{"kill -9 $$\n", 30})}}, 9, "The shell of the terminal has ended (killed by SIGKILL)"},
+		"the shell is killed": {script{Responses: []string{respond("", command{Keystrokes: "kill -9 $$\n", Duration: 30})}}, 9, "The shell of the terminal has ended (killed by SIGKILL)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -149,7 +141,7 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 				t.Errorf("ended %s: %q", out.Status, r.last())
 			}
 			// The next message finds a terminal that works.
-			r.script(script{Turn: c.script.Turn, Responses: []string{respond("", command{"echo fine > fine\n", 0.5}), taskDone("")}})
+			r.script(script{Turn: c.script.Turn, Responses: []string{respond("", command{Keystrokes: "echo fine > fine\n", Duration: 0.5}), taskDone("")}})
 			r.settings.MaxSteps = 9
 			for range 2 { // an agent of steps counts its requests over turns
 				r.turn(t.Context(), "again")
@@ -160,7 +152,7 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 
 func TestAResponseThatIsNotUnderstoodIsToldWhy(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{"so I think", respond("", command{"echo a", 0}, command{"\n", 0}), taskDone(""), taskDone("")}})
+	r := newRig(t, script{Responses: []string{"so I think", respond("", command{Keystrokes: "echo a", Duration: 0}, command{Keystrokes: "\n", Duration: 0}), taskDone(""), taskDone("")}})
 	r.turn(t.Context(), "try")
 	told := r.requests()
 	if want := "Previous response had parsing errors:\nERROR: No valid JSON found in response\nWARNINGS: - No valid JSON object found\n\nPlease fix these issues and provide a proper JSON response."; told[1] != want {
@@ -207,8 +199,8 @@ func TestAnAgentOfStepsReadsAPrompt(t *testing.T) {
 func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]script{
-		"in a command":          {Responses: []string{respond("", command{"echo begun > begun; sleep 1000\n", 60})}},
-		"while the agent hangs": {Responses: []string{respond("", command{"echo begun > begun\n", 0.1})}, Then: "hang"},
+		"in a command":          {Responses: []string{respond("", command{Keystrokes: "echo begun > begun; sleep 1000\n", Duration: 60})}},
+		"while the agent hangs": {Responses: []string{respond("", command{Keystrokes: "echo begun > begun\n", Duration: 0.1})}, Then: "hang"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -222,7 +214,7 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 			if out := <-ended; out.Status != terminal.Stopped {
 				t.Errorf("ended %s", out.Status)
 			}
-			r.script(script{Responses: []string{respond("", command{"echo fine > fine\n", 0}), taskDone("")}})
+			r.script(script{Responses: []string{respond("", command{Keystrokes: "echo fine > fine\n", Duration: 0}), taskDone("")}})
 			r.turn(t.Context(), "again")
 			if got := r.awaitFile("fine"); got != "fine\n" {
 				t.Errorf("the terminal printed %q", got)
@@ -233,7 +225,7 @@ func TestATurnThatIsStoppedLeavesAUsableTerminal(t *testing.T) {
 
 func TestATurnThatTakesTooLongEnds(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, script{Responses: []string{respond("", command{"sleep 1000\n", 60})}})
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "sleep 1000\n", Duration: 60})}})
 	r.config.Timeout = 2
 	if out := r.turn(t.Context(), "work"); out.Status != terminal.TimedOut || !strings.Contains(r.last(), "Timed out after 2 s.") {
 		t.Errorf("ended %s: %s", out.Status, r.last())

@@ -47,6 +47,8 @@ var supervisor *process.Supervisor
 type script struct {
 	Turn      bool // one process for each step
 	Responses []string
+	// After has for a response what the agent must have been told before; until then it waits.
+	After []string
 	// Then is what it does when it has used up its responses: "exit", "hang", "flood", "crash".
 	Then string
 }
@@ -64,15 +66,26 @@ func scriptedAgent(dir string) int {
 		return s.play(n)
 	}
 	in := bufio.NewReader(os.Stdin)
-	for n := 1; ; n++ {
+	told := ""
+	for n := 1; ; {
 		line, err := in.ReadString('\n')
 		if err != nil {
 			return 0
 		}
 		recordRequest(dir, line)
+		var r struct{ Screen string }
+		if json.Unmarshal([]byte(line), &r) != nil {
+			return 98
+		}
+		told += r.Screen
+		if n <= len(s.After) && !strings.Contains(told, s.After[n-1]) {
+			fmt.Println(respond("", command{Duration: 0.05}))
+			continue
+		}
 		if status := s.play(n); status != 0 {
 			return status
 		}
+		n, told = n+1, ""
 	}
 }
 
@@ -110,6 +123,7 @@ func recordRequest(dir, request string) int {
 type command struct {
 	Keystrokes string  `json:"keystrokes"`
 	Duration   float64 `json:"duration"`
+	after      string  // what the agent must have been told before it types this
 }
 
 // response is what an agent prints.
@@ -313,14 +327,19 @@ func (r *rig) control(name, args string) terminal.ControlReply {
 	return reply
 }
 
-// file is the content of a file in the folder where the shell begins.
-func (r *rig) file(name string) string {
+// awaitContent waits until a file in the folder where the shell begins has a content.
+func (r *rig) awaitContent(name, want string) {
 	r.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(r.work, name))
-	if err != nil {
-		r.t.Error(err)
-	}
-	return string(raw)
+	var raw []byte
+	defer func() {
+		if r.t.Failed() {
+			r.t.Logf("%s has %d bytes: %.200q", name, len(raw), raw)
+		}
+	}()
+	r.poll(fmt.Sprintf("%s with %.100q", name, want), func() bool {
+		raw, _ = os.ReadFile(filepath.Join(r.work, name))
+		return string(raw) == want
+	})
 }
 
 // awaitFile waits until a program has written a file.

@@ -27,10 +27,11 @@ type turn struct {
 	output     Output
 	completion Completion
 	analysis   string // of the last response that had one
+	taken      int    // how often the terminal was taken over, as far as the agent knows
 }
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
-	x.agent = newTransport(x.t, x.set)
+	x.agent, x.taken = newTransport(x.t, x.set), x.s.timesTaken()
 	x.display = show(ctx, x.t, x.s, displayOptions{caption: "Working…", buttons: x.buttons})
 	x.s.log.note("task", x.instruction())
 	out, err := x.work(ctx)
@@ -180,14 +181,16 @@ func (x *turn) wait(ctx context.Context, seconds float64) {
 }
 
 // awaitHandBack waits while a person has the terminal, which is not the agent's time. It reports
-// whether one had; the agent is then shown the whole screen.
+// whether one has or had since the last time; the agent is then shown the whole screen.
 func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
-	if !x.s.isTaken() {
+	times := x.s.timesTaken()
+	if x.s.isTaken() {
+		defer x.t.PauseTimeout()()
+		x.s.awaitHandBack(ctx, x.set.idle())
+	} else if times == x.taken {
 		return false
 	}
-	defer x.t.PauseTimeout()()
-	x.s.awaitHandBack(ctx, x.set.idle())
-	x.output = Output{}
+	x.taken, x.output = times, Output{}
 	return true
 }
 
