@@ -46,6 +46,7 @@ func Describe() terminal.Description {
 		},
 		Open:  func(t config.Terminal) terminal.Protocol { return New(t) },
 		Judge: judge, TrialText: "Print the word ready in the terminal, and nothing else.",
+		Parser: Parser(),
 	}
 }
 
