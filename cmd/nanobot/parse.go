@@ -64,18 +64,19 @@ Exit status: 0 the output can be read, 1 it cannot, 2 wrong usage.`,
 // parsers returns the names of the protocols that can read an output, and what the help says of
 // their objects and formats.
 func parsers() (names []string, objects, formats string) {
+	var o, f strings.Builder
 	for _, name := range protocolNames() {
 		p, _ := findProtocol(name)
 		if p.Parser.Parse == nil {
 			continue
 		}
 		names = append(names, name)
-		objects += fmt.Sprintf("  %s: %s\n", name, p.Parser.Object)
+		fmt.Fprintf(&o, "  %s: %s\n", name, p.Parser.Object)
 		if p.Parser.Formats != nil {
-			formats += fmt.Sprintf("; %s: %s", name, strings.Join(p.Parser.Formats, ", "))
+			fmt.Fprintf(&f, "; %s: %s", name, strings.Join(p.Parser.Formats, ", "))
 		}
 	}
-	return names, objects, formats
+	return names, o.String(), f.String()
 }
 
 // chooseFormat returns the format that was asked for, or else the default of the protocol.

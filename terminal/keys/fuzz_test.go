@@ -29,7 +29,37 @@ func FuzzJSON(f *testing.F) {
 		if got, want := keys.Pieces(text), piece.FindAllString(text, -1); !slices.Equal(got, want) {
 			t.Fatalf("pieces %q, want %q", got, want)
 		}
+		checkAgreement(t, text)
 	})
+}
+
+// checkAgreement compares what is read in a text that is one JSON object with what encoding/json
+// reads in it.
+func checkAgreement(t *testing.T, text string) {
+	var fields map[string]json.RawMessage
+	r, _ := keys.Parse(keys.JSON, text)
+	if r.Error != "" || json.Unmarshal([]byte(text), &fields) != nil {
+		return
+	}
+	var analysis string
+	if json.Unmarshal(fields["analysis"], &analysis) == nil && analysis != r.Analysis {
+		t.Fatalf("analysis %q, encoding/json %q", r.Analysis, analysis)
+	}
+	var commands []map[string]any
+	if err := json.Unmarshal(fields["commands"], &commands); err != nil {
+		return // of a duration that is too large
+	}
+	if len(commands) != len(r.Commands) && !r.TaskComplete {
+		t.Fatalf("%d commands, encoding/json %d", len(r.Commands), len(commands))
+	}
+	for i, k := range r.Commands {
+		if commands[i]["keystrokes"] != k.Keys {
+			t.Fatalf("keystrokes %q, encoding/json %q", k.Keys, commands[i]["keystrokes"])
+		}
+		if d, ok := commands[i]["duration"].(float64); ok && d != k.Duration {
+			t.Fatalf("duration %v, encoding/json %v", k.Duration, d)
+		}
+	}
 }
 
 func FuzzXML(f *testing.F) {

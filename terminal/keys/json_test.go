@@ -83,6 +83,7 @@ func TestAnObjectIsFoundInTheTextOfAResponse(t *testing.T) {
 	checkReadings(t, keys.JSON, []reading{
 		{"alone", whole, plain()},
 		{"between blanks", "\n\t " + whole + " \r\n", plain()},
+		{"behind a byte order mark", "\uFEFF" + whole, plain()},
 		{"text before", "Sure: " + whole, plain(extraBefore)},
 		{"text after", whole + " done", plain(extraAfter)},
 		{"fences", "```json\n" + whole + "\n```", plain(extraBefore, extraAfter)},

@@ -44,6 +44,7 @@ func Formats() []string { return []string{string(Auto), string(JSON), string(XML
 // Parse reads a response in linear time, whatever its text. It also returns the format in which the
 // response was read, which is JSON or XML.
 func Parse(f Format, text string) (Response, Format) {
+	text = strings.TrimPrefix(text, "\uFEFF") // a byte order mark is no text
 	if !utf8.ValidString(text) {
 		text = string([]rune(text)) // U+FFFD for each byte that is invalid
 	}
