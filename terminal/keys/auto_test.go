@@ -25,6 +25,7 @@ func TestTheFormatIsToldFromTheText(t *testing.T) {
 	}
 	checkReadings(t, keys.Auto, []reading{
 		{"thoughts are no part of a response", "<think>{\"analysis\":</think>\n" + inJSON, plain()},
+		{"thoughts behind blanks", "\n <think>x</think>\n" + inJSON, plain()},
 		{"thoughts in the middle are", "So <think></think>" + inJSON, plain(extraBefore)},
 		{"thoughts that do not end are", "<think>" + inJSON, plain(extraBefore)},
 		{"thoughts with a response", "<think>" + inResponse("<commands>x</commands>") + "</think>" + inXML, plain()},

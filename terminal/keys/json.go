@@ -23,12 +23,13 @@ const (
 // parseJSON reads a response in JSON and repairs one that cannot be read. A repair that does not
 // help leaves the first result as it was.
 func parseJSON(text string) Response {
-	first, decoded := readJSON(text)
+	first := readJSON(text)
 	if first.Error == "" {
 		return first
 	}
-	if lacking := strings.Count(text, "{") - strings.Count(text, "}"); !decoded && lacking > 0 {
-		if r, _ := readJSON(text + strings.Repeat("}", lacking)); r.Error == "" {
+	// This changes nothing for a text in which an object ends, whatever is wrong with it.
+	if lacking := strings.Count(text, "{") - strings.Count(text, "}"); lacking > 0 {
+		if r := readJSON(text + strings.Repeat("}", lacking)); r.Error == "" {
 			return corrected(r, addedBraces)
 		}
 	}
@@ -36,7 +37,7 @@ func parseJSON(text string) Response {
 		if !json.Valid([]byte(piece)) {
 			continue
 		}
-		if r, _ := readJSON(piece); r.Error == "" {
+		if r := readJSON(piece); r.Error == "" {
 			return corrected(r, extracted)
 		}
 		break
@@ -49,14 +50,13 @@ func corrected(r Response, warning string) Response {
 	return r
 }
 
-// readJSON reads the first object of a text. It reports false for decoded if there is none in valid
-// JSON.
-func readJSON(text string) (r Response, decoded bool) {
+// readJSON reads the first object of a text.
+func readJSON(text string) (r Response) {
 	start, end, ok := findObject(text)
 	if !ok {
 		r.warn("No valid JSON object found")
 		r.Error = "No valid JSON found in response"
-		return r, false
+		return r
 	}
 	if strings.TrimSpace(text[:start]) != "" {
 		r.warn("Extra text detected before JSON object")
@@ -66,10 +66,10 @@ func readJSON(text string) (r Response, decoded bool) {
 	}
 	if err := json.Unmarshal([]byte(text[start:end]), &json.RawMessage{}); err != nil {
 		r.Error = invalidJSON(err, text[start:end])
-		return r, false
+		return r
 	}
 	r.Error = r.readFields(splitObject(value(text[start:end])))
-	return r, true
+	return r
 }
 
 // invalidJSON is the error of a text that is not JSON.

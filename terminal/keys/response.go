@@ -90,11 +90,8 @@ func skipThoughts(text string) string {
 	return text
 }
 
-// finish makes a response whole: nothing of one with an error is carried out.
+// finish makes empty lists of those that are nil.
 func finish(r Response) Response {
-	if r.Error != "" {
-		r.Commands, r.TaskComplete = nil, false
-	}
 	if r.Commands == nil {
 		r.Commands = []Keystrokes{}
 	}

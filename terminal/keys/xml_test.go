@@ -143,7 +143,7 @@ func TestKeystrokesInXMLAreVerbatim(t *testing.T) {
 		{"a single tag", inCommands(`<keystrokes duration="5"/>`), one("", 5)},
 		{"open", inCommands(xmlListing + `<keystrokes duration="1">rm`), plain()},
 		{"a tag that is not closed", inCommands(xmlListing + `<keystrokes duration="1"`), plain()},
-		{"another tag", inCommands(xmlListing + `<keystrokesx>a</keystrokesx>`), plain()},
+		{"another tag", inCommands(`<keystrokesx>a</keystrokes>` + xmlListing), plain()},
 		{"negative", attributes(` duration="-1"`), one("a", -1)},
 		{"long", attributes(` duration = "6e2"`), one("a", 600)},
 		{"blanks in the value", attributes(` duration=" 2 "`), one("a", 2)},
@@ -173,6 +173,8 @@ func TestKeystrokesInXMLAreVerbatim(t *testing.T) {
 		{"in a command without a duration", inCommand("<keystrokes>ls</keystrokes>"), one("ls", 1, missing)},
 		{"in no command", inCommands("<keystrokes>ls</keystrokes><duration>0.5</duration>"), one("ls", 1, missing)},
 		{"after the command", inCommands("<command><keystrokes>ls</keystrokes></command><duration>0.5</duration>"), one("ls", 1, missing)},
+		{"before the command", inCommands("<command></command><duration>0.5</duration><keystrokes>ls</keystrokes>"), one("ls", 1, missing)},
+		{"of a command that is not closed", inCommands("<command><keystrokes>ls</keystrokes><command><duration>0.5</duration>"), one("ls", 1, missing)},
 		{
 			"of another command", inCommands("<command><keystrokes>a\n</keystrokes></command><command><keystrokes>b</keystrokes><duration>2</duration></command>"),
 			typed([]keys.Keystrokes{k("a\n", 1), k("b", 2)}, missing),
