@@ -1,5 +1,3 @@
-// Package keys is the protocol for agents that drive a terminal with keystrokes: the agent reads
-// the screen, answers with the keys to press, and is shown what they did.
 package keys
 
 import (
