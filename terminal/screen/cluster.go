@@ -56,7 +56,7 @@ func (s *Screen) addMark(r *row, col int, mark rune) {
 	}
 	s.clusters.text = append(s.clusters.text, string(utf8.AppendRune(text, mark)))
 	r.cells[col].rune = clusterBase + rune(len(s.clusters.text)-1)
-	r.used = max(r.used, col+1)
+	r.used, r.rich = max(r.used, col+1), true
 }
 
 // dropClusters forgets the clusters that no cell uses. The limit leaves room for as many again, so

@@ -5,8 +5,7 @@ func (s *Screen) erased() pen { return pen{background: s.cursor.pen.background} 
 
 // scrollUp scrolls the scroll region. On the main screen, the lines that leave go to the
 // scrollback, also from a region that does not begin at the top.
-func (s *Screen) scrollUp(n int) {
-	p := s.erased()
+func (s *Screen) scrollUp(n int, p pen) {
 	for range min(n, s.bottom-s.top+1) {
 		if s.grid == s.main {
 			s.history.push(s.grid.rows[s.top], &s.clusters)
@@ -64,16 +63,20 @@ func (s *Screen) eraseCharacters(n int) {
 // eraseInLine is EL. To the right of the last column there is nothing to erase: a colour reset with
 // EL behind a line as long as the screen must not erase its last character.
 func (s *Screen) eraseInLine(how int) {
-	r := s.grid.rows[s.cursor.row]
+	from, to := 0, s.cols
 	switch how {
 	case 0:
-		if s.cursor.col < s.cols {
-			r.erase(s.cursor.col, s.cols, s.erased())
-		}
+		from = s.cursor.col
 	case 1:
-		r.erase(0, min(s.cursor.col+1, s.cols), s.erased())
+		to = min(s.cursor.col+1, s.cols)
 	case 2:
-		r.erase(0, s.cols, s.erased())
+	default:
+		return
+	}
+	if from == 0 && to == s.cols {
+		s.eraseRows(s.cursor.row, s.cursor.row+1)
+	} else if from < to {
+		s.grid.rows[s.cursor.row].erase(from, to, s.erased())
 	}
 }
 
@@ -98,6 +101,7 @@ func (s *Screen) eraseInDisplay(how int) {
 }
 
 func (s *Screen) eraseRows(from, to int) {
+	s.grid.cut(from)
 	for _, r := range s.grid.rows[from:to] {
 		r.wipe(s.erased())
 	}
@@ -108,7 +112,7 @@ func (s *Screen) eraseRows(from, to int) {
 func (s *Screen) eraseScreen() {
 	if s.grid == s.main {
 		last := s.rows
-		for last > 0 && s.grid.rows[last-1].used == 0 {
+		for last > 0 && !s.grid.rows[last-1].written() {
 			last--
 		}
 		for _, r := range s.grid.rows[:last] {

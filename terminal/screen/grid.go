@@ -1,6 +1,9 @@
 package screen
 
-import "unicode/utf8"
+import (
+	"slices"
+	"unicode/utf8"
+)
 
 // A cell's rune is a character, or one of these.
 const (
@@ -20,6 +23,7 @@ type row struct {
 	cells   []cell
 	used    int  // cells from here on are blank
 	wide    bool // there may be wide characters
+	rich    bool // there may be styles or characters other than ASCII
 	wrapped bool // the next row continues this one
 }
 
@@ -42,9 +46,6 @@ func newGrid(cols, rows int) *grid {
 func (r *row) erase(from, to int, p pen) {
 	r.split(from)
 	r.split(to)
-	if from == 0 && to == len(r.cells) {
-		r.wrapped = false
-	}
 	if p == (pen{}) {
 		to = min(to, r.used)
 		if from >= to {
@@ -54,8 +55,8 @@ func (r *row) erase(from, to int, p pen) {
 		if to == r.used {
 			r.used = from
 		}
-		if from == 0 && r.used == 0 {
-			r.wide = false
+		if r.used == 0 {
+			r.wide, r.rich = false, false
 		}
 		return
 	}
@@ -63,6 +64,7 @@ func (r *row) erase(from, to int, p pen) {
 		r.cells[i] = cell{pen: p}
 	}
 	r.used = max(r.used, to)
+	r.rich = true
 }
 
 // split blanks the wide character that covers both col-1 and col.
@@ -70,7 +72,7 @@ func (r *row) split(col int) {
 	if !r.wide || col <= 0 || col >= len(r.cells) || r.cells[col].rune != wideTail {
 		return
 	}
-	r.cells[col-1].rune, r.cells[col].rune = blankCell, blankCell
+	r.cells[col-1], r.cells[col] = cell{}, cell{}
 }
 
 // insert shifts the columns from col on to the right by n; those that leave the row are lost.
@@ -86,7 +88,7 @@ func (r *row) insert(col, n int, p pen) {
 		r.cells[i] = cell{pen: p}
 	}
 	if p != (pen{}) {
-		r.used = max(r.used, col+n)
+		r.used, r.rich = max(r.used, col+n), true
 	}
 }
 
@@ -102,7 +104,7 @@ func (r *row) remove(col, n int, p pen) {
 	}
 	switch {
 	case p != (pen{}):
-		r.used = len(r.cells)
+		r.used, r.rich = len(r.cells), true
 	case r.used > col:
 		r.used = max(col, r.used-n)
 	}
@@ -117,9 +119,15 @@ func (r *row) trimmed() int {
 	return n
 }
 
+// written reports whether there is a character, be it a space, in the row.
+func (r *row) written() bool {
+	return slices.ContainsFunc(r.cells[:r.used], func(c cell) bool { return c.rune != blankCell })
+}
+
 // scrollUp moves the rows from top to bottom, inclusive, up by one; the row that leaves becomes the
 // blank row at the bottom.
 func (g *grid) scrollUp(top, bottom int, p pen) {
+	g.cut(top)
 	first := g.rows[top]
 	copy(g.rows[top:bottom], g.rows[top+1:bottom+1])
 	g.rows[bottom] = first
@@ -128,16 +136,24 @@ func (g *grid) scrollUp(top, bottom int, p pen) {
 
 // scrollDown is the reverse of scrollUp.
 func (g *grid) scrollDown(top, bottom int, p pen) {
+	g.cut(top)
 	last := g.rows[bottom]
 	copy(g.rows[top+1:bottom+1], g.rows[top:bottom])
 	g.rows[top] = last
 	last.wipe(p)
 }
 
+// cut notes that the row at top no longer continues the one above.
+func (g *grid) cut(top int) {
+	if top > 0 {
+		g.rows[top-1].wrapped = false
+	}
+}
+
 // wipe makes the row as good as new.
 func (r *row) wipe(p pen) {
 	clear(r.cells[:r.used])
-	r.used, r.wide, r.wrapped = 0, false, false
+	r.used, r.wide, r.rich, r.wrapped = 0, false, false, false
 	if p != (pen{}) {
 		r.erase(0, len(r.cells), p)
 	}

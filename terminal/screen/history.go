@@ -96,16 +96,27 @@ func (l *line) encode(r *row, c *clusters) {
 	if cap(l.text) < n {
 		l.text = make([]byte, 0, n)
 	}
+	if r.rich {
+		l.encodeRich(r.cells[:n], c)
+		return
+	}
+	l.text, l.styles = l.text[:n], nil
+	for i := range l.text {
+		b := byte(r.cells[i].rune)
+		if b == byte(blankCell) {
+			b = ' '
+		}
+		l.text[i] = b
+	}
+}
+
+func (l *line) encodeRich(cells []cell, c *clusters) {
 	start, current := 0, pen{}
-	for i := range r.cells[:n] {
-		cell := &r.cells[i]
+	for i := range cells {
+		cell := &cells[i]
 		if cell.pen != current {
 			l.endSpan(start, current)
 			start, current = len(l.text), cell.pen
-		}
-		if uint32(cell.rune-1) < 0x7f {
-			l.text = append(l.text, byte(cell.rune))
-			continue
 		}
 		l.text = c.appendCell(l.text, cell.rune)
 	}

@@ -44,14 +44,11 @@ func (s *Screen) setPrivateMode(mode int, on bool) {
 
 // switchAlternate is mode 1049: the cursor belongs to the screen.
 func (s *Screen) switchAlternate(on bool) {
-	if on == s.Alternate() {
-		return
-	}
-	if on {
-		s.savedMain = s.cursor
+	if on && !s.Alternate() {
+		s.savedMain, s.hasSavedMain = s.cursor, true
 	}
 	s.showAlternate(on)
-	if !on {
+	if !on && s.hasSavedMain {
 		s.restoreCursor(s.savedMain)
 	}
 }
@@ -67,7 +64,9 @@ func (s *Screen) showAlternate(on bool) {
 			s.alternate = newGrid(s.cols, s.rows)
 		}
 		s.grid = s.alternate
-		s.eraseRows(0, s.rows)
+		for _, r := range s.grid.rows {
+			r.wipe(pen{})
+		}
 	}
 }
 

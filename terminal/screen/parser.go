@@ -169,7 +169,9 @@ func (s *Screen) completeRune(b byte) int {
 
 // control executes a control character; it may be in the middle of a sequence.
 func (s *Screen) control(b byte) {
-	s.last = 0
+	if b != 0x1b {
+		s.last = 0
+	}
 	switch b {
 	case '\b':
 		s.backspace()

@@ -1,5 +1,7 @@
 package screen
 
+import "unicode/utf8"
+
 // lineDrawing is what the characters from _ to ~ stand for in DEC's line drawing set.
 var lineDrawing = [...]rune{
 	' ', '◆', '▒', '␉', '␌', '␍', '␊', '°', '±', '␤', '␋', '┘', '┐', '┌', '└', '┼',
@@ -33,6 +35,7 @@ func (s *Screen) printASCII(text []byte) {
 		}
 		s.cursor.col = from + n
 		r.used = max(r.used, from+n)
+		r.rich = r.rich || p != (pen{})
 		text = text[n:]
 	}
 }
@@ -79,16 +82,17 @@ func (s *Screen) print(r rune) {
 		line.wide = true
 	}
 	line.used = max(line.used, col+w)
+	line.rich = line.rich || r >= utf8.RuneSelf || s.cursor.pen != (pen{})
 	s.cursor.col += w
 	if s.modes.noWrap {
 		s.cursor.col = min(s.cursor.col, s.cols-1)
 	}
 }
 
-// wrap continues in the next line.
+// wrap continues in the next line. If that scrolls, the new line has the default background.
 func (s *Screen) wrap() {
 	s.grid.rows[s.cursor.row].wrapped = true
-	s.index()
+	s.index(pen{})
 	s.cursor.col = 0
 }
 
@@ -103,20 +107,20 @@ func (s *Screen) repeat(n int) {
 	}
 }
 
-// lineFeed is LF, VT and FF.
+// lineFeed is LF, VT and FF. The line stays wrapped if it was: editors move down with LF.
 func (s *Screen) lineFeed() {
-	s.grid.rows[s.cursor.row].wrapped = false
-	s.index()
+	s.index(s.erased())
 	if s.modes.newline {
 		s.cursor.col = 0
 	}
 }
 
-// index is IND: it moves down and scrolls at the bottom of the scroll region.
-func (s *Screen) index() {
+// index is IND: it moves down and scrolls at the bottom of the scroll region, where p
+// is the style of the new line.
+func (s *Screen) index(p pen) {
 	switch {
 	case s.cursor.row == s.bottom:
-		s.scrollUp(1)
+		s.scrollUp(1, p)
 	case s.cursor.row < s.rows-1:
 		s.cursor.row++
 	}

@@ -53,7 +53,7 @@ func (s *Screen) crop(g *grid, cols, rows int) *grid {
 			from.split(cols)
 		}
 		copy(to.cells, from.cells)
-		to.used, to.wide = min(from.used, cols), from.wide
+		to.used, to.wide, to.rich = min(from.used, cols), from.wide, from.rich
 	}
 	return n
 }

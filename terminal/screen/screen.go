@@ -14,25 +14,26 @@ const (
 
 // Screen is an emulated terminal. It is not safe for concurrent use; a Snapshot is.
 type Screen struct {
-	cols, rows  int
-	grid        *grid // main or alternate, whichever is shown
-	main        *grid
-	alternate   *grid // nil until it is used
-	history     history
-	clusters    clusters
-	widths      widthCache
-	cursor      cursor
-	saved       cursor // by DECSC
-	savedMain   cursor // by mode 1049
-	top, bottom int    // scroll region, both inclusive
-	tabs        []bool
-	modes       modes
-	parser      parser
-	last        rune // the graphic character just printed, for REP; 0 if something else came after it
-	title       string
-	titles      []string // stack of XTWINOPS 22 and 23
-	replies     []byte
-	version     uint64
+	cols, rows   int
+	grid         *grid // main or alternate, whichever is shown
+	main         *grid
+	alternate    *grid // nil until it is used
+	history      history
+	clusters     clusters
+	widths       widthCache
+	cursor       cursor
+	saved        cursor // by DECSC
+	savedMain    cursor // by mode 1049
+	hasSavedMain bool
+	top, bottom  int // scroll region, both inclusive
+	tabs         []bool
+	modes        modes
+	parser       parser
+	last         rune // the graphic character just printed, for REP; 0 if something else came after it
+	title        string
+	titles       []string // stack of XTWINOPS 22 and 23
+	replies      []byte
+	version      uint64
 }
 
 // cursor is all that DECSC saves.
@@ -118,7 +119,7 @@ func (s *Screen) reset() {
 	s.grid = s.main
 	s.alternate = nil
 	s.softReset()
-	s.cursor, s.savedMain = cursor{}, cursor{}
+	s.cursor, s.savedMain, s.hasSavedMain = cursor{}, cursor{}, false
 	s.modes = modes{}
 	s.resetTabs()
 	s.title, s.titles = "", nil

@@ -126,7 +126,7 @@ func (s *Screen) editSequence(final byte, a *arguments) bool {
 	case 'P':
 		s.deleteCharacters(a.positive(0))
 	case 'S':
-		s.scrollUp(a.positive(0))
+		s.scrollUp(a.positive(0), s.erased())
 	case 'T', '^':
 		if a.count() == 1 { // with five parameters T starts highlight tracking of the mouse
 			s.scrollDown(a.positive(0))
@@ -156,7 +156,11 @@ func (s *Screen) otherSequence(final byte, a *arguments) {
 	case 'n':
 		s.reportStatus(0, a.get(0, 0))
 	case 'r':
-		s.setRegion(a.positive(0)-1, max(a.get(1, 0), 0)-1)
+		bottom := a.get(1, 0)
+		if bottom == 0 {
+			bottom = s.rows
+		}
+		s.setRegion(a.positive(0)-1, bottom-1)
 	case 't':
 		s.windowOperation(a)
 	}

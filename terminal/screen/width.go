@@ -9,10 +9,11 @@ import (
 // Width returns how many columns a character takes: 2 if it is wide, 0 if it combines with the
 // character before it or is invisible, else 1.
 func Width(r rune) int {
+	if w, ok := commonWidth(r); ok {
+		return w
+	}
 	switch {
-	case r < 0x20, r >= 0x7f && r < 0xa0:
-		return 0
-	case r < 0x300, r == unicode.ReplacementChar:
+	case r == unicode.ReplacementChar:
 		return 1
 	case r >= 0x1160 && r <= 0x11ff, r >= 0xd7b0 && r <= 0xd7ff:
 		return 0 // Hangul vowels and finals, which join the initial before them
@@ -25,6 +26,20 @@ func Width(r rune) int {
 	default:
 		return 1
 	}
+}
+
+// commonWidth knows the ranges of the most frequent characters. Looking one up in Unicode's tables
+// takes longer than printing it.
+func commonWidth(r rune) (width int, ok bool) {
+	switch {
+	case r < 0x20, r >= 0x7f && r < 0xa0:
+		return 0, true
+	case r < 0x300, r >= 0x370 && r <= 0x482, r >= 0x2010 && r <= 0x2027, r >= 0x2500 && r <= 0x25fc:
+		return 1, true // Latin, Greek, Cyrillic; punctuation; box drawing, blocks and shapes
+	case r >= 0x4e00 && r <= 0x9fff, r >= 0x3041 && r <= 0x3096, r >= 0x309b && r <= 0x30ff, r >= 0xac00 && r <= 0xd7a3:
+		return 2, true // Han, Hiragana, Katakana, Hangul
+	}
+	return 0, false
 }
 
 // combines reports whether a character of no width is kept. Format characters such as those that
@@ -41,14 +56,16 @@ func combines(r rune) bool {
 	return !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp)
 }
 
-// widthCache remembers the width of recent characters, because looking one up takes longer than
-// printing it.
+// widthCache remembers the width of other characters that were printed recently.
 type widthCache [256]struct {
 	rune  rune
 	width int8
 }
 
 func (c *widthCache) width(r rune) int {
+	if w, ok := commonWidth(r); ok {
+		return w
+	}
 	e := &c[uint32(r)%uint32(len(c))]
 	if e.rune != r {
 		e.rune, e.width = r, int8(Width(r))

@@ -144,5 +144,5 @@ func (s *Screen) decode(l *line, r *row) {
 			r.used = col
 		}
 	}
-	r.wrapped = l.wrapped
+	r.wrapped, r.rich = l.wrapped, true
 }

@@ -1,0 +1,144 @@
+package screen_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"nanobot/terminal/screen"
+)
+
+func TestAControlStringEndsAtTheNextEscape(t *testing.T) {
+	for _, start := range []string{"\x1b]0;", "\x1bP1;2q", "\x1b_", "\x1b^", "\x1bX", "\x1bk"} {
+		for end, want := range map[string]string{
+			"\x18":      "ok",
+			"\x1a":      "ok",
+			"\x1b[1;3H": "  ok",
+			"\x1b\\":    "ok",
+			"\x1bc":     "ok",
+			"\x1b]2;":   "",
+		} {
+			s := after(t, start+"lost\r\n\xff日\x00\x7f"+end+"ok")
+			if got := s.Text(); got != want {
+				t.Errorf("%q, then %q: %q, want %q", start, end, got, want)
+			}
+		}
+	}
+}
+
+func TestAControlStringThatIsNeverClosedIsBounded(t *testing.T) {
+	for _, start := range []string{"\x1b]0;", "\x1bP", "\x1b_"} {
+		s := after(t, start)
+		part := strings.Repeat("x", 1<<16)
+		before := heapBytes()
+		for range 15 {
+			write(t, s, part)
+		}
+		if grown := heapBytes() - before; grown > 1<<15 {
+			t.Errorf("%q: the heap grew by %d bytes", start, grown)
+		}
+		if got := s.Text(); got != "" {
+			t.Errorf("%q: a string of less than 1 MiB shows %q", start, got)
+		}
+		write(t, s, part+"\r\nok")
+		if got := s.Text(); !strings.HasSuffix(got, "\nok") {
+			t.Errorf("%q: after 1 MiB there is %q", start, got)
+		}
+	}
+}
+
+func TestParametersAreBounded(t *testing.T) {
+	huge := strings.Repeat("9", 100)
+	for output, want := range map[string]string{
+		"\x1b[" + huge + "C":                                "19,0",
+		"\x1b[" + huge + ";" + huge + "H":                   "19,4",
+		"\x1b[2;2H\x1b[" + huge + "A\x1b[" + huge + "D":     "0,0",
+		"\x1b[" + strings.Repeat("1;", 1000) + "5H":         "0,0",
+		"\x1b[" + strings.Repeat("1:", 1000) + "5m":         "0,0",
+		"\x1b[" + strings.Repeat(" ", 1000) + "H":           "0,0",
+		"\x1b" + strings.Repeat("(", 1000) + "0":            "0,0",
+		"x\x1b[" + huge + "b":                               "19,0",
+		"\x1b[" + huge + "L\x1b[" + huge + "M":              "0,0",
+		"\x1b[" + huge + "S\x1b[" + huge + "T":              "0,0",
+		"\x1b[" + huge + "@\x1b[" + huge + "P":              "0,0",
+		"\x1b[" + huge + "X\x1b[" + huge + "I":              "19,0",
+		"\x1b[5;5H\x1b[" + huge + "Z":                       "0,4",
+		"\x1b[" + huge + "r\x1b[" + huge + ";" + huge + "r": "0,0",
+	} {
+		if got := position(after(t, output)); got != want {
+			t.Errorf("%.40q: the cursor is at %s, want %s", output, got, want)
+		}
+	}
+}
+
+func TestCombiningMarksAreBounded(t *testing.T) {
+	s := after(t, "e"+strings.Repeat("\u0301", 10_000)+"x")
+	if got := s.Text(); len(got) > 40 || !strings.HasPrefix(got, "e\u0301") || !strings.HasSuffix(got, "x") {
+		t.Errorf("%d bytes: %.60q", len(got), got)
+	}
+}
+
+// TestMarksSurviveOthers overwrites marked characters so often that those no longer shown are dropped.
+func TestMarksSurviveOthers(t *testing.T) {
+	s := after(t, "a\u0301\x1b[?1049hb\u0302\r\n")
+	before := heapBytes()
+	for i := range 20_000 {
+		write(t, s, fmt.Sprintf("\r%c\u0308", 'c'+i%20))
+	}
+	if grown := heapBytes() - before; grown > 1<<20 {
+		t.Errorf("the heap grew by %d bytes", grown)
+	}
+	if got, want := s.Text(), " b\u0302\nv\u0308"; got != want {
+		t.Errorf("the alternate screen is %q, want %q", got, want)
+	}
+	write(t, s, "\x1b[?1049l")
+	if got, want := s.Text(), "a\u0301"; got != want {
+		t.Errorf("the main screen is %q, want %q", got, want)
+	}
+}
+
+func TestAScreenTakesLittleMemory(t *testing.T) {
+	before := heapBytes()
+	s := screen.New(160, 40)
+	write(t, s, "\x1b[?1049h\x1b[?1049l")
+	if n := heapBytes() - before; n > 2<<20 {
+		t.Errorf("without scrollback: %d bytes", n)
+	}
+	// Every cell has another style, so that a line takes many times the memory of its text.
+	var line strings.Builder
+	for i := range 160 {
+		fmt.Fprintf(&line, "\x1b[38;5;%dm\U0001d400", i)
+	}
+	for range 6000 {
+		write(t, s, line.String())
+	}
+	if n := heapBytes() - before; n > 20<<20 {
+		t.Errorf("with the largest scrollback: %d bytes", n)
+	}
+	if n := strings.Count(s.Buffer(), "\n"); n < 3000 || n > 5900 {
+		t.Errorf("%d lines are left", n)
+	}
+	runtime.KeepAlive(s)
+}
+
+func heapBytes() int {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+func TestAnySizeWorks(t *testing.T) {
+	for _, size := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {2, 2}, {0, 0}, {-7, -1}, {5000, 5000}} {
+		s := screen.New(size[0], size[1])
+		write(t, s, "日本x\r\ne\u0301\t\x1b[5;5H\x1b[2;9r\x1b[L\x1b[M\x1b[@\x1b[P\x1b[b\x1b[2J日\x1b#8\x1b[?7l日日\x1b[4h日\x1bM\x1bD\x1b[T\x1b[S")
+		s.Resize(size[1], size[0])
+		write(t, s, "日本x\x1b[c")
+		cols, rows := s.Size()
+		if cols < 1 || rows < 1 || cols > 1000 || rows > 1000 {
+			t.Errorf("%v: %d×%d", size, cols, rows)
+		}
+		checkSnapshot(t, s)
+	}
+}

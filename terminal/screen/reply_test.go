@@ -1,0 +1,85 @@
+package screen_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/terminal/screen"
+)
+
+func TestQueriesAreAnswered(t *testing.T) {
+	for query, want := range map[string]string{
+		"\x1b[c":                               "\x1b[?1;2c",
+		"\x1b[0c":                              "\x1b[?1;2c",
+		"\x1b[1c":                              "",
+		"\x1bZ":                                "\x1b[?1;2c",
+		"\x1b[>c":                              "\x1b[>84;0;0c",
+		"\x1b[5n":                              "\x1b[0n",
+		"ab\r\nc\x1b[6n":                       "\x1b[2;2R",
+		"ab\x1b[?6n":                           "\x1b[?1;3R",
+		strings.Repeat("x", 20) + "\x1b[6n":    "\x1b[1;20R",
+		"\x1b[2;4r\x1b[?6h\x1b[2;3H\x1b[6n":    "\x1b[2;3R",
+		"\x1b[?25$p":                           "\x1b[?25;1$y",
+		"\x1b[?25l\x1b[?25$p":                  "\x1b[?25;2$y",
+		"\x1b[?2004$p\x1b[?2004h\x1b[?2004$p":  "\x1b[?2004;2$y\x1b[?2004;1$y",
+		"\x1b[?1049h\x1b[?1049$p\x1b[?1$p":     "\x1b[?1049;1$y\x1b[?1;2$y",
+		"\x1b[?6$p\x1b[?7$p\x1b[?66$p":         "\x1b[?6;2$y\x1b[?7;1$y\x1b[?66;2$y",
+		"\x1b[?9999$p":                         "\x1b[?9999;0$y",
+		"\x1b[4h\x1b[4$p\x1b[20$p\x1b[3$p":     "\x1b[4;1$y\x1b[20;2$y\x1b[3;0$y",
+		"\x1b[18t":                             "\x1b[8;5;20t",
+		"\x1b[19t":                             "\x1b[9;5;20t",
+		"\x1b]11;?\a":                          "\x1b]11;rgb:1e1e/1e1e/1e1e\a",
+		"\x1b]10;?\x1b\\":                      "\x1b]10;rgb:d4d4/d4d4/d4d4\x1b\\",
+		"\x1b]4;1;?\a":                         "\x1b]4;1;rgb:cdcd/0000/0000\a",
+		"\x1b]4;256;?\a\x1b]11;red\a\x1b]11\a": "",
+		"\x1b[?u\x1b[>q\x1b[?4m":               "", // kitty's keyboard, XTVERSION, XTQMODKEYS
+		"\x1bP$qm\x1b\\\x1bP+q544e\x1b\\":      "", // DECRQSS, XTGETTCAP
+	} {
+		s := after(t, query)
+		if got := string(s.TakeReplies()); got != want {
+			t.Errorf("%q: %q, want %q", query, got, want)
+		}
+		if got := s.TakeReplies(); got != nil {
+			t.Errorf("%q: %q is answered twice", query, got)
+		}
+	}
+}
+
+func TestRepliesThatNobodyTakesAreBounded(t *testing.T) {
+	s := screen.New(20, 5)
+	write(t, s, strings.Repeat("\x1b[6n", 10_000))
+	if n := len(s.TakeReplies()); n > 4096 || n < 4000 {
+		t.Errorf("%d bytes of replies", n)
+	}
+	write(t, s, "\x1b[5n")
+	if got := string(s.TakeReplies()); got != "\x1b[0n" {
+		t.Errorf("afterwards: %q", got)
+	}
+}
+
+func TestTheTitleIsSet(t *testing.T) {
+	for output, want := range map[string]string{
+		"\x1b]0;both\a":                              "both",
+		"\x1b]2;größe\x1b\\":                         "größe",
+		"\x1b]1;icon\a":                              "",
+		"\x1b]2;a;b\a":                               "a;b",
+		"\x1b]2;\xff\a":                              "\ufffd",
+		"\x1b]2;a\r\nb\tc\a":                         "abc",
+		"\x1b]2;one\a\x1b[22;0t\x1b]2;two\a":         "two",
+		"\x1b]2;one\a\x1b[22t\x1b]2;two\a\x1b[23;2t": "one",
+		"\x1b]2;one\a\x1b[23t":                       "one",
+		"\x1b]2;one\a\x1bc":                          "",
+		"\x1b]2;cut\x18":                             "",
+		"\x1b]2;cut\x1b[m":                           "",
+		"\x1b]2;cut\x1bx\x1b\\":                      "",
+		"\x1b]x;y\a\x1b]\a\x1b];\a\x1b]2\a":          "",
+	} {
+		if got := after(t, output).Title(); got != want {
+			t.Errorf("%q: %q, want %q", output, got, want)
+		}
+	}
+	s := after(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
+	if n := len(s.Title()); n != 1024 {
+		t.Errorf("the title has %d bytes", n)
+	}
+}
