@@ -105,5 +105,8 @@ func (f *faces) rasterise(key glyphKey) *glyph {
 	}
 	owned := image.NewAlpha(at) // the face uses its mask again
 	draw.Draw(owned, at, mask, from, draw.Src)
+	for i, a := range owned.Pix { // 16 shades are enough for the eye, and leave fewer colours
+		owned.Pix[i] = a&0xf0 | a>>4
+	}
 	return &glyph{mask: owned}
 }

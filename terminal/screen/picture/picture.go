@@ -39,8 +39,7 @@ func Encode(w io.Writer, s *screen.Snapshot) error {
 	for row, runs := range s.Lines {
 		c.drawLine(s, row, runs)
 	}
-	encoder := png.Encoder{CompressionLevel: png.BestSpeed}
-	if err := encoder.Encode(w, c.image); err != nil {
+	if err := png.Encode(w, withPalette(c.image)); err != nil {
 		return fmt.Errorf("encode screen: %w", err)
 	}
 	return nil

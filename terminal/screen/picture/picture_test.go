@@ -2,27 +2,193 @@ package picture_test
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"image"
+	"image/color"
+	"image/draw"
 	"image/png"
+	"io"
+	"os"
+	"strings"
+	"sync"
 	"testing"
 
 	"nanobot/terminal/screen"
 	"nanobot/terminal/screen/picture"
 )
 
-func TestAPictureHasTheSizeOfTheScreen(t *testing.T) {
-	s := screen.New(80, 24)
-	if _, err := s.Write([]byte("hello")); err != nil {
+var update = flag.Bool("update", false, "write the pictures in testdata anew")
+
+// characters shows every style, and characters of every kind.
+const characters = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3mboth\x1b[m \x1b[4munder\x1b[m \x1b[9mstrike\x1b[m \x1b[2mfaint\x1b[m " +
+	"\x1b[7mreverse\x1b[m \x1b[8mhidden\x1b[m\r\n" +
+	"\x1b[31mred \x1b[92mgreen\x1b[m \x1b[38;5;208;48;5;17morange on blue\x1b[m \x1b[48;2;90;0;90mpurple\x1b[m gjpqy ÄÉß e\u0301 日本 ✓\r\n" +
+	"┌─┬─┐┏━┳━┓╔═╦═╗╒═╤═╕╓─╥─╖╭─┬─╮┍━┯━┑┎─┰─┒ ▁▂▃▄▅▆▇█ ╱╲╳ ⎺⎻⎼⎽\r\n" +
+	"├─┼─┤┣━╋━┫╠═╬═╣╞═╪═╡╟─╫─╢├─┼─┤┝━┿━┥┠─╂─┨ ▏▎▍▌▋▊▉█ ░▒▓▐▀▄▔▕\r\n" +
+	"└─┴─┘┗━┻━┛╚═╩═╝╘═╧═╛╙─╨─╜╰─┴─╯┕━┷━┙┖─┸─┚ ▖▗▘▙▚▛▜▝▞▟ ┄┅┆┇┈┉╌╍╎\r\n" +
+	"⣿⡇⠿⠋⠙ ╴╵╶╷╸╹╺╻╼╽╾╿ → ← ↑ ↓ … ● ■\r\n$ "
+
+func TestPicturesLookAsTheyDid(t *testing.T) {
+	for name, s := range map[string]*screen.Screen{
+		"characters": shown(t, 66, 7, []byte(characters)),
+		"htop":       recorded(t, "htop", 45),
+		"vim":        recorded(t, "vim", 70),
+	} {
+		var b bytes.Buffer
+		if err := picture.Encode(&b, s.Snapshot()); err != nil {
+			t.Fatal(err)
+		}
+		file := "testdata/" + name + ".png"
+		if *update {
+			if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		comparePictures(t, name, pixels(t, b.Bytes()), pixels(t, want))
+	}
+}
+
+func shown(t *testing.T, cols, rows int, output []byte) *screen.Screen {
+	t.Helper()
+	s := screen.New(cols, rows)
+	if _, err := s.Write(output); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// recorded returns the screen of a program after some percent of its output.
+func recorded(t *testing.T, name string, percent int) *screen.Screen {
+	t.Helper()
+	f, err := os.Open("../testdata/" + name + ".gz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return shown(t, 80, 24, data[:len(data)*percent/100])
+}
+
+func pixels(t *testing.T, data []byte) *image.RGBA {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := image.NewRGBA(img.Bounds())
+	draw.Draw(all, all.Rect, img, image.Point{}, draw.Src)
+	return all
+}
+
+func comparePictures(t *testing.T, name string, got, want *image.RGBA) {
+	t.Helper()
+	if got.Rect != want.Rect {
+		t.Errorf("%s has the size %v, want %v", name, got.Rect, want.Rect)
+		return
+	}
+	if bytes.Equal(got.Pix, want.Pix) {
+		return
+	}
+	for y := range got.Rect.Dy() {
+		for x := range got.Rect.Dx() {
+			if got.RGBAAt(x, y) != want.RGBAAt(x, y) {
+				t.Errorf("%s differs at %d,%d: %v, want %v; look at it and run the test with -update", name, x, y, got.RGBAAt(x, y), want.RGBAAt(x, y))
+				return
+			}
+		}
+	}
+}
+
+// TestLinesJoin looks for gaps between characters that go from edge to edge.
+func TestLinesJoin(t *testing.T) {
+	for _, c := range []string{"─", "━", "═", "█", "┼", "╦", "╋", "╪", "▄", "▒"} {
+		img := encode(t, shown(t, 8, 1, []byte("\x1b[?25l"+strings.Repeat(c, 8))))
+		background := img.RGBAAt(0, 0)
+		if c == "█" || c == "▒" {
+			background = rgba(screen.DefaultBackground)
+		}
+		joined := false
+		for y := range img.Rect.Dy() {
+			line := true
+			for x := range img.Rect.Dx() {
+				line = line && img.RGBAAt(x, y) != background
+			}
+			joined = joined || line
+		}
+		if !joined {
+			t.Errorf("%s has gaps", c)
+		}
+	}
+}
+
+func rgba(c screen.Color) color.RGBA {
+	r, g, b, _ := c.RGB()
+	return color.RGBA{r, g, b, 0xff}
+}
+
+func TestTheCursorIsDrawn(t *testing.T) {
+	visible := encode(t, shown(t, 4, 2, []byte("ab")))
+	hidden := encode(t, shown(t, 4, 2, []byte("ab\x1b[?25l")))
+	if visible.RGBAAt(25, 5) == hidden.RGBAAt(25, 5) || visible.RGBAAt(35, 5) != hidden.RGBAAt(35, 5) {
+		t.Error("the cursor is not in the third column")
+	}
+	wide := encode(t, shown(t, 4, 2, []byte("日\r")))
+	if wide.RGBAAt(1, 1) != wide.RGBAAt(19, 1) || wide.RGBAAt(1, 1) == wide.RGBAAt(21, 1) {
+		t.Error("the cursor does not cover a wide character")
+	}
+}
+
+func encode(t *testing.T, s *screen.Screen) *image.RGBA {
+	t.Helper()
 	var b bytes.Buffer
 	if err := picture.Encode(&b, s.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
-	img, err := png.Decode(&b)
-	if err != nil {
+	return pixels(t, b.Bytes())
+}
+
+func TestManyPicturesAtTheSameTime(t *testing.T) {
+	s := shown(t, 66, 7, []byte(characters)).Snapshot()
+	var first bytes.Buffer
+	if err := picture.Encode(&first, s); err != nil {
 		t.Fatal(err)
 	}
-	if size := img.Bounds().Size(); size.X != 800 || size.Y != 480 {
-		t.Errorf("the picture has %v pixels", size)
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			var b bytes.Buffer
+			if err := picture.Encode(&b, s); err != nil || !bytes.Equal(b.Bytes(), first.Bytes()) {
+				t.Errorf("another picture, or %v", err)
+			}
+		})
+	}
+	group.Wait()
+}
+
+type brokenWriter struct{}
+
+var errBroken = errors.New("broken")
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
+
+func TestErrorsAreReturned(t *testing.T) {
+	if err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot()); !errors.Is(err, errBroken) {
+		t.Errorf("a writer that fails: %v", err)
+	}
+	if err := picture.Encode(io.Discard, screen.New(1000, 1000).Snapshot()); err == nil {
+		t.Error("a picture of 1000×1000 characters is drawn")
 	}
 }
