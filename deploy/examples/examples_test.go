@@ -127,6 +127,28 @@ var examples = map[string]example{
 		},
 	}},
 
+	"keys-scripted": {needs: []string{"python3", "vim", "bash"}, steps: []step{{
+		text: "go on", want: []line{
+			progress("The terminal shows a shell prompt.\n\nI write hello.py with vim."), progress("The file is written.\n\nI run it."),
+			progress("hello.py is there, and it prints hello."), progress("hello.py is there, and it prints hello."),
+			message("hello.py is there, and it prints hello."),
+		}, after: hasFile("hello.py", "print('hello')\n"),
+	}}},
+
+	"keys-python": {needs: []string{"python3", "bash"}, steps: []step{
+		{text: "Write a file.", before: model("line", "python3 agent.py"), want: modelled, after: hasFile("made", "by a model\n")},
+		{text: "Write a file.", before: model("turn", "python3 agent.py --turn"), want: modelled, after: hasFile("made", "by a model\n")},
+		{
+			text: "hello", before: write("config.json", `{"terminal": {"command": "python3 agent.py", "protocol": "keys", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}}`), status: 1,
+			want: []line{{kind: "error", texts: []string{"Error: The agent has ended before the task was complete (exit status 1)\nSTDERR: the model at http://127.0.0.1:1/v1 cannot be asked: <urlopen error [Errno 111] Connection refused>\nExit code: 1"}}},
+		},
+	}},
+
+	"screen-shell": {needs: []string{"bash"}, steps: []step{{
+		text: "echo $((6 * 7)) > answer; clear; cat answer; PS1=; exit 0", after: hasFile("answer", "42\n"),
+		want: []line{message("The program has ended (exit status 0).")},
+	}}},
+
 	"fortune-plain": {needs: []string{"cksum", "sed"}, steps: []step{
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
