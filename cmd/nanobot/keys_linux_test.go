@@ -1,0 +1,72 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// keysAgent is an agent of protocol keys that types shell lines, one a step, and then says that it
+// is done.
+func keysAgent(t *testing.T, lines ...string) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("#!/bin/sh\nn=0\nwhile read -r told; do n=$((n+1)); case $n in\n")
+	step := func(analysis string, done bool, commands ...map[string]any) string {
+		raw, err := json.Marshal(struct {
+			Analysis string           `json:"analysis"`
+			Plan     string           `json:"plan"`
+			Commands []map[string]any `json:"commands"`
+			Done     bool             `json:"task_complete"`
+		}{analysis, "", append([]map[string]any{}, commands...), done})
+		must(t, err)
+		return "printf '%s\\n' '" + strings.ReplaceAll(string(raw), "'", `'\''`) + "'"
+	}
+	for i, line := range lines {
+		b.WriteString(string(rune('1'+i)) + ") " + step("I type.", false, map[string]any{"keystrokes": line + "\n", "duration": 0.5}) + ";;\n")
+	}
+	b.WriteString("*) " + step("All is done.", true) + ";;\nesac; done\n")
+	return b.String()
+}
+
+func TestATerminalAndAllThatRunsInItIsGoneWithAKilledDaemon(t *testing.T) {
+	t.Parallel()
+	b := startTelegramBot(t, setup{
+		protocol: "keys", terminal: `, "timeout": 600`,
+		agent: keysAgent(t, "sleep 1000 & setsid sleep 1000 & nohup sleep 1000 > /dev/null & jobs -p > jobs; echo $$ >> jobs; mv jobs pids", strings.Repeat(" ", 3)+"sleep 1000"),
+	})
+	b.api.Say(7, "start")
+	pids := b.await("pids")
+	if len(pids) != 4 {
+		t.Fatalf("the processes are %q", pids)
+	}
+	b.restart(syscall.SIGKILL, func() {})
+	b.shows(7, "I was restarted while working on this.")
+	for _, pid := range pids {
+		b.gone(pid)
+	}
+	// The next message finds a new terminal.
+	b.api.Say(7, "again")
+	b.shows(7, "All is done.")
+}
+
+func TestATerminalIsAsConfinedAsItsAgent(t *testing.T) {
+	landlockHere(t)
+	dir := outsideTemp(t)
+	work := filepath.Join(dir, "work")
+	must(t, os.Mkdir(work, 0o755))
+	must(t, os.WriteFile(filepath.Join(work, "agent.sh"), []byte(keysAgent(t,
+		"cat ../token.txt ../config.json > found 2> refused; ulimit -n >> found; env | grep -c token-of-the-bot >> found; mv found result")), 0o600))
+	cfg := `{"workspace": "work", "http": {"token": "env:BOT_TOKEN_OF_TEST"}, "terminal": {"command": "sh agent.sh", "protocol": "keys", "sandbox": "landlock", "limits": {"files": 77}}` + anybody
+	t.Setenv("BOT_TOKEN_OF_TEST", "token-of-the-bot-hush-hush")
+	b := startBotIn(t, dir, cfg, map[string]string{"token.txt": "hush"})
+	b.net.Say("1", "7", "look around")
+	b.await("1", "All is done.")
+	raw, err := os.ReadFile(filepath.Join(work, "result"))
+	if string(raw) != "77\n0\n" {
+		t.Errorf("in the terminal there is %q, %v", raw, err)
+	}
+}
