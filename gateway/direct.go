@@ -85,8 +85,8 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
 	req.Memory = known.(*passing)
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
-		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
-			return nil
+		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress || f.Board && f.Screen != nil {
+			return nil // a screen that is shown again and again would fill the terminal
 		}
 		return r.send(sending, turn.Message(g.retain(in.Chat.ID, f, log)))
 	})

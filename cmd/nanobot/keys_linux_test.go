@@ -35,7 +35,7 @@ func keysAgent(t *testing.T, lines ...string) string {
 func TestATerminalAndAllThatRunsInItIsGoneWithAKilledDaemon(t *testing.T) {
 	t.Parallel()
 	b := startTelegramBot(t, setup{
-		protocol: "keys", terminal: `, "timeout": 600`,
+		protocol: "keys", terminal: `, "timeout": 600, "env": {"HOME": "` + t.TempDir() + `"}`,
 		agent: keysAgent(t, "sleep 1000 & setsid sleep 1000 & nohup sleep 1000 > /dev/null & jobs -p > jobs; echo $$ >> jobs; mv jobs pids", strings.Repeat(" ", 3)+"sleep 1000"),
 	})
 	b.api.Say(7, "start")
@@ -60,7 +60,7 @@ func TestATerminalIsAsConfinedAsItsAgent(t *testing.T) {
 	must(t, os.Mkdir(work, 0o755))
 	must(t, os.WriteFile(filepath.Join(work, "agent.sh"), []byte(keysAgent(t,
 		"cat ../token.txt ../config.json > found 2> refused; ulimit -n >> found; env | grep -c token-of-the-bot >> found; mv found result")), 0o600))
-	cfg := `{"workspace": "work", "http": {"token": "env:BOT_TOKEN_OF_TEST"}, "terminal": {"command": "sh agent.sh", "protocol": "keys", "sandbox": "landlock", "limits": {"files": 77}}` + anybody
+	cfg := `{"workspace": "work", "http": {"token": "env:BOT_TOKEN_OF_TEST"}, "terminal": {"command": "sh agent.sh", "protocol": "keys", "env": {"HOME": "` + work + `"}, "sandbox": "landlock", "limits": {"files": 77}}` + anybody
 	t.Setenv("BOT_TOKEN_OF_TEST", "token-of-the-bot-hush-hush")
 	b := startBotIn(t, dir, cfg, map[string]string{"token.txt": "hush"})
 	b.net.Say("1", "7", "look around")

@@ -14,7 +14,7 @@ import (
 
 // answers are what the model says, one after the other.
 var answers = []string{
-	"Let me see.\n```json\n" + `{"analysis": "A prompt.", "plan": "I write the file.", "commands": [{"keystrokes": "echo by a model > made\\n", "duration": 1}]}` + "\n```",
+	"Let me see.\n```json\n" + `{"analysis": "A prompt.", "plan": "I write the file.", "commands": [{"keystrokes": "echo by a model > made\n", "duration": 3}]}` + "\n```",
 	`{"analysis": "Done, I think.", "plan": "", "commands": [], "task_complete": true}`,
 	`{"analysis": "The file is written.", "plan": "", "commands": [], "task_complete": true}`,
 }

@@ -150,6 +150,7 @@ func nanobot(t *testing.T, args ...string) result {
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "NANOBOT_") || strings.HasPrefix(v, "STATE_DIRECTORY=")
 	})
+	cmd.Env = append(cmd.Env, "HOME="+t.TempDir()) // a shell on a terminal reads what is there, which may take any time
 	var exit *exec.ExitError
 	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
 		t.Fatalf("run nanobot: %v", err)

@@ -272,5 +272,5 @@ func (s *session) awaitPrompt(ctx context.Context) {
 const (
 	// firstOutput is how long a program has to draw something, and promptQuiet how long it then
 	// writes nothing when it is ready: shells draw their prompt in several writes.
-	firstOutput, promptQuiet = 3 * time.Second, 150 * time.Millisecond
+	firstOutput, promptQuiet = 5 * time.Second, 150 * time.Millisecond
 )

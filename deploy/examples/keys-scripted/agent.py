@@ -12,7 +12,7 @@ STEPS = [
     (
         "The terminal shows a shell prompt.",
         "I write hello.py with vim.",
-        [keys("vim hello.py\n", 1), keys("i"), keys("print('hello')"), keys("Escape"), keys(":wq\n", 0.5)],
+        [keys("vim hello.py\n", 2), keys("i"), keys("print('hello')"), keys("Escape"), keys(":wq\n", 1)],
     ),
     ("The file is written.", "I run it.", [keys("python3 hello.py\n", 1)]),
 ]
