@@ -1,0 +1,45 @@
+package systemd_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestATerminalLivesInTheUnitsOfARealSystemd(t *testing.T) {
+	m := startMachine(t)
+	m.install()
+	m.write("/usr/share/agents/keys.sh", read(t, "testdata/keys.sh"), 0o644)
+	api := telegramtest.New(t)
+	m.bot("keys", "/bin/sh /usr/share/agents/keys.sh", api)
+	config := "/etc/nanobot/keys/config.json"
+	// Where namespaces are forbidden, a sandbox grants no new files in the workspace itself.
+	m.write(config, strings.NewReplacer(`"rich"`, `"keys"`, `"command"`, `"cwd": "/var/lib/nanobot/keys/workspace/work", "command"`).Replace(m.run("cat", config)), 0o644)
+	m.run("systemctl", "enable", "--now", "nanobot@keys")
+	defer m.run("systemctl", "disable", "--now", "nanobot@keys")
+	work := "/var/lib/nanobot/keys/workspace/work"
+	m.run("sh", "-c", "mkdir "+work+" && chown --reference="+work+"/.. "+work)
+	for i, how := range []string{"in the unit", "in a sandbox of the kernel's"} {
+		if i > 0 {
+			m.sandbox("keys")
+			m.run("systemctl", "restart", "nanobot@keys")
+		}
+		api.Say(7, "type")
+		_, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+			n := 0
+			for _, m := range all {
+				if m.Words() == "Typed." {
+					n++
+				}
+			}
+			return n == i+1
+		})
+		if !ok {
+			t.Fatalf("%s the agent does not come to its end: %s", how, m.run("journalctl", "--no-pager", "-n", "30"))
+		}
+		if got := m.run("sh", "-c", "cat "+work+"/result; rm -f "+work+"/*"); got != "40 160" {
+			t.Errorf("%s the terminal has the size %q", how, got)
+		}
+	}
+}
