@@ -51,15 +51,16 @@ func median(d []time.Duration) float64 {
 }
 
 // BenchmarkFlood reports how long it takes to interpret the output of seq as a multiple of only
-// reading it from the pseudo-terminal, run by turns, and the heap that a screen takes afterwards.
+// reading it from the pseudo-terminal, run by turns, and the heap that a screen takes after all.
 func BenchmarkFlood(b *testing.B) {
 	var floods, floors []time.Duration
-	var s *screen.Screen
+	before := heap()
+	s := screen.New(160, 40)
 	for b.Loop() {
 		floors = append(floors, drain(b, io.Discard, "seq", "1", "1000000"))
-		s = screen.New(160, 40)
 		floods = append(floods, drain(b, s, "seq", "1", "1000000"))
 	}
+	b.ReportMetric((heap()-before)/(1<<20), "MiB")
 	b.ReportMetric(median(floods)/median(floors), "x-pty")
 	b.ReportMetric(0, "ns/op")
 	runtime.KeepAlive(s)
@@ -78,12 +79,14 @@ func BenchmarkShortLines(b *testing.B) {
 
 // BenchmarkColors interprets text that changes its colour with every word.
 func BenchmarkColors(b *testing.B) {
-	benchmarkWrite(b, bytes.Repeat([]byte("\x1b[1;34mdrwxr-xr-x\x1b[0m \x1b[38;5;208mname\x1b[m\r\n"), 5_000))
+	line := []byte("\x1b[1;34mdrwxr-xr-x\x1b[0m \x1b[38;5;208mname\x1b[m\r\n")
+	benchmarkWrite(b, bytes.Repeat(line, 5_000))
 }
 
 // BenchmarkUnicode interprets wide characters.
 func BenchmarkUnicode(b *testing.B) {
-	benchmarkWrite(b, bytes.Repeat([]byte("日本語のテキスト、漢字かな交じり。Привет\r\n"), 5_000))
+	line := []byte("日本語のテキスト、漢字かな交じり。Привет\r\n")
+	benchmarkWrite(b, bytes.Repeat(line, 5_000))
 }
 
 func benchmarkWrite(b *testing.B, data []byte) {

@@ -74,12 +74,14 @@ func TestParametersAreBounded(t *testing.T) {
 
 func TestCombiningMarksAreBounded(t *testing.T) {
 	s := after(t, "e"+strings.Repeat("\u0301", 10_000)+"x")
-	if got := s.Text(); len(got) > 40 || !strings.HasPrefix(got, "e\u0301") || !strings.HasSuffix(got, "x") {
+	got := s.Text()
+	if len(got) > 40 || !strings.HasPrefix(got, "e\u0301") || !strings.HasSuffix(got, "x") {
 		t.Errorf("%d bytes: %.60q", len(got), got)
 	}
 }
 
-// TestMarksSurviveOthers overwrites marked characters so often that those no longer shown are dropped.
+// TestMarksSurviveOthers overwrites marked characters so often that those no longer shown are
+// dropped.
 func TestMarksSurviveOthers(t *testing.T) {
 	s := after(t, "a\u0301\x1b[?1049hb\u0302\r\n")
 	before := heapBytes()
@@ -132,7 +134,8 @@ func heapBytes() int {
 func TestAnySizeWorks(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {2, 2}, {0, 0}, {-7, -1}, {5000, 5000}} {
 		s := screen.New(size[0], size[1])
-		write(t, s, "日本x\r\ne\u0301\t\x1b[5;5H\x1b[2;9r\x1b[L\x1b[M\x1b[@\x1b[P\x1b[b\x1b[2J日\x1b#8\x1b[?7l日日\x1b[4h日\x1bM\x1bD\x1b[T\x1b[S")
+		write(t, s, "日本x\r\ne\u0301\t\x1b[5;5H\x1b[2;9r\x1b[L\x1b[M\x1b[@\x1b[P\x1b[b\x1b[2J日"+
+			"\x1b#8\x1b[?7l日日\x1b[4h日\x1bM\x1bD\x1b[T\x1b[S")
 		s.Resize(size[1], size[0])
 		write(t, s, "日本x\x1b[c")
 		cols, rows := s.Size()

@@ -14,7 +14,8 @@ func checkSnapshot(t testing.TB, s *screen.Screen) {
 	cols, rows := s.Size()
 	n := s.Snapshot()
 	if n.Cols != cols || n.Rows != rows || len(n.Lines) != rows {
-		t.Fatalf("a snapshot of %d×%d with %d lines, of a screen of %d×%d", n.Cols, n.Rows, len(n.Lines), cols, rows)
+		t.Fatalf("a screen of %d×%d has a snapshot of %d×%d with %d lines",
+			cols, rows, n.Cols, n.Rows, len(n.Lines))
 	}
 	if n.CursorCol < 0 || n.CursorCol >= cols || n.CursorRow < 0 || n.CursorRow >= rows {
 		t.Fatalf("the cursor is at %d,%d of %d×%d", n.CursorCol, n.CursorRow, cols, rows)
@@ -43,10 +44,12 @@ func FuzzScreen(f *testing.F) {
 	for _, data := range recordings(f) {
 		f.Add(data[:min(len(data), 2000)], uint8(80), uint8(24), uint16(1000))
 	}
-	f.Add([]byte("日本e\u0301\x1b[2;3r\x1b[?6h\x1b[99b\x1b]0;x\x1b\\\xff\xe2\x82"), uint8(3), uint8(4), uint16(5))
+	mixed := "日本e\u0301\x1b[2;3r\x1b[?6h\x1b[99b\x1b]0;x\x1b\\\xff\xe2\x82"
+	f.Add([]byte(mixed), uint8(3), uint8(4), uint16(5))
 	f.Fuzz(func(t *testing.T, data []byte, cols, rows uint8, at uint16) {
 		cols, rows = cols%128, rows%64
-		whole, parts, bytewise := screen.New(int(cols), int(rows)), screen.New(int(cols), int(rows)), screen.New(int(cols), int(rows))
+		blank := func() *screen.Screen { return screen.New(int(cols), int(rows)) }
+		whole, parts, bytewise := blank(), blank(), blank()
 		cut := min(int(at), len(data))
 		write(t, whole, string(data))
 		write(t, parts, string(data[:cut]))

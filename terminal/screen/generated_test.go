@@ -16,6 +16,8 @@ type generator struct {
 
 func (g *generator) n(limit int) int { return 1 + g.IntN(limit) }
 
+func (g *generator) pick(from ...string) string { return from[g.IntN(len(from))] }
+
 func (g *generator) word() string {
 	var b strings.Builder
 	for range g.n(12) {
@@ -29,18 +31,20 @@ func (g *generator) move() string {
 }
 
 func (g *generator) style() string {
-	return []string{
-		"\x1b[m", "\x1b[1m", "\x1b[31m", "\x1b[42m", "\x1b[0;7m", "\x1b[38;5;200m", "\x1b[48;5;17m", "\x1b[38;2;1;2;3m",
-		"\x1b[48:2::9:8:7m", "\x1b[38:5:99m", "\x1b[4m", "\x1b[24;22m", "\x1b[3;9;2m", "\x1b[39;49m", "\x1b[95;104m", "\x1b[58;5;3m",
+	return g.pick(
+		"\x1b[m", "\x1b[1m", "\x1b[31m", "\x1b[42m", "\x1b[0;7m", "\x1b[38;5;200m", "\x1b[48;5;17m",
+		"\x1b[38;2;1;2;3m", "\x1b[48:2::9:8:7m", "\x1b[38:5:99m", "\x1b[4m", "\x1b[24;22m",
+		"\x1b[3;9;2m", "\x1b[39;49m", "\x1b[95;104m", "\x1b[58;5;3m",
 		"\x1b[5m", "\x1b[8m", "\x1b[4:3m", "\x1b[27;28;29;23;25m", "\x1b[1;;32m",
-	}[g.IntN(21)]
+	)
 }
 
 // region sets the scroll region and moves into it, without origin mode.
 func (g *generator) region() string {
 	top := g.n(g.rows - 1)
 	bottom := top + g.n(g.rows-top)
-	return fmt.Sprintf("\x1b[?6l\x1b[%d;%dr\x1b[%d;%dH", top, bottom, top+g.IntN(bottom-top+1), g.n(g.cols))
+	row := top + g.IntN(bottom-top+1)
+	return fmt.Sprintf("\x1b[?6l\x1b[%d;%dr\x1b[%d;%dH", top, bottom, row, g.n(g.cols))
 }
 
 // step returns one thing that a program may do with its terminal.
@@ -66,7 +70,8 @@ func (g *generator) step() string {
 		return fmt.Sprintf("\x1b[%dK", g.IntN(4))
 	case 17:
 		if g.IntN(3) == 0 { // tmux keeps some cells if there are more to insert than to move
-			return fmt.Sprintf("\x1b[%d;%dHx\x1b[%d@", g.n(g.rows), g.n(g.cols/2), g.IntN(g.cols/4+1))
+			n := g.IntN(g.cols/4 + 1)
+			return fmt.Sprintf("\x1b[%d;%dHx\x1b[%d@", g.n(g.rows), g.n(g.cols/2), n)
 		}
 		return fmt.Sprintf("\x1b[%d%c", g.IntN(g.cols), "PX"[g.IntN(2)])
 	case 18:
@@ -78,34 +83,40 @@ func (g *generator) step() string {
 	case 21:
 		return fmt.Sprintf("\x1b[%d%c", g.IntN(g.rows), "ST"[g.IntN(2)])
 	case 22, 23:
-		return []string{"\x1bD", "\x1bE", "\x1bM", "\n", "\r", "ab\b", "\v", "\f"}[g.IntN(8)]
+		return g.pick("\x1bD", "\x1bE", "\x1bM", "\n", "\r", "ab\b", "\v", "\f")
 	case 24: // not in the first column: tmux does not notice that the line above is another one now
 		n := g.n(g.cols)
 		return fmt.Sprintf("\x1b[%dGx%s", n, strings.Repeat("\b", g.n(n)))
 	case 25:
-		return []string{"\t", "\t\t", "\x1bH", "\x1b[g", "\x1b[Z", "\x1b[3Z"}[g.IntN(6)]
+		return g.pick("\t", "\t\t", "\x1bH", "\x1b[g", "\x1b[Z", "\x1b[3Z")
 	case 26:
-		return []string{"\x1b7", "\x1b8", "\x1b[s", "\x1b[u"}[g.IntN(4)]
+		return g.pick("\x1b7", "\x1b8", "\x1b[s", "\x1b[u")
 	case 27:
-		return []string{"\x1b[?6h", "\x1b[?6l"}[g.IntN(2)]
+		return g.pick("\x1b[?6h", "\x1b[?6l")
 	case 28:
 		return fmt.Sprintf("\x1b[%d;%dH\x1b[4h%s\x1b[4l", g.n(g.rows), g.n(g.cols/2), g.word()[:1])
 	case 29:
 		return "\r\x1b[?7l" + g.word() + strings.Repeat("=", g.n(g.cols)) + g.word() + "\r\x1b[?7h"
 	case 30:
-		return []string{"\x1b(0lqqk\x1b(B", "\x1b)0\x0emqj\x0f", "\x1b)B\x0fx", "\x1b(0`abcdefghijklmnopqrstuvwxyz{|}~\x1b(B"}[g.IntN(4)]
+		return g.pick("\x1b(0lqqk\x1b(B", "\x1b)0\x0emqj\x0f", "\x1b)B\x0fx",
+			"\x1b(0`abcdefghijklmnopqrstuvwxyz{|}~\x1b(B")
 	case 31:
 		return fmt.Sprintf("#\x1b[%db", g.n(g.cols))
 	case 32:
-		return "\x1b[?6l" + g.move() + []string{"\x1b[?1049h", "\x1b[?1049l", "\x1b[?47h", "\x1b[?47l", "\x1b[?1047h", "\x1b[?1047l"}[g.IntN(6)] + "\x1b[m" // tmux keeps the style, and not the origin mode
+		mode := g.pick("1049", "47", "1047")
+		// tmux has a style for each screen, but not an origin mode.
+		return "\x1b[?6l" + g.move() + "\x1b[?" + mode + g.pick("h", "l") + "\x1b[m"
 	case 33:
-		return []string{"\x1b#8", "\x1b[?47l\x1bc\x1b7\x1b[?1049h\x1b[?1049l", "\x1b[3J"}[g.IntN(3)]
+		return g.pick("\x1b#8", "\x1b[?47l\x1bc\x1b7\x1b[?1049h\x1b[?1049l", "\x1b[3J")
 	case 34:
-		return []string{"\x1b]0;title\a", "\x1b]2;title\x1b\\", "\x1bPq#0\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\", "\x1b]8;;http://x/\x1b\\"}[g.IntN(7)]
+		return g.pick("\x1b]0;title\a", "\x1b]2;title\x1b\\",
+			"\x1bPx1\x1b\\", "\x1b_apc\x1b\\", "\x1b^pm\x1b\\", "\x1bXsos\x1b\\")
 	case 35:
-		return []string{"\x1b[?25l", "\x1b[?1h", "\x1b=", "\x1b[?2004h", "\x1b[?1000;1006h", "\x1b[>4;2m", "\x1b[?1l", "\x1b>", "\x1b[>1u", "\x1b[2 q"}[g.IntN(10)]
+		return g.pick("\x1b[?25l", "\x1b[?1h", "\x1b=", "\x1b[?2004h", "\x1b[?1000;1006h",
+			"\x1b[>4;2m", "\x1b[?1l", "\x1b>", "\x1b[>1u", "\x1b[2 q")
 	case 36:
-		return []string{"\x1b[12\x18X", "\x1b[3\x1aY", "\x1b[1\r;1H", "\x1b[5\x1b[2;2H", "\x1b]0;cut\x18Z"}[g.IntN(5)]
+		return g.pick("\x1b[12\x18X", "\x1b[3\x1aY", "\x1b[1\r;1H",
+			"\x1b[5\x1b[2;2H", "\x1b]0;cut\x18Z")
 	default:
 		return g.word() + g.style() + g.word()
 	}
@@ -116,17 +127,18 @@ func (g *generator) step() string {
 func (g *generator) wideStep() string {
 	switch g.IntN(9) {
 	case 0, 1, 2:
-		return []string{"日本語", "한국어", "ｆｕｌｌ", "😀👍🎉", "中", "あいうえお"}[g.IntN(6)]
+		return g.pick("日本語", "한국어", "ｆｕｌｌ", "😀👍🎉", "中", "あいうえお")
 	case 3:
-		return []string{"ε\u0301", "ο\u0308\u0323", "日\u0301", "\u0301", "χε\u0301υ"}[g.IntN(5)]
+		return g.pick("ε\u0301", "ο\u0308\u0323", "日\u0301", "\u0301", "χε\u0301υ")
 	case 4:
-		return []string{"äöüß", "→←↑↓", "┌─┐│", "Привет", "ελ", "█▓▒░", "…“”", "ﬀ"}[g.IntN(8)]
+		return g.pick("äöüß", "→←↑↓", "┌─┐│", "Привет", "ελ", "█▓▒░", "…“”", "ﬀ")
 	case 5, 6:
 		return g.move()
 	case 7:
 		return "\r\x1b[2K" + g.word()
 	default:
-		return []string{"\r\n", "\r", "\x1b[A", "\x1b[3C", "\x1b[4D", "\x1b[B", "\t", "\b", "\x1b[31m", "\x1b[m"}[g.IntN(10)]
+		return g.pick("\r\n", "\r", "\x1b[A", "\x1b[3C", "\x1b[4D", "\x1b[B",
+			"\t", "\b", "\x1b[31m", "\x1b[m")
 	}
 }
 

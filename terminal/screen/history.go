@@ -89,7 +89,9 @@ func (l *line) encode(r *row, c *clusters) {
 		n = r.trimmed()
 	}
 	l.wrapped = r.wrapped && n >= len(r.cells)-1 // unless its end was erased
-	if cap(l.text) > 4*n+64 {                    // a short line must not keep the memory of a long one
+
+	// A short line must not keep the memory of a long one.
+	if cap(l.text) > 4*n+64 {
 		l.text = nil
 	}
 	l.text, l.styles = l.text[:0], l.styles[:0]

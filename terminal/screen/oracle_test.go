@@ -32,9 +32,18 @@ func newOracle(t *testing.T) *oracle {
 	o := &oracle{t, dir}
 	o.run(nil, "new-session", "-d", "-x", "80", "-y", "24", "sleep 3600", ";",
 		"set-option", "-g", "history-limit", "10000", ";", "set-option", "-g", "status", "off")
+	// The server is a daemon. The shell ends it also when this process is killed.
+	cmd := exec.Command("sh", "-c", `cat; tmux -S "$0"/socket kill-server; rm -r "$0"`, dir)
+	alive, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
-		o.run(nil, "kill-server")
-		if err := os.RemoveAll(dir); err != nil {
+		alive.Close()
+		if err := cmd.Wait(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -44,7 +53,8 @@ func newOracle(t *testing.T) *oracle {
 // run runs tmux commands with stdin.
 func (o *oracle) run(stdin []byte, args ...string) string {
 	o.t.Helper()
-	cmd := exec.Command("tmux", append([]string{"-u", "-S", o.dir + "/socket", "-f", "/dev/null"}, args...)...)
+	args = append([]string{"-u", "-S", o.dir + "/socket", "-f", "/dev/null"}, args...)
+	cmd := exec.Command("tmux", args...)
 	cmd.Env = append(os.Environ(), "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "TMUX=")
 	cmd.Stdin = bytes.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
@@ -63,7 +73,8 @@ type pane struct {
 
 func (o *oracle) pane(cols, rows int) *pane {
 	o.t.Helper()
-	id := strings.TrimSpace(o.run(nil, "new-window", "-d", "-P", "-F", "#{window_id}", "sleep 3600"))
+	id := o.run(nil, "new-window", "-d", "-P", "-F", "#{window_id}", "sleep 3600")
+	id = strings.TrimSpace(id)
 	o.run(nil, "split-window", "-d", "-t", id, "", ";", "kill-pane", "-t", id+".0", ";",
 		"resize-window", "-t", id, "-x", strconv.Itoa(cols), "-y", strconv.Itoa(rows))
 	p := &pane{o, id, screen.New(cols, rows)}
@@ -84,8 +95,9 @@ func (p *pane) write(data []byte) string {
 }
 
 func (p *pane) compare(data []byte) string {
+	const state = "#{cursor_x},#{cursor_y},#{alternate_on},#{history_size}"
 	out := p.o.run(data, "display-message", "-I", "-t", p.id, ";",
-		"display-message", "-p", "-t", p.id, "#{cursor_x},#{cursor_y},#{alternate_on},#{history_size}", ";",
+		"display-message", "-p", "-t", p.id, state, ";",
 		"capture-pane", "-p", "-e", "-S", "-", "-t", p.id)
 	header, captured, _ := strings.Cut(out, "\n")
 	var cx, cy, alternate, history int
@@ -106,8 +118,9 @@ func (p *pane) compare(data []byte) string {
 	if d := difference(p.screen.Text(), visible); d != "" {
 		return "the screen differs " + d
 	}
-	// Lines that are blank, but were not always so, count as used in tmux when the screen is cleared.
-	if d := difference(withoutBlank(p.screen.Buffer()), withoutBlank(strings.Join(all, "\n"))); d != "" {
+	// When the screen is cleared, lines that are blank count as used in tmux if they were not always.
+	theirs := withoutBlank(strings.Join(all, "\n"))
+	if d := difference(withoutBlank(p.screen.Buffer()), theirs); d != "" {
 		return "the buffer differs " + d
 	}
 	return p.compareStyles(cols, rows, lines)
@@ -194,7 +207,8 @@ func difference(got, want string) string {
 			y = b[i]
 		}
 		if x != y {
-			return fmt.Sprintf("in line %d of %d (tmux has %d):\n%q, tmux has\n%q", i, len(a), len(b), x, y)
+			return fmt.Sprintf("in line %d of %d (tmux has %d):\n%q, tmux has\n%q",
+				i, len(a), len(b), x, y)
 		}
 	}
 	return fmt.Sprintf("in its length: %d lines, tmux has %d", len(a), len(b))

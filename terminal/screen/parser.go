@@ -1,8 +1,6 @@
 package screen
 
-import (
-	"unicode/utf8"
-)
+import "unicode/utf8"
 
 // state is what the parser expects next.
 type state uint8
@@ -19,10 +17,8 @@ const (
 )
 
 const (
-	maxArguments = 32
-	maxArgument  = 65535
-	// maxCommand is how much of an OSC is kept, in bytes. Longer ones are titles that nobody can read
-	// or clipboard contents, which are ignored anyway.
+	// maxCommand is how much of an OSC is kept, in bytes. Longer ones are titles that nobody can
+	// read or clipboard contents, which are ignored anyway.
 	maxCommand = 2048
 	// maxString is the length at which a control string counts as never closed, as in tmux.
 	maxString = 1 << 20
@@ -40,49 +36,6 @@ type parser struct {
 	closing       bool   // ESC has come in an OSC: a backslash completes it
 	partial       [utf8.UTFMax]byte
 	partialLen    int
-}
-
-// arguments are the parameters of a control sequence.
-type arguments struct {
-	value [maxArguments]int32 // -1 if it is empty
-	colon [maxArguments]bool  // whether a colon stands before it
-	last  int                 // index of the last one
-	full  bool                // there were more
-}
-
-func (a *arguments) reset() {
-	a.value[0], a.colon[0] = -1, false
-	a.last, a.full = 0, false
-}
-
-func (a *arguments) count() int { return a.last + 1 }
-
-// get returns parameter i, or other if it is missing or empty.
-func (a *arguments) get(i, other int) int {
-	if i > a.last || a.value[i] < 0 {
-		return other
-	}
-	return int(a.value[i])
-}
-
-// positive returns parameter i, which counts something: 0 and nothing stand for 1.
-func (a *arguments) positive(i int) int { return max(a.get(i, 1), 1) }
-
-func (a *arguments) next(colon bool) {
-	if a.last+1 >= maxArguments {
-		a.full = true
-		return
-	}
-	a.last++
-	a.value[a.last], a.colon[a.last] = -1, colon
-}
-
-func (a *arguments) digit(b byte) {
-	if a.full {
-		return
-	}
-	v := &a.value[a.last]
-	*v = min(max(*v, 0)*10+int32(b-'0'), maxArgument)
 }
 
 // Write interprets output of a program. It never fails. Characters and sequences may be cut
@@ -283,7 +236,7 @@ func (s *Screen) csiByte(b byte) {
 func (s *Screen) controlString(p []byte) int {
 	pr := &s.parser
 	n := 0
-	for n < len(p) && (p[n] >= 0x20 || p[n] != 0x1b && p[n] != 0x18 && p[n] != 0x1a && p[n] != '\a') {
+	for n < len(p) && p[n] != 0x1b && p[n] != 0x18 && p[n] != 0x1a && p[n] != '\a' {
 		n++
 	}
 	n = min(n, maxString-pr.length)

@@ -12,6 +12,9 @@ func (s *Screen) Resize(cols, rows int) {
 	main, alternate := &s.cursor, s.Alternate()
 	if alternate {
 		main = &s.savedMain
+		if !s.hasSavedMain { // the last row is as good as any
+			main = &cursor{row: s.rows - 1}
+		}
 		s.alternate = s.crop(s.alternate, cols, rows)
 		s.grid = s.alternate
 	} else {
@@ -38,8 +41,8 @@ func (s *Screen) resizeTabs(cols int) {
 	s.tabs = tabs
 }
 
-// crop returns the alternate screen at another size. If the cursor would be below the last row, rows
-// at the top are lost.
+// crop returns the alternate screen at another size. If the cursor would be below the last row,
+// rows at the top are lost.
 func (s *Screen) crop(g *grid, cols, rows int) *grid {
 	n := newGrid(cols, rows)
 	skip := max(0, s.cursor.row-(rows-1))
@@ -80,7 +83,8 @@ func (s *Screen) reflow(cols, rows int, c *cursor) {
 	top := place{line: s.history.count}
 	at := place{s.history.count + c.row, c.col}
 	if cols != s.cols {
-		w := wrapper{cols: cols, widths: &s.widths, marks: []mark{{from: top, to: &top}, {from: at, to: &at}}}
+		marks := []mark{{from: top, to: &top}, {from: at, to: &at}}
+		w := wrapper{cols: cols, widths: &s.widths, marks: marks}
 		lines = w.wrap(lines)
 	}
 	// The screen shows what it showed, and more of the scrollback if it was full and there is room.

@@ -35,19 +35,29 @@ func TestAResizeKeepsTheLineOfTheCursor(t *testing.T) {
 		cols, rows     int
 		text, position string
 	}{
-		"smaller, at the end":             {numbers, 10, 2, "7\n8", "1,1"},
-		"larger, at the end":              {numbers, 10, 7, "2\n3\n4\n5\n6\n7\n8", "1,6"},
-		"larger, with room":               {"1\r\n2", 10, 7, "1\n2", "1,1"},
-		"smaller, with room":              {"1\r\n2", 10, 3, "1\n2", "1,1"},
-		"smaller, at the top":             {numbers + "\x1b[H", 10, 2, "5\n6", "0,0"},
-		"after a clear":                   {numbers + "\x1b[H\x1b[2J$ ", 12, 8, "$", "2,0"},
-		"behind the last column":          {strings.Repeat("x", 9) + "y", 12, 4, "xxxxxxxxxy", "10,0"},
-		"beyond the text":                 {"ab\x1b[1;9H", 5, 4, "ab", "4,0"},
-		"inside a wrapped line":           {strings.Repeat("x", 10) + "abcdef\x1b[2;3H", 4, 4, "xxxx\nxxxx\nxxab\ncdef", "0,3"},
-		"between wide characters":         {"日本語日\x1b[1;5H", 3, 4, "日\n本\n語\n日", "0,2"},
-		"with blanks that were written":   {"ab" + strings.Repeat(" ", 8) + "cd", 20, 4, "ab        cd", "12,0"},
-		"with marks":                      {"e\u0301o\u0308 日\u0301", 3, 4, "e\u0301o\u0308\n日\u0301", "2,1"},
-		"with a line whose end is erased": {strings.Repeat("x", 12) + "\x1b[1;3H\x1b[K", 20, 4, "xx\nxx", "2,0"},
+		"smaller, at the end": {numbers, 10, 2, "7\n8", "1,1"},
+		"larger, at the end":  {numbers, 10, 7, "2\n3\n4\n5\n6\n7\n8", "1,6"},
+		"larger, with room":   {"1\r\n2", 10, 7, "1\n2", "1,1"},
+		"smaller, with room":  {"1\r\n2", 10, 3, "1\n2", "1,1"},
+		"smaller, at the top": {numbers + "\x1b[H", 10, 2, "5\n6", "0,0"},
+		"after a clear":       {numbers + "\x1b[H\x1b[2J$ ", 12, 8, "$", "2,0"},
+		"behind the last column": {
+			strings.Repeat("x", 9) + "y", 12, 4, "xxxxxxxxxy", "10,0",
+		},
+		"beyond the text": {"ab\x1b[1;9H", 5, 4, "ab", "4,0"},
+		"inside a wrapped line": {
+			strings.Repeat("x", 10) + "abcdef\x1b[2;3H", 4, 4, "xxxx\nxxxx\nxxab\ncdef", "0,3",
+		},
+		"between wide characters": {"日本語日\x1b[1;5H", 3, 4, "日\n本\n語\n日", "0,2"},
+		"with blanks that were written": {
+			"ab" + strings.Repeat(" ", 8) + "cd", 20, 4, "ab        cd", "12,0",
+		},
+		"with marks": {
+			"e\u0301o\u0308 日\u0301", 3, 4, "e\u0301o\u0308\n日\u0301", "2,1",
+		},
+		"with a line whose end is erased": {
+			strings.Repeat("x", 12) + "\x1b[1;3H\x1b[K", 20, 4, "xx\nxx", "2,0",
+		},
 	} {
 		s := screen.New(10, 4)
 		write(t, s, c.output)
@@ -80,6 +90,17 @@ func TestAResizeCutsTheAlternateScreen(t *testing.T) {
 	checkSnapshot(t, s)
 }
 
+// TestAResizeOnTheAlternateScreenLosesNothing shows it without saving the cursor.
+func TestAResizeOnTheAlternateScreenLosesNothing(t *testing.T) {
+	s := screen.New(10, 4)
+	write(t, s, "1\r\n2\r\n3\r\n4\x1b[?47h\x1b[H")
+	s.Resize(10, 2)
+	write(t, s, "\x1b[?47l")
+	if got, want := s.Buffer(), "1\n2\n3\n4"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestAResizeExtendsTabStops(t *testing.T) {
 	s := screen.New(10, 4)
 	write(t, s, "\x1b[3g\x1b[1;4H\x1bH\r")
@@ -103,8 +124,10 @@ func TestResizesLookAsInTmux(t *testing.T) {
 	if d := p.write([]byte(text.String())); d != "" {
 		t.Fatal(d)
 	}
-	for _, size := range [][2]int{{30, 10}, {55, 10}, {55, 20}, {21, 20}, {21, 7}, {100, 7}, {40, 10}} {
-		o.run(nil, "resize-window", "-t", p.id, "-x", fmt.Sprint(size[0]), "-y", fmt.Sprint(size[1]))
+	sizes := [][2]int{{30, 10}, {55, 10}, {55, 20}, {21, 20}, {21, 7}, {100, 7}, {40, 10}}
+	for _, size := range sizes {
+		cols, rows := fmt.Sprint(size[0]), fmt.Sprint(size[1])
+		o.run(nil, "resize-window", "-t", p.id, "-x", cols, "-y", rows)
 		p.screen.Resize(size[0], size[1])
 		if d := p.compare(nil); d != "" {
 			t.Fatalf("%v: %s", size, d)

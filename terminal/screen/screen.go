@@ -1,6 +1,6 @@
 // Package screen emulates a terminal of the type xterm-256color: it interprets the bytes that
-// programs write to a pseudo-terminal and keeps the screen that a person would see. It reads and
-// writes nothing itself; the caller passes output to Write and sends the result of TakeReplies back.
+// programs write to a pseudo-terminal and keeps the screen that a person would see. It does no I/O
+// itself; the caller passes output to Write and sends the result of TakeReplies back.
 //
 // Where terminals differ, the emulator behaves like tmux, except where a comment says otherwise.
 package screen
@@ -29,7 +29,7 @@ type Screen struct {
 	tabs         []bool
 	modes        modes
 	parser       parser
-	last         rune // the graphic character just printed, for REP; 0 if something else came after it
+	last         rune // the character just printed, for REP; 0 after anything else
 	title        string
 	titles       []string // stack of XTWINOPS 22 and 23
 	replies      []byte

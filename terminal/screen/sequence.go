@@ -226,8 +226,10 @@ func (s *Screen) reportStatus(prefix byte, what int) {
 func (s *Screen) windowOperation(a *arguments) {
 	const maxTitles = 10
 	switch a.get(0, 0) {
-	case 18, 19:
-		s.reply("\x1b[" + strconv.Itoa(a.get(0, 0)-10) + ";" + strconv.Itoa(s.rows) + ";" + strconv.Itoa(s.cols) + "t")
+	case 18:
+		s.reply("\x1b[8;" + strconv.Itoa(s.rows) + ";" + strconv.Itoa(s.cols) + "t")
+	case 19:
+		s.reply("\x1b[9;" + strconv.Itoa(s.rows) + ";" + strconv.Itoa(s.cols) + "t")
 	case 22:
 		if len(s.titles) < maxTitles && a.get(1, 0) != 1 { // 1 is the name of the icon
 			s.titles = append(s.titles, s.title)

@@ -128,6 +128,11 @@ func (s *Screen) setStyle(a *arguments) {
 	}
 }
 
+// switchedOff has what the parameters from 22 to 29 reset.
+var switchedOff = [...]attributes{
+	bold | faint, italic, underline, blink, 0, reverse, hidden, strike,
+}
+
 // apply sets what one parameter of SGR stands for.
 func (p *pen) apply(n int) {
 	switch {
@@ -150,7 +155,7 @@ func (p *pen) apply(n int) {
 	case n == 21: // double
 		p.attributes |= underline
 	case n >= 22 && n <= 29:
-		p.attributes &^= [...]attributes{bold | faint, italic, underline, blink, 0, reverse, hidden, strike}[n-22]
+		p.attributes &^= switchedOff[n-22]
 	case n >= 30 && n <= 37:
 		p.foreground = Palette(uint8(n - 30))
 	case n == 39:

@@ -34,10 +34,14 @@ func commonWidth(r rune) (width int, ok bool) {
 	switch {
 	case r < 0x20, r >= 0x7f && r < 0xa0:
 		return 0, true
-	case r < 0x300, r >= 0x370 && r <= 0x482, r >= 0x2010 && r <= 0x2027, r >= 0x2500 && r <= 0x25fc:
-		return 1, true // Latin, Greek, Cyrillic; punctuation; box drawing, blocks and shapes
-	case r >= 0x4e00 && r <= 0x9fff, r >= 0x3041 && r <= 0x3096, r >= 0x309b && r <= 0x30ff, r >= 0xac00 && r <= 0xd7a3:
-		return 2, true // Han, Hiragana, Katakana, Hangul
+	case r < 0x300, r >= 0x370 && r <= 0x482: // Latin, Greek, Cyrillic
+		return 1, true
+	case r >= 0x2010 && r <= 0x2027, r >= 0x2500 && r <= 0x25fc: // punctuation, box drawing, shapes
+		return 1, true
+	case r >= 0x4e00 && r <= 0x9fff, r >= 0xac00 && r <= 0xd7a3: // Han, Hangul
+		return 2, true
+	case r >= 0x3041 && r <= 0x3096, r >= 0x309b && r <= 0x30ff: // Hiragana, Katakana
+		return 2, true
 	}
 	return 0, false
 }

@@ -24,7 +24,8 @@ func (w *wrapper) wrap(lines []line) []line {
 	for i := range lines {
 		l := &lines[i]
 		continued := i > 0 && lines[i-1].wrapped
-		if !continued && !l.wrapped && len(l.text) <= w.cols { // no character is wider than its bytes
+		// No character has more columns than bytes.
+		if !continued && !l.wrapped && len(l.text) <= w.cols {
 			w.resolve(i, 0, maxSide+1)
 			w.lines = append(w.lines, *l)
 			continue

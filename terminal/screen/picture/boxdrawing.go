@@ -33,10 +33,10 @@ const arms = "" +
 	"0000 0000 0000 0000 1000 0010 0100 0001 " + // U+2570
 	"2000 0020 0200 0002 1200 0012 2100 0021 " // U+2578
 
-// halfLine is half the thickness of a line by weight. Those of a double line are as thin as light
-// ones, at a distance of doubleGap from the middle.
+// halfLine is half the thickness of a line by weight.
 var halfLine = [...]int{none: 0, light: 1, heavy: 2, double: 1}
 
+// The lines of a double line have these distances from the middle.
 const (
 	doubleInner = 1
 	doubleOuter = 3
@@ -65,30 +65,44 @@ func (p *pencil) boxDrawing(r rune) {
 
 // cross draws the four arms of a character, each seen from its own direction.
 func (p *pencil) cross(left, right, up, down int) {
-	p.arm(arm{weight: right, opposite: left, before: up, after: down, place: func(a0, b0, a1, b1 int) image.Rectangle {
-		return image.Rect(a0, b0, a1, b1)
-	}})
-	p.arm(arm{weight: left, opposite: right, before: up, after: down, place: func(a0, b0, a1, b1 int) image.Rectangle {
-		return image.Rect(-a1, b0, -a0, b1)
-	}})
-	p.arm(arm{weight: down, opposite: up, before: left, after: right, place: func(a0, b0, a1, b1 int) image.Rectangle {
-		return image.Rect(b0, a0, b1, a1)
-	}})
-	p.arm(arm{weight: up, opposite: down, before: left, after: right, place: func(a0, b0, a1, b1 int) image.Rectangle {
-		return image.Rect(b0, -a1, b1, -a0)
-	}})
+	across := arm{before: up, after: down}
+	p.arm(across.to(right, left, false))
+	p.arm(across.to(left, right, true))
+	across = arm{before: left, after: right, vertical: true}
+	p.arm(across.to(down, up, false))
+	p.arm(across.to(up, down, true))
 }
 
-// arm is a line from the middle of the cell to one side. Before and after are the weights of the
-// arms across it; place turns a rectangle, along and across the arm, into the cell's directions.
+// arm is a line from the middle of the cell to one side: to the right, unless it is vertical or
+// goes backwards. Before and after are the weights of the arms across it.
 type arm struct {
 	weight, opposite, before, after int
-	place                           func(along0, across0, along1, across1 int) image.Rectangle
+	vertical, backwards             bool
+}
+
+// to returns an arm of the same direction, or the opposite one.
+func (a arm) to(weight, opposite int, backwards bool) arm {
+	a.weight, a.opposite, a.backwards = weight, opposite, backwards
+	return a
+}
+
+// rect returns the part of the cell that begins at start, along the arm from the middle, and goes
+// from one distance to another across it.
+func (a arm) rect(start, from, to int) image.Rectangle {
+	end := cellHeight // beyond the cell
+	if a.backwards {
+		start, end = -end, -start
+	}
+	r := image.Rect(start, from, end, to)
+	if a.vertical {
+		r = image.Rect(from, start, to, end)
+	}
+	return r.Add(image.Pt(cellWidth/2, cellHeight/2))
 }
 
 func (p *pencil) arm(a arm) {
 	fill := func(start, from, to int) {
-		r := a.place(start, from, cellHeight, to).Add(image.Pt(cellWidth/2, cellHeight/2))
+		r := a.rect(start, from, to)
 		p.rect(r.Min.X, r.Min.Y, r.Max.X, r.Max.Y)
 	}
 	switch a.weight {
@@ -143,8 +157,8 @@ func (p *pencil) dashes(n int, vertical bool, weight int) {
 	}
 }
 
-// arc draws a rounded corner: U+256D to U+2570 have arms down and right, down and left, up and left,
-// up and right.
+// arc draws a rounded corner: U+256D to U+2570 have arms down and right, down and left, up and
+// left, up and right.
 func (p *pencil) arc(n int) {
 	const radius = cellWidth / 2
 	right, down := n == 0x6d || n == 0x70, n <= 0x6e

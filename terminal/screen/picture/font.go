@@ -25,7 +25,8 @@ const (
 // fonts are parsed once. Their methods may be called concurrently; those of a face may not.
 var fonts = sync.OnceValues(func() ([]*opentype.Font, error) {
 	var all []*opentype.Font
-	for _, data := range [][]byte{gomono.TTF, gomonobold.TTF, gomonoitalic.TTF, gomonobolditalic.TTF} {
+	files := [][]byte{gomono.TTF, gomonobold.TTF, gomonoitalic.TTF, gomonobolditalic.TTF}
+	for _, data := range files {
 		f, err := opentype.Parse(data)
 		if err != nil {
 			return nil, err
@@ -92,8 +93,9 @@ func (f *faces) glyph(r rune, bold, italic bool) *glyph {
 func (f *faces) rasterise(key glyphKey) *glyph {
 	face := f.faces[key.face]
 	if face == nil {
+		options := &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull}
 		var err error
-		face, err = opentype.NewFace(f.fonts[key.face], &opentype.FaceOptions{Size: fontSize, DPI: 72, Hinting: font.HintingFull})
+		face, err = opentype.NewFace(f.fonts[key.face], options)
 		if err != nil { // only for options that are wrong
 			return &glyph{mask: &image.Alpha{}}
 		}

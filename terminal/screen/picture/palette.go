@@ -5,8 +5,8 @@ import (
 	"image/color"
 )
 
-// withPalette returns the picture with a palette, if 256 colours are enough: that makes a PNG of text
-// three times smaller.
+// withPalette returns the picture with a palette, if 256 colours are enough: that makes a PNG of
+// text three times smaller.
 func withPalette(img *image.RGBA) image.Image {
 	indexed := image.NewPaletted(img.Rect, nil)
 	indexes := map[color.RGBA]uint8{}

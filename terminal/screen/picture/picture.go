@@ -66,11 +66,12 @@ func (c *canvas) drawLine(s *screen.Snapshot, row int, runs []screen.Run) {
 				n += size
 			}
 			style := run.Style
-			if s.CursorVisible && row == s.CursorRow && s.CursorCol >= col && s.CursorCol < col+width {
+			at := s.CursorCol - col
+			if s.CursorVisible && row == s.CursorRow && at >= 0 && at < width {
 				style.Reverse, style.Hidden = !style.Reverse, false
 			}
-			box := image.Rect(0, 0, width*cellWidth, cellHeight).Add(image.Pt(col*cellWidth, row*cellHeight))
-			c.drawCharacter(box, text[:n], style)
+			x, y := col*cellWidth, row*cellHeight
+			c.drawCharacter(image.Rect(x, y, x+width*cellWidth, y+cellHeight), text[:n], style)
 			text = text[n:]
 			col += width
 		}
@@ -114,7 +115,8 @@ func (c *canvas) drawGlyph(box image.Rectangle, r rune, style screen.Style, fron
 	}
 	g := c.faces.glyph(r, style.Bold, style.Italic)
 	at := g.mask.Rect.Add(box.Min).Intersect(c.image.Rect)
-	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, g.mask, at.Min.Sub(box.Min), draw.Over)
+	from := at.Min.Sub(box.Min)
+	draw.DrawMask(c.image, at, image.NewUniform(front), image.Point{}, g.mask, from, draw.Over)
 }
 
 func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
@@ -123,7 +125,8 @@ func (c *canvas) fill(r image.Rectangle, with color.RGBA) {
 
 // colors returns the colours of text and background in a style.
 func colors(s screen.Style) (front, back color.RGBA) {
-	front, back = rgba(s.Foreground, screen.DefaultForeground), rgba(s.Background, screen.DefaultBackground)
+	front = rgba(s.Foreground, screen.DefaultForeground)
+	back = rgba(s.Background, screen.DefaultBackground)
 	if s.Reverse {
 		front, back = back, front
 	}

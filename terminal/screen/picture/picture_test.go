@@ -22,9 +22,11 @@ import (
 var update = flag.Bool("update", false, "write the pictures in testdata anew")
 
 // characters shows every style, and characters of every kind.
-const characters = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3mboth\x1b[m \x1b[4munder\x1b[m \x1b[9mstrike\x1b[m \x1b[2mfaint\x1b[m " +
+const characters = "\x1b[1mbold\x1b[m \x1b[3mitalic\x1b[m \x1b[1;3mboth\x1b[m \x1b[4munder\x1b[m " +
+	"\x1b[9mstrike\x1b[m \x1b[2mfaint\x1b[m " +
 	"\x1b[7mreverse\x1b[m \x1b[8mhidden\x1b[m\r\n" +
-	"\x1b[31mred \x1b[92mgreen\x1b[m \x1b[38;5;208;48;5;17morange on blue\x1b[m \x1b[48;2;90;0;90mpurple\x1b[m gjpqy ÄÉß e\u0301 日本 ✓\r\n" +
+	"\x1b[31mred \x1b[92mgreen\x1b[m \x1b[38;5;208;48;5;17morange on blue\x1b[m " +
+	"\x1b[48;2;90;0;90mpurple\x1b[m gjpqy ÄÉß e\u0301 日本 ✓\r\n" +
 	"┌─┬─┐┏━┳━┓╔═╦═╗╒═╤═╕╓─╥─╖╭─┬─╮┍━┯━┑┎─┰─┒ ▁▂▃▄▅▆▇█ ╱╲╳ ⎺⎻⎼⎽\r\n" +
 	"├─┼─┤┣━╋━┫╠═╬═╣╞═╪═╡╟─╫─╢├─┼─┤┝━┿━┥┠─╂─┨ ▏▎▍▌▋▊▉█ ░▒▓▐▀▄▔▕\r\n" +
 	"└─┴─┘┗━┻━┛╚═╩═╝╘═╧═╛╙─╨─╜╰─┴─╯┕━┷━┙┖─┸─┚ ▖▗▘▙▚▛▜▝▞▟ ┄┅┆┇┈┉╌╍╎\r\n" +
@@ -105,7 +107,8 @@ func comparePictures(t *testing.T, name string, got, want *image.RGBA) {
 	for y := range got.Rect.Dy() {
 		for x := range got.Rect.Dx() {
 			if got.RGBAAt(x, y) != want.RGBAAt(x, y) {
-				t.Errorf("%s differs at %d,%d: %v, want %v; look at it and run the test with -update", name, x, y, got.RGBAAt(x, y), want.RGBAAt(x, y))
+				t.Errorf("%s differs at %d,%d: %v, want %v; look at it and run the test with -update",
+					name, x, y, got.RGBAAt(x, y), want.RGBAAt(x, y))
 				return
 			}
 		}
@@ -142,7 +145,8 @@ func rgba(c screen.Color) color.RGBA {
 func TestTheCursorIsDrawn(t *testing.T) {
 	visible := encode(t, shown(t, 4, 2, []byte("ab")))
 	hidden := encode(t, shown(t, 4, 2, []byte("ab\x1b[?25l")))
-	if visible.RGBAAt(25, 5) == hidden.RGBAAt(25, 5) || visible.RGBAAt(35, 5) != hidden.RGBAAt(35, 5) {
+	same := func(x int) bool { return visible.RGBAAt(x, 5) == hidden.RGBAAt(x, 5) }
+	if same(25) || !same(35) {
 		t.Error("the cursor is not in the third column")
 	}
 	wide := encode(t, shown(t, 4, 2, []byte("日\r")))
@@ -185,7 +189,8 @@ var errBroken = errors.New("broken")
 func (brokenWriter) Write([]byte) (int, error) { return 0, errBroken }
 
 func TestErrorsAreReturned(t *testing.T) {
-	if err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot()); !errors.Is(err, errBroken) {
+	err := picture.Encode(brokenWriter{}, screen.New(4, 2).Snapshot())
+	if !errors.Is(err, errBroken) {
 		t.Errorf("a writer that fails: %v", err)
 	}
 	if err := picture.Encode(io.Discard, screen.New(1000, 1000).Snapshot()); err == nil {

@@ -43,7 +43,8 @@ func (p *pencil) rect(x0, y0, x1, y1 int) {
 	}
 }
 
-// cover blends every pixel of the cell with the coverage that f returns for its centre, from 0 to 1.
+// cover blends every pixel of the cell with the coverage that f returns for its centre, from 0 to
+// 1.
 func (p *pencil) cover(f func(x, y float64) float64) {
 	for y := range cellHeight {
 		for x := range cellWidth {
@@ -57,8 +58,11 @@ func (p *pencil) cover(f func(x, y float64) float64) {
 
 func (p *pencil) blend(x, y int, a float64) {
 	old := p.image.RGBAAt(x, y)
-	mix := func(from, to uint8) uint8 { return uint8(math.Round(float64(from)*(1-a) + float64(to)*a)) }
-	p.image.SetRGBA(x, y, color.RGBA{mix(old.R, p.color.R), mix(old.G, p.color.G), mix(old.B, p.color.B), 0xff})
+	mix := func(from, to uint8) uint8 {
+		return uint8(math.Round(float64(from)*(1-a) + float64(to)*a))
+	}
+	r, g, b := mix(old.R, p.color.R), mix(old.G, p.color.G), mix(old.B, p.color.B)
+	p.image.SetRGBA(x, y, color.RGBA{r, g, b, 0xff})
 }
 
 // hollowBox stands for a character that cannot be drawn.
@@ -110,7 +114,8 @@ func (p *pencil) quadrants(n int) {
 
 // braille draws the dots of U+2800 + n.
 func (p *pencil) braille(n int) {
-	for i, at := range [8]image.Point{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}} {
+	dots := [8]image.Point{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 1}, {1, 2}, {0, 3}, {1, 3}}
+	for i, at := range dots {
 		if n&(1<<i) != 0 {
 			x, y := 2+at.X*5, 2+at.Y*5
 			p.rect(x, y, x+2, y+2)
