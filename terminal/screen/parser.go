@@ -33,7 +33,7 @@ type parser struct {
 	args          arguments
 	command       []byte // of an OSC
 	length        int    // of a control string so far
-	closing       bool   // ESC has come in an OSC: a backslash completes it
+	closing       bool   // an OSC has ended: if with ESC, a backslash completes it
 	partial       [utf8.UTFMax]byte
 	partialLen    int
 }
@@ -261,7 +261,7 @@ func (s *Screen) controlString(p []byte) int {
 	default:
 		closing := pr.state == operatingSystemCommand
 		s.control(b)
-		pr.closing = closing && b == 0x1b
+		pr.closing = closing
 	}
 	return n + 1
 }

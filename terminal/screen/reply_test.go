@@ -1,6 +1,7 @@
 package screen_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,7 +79,15 @@ func TestTheTitleIsSet(t *testing.T) {
 			t.Errorf("%q: %q, want %q", output, got, want)
 		}
 	}
-	s := after(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
+	s := screen.New(20, 5)
+	for i := range 20 {
+		write(t, s, fmt.Sprintf("\x1b]2;%d\a\x1b[22t", i))
+	}
+	write(t, s, "\x1b[23t")
+	if got := s.Title(); got != "9" {
+		t.Errorf("the last of at most ten titles on the stack is %s", got)
+	}
+	s = after(t, "\x1b]2;"+strings.Repeat("x", 1<<16)+"\a"+strings.Repeat("\x1b[22t", 1000))
 	if n := len(s.Title()); n != 1024 {
 		t.Errorf("the title has %d bytes", n)
 	}

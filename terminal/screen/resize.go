@@ -29,7 +29,6 @@ func (s *Screen) Resize(cols, rows int) {
 	s.top, s.bottom = 0, rows-1
 	s.cursor.row = min(s.cursor.row, rows-1)
 	s.cursor.col = min(s.cursor.col, cols)
-	s.dropClusters()
 }
 
 func (s *Screen) resizeTabs(cols int) {
@@ -103,5 +102,5 @@ func (s *Screen) reflow(cols, rows int, c *cursor) {
 		*s.history.slot() = l
 		s.history.account()
 	}
-	c.row, c.col = at.line-first, min(at.col, cols)
+	c.row, c.col = at.line-first, at.col
 }

@@ -70,6 +70,20 @@ func TestOutputIsInterpreted(t *testing.T) {
 			"\x1b[2;3r\x1b[5;1Hlast\x1b[L", "\n\n\n\nlast", "4,4",
 		},
 		"DL outside of the scroll region does nothing": {"first\x1b[2;3r\x1b[M", "first", "0,0"},
+		"IL above the scroll region does nothing":      {"first\x1b[2;3r\x1b[L", "first", "0,0"},
+		"ASCII over the end of a wide character":       {"日本\x1b[1;2Hx", " x本", "2,0"},
+		"ASCII over the start of a wide character":     {"日本\x1b[1;3Hx", "日x", "3,0"},
+		"an erased line continues no other": {
+			strings.Repeat("x", 21) + "\r\x1b[2K\b", strings.Repeat("x", 20), "0,1",
+		},
+		"a deleted line continues no other": {
+			strings.Repeat("x", 21) + "\r\x1b[M\b", strings.Repeat("x", 20), "0,1",
+		},
+		"an inserted line continues no other": {
+			strings.Repeat("x", 21) + "\r\x1b[L\b", strings.Repeat("x", 20) + "\n\nx", "0,1",
+		},
+		"joiners are kept":                             {"👩\u200d👧", "👩\u200d👧", "4,0"},
+		"hyperlinks are text":                          {"\x1b]8;;http://x/\x1b\\link\x1b]8;;\a", "link", "4,0"},
 		"DECSTBM homes into the region in origin mode": {"\x1b[?6h\x1b[2;4rx", "\nx", "1,1"},
 		"a region of one line is refused": {
 			"\x1b[3;3r\x1b[9;1Hx", "\n\n\n\nx", "1,4",
