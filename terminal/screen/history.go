@@ -37,7 +37,24 @@ type history struct {
 	bytes int
 }
 
-func (h *history) at(i int) *line { return &h.lines[(h.first+i)%len(h.lines)] }
+// at returns line i; number count is the slot behind the newest. A remainder would take longer than
+// all else that is done to scroll a short line.
+func (h *history) at(i int) *line {
+	i += h.first
+	if i >= len(h.lines) {
+		i -= len(h.lines)
+	}
+	return &h.lines[i]
+}
+
+// dropFirst gives up the oldest line.
+func (h *history) dropFirst() {
+	h.first++
+	if h.first == len(h.lines) {
+		h.first = 0
+	}
+	h.count--
+}
 
 // push appends a row as the newest line.
 func (h *history) push(r *row, c *clusters) { h.slot().encode(r, c); h.account() }
@@ -47,8 +64,7 @@ func (h *history) push(r *row, c *clusters) { h.slot().encode(r, c); h.account()
 func (h *history) slot() *line {
 	switch {
 	case h.count == maxHistory:
-		h.first = (h.first + 1) % len(h.lines)
-		h.count--
+		h.dropFirst()
 	case h.count == len(h.lines):
 		h.grow()
 	}
@@ -75,8 +91,7 @@ func (h *history) account() {
 		oldest := h.at(0)
 		h.bytes -= oldest.size() - lineBytes
 		*oldest = line{}
-		h.first = (h.first + 1) % len(h.lines)
-		h.count--
+		h.dropFirst()
 	}
 }
 
