@@ -91,7 +91,7 @@ func reread(wrap func(receive channels.Receive) channels.Receive) func(*testing.
 	}
 }
 
-var breaches = slices.Concat(planBreaches, textBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches)
+var breaches = slices.Concat(planBreaches, textBreaches, screenBreaches, mediaBreaches, sendBreaches, receiveBreaches, runBreaches)
 
 // untilCleanup is a channel that is closed when the test is over, for what would otherwise block
 // for ever.

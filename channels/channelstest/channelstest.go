@@ -41,6 +41,9 @@ type Subject struct {
 	// CloseIdle closes connections that outlive Run by design. It is called before goroutines are
 	// counted; nil is fine.
 	CloseIdle func()
+	// Press makes a user press the button with this label under the newest message in Chat, as the
+	// network shows it now. It is nil if the network shows no buttons.
+	Press func(label string) error
 	Optional
 }
 
@@ -140,7 +143,8 @@ func newBench(t *testing.T, newSubject func(t *testing.T) Subject) bench {
 	}
 }
 
-// checks are in the order of the files they are in: plan, text, media, send, receive, run.
+// checks are in the order of the files they are in: plan, text, screen, honest, media, send, receive,
+// run.
 var checks = []check{
 	{"Plan gives the same answer each time", planIsDeterministic},
 	{"Plan makes no network call", planIsSilent},
@@ -154,6 +158,10 @@ var checks = []check{
 	{"code arrives whole and in order", codeArrives},
 	{"tables arrive whole and in order", tablesArrive},
 	{"emoji and accents are never cut", clustersStayWhole},
+
+	{"a screen of any content is one call that fits", screensFit},
+	{"the screen of an answer arrives below its whole text", screensFollowText},
+	{"a button that stays can be pressed again", buttonsStay},
 
 	{"no text and no name turns the direction of what follows", nothingTurns},
 	{"a link that shows another address says where it leads", linksAreHonest},

@@ -109,6 +109,8 @@ func (b bench) messages() ([]channels.Message, error) {
 		b.say("", media...),
 		b.say("look at these", media...),
 		{Chat: b.Chat, Kind: channels.Progress, Text: "thinking"},
+		withScreen(b.say("the end of it", media[0]), fullScreen()),
+		withScreen(channels.Message{Chat: b.Chat, Kind: channels.Progress, Text: "typing"}, fullScreen()),
 		{Chat: b.Chat, Kind: channels.Failure, Text: "Error (E1): no", Code: "E1"},
 	}, nil
 }

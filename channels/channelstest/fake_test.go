@@ -30,12 +30,14 @@ type network struct {
 	keys   map[string]string // receipts by Key
 	said   []saying
 	typing int
-	menu   []string
-	chat   []string // the menu of the chat
-	down   bool
-	lines  map[*line]bool
-	memory *Memory
-	wake   chan struct{}
+	// buttons are those of the newest message.
+	buttons []channels.Button
+	menu    []string
+	chat    []string // the menu of the chat
+	down    bool
+	lines   map[*line]bool
+	memory  *Memory
+	wake    chan struct{}
 }
 
 // shown is a message of the bot's as the chat shows it.
@@ -47,6 +49,7 @@ type saying struct {
 	to    bool   // to the bot
 	group string // of a part: which message it belongs to
 	last  bool   // of a part: no other follows
+	press string // the data of the button that was pressed, if it is a press
 }
 
 func (n *network) post(s Sent, key string) (string, error) {
@@ -84,6 +87,23 @@ func (n *network) sayInParts(text string) {
 	half := len(text) / 2
 	n.add(saying{text: text[:half], group: text})
 	n.add(saying{text: text[half:], group: text, last: true})
+}
+
+// press presses a button. Those of its message go, unless it stays.
+func (n *network) press(label string) error {
+	n.mu.Lock()
+	at := slices.IndexFunc(n.buttons, func(b channels.Button) bool { return b.Label == label })
+	if at < 0 {
+		n.mu.Unlock()
+		return errors.New("there is no such button")
+	}
+	b := n.buttons[at]
+	if !b.Stays {
+		n.buttons = nil
+	}
+	n.mu.Unlock()
+	n.add(saying{to: true, press: b.Data})
+	return nil
 }
 
 func (n *network) add(s saying) {
@@ -138,7 +158,7 @@ var _ channels.Channel = fake{}
 func newFake(*testing.T) Subject {
 	net := &network{wake: make(chan struct{}, 1), keys: map[string]string{}, lines: map[*line]bool{}, memory: NewMemory()}
 	return Subject{
-		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, Say: net.say, Redelivers: true,
+		Channel: fake{net, &own{memory: net.memory}}, Chat: testChat, Sent: net.seen, Say: net.say, Press: net.press, Redelivers: true,
 		Optional: net.optional(),
 	}
 }
@@ -180,7 +200,7 @@ func (f fake) handle(ctx context.Context, receive channels.Receive, s saying) er
 		return f.complete(ctx, receive, s.group)
 	}
 	if s.to {
-		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Cursor: n})
+		return receive(ctx, channels.Incoming{Chat: testChat, ID: n, User: channels.User{ID: "7"}, Text: s.text, Press: s.press, Cursor: n})
 	}
 	if f.keep != nil {
 		_ = f.keep(ctx, n) // the one before still holds
@@ -237,13 +257,27 @@ func (f fake) Plan(m channels.Message) ([]channels.Outgoing, error) {
 
 func (f fake) planned(m channels.Message) []channels.Outgoing {
 	var plan []channels.Outgoing
-	for _, text := range parts(m.Text) {
-		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: text})
+	texts := parts(m.Text)
+	if m.Screen != nil {
+		texts = withRows(texts, m)
+	}
+	for _, text := range texts {
+		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: text, Buttons: m.Buttons})
 	}
 	for album := range slices.Chunk(m.Media, maxFiles) {
 		plan = append(plan, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Media: album})
 	}
 	return plan
+}
+
+// withRows adds the rows of a screen to the parts of its text. Of the text of progress it leaves
+// nothing, so that it is one call.
+func withRows(texts []string, m channels.Message) []string {
+	if m.Kind == channels.Progress {
+		texts = nil
+	}
+	view := m.Screen.View(channels.ScreenRoom{Limit: maxRunes - channels.ViewNotes, Measure: channels.Runes})
+	return append(texts, strings.Trim(view.NoteAbove()+"\n"+view.Text+"\n"+view.NoteBelow(), "\n"))
 }
 
 // parts cuts between what a reader sees as characters.
@@ -285,5 +319,8 @@ func (f fake) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, 
 	if err != nil {
 		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
 	}
+	f.net.mu.Lock()
+	defer f.net.mu.Unlock()
+	f.net.buttons = o.Buttons
 	return channels.Receipt{ID: id}, nil
 }

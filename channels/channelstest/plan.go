@@ -72,6 +72,9 @@ func planDoesNotScribble(_ context.Context, b bench) error {
 		if _, err := b.Channel.Plan(m); err != nil {
 			return fmt.Errorf("plan %s: %w", brief(m), err)
 		}
+		if m.Screen != nil && !reflect.DeepEqual(m.Screen, fullScreen()) {
+			return fmt.Errorf("planning %s changed its screen", brief(m))
+		}
 		if !slices.Equal(before, m.Media) {
 			return fmt.Errorf("planning %s changed its files from %+v to %+v", brief(m), before, m.Media)
 		}

@@ -76,6 +76,14 @@ var renderings = []rendering{
 	{"reply-split", channels.Message{Kind: channels.Answer, Text: repeat(150, "Paragraph %d of an answer.\n\n"), ReplyTo: "77"}},
 	{"progress", channels.Message{Kind: channels.Progress, Text: "⏳ working on *it* (15s)", Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}}}},
 	{"draft", channels.Message{Kind: channels.Draft, Text: "The beginning of **an ans"}},
+	{"screen", withScreen(channels.Message{Kind: channels.Answer, Text: "The *end*:"}, screenOf(20, "$ ls", "a.txt  ```  `b`", "", "  $ "))},
+	{"screen-blank", withScreen(words(""), screenOf(20, "", ""))},
+	{"screen-progress", withScreen(channels.Message{Kind: channels.Progress, Text: "Looking (15s)", Buttons: []channels.Button{
+		{Label: "Up", Data: "/key Up", Stays: true}, {Label: "Stop", Data: "/stop"},
+	}}, screenOf(20, "$ top"))},
+	{"screen-full", withScreen(channels.Message{Kind: channels.Progress, Text: repeat(300, "Step %d. ")}, fullScreen())},
+	{"screen-below-a-long-text", withScreen(words(repeat(300, "Sentence %d. ")), fullScreen())},
+	{"screen-with-a-picture", withScreen(media("", "screen.png"), screenOf(20, "$ ls"))},
 	{"failure", channels.Message{Kind: channels.Failure, Code: "E_OOPS", Text: "It *broke*: `exit 3`."}},
 	{"failure-without-code", channels.Message{Kind: channels.Failure, Text: "It broke."}},
 }

@@ -84,8 +84,12 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
-// Plan makes one call of a message: a terminal has no limits.
+// Plan makes one call of a message: a terminal has no limits. The screen of progress is left out,
+// because what is printed cannot be taken back.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if m.Screen != nil && m.Kind != channels.Progress {
+		m.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
+	}
 	if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
 		return nil, nil
 	}

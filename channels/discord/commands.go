@@ -58,7 +58,11 @@ func (c *Channel) commands() []registered {
 	for _, m := range c.menu {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
-			all = append(all, registered{Name: name, Description: short(m.Help, name)})
+			command := registered{Name: name, Description: short(m.Help, name)}
+			if m.Args {
+				command.Options = []registeredOption{{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what follows the command"}}
+			}
+			all = append(all, command)
 		}
 	}
 	for i := range all {

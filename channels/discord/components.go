@@ -36,7 +36,7 @@ func components(buttons []channels.Button) []discordgo.MessageComponent {
 		n := min(len(buttons), rowSize)
 		row := discordgo.ActionsRow{}
 		for _, b := range buttons[:n] {
-			row.Components = append(row.Components, discordgo.Button{Label: label(b), Style: discordgo.SecondaryButton, CustomID: b.Data})
+			row.Components = append(row.Components, discordgo.Button{Label: label(b), Style: discordgo.SecondaryButton, CustomID: buttonData(b)})
 		}
 		rows, buttons = append(rows, row), buttons[n:]
 	}
@@ -50,7 +50,7 @@ func lists(buttons []channels.Button) []discordgo.MessageComponent {
 		n := min(len(buttons), maxOptions)
 		menu := discordgo.SelectMenu{MenuType: discordgo.StringSelectMenu, CustomID: "list-" + strconv.Itoa(len(rows)+1), Placeholder: "Choose…"}
 		for _, b := range buttons[:n] {
-			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: label(b), Value: b.Data})
+			menu.Options = append(menu.Options, discordgo.SelectMenuOption{Label: label(b), Value: buttonData(b)})
 		}
 		rows, buttons = append(rows, discordgo.ActionsRow{Components: []discordgo.MessageComponent{menu}}), buttons[n:]
 	}
@@ -69,6 +69,17 @@ func distinct(buttons []channels.Button) []channels.Button {
 		}
 	}
 	return out
+}
+
+// stayMark leads the data of a button that stays when it is pressed, so that the press tells.
+const stayMark = "+"
+
+// buttonData is what a button carries to Discord and back.
+func buttonData(b channels.Button) string {
+	if b.Stays {
+		return stayMark + b.Data
+	}
+	return b.Data
 }
 
 func label(b channels.Button) string {

@@ -1,6 +1,7 @@
 package discord_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -23,11 +24,25 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Chat:       chatOf(r.dm),
 			Sent:       func() []channelstest.Sent { return sent(r.server, r.dm) },
 			Say:        func(text string) { r.server.Say(r.dm, ada, text) },
+			Press:      func(label string) error { return r.pressNewest(label) },
 			Redelivers: true,
 			Normal:     channelstest.Letters,
 			Optional:   r.optional(rooms[t]),
 		}
 	})
+}
+
+// pressNewest presses a button under the newest message, as a person sees it.
+func (r *rig) pressNewest(label string) error {
+	all := r.server.Shown(r.dm)
+	m := all[len(all)-1]
+	for _, b := range m.Buttons() {
+		if b.Label == label {
+			_, err := r.server.Press(ada, m.ID, b.CustomID)
+			return err
+		}
+	}
+	return fmt.Errorf("the buttons are %+v", m.Buttons())
 }
 
 // optional is what Discord shows of the optional interfaces.

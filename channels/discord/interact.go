@@ -121,14 +121,19 @@ func (i *interaction) incoming() channels.Incoming {
 		in.ThreadID = in.Chat.ID
 	}
 	if i.Type == discordgo.InteractionMessageComponent {
-		in.ID, in.Press = "press-"+i.ID.String(), i.Data.CustomID
-		if len(i.Data.Values) > 0 {
-			in.Press = i.Data.Values[0]
-		}
+		in.ID, in.Press = "press-"+i.ID.String(), strings.TrimPrefix(i.pressed(), stayMark)
 		return in
 	}
 	in.ID, in.Text = slashPrefix+i.ID.String(), i.asked()
 	return in
+}
+
+// pressed is the data of the button that was pressed, or that was chosen from a list.
+func (i *interaction) pressed() string {
+	if len(i.Data.Values) > 0 {
+		return i.Data.Values[0]
+	}
+	return i.Data.CustomID
 }
 
 // asked is what a command says: free text for the agent, or one of the gateway's commands as it
@@ -216,7 +221,7 @@ func (c *Channel) decline(ctx context.Context, u *use) {
 }
 
 // settle shows that an interaction was received: what was asked, in place of the bot's thinking;
-// and no buttons any more where one was pressed.
+// and no buttons any more where one was pressed, unless it stays.
 func (c *Channel) settle(ctx context.Context, u *use) {
 	<-u.acked
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -229,6 +234,7 @@ func (c *Channel) settle(ctx context.Context, u *use) {
 			method: "PATCH", route: "/webhooks/{webhook_id}/{webhook_token}/messages/@original", args: []string{u.App.String(), u.Token},
 			body: map[string]any{"content": u.quoted(), "allowed_mentions": nobody},
 		}, nil)
+	case u.said == nil && strings.HasPrefix(u.pressed(), stayMark): // its buttons stay
 	case u.said == nil && u.Message != nil && c.known(by):
 		err = c.api.call(ctx, request{
 			method: "PATCH", route: "/channels/{channel_id}/messages/{message_id}", args: []string{u.ChannelID.String(), u.Message.ID.String()},

@@ -33,8 +33,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, fmt.Errorf("%q is no chat of Discord's", m.Chat.ID)
 	}
 	for _, b := range m.Buttons {
-		if len(b.Data) > maxData {
-			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(b.Data), maxData)
+		if len(buttonData(b)) > maxData {
+			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxData)
 		}
 	}
 	var out []channels.Outgoing
@@ -65,6 +65,9 @@ type part struct {
 // cut makes the parts of a message: the text, then the files. The last bubble of the text goes
 // along with the first files.
 func cut(m channels.Message) []part {
+	if m.Screen != nil {
+		return cutScreen(m)
+	}
 	files, refused := sendable(m.Media)
 	texts, doc := render(m.Text)
 	var parts []part

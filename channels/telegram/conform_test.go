@@ -1,6 +1,7 @@
 package telegram_test
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -18,6 +19,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Chat:       chatOf("42"),
 			Sent:       func() []channelstest.Sent { return sent(t, r.server) },
 			Say:        func(text string) { r.server.Say(person, text) },
+			Press:      func(label string) error { return pressNewest(r.server, label) },
 			Redelivers: true,
 			Normal:     channelstest.Letters,
 			Optional: r.optional("getUpdates", func() channels.Channel {
@@ -25,6 +27,19 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			}),
 		}
 	})
+}
+
+// pressNewest presses a button under the newest message, as a person sees it.
+func pressNewest(s *telegramtest.Server, label string) error {
+	all := s.Shown(person)
+	m := all[len(all)-1]
+	for _, b := range m.Buttons() {
+		if b.Text == label {
+			s.Press(person, 0, m.ID, b.Data)
+			return nil
+		}
+	}
+	return fmt.Errorf("the buttons are %+v", m.Buttons())
 }
 
 // optional is what Telegram shows of the optional interfaces. method is the call that fails while

@@ -68,8 +68,8 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		return nil, err
 	}
 	for _, b := range m.Buttons {
-		if len(b.Data) > maxData {
-			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(b.Data), maxData)
+		if len(buttonData(b)) > maxData {
+			return nil, fmt.Errorf("button %q carries %d bytes, more than %d", b.Label, len(buttonData(b)), maxData)
 		}
 	}
 	parts := cut(m, c.maxUpload())
@@ -112,6 +112,9 @@ func (c *Channel) maxUpload() int64 {
 // cut makes the parts of a message: the text, or the document that stands for it, then the files. A
 // text that fits is the caption of the first of them.
 func cut(m channels.Message, most int64) []part {
+	if m.Screen != nil {
+		return cutScreen(m, most)
+	}
 	files, refused := sendable(m.Media, most)
 	words, doc := render(m.Text)
 	rest := albums(files)

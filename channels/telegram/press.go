@@ -3,11 +3,24 @@ package telegram
 import (
 	"context"
 	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 )
+
+// stayMark leads the data of a button that stays when it is pressed: Telegram tells nothing else of
+// the button that was pressed.
+const stayMark = "+"
+
+// buttonData is what a button carries to Telegram and back.
+func buttonData(b channels.Button) string {
+	if b.Stays {
+		return stayMark + b.Data
+	}
+	return b.Data
+}
 
 // pressed makes a message of a press. Its id is the press's own: a button may be pressed again.
 func pressed(p *press) channels.Incoming {
@@ -16,7 +29,7 @@ func pressed(p *press) channels.Incoming {
 		Chat:  channels.Chat{Channel: Name, ID: at.String()},
 		ID:    "press-" + p.ID,
 		User:  p.From.user(),
-		Press: p.Data,
+		Press: strings.TrimPrefix(p.Data, stayMark),
 	}
 	if at.thread != 0 {
 		in.ThreadID = strconv.Itoa(at.thread)
@@ -34,8 +47,12 @@ func (c *Channel) acknowledge(ctx context.Context, p *press) {
 	}
 }
 
-// removeButtons takes the buttons away that were pressed, so that they are not pressed again.
+// removeButtons takes the buttons away that were pressed, so that they are not pressed again, unless
+// the one that was pressed stays.
 func (c *Channel) removeButtons(ctx context.Context, p *press) {
+	if strings.HasPrefix(p.Data, stayMark) {
+		return
+	}
 	if c.o.Known != nil && !c.o.Known(p.From.user().ID) {
 		return
 	}

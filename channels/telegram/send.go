@@ -242,7 +242,7 @@ func keyboard(buttons []channels.Button) *models.InlineKeyboardMarkup {
 			k.InlineKeyboard, width = append(k.InlineKeyboard, nil), len(label)+4
 		}
 		row := &k.InlineKeyboard[len(k.InlineKeyboard)-1]
-		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: b.Data})
+		*row = append(*row, models.InlineKeyboardButton{Text: string(label), CallbackData: buttonData(b)})
 	}
 	return k
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -24,6 +25,7 @@ func TestTheChannelKeepsItsContract(t *testing.T) {
 			Chat:       testChat,
 			Sent:       tab.sent,
 			Say:        func(text string) { r.say("operator", testChat.ID, text) },
+			Press:      tab.press,
 			Redelivers: true,
 			CloseIdle:  r.client.CloseIdleConnections,
 			Optional:   tab.optional(),
@@ -67,6 +69,27 @@ func (p *page) sent() (out []channelstest.Sent) {
 		out = append(out, one)
 	}
 	return out
+}
+
+// press presses a button under the newest message of the bot.
+func (p *page) press(label string) error {
+	p.t.Helper()
+	all := p.events()
+	for _, e := range slices.Backward(all) {
+		if e.name != "message" || e.data["from"] != "bot" {
+			continue
+		}
+		for _, b := range e.data["buttons"].([]any) {
+			if b.(obj)["label"] != label {
+				continue
+			}
+			if status, answer := p.post("operator", "/api/chats/"+testChat.ID+"/press", obj{"message": e.data["id"], "data": b.(obj)["data"]}); status != http.StatusAccepted {
+				return fmt.Errorf("the press is answered %d %v", status, answer)
+			}
+			return nil
+		}
+	}
+	return fmt.Errorf("there is no button %s", label)
 }
 
 // shown is what a page shows of the bot's messages.

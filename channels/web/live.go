@@ -109,12 +109,19 @@ func (h *hub) remove(id bubbleID) {
 	}
 }
 
-// hasButton tells whether a bubble that is shown has a button.
-func (h *hub) hasButton(id bubbleID, data string) bool {
+// button finds a button of a bubble that is shown.
+func (h *hub) button(id bubbleID, data string) (channels.Button, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	b := h.bubbles[id]
-	return b != nil && slices.ContainsFunc(b.buttons, func(x channels.Button) bool { return x.Data == data })
+	if b == nil {
+		return channels.Button{}, false
+	}
+	at := slices.IndexFunc(b.buttons, func(x channels.Button) bool { return x.Data == data })
+	if at < 0 {
+		return channels.Button{}, false
+	}
+	return b.buttons[at], true
 }
 
 // owner is whose a chat is. One that nobody has written in is nobody's, which operators see.

@@ -30,6 +30,9 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		files = append([]channels.File{*doc}, files...)
 	}
 	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+	if m.Screen != nil {
+		text = strings.ToValidUTF8(m.Screen.Fenced(text), "\uFFFD")
+	}
 	if text == "" && len(files) == 0 {
 		return nil, nil
 	}

@@ -14,7 +14,7 @@ const maxPress = 16 << 10
 const pressPrefix = "press-"
 
 // postPress presses a button: under a message, which can be done once, or under a bubble that is
-// shown.
+// shown. A button that stays can be pressed as often as one likes.
 func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 	h, chat, err := c.chat(r)
 	if err != nil {
@@ -33,8 +33,11 @@ func (c *Channel) postPress(w http.ResponseWriter, r *http.Request) error {
 		Body: history.Body{User: party.User, Data: press.Data, Press: pressPrefix + newID()},
 	}
 	var e history.Event
-	if c.hub.hasButton(bubbleID{chat, press.Message}, press.Data) {
-		d.Key, d.Most = "press "+chat+" "+press.Message+" "+press.Data, maxWaiting // again is the same press
+	d.Most = maxWaiting
+	if b, ok := c.hub.button(bubbleID{chat, press.Message}, press.Data); ok {
+		if !b.Stays {
+			d.Key = "press " + chat + " " + press.Message + " " + press.Data // again is the same press
+		}
 		e, _, err = h.Append(r.Context(), d)
 	} else {
 		e, err = h.Press(r.Context(), d)

@@ -73,6 +73,9 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 	l := store.Outbound{Parts: m.parts, Inbound: m.Inbound, Sequence: m.Sequence, About: m.About}
 	if m.Sequence > 0 && m.Sequence < ReportSequence && m.Kind != channels.Progress {
 		l.Entry = &store.Entry{Role: "agent", Text: m.Text, Inbound: m.Inbound}
+		if m.Screen != nil {
+			l.Entry.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
+		}
 		for _, f := range m.kept {
 			l.Entry.Media = append(l.Entry.Media, f.Name)
 		}

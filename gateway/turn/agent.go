@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/gateway/shown"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
 )
@@ -67,7 +68,7 @@ func (t *Turn) launched(pid int) {
 	t.pid.Store(int64(pid))
 	t.recordProcess(terminal.RecordProcess(pid))
 	if t.short.Load() {
-		t.transient.show("Working…")
+		t.transient.show(board{text: "Working…"})
 	}
 }
 
@@ -97,10 +98,14 @@ func Request(in channels.Incoming, run string) terminal.Request {
 
 // Message turns a frame into what the user reads.
 func Message(f terminal.Frame) channels.Message {
-	m := channels.Message{Kind: channels.Answer, Text: f.Text, Code: f.Code}
+	m := channels.Message{
+		Kind: channels.Answer, Text: f.Text, Code: f.Code, Screen: shown.Screen(f.Screen), Buttons: shown.Buttons(f.Buttons),
+	}
 	switch f.Kind {
 	case terminal.Progress:
-		m.Kind, m.Text = channels.Progress, "⏳ "+f.Text
+		if m.Kind = channels.Progress; m.Screen == nil {
+			m.Text = "⏳ " + f.Text
+		}
 	case terminal.Error:
 		m.Kind = channels.Failure
 	case terminal.Message, terminal.Partial, terminal.Log:

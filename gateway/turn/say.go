@@ -10,6 +10,7 @@ import (
 	"nanobot/gateway/events"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
+	"nanobot/gateway/shown"
 	"nanobot/terminal"
 )
 
@@ -19,7 +20,7 @@ import (
 func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if f.Kind != terminal.Partial { // which the message says again
+	if f.Kind != terminal.Partial && !t.redrawn(f) { // which the message says again
 		t.seen(f)
 		t.saidBytes.Add(int64(len(f.Text)))
 		t.saidMedia.Add(int64(len(f.Checked)))
@@ -32,7 +33,7 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 		return nil
 	case f.Kind == terminal.Progress && t.set.Progress == HideProgress:
 		return nil
-	case f.Kind == terminal.Progress && (t.transient.show(f.Text) || f.Board):
+	case f.Kind == terminal.Progress && (t.transient.show(boardOf(f)) || f.Board):
 		return nil
 	}
 	t.sequence++
@@ -44,6 +45,22 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 		return t.complete(listening, m)
 	}
 	return t.post(listening, m)
+}
+
+// boardOf is a progress frame as the transient message shows it.
+func boardOf(f terminal.Frame) board {
+	return board{text: f.Text, screen: shown.Screen(f.Screen), buttons: shown.Buttons(f.Buttons)}
+}
+
+// redrawn reports whether a frame shows the screen anew and says nothing else that is new. A program
+// may draw its screen all the time; the trace is for what the agent says.
+func (t *Turn) redrawn(f terminal.Frame) bool {
+	if f.Kind != terminal.Progress || f.Screen == nil {
+		return false
+	}
+	again := f.Text == t.caption
+	t.caption = f.Text
+	return again
 }
 
 // complete posts a message of which the beginning may be shown already.

@@ -118,7 +118,7 @@ func (t *Turn) unbegun() {
 // tellShortage tells the person once, without a notification, that the turn waits.
 func (t *Turn) tellShortage(calls callbacks) {
 	again := t.short.Swap(true)
-	if t.transient.show(shortageText) || again {
+	if t.transient.show(board{text: shortageText}) || again {
 		return
 	}
 	if err := calls.say(channels.Message{Kind: channels.Progress, Text: shortageText}); err != nil {

@@ -1,8 +1,12 @@
 package turn
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,8 +37,15 @@ type transient struct {
 	since time.Time
 
 	mu     sync.Mutex
-	text   string
+	now    board
 	buried bool // something was said since it was sent
+}
+
+// board is what the transient message shows.
+type board struct {
+	text    string
+	screen  *channels.Screen // below the text; nil: none
+	buttons []channels.Button
 }
 
 func newTransient(t *Turn) *transient {
@@ -45,20 +56,25 @@ func newTransient(t *Turn) *transient {
 	return b
 }
 
-// show makes text what the transient message says. It reports false when there is no transient
+// show makes a board what the transient message shows. It reports false when there is no transient
 // message and progress is to be a message.
-func (b *transient) show(text string) bool {
+func (b *transient) show(now board) bool {
 	if b.editor == nil {
 		return false
 	}
 	b.mu.Lock()
-	b.text = text
+	b.now = now
 	b.mu.Unlock()
+	b.poke()
+	return true
+}
+
+// poke has run look what is to be shown.
+func (b *transient) poke() {
 	select {
 	case b.wake <- struct{}{}:
 	default:
 	}
-	return true
 }
 
 // bury notes that something is said below the transient message.
@@ -74,7 +90,7 @@ func (b *transient) run(sending, ctx context.Context) {
 	defer b.remove()
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
-	shown := ""
+	var shown *channels.Outgoing
 	for {
 		select {
 		case <-b.wake:
@@ -82,58 +98,87 @@ func (b *transient) run(sending, ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if text := b.render(); text == "" || text == shown {
+		if out := b.plan(); out == nil || same(out, shown) {
 			continue
 		}
 		if !b.t.pace.wait(ctx) {
 			return
 		}
-		shown = b.render() // the newest by now
-		b.put(sending, shown)
+		out := b.plan() // the newest by now
+		if out == nil || same(out, shown) {
+			continue
+		}
+		if shown = nil; b.put(sending, *out) {
+			shown = out
+		}
 	}
 }
 
-// render returns what to show, with the elapsed time on long turns.
-func (b *transient) render() string {
+// same reports whether two plans look the same in the chat.
+func same(a, b *channels.Outgoing) bool {
+	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
+}
+
+// plan returns what to show, with the elapsed time on long turns; nil: nothing.
+func (b *transient) plan() *channels.Outgoing {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.text == "" {
-		return ""
+	now := b.now
+	b.mu.Unlock()
+	text := now.text
+	if text == "" && now.screen == nil {
+		return nil
 	}
-	took := time.Since(b.t.began).Truncate(time.Second)
-	if took < tickEvery {
-		return "⏳ " + b.text
+	if now.screen == nil {
+		text = "⏳ " + text
 	}
-	return fmt.Sprintf("⏳ %s (%s)", b.text, took)
+	if took := time.Since(b.t.began).Truncate(time.Second); took >= tickEvery {
+		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, took-took%now.grain()))
+	}
+	parts, err := b.t.ch.Plan(channels.Message{
+		Chat: b.t.inbound.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.inbound.In.ID, Screen: now.screen,
+		Buttons: append(now.buttons[:len(now.buttons):len(now.buttons)], channels.Button{Label: "Stop", Data: "/stop"}),
+	})
+	if err != nil || len(parts) == 0 {
+		return nil
+	}
+	return &parts[0]
 }
 
-// put sends or edits the transient message. What goes wrong is not worth a retry: the next word is
-// about to come.
-func (b *transient) put(sending context.Context, text string) {
-	m := channels.Message{
-		Chat: b.t.inbound.In.Chat, Kind: channels.Progress, Text: text, ReplyTo: b.t.inbound.In.ID,
-		Buttons: []channels.Button{{Label: "Stop", Data: "/stop"}},
+// grain is how exactly the elapsed time is shown. With a screen, which may be drawn again without
+// any change, it does not change more often than it is renewed.
+func (b board) grain() time.Duration {
+	if b.screen == nil {
+		return time.Second
 	}
-	parts, err := b.t.ch.Plan(m)
-	if err != nil || len(parts) == 0 {
-		return
-	}
+	return tickEvery
+}
+
+// put sends or edits the transient message, and reports whether it is shown or it is no use to try
+// again. An edit that failed is made again when the network allows it: what it shows may stay for
+// long.
+func (b *transient) put(sending context.Context, out channels.Outgoing) bool {
 	edited := b.id
 	if edited != "" && b.sinks() {
 		edited = ""
 	}
 	// It is not cut off by the end of the turn: a transient message whose id we do not know could
 	// never be removed.
-	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: parts[0]})
+	id, err := b.t.stage.o.Outbox.Show(sending, outbox.Transient{Inbound: b.t.inbound.ID, ID: edited, Out: out})
 	if err != nil {
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		b.t.pace.delay(outbox.RetryAfter(err))
-		return
+		var se *channels.SendError
+		if edited == "" || errors.As(err, &se) && se.Permanent {
+			return true
+		}
+		b.poke()
+		return false
 	}
 	if edited == "" {
 		b.remove()
 		b.id, b.since = id, time.Now()
 	}
+	return true
 }
 
 // sinks reports whether the transient message is to be sent anew, below what was said since.

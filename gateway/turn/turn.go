@@ -56,8 +56,9 @@ type Turn struct {
 	over    atomic.Bool // the agent has ended and only the end is to be recorded
 
 	mu       sync.Mutex
-	sequence int   // of the newest message of the turn
-	late     int64 // how many bytes of files may still be copied after the turn was told to end
+	sequence int    // of the newest message of the turn
+	caption  string // of the screen that was shown last
+	late     int64  // how many bytes of files may still be copied after the turn was told to end
 }
 
 // lifetime is a context that can be cancelled before it is created.

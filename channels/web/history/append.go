@@ -132,14 +132,16 @@ func insert(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	return seq, nil
 }
 
-// Press presses a button under a message, which can be done once. The press waits for the gateway.
+// Press presses a button under a message, which can be done once, unless the button stays. The press
+// waits for the gateway.
 func (h *History) Press(ctx context.Context, d Draft) (e Event, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		m, found, err := one(tx.Query(selectEvents+" WHERE e.chat = ? AND e.id = ? AND e.type = 'message'", d.Chat, d.ID))
+		at := slices.IndexFunc(m.Buttons, func(b channels.Button) bool { return b.Data == d.Data })
 		switch {
 		case err != nil:
 			return nil, err
-		case !found || !slices.ContainsFunc(m.Buttons, func(b channels.Button) bool { return b.Data == d.Data }):
+		case !found || at < 0:
 			return nil, refusal{ErrNoButton}
 		case !d.By.may(m.Owner):
 			return nil, refusal{ErrForeign}
@@ -147,6 +149,13 @@ func (h *History) Press(ctx context.Context, d Draft) (e Event, err error) {
 			return nil, refusal{ErrPressed}
 		}
 		d.Type, d.Waits = Pressed, true
+		if m.Buttons[at].Stays {
+			if e, _, err = h.append(tx, d); err != nil {
+				return nil, err
+			}
+			return &e, nil
+		}
+		d.Most = 0 // a message has one such press
 		if _, err := tx.Exec("UPDATE events SET pressed = ? WHERE seq = ?", d.Data, m.Seq); err != nil {
 			return nil, fmt.Errorf("note press: %w", err)
 		}

@@ -180,6 +180,9 @@ func (c *Channel) write(l line) error {
 
 // Plan cuts the text. There are no files on this network.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	if m.Screen != nil {
+		m.Text = m.Screen.Fenced(m.Text)
+	}
 	var all []channels.Outgoing
 	for _, part := range channels.Split(m.Text, c.settings.MaxText, channels.Runes) {
 		all = append(all, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part})

@@ -1,0 +1,94 @@
+package channels_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"nanobot/channels"
+)
+
+// rows is a screen of plain rows.
+func rows(texts ...string) *channels.Screen {
+	s := &channels.Screen{Cols: 40}
+	for _, text := range texts {
+		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: text, Width: len(text)}})
+	}
+	return s
+}
+
+// numbered is a screen with so many rows of five characters.
+func numbered(n int) *channels.Screen {
+	s := rows()
+	for i := range n {
+		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: fmt.Sprintf("row%02d   ", i), Width: 8}})
+	}
+	return s
+}
+
+func at(s *channels.Screen, row int) *channels.Screen {
+	s.Cursor = &channels.ScreenCell{Row: row}
+	return s
+}
+
+func TestAViewHasTheRowsThatFitAndSaysHowManyDoNot(t *testing.T) {
+	for _, c := range []struct {
+		name         string
+		screen       *channels.Screen
+		limit        int
+		first, last  string
+		above, below int
+	}{
+		{"all fit", numbered(10), 59, "row00", "row09", 0, 0},
+		{"one character too many", numbered(10), 58, "row01", "row09", 1, 0},
+		{"empty rows at the end do not count", &channels.Screen{Rows: append(numbered(10).Rows, make([][]channels.ScreenRun, 30)...)}, 59, "row00", "row09", 0, 0},
+		{"the cursor is among the last rows", at(numbered(40), 38), 59, "row30", "row39", 30, 0},
+		{"the cursor is below all rows", at(numbered(40), 60), 59, "row30", "row39", 30, 0},
+		{"the cursor is at the top", at(numbered(40), 0), 59, "row00", "row09", 0, 30},
+		{"the cursor is in the middle", at(numbered(40), 20), 59, "row15", "row24", 15, 15},
+		{"one row is too long", rows("short", strings.Repeat("日", 20)), 10, strings.Repeat("日", 9) + "…", strings.Repeat("日", 9) + "…", 1, 0},
+		{"no room at all", rows("e\u0301e\u0301e\u0301"), 4, "e\u0301…", "e\u0301…", 0, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			v := c.screen.View(channels.ScreenRoom{Limit: c.limit, Measure: channels.Runes})
+			lines := strings.Split(v.Text, "\n")
+			if lines[0] != c.first || lines[len(lines)-1] != c.last || v.Above != c.above || v.Below != c.below || channels.Runes(v.Text) > c.limit {
+				t.Errorf("the view is %+v", v)
+			}
+		})
+	}
+}
+
+func TestTheNotesOfAViewFitTheirRoom(t *testing.T) {
+	v := channels.ScreenView{Above: 99_999, Below: 1}
+	if v.NoteAbove() != "… 99999 rows above" || v.NoteBelow() != "… 1 row below" || channels.Runes("\n"+v.NoteAbove()+v.NoteAbove()+"\n") > channels.ViewNotes {
+		t.Errorf("notes %q and %q", v.NoteAbove(), v.NoteBelow())
+	}
+}
+
+func TestTheTextOfAScreenKeepsColumnsAndHidesWhatIsHidden(t *testing.T) {
+	s := &channels.Screen{Rows: [][]channels.ScreenRun{
+		{{Text: "pass: ", Width: 6}, {Text: "日本", Width: 4, Hidden: true}, {Text: "|  ", Width: 3}},
+		{}, {{Text: "  $ ", Width: 4}}, {{Text: "  ", Width: 2}},
+	}}
+	if got, want := s.Text(), "pass:     |\n\n  $"; got != want {
+		t.Errorf("%q instead of %q", got, want)
+	}
+}
+
+func TestAFenceIsLongerThanAllBackticksOfTheScreen(t *testing.T) {
+	if got, want := rows("a ```` b").Fenced(" The *end* \n"), "The *end*\n\n`````\na ```` b\n`````"; got != want {
+		t.Errorf("%q instead of %q", got, want)
+	}
+	if got, want := rows("").Fenced(""), "```\n(the screen is blank)\n```"; got != want {
+		t.Errorf("%q instead of %q", got, want)
+	}
+}
+
+func TestNothingOnAScreenTurnsTheDirection(t *testing.T) {
+	s := rows("abc\u202edef")
+	m := channels.Presentable(channels.Message{Screen: s})
+	if m.Screen.Text() != "abcdef" || s.Text() == "abcdef" {
+		t.Errorf("shown is %q, and the screen itself has %q", m.Screen.Text(), s.Text())
+	}
+}
