@@ -1,0 +1,115 @@
+package channelstest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"nanobot/channels"
+)
+
+// withScreen is a message with a screen.
+func withScreen(m channels.Message, s *channels.Screen) channels.Message {
+	m.Screen = s
+	return m
+}
+
+// screenOf is a screen with rows of narrow characters, whose cursor is behind the last of them.
+func screenOf(cols int, rows ...string) *channels.Screen {
+	s := &channels.Screen{Cols: cols}
+	for _, row := range rows {
+		n := len([]rune(row))
+		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: row + strings.Repeat(" ", cols-n), Width: cols}})
+	}
+	s.Cursor = &channels.ScreenCell{Col: len([]rune(rows[len(rows)-1])), Row: len(rows) - 1}
+	return s
+}
+
+// fullScreen is a screen of 160 columns and 40 rows of characters of all sorts that are hard to
+// measure or to quote. The last row has the word bottom.
+func fullScreen() *channels.Screen {
+	s := &channels.Screen{Cols: 160}
+	rows := []string{
+		strings.Repeat("日本", 40), strings.Repeat("👍🏽", 80), strings.Repeat("```", 53) + "x", strings.Repeat("e\u0301", 160), strings.Repeat("│", 160),
+		strings.Repeat("<b>&amp;", 20), strings.Repeat("~~~ ", 40), strings.Repeat("𝔸", 160), strings.Repeat("\\*_[](x)", 20),
+	}
+	for i := range 39 {
+		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: rows[i%len(rows)], Width: 160}})
+	}
+	s.Rows = append(s.Rows, []channels.ScreenRun{{Text: "bottom" + strings.Repeat(" ", 154), Width: 160}})
+	return s
+}
+
+func screensFit(ctx context.Context, b bench) error {
+	for _, m := range []channels.Message{
+		withScreen(channels.Message{Text: "at work"}, fullScreen()),
+		withScreen(channels.Message{}, fullScreen()),
+		withScreen(channels.Message{Text: strings.Repeat("a long **story** ", 2000)}, fullScreen()),
+		withScreen(channels.Message{}, screenOf(10, "", "")),
+	} {
+		m.Chat, m.Kind = b.Chat, channels.Progress
+		plan, err := b.Channel.Plan(m)
+		if err != nil || len(plan) > 1 {
+			return errors.Join(fmt.Errorf("progress with a screen is planned as %d calls", len(plan)), err)
+		}
+		for _, o := range plan { // the local terminal shows none
+			if _, err := b.Channel.Send(ctx, o); err != nil {
+				return fmt.Errorf("send a screen: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+func screensFollowText(ctx context.Context, b bench) error {
+	for _, size := range []int{400, 3000} {
+		text := numbered(size)
+		sent, err := b.deliver(ctx, withScreen(b.say(text), fullScreen()))
+		if err != nil {
+			return err
+		}
+		all := b.normal(strings.Join(texts(sent), "\n"))
+		at := strings.Index(all, b.normal(text))
+		if at < 0 {
+			return fmt.Errorf("%d bytes above a screen did not arrive whole: %.200q", size, all)
+		}
+		if !strings.Contains(all[at:], b.normal("bottom")) {
+			return fmt.Errorf("the last row of the screen did not arrive: %.200q", all[at:])
+		}
+	}
+	return nil
+}
+
+func buttonsStay(ctx context.Context, b bench) error {
+	if b.Press == nil {
+		return errNotApplicable
+	}
+	c, err := b.receiveFirst(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.stop() }()
+	m := b.say("keys")
+	m.Buttons = []channels.Button{{Label: "Up", Data: "/key Up", Stays: true}, {Label: "Down", Data: "/key Down", Stays: true}}
+	if _, err := b.deliver(ctx, m); err != nil {
+		return err
+	}
+	for i := range 3 {
+		if err := b.Press("Up"); err != nil {
+			return fmt.Errorf("press for the %d. time: %w", i+1, err)
+		}
+		n := func() (n int) {
+			for _, m := range c.heard.messages() {
+				if m.Press == "/key Up" {
+					n++
+				}
+			}
+			return n
+		}
+		if !eventually(func() bool { return n() == i+1 }) {
+			return fmt.Errorf("%d presses were received as %d", i+1, n())
+		}
+	}
+	return nil
+}

@@ -1,0 +1,176 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+	"nanobot/terminal/screen"
+)
+
+// screens is a network that shows a screen as its rows, and the buttons below it.
+type screens struct{ network }
+
+func (screens) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	text := m.Text
+	if m.Screen != nil {
+		text += "|" + m.Screen.Text()
+	}
+	for _, b := range m.Buttons {
+		text += fmt.Sprintf("[%s %v]", b.Data, b.Stays)
+	}
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: text}}, nil
+}
+
+// draws is a board frame with a screen.
+func draws(caption, text string) terminal.Frame {
+	s := screen.New(20, 3)
+	_, _ = s.Write([]byte(text))
+	return terminal.Frame{
+		Kind: terminal.Progress, Board: true, Text: caption, Screen: s.Snapshot(), Buttons: []terminal.ControlButton{{Label: "Take over", Command: "/take"}},
+	}
+}
+
+// runBoards runs a turn that emits frames, and returns the rig.
+func runBoards(t *testing.T, box *postbox, run func(emit func(terminal.Frame))) *rig {
+	t.Helper()
+	r := newRigWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		run(func(f terminal.Frame) {
+			if err := emit(f); err != nil {
+				t.Error(err)
+			}
+		})
+		return terminal.Outcome{Status: terminal.Done}, nil
+	}, func(o *turn.Options) {
+		if box != nil {
+			o.Outbox = &failing{postbox: box}
+		}
+	})
+	r.channels["net"] = screens{}
+	r.begin().Run(t.Context())
+	synctest.Wait()
+	r.stop()
+	return r
+}
+
+func TestAScreenIsTheBoardAndEditedNoMoreOftenThanAllowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
+			for i := range 100 {
+				emit(draws("Counting", fmt.Sprint("step ", i)))
+				time.Sleep(100 * time.Millisecond)
+			}
+			time.Sleep(4 * time.Second)
+		})
+		for i := 1; i < len(r.box.at); i++ {
+			if pause := r.box.at[i].Sub(r.box.at[i-1]); pause < 1500*time.Millisecond {
+				t.Errorf("two edits within %v", pause)
+			}
+		}
+		if n := len(r.box.shown); n < 6 || n > 9 { // ten seconds of it, and the last
+			t.Errorf("%d edits: %q", n, r.box.shown)
+		}
+		expect(t, "first shown", r.box.shown[0], "Counting|step 0[/take true][/stop false]")
+		expect(t, "last shown", r.box.shown[len(r.box.shown)-1], "Counting|step 99[/take true][/stop false]")
+		expect(t, "posted", r.box.posted, []string{})
+		expect(t, "removed", r.box.removed, []string{"s1"})
+	})
+}
+
+func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := runBoards(t, nil, func(emit func(terminal.Frame)) {
+			for range 400 {
+				emit(draws("", "\x1b[31mwaiting"))
+				emit(draws("", "waiting")) // in another colour, which this network does not show
+				time.Sleep(100 * time.Millisecond)
+			}
+		})
+		expect(t, "shown", r.box.shown, []string{"|waiting[/take true][/stop false]", "(15s)|waiting[/take true][/stop false]", "(30s)|waiting[/take true][/stop false]"})
+	})
+}
+
+// failing is a postbox whose third edit fails.
+type failing struct {
+	*postbox
+	calls int
+}
+
+func (f *failing) Show(ctx context.Context, t outbox.Transient) (string, error) {
+	if f.calls++; f.calls == 3 {
+		return t.ID, &channels.SendError{Err: errors.New("too many requests"), After: 7 * time.Second}
+	}
+	return f.postbox.Show(ctx, t)
+}
+
+func TestTheLastScreenIsShownAlsoWhenTheNetworkRefusesItAtFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var box postbox
+		runBoards(t, &box, func(emit func(terminal.Frame)) {
+			for i := range 3 {
+				emit(draws("", fmt.Sprint("step ", i)))
+				time.Sleep(2 * time.Second)
+			}
+			time.Sleep(8 * time.Second)
+		})
+		expect(t, "last shown", box.shown[len(box.shown)-1], "|step 2[/take true][/stop false]")
+		expect(t, "shown", len(box.shown), 3)
+	})
+}
+
+func TestAMessageBringsItsScreenAndButtons(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := draws("The end", "$ done")
+		f.Kind, f.Board = terminal.Message, false
+		m := turn.Message(f)
+		if m.Kind != channels.Answer || m.Text != "The end" || m.Screen.Text() != "$ done" || len(m.Buttons) != 1 || !m.Buttons[0].Stays {
+			t.Errorf("the message is %+v", m)
+		}
+	})
+}
+
+func TestRedrawnScreensAreNotTraced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		said := 0
+		s := turn.New(turn.Options{
+			Channels: map[string]channels.Channel{"net": screens{}}, Store: &disk{}, Outbox: &postbox{}, Wake: func() {}, Log: zap.NewNop(),
+			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
+			Events: func(e events.Event) {
+				if e.What == events.Said {
+					said++
+				}
+			},
+		})
+		s.Reload(turn.Settings{Agents: only(&agent{run: func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			for i := range 300 {
+				if err := emit(draws(fmt.Sprint("plan ", i/100), fmt.Sprint("step ", i))); err != nil {
+					t.Error(err)
+				}
+			}
+			return terminal.Outcome{Status: terminal.Done}, nil
+		}})})
+		one := s.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one.Run(t.Context())
+		var lines []string
+		for _, l := range one.Trace().Lines {
+			lines = append(lines, l.Text)
+		}
+		expect(t, "traced", strings.Join(lines, ", "), "plan 0, plan 1, plan 2")
+		expect(t, "told", said, 3)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		s.Run(ctx)
+	})
+}
