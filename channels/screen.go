@@ -5,24 +5,36 @@ import (
 	"strings"
 )
 
-// Screen is what a terminal shows. Nobody changes it once it is part of a message.
+// Screen is what a terminal shows. Nobody changes it once it is part of a message. A channel may
+// store it as JSON, whose names are short because a screen has thousands of runs at worst.
 type Screen struct {
-	Cols int
+	Cols int `json:"cols"`
 	// Rows are from top to bottom. Where the cursor is visible its cell is a run of its own.
-	Rows [][]ScreenRun
+	Rows [][]ScreenRun `json:"rows"`
 	// Cursor is where the cursor is; nil: it is not visible.
-	Cursor *ScreenCell
+	Cursor *ScreenCell `json:"cursor,omitempty"`
 }
 
 // ScreenCell is a place on a screen, counted from 0.
-type ScreenCell struct{ Col, Row int }
+type ScreenCell struct {
+	Col int `json:"col"`
+	Row int `json:"row"`
+}
 
 // ScreenRun is a part of a row in one style. A wide character takes two columns of Width.
 type ScreenRun struct {
-	Text                                                           string
-	Width                                                          int
-	Foreground, Background                                         Color
-	Bold, Faint, Italic, Underline, Blink, Reverse, Hidden, Strike bool
+	Text       string `json:"t"`
+	Width      int    `json:"w"`
+	Foreground Color  `json:"f,omitempty"`
+	Background Color  `json:"b,omitempty"`
+	Bold       bool   `json:"bold,omitempty"`
+	Faint      bool   `json:"faint,omitempty"`
+	Italic     bool   `json:"italic,omitempty"`
+	Underline  bool   `json:"underline,omitempty"`
+	Blink      bool   `json:"blink,omitempty"`
+	Reverse    bool   `json:"reverse,omitempty"`
+	Hidden     bool   `json:"hidden,omitempty"`
+	Strike     bool   `json:"strike,omitempty"`
 }
 
 // Color is 24-bit RGB, or the terminal's default colour, which is the zero value.

@@ -18,11 +18,15 @@ func withScreen(m channels.Message, s *channels.Screen) channels.Message {
 // screenOf is a screen with rows of narrow characters, whose cursor is behind the last of them.
 func screenOf(cols int, rows ...string) *channels.Screen {
 	s := &channels.Screen{Cols: cols}
-	for _, row := range rows {
+	for i, row := range rows {
 		n := len([]rune(row))
-		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: row + strings.Repeat(" ", cols-n), Width: cols}})
+		if i < len(rows)-1 {
+			s.Rows = append(s.Rows, []channels.ScreenRun{{Text: row + strings.Repeat(" ", cols-n), Width: cols}})
+			continue
+		}
+		s.Cursor = &channels.ScreenCell{Col: n, Row: i}
+		s.Rows = append(s.Rows, []channels.ScreenRun{{Text: row, Width: n}, {Text: " ", Width: 1}, {Text: strings.Repeat(" ", cols-n-1), Width: cols - n - 1}})
 	}
-	s.Cursor = &channels.ScreenCell{Col: len([]rune(rows[len(rows)-1])), Row: len(rows) - 1}
 	return s
 }
 

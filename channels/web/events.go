@@ -58,7 +58,7 @@ func (c *Channel) toMessage(e history.Event) message {
 		Pressed: e.Pressed, Time: e.Time.UTC(), ClientID: e.ClientID, ReplyTo: e.ReplyTo,
 	}
 	if e.From == fromBot {
-		m.HTML = c.rendered.of(e.Seq, e.Text)
+		m.HTML = c.rendered.of(e.Seq, e.Body)
 	}
 	for _, f := range e.Media {
 		m.Media = append(m.Media, media{f.ID, f.Name, f.Type, f.Size, f.Width, f.Height})

@@ -3,16 +3,21 @@ package web
 import (
 	"maps"
 	"slices"
+
+	"nanobot/channels/web/history"
 )
 
-// Render is for tests that have many texts to try.
-var Render = render
+// Render is for tests that have many texts to try, and RenderOutgoing shows what Plan made.
+var (
+	Render         = render
+	RenderOutgoing = renderOutgoing
+)
 
 // Rendered is what messages were rendered to.
 type Rendered struct{ rendered }
 
 // Of renders a message.
-func (r *Rendered) Of(seq int64, text string) string { return r.of(seq, text) }
+func (r *Rendered) Of(seq int64, text string) string { return r.of(seq, history.Body{Text: text}) }
 
 // Routes are the patterns of what is served.
 func (c *Channel) Routes() []string { return slices.Sorted(maps.Keys(c.routes())) }

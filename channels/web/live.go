@@ -94,7 +94,7 @@ func (h *hub) edit(id bubbleID, o channels.Outgoing) bool {
 
 func (h *hub) put(id bubbleID, owner string, since time.Time, o channels.Outgoing) {
 	f := &frame{event: "progress", owner: owner, data: func() any {
-		return progress{Chat: id.chat, ID: id.id, HTML: render(o.Text), Text: o.Text, Since: since, Buttons: list(o.Buttons), Draft: o.Kind == channels.Draft}
+		return progress{Chat: id.chat, ID: id.id, HTML: renderOutgoing(o), Text: o.Text, Since: since, Buttons: list(o.Buttons), Draft: o.Kind == channels.Draft}
 	}}
 	h.bubbles[id] = &bubble{since: since, buttons: o.Buttons, frame: f}
 	h.tell(f)

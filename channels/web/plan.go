@@ -1,10 +1,12 @@
 package web
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/web/history"
 )
 
 // longest is how many characters one message may have. A browser could show more, but nobody reads
@@ -21,7 +23,8 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 }
 
 // Plan makes one message of it all. A text that is very long becomes a file, with its beginning in
-// the chat.
+// the chat. The form of a message with a screen is a history.Terminal; its text has the screen, too,
+// for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
 	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)
@@ -30,11 +33,16 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		files = append([]channels.File{*doc}, files...)
 	}
 	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
+	var form []byte
 	if m.Screen != nil {
+		var err error
+		if form, err = json.Marshal(history.Terminal{Caption: text, Screen: m.Screen}); err != nil {
+			return nil, fmt.Errorf("store the screen: %w", err)
+		}
 		text = strings.ToValidUTF8(m.Screen.Fenced(text), "\uFFFD")
 	}
 	if text == "" && len(files) == 0 {
 		return nil, nil
 	}
-	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Code: m.Code, Text: text, Media: files, ReplyTo: m.ReplyTo, Buttons: m.Buttons, Form: form}}, nil
 }

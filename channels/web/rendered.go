@@ -1,6 +1,10 @@
 package web
 
-import "sync"
+import (
+	"sync"
+
+	"nanobot/channels/web/history"
+)
 
 const (
 	// mostRendered is how many bytes of rendered messages are kept, twice: reading Markdown costs
@@ -17,12 +21,12 @@ type rendered struct {
 	size     int              // of now
 }
 
-// of renders the text of an event, which never changes.
-func (r *rendered) of(seq int64, text string) string {
+// of renders an event, which never changes.
+func (r *rendered) of(seq int64, b history.Body) string {
 	if html, ok := r.get(seq); ok {
 		return html
 	}
-	html := render(text)
+	html := renderBody(b.Text, b.Terminal)
 	r.put(seq, html)
 	return html
 }

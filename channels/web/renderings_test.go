@@ -15,6 +15,6 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 	t.Parallel()
 	channelstest.Renderings(t, channelstest.RenderingOptions{
 		Channel: newRig(t).ch, Chat: channels.Chat{Channel: web.Name, ID: "web-test"}, Update: *update,
-		Shown: func(o channels.Outgoing) string { return web.Render(o.Text) },
+		Shown: func(o channels.Outgoing) string { return web.RenderOutgoing(o) },
 	})
 }

@@ -40,6 +40,9 @@ func (c *Channel) Send(ctx context.Context, o channels.Outgoing) (channels.Recei
 		Chat: o.Chat.ID, By: history.Party{All: true}, Type: history.Message, ID: newID(),
 		Body: history.Body{From: fromBot, Kind: string(o.Kind), Text: o.Text, Buttons: o.Buttons, ReplyTo: o.ReplyTo},
 	}
+	if d.Terminal, err = terminalOf(o); err != nil {
+		return channels.Receipt{}, &channels.SendError{Err: err, Permanent: true}
+	}
 	if strings.HasPrefix(d.ReplyTo, pressPrefix) { // which nobody sees
 		d.ReplyTo = ""
 	}

@@ -51,6 +51,13 @@ type Body struct {
 	ReplyTo  string            `json:"reply_to,omitempty"` // the message that it answers
 	Data     string            `json:"data,omitempty"`     // of the button that was pressed
 	Press    string            `json:"press,omitempty"`    // the id of the press itself
+	Terminal *Terminal         `json:"terminal,omitempty"` // what Text shows as code, in colour
+}
+
+// Terminal is a terminal screen in a message.
+type Terminal struct {
+	Caption string           `json:"caption,omitempty"` // Markdown, above the screen
+	Screen  *channels.Screen `json:"screen"`
 }
 
 // Media is a file of a message.

@@ -1,6 +1,6 @@
 // The HTTP API, and the stream of events that outlives a lost connection.
 
-// Refused is an answer other than wanted, or none (status 0). What is passing may go well later.
+// Refused is an answer other than wanted, or none (status 0). If passing, a retry may help.
 export class Refused extends Error {
 	constructor(status, text) {
 		let why = status ? 'the server answered ' + status : 'no connection';
@@ -49,8 +49,8 @@ export function send(chat, item, told) {
 	});
 }
 
-// stream hands events to the functions of on, and tells state what the server says when it is connected, and null when it is not. It goes
-// on behind the last event that it saw. What it returns begins it anew.
+// stream hands events to the functions of on, and tells state what the server says when connected, else null. It resumes after the last
+// event seen. What it returns reconnects.
 export function stream(on, busy, state) {
 	let last = '', wait = 500, source, timer, idle;
 	function shut() {
@@ -78,7 +78,7 @@ export function stream(on, busy, state) {
 			});
 		}
 	}
-	// A browser has six connections for all its tabs. One that nobody looks at gives its own back, unless an answer is awaited.
+	// A browser has six connections for all tabs: a hidden one closes its own, unless an answer is awaited.
 	function rest() {
 		idle = setTimeout(() => (busy() ? rest() : shut()), 30000);
 	}

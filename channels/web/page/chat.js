@@ -1,4 +1,4 @@
-// The conversation: its history, what is on its way in both directions, and the list of chats.
+// The conversation: its history, what is on its way, and the list of chats.
 import { $, h, button, fill, put, say, unseen, at, day, duration, moment } from './dom.js';
 import { get, history, press } from './api.js';
 import { body, bubble, buttons, chose, sending } from './message.js';
@@ -47,8 +47,8 @@ export function chatView(went, refused) {
 		hello();
 	}
 
-	async function choose(m, data, row) {
-		for (const b of row.children) b.disabled = true;
+	async function choose(m, { data, stays }, row) {
+		for (const b of row.children) b.disabled = !stays;
 		try {
 			await press(m.chat, m.id, data);
 		} catch (e) {
@@ -57,7 +57,7 @@ export function chatView(went, refused) {
 		}
 	}
 
-	// place puts an element into the conversation by its sequence; what has none is last.
+	// place inserts an element by its sequence; what has none is last.
 	function place(e) {
 		const seq = (x) => x.message?.seq ?? Infinity;
 		let next = null;
@@ -92,7 +92,7 @@ export function chatView(went, refused) {
 		shown.clear();
 	}
 
-	// load fetches the newest messages, or those before what is shown, and fits them in.
+	// load fetches the newest messages, or those before what is shown.
 	async function load(before) {
 		const chat = current;
 		loading++;
@@ -122,7 +122,9 @@ export function chatView(went, refused) {
 		const p = working.get(current), s = p ? Math.floor((Date.now() - at(p.since)) / 1000) : 0;
 		$('live').hidden = !p && !(typing.get(current) > Date.now());
 		$('elapsed').textContent = p ? (s < 10 ? s + ' s' : duration(s * 1000)) : '';
+		const screen = () => $('now').querySelector('.screen'), x = screen()?.scrollLeft;
 		put($('now'), p?.html, () => [(p && body(p)) || 'At work…']);
+		if (x && screen()) screen().scrollLeft = x;
 		put($('acts'), [p?.id, p?.buttons], () => [p?.buttons?.length > 0 && buttons(p, choose)]);
 		hello();
 	}
@@ -207,7 +209,7 @@ export function chatView(went, refused) {
 
 	return {
 		open,
-		// connected is called when the stream begins: what was missed is fetched, what is at work is told anew.
+		// connected is called when the stream begins: what was missed is fetched, progress is told anew.
 		connected(missed) {
 			if (missed) {
 				clear();
@@ -248,7 +250,7 @@ export function chatView(went, refused) {
 					return drawDraft(p);
 				}
 				const first = !working.has(p.chat);
-				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>$)/, ''); // the page has a clock of its own
+				p.html = p.html.replace('⏳ ', '').replace(/ \((\d+[hms])+\)(?=<\/p>(<pre|$))/, ''); // the page has a clock of its own
 				working.set(p.chat, p);
 				if (p.chat === current) drawLive();
 				if (!first) return;
@@ -269,7 +271,7 @@ export function chatView(went, refused) {
 			},
 			pressed(p) {
 				const e = p.chat === current && shown.get(p.id);
-				if (!e) return;
+				if (!e || e.message.buttons.some((b) => b.stays && b.data === p.data)) return;
 				e.querySelector('.choices')?.replaceWith(chose(e.message, p.data));
 				e.message = { ...e.message, pressed: p.data };
 			},

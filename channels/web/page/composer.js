@@ -1,4 +1,4 @@
-// Where messages are written: text, and files that are chosen, pasted or dropped.
+// Where messages are written: text, and files.
 import { $, keep, say } from './dom.js';
 import { preview } from './media.js';
 

@@ -10,7 +10,7 @@ const outcomes = {
 	interrupted: ['Interrupted', 'bad'], dead: ['Dropped', ''], unknown: ['Unknown', 'warn'],
 };
 
-// outcome is the state of a turn that is not done, and the status of one that is.
+// outcome is the status of a turn that is done, else its state.
 export const outcome = (t) => (t.state === 'done' ? t.status || 'done' : t.state);
 export const badge = (state) => h('span.badge ' + outcomes[state][1], outcomes[state][0]);
 
@@ -33,7 +33,7 @@ export function consoleView(health, refused) {
 		timer ||= setTimeout(draw, 200);
 	}
 
-	// load fetches anew what is listed, or what is older, and how all is. What is told meanwhile is newer.
+	// load fetches the listed turns, or older ones, and the health. Events meanwhile are newer.
 	async function load(older) {
 		const mine = ++asked, last = older ? Infinity : listed.at(-1)?.id || Infinity;
 		const filter = { chat: $('by-chat').value, outcome: $('by-outcome').value };
@@ -125,7 +125,7 @@ export function consoleView(health, refused) {
 			if (stale) load();
 			row && row.querySelector('a').focus();
 		},
-		// reload is for when something may have been missed. It is done within a second, and not more often.
+		// reload fetches what may have been missed, at most once a second.
 		reload: () => (stale = true),
 		turn(t) {
 			news?.push(t);

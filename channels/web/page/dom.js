@@ -1,4 +1,4 @@
-// Building the page without markup in strings, and saying things in few words.
+// Building the page without markup in strings, and short forms.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -8,7 +8,7 @@ function make(e, kids) {
 	return e;
 }
 
-// h makes an element, tag.classes, of attributes, if any, and children, without those that are null or false.
+// h makes an element, tag.classes, of attributes, if any, and children that are neither null nor false.
 export function h(tag, ...kids) {
 	const [name, classes] = tag.split('.'), e = make(document.createElement(name), kids);
 	if (classes) e.className = classes;

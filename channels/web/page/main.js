@@ -19,7 +19,7 @@ function refused(e) {
 	if (e.status !== 401) return lost || note('That did not work: ' + e.message, 8000);
 	if (!$('door').hidden) return;
 	view('door');
-	connect(); // which goes on until we are let in again
+	connect(); // until we are let in again
 }
 
 function view(name) {
@@ -57,7 +57,7 @@ document.onkeydown = (e) => {
 	$('menu').focus();
 };
 $('main').onclick = () => menu(false);
-// forget begins anew with nothing of who was here.
+// forget reloads, with nothing of who was here.
 function forget() {
 	sessionStorage.clear();
 	history.replaceState(null, '', '#/');
@@ -70,7 +70,7 @@ $('skip').onclick = (e) => {
 	$('main').focus();
 };
 
-// operator is done once it is known whether the console is for us.
+// operator says whether the console is for us.
 const ask = () => get('api/health').then(async (health) => {
 	board ??= (await import('./console.js')).consoleView(health, refused);
 	$('views').hidden = false;

@@ -1,4 +1,4 @@
-// Pictures, sounds, films and files: in a message, large, and before they are sent.
+// Files: in a message, large, and before they are sent.
 import { $, h, button, icon, bytes } from './dom.js';
 
 const address = (m) => 'api/media/' + encodeURIComponent(m.id);
@@ -56,7 +56,7 @@ export function lightbox() {
 	};
 }
 
-// preview shows a file that is about to be sent, and perhaps a way to remove it.
+// preview shows a file to be sent, and perhaps a way to remove it.
 export function preview(file, remove) {
 	let face = icon('file');
 	if (isPicture(file)) {

@@ -2,8 +2,7 @@
 import { h, button, unseen, clock } from './dom.js';
 import { gallery, preview } from './media.js';
 
-// rich is what the server made of Markdown, the only markup that the page takes from anybody: the server has cleaned it, and the page's
-// policy lets no script in it run.
+// rich is what the server made of a message, the only markup that the page takes: the server has cleaned it, and no script in it runs.
 function rich(html) {
 	const t = document.createElement('template');
 	t.innerHTML = html;
@@ -15,6 +14,7 @@ function rich(html) {
 		e.replaceWith(h('h' + last, [...e.childNodes]));
 	});
 	each('input', (e) => e.setAttribute('aria-label', 'Done'));
+	each('.screen span', ({ style: s, dataset: d }) => ([s.color, s.background, s.width] = ['#' + d.ink, '#' + d.ground, d.cols + 'ch'])); // CSS ignores #undefined
 	each('table', (e) => wrap(e, 'div.wide', { tabindex: 0, role: 'region', 'aria-label': 'Table' }));
 	each('pre', (e) => {
 		const language = e.firstElementChild?.className.match(/language-(\S+)/)?.[1] || '';
@@ -57,7 +57,7 @@ export function bubble(m, press) {
 // buttons are a message's choices.
 export function buttons(m, press) {
 	const row = h('div.choices');
-	row.append(...m.buttons.map((b) => button('choice', () => press(m, b.data, row), b.label)));
+	row.append(...m.buttons.map((b) => button('choice', () => press(m, b, row), b.label)));
 	return row;
 }
 

@@ -1,5 +1,5 @@
-// What was written and is not yet known to be on the server. It is sent in order within a chat, again and again under one id until the
-// server has it or refuses it; what has no files survives a reload.
+// Messages that the server may not have. They are sent in order within a chat, under one id until the server takes or refuses them; those
+// without files survive a reload.
 import { keep } from './dom.js';
 import { send } from './api.js';
 
@@ -61,7 +61,7 @@ export function outbox(changed) {
 			for (const i of items) i.chat ||= chat;
 			pump(chat);
 		},
-		// drop forgets an item that the server has, or nobody wants.
+		// drop forgets an item.
 		drop: (id) => items.filter((i) => i.id === id).forEach((i) => become(i, 'gone')),
 		// again tries what waits, and an item that was refused.
 		again(item) {

@@ -19,7 +19,7 @@ function frame(box, [from, to], label) {
 	return { root, x, rule };
 }
 
-// span is from the oldest turn to now, but at least five minutes and at most a day.
+// span is from the oldest turn to now, five minutes to a day.
 export function span(turns) {
 	const now = Date.now();
 	return [Math.max(now - 864e5, Math.min(now - 3e5, ...turns.map((t) => at(t.received)))), now];
@@ -27,7 +27,7 @@ export function span(turns) {
 
 const slices = 60;
 
-// most counts how many spans of time there are at once, at most, in each slice.
+// most counts how many spans overlap, at most, in each slice.
 function most(spans, [from, to]) {
 	const changes = spans.flatMap(([a, b]) => [[a, 1], [b, -1]]).sort((x, y) => x[0] - y[0] || x[1] - y[1]);
 	const counts = [0];
@@ -40,7 +40,7 @@ function most(spans, [from, to]) {
 	return counts;
 }
 
-// depth draws how many turns run at once, and above them how many wait, unless for a moment only.
+// depth draws how many turns run at once, and above them how many wait for long.
 export function depth(box, turns, within) {
 	const running = most(turns.filter((t) => t.started).map((t) => [at(t.started), at(t.ended) || Infinity]), within);
 	const waiting = most(turns.map((t) => [at(t.received), at(t.started) || at(t.ended) || Infinity]).filter(([a, b]) => b - a > 100), within);

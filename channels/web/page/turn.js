@@ -102,7 +102,7 @@ export function turnView() {
 			box.scrollTop = 0;
 		},
 		changed: (which) => String(which) === id && look(),
-		// poll keeps a turn that goes on up to date, also between its events.
+		// poll keeps a running turn up to date between its events.
 		poll: () => id && turn && !over(turn) && !asking && look(),
 	};
 }
