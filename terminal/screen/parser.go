@@ -232,7 +232,8 @@ func (s *Screen) csiByte(b byte) {
 }
 
 // controlString reads on in a control string and returns how many bytes it has used. Any ESC ends
-// one, complete or not: otherwise binary output would make the terminal deaf.
+// one, complete or not: otherwise a string that binary output has opened would swallow all that
+// follows.
 func (s *Screen) controlString(p []byte) int {
 	pr := &s.parser
 	n := 0
