@@ -27,13 +27,16 @@ type row struct {
 	wrapped bool // the next row continues this one
 }
 
-// grid is a screenful of rows.
+// grid is a screenful of rows. They are a window that moves through a buffer of twice the size, so
+// that scrolling the whole screen need not move each of them.
 type grid struct {
-	rows []*row
+	rows   []*row
+	buffer []*row
 }
 
 func newGrid(cols, rows int) *grid {
-	g := &grid{rows: make([]*row, rows)}
+	g := &grid{buffer: make([]*row, 2*rows)}
+	g.rows = g.buffer[:rows]
 	cells := make([]cell, cols*rows)
 	for i := range g.rows {
 		g.rows[i] = &row{cells: cells[i*cols : (i+1)*cols : (i+1)*cols]}
@@ -129,9 +132,23 @@ func (r *row) written() bool {
 func (g *grid) scrollUp(top, bottom int, p pen) {
 	g.cut(top)
 	first := g.rows[top]
-	copy(g.rows[top:bottom], g.rows[top+1:bottom+1])
+	if top == 0 && bottom == len(g.rows)-1 {
+		g.slide()
+	} else {
+		copy(g.rows[top:bottom], g.rows[top+1:bottom+1])
+	}
 	g.rows[bottom] = first
 	first.wipe(p)
+}
+
+// slide moves the window by one row.
+func (g *grid) slide() {
+	n := len(g.rows)
+	if cap(g.rows) == n {
+		copy(g.buffer, g.rows)
+		g.rows = g.buffer[:n]
+	}
+	g.rows = g.rows[1 : n+1]
 }
 
 // scrollDown is the reverse of scrollUp.

@@ -57,7 +57,11 @@ func (h *history) dropFirst() {
 }
 
 // push appends a row as the newest line.
-func (h *history) push(r *row, c *clusters) { h.slot().encode(r, c); h.account() }
+func (h *history) push(r *row, c *clusters) {
+	l := h.slot()
+	l.encode(r, c)
+	h.account(l)
+}
 
 // slot returns a line to be overwritten: a new one, or the oldest if there are too many. Its memory
 // is used again, so that a flood allocates next to nothing.
@@ -84,8 +88,8 @@ func (h *history) grow() {
 }
 
 // account adds the line that slot returned, and drops the oldest lines while all take too much.
-func (h *history) account() {
-	h.bytes += h.at(h.count).size()
+func (h *history) account(l *line) {
+	h.bytes += l.size()
 	h.count++
 	for h.bytes > maxHistoryBytes && h.count > 1 {
 		oldest := h.at(0)

@@ -64,31 +64,47 @@ func (s *Screen) text(p []byte) int {
 	if s.parser.partialLen > 0 {
 		return s.completeRune(p[0])
 	}
-	i := 0
-	for i < len(p) && p[i]-0x20 < 0x5f {
-		i++
-	}
-	if i > 0 {
-		s.printASCII(p[:i])
+	for i := 0; ; {
+		start := i
+		for i < len(p) && p[i]-0x20 < 0x5f {
+			i++
+		}
+		if i > start {
+			s.printASCII(p[start:i])
+		}
 		if i == len(p) {
 			return i
 		}
-	}
-	b := p[i]
-	if b < 0x80 {
-		s.control(b)
-		return i + 1
-	}
-	r, size := utf8.DecodeRune(p[i:])
-	if r == utf8.RuneError && size == 1 {
-		size = badPrefix(p[i:])
-		if i+size == len(p) && !utf8.FullRune(p[i:]) {
-			s.parser.partialLen = copy(s.parser.partial[:], p[i:])
-			return len(p)
+		switch b := p[i]; {
+		case b == '\n':
+			s.last = 0
+			s.lineFeed()
+			i++
+		case b < 0x80:
+			s.control(b)
+			i++
+			if s.parser.state != ground {
+				return i
+			}
+		default:
+			i += s.character(p[i:])
 		}
 	}
+}
+
+// character prints the character at the beginning of p, which is not ASCII, and returns its length.
+// If the rest of it is still to come, it is kept for completeRune.
+func (s *Screen) character(p []byte) int {
+	r, size := utf8.DecodeRune(p)
+	if r == utf8.RuneError && size == 1 {
+		if !utf8.FullRune(p) {
+			s.parser.partialLen = copy(s.parser.partial[:], p)
+			return len(p)
+		}
+		size = badPrefix(p)
+	}
 	s.print(r)
-	return i + size
+	return size
 }
 
 // badPrefix returns how many bytes at the beginning of p one replacement character stands for: as

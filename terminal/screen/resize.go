@@ -99,8 +99,9 @@ func (s *Screen) reflow(cols, rows int, c *cursor) {
 	}
 	s.history.clear()
 	for _, l := range lines[:first] {
-		*s.history.slot() = l
-		s.history.account()
+		slot := s.history.slot()
+		*slot = l
+		s.history.account(slot)
 	}
 	c.row, c.col = at.line-first, at.col
 }
