@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -20,6 +21,8 @@ type Direct struct {
 	Runner *terminal.Runner
 	// HideProgress drops progress frames.
 	HideProgress bool
+	// ShowCaptions shows the text above a screen that changes as progress, without the screen.
+	ShowCaptions bool
 	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they
 	// leave instead. Otherwise nobody answers.
 	Answer func(ctx context.Context) (string, error)
@@ -84,9 +87,18 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req.Ask = g.ask(r, stop)
 	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
 	req.Memory = known.(*passing)
+	var caption string // that was shown last
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
-		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress || f.Board && f.Screen != nil {
-			return nil // a screen that is shown again and again would fill the terminal
+		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
+			return nil
+		}
+		if f.Board && f.Screen != nil { // shown again and again it would fill the terminal
+			again := f.Text == caption || strings.TrimSpace(f.Text) == ""
+			caption = f.Text
+			if again || !g.ShowCaptions {
+				return nil
+			}
+			f.Screen, f.Buttons = nil, nil
 		}
 		return r.send(sending, turn.Message(g.retain(in.Chat.ID, f, log)))
 	})

@@ -20,7 +20,7 @@ func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal
 	var kept []terminal.File
 	for _, file := range f.Checked {
 		if f.Own != "" && filepath.Dir(file.Path) == f.Own {
-			path, err := g.copyToChat(chat, file)
+			path, err := g.writeToChat(chat, filepath.Base(file.Path), file.Open)
 			if err != nil {
 				log.Warn("file of the agent not kept", zap.Error(err))
 				f.Text = strings.TrimLeft(f.Text+fmt.Sprintf("\n⚠ %q could not be kept in the chat's folder.", filepath.Base(file.Path)), "\n")
@@ -34,19 +34,19 @@ func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal
 	return f
 }
 
-// copyToChat copies a file into the chat's folder, under its own name or with a number behind it,
+// writeToChat writes a file into the chat's folder, under its own name or with a number behind it,
 // and returns its path.
-func (g *Direct) copyToChat(chat string, file terminal.File) (path string, err error) {
+func (g *Direct) writeToChat(chat, name string, content io.Reader) (path string, err error) {
 	root, err := g.Runner.UserRoot(chat)
 	if err != nil {
 		return "", err
 	}
 	defer func() { _ = root.Close() }()
-	to, name, err := createNew(root, filepath.Base(file.Path))
+	to, name, err := createNew(root, filepath.Base(name))
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(to, file.Open)
+	_, err = io.Copy(to, content)
 	if err = errors.Join(err, to.Close()); err != nil {
 		_ = root.Remove(name)
 		return "", err

@@ -45,24 +45,29 @@ func (i *Intake) findControl(ctx context.Context, in channels.Incoming) (*contro
 	if runner == nil || err != nil {
 		return nil, err
 	}
-	c := &control{in: in, runner: runner, request: terminal.ControlRequest{Chat: in.Chat.String(), Args: in.Text}}
-	text := strings.TrimSpace(in.Text)
+	text := in.Text
 	if in.Press != "" {
 		text = in.Press
 	}
-	word, args := text, ""
-	if at := strings.IndexAny(text, " \t\r\n"); at >= 0 {
-		word, args = text[:at], strings.TrimSpace(text[at:])
-	}
-	for _, command := range runner.Controls() {
-		if strings.EqualFold(word, "/"+command.Name) {
-			c.request.Command, c.request.Args = command.Name, args
-		}
-	}
-	if !c.isCommand() && (in.Press != "" || text == "" || len(in.Media) > 0) {
+	c := &control{in: in, runner: runner, request: ParseControl(runner.Controls(), in.Chat.String(), text)}
+	if !c.isCommand() && (in.Press != "" || strings.TrimSpace(text) == "" || len(in.Media) > 0) {
 		return nil, nil
 	}
 	return c, nil
+}
+
+// ParseControl reads a message for a protocol with some commands. What is none of them is text.
+func ParseControl(commands []terminal.Command, chat, text string) terminal.ControlRequest {
+	word, args := strings.TrimSpace(text), ""
+	if at := strings.IndexAny(word, " \t\r\n"); at >= 0 {
+		word, args = word[:at], strings.TrimSpace(word[at:])
+	}
+	for _, c := range commands {
+		if strings.EqualFold(word, "/"+c.Name) {
+			return terminal.ControlRequest{Chat: chat, Command: c.Name, Args: args}
+		}
+	}
+	return terminal.ControlRequest{Chat: chat, Args: text}
 }
 
 // controller returns the runner of a chat's agent if its protocol has commands, else nil.

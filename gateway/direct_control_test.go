@@ -1,0 +1,120 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/terminal"
+	"nanobot/terminal/screen"
+)
+
+// drawing is a protocol that draws screens and carries out /draw, and text once it was told to.
+type drawing struct {
+	taken bool
+	fails error
+}
+
+func (p *drawing) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	s := screen.New(20, 3)
+	for _, caption := range []string{"plan", "plan", "", "check", "check"} {
+		_, _ = s.Write([]byte("."))
+		if err := t.Emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: caption, Screen: s.Snapshot()}); err != nil {
+			return terminal.Outcome{}, err
+		}
+	}
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "end", Screen: s.Snapshot()})
+}
+
+func (p *drawing) Controls() []terminal.Command { return []terminal.Command{{Name: "draw"}} }
+
+func (p *drawing) AcceptsControl(_, command string) bool { return command != "" || p.taken }
+
+func (p *drawing) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
+	s := screen.New(20, 3)
+	_, _ = s.Write([]byte(r.Command + ":" + r.Args))
+	return terminal.ControlReply{Screen: s.Snapshot(), Files: []terminal.ControlFile{{Name: "../a.txt", Content: []byte("content")}}}, p.fails
+}
+
+// page is a network that shows screens as their text.
+type page struct{ wall }
+
+func (p *page) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	text := m.Text
+	if m.Screen != nil {
+		text += "{" + m.Screen.Text() + "}"
+	}
+	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: text, Media: m.Media}}, nil
+}
+
+func newDrawing(t *testing.T, p *drawing) (*gateway.Direct, string) {
+	t.Helper()
+	cfg := config.Default().Terminal
+	cfg.Command = "true"
+	dir := t.TempDir()
+	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: dir, Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway.Direct{Runner: r, Log: zap.NewNop()}
+	t.Cleanup(g.Close)
+	return g, dir
+}
+
+func TestAScreenThatChangesIsNotPrintedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	for captions, want := range map[bool]string{
+		false: "message:end{.....}",
+		true:  "progress:⏳ plan|progress:⏳ check|message:end{.....}",
+	} {
+		g, _ := newDrawing(t, &drawing{})
+		g.ShowCaptions = captions
+		w := &page{}
+		if _, err := g.Turn(t.Context(), w, hello); err != nil {
+			t.Fatal(err)
+		}
+		if got := w.texts(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+func TestWhoSitsAndWatchesUsesTheCommandsOfTheProtocol(t *testing.T) {
+	t.Parallel()
+	p := &drawing{}
+	g, dir := newDrawing(t, p)
+	w := &page{}
+	control := func(text string, want bool) {
+		t.Helper()
+		in := hello
+		in.Text = text
+		if done, err := g.Control(t.Context(), w, in); done != want || err != nil {
+			t.Errorf("%q: carried out %v, %v", text, done, err)
+		}
+	}
+	control("/nosuch", false)
+	control("hello", false)
+	control("/draw  a  line", true)
+	p.taken = true
+	control(" hello", true)
+	p.fails = errors.New("no terminal")
+	control("/draw", true)
+	want := "message:{draw:a  line}[a.txt document]|message:{: hello}[a-2.txt document]|message:That did not work: no terminal."
+	if got := w.texts(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	for _, o := range w.sent[:2] {
+		content, err := os.ReadFile(o.Media[0].Path)
+		if err != nil || string(content) != "content" || !strings.HasPrefix(o.Media[0].Path, filepath.Join(dir, "users", "7")) {
+			t.Errorf("%s has %q, %v", o.Media[0].Path, content, err)
+		}
+	}
+}
