@@ -82,6 +82,8 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 	defer s.gateway.Close()
 	if s.live != nil { // somebody sits here
 		s.gateway.Answer = o.In.Read
+		s.gateway.ShowCaptions = true
+		greetControls(std.out, s.gateway.Controls())
 	}
 	s.ch = cli.New(o)
 	err = s.talk(ctx)
@@ -160,7 +162,7 @@ func (s *session) stopTurn() bool {
 	return true
 }
 
-// turn runs the agent on one message. What the gateway could not do it has logged and told, and the
+// turn runs the agent on one message, unless its protocol carries it out itself. What the gateway could not do it has logged and told, and the
 // chat goes on, unless there is nobody left to tell.
 func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -168,9 +170,13 @@ func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	s.mu.Lock()
 	s.stop = cancel
 	s.mu.Unlock()
-	out, err := s.gateway.Turn(ctx, s.ch, in)
+	done, err := s.gateway.Control(ctx, s.ch, in)
+	var out terminal.Outcome
+	if !done && err == nil {
+		out, err = s.gateway.Turn(ctx, s.ch, in)
+	}
 	s.mu.Lock()
-	late := err == nil && s.stop == nil && out.Status != terminal.Stopped
+	late := err == nil && s.stop == nil && out.Status != terminal.Stopped && !done
 	s.stop = nil
 	s.mu.Unlock()
 	var se *channels.SendError
@@ -196,6 +202,16 @@ or any program:  nanobot chat --command 'your program'
 		return
 	}
 	fmt.Fprintf(w, "Talking to: %s\nCtrl-C stops a turn, Ctrl-D leaves.\n\n", firstLine(cfg.Terminal.Command))
+}
+
+// greetControls lists the commands of the agent's protocol.
+func greetControls(w io.Writer, commands []terminal.Command) {
+	for _, c := range commands {
+		fmt.Fprintf(w, "/%s: %s\n", c.Name, c.Help)
+	}
+	if len(commands) > 0 {
+		fmt.Fprintln(w)
+	}
 }
 
 func firstLine(s string) string {
