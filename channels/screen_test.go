@@ -69,7 +69,9 @@ func TestTheNotesOfAViewFitTheirRoom(t *testing.T) {
 func TestTheTextOfAScreenKeepsColumnsAndHidesWhatIsHidden(t *testing.T) {
 	s := &channels.Screen{Rows: [][]channels.ScreenRun{
 		{{Text: "pass: ", Width: 6}, {Text: "日本", Width: 4, Hidden: true}, {Text: "|  ", Width: 3}},
-		{}, {{Text: "  $ ", Width: 4}}, {{Text: "  ", Width: 2}},
+		{},
+		{{Text: "  $ ", Width: 4}},
+		{{Text: "  ", Width: 2}},
 	}}
 	if got, want := s.Text(), "pass:     |\n\n  $"; got != want {
 		t.Errorf("%q instead of %q", got, want)

@@ -20,6 +20,9 @@ type Controller interface {
 	Control(ctx context.Context, r ControlRequest) (ControlReply, error)
 }
 
+// Screen is what a terminal shows, for those who do not know the emulator.
+type Screen = screen.Snapshot
+
 // ControlRequest is a message that a Controller acts on.
 type ControlRequest struct {
 	Chat    string

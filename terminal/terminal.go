@@ -162,8 +162,8 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are the commands that a Board or a Message offers.
 	Buttons []ControlButton
-	Code  string // of an Error
-	Level string // of a Log: debug, info, warning or error
+	Code    string // of an Error
+	Level   string // of a Log: debug, info, warning or error
 	// Audit says of a Log that it is a decision which the operator wants on record.
 	Audit bool
 	Media []string // of a Message: paths the agent named

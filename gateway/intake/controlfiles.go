@@ -1,9 +1,9 @@
 package intake
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 
 	"nanobot/channels"
 	"nanobot/terminal"
@@ -32,7 +32,7 @@ func writeFiles(files []terminal.ControlFile) (t tempFiles, err error) {
 		if len(f.Content) == 0 {
 			continue // networks refuse empty files
 		}
-		folder := filepath.Join(dir, fmt.Sprint(i)) // two files may have one name
+		folder := filepath.Join(dir, strconv.Itoa(i)) // two files may have one name
 		path := filepath.Join(folder, filepath.Base(f.Name))
 		if err = os.Mkdir(folder, 0o700); err == nil {
 			err = os.WriteFile(path, f.Content, 0o600)

@@ -5,11 +5,10 @@ package shown
 import (
 	"nanobot/channels"
 	"nanobot/terminal"
-	"nanobot/terminal/screen"
 )
 
 // Screen returns a terminal screen as channels show it; nil of nil.
-func Screen(s *screen.Snapshot) *channels.Screen {
+func Screen(s *terminal.Screen) *channels.Screen {
 	if s == nil {
 		return nil
 	}
@@ -32,7 +31,9 @@ func Screen(s *screen.Snapshot) *channels.Screen {
 	return out
 }
 
-func color(c screen.Color) channels.Color {
+func color(c interface {
+	RGB() (r, g, b uint8, ok bool)
+}) channels.Color {
 	r, g, b, ok := c.RGB()
 	if !ok {
 		return 0
