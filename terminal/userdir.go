@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"nanobot/internal/straight"
@@ -15,8 +16,15 @@ import (
 // maxName keeps a folder's name under the 255 bytes that file systems allow.
 const maxName = 200
 
+// usersFolder is the folder of all chats' folders in the workspace.
+const usersFolder = "users"
+
 // UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it.
 func UserDir(workspace, chatID string) (string, error) {
+	// Most chats have theirs, and trying to create it once more would cost more than all the rest.
+	if within := filepath.Join(usersFolder, dirName(chatID)); straight.HasFolder(workspace, within) {
+		return filepath.Join(workspace, within), nil
+	}
 	root, err := UserRoot(workspace, chatID)
 	if err != nil {
 		return "", err
@@ -32,7 +40,7 @@ func UserRoot(workspace, chatID string) (*os.Root, error) {
 		return nil, fmt.Errorf("make user folder: %w", err)
 	}
 	root, err := os.OpenRoot(workspace)
-	for _, name := range []string{"users", dirName(chatID)} {
+	for _, name := range []string{usersFolder, dirName(chatID)} {
 		if err != nil {
 			break
 		}

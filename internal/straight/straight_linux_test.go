@@ -51,3 +51,28 @@ func TestNoPartOfThePathMayBeALink(t *testing.T) {
 		}
 	}
 }
+
+func TestAFolderIsSeenOnlyBehindNoLink(t *testing.T) {
+	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "root", "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for link, to := range map[string]string{"linked": "root", "root/link": "a", "root/a/link": "b", "root/out": ".."} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "root", "a", "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"a/b": true, "link/b": false, "a/link": false, "out": false, "../root/a": false, "a/file": false, "a/none": false} {
+		for _, root := range []string{"root", "linked"} { // the way to the folder itself may be any
+			if got := straight.HasFolder(filepath.Join(dir, root), path); got != want {
+				t.Errorf("%s in %s: %t", path, root, got)
+			}
+		}
+	}
+}
