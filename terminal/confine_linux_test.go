@@ -415,3 +415,19 @@ func openWorkspace(t *testing.T) string {
 	t.Skip("there is no folder to write to but the temp folders")
 	return ""
 }
+
+func TestTheLastExitIsToldWhileTheAnswerIsStillEmitted(t *testing.T) {
+	b := newBench(t, "rich", frame(m{"type": "message", "text": "hi"}))
+	b.opts.Supervisor = process.NewSupervisor(process.SupervisorOptions{})
+	t.Cleanup(b.opts.Supervisor.Close)
+	if !strings.Contains(b.opts.Supervisor.About(), "control group of its own") {
+		t.Skip(b.opts.Supervisor.About())
+	}
+	exited := make(chan struct{})
+	b.req.OnExit = func() { close(exited) }
+	b.emit = func(terminal.Frame) error {
+		<-exited // otherwise the turn never ends
+		return nil
+	}
+	b.run().says("done", "message: hi")
+}

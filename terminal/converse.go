@@ -38,7 +38,7 @@ func (t Turn) converse(ctx context.Context, keep bool, begin Begin) (Outcome, er
 	// A question that ends with the turn is answered only after the agent was signalled.
 	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
-	agent, err := t.Launch(ctx, Input{First: first, Keep: keep, onStop: cancel})
+	agent, err := t.Launch(ctx, Input{First: first, Keep: keep, onStop: cancel, onEmpty: t.OnEmpty})
 	if err != nil {
 		return Outcome{}, err
 	}

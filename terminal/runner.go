@@ -71,6 +71,9 @@ type Request struct {
 	OnAbout func(About)
 	// OnLog, if not nil, is called with each log frame, beside the log.
 	OnLog func(Frame)
+	// OnExit, if not nil, is called when the last process of the turn has exited, where that is known
+	// while what the agent said is still being emitted, and no other process will follow.
+	OnExit func()
 	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is
 	// read from it.
 	OnLaunch func(pid int)
@@ -170,6 +173,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Stdin:  cfg.Stdin,
 		Inject: req.Inject, PassMedia: cfg.PassMedia,
 		Final:   Final{Reveal: t.reveal, Timeout: cfg.Timeout},
+		OnEmpty: req.OnExit,
 		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
 	if errors.Is(err, errTooLong) {
@@ -264,9 +268,13 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 		return nil, errTooLong
 	}
 	start := func(env []string) (*Agent, error) {
-		return launch(ctx, t.confined(process.Options{
+		o := t.confined(process.Options{
 			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.Keep,
-		}), in.onStop)
+		})
+		if !o.Helper { // a helper that could not become the agent is started again
+			o.OnEmpty = in.onEmpty
+		}
+		return launch(ctx, o, in.onStop)
 	}
 	agent, err := start(t.messageEnv(maxVariable))
 	if errors.Is(err, syscall.E2BIG) { // where the stack is small, arguments and variables together may have less room than one of them

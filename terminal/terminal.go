@@ -73,6 +73,9 @@ type Turn struct {
 	PassMedia bool
 	// Final says how the end of a turn is told to this chat.
 	Final Final
+	// OnEmpty, if not nil, is called by ReadLines and Converse when the agent has left no process,
+	// though some of what it said is still to be emitted. It may not be called at all.
+	OnEmpty func()
 	// MaxLine is the longest line of output in bytes, MaxOutput the most plain text that is kept.
 	MaxLine, MaxOutput int
 }
@@ -133,6 +136,9 @@ type Input struct {
 	// onStop, if not nil, is called with the cause when ctx has ended and the command was
 	// signalled.
 	onStop context.CancelCauseFunc
+	// onEmpty, if not nil, is called when the command and all that it has started have exited, if
+	// that is known before their output is read.
+	onEmpty func()
 }
 
 // Kind is a frame's type.

@@ -195,8 +195,7 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 
 // register makes the turn of a message that was claimed, so that it can be found and stopped.
 func (l *Lanes[T]) register(inbound store.Inbound) registered[T] {
-	s := registered[T]{chat: inbound.In.Chat, slot: &Slot{of: l.slots}}
-	s.slot.held.Store(true)
+	s := registered[T]{chat: inbound.In.Chat, slot: &Slot{of: l.slots, held: true}}
 	s.turn = l.o.Begin(inbound, s.slot)
 	l.turns.Add(1)
 	l.mu.Lock()

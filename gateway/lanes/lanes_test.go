@@ -256,6 +256,37 @@ func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
 	})
 }
 
+func TestTurnsThatStillStoreWhatExitedAgentsSaidAreAsManyAsThereAreSlots(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		for i, begun := range []int{1, 2, 2} { // the second turn keeps its slot until the first has ended
+			in := r.accept(t, string(rune('a'+i))).In
+			synctest.Wait()
+			if len(r.order) != begun {
+				t.Errorf("%d turns began, want %d", len(r.order), begun)
+			}
+			if turn, ok := r.lanes.Running(in.Chat); ok {
+				turn.slot.AgentExited()
+				turn.slot.AgentExited()
+			}
+		}
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if len(r.order) != 3 || r.lanes.Full() != true {
+			t.Errorf("%d turns began, and the last has no slot", len(r.order))
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if r.lanes.Full() {
+			t.Error("a slot was lost")
+		}
+		end()
+	})
+}
+
 func TestWhatIsAcceptedAfterTheEndStaysOnDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,7 @@ package lanes
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"nanobot/gateway/retry"
@@ -12,10 +12,11 @@ import (
 type slots struct {
 	taken   chan struct{} // one for each slot that is taken
 	yielded chan struct{} // one for each turn that waits without a slot
+	storing chan struct{} // one for each turn whose agent has exited and that has given its slot back
 }
 
 func newSlots(n int) *slots {
-	return &slots{taken: make(chan struct{}, n), yielded: make(chan struct{}, n)}
+	return &slots{taken: make(chan struct{}, n), yielded: make(chan struct{}, n), storing: make(chan struct{}, n)}
 }
 
 // takeFree takes up to so many slots that are free, and returns how many it took.
@@ -39,15 +40,54 @@ func (s *slots) free(n int) {
 
 // Slot is the permission of one turn to run.
 type Slot struct {
-	of   *slots
-	held atomic.Bool
+	of *slots
+
+	mu      sync.Mutex
+	held    bool // of.taken has an element for it
+	storing bool // of.storing has an element for it
+}
+
+// AgentExited gives the slot back though the turn goes on: its agent has exited, and what it has
+// said is being stored, for which another agent need not wait. Only as many turns as there are slots
+// do so: a slow disk must not let turns pile up.
+func (s *Slot) AgentExited() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.held {
+		return
+	}
+	select {
+	case s.of.storing <- struct{}{}:
+		s.storing = true
+		s.release()
+	default:
+	}
 }
 
 // Release gives the slot back, if the turn has it.
 func (s *Slot) Release() {
-	if s.held.CompareAndSwap(true, false) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.storing {
+		s.storing = false
+		<-s.of.storing
+	}
+	s.release()
+}
+
+// release is called with s.mu.
+func (s *Slot) release() {
+	if s.held {
+		s.held = false
 		<-s.of.taken
 	}
+}
+
+// hold says that the slot is taken for the turn.
+func (s *Slot) hold() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = true
 }
 
 // Yield waits and lets another turn have the slot meanwhile. It reports false when ctx ends before
@@ -66,7 +106,7 @@ func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
 	}
 	select {
 	case s.of.taken <- struct{}{}:
-		s.held.Store(true)
+		s.hold()
 	case <-ctx.Done():
 		return false
 	}

@@ -37,7 +37,7 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 	req.Memory, req.OnAbout = t.memory, t.about.update
 	req.Ask = calls.ask
 	req.OnLog = t.logged
-	req.Written, req.OnEnd = t.inject.written, calls.end
+	req.Written, req.OnEnd, req.OnExit = t.inject.written, calls.end, t.slot.AgentExited
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}

@@ -63,6 +63,9 @@ type Slot interface {
 	// Yield waits and lets another turn run meanwhile. It reports false when ctx ends before the
 	// turn may go on.
 	Yield(ctx context.Context, pause time.Duration) bool
+	// AgentExited says that no process of the turn is left, though what it has said is still being
+	// stored. Another turn may have the slot if not too many turns are being stored already.
+	AgentExited()
 	// Release gives the permission back before the turn has ended: its agent has.
 	Release()
 }

@@ -160,9 +160,12 @@ func (network) Replace(context.Context, string, channels.Outgoing) (channels.Rec
 type slot struct {
 	pauses   []time.Duration
 	released bool
+	exited   bool // told that no process is left
 }
 
 func (s *slot) Release() { s.released = true }
+
+func (s *slot) AgentExited() { s.exited = true }
 
 func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 	s.pauses = append(s.pauses, pause)
@@ -257,6 +260,19 @@ func TestATurnPostsWhatTheAgentSaysAndRecordsItsEnd(t *testing.T) {
 		expect(t, "posted", r.box.posted, []string{"hi"})
 		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
 		expect(t, "woken", r.woken, 1)
+	})
+}
+
+func TestTheSlotLearnsThatTheAgentHasExitedWhileItsWordsAreStored(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			req.OnExit()
+			return terminal.Outcome{Status: terminal.Done}, emit(terminal.Frame{Kind: terminal.Message, Text: "hi"})
+		})
+		r.begin().Run(t.Context())
+		r.stop()
+		expect(t, "told", r.slot.exited, true)
+		expect(t, "posted", r.box.posted, []string{"hi"})
 	})
 }
 

@@ -118,10 +118,13 @@ func (c *cgroup) kill() {
 	}
 }
 
+// empty reports whether no process is left in the cgroup.
+func (c *cgroup) empty() bool { return c != nil && hasEvents(c.eventsFD, "populated 0") }
+
 // killAndWait kills every process in the cgroup and returns when they are dead. The child itself
 // has exited.
 func (c *cgroup) killAndWait() {
-	if c == nil || hasEvents(c.eventsFD, "populated 0") {
+	if c == nil || c.empty() {
 		return
 	}
 	c.kill()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -102,5 +103,29 @@ func TestAFrozenGroupIsNotUsedAgain(t *testing.T) {
 	}
 	if got := groupOf(t, supervisor); !strings.HasSuffix(got, "/2") {
 		t.Errorf("the next is in %s", got)
+	}
+}
+
+func TestWhoAsksIsToldWhenNoProcessIsLeft(t *testing.T) {
+	supervisor, _ := grouped(t)
+	for script, want := range map[string]bool{"echo hi": true, "sleep 300 & echo hi": false} {
+		empty := make(chan struct{}, 1)
+		c, err := process.Start(process.Options{
+			Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Grace: 50 * time.Millisecond,
+			OnEmpty: func() { empty <- struct{}{} },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want {
+			<-empty // before anything is read
+		}
+		if got := readAll(t, c); got != "hi\n" {
+			t.Errorf("%s: it says %q", script, got)
+		}
+		c.Wait()
+		if !want && len(empty) > 0 {
+			t.Errorf("%s: told that nothing is left", script)
+		}
 	}
 }

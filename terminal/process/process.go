@@ -58,6 +58,9 @@ type Options struct {
 	// together; 0: any number. The child is not started where Supervisor.CanLimit denies it.
 	Memory    int64
 	Processes int
+	// OnEmpty, if not nil, is called when the child has exited and has left no process in its
+	// cgroup, before its output is read to the end. Without a cgroup it is never called.
+	OnEmpty func()
 	// User is who it runs as; nil: as we do.
 	User *syscall.Credential
 	// Namespaces are the CLONE_NEW flags of the namespaces that it gets of its own, and Ambient the
@@ -179,7 +182,7 @@ func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
 	if !o.Merge {
 		c.work.Go(c.drain)
 	}
-	c.work.Go(c.watch)
+	c.work.Go(func() { c.watch(o.OnEmpty) })
 	return c
 }
 
@@ -272,8 +275,11 @@ func (c *Child) drain() {
 }
 
 // watch notices the exit of the leader and wakes readers that a descendant would keep waiting.
-func (c *Child) watch() {
+func (c *Child) watch(onEmpty func()) {
 	awaitExit(c.cmd)
+	if onEmpty != nil && c.supervised.leftNone() {
+		onEmpty()
+	}
 	c.mu.Lock()
 	c.left = true
 	c.mu.Unlock()

@@ -128,6 +128,10 @@ func (c *supervised) findsAll() bool {
 	return c != nil && (c.cgroup != nil || c.supervisor.subreaper != nil)
 }
 
+// leftNone reports whether the child, which has exited, has left no process in its cgroup. Without a
+// cgroup it reports false.
+func (c *supervised) leftNone() bool { return c != nil && c.cgroup.empty() }
+
 // reap reaps the child.
 func (c *supervised) reap(cmd *exec.Cmd) {
 	if c == nil {
