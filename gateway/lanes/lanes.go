@@ -156,7 +156,7 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	}
 	end()
 	l.slots.free(slots - len(claimed))
-	if len(claimed) == l.claims {
+	if len(claimed) == slots { // though there may have been less than l.claims
 		l.claims = min(2*l.claims, mostClaims)
 	} else {
 		l.claims = 1

@@ -183,6 +183,31 @@ func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 	})
 }
 
+func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(4)
+		for i := range 12 {
+			r.waiting = append(r.waiting, store.Inbound{ID: int64(i + 1), In: channels.Incoming{Chat: channels.Chat{ID: string(rune('a' + i))}}})
+		}
+		r.claim = func() {
+			if time.Since(r.began) >= time.Second { // the first four turns have ended
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		r.mu.Lock()
+		if r.running != 4 || len(r.claims) > 5 { // at first 1, 2 and the last free slot, then two claims for four slots
+			t.Errorf("%d turns run after claims of %v", r.running, r.claims)
+		}
+		r.mu.Unlock()
+		end()
+	})
+}
+
 func TestATurnOfALockedChatBeginsWhenThatIsUnlocked(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
