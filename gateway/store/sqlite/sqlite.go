@@ -223,7 +223,7 @@ func (s *Store) Close() error {
 func (s *Store) release() error {
 	var errs []error
 	if s.writer != nil {
-		s.writer.queue.Close()
+		s.writer.close()
 	}
 	s.files.Forget()
 	s.others.Forget()

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"nanobot/internal/batch"
 	"nanobot/internal/dbfile"
@@ -34,12 +35,34 @@ type writer struct {
 	tx    *tx
 	queue *batch.Queue[*job]
 	files *dbfile.Files // what must still be in its place for a commit to count
+
+	// Transactions are made by one goroutine. SQLite needs a deep stack, and to grow the one of
+	// each caller would cost a fifteenth of a turn.
+	batches chan []*job
+	done    chan struct{}
+	work    sync.WaitGroup
 }
 
 func newWriter(t *tx) *writer {
-	w := &writer{tx: t}
-	w.queue = batch.New(together, w.commit)
+	w := &writer{tx: t, batches: make(chan []*job), done: make(chan struct{})}
+	w.queue = batch.New(together, func(jobs []*job) {
+		w.batches <- jobs
+		<-w.done
+	})
+	w.work.Go(func() {
+		for jobs := range w.batches {
+			w.commit(jobs)
+			w.done <- struct{}{}
+		}
+	})
 	return w
+}
+
+// close returns when what was submitted is done. What is submitted later is refused.
+func (w *writer) close() {
+	w.queue.Close()
+	close(w.batches)
+	w.work.Wait()
 }
 
 // submit returns when a change is on disk. Once it is begun, the answer is what really happened,
