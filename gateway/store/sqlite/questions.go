@@ -34,6 +34,7 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		}
 		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
 	})
+	s.asking.asked(q.Chat.String()) // also after an error: nobody knows whether it is in the database
 	if err == nil {
 		s.spool.remove(sent.unused)
 	}
@@ -73,7 +74,15 @@ const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires,
 
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
-	open, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", chat.String(), micros(s.now()))
+	key := chat.String()
+	times, asking := s.asking.times(key)
+	if !asking {
+		return nil, nil
+	}
+	open, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
+	if err == nil && len(open) == 0 {
+		s.asking.forget(key, times)
+	}
 	return open, wrap("look for a question in %s", err, chat)
 }
 

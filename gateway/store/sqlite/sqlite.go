@@ -60,7 +60,8 @@ type Store struct {
 	member string
 	spool  spool
 	agents *agents
-	lock   *os.File // nil when shared
+	asking *askingChats // nil when shared
+	lock   *os.File     // nil when shared
 	read   *sql.DB
 	// statements are those of read, by their text.
 	statementsMu sync.Mutex
@@ -159,6 +160,11 @@ func (s *Store) open(ctx context.Context, dir string) error {
 	}
 	if c, err = dbfile.Connector(s.path, nil, "query_only(1)", "cache_size(-512)"); err != nil {
 		return errors.Join(err, t.close())
+	}
+	if s.lock != nil {
+		if s.asking, err = t.findAsking(); err != nil {
+			return errors.Join(err, t.close())
+		}
 	}
 	s.read, s.statements = sql.OpenDB(c), map[string]*sql.Stmt{}
 	s.read.SetMaxOpenConns(readers)
