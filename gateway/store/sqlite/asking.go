@@ -22,7 +22,7 @@ func (t *tx) findAsking() (*askingChats, error) {
 	return a, err
 }
 
-// asked adds a chat. It is called once the question is in the database.
+// asked adds a chat. It is called before the question is stored, and once it is in the database.
 func (a *askingChats) asked(chat string) {
 	if a == nil {
 		return
@@ -41,6 +41,16 @@ func (a *askingChats) times(chat string) (n int, asking bool) {
 	defer a.mu.Unlock()
 	n, asking = a.chats[chat]
 	return n, asking
+}
+
+// any reports whether a question may be open anywhere.
+func (a *askingChats) any() bool {
+	if a == nil {
+		return true
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return len(a.chats) > 0
 }
 
 // forget removes a chat in which no question was open when it had been asked so often.

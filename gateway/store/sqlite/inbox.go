@@ -17,11 +17,19 @@ func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	err := s.change(ctx, "claim inbound messages", func(t *tx) error {
 		claimed = nil
 		for len(claimed) < most {
-			inbound, found, err := t.claim(s.member, now)
-			if err != nil || !found {
+			heads, err := t.heads(most - len(claimed))
+			if err != nil || len(heads) == 0 {
 				return err
 			}
-			claimed = append(claimed, inbound)
+			for _, h := range heads {
+				inbound, found, err := t.claim(h, s.member, now)
+				if err != nil {
+					return err
+				}
+				if found {
+					claimed = append(claimed, inbound)
+				}
+			}
 		}
 		return nil
 	})
@@ -31,50 +39,59 @@ func (s *Store) Claim(ctx context.Context, most int) ([]store.Inbound, error) {
 	return claimed, nil
 }
 
-func (t *tx) claim(member string, now time.Time) (store.Inbound, bool, error) {
-	inbound, found, err := t.head()
+// head is a chat that was first in the line, its first inbound message, or 0, and its token, or "".
+type head struct {
+	chat, token string
+	inbound     int64
+}
+
+// errEnough ends the reading of rows.
+var errEnough = errors.New("enough")
+
+// heads takes up to so many chats out of the line.
+func (t *tx) heads(most int) ([]head, error) {
+	var heads []head
+	var last int64
+	err := t.each(`SELECT seq, chat, coalesce((SELECT token FROM token t WHERE t.chat = l.chat), ''),
+		coalesce((SELECT i.id FROM inbox i WHERE i.state = 'pending' AND i.chat = l.chat AND i.ended = 0 ORDER BY i.id LIMIT 1), 0)
+		FROM line l ORDER BY seq`, nil, func(scan func(...any) error) error {
+		var h head
+		err := scan(&last, &h.chat, &h.token, &h.inbound)
+		if heads = append(heads, h); err == nil && len(heads) == most {
+			err = errEnough // were LIMIT a parameter, SQLite would parse the statement each time
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errEnough) || len(heads) == 0 {
+		return nil, err
+	}
+	return heads, t.exec("DELETE FROM line WHERE seq <= ?", last)
+}
+
+// claim marks the first inbound message of a chat running. A row that cannot be read stands in
+// nobody's way.
+func (t *tx) claim(h head, member string, now time.Time) (store.Inbound, bool, error) {
+	if h.inbound == 0 {
+		return store.Inbound{}, false, nil
+	}
+	inbound, found, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", h.inbound)
+	if errors.Is(err, errUnreadable) {
+		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", h.inbound); err != nil {
+			return store.Inbound{}, false, err
+		}
+		return store.Inbound{}, false, t.rejoin(h.chat)
+	}
 	if err != nil || !found {
 		return store.Inbound{}, false, err
 	}
-	if inbound.Token, err = t.token(inbound.In.Chat.String()); err != nil {
-		return store.Inbound{}, false, err
+	if inbound.Token = h.token; h.token == "" {
+		if inbound.Token, err = t.token(h.chat); err != nil {
+			return store.Inbound{}, false, err
+		}
 	}
 	inbound.State, inbound.Owner, inbound.Started, inbound.Attempt = store.Running, member, moment(micros(now)), inbound.Attempt+1
 	return inbound, true, t.exec("UPDATE inbox SET state = 'running', owner = ?, started = ?, attempt = ? WHERE id = ?",
 		member, micros(now), inbound.Attempt, inbound.ID)
-}
-
-// head takes the first chat out of the line and returns its first inbound message. A row that
-// cannot be read stands in nobody's way.
-func (t *tx) head() (store.Inbound, bool, error) {
-	for {
-		var seq, id int64
-		var chat string
-		found, err := t.row("SELECT seq, chat FROM line ORDER BY seq LIMIT 1", nil, &seq, &chat)
-		if err != nil || !found {
-			return store.Inbound{}, false, err
-		}
-		if err := t.exec("DELETE FROM line WHERE seq = ?", seq); err != nil {
-			return store.Inbound{}, false, err
-		}
-		found, err = t.row("SELECT id FROM inbox WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT 1", []any{chat}, &id)
-		if err != nil {
-			return store.Inbound{}, false, err
-		}
-		if !found {
-			continue
-		}
-		inbound, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
-		if !errors.Is(err, errUnreadable) {
-			return inbound, err == nil, err
-		}
-		if err := t.exec("UPDATE inbox SET state = 'dead', ended = received, status = 'unreadable' WHERE id = ?", id); err != nil {
-			return store.Inbound{}, false, err
-		}
-		if err := t.rejoin(chat); err != nil {
-			return store.Inbound{}, false, err
-		}
-	}
 }
 
 // Finish ends a running inbound message.
@@ -87,7 +104,7 @@ func (s *Store) Finish(ctx context.Context, id int64, state store.State, out sto
 	}
 	now := s.now()
 	err = s.change(ctx, what, func(t *tx) error {
-		next, err = t.finish(ending{id, s.member, state, out, with}, now)
+		next, err = t.finish(ending{id, s.member, state, out, with, s.asking}, now)
 		return err
 	})
 	if err != nil {
@@ -104,11 +121,12 @@ type ending struct {
 	state  store.State
 	out    store.Outcome
 	with   []int64
+	asking *askingChats
 }
 
 func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
 	id, state, out := e.id, e.state, e.out
-	chat, err := t.ownRunning(id, e.member)
+	chat, next, err := t.ownRunning(id, e.member)
 	if err != nil {
 		return false, err
 	}
@@ -118,46 +136,60 @@ func (t *tx) finish(e ending, now time.Time) (next bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	for _, w := range e.with {
-		err := t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = ?3, attempt = 1,
-			started = (SELECT started FROM inbox WHERE id = ?4) WHERE id = ?5 AND chat = ?6 AND state = 'pending'`,
-			state, micros(now), out.Status, id, w, chat)
-		if err != nil {
+	if len(e.with) > 0 {
+		if next, err = t.finishWith(e, chat, now); err != nil {
 			return false, err
 		}
 	}
-	if err := t.closeQuestions(id, now); err != nil {
-		return false, err
+	if e.asking.any() {
+		if err := t.closeQuestions(id, now); err != nil {
+			return false, err
+		}
 	}
 	if out.Trace != "" {
 		if err := t.exec("INSERT OR REPLACE INTO trace (inbound, text) VALUES (?, ?)", id, out.Trace); err != nil {
 			return false, err
 		}
 	}
-	// A chat with a running inbound message is not in the line.
-	pending, _, err := t.open(chat)
-	if err != nil || !pending {
-		return false, err
+	if !next {
+		return false, nil
 	}
-	return true, t.stand(chat)
+	return true, t.stand(chat) // a chat with a running inbound message is not in the line
 }
 
-// ownRunning returns the chat of an inbound message that a member runs.
-func (t *tx) ownRunning(id int64, member string) (string, error) {
-	var chat, owner string
+// finishWith ends the pending inbound messages that were worked on with another one. It reports
+// whether the chat has others.
+func (t *tx) finishWith(e ending, chat string, now time.Time) (pending bool, err error) {
+	for _, w := range e.with {
+		err := t.exec(`UPDATE inbox SET state = ?1, ended = ?2, status = ?3, attempt = 1,
+			started = (SELECT started FROM inbox WHERE id = ?4) WHERE id = ?5 AND chat = ?6 AND state = 'pending'`,
+			e.state, micros(now), e.out.Status, e.id, w, chat)
+		if err != nil {
+			return false, err
+		}
+	}
+	pending, _, err = t.open(chat)
+	return pending, err
+}
+
+// ownRunning returns the chat of an inbound message that a member runs, and whether others of the
+// chat are pending.
+func (t *tx) ownRunning(id int64, member string) (chat string, pending bool, err error) {
+	var owner string
 	var state store.State
-	found, err := t.row("SELECT chat, state, owner FROM inbox WHERE id = ?", []any{id}, &chat, &state, &owner)
+	found, err := t.row(`SELECT chat, state, owner, EXISTS (SELECT 1 FROM inbox p WHERE p.state = 'pending' AND p.chat = i.chat AND p.ended = 0)
+		FROM inbox i WHERE id = ?`, []any{id}, &chat, &state, &owner, &pending)
 	switch {
 	case err != nil:
-		return "", err
+		return "", false, err
 	case !found:
-		return "", errNoInbound
+		return "", false, errNoInbound
 	case state != store.Running:
-		return "", fmt.Errorf("%w: it is %s", store.ErrState, state)
+		return "", false, fmt.Errorf("%w: it is %s", store.ErrState, state)
 	case owner != member:
-		return "", fmt.Errorf("%w: another member has claimed it", store.ErrState)
+		return "", false, fmt.Errorf("%w: another member has claimed it", store.ErrState)
 	}
-	return chat, nil
+	return chat, pending, nil
 }
 
 var errNoInbound = fmt.Errorf("%w: there is no such inbound message", store.ErrState)
@@ -211,7 +243,7 @@ func (t *tx) restart(id int64) error {
 // Requeue makes an inbound message pending again that a dead gateway left running.
 func (s *Store) Requeue(ctx context.Context, id int64, unbegun bool) error {
 	err := s.change(ctx, fmt.Sprintf("requeue inbound message %d", id), func(t *tx) error {
-		chat, err := t.ownRunning(id, s.member)
+		chat, _, err := t.ownRunning(id, s.member)
 		if err != nil {
 			return err
 		}

@@ -18,6 +18,7 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
+	s.asking.asked(q.Chat.String()) // for an inbound message that is finished in the same transaction
 	var expires time.Time
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
@@ -34,7 +35,9 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		}
 		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
 	})
-	s.asking.asked(q.Chat.String()) // also after an error: nobody knows whether it is in the database
+	// Once more, for OpenQuestions may have looked before. Also after an error: nobody knows whether
+	// the question is in the database.
+	s.asking.asked(q.Chat.String())
 	if err == nil {
 		s.spool.remove(sent.unused)
 	}
