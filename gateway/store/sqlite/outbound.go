@@ -28,7 +28,7 @@ func (s *Store) outbound(l store.Outbound, chat channels.Chat) outbound {
 		made.spool = append(made.spool, folders(o))
 	}
 	if l.Sequence > 0 {
-		made.digest = digest(l.Parts)
+		made.digest = digest(l.Parts, made.parts)
 	}
 	return made
 }
@@ -68,10 +68,15 @@ func (s *Store) sealed(l store.Outbound) (outbound, error) {
 }
 
 // digest tells whether two attempts say the same. A file's copy is named by what is in it, not by
-// where this copy lies; and which transient message a part takes the place of says nothing.
-func digest(parts []channels.Outgoing) []byte {
+// where this copy lies; and which transient message a part takes the place of says nothing. encoded
+// are the parts as JSON.
+func digest(parts []channels.Outgoing, encoded []string) []byte {
 	h := sha256.New()
-	for _, o := range parts {
+	for n, o := range parts {
+		if len(o.Media) == 0 && o.Replace == "" {
+			fmt.Fprintf(h, "%s\n", encoded[n])
+			continue
+		}
 		files := make([]channels.File, len(o.Media))
 		copy(files, o.Media)
 		o.Media, o.Replace = files, ""
@@ -135,7 +140,7 @@ func (t *tx) before(l outbound) (free, revoked bool, said map[int]bool, err erro
 	var again, lost bool
 	_, err = t.row(`SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'pending' AND chat = ?1 AND state <> 'sent')
 			AND NOT EXISTS (SELECT 1 FROM outbox WHERE state = 'sending' AND chat = ?1 AND state <> 'sent'),
-		EXISTS (SELECT 1 FROM inbox WHERE id IN (?2, ?5) AND status = ?4),
+		EXISTS (SELECT 1 FROM inbox WHERE id = ?2 AND status = ?4) OR EXISTS (SELECT 1 FROM inbox WHERE id = ?5 AND status = ?4),
 		?3 > 0 AND EXISTS (SELECT 1 FROM outbox WHERE inbound = ?2 AND sequence = ?3 AND sequence > 0),
 		EXISTS (SELECT 1 FROM inbox WHERE id = ?2 AND state = 'running' AND ended = 0 AND owner <> ?6)`,
 		[]any{l.chat, l.Inbound, l.Sequence, store.Revoked, l.About, l.member}, &free, &revoked, &again, &lost)

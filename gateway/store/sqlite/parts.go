@@ -27,7 +27,7 @@ func (s *Store) Gather(ctx context.Context, in channels.Incoming) error {
 				return err
 			}
 		}
-		if _, known, err := t.seen(in); err != nil || known {
+		if chat, err := t.state(in); err != nil || chat.dup {
 			return err
 		}
 		return t.exec("INSERT INTO part (chat, message, whole, at, incoming) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",

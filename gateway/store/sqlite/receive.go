@@ -58,11 +58,15 @@ type reception struct {
 }
 
 func (t *tx) receive(r reception) (store.ReceiveResult, error) {
-	before, dup, err := t.seen(r.In)
+	chat, err := t.state(r.In)
 	if err != nil {
 		return store.ReceiveResult{}, err
 	}
-	if dup {
+	if chat.dup {
+		before, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", chat.before)
+		if err != nil {
+			return store.ReceiveResult{}, err
+		}
 		if err := t.completeParts(r.In.Chat, r.part, before.ID, r.now); err != nil {
 			return store.ReceiveResult{}, err
 		}
@@ -75,9 +79,9 @@ func (t *tx) receive(r reception) (store.ReceiveResult, error) {
 		}
 		r.Settle = r.Settle || n > 0
 	}
-	result, err := t.dispose(r)
-	if err != nil || result.Disposition == store.Busy || result.Disposition == store.Full {
-		return result, err
+	result := dispose(r, chat)
+	if result.Disposition == store.Busy || result.Disposition == store.Full {
+		return result, nil
 	}
 	if err := t.admit(&result, r); err != nil {
 		return store.ReceiveResult{}, err
@@ -102,23 +106,38 @@ func (t *tx) moveCursor(r reception) error {
 	return t.setCursor(r.In.Chat.Channel, r.Cursor)
 }
 
+// chatState is what the store has of a chat when one of its messages is received.
+type chatState struct {
+	dup     bool
+	before  int64 // of a duplicate: its inbound message; 0 if that was pruned since, or refused
+	waiting int
+	running int64  // the inbound message that runs, or 0
+	runner  string // the member that runs it
+}
+
+// state reads the state of a message's chat. A message without an id cannot be told from another,
+// so it is always new.
+func (t *tx) state(in channels.Incoming) (c chatState, err error) {
+	_, err = t.row(`SELECT coalesce((SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2), 0),
+		?2 <> '' AND (EXISTS (SELECT 1 FROM seen WHERE chat = ?1 AND message = ?2) OR EXISTS (SELECT 1 FROM refused WHERE chat = ?1 AND message = ?2)),
+		(SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
+		coalesce((SELECT id FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), 0),
+		coalesce((SELECT owner FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), '')`,
+		[]any{in.Chat.String(), in.ID}, &c.before, &c.dup, &c.waiting, &c.running, &c.runner)
+	return c, err
+}
+
 // dispose decides what becomes of a new message, by what else of its chat is not ended.
-func (t *tx) dispose(r reception) (store.ReceiveResult, error) {
+func dispose(r reception, chat chatState) store.ReceiveResult {
 	result := store.ReceiveResult{
 		Inbound: store.Inbound{In: r.In, Agent: cmp.Or(r.Agent, store.DefaultAgent), Received: moment(micros(r.now)), State: store.Pending},
 	}
 	if r.Settle {
 		result.Disposition = store.Settled
 		result.Inbound.State, result.Inbound.Ended = store.Done, result.Inbound.Received
-		return result, nil
+		return result
 	}
-	_, err := t.row(`SELECT (SELECT count(*) FROM inbox WHERE state = 'pending' AND chat = ?1 AND ended = 0),
-		coalesce((SELECT id FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), 0),
-		coalesce((SELECT owner FROM inbox WHERE state = 'running' AND chat = ?1 AND ended = 0 LIMIT 1), '')`,
-		[]any{r.In.Chat.String()}, &result.Waiting, &result.Running, &result.Runner)
-	if err != nil {
-		return store.ReceiveResult{}, err
-	}
+	result.Waiting, result.Running, result.Runner = chat.waiting, chat.running, chat.runner
 	switch {
 	case r.NotWhileRunning && result.Running != 0:
 		result.Disposition = store.Busy
@@ -132,7 +151,7 @@ func (t *tx) dispose(r reception) (store.ReceiveResult, error) {
 		result.Disposition = store.Queued
 		result.Waiting++
 	}
-	return result, nil
+	return result
 }
 
 // fulfil does what an inbound message asks for, as far as that is possible.
@@ -156,23 +175,6 @@ func (t *tx) fulfil(a store.ReceiveRequest, now time.Time) error {
 		return t.remember(a.In.Chat, a.Remember)
 	}
 	return nil
-}
-
-// seen finds the inbound message that was made of the same message before; it is zero if it was
-// pruned since, or refused. A message without an id cannot be told from another, so it is always
-// new.
-func (t *tx) seen(in channels.Incoming) (store.Inbound, bool, error) {
-	if in.ID == "" {
-		return store.Inbound{}, false, nil
-	}
-	var id int64
-	dup, err := t.row(`SELECT inbound FROM seen WHERE chat = ?1 AND message = ?2
-		UNION ALL SELECT 0 FROM refused WHERE chat = ?1 AND message = ?2 LIMIT 1`, []any{in.Chat.String(), in.ID}, &id)
-	if err != nil || !dup {
-		return store.Inbound{}, false, err
-	}
-	inbound, _, err := t.inbound("SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)
-	return inbound, true, err
 }
 
 // admit stores a new message: as done, as running, or in line.
