@@ -107,6 +107,9 @@ func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 // copyFiles copies a message's files into the spool. One that cannot be copied is named in the text
 // instead, with the reason.
 func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
+	if len(m.Media) == 0 {
+		return nil
+	}
 	var most int64
 	var words string
 	if l, ok := ch.(channels.FileLimiter); ok {
