@@ -55,6 +55,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	}
 	d := daemon{cfg: cfg, ready: func(*site) {}, supervisor: process.NewSupervisor(process.SupervisorOptions{})}
 	defer d.supervisor.Close()
+	paceCollections()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	d.reload = func(g *gateway.Gateway) error { return reload(path, g, d.supervisor, d.level, d.log) }
 	return d.run(ctx)

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"time"
+)
+
+const (
+	// usualGCPercent is the runtime's own, and busyGCPercent what a busy daemon has: with a heap of a
+	// few MiB the runtime would collect garbage ten times a second.
+	usualGCPercent, busyGCPercent = 100, 250
+	// busyGarbage bounds how much garbage a busy daemon may have because of that.
+	busyGarbage = 16 << 20
+	// busyCycles is how many collections in a row must come within busyInterval of one another for
+	// the daemon to be busy. To start takes about five.
+	busyCycles, busyInterval = 16, time.Second
+)
+
+// collector decides how much garbage there may be. An idle daemon has as little as usual.
+type collector struct {
+	last   time.Time
+	cycles int // in a row that came soon after one another
+}
+
+// collected takes note of a collection that has left so many bytes, and returns the GC percent from
+// here on.
+func (c *collector) collected(now time.Time, live uint64) int {
+	if now.Sub(c.last) > busyInterval {
+		c.cycles = 0
+	}
+	c.last = now
+	if c.cycles++; c.cycles <= busyCycles || live == 0 {
+		return usualGCPercent
+	}
+	return int(min(max(busyGarbage*100/live, usualGCPercent), busyGCPercent))
+}
+
+// paceCollections lets a busy daemon collect garbage less often, unless the operator has said how
+// often. A finalizer that is set again and again tells it of each collection, so that an idle daemon
+// need not wake up for it.
+func paceCollections() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	c, percent := collector{last: time.Now()}, usualGCPercent
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	type cycle struct{ _ [16]byte } // not so small that the allocator puts it together with others
+	var collected func(*cycle)
+	collected = func(at *cycle) {
+		metrics.Read(live)
+		if next := c.collected(time.Now(), live[0].Value.Uint64()); next != percent {
+			percent = next
+			debug.SetGCPercent(percent)
+		}
+		runtime.SetFinalizer(at, collected)
+	}
+	runtime.SetFinalizer(&cycle{}, collected)
+}
