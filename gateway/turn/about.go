@@ -24,8 +24,9 @@ const tellEvery = time.Second
 // about keeps what an agent tells of itself in this turn. The agent does not wait for the disk, nor
 // for the network that shows its commands.
 type about struct {
-	t    *Turn
-	wake chan struct{}
+	t     *Turn
+	start func() // has run called, once
+	wake  chan struct{}
 
 	mu  sync.Mutex
 	now *terminal.About
@@ -37,6 +38,7 @@ func (a *about) update(now terminal.About) {
 	a.mu.Lock()
 	a.now = &now
 	a.mu.Unlock()
+	a.start()
 	select {
 	case a.wake <- struct{}{}:
 	default:

@@ -33,7 +33,8 @@ type live struct {
 	editor channels.Editor // nil: it is not shown
 	kind   channels.Kind   // Answer where transient messages become the message; Draft where they go when it comes
 
-	wake chan struct{}
+	start func() // has run called, once
+	wake  chan struct{}
 
 	mu     sync.Mutex
 	text   string // what is to be shown; "": nothing
@@ -72,6 +73,7 @@ func (l *live) show(text string) {
 	l.mu.Lock()
 	l.text = text
 	l.mu.Unlock()
+	l.start()
 	select {
 	case l.wake <- struct{}{}:
 	default:

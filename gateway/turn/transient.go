@@ -32,6 +32,7 @@ type transient struct {
 	t      *Turn
 	editor channels.Editor // nil: progress is sent as messages
 
+	start func() // has run called, once
 	wake  chan struct{}
 	id    string // on the network
 	since time.Time
@@ -65,6 +66,7 @@ func (b *transient) show(now board) bool {
 	b.mu.Lock()
 	b.now = now
 	b.mu.Unlock()
+	b.start()
 	b.poke()
 	return true
 }

@@ -155,29 +155,36 @@ func (t *Turn) Run(killed context.Context) {
 		t.finish(killed, listening, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
-	t.startDisplay(ctx, listening)
+	stopTyping := t.startDisplay(ctx, listening)
 	t.tellReplaced(listening)
 	out, err := t.runAgent(killed, ctx, listening)
+	stopTyping()
 	t.over.Store(true)
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the end is recorded
 	t.finish(killed, listening, out, err)
 }
 
-// startDisplay has the stage show what the turn does. The turn does not wait for that, since a
-// network that hangs must not hold up the chat; draining does.
-func (t *Turn) startDisplay(ctx, listening context.Context) {
-	show := t.stage.display.Go
+// startDisplay has the stage show what the turn does, as soon as there is something to show: most
+// turns are too short for that, and need no goroutines for it. The turn does not wait for what is
+// shown, since a network that hangs must not hold up the chat; draining does. stop is called when the
+// agent has ended.
+func (t *Turn) startDisplay(ctx, listening context.Context) (stop func() bool) {
+	stop = func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {
-		show(func(context.Context) { t.typing(ctx, typer) })
+		stop = time.AfterFunc(typingAfter, func() {
+			t.stage.display.Go(func(context.Context) { t.typing(ctx, typer) })
+		}).Stop
 	}
-	if t.transient.editor != nil {
-		show(func(sending context.Context) { t.transient.run(sending, ctx) })
-	}
-	if t.live.editor != nil {
-		show(func(sending context.Context) { t.live.run(sending, listening) })
-	}
-	show(func(sending context.Context) { t.about.run(sending, listening) })
+	t.transient.start = t.onDemand(func(sending context.Context) { t.transient.run(sending, ctx) })
+	t.live.start = t.onDemand(func(sending context.Context) { t.live.run(sending, listening) })
+	t.about.start = t.onDemand(func(sending context.Context) { t.about.run(sending, listening) })
+	return stop
+}
+
+// onDemand returns a function that has the stage run a task when it is called first.
+func (t *Turn) onDemand(task func(sending context.Context)) func() {
+	return sync.OnceFunc(func() { t.stage.display.Go(task) })
 }
 
 // runAgent runs the agent and waits for its end, or until the chat goes on without it.
@@ -317,10 +324,13 @@ func (t *Turn) record(killed context.Context, state store.State, o store.Outcome
 	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
 }
 
-// typing shows that the agent is at work, if that takes more than a moment. Networks show it for
-// some five seconds.
+// typingAfter is how long an agent works before that is shown, and typingEvery how often: networks
+// show it for some five seconds.
+const typingAfter, typingEvery = 300 * time.Millisecond, 4 * time.Second
+
+// typing shows that the agent is at work.
 func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
-	for wait := 300 * time.Millisecond; retry.Sleep(ctx, wait); wait = 4 * time.Second {
+	for ; ctx.Err() == nil; retry.Sleep(ctx, typingEvery) {
 		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}
