@@ -30,7 +30,11 @@ func openPipes(o Options) (p pipes, err error) {
 }
 
 func (p *pipes) openThree(o Options) (err error) {
-	if !o.NoInput {
+	switch {
+	case o.NoInput:
+	case o.fitsPipe():
+		p.inRead, err = filledPipe(o.Input)
+	default:
 		p.inRead, p.inWrite, err = pipe(true)
 	}
 	if err == nil {

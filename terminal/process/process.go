@@ -80,6 +80,9 @@ func (o Options) implied() Options {
 	return o
 }
 
+// fitsPipe reports whether all of the input is put into the pipe before the child is started.
+func (o Options) fitsPipe() bool { return !o.NoInput && !o.KeepInput && len(o.Input) <= pipeHolds }
+
 // limited reports whether the child needs a cgroup with limits.
 func (o Options) limited() bool { return o.Memory > 0 || o.Processes > 0 }
 
@@ -172,12 +175,8 @@ func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
 	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
 	c.wait = sync.OnceValue(c.finish)
-	switch {
-	case o.NoInput:
-	case o.KeepInput || len(o.Input) > pipeHolds:
+	if !o.NoInput && !o.fitsPipe() {
 		c.work.Go(func() { c.in.feed(o.Input, c.exited) })
-	default:
-		c.in.feed(o.Input, c.exited) // it cannot block, and a goroutine would cost more
 	}
 	if !o.Merge {
 		c.work.Go(c.drain)
