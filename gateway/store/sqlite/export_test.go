@@ -6,6 +6,8 @@ import (
 	"errors"
 	"path/filepath"
 
+	"nanobot/channels"
+	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
 )
 
@@ -34,3 +36,16 @@ type editing struct {
 }
 
 func (e editing) Prepare(query string) (driver.Stmt, error) { return e.Conn.Prepare(e.edit(query)) }
+
+// RememberMany remembers something of many chats in one transaction.
+func RememberMany(ctx context.Context, s *Store, n int, chat func(int) channels.Chat) error {
+	return s.change(ctx, "remember", func(t *tx) error {
+		for i := range n {
+			s.remembered.add(chat(i).String())
+			if err := t.remember(chat(i), store.Memory{Key: "key", Value: "value"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -11,12 +11,16 @@ import (
 // Recall returns what is remembered of a chat.
 func (s *Store) Recall(ctx context.Context, chat channels.Chat, key string) (string, error) {
 	var value string
+	if !s.remembered.has(chat.String()) {
+		return "", nil
+	}
 	_, err := s.lookup(ctx, "SELECT value FROM memory WHERE chat = ? AND key = ?", []any{chat.String(), key}, &value)
 	return value, wrap("recall %s of %s", err, key, chat)
 }
 
 // Remember changes what is remembered of a chat.
 func (s *Store) Remember(ctx context.Context, chat channels.Chat, key, value string) error {
+	s.remembered.add(chat.String())
 	return s.change(ctx, fmt.Sprintf("remember %s of %s", key, chat), func(t *tx) error { return t.remember(chat, store.Memory{Key: key, Value: value}) })
 }
 

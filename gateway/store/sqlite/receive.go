@@ -32,6 +32,9 @@ func (t *tx) setCursor(channel, cursor string) error {
 // Receive stores an inbound message once.
 func (s *Store) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	now := s.now()
+	if a.Remember.Key != "" {
+		s.remembered.add(a.In.Chat.String())
+	}
 	var part channels.Part
 	part, a.In = partOf(a.In)
 	r := reception{ReceiveRequest: a, part: part, member: s.member, now: now, incoming: text(a.In), answer: s.outbounds(a.Answer)}

@@ -61,8 +61,10 @@ type Store struct {
 	spool  spool
 	agents *agents
 	asking *askingChats // nil when shared
-	lock   *os.File     // nil when shared
-	read   *sql.DB
+	// remembered are the chats that have memories.
+	remembered *chatSet
+	lock       *os.File // nil when shared
+	read       *sql.DB
 	// statements are those of read, by their text.
 	statementsMu sync.Mutex
 	statements   map[string]*sql.Stmt
@@ -163,6 +165,11 @@ func (s *Store) open(ctx context.Context, dir string) error {
 	}
 	if s.lock != nil {
 		if s.asking, err = t.findAsking(); err != nil {
+			return errors.Join(err, t.close())
+		}
+		// One more than are known is enough to know that they are too many.
+		s.remembered, err = t.findChats(fmt.Sprintf("SELECT DISTINCT chat FROM memory LIMIT %d", mostChats+1))
+		if err != nil {
 			return errors.Join(err, t.close())
 		}
 	}

@@ -1,0 +1,38 @@
+package sqlite_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/store/sqlite"
+)
+
+// More chats are remembered than the daemon knows by name, and it is opened again with them.
+func TestAllMemoriesOfManyChatsAreFound(t *testing.T) {
+	ctx, dir := context.Background(), t.TempDir()
+	s := open(t, dir, sqlite.Options{})
+	chat := func(i int) channels.Chat { return channels.Chat{Channel: "net", ID: fmt.Sprint(i)} }
+	const chats = 5000
+	if err := sqlite.RememberMany(ctx, s, chats, chat); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*sqlite.Store{s, nil} {
+		if s == nil {
+			s = open(t, dir, sqlite.Options{})
+		}
+		for i := 0; i < chats; i += 500 {
+			if got, err := s.Recall(ctx, chat(i), "key"); got != "value" || err != nil {
+				t.Errorf("of chat %d: %q, %v", i, got, err)
+			}
+		}
+		if err := s.Remember(ctx, chat(chats), "key", "value"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Recall(ctx, chat(chats), "key"); got != "value" || err != nil {
+			t.Errorf("of the last chat: %q, %v", got, err)
+		}
+		closed(t, s)
+	}
+}
