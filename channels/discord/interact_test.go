@@ -103,6 +103,18 @@ func TestTheGatewaysCommandsAreReceivedAsTheyWouldBeTyped(t *testing.T) {
 	r.server.WaitFor(t, r.dm, "> /stop")
 }
 
+func TestWhatFollowsACommandIsReceivedWithIt(t *testing.T) {
+	r := newRig(t)
+	r.SetMenu([]channels.Command{{Name: "key", Help: "send keys", Args: true}})
+	r.connected()
+	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
+	r.slash(r.dm, ada, "key", map[string]any{"text": "Escape :wq Enter"})
+	r.slash(r.dm, ada, "key", nil)
+	if got := r.wait(2); got[0].Text != "/key Escape :wq Enter" || got[1].Text != "/key" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 // A turn may take longer than the token of the command that began it lives, and so may a restart.
 func TestAnAnswerDoesNotNeedTheTokenOfItsCommand(t *testing.T) {
 	r := withCommands(t)
