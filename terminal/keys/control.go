@@ -41,8 +41,12 @@ func commandList(names ...string) []terminal.Command {
 
 // keyRow are the keys that people reach by buttons.
 var keyRow = []terminal.ControlButton{
-	{Label: "Enter", Command: "/key Enter"}, {Label: "Esc", Command: "/key Escape"}, {Label: "Tab", Command: "/key Tab"},
-	{Label: "↑", Command: "/key Up"}, {Label: "↓", Command: "/key Down"}, {Label: "Ctrl-C", Command: "/key C-c"},
+	{Label: "Enter", Command: "/key Enter"},
+	{Label: "Esc", Command: "/key Escape"},
+	{Label: "Tab", Command: "/key Tab"},
+	{Label: "↑", Command: "/key Up"},
+	{Label: "↓", Command: "/key Down"},
+	{Label: "Ctrl-C", Command: "/key C-c"},
 }
 
 const (
