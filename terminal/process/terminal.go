@@ -78,21 +78,39 @@ func setSize(fd int, s Size) error {
 	return os.NewSyscallError("ioctl TIOCSWINSZ", unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: s.Rows, Col: s.Columns}))
 }
 
+// Interrupt sends SIGINT to the foreground job of the child's terminal, as Ctrl-C does, even if the
+// job does not read its input. It may be called from any goroutine. After Wait it returns
+// os.ErrClosed.
+func (c *Child) Interrupt() error {
+	return c.controlTerminal("interrupt", func(fd int) error {
+		return os.NewSyscallError("ioctl TIOCSIG", unix.IoctlSetInt(fd, unix.TIOCSIG, int(unix.SIGINT)))
+	})
+}
+
+// DropInput drops what was written to the child's terminal and not read yet, as far as the system
+// can do that. It may be called from any goroutine. After Wait it returns os.ErrClosed.
+func (c *Child) DropInput() error { return c.controlTerminal("drop input", flushInput) }
+
 // Resize changes the size of the child's terminal, of which the kernel tells the foreground job by
 // SIGWINCH. It may be called from any goroutine. After Wait it returns os.ErrClosed.
 func (c *Child) Resize(s Size) error {
+	return c.controlTerminal("resize", func(fd int) error { return setSize(fd, s) })
+}
+
+// controlTerminal calls do with the descriptor of the terminal.
+func (c *Child) controlTerminal(what string, do func(fd int) error) error {
 	if !c.onTerminal {
-		return errors.New("resize: the process has no terminal")
+		return fmt.Errorf("%s: the process has no terminal", what)
 	}
 	raw, err := c.out.file.SyscallConn()
 	if err != nil {
-		return fmt.Errorf("resize: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
-	if cerr := raw.Control(func(fd uintptr) { err = setSize(int(fd), s) }); cerr != nil {
+	if cerr := raw.Control(func(fd uintptr) { err = do(int(fd)) }); cerr != nil {
 		err = os.ErrClosed
 	}
 	if err != nil {
-		return fmt.Errorf("resize: %w", err)
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

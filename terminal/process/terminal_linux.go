@@ -16,3 +16,13 @@ func setUTF8(fd int) error {
 	t.Iflag |= unix.IUTF8
 	return os.NewSyscallError("ioctl TCSETS", unix.IoctlSetTermios(fd, unix.TCSETS, t))
 }
+
+// flushInput drops what the programs on a terminal have not read. Only the slave side can do that.
+func flushInput(master int) error {
+	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
+	if errno != 0 {
+		return os.NewSyscallError("ioctl TIOCGPTPEER", errno)
+	}
+	defer unix.Close(int(slave))
+	return os.NewSyscallError("ioctl TCFLSH", unix.IoctlSetInt(int(slave), unix.TCFLSH, unix.TCIFLUSH))
+}

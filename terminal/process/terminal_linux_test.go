@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -349,6 +350,44 @@ func TestStopHangsUp(t *testing.T) {
 	if e := c.Wait(); e.Signal != "SIGHUP" || !e.Forced {
 		t.Errorf("exit %+v", e)
 	}
+}
+
+func TestAProgramThatDoesNotReadIsInterrupted(t *testing.T) {
+	c := startShell(t, "stty raw -echo; echo up; exec sleep 1000")
+	lines := bufio.NewReader(c.Stdout)
+	awaitLine(t, lines, "up")
+	written := make(chan error, 1)
+	go func() { _, err := c.Write(bytes.Repeat([]byte("x"), 100<<10)); written <- err }()
+	if err := c.Interrupt(); err != nil {
+		t.Fatal(err)
+	}
+	if e := c.Wait(); e.Signal != "SIGINT" || e.Forced {
+		t.Errorf("exit %+v", e)
+	}
+	<-written
+	if err := c.Interrupt(); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestInputThatWasNotReadIsDropped(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "go")
+	if err := unix.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := startShell(t, "stty raw -echo; echo up; read line < "+fifo+"; stty sane -echo; echo ready; read line; echo [$line]")
+	lines := bufio.NewReader(c.Stdout)
+	awaitLine(t, lines, "up")
+	typeKeys(t, c, "dropped")
+	if err := c.DropInput(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(fifo, []byte("on\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	awaitLine(t, lines, "ready")
+	typeKeys(t, c, "taken\n")
+	awaitLine(t, lines, "[taken]")
 }
 
 func TestStopEndsASuspendedProgram(t *testing.T) {
