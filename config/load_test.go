@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/config"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/keys"
 )
 
 // write puts a config file into a folder of its own.
@@ -54,7 +55,8 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"log":{"level":"info","format":"auto"},` +
 		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
-		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""}}]`
+		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
+		`"keys":{"agent":"line","format":"auto","cols":160,"rows":40,"maxSteps":100,"shell":"/bin/bash","idle":900,"maxKept":16}}]`
 	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
@@ -110,7 +112,9 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
-			Protocols: config.Protocols{acp.Name: &acp.Settings{
+			Protocols: config.Protocols{keys.Name: &keys.Settings{
+				Agent: "turn", Format: "xml", Cols: 100, Rows: 30, MaxSteps: 5, Shell: "/bin/zsh", Idle: 60, MaxKept: 3,
+			}, acp.Name: &acp.Settings{
 				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, MaxKept: 2,
 				Files: false, Terminals: false, TerminalTimeout: 5, TerminalMemory: 512, AuthMethod: "api-key",
 			}},

@@ -176,6 +176,20 @@ func (c *Config) protocolScope(t *Terminal, path []string) (Scope, Settings) {
 	return Scope{Terminal: t, path: join(path, name)}, t.Protocols[name]
 }
 
+// SetProtocol changes the protocol of the agent that terminal describes. A command that only the
+// former protocol has as its default goes with it.
+func (c *Config) SetProtocol(name string) {
+	t := &c.Terminal
+	former := *t
+	former.Command = ""
+	c.parts.setDefaultCommand(&former)
+	if t.Command == former.Command {
+		t.Command = ""
+	}
+	t.Protocol = name
+	c.parts.setDefaultCommand(t)
+}
+
 // setDefaultCommand gives an agent without a command the one that its protocol has for it.
 func (p Parts) setDefaultCommand(t *Terminal) {
 	if f := p.protocol(t.Protocol).DefaultCommand; f != nil && t.Command == "" {

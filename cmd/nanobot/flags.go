@@ -64,7 +64,7 @@ func (f *agentFlags) load(cmd *cobra.Command) (*config.Config, error) {
 		if _, ok := findProtocol(f.protocol); !ok {
 			return nil, exit.Usagef("--protocol: must be one of %s (got %q)", strings.Join(protocolNames(), ", "), f.protocol)
 		}
-		t.Protocol = f.protocol
+		cfg.SetProtocol(f.protocol)
 	}
 	if cmd.Flags().Changed("timeout") {
 		if f.timeout < 1 || f.timeout > config.MaxTimeout {
