@@ -90,6 +90,13 @@ func (r *Runner) Release(chat string) {
 	}
 }
 
+// StartAfresh ends what the protocol keeps of a chat (channel:id) whose person starts afresh.
+func (r *Runner) StartAfresh(chat string) {
+	if p, ok := r.o.Protocol.(Restarter); ok {
+		p.StartAfresh(chat)
+	}
+}
+
 // Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands
 // that were.
 func (r *Runner) Stop(chat string) (ended int) {

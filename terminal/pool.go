@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it.
+// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it. One
+// with a method InUse() bool is not ended for want of turns while that returns true.
 type KeptProcess interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
@@ -171,7 +172,11 @@ func (e *PoolEntry[P]) Release() {
 func (p *Pool[P]) expire(e *PoolEntry[P]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.isIdle(e) {
+	switch {
+	case !p.isIdle(e):
+	case e.inUse():
+		p.restartTimer(e)
+	default:
 		p.drop(e)
 	}
 }
@@ -190,6 +195,28 @@ func (p *Pool[P]) Idle() (agents []KeptAgent) {
 		}
 	}
 	return agents
+}
+
+// Touch lets the idle time of a chat's process begin anew, since it was used between turns.
+func (p *Pool[P]) Touch(chat string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.chats[chat]; e != nil && p.isIdle(e) {
+		p.restartTimer(e)
+	}
+}
+
+// restartTimer has the idle time of an idle chat begin now. The caller holds the mutex.
+func (p *Pool[P]) restartTimer(e *PoolEntry[P]) {
+	e.stopTimer()
+	e.idleAt = time.Now()
+	e.timer = time.AfterFunc(p.IdleTime, func() { p.expire(e) })
+}
+
+// inUse reports whether somebody uses a process between turns.
+func (e *PoolEntry[P]) inUse() bool {
+	u, ok := any(e.process).(interface{ InUse() bool })
+	return ok && u.InUse()
 }
 
 // Find returns the process of a chat, whether a turn uses it or not.
@@ -246,7 +273,7 @@ func (p *Pool[P]) shrink(more int) {
 				continue
 			}
 			n++
-			if p.isIdle(e) && (oldest == nil || e.idleAt.Before(oldest.idleAt)) {
+			if p.isIdle(e) && !e.inUse() && (oldest == nil || e.idleAt.Before(oldest.idleAt)) {
 				oldest = e
 			}
 		}

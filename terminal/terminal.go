@@ -36,6 +36,12 @@ type Stopper interface {
 	Stop(chat string) (ended int)
 }
 
+// Restarter is a protocol that keeps something of a chat which ends when the person starts afresh.
+// StartAfresh ends it, or has the turn that uses it end it. It must not take long.
+type Restarter interface {
+	StartAfresh(chat string)
+}
+
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope

@@ -102,6 +102,11 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 			if chosen != "" {
 				i.o.Chosen(in.Chat, chosen)
 			}
+			if request.StartAfresh {
+				for _, agent := range i.o.Settings().Agents {
+					agent.Runner.StartAfresh(in.Chat.String())
+				}
+			}
 		}
 		return err
 	}

@@ -62,6 +62,7 @@ func TestNewForgetsTheConversationAndWhatTheTurnStillLearns(t *testing.T) {
 		remember()
 		r.say("ann", "/new", "A fresh start")
 		forgotten()
+		r.same("what agents keep ends in", r.agents.afresh, []string{chatOf("ann").String()})
 		r.say("ann", "hello")
 		remember()
 		r.say("ann", "/new", "A fresh start")

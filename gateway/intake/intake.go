@@ -103,6 +103,8 @@ type Runner interface {
 	// Kept returns the processes that are kept between turns, and Release ends that of a chat.
 	Kept() []terminal.KeptAgent
 	Release(chat string)
+	// StartAfresh ends what the agent keeps of a chat whose person starts afresh.
+	StartAfresh(chat string)
 	// Controller is for the commands that the agent's protocol carries out itself. Without any, it
 	// has no Controls.
 	terminal.Controller

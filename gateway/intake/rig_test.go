@@ -375,6 +375,7 @@ type fakeAgents struct {
 	left     int
 	kept     []terminal.KeptAgent
 	released []string
+	afresh   []string
 	fakeController
 }
 
@@ -385,3 +386,4 @@ func (a *fakeAgents) Stop(string) (ended int) {
 
 func (a *fakeAgents) Kept() []terminal.KeptAgent { return a.kept }
 func (a *fakeAgents) Release(chat string)        { a.released = append(a.released, chat) }
+func (a *fakeAgents) StartAfresh(chat string)    { a.afresh = append(a.afresh, chat) }
