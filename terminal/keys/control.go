@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,6 +72,7 @@ func (p *Protocol) AcceptsControl(chat, command string) bool {
 // Control carries out a command of a person.
 func (p *Protocol) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	s := p.find(r.Chat)
+	p.kept.Touch(r.Chat)
 	switch {
 	case r.Command == logCommand:
 		return p.sendLog(r.Chat)
@@ -79,92 +81,91 @@ func (p *Protocol) Control(ctx context.Context, r terminal.ControlRequest) (term
 	case r.Command == screenCommand:
 		return picturedScreen(s)
 	case r.Command == takeCommand:
-		return p.takeOver(s), nil
+		return takeTerminal(s), nil
 	case r.Command == giveCommand:
-		return handBack(s), nil
+		return giveTerminal(s), nil
 	}
-	return byHand(ctx, s, r, p.handButtons(s))
+	buttons := keyRow
+	if s.isTaken() {
+		buttons = takenButtons
+	}
+	return typeForUser(ctx, s, r, buttons)
 }
 
-// handButtons are the buttons under a screen that a person types into.
-func (p *Protocol) handButtons(s *session) []terminal.ControlButton {
-	if !s.isTaken() {
-		return keyRow
-	}
-	return append(keyRow[:len(keyRow):len(keyRow)], terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
-}
+// takenButtons are the buttons under a screen that a person has taken over.
+var takenButtons = append(slices.Clone(keyRow), terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
 
 // buttons are those of the board of a turn.
 func (x *turn) buttons() []terminal.ControlButton {
-	if !x.s.isTaken() {
-		return []terminal.ControlButton{{Label: "Take over", Command: "/" + takeCommand}}
+	if x.s.isTaken() {
+		return takenButtons
 	}
-	return append(keyRow[:len(keyRow):len(keyRow)], terminal.ControlButton{Label: "Hand back", Command: "/" + giveCommand})
+	return []terminal.ControlButton{{Label: "Take over", Command: "/" + takeCommand}}
 }
 
-func (p *Protocol) takeOver(s *session) terminal.ControlReply {
-	if !s.take() {
+func takeTerminal(s *session) terminal.ControlReply {
+	if !s.takeOver() {
 		return terminal.ControlReply{Text: "You have the terminal already. /give hands it back to the agent."}
 	}
-	s.log.note("taken over by the user", "")
+	s.log.add("taken over by the user", "")
 	return terminal.ControlReply{Text: "The terminal is yours: what you write is typed, with Enter. /key sends keys. /give hands it back to the agent."}
 }
 
-func handBack(s *session) terminal.ControlReply {
-	if !s.give() {
+func giveTerminal(s *session) terminal.ControlReply {
+	if !s.handBack() {
 		return terminal.ControlReply{Text: "The agent has the terminal already. /take takes it over."}
 	}
-	s.log.note("handed back to the agent", "")
-	if s.hasTurn() {
+	s.log.add("handed back to the agent", "")
+	if s.inTurn() {
 		return terminal.ControlReply{Text: "The agent goes on."}
 	}
 	return terminal.ControlReply{Text: "The agent has the terminal again. Your next message is for it."}
 }
 
 const (
-	// settled is how long the terminal writes nothing when a key has had its effect, and
-	// mostSettling how long that is waited for.
-	settled, mostSettling = 300 * time.Millisecond, 3 * time.Second
+	// settled is the pause in the output after which a key has had its effect.
+	settled = 300 * time.Millisecond
+	// mostSettling is how long the reply to a person waits for that pause.
+	mostSettling = 3 * time.Second
+	// betweenKeys is the pause before the next key of several: a program that one key starts must
+	// set up the terminal before it gets the next. mostBetweenKeys bounds the wait for that pause.
+	betweenKeys, mostBetweenKeys = 30 * time.Millisecond, 150 * time.Millisecond
 )
 
-// byHand types what a person wrote. Where no turn shows the screen, the reply does.
-func byHand(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
+// typeForUser types what a person wrote. Where no turn shows the screen, the reply does.
+func typeForUser(ctx context.Context, s *session, r terminal.ControlRequest, buttons []terminal.ControlButton) (terminal.ControlReply, error) {
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
 		return terminal.ControlReply{Text: howToKey}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, mostSettling)
 	defer cancel()
-	s.useHands()
-	s.typeByHand(ctx, r.Command, r.Args)
-	if s.hasTurn() {
+	s.recordUserInput()
+	if !s.typeCommand(ctx, r.Command, r.Args) {
+		return terminal.ControlReply{Text: "Nothing was typed: the program in the terminal does not read its input. /key C-c interrupts it."}, nil
+	}
+	if s.inTurn() {
 		return terminal.ControlReply{}, nil
 	}
 	s.awaitQuiet(ctx, settled, mostSettling)
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
 
-const (
-	// betweenKeys is how long nothing happens before the next key of several is pressed, and
-	// mostBetweenKeys how long that is waited for. A program that is started by one key sets up the
-	// terminal before it gets the next.
-	betweenKeys, mostBetweenKeys = 30 * time.Millisecond, 150 * time.Millisecond
-)
-
-// typeByHand types what a person means by a command or by text.
-func (s *session) typeByHand(ctx context.Context, command, args string) {
+// typeCommand types what a person means by a command or by text. It reports false if too much waits
+// to be typed already.
+func (s *session) typeCommand(ctx context.Context, command, args string) bool {
+	s.log.add("typed by the user", args)
 	switch command {
 	case screenCommand: // which only shows
-		return
+		return true
 	case keyCommand:
+		ok := true
 		for _, key := range strings.Fields(args) {
-			s.press(ctx, key)
+			ok = s.press(ctx, key) && ok
 			s.awaitQuiet(ctx, betweenKeys, mostBetweenKeys)
 		}
-	default:
-		s.typeText(ctx, args)
-		s.press(ctx, "Enter")
+		return ok
 	}
-	s.log.note("typed by the user", args)
+	return s.typeText(ctx, args) && s.press(ctx, "Enter")
 }
 
 // picturedScreen is the screen as text and as a picture.

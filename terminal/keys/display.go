@@ -9,10 +9,11 @@ import (
 )
 
 const (
-	// drawnQuiet is how long a program writes nothing when its screen is drawn, and refresh how
-	// often the screen of one that never stops is shown. Networks are slower; the gateway sees to
-	// that.
-	drawnQuiet, refresh = 300 * time.Millisecond, time.Second
+	// drawnQuiet is the pause in the output after which a screen is shown.
+	drawnQuiet = 300 * time.Millisecond
+	// refresh is how often the screen of a program without such pauses is shown. Networks allow
+	// fewer edits; the gateway paces them.
+	refresh = time.Second
 )
 
 // display shows the screen of a turn while it changes.
@@ -72,7 +73,7 @@ func (d *display) emit() {
 	d.mu.Lock()
 	caption := d.caption
 	d.mu.Unlock()
-	// What cannot be shown is no reason to end the turn: the next screen is about to come.
+	// A frame that is refused does not end the turn: the next one follows soon.
 	_ = d.t.Emit(terminal.Frame{
 		Kind: terminal.Progress, Board: true, Text: caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
 	})

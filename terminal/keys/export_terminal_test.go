@@ -3,6 +3,7 @@ package keys
 import (
 	"context"
 	"strings"
+	"time"
 
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -14,7 +15,7 @@ type Terminal struct{ s *session }
 // OpenTerminal starts a program on a terminal.
 func OpenTerminal(t terminal.Turn, args ...string) (Terminal, error) {
 	s, err := open(openOptions{
-		keep: t.Keep, args: args, env: t.Place.Env, size: process.Size{Rows: 40, Columns: 160}, log: newChatLog(), died: func(*session) {},
+		keep: t.Keep, args: args, env: t.Place.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), died: func(*session) {},
 	})
 	return Terminal{s}, err
 }

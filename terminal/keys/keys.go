@@ -19,6 +19,7 @@ var (
 	_ terminal.Protocol   = (*Protocol)(nil)
 	_ terminal.Keeper     = (*Protocol)(nil)
 	_ terminal.Controller = (*Protocol)(nil)
+	_ terminal.Restarter  = (*Protocol)(nil)
 )
 
 // New returns a protocol that has no terminal yet.
@@ -35,7 +36,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	})
 }
 
-// terminals are the terminals of the chats.
+// terminals keeps one terminal for each chat. Both protocols have it.
 type terminals struct {
 	set  *Settings
 	kept *terminal.Pool[*session]
@@ -50,7 +51,7 @@ func newTerminals(cfg config.Terminal) *terminals {
 // Pool returns the pool of the chats' terminals.
 func (p *terminals) Pool() terminal.ProcessPool { return pool{p.kept, p} }
 
-// pool forgets the log of a chat with its terminal, when the chat starts afresh.
+// pool is the pool of terminals, which ends the log of a chat with its terminal.
 type pool struct {
 	*terminal.Pool[*session]
 	terminals *terminals
@@ -62,12 +63,20 @@ func (p pool) End(chat string) {
 	p.terminals.logs.forget(chat)
 }
 
+// StartAfresh ends the terminal of a chat and its log. A turn that uses the terminal ends first.
+func (p *terminals) StartAfresh(chat string) {
+	if s := p.find(chat); s != nil {
+		s.expire()
+	}
+	p.Pool().End(chat)
+}
+
 // onTerminal runs a turn on the terminal of its chat, which is opened if there is none. args is the
 // program to open it with; nil: the agent's command.
 func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
 	kept, err := p.kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
-		return tellStopped(ctx, t, nil)
+		return reportStopped(ctx, t)
 	}
 	defer kept.Release()
 	s, opened, err := p.session(t, kept, args)
@@ -81,7 +90,7 @@ func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []stri
 
 // session returns the terminal of the chat.
 func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
-	if s, ok := kept.Process(); ok && !s.isDead() {
+	if s, ok := kept.Process(); ok && s.Reusable() {
 		t.Uses(s.agent.Pid())
 		return s, false, nil
 	} else if ok {
@@ -89,15 +98,16 @@ func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session],
 		kept.RemoveProcess()
 	}
 	chat := t.Envelope.SessionKey
+	log := p.logs.use(chat)
 	s, err := open(openOptions{
-		keep: t.Keep, args: args, env: t.Place.Env, size: p.set.size(), log: p.logs.use(chat),
+		keep: t.Keep, args: args, env: t.Place.Env, size: p.set.size(), idle: p.set.idle(), log: log,
 		died: func(s *session) {
 			p.kept.Died(chat, s)
-			p.logs.end(chat)
+			p.logs.end(chat, log)
 		},
 	})
 	if err != nil {
-		p.logs.end(chat)
+		p.logs.end(chat, log)
 		return nil, false, err
 	}
 	kept.SetProcess(s)

@@ -2,16 +2,16 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"nanobot/terminal/process"
-	"nanobot/terminal/screen"
 )
 
 const (
-	// dialogueHead and dialogueTail bound the dialogue of a chat that is kept for /log.
+	// dialogueHead and dialogueTail are how many bytes of a dialogue's beginning and end are kept.
 	dialogueHead, dialogueTail = 64 << 10, 448 << 10
 	// mostEnded is how many chats without a terminal have a log.
 	mostEnded = 16
@@ -22,29 +22,24 @@ const (
 type chatLog struct {
 	mu        sync.Mutex
 	dialogue  *process.Bounded
-	recording recording
+	recording *recording // of the newest terminal; nil: there was none
+	terminals int        // that have not ended; the mutex of chatLogs guards it
 }
 
 func newChatLog() *chatLog {
 	return &chatLog{dialogue: process.NewBounded(dialogueHead, dialogueTail)}
 }
 
-// begin starts the recording of a new terminal.
-func (l *chatLog) begin(now *screen.Snapshot) {
+// startRecording begins the recording of a new terminal, in place of that of the one before.
+func (l *chatLog) startRecording(size process.Size) *recording {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.recording = newRecording(now)
+	l.recording = newRecording(size)
+	return l.recording
 }
 
-// record adds output of the terminal, of which the screen does not know yet.
-func (l *chatLog) record(output []byte, before *screen.Screen) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.recording.add(output, before)
-}
-
-// note adds a paragraph to the dialogue.
-func (l *chatLog) note(heading, text string) {
+// add adds a paragraph to the dialogue.
+func (l *chatLog) add(heading, text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.dialogue, "== %s  %s\n", time.Now().UTC().Format(time.DateTime), heading)
@@ -54,11 +49,14 @@ func (l *chatLog) note(heading, text string) {
 	fmt.Fprintln(l.dialogue)
 }
 
-// files returns the dialogue and the recording as files; none when nothing has happened.
+// files returns the content of the dialogue and of the recording.
 func (l *chatLog) files() (dialogue string, cast []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.dialogue.String(), l.recording.asciicast()
+	if l.recording != nil {
+		cast = l.recording.asciicast()
+	}
+	return l.dialogue.String(), cast
 }
 
 // chatLogs are the logs of the chats. Those of chats without a terminal are bounded in number.
@@ -76,10 +74,13 @@ func (c *chatLogs) use(chat string) *chatLog {
 	if c.logs == nil {
 		c.logs = map[string]*chatLog{}
 	}
-	if c.logs[chat] == nil {
-		c.logs[chat] = newChatLog()
+	l := c.logs[chat]
+	if l == nil {
+		l = newChatLog()
+		c.logs[chat] = l
 	}
-	return c.logs[chat]
+	l.terminals++
+	return l
 }
 
 // find returns the log of a chat, or nil.
@@ -89,14 +90,16 @@ func (c *chatLogs) find(chat string) *chatLog {
 	return c.logs[chat]
 }
 
-// end says that a chat has no terminal any more.
-func (c *chatLogs) end(chat string) {
+// end says that the terminal of a log has ended. Nothing happens if the chat has another log.
+func (c *chatLogs) end(chat string, l *chatLog) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.logs[chat] == nil {
+	if c.logs[chat] != l {
 		return
 	}
-	c.unlist(chat)
+	if l.terminals--; l.terminals > 0 {
+		return
+	}
 	c.ended = append(c.ended, chat)
 	for len(c.ended) > mostEnded {
 		delete(c.logs, c.ended[0])
@@ -113,10 +116,5 @@ func (c *chatLogs) forget(chat string) {
 }
 
 func (c *chatLogs) unlist(chat string) {
-	for i, name := range c.ended {
-		if name == chat {
-			c.ended = append(c.ended[:i:i], c.ended[i+1:]...)
-			return
-		}
-	}
+	c.ended = slices.DeleteFunc(c.ended, func(name string) bool { return name == chat })
 }

@@ -80,13 +80,13 @@ func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{Responses: []string{
-		respond("", command{Keystrokes: "sleep 1000 & setsid sleep 1000 & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
+		respond("", command{Keystrokes: "sleep 1000 & setsid sh -c 'echo $$ > detached; exec sleep 1000' & nohup sleep 1000 >/dev/null & sleep 1000\n", Duration: 0.3}),
 		respond("", command{Keystrokes: "C-z", Duration: 0.3}, command{Keystrokes: "jobs -p > pids; echo $$ >> pids; sync\n", Duration: 1}),
 		taskDone(""), taskDone(""),
 	}})
 	r.turn(t.Context(), "start")
-	pids := r.awaitFile("pids")
-	if len(strings.Fields(pids)) < 4 {
+	pids := r.awaitFile("pids") + r.awaitFile("detached")
+	if len(strings.Fields(pids)) < 5 {
 		t.Fatalf("the jobs are %q", pids)
 	}
 	r.runner.Release("cli:local")
@@ -123,6 +123,7 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 		"steps":               {script{Responses: []string{step}}, 3, "Stopped after 3 steps"},
 		"the agent exits":     {script{Responses: []string{step}, Then: "exit"}, 9, "The agent has ended before the task was complete (exit status 0)"},
 		"the agent crashes":   {script{Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
+		"the agent closes":    {script{Responses: []string{step}, Then: "close"}, 9, "The agent has ended before the task was complete (killed by SIGTERM)"},
 		"the agent floods":    {script{Responses: []string{step}, Then: "flood"}, 9, "The agent's response is too long"},
 		"the shell exits":     {script{Responses: []string{respond("", command{Keystrokes: "exit 5\n", Duration: 30})}}, 9, "The shell of the terminal has ended (exit status 5)"},
 		"a step crashes":      {script{Turn: true, Responses: []string{step}, Then: "crash"}, 9, "The agent has ended before the task was complete (exit status 3)"},
@@ -143,9 +144,10 @@ func TestWhatEndsATurnWithAnError(t *testing.T) {
 			// The next message finds a terminal that works.
 			r.script(script{Turn: c.script.Turn, Responses: []string{respond("", command{Keystrokes: "echo fine > fine\n", Duration: 0.5}), taskDone("")}})
 			r.settings.MaxSteps = 9
-			for range 2 { // an agent of steps counts its requests over turns
-				r.turn(t.Context(), "again")
+			if out := r.turn(t.Context(), "again"); out.Status != terminal.Done {
+				t.Errorf("after that a turn ended %s: %s", out.Status, r.last())
 			}
+			r.awaitContent("fine", "fine\n")
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 )
 
 // mostPrevious bounds what a prompt tells of the previous steps, in bytes. The oldest go first.
@@ -94,10 +95,12 @@ func (p *prompt) add(step int, r Response) {
 		fmt.Fprintf(&b, "   not understood: %s\n", clip(oneLine(r.Error), longestCaption))
 	}
 	for _, c := range r.Commands {
-		keys, _ := json.Marshal(clip(c.Keys, longestCaption)) // a string always has a JSON form
-		fmt.Fprintf(&b, "   keystrokes: %s\n", keys)
+		b.WriteString("   keystrokes: ")
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)                     // a model writes what it reads
+		_ = e.Encode(clip(c.Keys, longestCaption)) // a string always has a JSON form
 	}
-	text := clip(b.String(), mostPrevious/2)
+	text := clip(b.String(), mostPrevious/utf8.UTFMax)
 	p.steps = append(p.steps, text)
 	for p.size += len(text); p.size > mostPrevious && len(p.steps) > 1; p.steps = p.steps[1:] {
 		p.size -= len(p.steps[0])

@@ -4,22 +4,31 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
+	"nanobot/terminal/process"
 	"nanobot/terminal/screen"
 )
 
-// segmentSize is how much output a segment of a recording has at most. A recording keeps the last
-// two segments.
-const segmentSize = 512 << 10
+const (
+	// segmentSize is how many bytes of output a segment of a recording has at most, with markSize
+	// for each time. A recording keeps the last two segments.
+	segmentSize, markSize = 512 << 10, 32
+	// resolution is the shortest time between two events of a recording.
+	resolution = 20 * time.Millisecond
+)
 
 // recording is the output of a terminal with its times. Of a long one only the end is kept; it then
 // begins with the screen as it was there.
 type recording struct {
-	segments   []segment
-	cols, rows int
+	size process.Size
+
+	mu       sync.Mutex
+	segments []segment
 }
 
 // segment is a part of a recording that can be played on its own.
@@ -36,38 +45,36 @@ type mark struct {
 	end int
 }
 
-func newRecording(now *screen.Snapshot) recording {
-	return recording{cols: now.Cols, rows: now.Rows, segments: []segment{{began: time.Now()}}}
+func newRecording(size process.Size) *recording {
+	return &recording{size: size, segments: []segment{{began: time.Now()}}}
 }
 
 // add appends output, which the screen has not drawn yet.
 func (r *recording) add(output []byte, before *screen.Screen) {
-	if len(r.segments) == 0 {
-		return
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	last := &r.segments[len(r.segments)-1]
-	if len(last.output)+len(output) > segmentSize {
-		r.segments = append(r.segments[max(len(r.segments)-1, 0):], segment{began: time.Now(), redraw: redraw(before.Snapshot())})
-		last = &r.segments[len(r.segments)-1]
+	if len(last.output)+len(output)+markSize*len(last.marks) > segmentSize {
+		r.segments = []segment{*last, {began: time.Now(), redraw: redraw(before.Snapshot())}}
+		last = &r.segments[1]
 	}
 	last.output = append(last.output, output...)
-	at := time.Since(last.began).Truncate(time.Millisecond)
-	if n := len(last.marks); n > 0 && last.marks[n-1].at == at { // a flood has many reads in a millisecond
+	at := time.Since(last.began)
+	if n := len(last.marks); n > 0 && at-last.marks[n-1].at < resolution {
 		last.marks[n-1].end = len(last.output)
 		return
 	}
 	last.marks = append(last.marks, mark{at: at, end: len(last.output)})
 }
 
-// asciicast returns the recording in the format of asciinema, version 2; nil when there is none.
+// asciicast returns the recording in the format of asciinema, version 2.
 func (r *recording) asciicast() []byte {
-	if len(r.segments) == 0 {
-		return nil
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	began := r.segments[0].began
 	var b bytes.Buffer
 	header, _ := json.Marshal(map[string]any{ // of plain values, so it cannot fail
-		"version": 2, "width": r.cols, "height": r.rows, "timestamp": began.Unix(),
+		"version": 2, "width": r.size.Columns, "height": r.size.Rows, "timestamp": began.Unix(),
 		"env": map[string]string{"TERM": "xterm-256color"},
 	})
 	b.Write(append(header, '\n'))
@@ -126,16 +133,14 @@ func redraw(s *screen.Snapshot) []byte {
 // sgr returns the control sequence that selects a style.
 func sgr(s screen.Style) string {
 	codes := []string{"0"}
-	for code, on := range map[string]bool{
-		"1": s.Bold, "2": s.Faint, "3": s.Italic, "4": s.Underline, "5": s.Blink, "7": s.Reverse, "8": s.Hidden, "9": s.Strike,
-	} {
+	for i, on := range []bool{s.Bold, s.Faint, s.Italic, s.Underline, s.Blink, false, s.Reverse, s.Hidden, s.Strike} {
 		if on {
-			codes = append(codes, code)
+			codes = append(codes, strconv.Itoa(i+1))
 		}
 	}
-	for base, color := range map[int]screen.Color{38: s.Foreground, 48: s.Background} {
-		if r, g, bl, ok := color.RGB(); ok {
-			codes = append(codes, fmt.Sprintf("%d;2;%d;%d;%d", base, r, g, bl))
+	for i, color := range []screen.Color{s.Foreground, s.Background} {
+		if r, g, b, ok := color.RGB(); ok {
+			codes = append(codes, fmt.Sprintf("%d;2;%d;%d;%d", 38+10*i, r, g, b))
 		}
 	}
 	return "\x1b[" + strings.Join(codes, ";") + "m"

@@ -49,7 +49,7 @@ type script struct {
 	Responses []string
 	// After has for a response what the agent must have been told before; until then it waits.
 	After []string
-	// Then is what it does when it has used up its responses: "exit", "hang", "flood", "crash".
+	// Then is what it does when it has used up its responses: exit, hang, flood, crash, close.
 	Then string
 }
 
@@ -104,6 +104,9 @@ func (s script) play(n int) (status int) {
 		case "crash":
 			fmt.Fprintln(os.Stderr, "it went wrong")
 			return 3
+		case "close": // its output, and live on
+			_ = os.Stdout.Close()
+			time.Sleep(time.Hour)
 		}
 		os.Exit(0)
 	}
@@ -174,16 +177,22 @@ func newRig(t *testing.T, s script) *rig {
 	if s.Turn {
 		r.settings.Agent = "turn"
 	}
-	r.config.Command = terminal.ShellQuote(os.Args[0]) + " scripted-agent " + terminal.ShellQuote(r.dir)
+	r.config.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " scripted-agent " + terminal.ShellQuote(r.dir)
 	r.config.Timeout = 600
 	r.config.Protocols = config.Protocols{keys.Name: r.settings}
 	r.script(s)
 	return r
 }
 
-// script changes what the agent does.
+// script changes what the agent does, and forgets what it was told.
 func (r *rig) script(s script) {
 	r.t.Helper()
+	told, _ := filepath.Glob(filepath.Join(r.dir, "request-*"))
+	for _, name := range told {
+		if err := os.Remove(name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
 	if err := os.WriteFile(filepath.Join(r.dir, "script.json"), []byte(encode(s)), 0o600); err != nil {
 		r.t.Fatal(err)
 	}

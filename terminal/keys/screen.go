@@ -10,7 +10,7 @@ import (
 	"nanobot/terminal"
 )
 
-// turnQuiet is how long a program writes nothing when a turn without an agent ends.
+// A turn without an agent ends when the program has written nothing for turnQuiet.
 const turnQuiet = 2 * time.Second
 
 // Screen puts a program with a terminal screen into a chat, with a person at the keyboard.
@@ -22,6 +22,7 @@ var (
 	_ terminal.Protocol   = (*Screen)(nil)
 	_ terminal.Keeper     = (*Screen)(nil)
 	_ terminal.Controller = (*Screen)(nil)
+	_ terminal.Restarter  = (*Screen)(nil)
 )
 
 // NewScreen returns a protocol that has no terminal yet.
@@ -37,7 +38,7 @@ func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 		d := show(ctx, t, s, displayOptions{buttons: buttons})
 		defer d.end()
 		command, args := splitCommand(t.Envelope.Text)
-		s.typeByHand(ctx, command, args)
+		s.typeCommand(ctx, command, args)
 		s.awaitTurnQuiet(ctx)
 		d.end()
 		return p.showEnd(ctx, t, s)
@@ -63,7 +64,8 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 		}
 	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // the program is not to blame that it goes on
 	case ctx.Err() != nil:
-		return tellStopped(ctx, t, s)
+		s.interrupt()
+		return reportStopped(ctx, t)
 	}
 	return out, t.Emit(frame)
 }
@@ -95,12 +97,13 @@ func (p *Screen) AcceptsControl(chat, command string) bool {
 	case screenCommand:
 		return s != nil
 	}
-	return s != nil && s.hasTurn()
+	return s != nil && s.inTurn()
 }
 
 // Control carries out a command of a person.
 func (p *Screen) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	s := p.find(r.Chat)
+	p.kept.Touch(r.Chat)
 	switch {
 	case r.Command == logCommand:
 		return p.sendLog(r.Chat)
@@ -109,5 +112,5 @@ func (p *Screen) Control(ctx context.Context, r terminal.ControlRequest) (termin
 	case r.Command == screenCommand:
 		return picturedScreen(s)
 	}
-	return byHand(ctx, s, r, keyRow)
+	return typeForUser(ctx, s, r, keyRow)
 }

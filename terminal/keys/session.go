@@ -24,19 +24,23 @@ const (
 // session is a program on a pseudo-terminal, with the screen that it draws. It lives until it is
 // closed or the program exits.
 type session struct {
-	agent *terminal.Agent
-	input *inputQueue
-	log   *chatLog
-	work  sync.WaitGroup // reader and writer
-	dead  chan struct{}  // closed when all processes are dead; ended is set by then
-	ended terminal.Ended
+	agent     *terminal.Agent
+	input     *inputQueue
+	log       *chatLog
+	recording *recording
+	idle      time.Duration   // without input of a person, after which they hand back
+	first     <-chan struct{} // closed at the first output
+	typing    sync.WaitGroup  // the writer
+	dead      chan struct{}   // closed when all processes are dead; ended is set by then
+	ended     terminal.Ended
 
-	mu     sync.Mutex
-	screen *screen.Screen
-	active time.Time     // of the last output or keystroke
-	change chan struct{} // closed at the next output; nil: nobody waits
-	hands  hands
-	turn   bool // a turn of the chat uses the session
+	mu       sync.Mutex
+	screen   *screen.Screen
+	active   time.Time     // of the last output or keystroke
+	change   chan struct{} // closed at the next output; nil: nobody waits
+	takeover takeover
+	hasTurn  bool // a turn of the chat uses the session
+	expired  bool // the chat starts afresh, so that no other turn may use the session
 }
 
 // openOptions says what a session is made of.
@@ -45,8 +49,9 @@ type openOptions struct {
 	args []string // the program; nil: the agent's command
 	env  []string // of the program, before what a terminal adds
 	size process.Size
+	idle time.Duration
 	log  *chatLog
-	died func(*session) // called when the program has ended by itself or was closed
+	died func(*session) // called once, when everything in the terminal has ended
 }
 
 // open starts a program on a terminal.
@@ -55,13 +60,14 @@ func open(o openOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	first := make(chan struct{})
 	s := &session{
-		agent: agent, log: o.log, dead: make(chan struct{}), active: time.Now(),
+		agent: agent, log: o.log, idle: o.idle, dead: make(chan struct{}), active: time.Now(), change: first, first: first,
 		screen: screen.New(int(o.size.Columns), int(o.size.Rows)),
 		input:  newInputQueue(agent),
 	}
-	s.log.begin(s.screen.Snapshot())
-	s.work.Go(s.input.run)
+	s.recording = o.log.startRecording(o.size)
+	s.typing.Go(s.input.run)
 	go s.run(o.died) // Close waits for it
 	return s, nil
 }
@@ -91,22 +97,25 @@ func (s *session) run(died func(*session)) {
 			break
 		}
 	}
+	// A terminal that every process has closed is of no use, even if a process lives.
+	stop := time.AfterFunc(hangup, func() { s.agent.Stop(hangup) })
 	s.ended = s.agent.Wait()
+	stop.Stop()
 	s.input.close()
-	s.work.Wait()
-	close(s.dead)
+	s.typing.Wait()
 	s.wake()
 	died(s)
+	close(s.dead)
 }
 
 // draw shows output on the screen, and answers the queries in it.
 func (s *session) draw(output []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.log.record(output, s.screen)
+	s.recording.add(output, s.screen)
 	_, _ = s.screen.Write(output)
 	if replies := s.screen.TakeReplies(); len(replies) > 0 {
-		s.input.reply(replies)
+		s.input.add(replies, mostReplies)
 	}
 	s.active = time.Now()
 	s.wakeLocked()
@@ -142,8 +151,19 @@ func (s *session) Close() {
 	<-s.dead
 }
 
-// Reusable reports whether the program still runs.
-func (s *session) Reusable() bool { return !s.isDead() }
+// Reusable reports whether another turn may use the session.
+func (s *session) Reusable() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.expired && !s.isDead()
+}
+
+// expire keeps other turns from using the session.
+func (s *session) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.expired = true
+}
 
 func (s *session) isDead() bool {
 	select {
@@ -175,23 +195,44 @@ func (s *session) whileAlive(ctx context.Context) (_ context.Context, stop func(
 	}
 }
 
-// interrupt sends Ctrl-C to what runs in the terminal. It never waits.
-func (s *session) interrupt() { s.input.add([]byte{interruptKey}, mostQueued) }
+// interrupt drops what was typed and not read, and sends Ctrl-C to what runs in the terminal, or
+// SIGINT if that does not read.
+func (s *session) interrupt() {
+	if !s.input.drop() {
+		s.input.add([]byte{interruptKey}, mostQueued)
+		return
+	}
+	// The first time makes room for what is just being written. Errors say that the program has
+	// ended meanwhile.
+	for range mostFlushes {
+		_ = s.agent.DropInput()
+		if s.input.awaitWritten(flushPause) {
+			break
+		}
+	}
+	_ = s.agent.DropInput()
+	_ = s.agent.Interrupt()
+}
+
+const (
+	// mostFlushes and flushPause bound how long interrupt waits for a write to end.
+	mostFlushes, flushPause = 10, 20 * time.Millisecond
+)
 
 // interruptKey is the byte that Ctrl-C sends.
 const interruptKey = 3
 
-// setTurn says whether a turn uses the session, and shows it.
+// setTurn says whether a turn uses the session, and shows its screen.
 func (s *session) setTurn(on bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.turn = on
+	s.hasTurn = on
 }
 
-func (s *session) hasTurn() bool {
+func (s *session) inTurn() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.turn
+	return s.hasTurn
 }
 
 // snapshot returns the screen as it is.
@@ -209,24 +250,30 @@ func (s *session) text() (buffer, visible string) {
 }
 
 // press sends keystrokes, by the modes that the program has set by now. It returns when the program
-// has been given all of them, or does not read.
-func (s *session) press(ctx context.Context, keystrokes string) {
+// has been given all of them, or does not read. It reports false if too much waits already.
+func (s *session) press(ctx context.Context, keystrokes string) bool {
 	s.mu.Lock()
 	modes := Modes{ApplicationCursor: s.screen.ApplicationCursor(), ApplicationKeypad: s.screen.ApplicationKeypad()}
 	s.mu.Unlock()
-	s.write(ctx, Encode(keystrokes, modes))
+	p := Encode(keystrokes, modes)
+	if len(p) == 1 && p[0] == interruptKey && s.input.isStuck() {
+		s.interrupt()
+		return true
+	}
+	return s.write(ctx, p)
 }
 
 // typeText types a text as it is, even one that is the name of a key. The Enter key sends CR.
-func (s *session) typeText(ctx context.Context, text string) {
-	s.write(ctx, []byte(lineEnds.Replace(text)))
+func (s *session) typeText(ctx context.Context, text string) bool {
+	return s.write(ctx, []byte(lineEnds.Replace(text)))
 }
 
-func (s *session) write(ctx context.Context, p []byte) {
-	s.input.write(ctx, p)
+func (s *session) write(ctx context.Context, p []byte) bool {
+	ok := s.input.write(ctx, p)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.active = time.Now()
+	return ok
 }
 
 // quietFor returns how long nothing was typed and nothing was written.
@@ -236,41 +283,42 @@ func (s *session) quietFor() time.Duration {
 	return time.Since(s.active)
 }
 
-// awaitQuiet returns when nothing was typed or written for a while, when the program has ended, or after
-// the limit.
+// awaitQuiet returns when nothing was typed or written for the time quiet, when the program has
+// ended, or after the limit.
 func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
+	end := time.NewTimer(limit)
+	defer end.Stop()
 	for {
 		rest := quiet - s.quietFor()
 		if rest <= 0 {
 			return
 		}
-		timer := time.NewTimer(rest)
 		select {
-		case <-timer.C:
+		case <-time.After(rest):
+		case <-end.C:
+			return
 		case <-s.dead:
-			timer.Stop()
 			return
 		case <-ctx.Done():
-			timer.Stop()
 			return
 		}
 	}
 }
 
+const (
+	// firstOutput is how long a program that was just started has to write something.
+	firstOutput = 5 * time.Second
+	// promptQuiet is the pause after which a shell has drawn its prompt, which takes several writes.
+	promptQuiet = 150 * time.Millisecond
+)
+
 // awaitPrompt waits until a program that was just started has drawn its first screen.
 func (s *session) awaitPrompt(ctx context.Context) {
 	select {
-	case <-s.changed():
+	case <-s.first:
 	case <-time.After(firstOutput):
+	case <-s.dead:
 	case <-ctx.Done():
 	}
 	s.awaitQuiet(ctx, promptQuiet, firstOutput)
 }
-
-const (
-	// firstOutput is how long a program has to draw something, and promptQuiet how long it then
-	// writes nothing when it is ready: shells draw their prompt in several writes.
-	firstOutput, promptQuiet = 5 * time.Second, 150 * time.Millisecond
-)

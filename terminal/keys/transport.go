@@ -14,8 +14,9 @@ import (
 	"nanobot/terminal/process"
 )
 
-// farewell is how long an agent has to end after its task is done, before it is told to.
-const farewell = 3 * time.Second
+// exitGrace is how long an agent has to exit when its input has ended, before it gets SIGTERM, and
+// then before it gets SIGKILL.
+const exitGrace = 3 * time.Second
 
 // request is what an agent is told in one step.
 type request struct {
@@ -31,8 +32,8 @@ type transport interface {
 	// respond hands the agent a request and returns its response. When ctx ends, the agent is
 	// ended.
 	respond(ctx context.Context, r request) (string, error)
-	// did is told what was understood of a response and carried out.
-	did(step int, r Response)
+	// recordStep is told what was understood of a response and carried out.
+	recordStep(step int, r Response)
 	// finish lets the agent end by itself, and kill ends it. Both return when it is dead, and may
 	// be called after each other.
 	finish() terminal.Ended
@@ -70,20 +71,20 @@ type lineTransport struct {
 	t     terminal.Turn
 	agent *terminal.Agent // nil before start
 	lines *terminal.Lines
-	write sync.WaitGroup // the request that is being written
+	input *inputQueue
+	write sync.WaitGroup // the writer of input
 	wait  func() terminal.Ended
 }
 
 func (l *lineTransport) respond(ctx context.Context, r request) (string, error) {
-	stop := context.AfterFunc(ctx, func() { l.agent.Stop(farewell) })
+	stop := context.AfterFunc(ctx, func() { l.agent.Stop(exitGrace) })
 	defer stop()
 	line, err := encodeLine(r)
 	if err != nil {
 		return "", err
 	}
 	// An agent may print before it has read everything. One that is gone is noticed by its output.
-	l.write.Wait()
-	l.write.Go(func() { _, _ = l.agent.Write(line) })
+	l.input.add(line, mostQueued)
 	for {
 		answer, err := l.lines.Next()
 		switch {
@@ -103,10 +104,12 @@ func (l *lineTransport) start(ctx context.Context) error {
 		return err
 	}
 	l.agent, l.lines = agent, terminal.NewLines(&lineGuard{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
+	l.input = newInputQueue(agent)
+	l.write.Go(l.input.run)
 	l.wait = sync.OnceValue(func() terminal.Ended {
 		ended := agent.Wait()
+		l.input.close()
 		l.write.Wait()
-		logStderr(l.t, ended)
 		return ended
 	})
 	return nil
@@ -120,7 +123,7 @@ type lineGuard struct {
 }
 
 func (g *lineGuard) Read(p []byte) (int, error) {
-	if g.line > g.most {
+	if g.line > g.most+len("\r") {
 		return 0, io.ErrUnexpectedEOF
 	}
 	n, err := g.from.Read(p)
@@ -143,15 +146,17 @@ func encodeLine(r request) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func (l *lineTransport) did(int, Response) {}
+func (l *lineTransport) recordStep(int, Response) {}
 
-// finish closes the agent's input, which tells it that there is nothing more to do.
+// finish closes the agent's input, which tells it that there is nothing more to do. What is still to
+// be written is dropped.
 func (l *lineTransport) finish() terminal.Ended {
 	if l.agent == nil {
 		return terminal.Ended{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 	}
+	l.input.drop()
 	l.agent.CloseInput()
-	timer := time.AfterFunc(farewell, func() { l.agent.Stop(farewell) })
+	timer := time.AfterFunc(exitGrace, func() { l.agent.Stop(exitGrace) })
 	defer timer.Stop()
 	_, _ = io.Copy(io.Discard, l.agent.Stdout)
 	return l.wait()
@@ -184,7 +189,6 @@ func (p *turnTransport) respond(ctx context.Context, r request) (string, error) 
 		agent.Kill()
 	}
 	p.last = agent.Wait()
-	logStderr(p.t, p.last)
 	switch {
 	case tooLong:
 		return "", &terminal.LongLineError{Size: int64(len(answer)), Max: p.t.MaxLine}
@@ -193,10 +197,11 @@ func (p *turnTransport) respond(ctx context.Context, r request) (string, error) 
 	case !p.last.OK():
 		return "", &exitedError{p.last}
 	}
+	logStderr(p.t, p.last)
 	return string(answer), nil
 }
 
-func (p *turnTransport) did(step int, r Response) { p.prompt.add(step, r) }
+func (p *turnTransport) recordStep(step int, r Response) { p.prompt.add(step, r) }
 
 func (p *turnTransport) finish() terminal.Ended {
 	if p.last.Stderr == nil {

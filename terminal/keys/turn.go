@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -27,18 +26,24 @@ type turn struct {
 	output     Output
 	completion Completion
 	analysis   string // of the last response that had one
-	taken      int    // how often the terminal was taken over, as far as the agent knows
+	known      int    // how often the terminal was taken over, as far as the agent knows
 }
 
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
-	x.agent, x.taken = newTransport(x.t, x.set), x.s.timesTaken()
+	x.agent, x.known = newTransport(x.t, x.set), x.s.takeovers()
 	x.display = show(ctx, x.t, x.s, displayOptions{caption: "Working…", buttons: x.buttons})
-	x.s.log.note("task", x.instruction())
+	defer x.display.end()
+	x.s.log.add("task", x.instruction())
 	out, err := x.work(ctx)
-	x.display.end()
-	x.s.log.note("end", string(out.Status))
+	x.s.log.add("end: "+string(out.Status), "")
+	if err == nil && x.s.isTaken() && !x.s.isDead() {
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: stillYours})
+	}
 	return out, err
 }
+
+// stillYours is what a person is told who has the terminal when a turn ends.
+const stillYours = "The terminal is still yours: what you write is typed. /give hands it back to the agent."
 
 // work takes the steps. When it returns, the agent's processes are dead.
 func (x *turn) work(ctx context.Context) (terminal.Outcome, error) {
@@ -48,14 +53,14 @@ func (x *turn) work(ctx context.Context) (terminal.Outcome, error) {
 	text := x.output.Next(x.s.text())
 	for step := 1; ; step++ {
 		if step > x.set.MaxSteps {
-			return x.fail(ctx, fmt.Sprintf("Stopped after %d steps", x.set.MaxSteps), nil)
+			return x.failNow(fmt.Sprintf("Stopped after %d steps", x.set.MaxSteps))
 		}
 		answer, err := x.ask(ctx, request{Instruction: x.instruction(), Screen: text, Step: step})
 		if err != nil {
 			return x.broken(ctx, err)
 		}
 		response, format := Parse(Format(x.set.Format), answer)
-		x.note(step, text, answer, response)
+		x.logStep(step, text, answer, response)
 		if err := x.report(response); err != nil {
 			x.agent.kill()
 			return terminal.Outcome{}, err
@@ -67,9 +72,9 @@ func (x *turn) work(ctx context.Context) (terminal.Outcome, error) {
 		var done bool
 		text, done = x.completion.Feedback(response, format, func() string { return x.output.Next(x.s.text()) })
 		if done {
-			return x.complete(ctx)
+			return x.complete()
 		}
-		x.agent.did(step, response)
+		x.agent.recordStep(step, response)
 	}
 }
 
@@ -92,12 +97,12 @@ func (x *turn) instruction() string {
 	return strings.TrimLeft(x.t.Envelope.Text+"\n\nFiles that came with this:\n"+strings.Join(x.t.Envelope.Media, "\n"), "\n")
 }
 
-// note adds a step to the log.
-func (x *turn) note(step int, told, answer string, r Response) {
-	x.s.log.note(fmt.Sprintf("step %d: told to the agent", step), told)
-	x.s.log.note(fmt.Sprintf("step %d: response", step), answer)
+// logStep adds a step to the log.
+func (x *turn) logStep(step int, told, answer string, r Response) {
+	x.s.log.add(fmt.Sprintf("step %d: told to the agent", step), told)
+	x.s.log.add(fmt.Sprintf("step %d: response", step), answer)
 	if r.Error != "" {
-		x.s.log.note(fmt.Sprintf("step %d: not understood", step), r.Error)
+		x.s.log.add(fmt.Sprintf("step %d: not understood", step), r.Error)
 	}
 }
 
@@ -107,7 +112,7 @@ func (x *turn) report(r Response) error {
 		x.analysis = r.Analysis
 	}
 	if r.Error != "" {
-		return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "response not understood: " + r.Error})
+		return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "debug", Text: "response not understood: " + r.Error})
 	}
 	caption := captionOf(r)
 	if caption == "" {
@@ -143,26 +148,35 @@ func clip(text string, most int) string {
 func (x *turn) carryOut(ctx context.Context, r *Response) {
 	for i, c := range r.Commands {
 		if x.awaitHandBack(ctx) {
-			x.drop(r, i)
+			x.dropCommands(r, i)
 			return
 		}
-		x.s.press(ctx, c.Keys)
+		if !x.s.press(ctx, c.Keys) {
+			r.Warnings = append(r.Warnings, fmt.Sprintf("Command %d was not typed: the program does not read its input.", i+1))
+		}
 		x.wait(ctx, c.Duration)
 		if ctx.Err() != nil || x.s.isDead() {
 			return
 		}
 	}
-	x.awaitHandBack(ctx)
+	if r.Error == "" && x.awaitHandBack(ctx) {
+		x.dropCommands(r, len(r.Commands))
+	}
 }
 
-// drop tells the agent that its commands from the i-th on were not carried out.
-func (x *turn) drop(r *Response, i int) {
-	which := "Command " + strconv.Itoa(i+1) + " was"
-	if last := len(r.Commands); last > i+1 {
-		which = fmt.Sprintf("Commands %d to %d were", i+1, last)
+// dropCommands tells the agent that a person has used the terminal, and that its commands from the
+// i-th on were not carried out. Its task may not be complete any more.
+func (x *turn) dropCommands(r *Response, i int) {
+	warning := "The user has typed into the terminal."
+	switch last := len(r.Commands); last - i {
+	case 0:
+	case 1:
+		warning += fmt.Sprintf(" Command %d was not executed.", last)
+	default:
+		warning += fmt.Sprintf(" Commands %d to %d were not executed.", i+1, last)
 	}
-	r.Warnings = append(r.Warnings, "The user has typed into the terminal. "+which+" not executed.")
-	r.TaskComplete = false
+	r.Warnings = append(r.Warnings, warning)
+	r.Commands, r.TaskComplete = r.Commands[:i], false
 }
 
 // wait lasts as long as a command wants, within bounds.
@@ -183,28 +197,29 @@ func (x *turn) wait(ctx context.Context, seconds float64) {
 // awaitHandBack waits while a person has the terminal, which is not the agent's time. It reports
 // whether one has or had since the last time; the agent is then shown the whole screen.
 func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
-	times := x.s.timesTaken()
 	if x.s.isTaken() {
-		defer x.t.PauseTimeout()()
-		x.s.awaitHandBack(ctx, x.set.idle())
-	} else if times == x.taken {
+		resume := x.t.PauseTimeout()
+		x.s.awaitHandBack(ctx)
+		resume()
+	}
+	count := x.s.takeovers()
+	if count == x.known {
 		return false
 	}
-	x.taken, x.output = times, Output{}
+	x.known, x.output = count, Output{}
 	return true
 }
 
 // complete ends a turn whose task is done.
-func (x *turn) complete(ctx context.Context) (terminal.Outcome, error) {
+func (x *turn) complete() (terminal.Outcome, error) {
 	x.display.end()
-	if ended := x.agent.finish(); ctx.Err() != nil && ended.Forced {
-		return tellStopped(ctx, x.t, x.s)
-	}
 	text := strings.TrimSpace(x.analysis)
 	if text == "" {
 		text = "Done."
 	}
-	return terminal.Outcome{Status: terminal.Done}, x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
+	err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text})
+	logStderr(x.t, x.agent.finish())
+	return terminal.Outcome{Status: terminal.Done}, err
 }
 
 // broken ends a turn that cannot go on.
@@ -212,45 +227,51 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 	var exited *exitedError
 	switch {
 	case ctx.Err() != nil:
-		x.agent.kill()
-		x.display.end()
-		return tellStopped(ctx, x.t, x.s)
+		return x.stop(ctx)
 	case errors.As(err, &exited):
 		if short := exited.ended.Shortage(); short != nil {
 			return terminal.Outcome{}, short
 		}
-		return x.fail(ctx, exited.Error(), &exited.ended)
+		exited.ended.Forced = false // an agent that has closed its output was ended by us, and has ended itself
+		return x.fail(exited.Error(), exited.ended)
 	case errors.Is(err, errShellExited):
 		<-x.s.dead
-		return x.fail(ctx, "The shell of the terminal has ended ("+exitWords(x.s.ended)+")", nil)
+		return x.failNow("The shell of the terminal has ended (" + exitWords(x.s.ended) + ")")
 	case isLongLine(err):
-		return x.fail(ctx, "The agent's response is too long: "+err.Error(), nil)
+		return x.failNow("The agent's response is too long: " + err.Error())
 	}
 	x.agent.kill()
 	return terminal.Outcome{}, err
 }
 
-// fail ends a turn with an error. ended says how the agent ended by itself; nil: it is killed now.
-func (x *turn) fail(ctx context.Context, why string, ended *terminal.Ended) (terminal.Outcome, error) {
-	if ended == nil {
-		killed := x.agent.kill()
-		ended = &terminal.Ended{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}}
-	}
-	if ctx.Err() != nil {
-		return tellStopped(ctx, x.t, x.s)
-	}
-	x.display.end()
-	end := terminal.NewEnding(x.t.MaxOutput)
-	end.Fail(terminal.Frame{Text: why})
-	return end.Tell(x.t, *ended)
+// failNow ends the agent, and the turn with an error.
+func (x *turn) failNow(why string) (terminal.Outcome, error) {
+	killed := x.agent.kill()
+	return x.fail(why, terminal.Ended{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}})
 }
 
-// tellStopped ends a turn whose time is up or that was stopped. What runs in the terminal is
+// fail ends the turn of an agent that has ended with an error.
+func (x *turn) fail(why string, ended terminal.Ended) (terminal.Outcome, error) {
+	x.display.end()
+	x.s.log.add("error", why)
+	end := terminal.NewEnding(x.t.MaxOutput)
+	end.Fail(terminal.Frame{Text: why})
+	return end.Tell(x.t, ended)
+}
+
+// stop ends a turn whose time is up or that was stopped. What the agent runs in the terminal is
 // interrupted, since nobody waits for it any more.
-func tellStopped(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
-	if s != nil {
-		s.interrupt()
+func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
+	x.agent.kill()
+	x.display.end()
+	if !x.s.isTaken() {
+		x.s.interrupt()
 	}
+	return reportStopped(ctx, x.t)
+}
+
+// reportStopped tells the person that a turn was stopped, or that its time is up.
+func reportStopped(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	end := terminal.NewEnding(t.MaxOutput)
 	return end.Tell(t, terminal.Ended{
 		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),

@@ -2,12 +2,14 @@ package keys_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image/png"
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"nanobot/terminal"
 	"nanobot/terminal/keys"
@@ -93,6 +95,102 @@ func TestAPersonWhoForgetsTheTerminalHandsItBack(t *testing.T) {
 	if out := <-ended; out.Status != terminal.Done {
 		t.Errorf("ended %s: %s", out.Status, r.last())
 	}
+	r.awaitContent("on", "on\n")
+	if told := r.requests()[1]; !strings.Contains(told, "The user has typed into the terminal.") {
+		t.Errorf("the agent was told %q", told)
+	}
+}
+
+func TestATakeoverThatIsOverConcernsNoLaterResponse(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{
+		respond("one", command{Keystrokes: "echo begun > begun; read x < go\n", Duration: 1}), respond("two", command{Keystrokes: "echo two > two\n", Duration: 0.3}), taskDone(""), taskDone(""),
+	}})
+	if err := makeFIFO(r.work + "/go"); err != nil {
+		t.Fatal(err)
+	}
+	ended := r.background("work")
+	r.awaitFile("begun")
+	for range 3 {
+		r.control("take", "")
+		r.control("give", "")
+	}
+	r.control("take", "")
+	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.control("give", "")
+	<-ended
+	r.awaitContent("two", "two\n")
+	told := r.requests()
+	if !strings.Contains(told[1], "The user has typed") || strings.Contains(told[2], "The user has typed") {
+		t.Errorf("told %q", told)
+	}
+}
+
+func TestATerminalThatAPersonUsesIsKept(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{taskDone("")}})
+	r.settings.Idle, r.settings.MaxKept = 2, 1
+	r.turn(t.Context(), "open")
+	r.control("take", "")
+	r.control("", "x=kept")
+	r.chat = "other" // whose terminal is one too many
+	r.script(script{Responses: []string{taskDone("")}})
+	r.turn(t.Context(), "open another")
+	r.chat = "local"
+	for end := time.Now().Add(4 * time.Second); time.Now().Before(end); {
+		r.control("", "true")
+	}
+	r.control("", "echo $x > out")
+	r.awaitContent("out", "kept\n")
+}
+
+func TestStopDropsWhatWasStillToBeTyped(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "stty raw; echo begun > begun; sleep 1000\n", Duration: 1}, command{Keystrokes: strings.Repeat("echo bad >> bad\n", 10_000), Duration: 60})}})
+	r.start()
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan terminal.Outcome)
+	go func() { ended <- r.turn(ctx, "work") }()
+	r.awaitFile("begun")
+	r.awaitScreen("echo bad >> bad^M") // the terminal echoes what the program does not read
+	stop()
+	<-ended
+	r.control("type", "stty sane")
+	r.control("type", "echo fine > fine")
+	r.awaitContent("fine", "fine\n")
+	if raw, err := os.ReadFile(r.work + "/bad"); err == nil {
+		t.Errorf("%d bytes were written for an agent that was stopped", len(raw))
+	}
+}
+
+func TestATerminalThatEveryProcessHasClosedEnds(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "exec sleep 1000 <&- >&- 2>&-\n", Duration: 30})}})
+	if out := r.turn(t.Context(), "close"); out.Status != terminal.Failed || !strings.Contains(r.last(), "The shell of the terminal has ended") {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+}
+
+func TestAFreshStartEndsTheTerminalWhenItsTurnHasEnded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, script{Responses: []string{respond("", command{Keystrokes: "echo $$ > pid; read x < go\n", Duration: 0.1}), respond("", command{Keystrokes: "echo on > on\n", Duration: 0.3}), taskDone(""), taskDone("")}, After: []string{"", "go\n$"}})
+	if err := makeFIFO(r.work + "/go"); err != nil {
+		t.Fatal(err)
+	}
+	r.settings.MaxSteps = 10_000
+	ended := r.background("work")
+	pid := strings.TrimSpace(r.awaitFile("pid"))
+	r.runner.StartAfresh("cli:local")
+	if err := os.WriteFile(r.work+"/go", []byte("x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if out := <-ended; out.Status != terminal.Done {
+		t.Errorf("ended %s: %s", out.Status, r.last())
+	}
+	r.awaitContent("on", "on\n")
+	r.awaitDeath(pid)
 }
 
 func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
@@ -113,13 +211,12 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 		t.Errorf("/type: %+v", reply)
 	}
 	// Words that are keys are keys, others are text, and /type types words that are keys.
-	reply = r.control("key", "cat Enter Enter1 Tab| BSpace Enter C-d")
-	if text := screenText(terminal.Frame{Screen: reply.Screen}); !strings.Contains(text, "$ cat\nEnter1Tab\nEnter1Tab\n$") {
-		t.Errorf("/key: %q", text)
-	}
-	reply = r.control("type", "Enter")
-	if text := screenText(terminal.Frame{Screen: reply.Screen}); !strings.Contains(text, "$ Enter\n") {
-		t.Errorf("/type Enter: %q", text)
+	for _, step := range []struct{ command, args, shown string }{
+		{"type", "cat", "$ cat\n"}, {"key", "Enter1 Tab|", "Enter1Tab|"}, {"key", "BSpace Enter", "Enter1Tab\nEnter1Tab\n"},
+		{"type", "Enter", "\nEnter\nEnter\n"}, {"key", "C-d", "Enter\n$"},
+	} {
+		r.control(step.command, step.args)
+		r.awaitLast(step.shown)
 	}
 	if reply := r.control("key", " "); !strings.Contains(reply.Text, "/key Escape :wq Enter") {
 		t.Errorf("/key alone: %q", reply.Text)
