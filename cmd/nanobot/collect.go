@@ -12,7 +12,8 @@ const (
 	// usualGCPercent is the runtime's own, and busyGCPercent what a busy daemon has: with a heap of a
 	// few MiB the runtime would collect garbage ten times a second.
 	usualGCPercent, busyGCPercent = 100, 250
-	// busyGarbage bounds how much garbage a busy daemon may have because of that.
+	// busyGarbage bounds how much garbage a busy daemon may have because of that, until the bytes
+	// that are live grow at a stroke.
 	busyGarbage = 16 << 20
 	// busyCycles is how many collections in a row must come within busyInterval of one another for
 	// the daemon to be busy. To start takes about five.
@@ -25,8 +26,8 @@ type collector struct {
 	cycles int // in a row that came soon after one another
 }
 
-// collected takes note of a collection that has left so many bytes, and returns the GC percent from
-// here on.
+// collected takes note of a collection, and returns the GC percent from here on. live is what the
+// runtime takes the percentage of: the bytes on the heap, on stacks and in globals.
 func (c *collector) collected(now time.Time, live uint64) int {
 	if now.Sub(c.last) > busyInterval {
 		c.cycles = 0
@@ -46,12 +47,16 @@ func paceCollections() {
 		return
 	}
 	c, percent := collector{last: time.Now()}, usualGCPercent
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/scan/stack:bytes"}, {Name: "/gc/scan/globals:bytes"}}
 	type cycle struct{ _ [16]byte } // not so small that the allocator puts it together with others
 	var collected func(*cycle)
 	collected = func(at *cycle) {
 		metrics.Read(live)
-		if next := c.collected(time.Now(), live[0].Value.Uint64()); next != percent {
+		var sum uint64
+		for _, s := range live {
+			sum += s.Value.Uint64()
+		}
+		if next := c.collected(time.Now(), sum); next != percent {
 			percent = next
 			debug.SetGCPercent(percent)
 		}

@@ -2,45 +2,64 @@ package sqlite
 
 import "sync"
 
-// askingChats knows in which chats a question may be open, so that a message of another chat need
-// not be looked up: nearly all are. Only the daemon asks questions, so only its handle has one; a
-// nil one knows nothing. The database decides: a chat that is in it by mistake costs a query.
+// askingChats lists the chats that may have an open question, so that messages of all other chats
+// need no query for one. Only the daemon asks questions, so only its handle has a list; nil: any chat
+// may have an open question. The database decides: a chat that is listed by mistake costs a query.
 type askingChats struct {
-	mu    sync.Mutex
-	chats map[string]int // how often a question was asked since the chat is in it
+	mu      sync.Mutex
+	version int            // grows with every change of the list, so that forget notices each of them
+	chats   map[string]int // the version at which a chat was listed last
+	storing map[string]int // how many questions of a chat are being stored
 }
 
 // findAsking returns the chats that have open questions.
 func (t *tx) findAsking() (*askingChats, error) {
-	a := &askingChats{chats: map[string]int{}}
+	a := &askingChats{chats: map[string]int{}, storing: map[string]int{}}
 	err := t.each("SELECT DISTINCT chat FROM question WHERE closed = 0", nil, func(scan func(...any) error) error {
 		var chat string
 		err := scan(&chat)
-		a.chats[chat]++
+		a.chats[chat] = 0
 		return err
 	})
 	return a, err
 }
 
-// asked adds a chat. It is called before the question is stored, and once it is in the database.
-func (a *askingChats) asked(chat string) {
+// begin lists a chat whose question is about to be stored. done must be called when it is stored, or
+// when that has failed: nobody knows then whether it is in the database.
+func (a *askingChats) begin(chat string) (done func()) {
 	if a == nil {
-		return
+		return func() {}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.chats[chat]++
+	a.storing[chat]++
+	a.list(chat)
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if a.storing[chat]--; a.storing[chat] == 0 {
+			delete(a.storing, chat)
+		}
+		a.list(chat)
+	}
 }
 
-// times returns how often a chat was asked. It reports false if no question of the chat is open.
-func (a *askingChats) times(chat string) (n int, asking bool) {
+// list puts a chat on the list. The caller holds the mutex.
+func (a *askingChats) list(chat string) {
+	a.version++
+	a.chats[chat] = a.version
+}
+
+// listed returns the version at which a chat was listed last. It reports false if no question of the
+// chat is open.
+func (a *askingChats) listed(chat string) (version int, asking bool) {
 	if a == nil {
 		return 0, true
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n, asking = a.chats[chat]
-	return n, asking
+	version, asking = a.chats[chat]
+	return version, asking
 }
 
 // any reports whether a question may be open anywhere.
@@ -53,14 +72,14 @@ func (a *askingChats) any() bool {
 	return len(a.chats) > 0
 }
 
-// forget removes a chat in which no question was open when it had been asked so often.
-func (a *askingChats) forget(chat string, times int) {
+// forget removes a chat in which no question was open at a version.
+func (a *askingChats) forget(chat string, version int) {
 	if a == nil {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.chats[chat] == times {
+	if a.chats[chat] == version && a.storing[chat] == 0 {
 		delete(a.chats, chat)
 	}
 }

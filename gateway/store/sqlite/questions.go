@@ -18,7 +18,7 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	now := s.now()
-	s.asking.asked(q.Chat.String()) // for an inbound message that is finished in the same transaction
+	defer s.asking.begin(q.Chat.String())()
 	var expires time.Time
 	if q.Within > 0 {
 		expires = now.Add(q.Within)
@@ -35,9 +35,6 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 		}
 		return t.exec("UPDATE question SET delivery = ? WHERE id = ?", sent.ids[len(sent.ids)-1], q.ID)
 	})
-	// Once more, for OpenQuestions may have looked before. Also after an error: nobody knows whether
-	// the question is in the database.
-	s.asking.asked(q.Chat.String())
 	if err == nil {
 		s.spool.remove(sent.unused)
 	}
@@ -78,13 +75,13 @@ const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires,
 // OpenQuestions returns the questions of a chat that wait for an answer.
 func (s *Store) OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error) {
 	key := chat.String()
-	times, asking := s.asking.times(key)
+	version, asking := s.asking.listed(key)
 	if !asking {
 		return nil, nil
 	}
 	open, err := all(ctx, s, s.scanQuestion, questions+"WHERE q.chat = ? AND q.closed = 0 AND (q.expires = 0 OR q.expires > ?) ORDER BY q.seq", key, micros(s.now()))
 	if err == nil && len(open) == 0 {
-		s.asking.forget(key, times)
+		s.asking.forget(key, version)
 	}
 	return open, wrap("look for a question in %s", err, chat)
 }
