@@ -24,6 +24,9 @@ func cutScreen(m channels.Message) []part {
 			parts, caption = cut(words), ""
 		}
 	}
+	if strings.Count(caption, "```")%2 != 0 { // an open block would swallow the fence of the screen
+		caption = strings.ReplaceAll(caption, "```", lookalike)
+	}
 	files, refused := sendable(m.Media)
 	shown := part{text: screenText(caption, m.Screen)}
 	groups := grouped(files)
