@@ -98,6 +98,8 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 			if again || !g.ShowCaptions {
 				return nil
 			}
+		}
+		if f.Kind == terminal.Progress {
 			f.Screen, f.Buttons = nil, nil
 		}
 		return r.send(sending, turn.Message(g.retain(in.Chat.ID, f, log)))

@@ -70,27 +70,28 @@ func ParseControl(commands []terminal.Command, chat, text string) terminal.Contr
 	return terminal.ControlRequest{Chat: chat, Args: text}
 }
 
-// controller returns the runner of a chat's agent if its protocol has commands, else nil.
+// controller returns the runner whose protocol carries out the commands of a chat: that of the turn
+// that runs, if it has any, else that of the agent which the chat has chosen. nil: there is none.
 func (i *Intake) controller(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
 	agents := i.o.Settings().Agents
 	if t := i.o.Lanes.Running(chat); t != nil {
 		if c := t.Controller(); c != nil && len(c.Controls()) > 0 {
 			return c, nil
 		}
-		return nil, nil
 	}
-	any := false
+	found := false
 	for _, agent := range agents {
-		any = any || len(agent.Runner.Controls()) > 0
+		found = found || len(agent.Runner.Controls()) > 0
 	}
-	if !any { // so that the store need not be asked
+	if !found { // so that the store need not be asked
 		return nil, nil
 	}
 	name, _, err := i.choice(ctx, chat)
-	if err != nil || len(agents[name].Runner.Controls()) == 0 {
+	agent, ok := agents[name] // a reload may just have added it
+	if err != nil || !ok || len(agent.Runner.Controls()) == 0 {
 		return nil, err
 	}
-	return agents[name].Runner, nil
+	return agent.Runner, nil
 }
 
 // carryOut has the protocol carry out a message, if it accepts it. The message is stored first, so
@@ -113,6 +114,9 @@ func (i *Intake) carryOut(ctx context.Context, c *control) (bool, error) {
 		r.Command = "/" + c.request.Command
 	}
 	i.o.Audit.Record(c.in, r)
+	if t := i.o.Lanes.Running(c.in.Chat); t != nil {
+		t.Bury() // the person's message is below the board
+	}
 	// It may take seconds, and a channel may receive the messages of all its chats one by one.
 	i.controls.do(c.in.Chat, func(ctx context.Context) { i.runControl(ctx, c) })
 	return true, nil
@@ -131,6 +135,9 @@ func (c *control) asMessage() channels.Incoming {
 // runControl carries out a command and posts what the protocol replies.
 func (i *Intake) runControl(ctx context.Context, c *control) {
 	log := i.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
+	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
+		return // access was revoked while the command waited for those before it
+	}
 	reply, err := callControl(ctx, c)
 	if err != nil {
 		log.Warn("command not carried out", zap.Error(err))

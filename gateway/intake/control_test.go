@@ -113,6 +113,13 @@ func TestAProtocolsCommandReachesTheAgentOfTheTurnThatRunsElseTheChosenOne(t *te
 		r.write("ann", "/key Down")
 		r.settled("ann")
 		r.same("carried out by that of the turn", running.done, []string{`net:ann key "Down"`})
+		r.same("the board is buried", r.running("ann").buried, 1)
+		r.finish("ann")
+		r.lanes.controller = &fakeController{} // of a turn whose agent has no commands
+		r.say("ann", "work on")
+		r.write("ann", "/key Left")
+		r.settled("ann")
+		r.same("carried out by the chosen one meanwhile", other.done, []string{`net:ann key "Up"`, `net:ann key "Left"`})
 	})
 }
 

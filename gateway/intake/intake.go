@@ -64,6 +64,8 @@ type Turn interface {
 	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn
 	// still learns is not kept.
 	Forget(do func() error) error
+	// Bury says that a message of the person stands below the board, which is then sent anew.
+	Bury()
 	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
 	// that it was handed.
 	Inject(inbound store.Inbound)

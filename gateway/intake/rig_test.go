@@ -294,6 +294,7 @@ func (l *fakeLanes) All() (all []intake.Turn) {
 
 // fakeTurn records what it is told.
 type fakeTurn struct {
+	buried    int
 	inbound   store.Inbound
 	began     time.Time
 	cancelled []error
@@ -307,6 +308,7 @@ type fakeTurn struct {
 
 func (t *fakeTurn) Controller() terminal.Controller { return t.controller }
 
+func (t *fakeTurn) Bury()                        { t.buried++ }
 func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
 func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
 func (t *fakeTurn) Began() time.Time             { return t.began }

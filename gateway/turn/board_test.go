@@ -102,6 +102,30 @@ func TestAScreenThatLooksTheSameIsNotShownAgain(t *testing.T) {
 	})
 }
 
+func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var running *turn.Turn
+		r := newRigWith(t, func(_ context.Context, _ terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+			for i := range 8 {
+				if err := emit(draws("", fmt.Sprint("line ", i))); err != nil {
+					t.Error(err)
+				}
+				if i == 1 {
+					running.Bury()
+				}
+				time.Sleep(2 * time.Second)
+			}
+			return terminal.Outcome{Status: terminal.Done}, nil
+		}, func(*turn.Options) {})
+		r.channels["net"] = screens{}
+		running = r.begin()
+		running.Run(t.Context())
+		synctest.Wait()
+		r.stop()
+		expect(t, "removed", r.box.removed, []string{"s1", "s3"}) // the third call sent it anew
+	})
+}
+
 // failing is a postbox whose third edit fails.
 type failing struct {
 	*postbox

@@ -21,6 +21,8 @@ const (
 	// moveEvery is the shortest time after which a transient message that is above something newer
 	// is sent anew below it.
 	moveEvery = 10 * time.Second
+	// moveScreenEvery is the same for one that shows a screen.
+	moveScreenEvery = 3 * time.Second
 	// tickEvery is how often the elapsed time of a long turn is renewed.
 	tickEvery = 15 * time.Second
 )
@@ -86,6 +88,12 @@ func (b *transient) bury() {
 	b.buried = true
 }
 
+// Bury says that a message of the person stands below the board, so that it is sent anew below that.
+func (t *Turn) Bury() {
+	t.transient.bury()
+	t.transient.poke()
+}
+
 // run keeps the transient message up to date until ctx, the turn's, ends, then takes it away.
 // sending ends when networks must not be called any longer.
 func (b *transient) run(sending, ctx context.Context) {
@@ -100,14 +108,14 @@ func (b *transient) run(sending, ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if out := b.plan(); out == nil || same(out, shown) {
+		if out := b.plan(); out == nil || same(out, shown) && !b.sinks() {
 			continue
 		}
 		if !b.t.pace.wait(ctx) {
 			return
 		}
 		out := b.plan() // the newest by now
-		if out == nil || same(out, shown) {
+		if out == nil || same(out, shown) && !b.sinks() {
 			continue
 		}
 		if shown = nil; b.put(sending, *out) {
@@ -160,7 +168,7 @@ func (b board) grain() time.Duration {
 // long.
 func (b *transient) put(sending context.Context, out channels.Outgoing) bool {
 	edited := b.id
-	if edited != "" && b.sinks() {
+	if b.sinks() {
 		edited = ""
 	}
 	// It is not cut off by the end of the turn: a transient message whose id we do not know could
@@ -170,7 +178,7 @@ func (b *transient) put(sending context.Context, out channels.Outgoing) bool {
 		b.t.log.Debug("progress not shown", zap.Error(err))
 		b.t.pace.delay(outbox.RetryAfter(err))
 		var se *channels.SendError
-		if edited == "" || errors.As(err, &se) && se.Permanent {
+		if b.id == "" || errors.As(err, &se) && se.Permanent {
 			return true
 		}
 		b.poke()
@@ -179,6 +187,9 @@ func (b *transient) put(sending context.Context, out channels.Outgoing) bool {
 	if edited == "" {
 		b.remove()
 		b.id, b.since = id, time.Now()
+		b.mu.Lock()
+		b.buried = false
+		b.mu.Unlock()
 	}
 	return true
 }
@@ -187,11 +198,11 @@ func (b *transient) put(sending context.Context, out channels.Outgoing) bool {
 func (b *transient) sinks() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !b.buried || time.Since(b.since) < moveEvery {
-		return false
+	every := moveEvery
+	if b.now.screen != nil { // which a person types into, one message after the other
+		every = moveScreenEvery
 	}
-	b.buried = false
-	return true
+	return b.id != "" && b.buried && time.Since(b.since) >= every
 }
 
 func (b *transient) remove() {
