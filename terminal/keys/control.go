@@ -137,6 +137,8 @@ func typeForUser(ctx context.Context, s *session, r terminal.ControlRequest, but
 	if r.Command == keyCommand && strings.TrimSpace(r.Args) == "" {
 		return terminal.ControlReply{Text: howToKey}, nil
 	}
+	s.order.Lock()
+	defer s.order.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, mostSettling)
 	defer cancel()
 	s.recordUserInput()
@@ -147,16 +149,21 @@ func typeForUser(ctx context.Context, s *session, r terminal.ControlRequest, but
 		return terminal.ControlReply{}, nil
 	}
 	s.awaitQuiet(ctx, settled, mostSettling)
+	if s.isDead() {
+		return terminal.ControlReply{Text: "The shell has ended (" + exitWords(s.ended) + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
+	}
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }
 
 // typeCommand types what a person means by a command or by text. It reports false if too much waits
 // to be typed already.
 func (s *session) typeCommand(ctx context.Context, command, args string) bool {
-	s.log.add("typed by the user", args)
+	typed := args
+	if s.agent.HidesInput() {
+		typed = "(not shown, as a password)"
+	}
+	s.log.add("typed by the user", typed)
 	switch command {
-	case screenCommand: // which only shows
-		return true
 	case keyCommand:
 		ok := true
 		for _, key := range strings.Fields(args) {

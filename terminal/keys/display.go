@@ -47,10 +47,12 @@ func (d *display) end() {
 	d.work.Wait()
 }
 
-func (d *display) setCaption(text string) {
+// setCaption emits a new caption, which a channel that cannot edit shows as a message.
+func (d *display) setCaption(text string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.caption = text
+	return d.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text, Screen: d.s.snapshot(), Buttons: d.buttons()})
 }
 
 func (d *display) run(ctx context.Context) {
@@ -70,11 +72,10 @@ func (d *display) run(ctx context.Context) {
 }
 
 func (d *display) emit() {
-	d.mu.Lock()
-	caption := d.caption
-	d.mu.Unlock()
+	d.mu.Lock() // also while the frame is emitted, so that no older caption follows a newer one
+	defer d.mu.Unlock()
 	// A frame that is refused does not end the turn: the next one follows soon.
 	_ = d.t.Emit(terminal.Frame{
-		Kind: terminal.Progress, Board: true, Text: caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
+		Kind: terminal.Progress, Board: true, Text: d.caption, Screen: d.s.snapshot(), Buttons: d.buttons(),
 	})
 }

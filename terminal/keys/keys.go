@@ -20,6 +20,7 @@ var (
 	_ terminal.Keeper     = (*Protocol)(nil)
 	_ terminal.Controller = (*Protocol)(nil)
 	_ terminal.Restarter  = (*Protocol)(nil)
+	_ terminal.Stopper    = (*Protocol)(nil)
 )
 
 // New returns a protocol that has no terminal yet.
@@ -69,6 +70,20 @@ func (p *terminals) StartAfresh(chat string) {
 		s.expire()
 	}
 	p.Pool().End(chat)
+}
+
+// Stop interrupts the program that runs in the terminal of a chat between turns, unless that is the
+// shell itself.
+func (p *terminals) Stop(chat string) (ended int) {
+	s := p.find(chat)
+	if s == nil {
+		return 0
+	}
+	if job, err := s.agent.ForegroundJob(); err != nil || job == s.agent.Pid() {
+		return 0
+	}
+	s.interrupt()
+	return 1
 }
 
 // onTerminal runs a turn on the terminal of its chat, which is opened if there is none. args is the

@@ -165,6 +165,7 @@ type rig struct {
 	protocol terminal.Protocol
 	runner   *terminal.Runner
 	chat     string
+	media    []string
 
 	mu     sync.Mutex
 	frames []terminal.Frame
@@ -227,7 +228,7 @@ func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(),
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: "run", Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(),
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)

@@ -31,18 +31,28 @@ func NewScreen(cfg config.Terminal) *Screen { return &Screen{newTerminals(cfg)} 
 // Turn types a message and shows the screen until the program is quiet. The program lives on.
 func (p *Screen) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	return p.onTerminal(ctx, t, nil, func(s *session, opened bool) (terminal.Outcome, error) {
-		if opened {
-			s.awaitPrompt(ctx)
-		}
-		buttons := func() []terminal.ControlButton { return keyRow }
-		d := show(ctx, t, s, displayOptions{buttons: buttons})
+		d := show(ctx, t, s, displayOptions{buttons: func() []terminal.ControlButton { return keyRow }})
 		defer d.end()
-		command, args := splitCommand(t.Envelope.Text)
-		s.typeCommand(ctx, command, args)
+		p.typeMessage(ctx, t, s, opened)
 		s.awaitTurnQuiet(ctx)
 		d.end()
 		return p.showEnd(ctx, t, s)
 	})
+}
+
+// typeMessage types the message of a turn, before everything that is written after it.
+func (p *Screen) typeMessage(ctx context.Context, t terminal.Turn, s *session, opened bool) {
+	s.order.Lock()
+	defer s.order.Unlock()
+	if opened {
+		s.awaitPrompt(ctx)
+	}
+	command, args := splitCommand(t.Envelope.Text)
+	// /screen only shows, and a file without words types nothing.
+	if command == screenCommand || len(t.Envelope.Media) > 0 && strings.TrimSpace(args) == "" {
+		return
+	}
+	s.typeCommand(ctx, command, args)
 }
 
 // awaitTurnQuiet returns when the program is quiet or has ended, or when ctx ends.
@@ -55,6 +65,9 @@ func (s *session) awaitTurnQuiet(ctx context.Context) {
 // showEnd leaves the screen in the chat when a turn ends.
 func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (terminal.Outcome, error) {
 	frame := terminal.Frame{Kind: terminal.Message, Screen: s.snapshot(), Buttons: keyRow}
+	if files := t.Envelope.Media; len(files) > 0 {
+		frame.Text = "Your files are here: " + strings.Join(files, ", ")
+	}
 	out := terminal.Outcome{Status: terminal.Done}
 	switch {
 	case s.isDead():
@@ -73,7 +86,10 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 // splitCommand returns the command that a message begins with, without the slash, if it is one of
 // the commands that type something.
 func splitCommand(text string) (command, args string) {
-	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	word, args := strings.TrimSpace(text), ""
+	if at := strings.IndexAny(word, " \t\r\n"); at >= 0 {
+		word, args = word[:at], word[at:]
+	}
 	for _, name := range []string{keyCommand, typeCommand, screenCommand} {
 		if strings.EqualFold(word, "/"+name) {
 			return name, strings.TrimSpace(args)

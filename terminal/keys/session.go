@@ -34,6 +34,9 @@ type session struct {
 	dead      chan struct{}   // closed when all processes are dead; ended is set by then
 	ended     terminal.Ended
 
+	// order is held by who types several keys, so that others type before or after all of them.
+	order sync.Mutex
+
 	mu       sync.Mutex
 	screen   *screen.Screen
 	active   time.Time     // of the last output or keystroke

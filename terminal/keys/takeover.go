@@ -59,27 +59,27 @@ func (s *session) recordUserInput() {
 }
 
 // awaitHandBack waits until the person hands the terminal back. A person without input for the
-// session's idle time hands back, too.
-func (s *session) awaitHandBack(ctx context.Context) {
+// session's idle time hands back, too; it reports true then.
+func (s *session) awaitHandBack(ctx context.Context) (idle bool) {
 	for {
 		s.mu.Lock()
 		now := s.takeover
 		s.mu.Unlock()
 		if !now.taken {
-			return
+			return false
 		}
 		rest := s.idle - time.Since(now.used)
 		if rest <= 0 {
 			s.handBack()
-			return
+			return true
 		}
 		select {
 		case <-now.handBack:
 		case <-time.After(rest):
 		case <-s.dead:
-			return
+			return false
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }

@@ -339,6 +339,53 @@ func TestAScreenTypesWhatAPersonWritesAndLeavesTheScreenInTheChat(t *testing.T) 
 	}
 }
 
+func TestMessagesToAProgramThatStartsSlowlyAreTypedInOrder(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "sleep 1; echo be''gun; while read -r line; do echo $line >> typed; done")
+	ended := r.background("one")
+	r.poll("the terminal", func() bool { return r.runner.AcceptsControl("cli:local", "") })
+	r.control("", "two")
+	<-ended
+	r.awaitContent("typed", "one\ntwo\n")
+}
+
+func TestAFileWithoutWordsTypesNothing(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "echo Sure?; read -r line; echo answered >> typed; exec cat")
+	r.media = []string{r.work + "/photo.png"}
+	r.turn(t.Context(), "")
+	if !strings.Contains(r.last(), "/photo.png") {
+		t.Errorf("told %q", r.last())
+	}
+	if _, err := os.Stat(r.work + "/typed"); err == nil {
+		t.Error("something was typed")
+	}
+}
+
+func TestAPasswordIsNotInTheLog(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "stty -echo; echo Password:; read -r secret; stty echo; echo $secret > typed; exec cat")
+	r.turn(t.Context(), "hush-hush")
+	r.awaitContent("typed", "hush-hush\n")
+	if dialogue := r.control("log", "").Files[0].Content; bytes.Contains(dialogue, []byte("hush")) || !bytes.Contains(dialogue, []byte("(not shown")) {
+		t.Errorf("the log has %s", dialogue)
+	}
+}
+
+func TestStopBetweenTurnsInterruptsWhatRuns(t *testing.T) {
+	t.Parallel()
+	r := newScreen(t, "exec bash")
+	r.turn(t.Context(), "sleep 1000; echo $? > status")
+	if n := r.runner.Stop("cli:local"); n != 1 {
+		t.Errorf("%d commands were stopped", n)
+	}
+	r.turn(t.Context(), "echo fine > fine")
+	r.awaitContent("fine", "fine\n")
+	if n := r.runner.Stop("cli:local"); n != 0 {
+		t.Errorf("%d commands were stopped while only the shell runs", n)
+	}
+}
+
 func TestKeysReachAProgramThatIsNeverQuiet(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, `while :; do printf '\rtick %s' $((n=n+1)); read -t 0.05 line && { [ "$line" = stop ] && exit 0; }; done`)

@@ -118,8 +118,7 @@ func (x *turn) report(r Response) error {
 	if caption == "" {
 		return nil
 	}
-	x.display.setCaption(caption)
-	return x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: caption, Screen: x.s.snapshot(), Buttons: x.buttons()})
+	return x.display.setCaption(caption)
 }
 
 // longestCaption bounds what is shown of an analysis and of a plan, in characters.
@@ -199,8 +198,12 @@ func (x *turn) wait(ctx context.Context, seconds float64) {
 func (x *turn) awaitHandBack(ctx context.Context) (had bool) {
 	if x.s.isTaken() {
 		resume := x.t.PauseTimeout()
-		x.s.awaitHandBack(ctx)
+		idle := x.s.awaitHandBack(ctx)
 		resume()
+		if idle {
+			// A message that cannot be stored ends the turn when the next frame is emitted.
+			_ = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "You have typed nothing for a while, so the agent goes on. /take takes the terminal over again."})
+		}
 	}
 	count := x.s.takeovers()
 	if count == x.known {

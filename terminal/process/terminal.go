@@ -91,6 +91,26 @@ func (c *Child) Interrupt() error {
 // can do that. It may be called from any goroutine. After Wait it returns os.ErrClosed.
 func (c *Child) DropInput() error { return c.controlTerminal("drop input", flushInput) }
 
+// ForegroundJob returns the process group that has the child's terminal. The child's own group has
+// the id Pid.
+func (c *Child) ForegroundJob() (group int, err error) {
+	err = c.controlTerminal("find foreground job", func(fd int) (err error) {
+		group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
+		return os.NewSyscallError("ioctl TIOCGPGRP", err)
+	})
+	return group, err
+}
+
+// HidesInput reports whether the program on the child's terminal reads a line that is not shown,
+// such as a password.
+func (c *Child) HidesInput() (hides bool) {
+	_ = c.controlTerminal("read terminal modes", func(fd int) (err error) {
+		hides, err = readsHidden(fd)
+		return err
+	})
+	return hides
+}
+
 // Resize changes the size of the child's terminal, of which the kernel tells the foreground job by
 // SIGWINCH. It may be called from any goroutine. After Wait it returns os.ErrClosed.
 func (c *Child) Resize(s Size) error {

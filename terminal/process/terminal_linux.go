@@ -26,3 +26,12 @@ func flushInput(master int) error {
 	defer unix.Close(int(slave))
 	return os.NewSyscallError("ioctl TCFLSH", unix.IoctlSetInt(int(slave), unix.TCFLSH, unix.TCIFLUSH))
 }
+
+// readsHidden reports whether lines are read and not echoed.
+func readsHidden(fd int) (bool, error) {
+	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
+	if err != nil {
+		return false, os.NewSyscallError("ioctl TCGETS", err)
+	}
+	return t.Lflag&unix.ICANON != 0 && t.Lflag&unix.ECHO == 0, nil
+}

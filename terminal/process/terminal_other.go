@@ -7,3 +7,6 @@ func setUTF8(int) error { return nil }
 
 // flushInput does nothing: not every system has a way to.
 func flushInput(int) error { return nil }
+
+// readsHidden does not know.
+func readsHidden(int) (bool, error) { return false, nil }
