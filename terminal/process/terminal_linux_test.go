@@ -353,7 +353,7 @@ func TestStopHangsUp(t *testing.T) {
 }
 
 func TestAProgramThatDoesNotReadIsInterrupted(t *testing.T) {
-	c := startShell(t, "stty raw -echo; echo up; exec sleep 1000")
+	c := startShell(t, `stty raw -echo; printf 'up\r\n'; exec sleep 1000`)
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "up")
 	written := make(chan error, 1)
@@ -375,7 +375,7 @@ func TestInputThatWasNotReadIsDropped(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := startShell(t, "stty raw -echo; echo up; read line < "+fifo+"; stty sane -echo; echo ready; read line; echo [$line]")
+	c := startShell(t, `stty raw -echo; printf 'up\r\n'; read line < `+fifo+"; stty sane -echo; echo ready; read line; echo [$line]")
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "up")
 	typeKeys(t, c, "dropped")
