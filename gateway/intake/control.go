@@ -30,6 +30,7 @@ const (
 // control is a message that the protocol of an agent may carry out itself.
 type control struct {
 	in      channels.Incoming
+	inbound int64 // its row in the store, once it is there
 	runner  terminal.Controller
 	request terminal.ControlRequest
 }
@@ -105,10 +106,14 @@ func (i *Intake) carryOut(ctx context.Context, c *control) (bool, error) {
 		return false, nil
 	}
 	defer i.o.Lanes.Lock(c.in.Chat)()
-	first, err := i.conclude(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true}, channels.Message{})
-	if !first || err != nil {
-		return true, err
+	result, err := i.o.Store.Receive(ctx, store.ReceiveRequest{In: c.in, Cursor: c.in.Cursor, Settle: true})
+	if err != nil {
+		return true, fmt.Errorf("store message: %w", err)
 	}
+	if result.Disposition != store.Settled {
+		return true, nil
+	}
+	c.inbound = result.Inbound.ID
 	r := audit.Record{Event: audit.Command, Decision: audit.Allowed, Text: c.in.Text}
 	if c.isCommand() {
 		r.Command = "/" + c.request.Command
@@ -143,7 +148,8 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 		log.Warn("command not carried out", zap.Error(err))
 		reply = terminal.ControlReply{Text: controlFailed(c, err)}
 	}
-	m := &outbox.Message{Message: replyMessage(c.in, reply)}
+	// A reply that was not sent yet is dropped with the person's access.
+	m := &outbox.Message{Message: replyMessage(c.in, reply), About: c.inbound}
 	files, err := writeFiles(reply.Files)
 	if err != nil {
 		log.Warn("files of a reply not written", zap.Error(err))

@@ -1,5 +1,4 @@
-// Package batch has those who come while something slow is done, such as a disk that confirms a
-// transaction, share the next of it.
+// Package batch implements group commit: callers that arrive during a commit share the next one.
 package batch
 
 import (
