@@ -2,10 +2,12 @@ package keys_test
 
 import (
 	"context"
+	"math"
 	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -243,5 +245,16 @@ func TestXMLNeedsAnAgentOfSteps(t *testing.T) {
 	s.Agent = "turn"
 	if problems := s.Check(config.Scope{}); len(problems) != 0 {
 		t.Errorf("found %v", problems)
+	}
+}
+
+func TestAWaitIsBounded(t *testing.T) {
+	for seconds, want := range map[float64]time.Duration{
+		600: time.Minute, 60: time.Minute, 59.5: 59500 * time.Millisecond, 0.1: 100 * time.Millisecond, 0: 0, -1: 0,
+		math.Inf(1): time.Minute, math.Inf(-1): 0, 1e300: time.Minute,
+	} {
+		if got := keys.PauseAfter(seconds); got != want {
+			t.Errorf("a wait of %v s lasts %v", seconds, got)
+		}
 	}
 }

@@ -178,13 +178,17 @@ func (x *turn) dropCommands(r *Response, i int) {
 	r.Commands, r.TaskComplete = r.Commands[:i], false
 }
 
-// wait lasts as long as a command wants, within bounds.
-func (x *turn) wait(ctx context.Context, seconds float64) {
-	pause := longestWait
-	if seconds < pause.Seconds() {
-		pause = time.Duration(max(seconds, 0) * float64(time.Second))
+// pauseAfter is how long a command wants to wait, within bounds.
+func pauseAfter(seconds float64) time.Duration {
+	if seconds >= longestWait.Seconds() {
+		return longestWait
 	}
-	timer := time.NewTimer(pause)
+	return time.Duration(max(seconds, 0) * float64(time.Second))
+}
+
+// wait lasts as long as a command wants.
+func (x *turn) wait(ctx context.Context, seconds float64) {
+	timer := time.NewTimer(pauseAfter(seconds))
 	defer timer.Stop()
 	select {
 	case <-timer.C:
