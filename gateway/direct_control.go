@@ -22,8 +22,8 @@ const controlTimeout = 10 * time.Second
 // Controls returns the commands that the agent's protocol carries out itself.
 func (g *Direct) Controls() []terminal.Command { return g.Runner.Controls() }
 
-// Control has the agent's protocol carry out a message, if it accepts it, and sends what it replies.
-// It reports false for a message that is to get a turn.
+// Control has the agent's protocol carry out a message, if it accepts it, and sends what it
+// replies. It reports false for a message that is to get a turn.
 func (g *Direct) Control(ctx context.Context, ch channels.Channel, in channels.Incoming) (bool, error) {
 	request := intake.ParseControl(g.Runner.Controls(), in.Chat.String(), in.Text)
 	if len(in.Media) > 0 || !g.Runner.AcceptsControl(request.Chat, request.Command) {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it. One
-// with a method InUse() bool is not ended for want of turns while that returns true.
+// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it.
+// One with a method InUse() bool is not ended for want of turns while that returns true.
 type KeptProcess interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it

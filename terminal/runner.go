@@ -71,8 +71,8 @@ type Request struct {
 	OnAbout func(About)
 	// OnLog, if not nil, is called with each log frame, beside the log.
 	OnLog func(Frame)
-	// OnExit, if not nil, is called when the last process of the turn has exited, where that is known
-	// while what the agent said is still being emitted, and no other process will follow.
+	// OnExit, if not nil, is called when the last process of the turn has exited, where that is
+	// known while what the agent said is still being emitted, and no other process will follow.
 	OnExit func()
 	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is
 	// read from it.

@@ -143,8 +143,8 @@ func newBench(t *testing.T, newSubject func(t *testing.T) Subject) bench {
 	}
 }
 
-// checks are in the order of the files they are in: plan, text, screen, honest, media, send, receive,
-// run.
+// checks are in the order of the files they are in: plan, text, screen, honest, media, send,
+// receive, run.
 var checks = []check{
 	{"Plan gives the same answer each time", planIsDeterministic},
 	{"Plan makes no network call", planIsSilent},

@@ -47,8 +47,8 @@ func (c *Channel) acknowledge(ctx context.Context, p *press) {
 	}
 }
 
-// removeButtons takes the buttons away that were pressed, so that they are not pressed again, unless
-// the one that was pressed stays.
+// removeButtons takes the buttons away that were pressed, so that they are not pressed again,
+// unless the one that was pressed stays.
 func (c *Channel) removeButtons(ctx context.Context, p *press) {
 	if strings.HasPrefix(p.Data, stayMark) {
 		return

@@ -23,8 +23,8 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 }
 
 // Plan makes one message of it all. A text that is very long becomes a file, with its beginning in
-// the chat. The form of a message with a screen is a history.Terminal; its text has the screen, too,
-// for scripts.
+// the chat. The form of a message with a screen is a history.Terminal; its text has the screen,
+// too, for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
 	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)

@@ -48,8 +48,8 @@ func renderBody(text string, t *history.Terminal) string {
 }
 
 // screenHTML shows a screen as preformatted text. The page's policy allows no style attribute:
-// colours are data attributes of six hexadecimal digits, which the page's script applies. All text is
-// escaped.
+// colours are data attributes of six hexadecimal digits, which the page's script applies. All text
+// is escaped.
 func screenHTML(s *channels.Screen) string {
 	var b strings.Builder
 	b.WriteString(`<pre class="screen" role="group" aria-label="Terminal">` + "\n") // a line break there is not shown

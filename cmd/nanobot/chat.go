@@ -162,8 +162,8 @@ func (s *session) stopTurn() bool {
 	return true
 }
 
-// turn runs the agent on one message, unless its protocol carries it out itself. What the gateway could not do it has logged and told, and the
-// chat goes on, unless there is nobody left to tell.
+// turn runs the agent on one message, unless its protocol carries it out itself. What the gateway
+// could not do it has logged and told, and the chat goes on, unless there is nobody left to tell.
 func (s *session) turn(ctx context.Context, in channels.Incoming) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

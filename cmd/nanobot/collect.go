@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// usualGCPercent is the runtime's own, and busyGCPercent what a busy daemon has: with a heap of a
-	// few MiB the runtime would collect garbage ten times a second.
+	// usualGCPercent is the runtime's own, and busyGCPercent what a busy daemon has: with a heap of
+	// a few MiB the runtime would collect garbage ten times a second.
 	usualGCPercent, busyGCPercent = 100, 250
 	// busyGarbage bounds how much garbage a busy daemon may have because of that, until the bytes
 	// that are live grow at a stroke.
@@ -40,8 +40,8 @@ func (c *collector) collected(now time.Time, live uint64) int {
 }
 
 // paceCollections lets a busy daemon collect garbage less often, unless the operator has said how
-// often. A finalizer that is set again and again tells it of each collection, so that an idle daemon
-// need not wake up for it.
+// often. A finalizer that is set again and again tells it of each collection, so that an idle
+// daemon need not wake up for it.
 func paceCollections() {
 	if os.Getenv("GOGC") != "" {
 		return

@@ -74,8 +74,8 @@ type Turn interface {
 	// of one of them.
 	Injectors() []string
 	TakeBack(user string)
-	// Controller returns the runner of the turn's agent if its protocol carries out commands itself,
-	// else nil.
+	// Controller returns the runner of the turn's agent if its protocol carries out commands
+	// itself, else nil.
 	Controller() terminal.Controller
 }
 

@@ -48,8 +48,8 @@ type Slot struct {
 }
 
 // AgentExited gives the slot back though the turn goes on: its agent has exited, and what it has
-// said is being stored, for which another agent need not wait. Only as many turns as there are slots
-// do so: a slow disk must not let turns pile up.
+// said is being stored, for which another agent need not wait. Only as many turns as there are
+// slots do so: a slow disk must not let turns pile up.
 func (s *Slot) AgentExited() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -52,8 +52,8 @@ func boardOf(f terminal.Frame) board {
 	return board{text: f.Text, screen: shown.Screen(f.Screen), buttons: shown.Buttons(f.Buttons)}
 }
 
-// redrawn reports whether a frame shows the screen anew and says nothing else that is new. A program
-// may draw its screen all the time; the trace is for what the agent says.
+// redrawn reports whether a frame shows the screen anew and says nothing else that is new. A
+// program may draw its screen all the time; the trace is for what the agent says.
 func (t *Turn) redrawn(f terminal.Frame) bool {
 	if f.Kind != terminal.Progress || f.Screen == nil {
 		return false

@@ -88,7 +88,8 @@ func (b *transient) bury() {
 	b.buried = true
 }
 
-// Bury says that a message of the person stands below the board, so that it is sent anew below that.
+// Bury says that a message of the person stands below the board, so that it is sent anew below
+// that.
 func (t *Turn) Bury() {
 	t.transient.bury()
 	t.transient.poke()

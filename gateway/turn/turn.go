@@ -167,8 +167,8 @@ func (t *Turn) Run(killed context.Context) {
 
 // startDisplay has the stage show what the turn does, as soon as there is something to show: most
 // turns are too short for that, and need no goroutines for it. The turn does not wait for what is
-// shown, since a network that hangs must not hold up the chat; draining does. stop is called when the
-// agent has ended.
+// shown, since a network that hangs must not hold up the chat; draining does. stop is called when
+// the agent has ended.
 func (t *Turn) startDisplay(ctx, listening context.Context) (stop func() bool) {
 	stop = func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {

@@ -50,9 +50,9 @@ func open(path string, flags uint64) (*os.File, error) {
 	}
 }
 
-// HasFolder reports whether a path within a folder leads to a folder that can be opened, and no part
-// of it below that folder is a link. It takes a single look and is false where the kernel cannot do
-// so, so false only says that Sub has to find out.
+// HasFolder reports whether a path within a folder leads to a folder that can be opened, and no
+// part of it below that folder is a link. It takes a single look and is false where the kernel
+// cannot do so, so false only says that Sub has to find out.
 func HasFolder(parent, path string) bool {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	dir, err := unix.Open(parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -63,7 +63,8 @@ func TestHostileTextsAreRead(t *testing.T) {
 }
 
 // BenchmarkHostileTexts reports how much longer a byte takes in a text that is 16 times as long, at
-// worst over all texts: 1 is linear, and 16 would be quadratic. Memory costs more the more there is.
+// worst over all texts: 1 is linear, and 16 would be quadratic. Memory costs more the more there
+// is.
 func BenchmarkHostileTexts(b *testing.B) {
 	const n, factor = 1 << 13, 16
 	short, long := hostile(n), hostile(factor*n)

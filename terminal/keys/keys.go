@@ -1,6 +1,6 @@
-// Package keys puts a terminal screen into a chat. In the protocol keys an agent sees the screen and
-// answers with keystrokes; in the protocol screen a person does, without an agent. The terminal of a
-// chat outlives its turns. The package knows nothing of chat networks, queues or storage.
+// Package keys puts a terminal screen into a chat. In the protocol keys an agent sees the screen
+// and answers with keystrokes; in the protocol screen a person does, without an agent. The terminal
+// of a chat outlives its turns. The package knows nothing of chat networks, queues or storage.
 package keys
 
 import (

@@ -311,7 +311,8 @@ func (s *session) awaitQuiet(ctx context.Context, quiet, limit time.Duration) {
 const (
 	// firstOutput is how long a program that was just started has to write something.
 	firstOutput = 5 * time.Second
-	// promptQuiet is the pause after which a shell has drawn its prompt, which takes several writes.
+	// promptQuiet is the pause after which a shell has drawn its prompt, which takes several
+	// writes.
 	promptQuiet = 150 * time.Millisecond
 )
 

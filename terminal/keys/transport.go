@@ -148,8 +148,8 @@ func encodeLine(r request) ([]byte, error) {
 
 func (l *lineTransport) recordStep(int, Response) {}
 
-// finish closes the agent's input, which tells it that there is nothing more to do. What is still to
-// be written is dropped.
+// finish closes the agent's input, which tells it that there is nothing more to do. What is still
+// to be written is dropped.
 func (l *lineTransport) finish() terminal.Ended {
 	if l.agent == nil {
 		return terminal.Ended{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}

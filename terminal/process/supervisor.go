@@ -128,9 +128,9 @@ func (c *supervised) findsAll() bool {
 	return c != nil && (c.cgroup != nil || c.supervisor.subreaper != nil)
 }
 
-// leftNone reports whether the child, which has exited, has left no process in its cgroup. A process
-// that has moved to another cgroup is not seen; killDescendants finds it. Without a cgroup it reports
-// false.
+// leftNone reports whether the child, which has exited, has left no process in its cgroup. A
+// process that has moved to another cgroup is not seen; killDescendants finds it. Without a cgroup
+// it reports false.
 func (c *supervised) leftNone() bool { return c != nil && c.cgroup.empty() }
 
 // reap reaps the child.

@@ -118,7 +118,8 @@ func (p *pane) compare(data []byte) string {
 	if d := difference(p.screen.Text(), visible); d != "" {
 		return "the screen differs " + d
 	}
-	// When the screen is cleared, lines that are blank count as used in tmux if they were not always.
+	// When the screen is cleared, lines that are blank count as used in tmux if they were not
+	// always.
 	theirs := withoutBlank(strings.Join(all, "\n"))
 	if d := difference(withoutBlank(p.screen.Buffer()), theirs); d != "" {
 		return "the buffer differs " + d

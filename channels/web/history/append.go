@@ -132,8 +132,8 @@ func insert(tx *sql.Tx, e Event, key string, waits bool) (int64, error) {
 	return seq, nil
 }
 
-// Press presses a button under a message, which can be done once, unless the button stays. The press
-// waits for the gateway.
+// Press presses a button under a message, which can be done once, unless the button stays. The
+// press waits for the gateway.
 func (h *History) Press(ctx context.Context, d Draft) (e Event, err error) {
 	err = h.writer.submit(ctx, func(tx *sql.Tx) (*Event, error) {
 		m, found, err := one(tx.Query(selectEvents+" WHERE e.chat = ? AND e.id = ? AND e.type = 'message'", d.Chat, d.ID))

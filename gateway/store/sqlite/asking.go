@@ -3,8 +3,9 @@ package sqlite
 import "sync"
 
 // askingChats lists the chats that may have an open question, so that messages of all other chats
-// need no query for one. Only the daemon asks questions, so only its handle has a list; nil: any chat
-// may have an open question. The database decides: a chat that is listed by mistake costs a query.
+// need no query for one. Only the daemon asks questions, so only its handle has a list; nil: any
+// chat may have an open question. The database decides: a chat that is listed by mistake costs a
+// query.
 type askingChats struct {
 	mu      sync.Mutex
 	version int            // grows with every change of the list, so that forget notices each of them
@@ -24,8 +25,8 @@ func (t *tx) findAsking() (*askingChats, error) {
 	return a, err
 }
 
-// begin lists a chat whose question is about to be stored. done must be called when it is stored, or
-// when that has failed: nobody knows then whether it is in the database.
+// begin lists a chat whose question is about to be stored. done must be called when it is stored,
+// or when that has failed: nobody knows then whether it is in the database.
 func (a *askingChats) begin(chat string) (done func()) {
 	if a == nil {
 		return func() {}
@@ -50,8 +51,8 @@ func (a *askingChats) list(chat string) {
 	a.chats[chat] = a.version
 }
 
-// listed returns the version at which a chat was listed last. It reports false if no question of the
-// chat is open.
+// listed returns the version at which a chat was listed last. It reports false if no question of
+// the chat is open.
 func (a *askingChats) listed(chat string) (version int, asking bool) {
 	if a == nil {
 		return 0, true

@@ -5,8 +5,8 @@ import "sync"
 // mostChats bounds how many chats a chatSet knows, and so its memory.
 const mostChats = 4096
 
-// chatSet knows of which chats a table may have rows, so that the others need not be looked up. Only
-// the daemon writes to the table, so only its handle has one; a nil one may have any chat. The
+// chatSet knows of which chats a table may have rows, so that the others need not be looked up.
+// Only the daemon writes to the table, so only its handle has one; a nil one may have any chat. The
 // database decides: a chat that is in it by mistake costs a query.
 type chatSet struct {
 	mu    sync.Mutex
