@@ -33,7 +33,8 @@ func Screen(s *terminal.Screen) *channels.Screen {
 
 func color(c interface {
 	RGB() (r, g, b uint8, ok bool)
-}) channels.Color {
+},
+) channels.Color {
 	r, g, b, ok := c.RGB()
 	if !ok {
 		return 0

@@ -212,8 +212,11 @@ func TestKeysAndTextBetweenTurnsAreAnsweredWithTheScreen(t *testing.T) {
 	}
 	// Words that are keys are keys, others are text, and /type types words that are keys.
 	for _, step := range []struct{ command, args, shown string }{
-		{"type", "cat", "$ cat\n"}, {"key", "Enter1 Tab|", "Enter1Tab|"}, {"key", "BSpace Enter", "Enter1Tab\nEnter1Tab\n"},
-		{"type", "Enter", "\nEnter\nEnter\n"}, {"key", "C-d", "Enter\n$"},
+		{"type", "cat", "$ cat\n"},
+		{"key", "Enter1 Tab|", "Enter1Tab|"},
+		{"key", "BSpace Enter", "Enter1Tab\nEnter1Tab\n"},
+		{"type", "Enter", "\nEnter\nEnter\n"},
+		{"key", "C-d", "Enter\n$"},
 	} {
 		r.control(step.command, step.args)
 		r.awaitLast(step.shown)

@@ -23,8 +23,9 @@ func flushInput(master int) error {
 	if errno != 0 {
 		return os.NewSyscallError("ioctl TIOCGPTPEER", errno)
 	}
-	defer unix.Close(int(slave))
-	return os.NewSyscallError("ioctl TCFLSH", unix.IoctlSetInt(int(slave), unix.TCFLSH, unix.TCIFLUSH))
+	err := unix.IoctlSetInt(int(slave), unix.TCFLSH, unix.TCIFLUSH)
+	_ = unix.Close(int(slave)) // nothing was written to it
+	return os.NewSyscallError("ioctl TCFLSH", err)
 }
 
 // readsHidden reports whether lines are read and not echoed.
