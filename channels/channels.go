@@ -135,7 +135,7 @@ type Outgoing struct {
 	// Key is set by the gateway before Send and is the same for every try of the same call, so that
 	// a network that takes a nonce carries it out once.
 	Key string `json:"-"`
-	// Repeat says that an earlier try may have been carried out already. The text is then led by ↻.
+	// Repeat says that an earlier try may have been carried out already. ↻ then precedes the text.
 	Repeat bool `json:"-"`
 	// Form is what only the channel that planned it understands (entities, a method name).
 	Form []byte `json:"form,omitempty"`

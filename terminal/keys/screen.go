@@ -115,18 +115,3 @@ func (p *Screen) AcceptsControl(chat, command string) bool {
 	}
 	return s != nil && s.inTurn()
 }
-
-// Control carries out a command of a person.
-func (p *Screen) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
-	s := p.find(r.Chat)
-	p.kept.Touch(r.Chat)
-	switch {
-	case r.Command == logCommand:
-		return p.sendLog(r.Chat)
-	case s == nil:
-		return terminal.ControlReply{Text: noTerminal}, nil
-	case r.Command == screenCommand:
-		return picturedScreen(s)
-	}
-	return typeForUser(ctx, s, r, keyRow)
-}
