@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"nanobot/internal/linediff"
 	"nanobot/terminal"
 )
 
@@ -43,24 +44,15 @@ func (d fileDiff) compare(dir string) compared {
 	if len(before)+len(d.NewText) > maxDiff {
 		return compared{head: name + note + " · too large to be compared"}
 	}
-	edits := diffLines(before, d.NewText)
-	added, removed := 0, 0
-	for _, e := range edits {
-		switch e.op {
-		case '+':
-			added++
-		case '-':
-			removed++
-		}
-	}
+	diff := linediff.Compare(before, d.NewText)
 	old := "a" + d.Path
 	if d.OldText == nil {
 		old = "/dev/null"
 	}
 	return compared{
-		head:  fmt.Sprintf("%s%s · +%d −%d", name, note, added, removed),
+		head:  fmt.Sprintf("%s%s · +%d −%d", name, note, diff.Added, diff.Removed),
 		names: fmt.Sprintf("--- %s\n+++ b%s\n", old, d.Path),
-		body:  unified(edits),
+		body:  diff.Unified(),
 	}
 }
 

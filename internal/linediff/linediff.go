@@ -1,4 +1,6 @@
-package acp
+// Package linediff compares two texts line by line and writes the difference as diff -u does. It
+// knows nothing of files.
+package linediff
 
 import (
 	"fmt"
@@ -23,10 +25,28 @@ type edit struct {
 	line string // with its end
 }
 
-// diffLines returns the way from one text to another by lines. It is the shortest unless the texts
-// are too different.
-func diffLines(before, after string) []edit {
-	a, b := splitLines(before), splitLines(after)
+// Diff is the difference of two texts by lines.
+type Diff struct {
+	Added, Removed int // lines
+	edits          []edit
+}
+
+// Compare returns the difference of two texts. It is the shortest one unless the texts are too
+// different.
+func Compare(before, after string) Diff {
+	d := Diff{edits: compareLines(splitLines(before), splitLines(after))}
+	for _, e := range d.edits {
+		switch e.op {
+		case '+':
+			d.Added++
+		case '-':
+			d.Removed++
+		}
+	}
+	return d
+}
+
+func compareLines(a, b []string) []edit {
 	head := 0
 	for head < len(a) && head < len(b) && a[head] == b[head] {
 		head++
@@ -125,9 +145,10 @@ func walkBack(a, b []string, trace [][]int) []edit {
 	return edits
 }
 
-// unified writes edits as diff(1) does with -u, without the names.
-func unified(edits []edit) string {
+// Unified writes the difference as diff(1) does with -u, without the names of files.
+func (d Diff) Unified() string {
 	var s strings.Builder
+	edits := d.edits
 	lineA, lineB := 1, 1
 	for i := 0; i < len(edits); {
 		if edits[i].op == ' ' && !changeWithin(edits[i:], around) {
