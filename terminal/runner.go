@@ -54,6 +54,9 @@ type Request struct {
 	// closed as usual. What is put in stays there until the agent reads, so a sender must not wait
 	// longer than the turn lasts. Its files are for Give first.
 	Inject <-chan Injection
+	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person,
+	// with no process running, and what it returns when the turn goes on, as Turn.AwaitPerson.
+	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// Written, if not nil, returns what the person has written since the turn began, but for
 	// answers to questions.
 	Written func() []string
@@ -165,7 +168,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir),
 		Launch:   t.launch,
-		Keep:     t.keep, Uses: t.uses, PauseTimeout: pause,
+		Keep:     t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
 		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, OtherUser: r.confine.OtherUser(), Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,

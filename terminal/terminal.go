@@ -56,6 +56,12 @@ type Turn struct {
 	// PauseTimeout stops the clock of the turn until resume is called, for time that a person takes
 	// and not the agent. Never nil.
 	PauseTimeout func() (resume func())
+	// AwaitPerson says that from now on ReadMessage reads the messages of the chat, and that until
+	// resume is called the turn waits for the person and runs no process. The clock of the turn
+	// stops and other turns may run in its place. The messages in the queue of the chat are then
+	// offered to ReadMessage. resume must be called once, also when ctx has ended. It waits until
+	// the turn may go on, and returns an error if its ctx ends before. Never nil.
+	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// Uses says that a process that was kept works on this turn.
 	Uses func(pid int)
 	// Place is where the agent works.

@@ -1,0 +1,58 @@
+package terminal
+
+import "context"
+
+// MessageReader is a protocol whose turns read the messages that people send while they run.
+type MessageReader interface {
+	// ReadMessage offers a message that came while a turn of its chat runs. It reports whether the
+	// turn reads it: then the message is on disk, and nothing else is done with it. Otherwise it
+	// waits in the queue of the chat, and is offered again when the turn calls Turn.AwaitPerson.
+	// After a crash or an error the same message (by Chat and ID) may be offered again, also to a
+	// later turn, and is read once. It must return within a second.
+	ReadMessage(ctx context.Context, m PersonMessage) (read bool, err error)
+}
+
+// PersonMessage is a message that a person sent.
+type PersonMessage struct {
+	Chat  string   // an Envelope.SessionKey
+	ID    string   // of the network; "": it has none, and is offered once
+	User  string   // ID of the person
+	Text  string   // may be empty if there are files
+	Media []string // absolute paths of the files that came with it
+}
+
+// reader returns the agent's protocol, if it is a MessageReader.
+func (r *Runner) reader() MessageReader {
+	m, _ := r.o.Protocol.(MessageReader)
+	return m
+}
+
+// ReadsMessages reports whether the turns of the agent's protocol may read messages.
+func (r *Runner) ReadsMessages() bool { return r.reader() != nil }
+
+// ReadMessage offers a message to the agent's protocol.
+func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error) {
+	reader := r.reader()
+	if reader == nil {
+		return false, nil
+	}
+	return reader.ReadMessage(ctx, m)
+}
+
+// awaitPerson returns Turn.AwaitPerson: it stops the clock of the turn, and says so to the request.
+func (r Request) awaitPerson(pause func() (resume func())) func(context.Context) func(context.Context) error {
+	return func(ctx context.Context) func(context.Context) error {
+		restart := pause()
+		if r.AwaitPerson == nil {
+			return func(ctx context.Context) error {
+				restart()
+				return context.Cause(ctx)
+			}
+		}
+		resume := r.AwaitPerson(ctx)
+		return func(ctx context.Context) error {
+			defer restart()
+			return resume(ctx)
+		}
+	}
+}
