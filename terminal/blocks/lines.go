@@ -1,0 +1,53 @@
+package blocks
+
+import (
+	"bytes"
+	"strings"
+)
+
+// replaceLines replaces the lines from start to end by the lines of a body and returns the number
+// of lines that the content had before. Lines are counted from 1 and end at \n, \r\n or \r. A range
+// that does not begin within the content is not ok.
+func replaceLines(content []byte, start, end int, body string) (edited []byte, lines int, ok bool) {
+	newline, from, to := "\n", 0, 0 // the range is content[from:to]
+	for at := 0; at < len(content); {
+		lines++
+		length, lineEnd := cutLine(content[at:])
+		if lines == 1 && lineEnd != "" {
+			newline = lineEnd
+		}
+		if lines == start {
+			from = at
+		}
+		at += length + len(lineEnd)
+		if lines <= end {
+			to = at
+		}
+	}
+	if start < 1 || end < start || start > lines {
+		return nil, lines, false
+	}
+	edited = append(edited, content[:from]...)
+	edited = append(edited, strings.ReplaceAll(body, "\n", newline)...)
+	edited = append(edited, newline...)
+	edited = append(edited, content[to:]...)
+	if last := edited[len(edited)-1]; last != '\n' && last != '\r' {
+		edited = append(edited, newline...)
+	}
+	return edited, lines, true
+}
+
+// cutLine returns the length of the first line, and what ends it: "" at the end of the content.
+func cutLine(content []byte) (length int, lineEnd string) {
+	length = bytes.IndexAny(content, "\r\n")
+	switch {
+	case length < 0:
+		return len(content), ""
+	case content[length] == '\n':
+		return length, "\n"
+	case bytes.HasPrefix(content[length+1:], []byte("\n")):
+		return length, "\r\n"
+	default:
+		return length, "\r"
+	}
+}

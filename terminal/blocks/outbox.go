@@ -1,0 +1,206 @@
+package blocks
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxTaskLine is how many characters of the task the header shows.
+const maxTaskLine = 200
+
+// The markers of the sections.
+const (
+	headerMarker   = "=== HEADER ==="
+	protocolMarker = "=== PROTOCOL ==="
+	contextMarker  = "=== CONTEXT ==="
+	promptMarker   = "=== PROMPT ==="
+)
+
+// continuation is the prompt of every outbox but the first.
+const continuation = `Continue working on the task based on the results above.
+If the task is complete, send [DONE] with a summary.`
+
+// workspaceFile is one file of the listing.
+type workspaceFile struct {
+	path string
+	size int64
+}
+
+// fileListing is what an outbox shows of the workspace: files sorted by path, and how many more
+// there are.
+type fileListing struct {
+	shown []workspaceFile
+	more  int
+}
+
+// requestedFile is a file that READ_FILE has requested.
+type requestedFile struct {
+	path    string
+	found   bool
+	binary  bool
+	size    int64
+	content string
+	cut     bool // the content is only the beginning of the file
+}
+
+// outbox is the message to the model in one round.
+type outbox struct {
+	session  string
+	sequence int
+	task     string
+	files    fileListing
+	results  []Result
+	contents []requestedFile
+}
+
+// text returns the outbox as the model reads it: four sections, each behind its marker. It is valid
+// UTF-8.
+func (o outbox) text() string {
+	prompt := o.task
+	if o.sequence > 1 {
+		prompt = continuation
+	}
+	var b strings.Builder
+	for i, section := range []struct{ marker, body string }{
+		{headerMarker, o.header()}, {protocolMarker, protocolText}, {contextMarker, o.context()}, {promptMarker, prompt},
+	} {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(section.marker + "\n")
+		b.WriteString(endLine(escapeMarkers(section.body)))
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+func (o outbox) header() string {
+	task, _, _ := strings.Cut(strings.TrimSpace(o.task), "\n")
+	return fmt.Sprintf("Session: %s\nSequence: %d\nTask: %s", o.session, o.sequence, firstCharacters(strings.TrimSuffix(task, "\r"), maxTaskLine))
+}
+
+func (o outbox) context() string {
+	var b strings.Builder
+	o.files.write(&b)
+	if o.sequence > 1 && len(o.results) > 0 {
+		b.WriteString("\n## Previous Command Results\n")
+		for _, r := range o.results {
+			r.write(&b)
+		}
+	}
+	if o.sequence > 1 && len(o.contents) > 0 {
+		b.WriteString("\n## Requested File Contents\n")
+		for _, f := range o.contents {
+			f.write(&b)
+		}
+	}
+	return b.String()
+}
+
+func (l fileListing) write(b *strings.Builder) {
+	b.WriteString("## Workspace Files\n")
+	if len(l.shown) == 0 && l.more == 0 {
+		b.WriteString("(empty workspace)\n")
+	}
+	for _, f := range l.shown {
+		fmt.Fprintf(b, "  %s (%d bytes)\n", printable(f.path), f.size)
+	}
+	if l.more > 0 {
+		fmt.Fprintf(b, "  ... and %d more files\n", l.more)
+	}
+}
+
+func (r Result) write(b *strings.Builder) {
+	status := "FAILED"
+	if r.Success {
+		status = "OK"
+	}
+	fmt.Fprintf(b, "[%s] %s: %s\n", status, r.Type, r.Summary)
+	if output := strings.TrimRightFunc(r.Output, unicode.IsSpace); output != "" {
+		fmt.Fprintf(b, "  Output: %s\n", output)
+	}
+}
+
+func (f requestedFile) write(b *strings.Builder) {
+	path := printable(f.path)
+	switch {
+	case !f.found:
+		fmt.Fprintf(b, "--- %s --- (file not found or access denied)\n", path)
+		return
+	case f.binary:
+		fmt.Fprintf(b, "--- %s --- (binary file, %d bytes)\n", path, f.size)
+		return
+	}
+	content := f.content
+	if f.cut {
+		content = dropPartialCharacter(content)
+	}
+	fmt.Fprintf(b, "--- %s ---\n%s", path, endLine(content))
+	if f.cut {
+		fmt.Fprintf(b, "... (cut: these are the first %d of %d bytes)\n", len(content), f.size)
+	}
+	fmt.Fprintf(b, "--- end %s ---\n", path)
+}
+
+// endLine returns a text with a newline at its end; an empty text has no line to end.
+func endLine(text string) string {
+	if text == "" || strings.HasSuffix(text, "\n") {
+		return text
+	}
+	return text + "\n"
+}
+
+// escapeMarkers puts a blank in front of each line that is a marker, so that neither a task nor the
+// output of a command nor a file can begin a section.
+func escapeMarkers(text string) string {
+	if !strings.Contains(text, "=== ") {
+		return text
+	}
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		// A carriage return alone shows as the end of a line in many programs.
+		for part := range strings.SplitAfterSeq(line, "\r") {
+			switch strings.TrimRight(part, "\r\n") {
+			case headerMarker, protocolMarker, contextMarker, promptMarker:
+				b.WriteByte(' ')
+			}
+			b.WriteString(part)
+		}
+	}
+	return b.String()
+}
+
+// printable replaces what could end a line in a path.
+func printable(path string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) {
+			return '?'
+		}
+		return r
+	}, path)
+}
+
+// firstCharacters returns at most n characters of a text.
+func firstCharacters(text string, n int) string {
+	for i := range text {
+		if n == 0 {
+			return text[:i]
+		}
+		n--
+	}
+	return text
+}
+
+// dropPartialCharacter removes the beginning of a character at the end of a text that was cut.
+func dropPartialCharacter(text string) string {
+	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
+		if utf8.RuneStart(text[i]) {
+			if !utf8.FullRuneInString(text[i:]) {
+				return text[:i]
+			}
+			break
+		}
+	}
+	return text
+}

@@ -1,0 +1,190 @@
+package blocks
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// closedTypes are the commands that end at a closing tag.
+var closedTypes = []CommandType{CreateFile, EditFile, RunCommand, Message, Done}
+
+// Parse returns the commands of a response in their order; all other text is ignored. A command
+// that cannot be read is one of the type ParseError, and reading continues on the line after its
+// opening tag.
+func Parse(response string) []Command {
+	text := strings.ReplaceAll(strings.TrimPrefix(response, "\ufeff"), "\r\n", "\n")
+	r := reader{text: text, closings: findClosings(text)}
+	commands := []Command{}
+	for r.at < len(r.text) {
+		line := strings.TrimSpace(r.nextLine())
+		name, attributes, ok := openingTag(line)
+		if !ok {
+			continue
+		}
+		command, err := r.read(name, attributes)
+		if err != nil {
+			command = Command{Type: ParseError, Text: err.Error()}
+		}
+		commands = append(commands, command)
+	}
+	return commands
+}
+
+// reader reads the lines of a response.
+type reader struct {
+	text string
+	at   int // where the next line begins
+	// closings are the closing tags that have not been passed.
+	closings map[CommandType][]span
+}
+
+// span is a line, from its first byte to the beginning of the next line.
+type span struct{ start, end int }
+
+func (r *reader) nextLine() string {
+	line, _, _ := strings.Cut(r.text[r.at:], "\n")
+	r.at = min(r.at+len(line)+1, len(r.text))
+	return line
+}
+
+// read returns the command whose opening tag is the line before.
+func (r *reader) read(name CommandType, attributes map[string]string) (Command, error) {
+	command := Command{Type: name}
+	switch name {
+	case CreateFile, DeleteFile, ReadFile:
+		path, ok := attributes["path"]
+		if !ok {
+			return Command{}, fmt.Errorf("%s missing path attribute", name)
+		}
+		command.Path = path
+	case EditFile:
+		if err := command.setRange(attributes); err != nil {
+			return Command{}, err
+		}
+	case RunCommand, Message, Done, ParseError:
+	}
+	if name == DeleteFile || name == ReadFile {
+		return command, nil
+	}
+	body, ok := r.body(name)
+	switch {
+	case !ok && command.hasPath():
+		return Command{}, fmt.Errorf("%s for '%s' missing closing tag", name, command.Path)
+	case !ok:
+		return Command{}, fmt.Errorf("%s missing closing tag", name)
+	case command.hasPath():
+		command.Text = body
+	default:
+		command.Text = strings.TrimSpace(body)
+	}
+	return command, nil
+}
+
+func (c Command) hasPath() bool {
+	return c.Type == CreateFile || c.Type == EditFile || c.Type == DeleteFile || c.Type == ReadFile
+}
+
+func (c *Command) setRange(attributes map[string]string) error {
+	path, havePath := attributes["path"]
+	start, haveStart := attributes["start_line"]
+	end, haveEnd := attributes["end_line"]
+	if !havePath || !haveStart || !haveEnd {
+		return fmt.Errorf("%s missing required attributes (path, start_line, end_line)", c.Type)
+	}
+	first, err1 := strconv.ParseInt(strings.TrimSpace(start), 10, 32)
+	last, err2 := strconv.ParseInt(strings.TrimSpace(end), 10, 32)
+	if err1 != nil || err2 != nil {
+		return fmt.Errorf("%s start_line/end_line must be integers", c.Type)
+	}
+	c.Path, c.StartLine, c.EndLine = path, int(first), int(last)
+	return nil
+}
+
+// body returns the lines up to the next closing tag without their last newline, and passes the tag.
+// If there is no such tag, nothing is passed.
+func (r *reader) body(name CommandType) (string, bool) {
+	closings := r.closings[name]
+	for len(closings) > 0 && closings[0].start < r.at {
+		closings = closings[1:]
+	}
+	r.closings[name] = closings
+	if len(closings) == 0 {
+		return "", false
+	}
+	body := r.text[r.at:closings[0].start]
+	r.at = closings[0].end
+	return strings.TrimSuffix(body, "\n"), true
+}
+
+// findClosings returns the lines that are closing tags. They are found once for the whole response,
+// so that many commands without a closing tag do not each search the rest of it.
+func findClosings(text string) map[CommandType][]span {
+	closings := make(map[CommandType][]span, len(closedTypes))
+	for r := (reader{text: text}); r.at < len(text); {
+		start := r.at
+		line := strings.TrimSpace(r.nextLine())
+		if !strings.HasPrefix(line, "[/") {
+			continue
+		}
+		for _, name := range closedTypes {
+			if line == "[/"+string(name)+"]" {
+				closings[name] = append(closings[name], span{start, r.at})
+			}
+		}
+	}
+	return closings
+}
+
+// openingTag returns the name of the command that a trimmed line opens, and its attributes.
+func openingTag(line string) (name CommandType, attributes map[string]string, ok bool) {
+	if !strings.HasPrefix(line, "[") || !strings.HasSuffix(line, "]") {
+		return "", nil, false
+	}
+	for _, name := range []CommandType{RunCommand, Message, Done} {
+		if line == "["+string(name)+"]" {
+			return name, nil, true
+		}
+	}
+	word := strings.IndexFunc(line, unicode.IsSpace)
+	if word < 0 {
+		return "", nil, false
+	}
+	switch name := CommandType(line[1:word]); name {
+	case CreateFile, EditFile, DeleteFile, ReadFile:
+		return name, readAttributes(line[word : len(line)-1]), true
+	case RunCommand, Message, Done, ParseError:
+	}
+	return "", nil, false
+}
+
+// readAttributes returns each key="value" of a text, with the keys in lower case. Of a repeated key
+// the last value counts.
+func readAttributes(text string) map[string]string {
+	attributes := make(map[string]string)
+	for {
+		before, after, found := strings.Cut(text, "=")
+		if !found {
+			return attributes
+		}
+		text = after
+		before = strings.TrimRightFunc(before, unicode.IsSpace)
+		key := before[len(strings.TrimRightFunc(before, inKey)):]
+		value, quoted := strings.CutPrefix(strings.TrimLeftFunc(after, unicode.IsSpace), `"`)
+		if key == "" || !quoted {
+			continue
+		}
+		value, rest, closed := strings.Cut(value, `"`)
+		if !closed {
+			return attributes
+		}
+		attributes[strings.ToLower(key)] = value
+		text = rest
+	}
+}
+
+// inKey reports whether a character can be part of a key.
+func inKey(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.:", r)
+}
