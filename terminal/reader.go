@@ -5,10 +5,14 @@ import "context"
 // MessageReader is a protocol whose turns read the messages that people send while they run.
 type MessageReader interface {
 	// ReadMessage offers a message that came while a turn of its chat runs. It reports whether the
-	// turn reads it: then the message is on disk, and nothing else is done with it. Otherwise it
-	// waits in the queue of the chat, and is offered again when the turn calls Turn.AwaitPerson.
-	// After a crash or an error the same message (by Chat and ID) may be offered again, also to a
-	// later turn, and is read once. It must return within a second.
+	// turn reads it: then the message and its files are on disk with the protocol, and nothing else
+	// is done with it. Otherwise it waits in the queue of the chat, and is offered again when the
+	// turn calls Turn.AwaitPerson. It must return within a second.
+	//
+	// After a crash or an error a message that was read (known by Chat and ID) may be offered
+	// again, also after the end of the turn that read it: each message is offered once more before
+	// it gets a turn. ReadMessage then reports true and does nothing. It must remember the IDs for
+	// as long as networks deliver a message again, which is a matter of days.
 	ReadMessage(ctx context.Context, m PersonMessage) (read bool, err error)
 }
 
