@@ -165,6 +165,11 @@ type Inbox interface {
 	// id, and says how many. When it is all of them, the status of the running one becomes stopped
 	// until it is finished.
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
+	// Queue returns up to n pending inbound messages of a chat, in the order of their turns.
+	Queue(ctx context.Context, chat channels.Chat, n int) ([]Inbound, error)
+	// SettlePending ends a pending inbound message as Done without a turn of its own: the turn that
+	// runs in its chat has read it.
+	SettlePending(ctx context.Context, id int64) error
 	// SetProcess and AddTransient note what must be cleaned up if we die. SetProcess is quick,
 	// because it does not wait for the disk: a process does not outlive the machine. Inbound
 	// message 0 is the gateway itself.

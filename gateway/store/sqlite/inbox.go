@@ -296,6 +296,31 @@ func (t *tx) cancel(chat string, id int64, now time.Time) (int, error) {
 	return n, t.rejoin(chat)
 }
 
+// Queue returns pending inbound messages of a chat.
+func (s *Store) Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error) {
+	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox
+		WHERE state = 'pending' AND chat = ? AND ended = 0 ORDER BY id LIMIT ?`, chat.String(), max(n, 0))
+	return inbounds, wrap("read the queue of %s", err, chat)
+}
+
+// SettlePending ends a pending inbound message without a turn.
+func (s *Store) SettlePending(ctx context.Context, id int64) error {
+	now := s.now()
+	return s.change(ctx, fmt.Sprintf("settle inbound message %d", id), func(t *tx) error {
+		chat, state, err := t.whereIs(id)
+		if err != nil {
+			return err
+		}
+		if state != store.Pending {
+			return fmt.Errorf("%w: it is %s", store.ErrState, state)
+		}
+		if err := t.exec("UPDATE inbox SET state = 'done', ended = ? WHERE id = ?", micros(now), id); err != nil {
+			return err
+		}
+		return t.rejoin(chat)
+	})
+}
+
 // Inbound returns one inbound message.
 func (s *Store) Inbound(ctx context.Context, id int64) (store.Inbound, bool, error) {
 	inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+" FROM inbox WHERE id = ?", id)

@@ -38,6 +38,7 @@ func Run(t *testing.T, open Open) {
 		{"finish", finishTests},
 		{"restart", restartTests},
 		{"cancel", cancelTests},
+		{"queue", queueTests},
 		{"notes", noteTests},
 		{"members", memberTests},
 		{"tokens", tokenTests},

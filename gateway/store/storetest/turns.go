@@ -248,6 +248,50 @@ var cancelTests = []test{
 	}},
 }
 
+var queueTests = []test{
+	{"the queue of a chat has what is pending, in the order of the turns", func(b *bench) {
+		b.running(ann, "1")
+		b.queue(ann, "2", "3", "4")
+		b.queue(bob, "5")
+		for n, want := range map[int][]string{9: {"2", "3", "4"}, 2: {"2", "3"}} {
+			queue, err := b.Queue(ctx, ann, n)
+			b.must(err)
+			ids := []string{}
+			for _, inbound := range queue {
+				ids = append(ids, inbound.In.ID)
+			}
+			b.equal("the queue", ids, want)
+		}
+	}},
+	{"a pending inbound is settled without a turn, and stays known", func(b *bench) {
+		run := b.running(ann, "1")
+		inbounds := b.queue(ann, "2", "3")
+		b.must(b.SettlePending(ctx, inbounds[0].ID))
+		b.reopen()
+		b.adopt()
+		settled := b.inbound(inbounds[0].ID)
+		b.equal("its state", settled.State, store.Done)
+		b.equal("its end", settled.Ended, b.now())
+		b.equal("its start", settled.Started.IsZero(), true)
+		b.equal("it is known", b.known(ann, "2"), true)
+		b.equal("how many wait", b.waiting(ann), 1)
+		b.done(run.ID)
+		b.equal("the next", b.claim().In.ID, "3")
+	}},
+	{"a chat whose last pending inbound was settled is idle again", func(b *bench) {
+		b.must(b.SettlePending(ctx, b.queue(ann, "1")[0].ID))
+		b.nothingToClaim()
+		b.running(ann, "2")
+	}},
+	{"an inbound that is not pending is not settled", func(b *bench) {
+		run := b.running(ann, "1")
+		b.refused(b.SettlePending(ctx, run.ID))
+		b.done(run.ID)
+		b.refused(b.SettlePending(ctx, run.ID))
+		b.refused(b.SettlePending(ctx, 99))
+	}},
+}
+
 var noteTests = []test{
 	{"a process is there after a restart", func(b *bench) {
 		inbound := b.running(ann, "1")
