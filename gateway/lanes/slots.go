@@ -64,7 +64,8 @@ func (s *Slot) AgentExited() {
 	}
 }
 
-// Release gives the slot back, if the turn has it.
+// Release gives the slot back, if the turn has it. A turn that waits for a person does so, too, and
+// Retake then waits for a slot. Any number of turns may wait like that.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -101,9 +102,11 @@ func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
 	}
 	defer func() { <-s.of.yielded }()
 	s.Release()
-	if !retry.Sleep(ctx, pause) {
-		return false
-	}
+	return retry.Sleep(ctx, pause) && s.Retake(ctx)
+}
+
+// Retake waits for a slot after Release. It reports false when ctx ends before.
+func (s *Slot) Retake(ctx context.Context) bool {
 	select {
 	case s.of.taken <- struct{}{}:
 		s.hold()
