@@ -121,6 +121,7 @@ func New(o Options) *Gateway {
 			now, err := g.intake.AgentOf(ctx, chat)
 			return now == agent, err
 		},
+		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(inbound, slot) }
@@ -246,6 +247,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
 	}
 	err := work.Wait()
+	g.turns.EndWaits()
 	patience := time.AfterFunc(g.set().DrainTimeout, func() { kill(errShutdown) })
 	defer patience.Stop()
 	g.drain(killed)

@@ -31,6 +31,7 @@ const (
 	Busy        = "busy"         // a turn of its chat runs, and messages are not queued
 	NotAdmitted = "not_admitted" // its sender has no access
 	Cancelled   = "cancelled"    // a person took it back before its turn began
+	Read        = "read"         // it was queued, and the turn before it has read it
 )
 
 // Event is something that happened. It is only a hint: the facts are in the store, or will be in a

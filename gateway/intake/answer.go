@@ -46,6 +46,9 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	}
 	result, err := i.accept(ctx, request)
 	settled := result.Disposition == store.Settled
+	if result.Disposition == store.Queued {
+		i.readLate(ctx, i.running(in.Chat, result), result.Inbound)
+	}
 	if err != nil || result.Disposition == store.Queued || result.Disposition == store.Claimed {
 		return true, err
 	}

@@ -12,8 +12,7 @@ import (
 
 // enqueue puts a message in its chat's lane, by the rule for messages that come while a turn runs.
 // The store decides whether one runs.
-func (i *Intake) enqueue(ctx context.Context, in channels.Incoming) error {
-	set := i.o.Settings()
+func (i *Intake) enqueue(ctx context.Context, in channels.Incoming, set Settings) error {
 	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
 	if err := i.assign(ctx, &request); err != nil {
 		return err
@@ -87,6 +86,9 @@ func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.Rece
 		return nil
 	}
 	t := i.running(in.Chat, result)
+	if i.readLate(ctx, t, inbound) {
+		return nil
+	}
 	if how == Inject && t != nil && t.Agent() != inbound.Agent { // it reaches no other agent than its own
 		how = Queue
 	}

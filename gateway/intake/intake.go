@@ -5,6 +5,7 @@ package intake
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -29,6 +30,9 @@ type Store interface {
 	Recent(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
 	Cancel(ctx context.Context, chat channels.Chat, id int64) (int, error)
 	Waiting(ctx context.Context, chat channels.Chat) (int, error)
+	Queue(ctx context.Context, chat channels.Chat, n int) ([]store.Inbound, error)
+	SettlePending(ctx context.Context, id int64) error
+	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 	Turns(ctx context.Context, f store.TurnFilter) ([]store.Inbound, error)
 	Undelivered(ctx context.Context, chat channels.Chat, n int) ([]store.Delivery, error)
 	Question(ctx context.Context, id string) (store.Question, bool, error)
@@ -77,6 +81,13 @@ type Turn interface {
 	// Controller returns the runner of the turn's agent if its protocol carries out commands
 	// itself, else nil.
 	Controller() terminal.Controller
+	// Reader returns the runner of the turn's agent if its protocol reads messages and the turn was
+	// not told to end, else nil.
+	Reader() terminal.MessageReader
+	// AwaitsSince is when the turn began to wait for messages; zero: it does not.
+	AwaitsSince() time.Time
+	// OfferAgain has OfferQueue called until it succeeds, as long as the turn waits for messages.
+	OfferAgain()
 }
 
 // Outbox is where the gateway's own answers go.
@@ -232,7 +243,7 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 
 // routeMessage takes a message that is none of the gateway's commands. ctl is what the agent's
 // protocol may carry out itself of it, or nil. A word that is no command of the protocol may answer
-// a question first.
+// a question first. The turn that runs may read the rest.
 func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
 	if !ctl.isCommand() {
 		if answered, err := i.answer(ctx, in); answered || err != nil {
@@ -248,7 +259,16 @@ func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *co
 	if in.Press != "" {
 		return i.settleOldButton(ctx, in)
 	}
-	return i.enqueue(ctx, in)
+	set := i.o.Settings()
+	read, err := i.offerMessage(ctx, in)
+	if errors.Is(err, errNotRead) {
+		i.o.Log.Warn("message not read by the turn that runs, is queued", zap.Stringer("chat", in.Chat), zap.Error(err))
+		err, set.WhileRunning = nil, Queue
+	}
+	if read || err != nil {
+		return err
+	}
+	return i.enqueue(ctx, in, set)
 }
 
 // settle stores a message that needs no turn, with its answer, if there is one.

@@ -40,6 +40,7 @@ type rig struct {
 	*intake.Intake
 	t        *testing.T
 	store    *sqlite.Store
+	disk     *fullDisk // store, as intake has it beside the lanes
 	lanes    *fakeLanes
 	outbox   *fakeOutbox
 	agents   *fakeAgents // those of the default agent
@@ -71,12 +72,12 @@ func simulate(t *testing.T, test func(r *rig)) {
 			}
 		})
 		core, logs := observer.New(zap.InfoLevel)
-		r := &rig{t: t, store: db, agents: &fakeAgents{}, logs: logs}
+		r := &rig{t: t, store: db, agents: &fakeAgents{}, disk: &fullDisk{Store: db}, logs: logs}
 		r.lanes = &fakeLanes{store: db, turns: map[channels.Chat]*fakeTurn{}}
 		r.outbox = &fakeOutbox{store: db, woken: map[channels.Chat]bool{}}
 		r.settings = intake.Settings{AllowFrom: map[string][]string{"net": {"ann", "bob"}}, WhileRunning: intake.Queue, Agents: map[string]intake.Agent{store.DefaultAgent: {Runner: r.agents, Injectable: true}}}
 		r.Intake = intake.New(intake.Options{
-			Channels: map[string]channels.Channel{"net": network{}}, Store: db, Lanes: r.lanes, Outbox: r.outbox,
+			Channels: map[string]channels.Channel{"net": network{}}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
 			About: func(_ context.Context, _ channels.Chat, agent string) (terminal.About, error) {
 				return r.about[agent], nil
@@ -244,6 +245,28 @@ func (network) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	return []channels.Outgoing{{Chat: m.Chat, Kind: m.Kind, Text: m.Text, ReplyTo: m.ReplyTo, Buttons: m.Buttons}}, nil
 }
 
+// fullDisk is a store that cannot settle messages while it is broken.
+type fullDisk struct {
+	*sqlite.Store
+	broken bool
+}
+
+var errDiskFull = errors.New("disk full")
+
+func (d *fullDisk) Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+	if d.broken {
+		return store.ReceiveResult{}, errDiskFull
+	}
+	return d.Store.Receive(ctx, a)
+}
+
+func (d *fullDisk) SettlePending(ctx context.Context, id int64) error {
+	if d.broken {
+		return errDiskFull
+	}
+	return d.Store.SettlePending(ctx, id)
+}
+
 // fakeLanes run nothing: a turn lasts until the test finishes it.
 type fakeLanes struct {
 	store *sqlite.Store
@@ -253,7 +276,9 @@ type fakeLanes struct {
 	full     bool
 	// controller is that of the turns that begin.
 	controller terminal.Controller
-	broken     error // what Accept returns; nil: nothing is wrong
+	reader     *fakeReader // likewise; nil: the turns read no messages
+	broken     error       // what Accept returns; nil: nothing is wrong
+	onAccept   func()      // called before a message is stored
 	woken      int
 }
 
@@ -261,10 +286,13 @@ func (l *fakeLanes) Accept(ctx context.Context, a store.ReceiveRequest) (store.R
 	if l.broken != nil {
 		return store.ReceiveResult{}, l.broken
 	}
+	if l.onAccept != nil {
+		l.onAccept()
+	}
 	a.Claim = !l.full
 	result, err := l.store.Receive(ctx, a)
 	if err == nil && result.Disposition == store.Claimed {
-		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller}
+		l.turns[a.In.Chat] = &fakeTurn{inbound: result.Inbound, began: time.Now(), controller: l.controller, reader: l.reader}
 	}
 	return result, err
 }
@@ -304,6 +332,19 @@ type fakeTurn struct {
 	takenBack []string
 
 	controller terminal.Controller
+	reader     *fakeReader
+	awaits     time.Time
+	again      int // how often OfferAgain was called
+}
+
+func (t *fakeTurn) AwaitsSince() time.Time { return t.awaits }
+func (t *fakeTurn) OfferAgain()            { t.again++ }
+
+func (t *fakeTurn) Reader() terminal.MessageReader {
+	if t.reader == nil {
+		return nil
+	}
+	return t.reader
 }
 
 func (t *fakeTurn) Controller() terminal.Controller { return t.controller }

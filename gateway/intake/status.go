@@ -16,7 +16,11 @@ const shownTurns, shownDeliveries = 5, 5
 func (c call) status(ctx context.Context) (string, error) {
 	var b strings.Builder
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
-		fmt.Fprintf(&b, "Running for %s%s: %s\n", since(t.Began()), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
+		what, began := "Running", t.Began()
+		if awaits := t.AwaitsSince(); !awaits.IsZero() {
+			what, began = "Waiting for your message", awaits
+		}
+		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, since(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}

@@ -74,7 +74,7 @@ func (m *Metrics) counted(p *page) {
 	p.results("nanobot_turns_total", "outcome", m.turns)
 	p.family("nanobot_sends_total", "counter", "Tries to send a message, by channel and result: sent, retrying, failed or unknown.")
 	p.results("nanobot_sends_total", "result", m.sends)
-	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted or cancelled.")
+	p.family("nanobot_dropped_total", "counter", "Messages that got no turn, by channel and reason: queue_full, rate_limited, busy, not_admitted, cancelled or read.")
 	p.results("nanobot_dropped_total", "reason", m.drops)
 	p.family("nanobot_turn_seconds", "histogram", "How long turns took, by agent.")
 	for _, agent := range slices.Sorted(maps.Keys(m.took)) {

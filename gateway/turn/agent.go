@@ -30,12 +30,16 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if read, err := t.readBefore(ctx); read || err != nil {
+		return terminal.Outcome{Status: terminal.Done}, err
+	}
+	defer t.stage.waits.remove(t) // also if the protocol has panicked
 	t.recordProcess(terminal.RecordStarting())
 	req := Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10))
 	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
 	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAbout = t.memory, t.about.update
-	req.Ask = calls.ask
+	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
 	req.OnLog = t.logged
 	req.Written, req.OnEnd, req.OnExit = t.inject.written, calls.end, t.slot.AgentExited
 	if t.inject.lines != nil {

@@ -66,8 +66,11 @@ type Slot interface {
 	// AgentExited says that no process of the turn is left, though what it has said is still being
 	// stored. Another turn may have the slot if not too many turns are being stored already.
 	AgentExited()
-	// Release gives the permission back before the turn has ended: its agent has.
+	// Release gives the permission back before the turn has ended: its agent has, or it waits for a
+	// person. Retake waits until the turn may go on after that. It reports false when ctx ends
+	// before.
 	Release()
+	Retake(ctx context.Context) bool
 }
 
 // Progress says how the progress of a turn is shown.
@@ -120,6 +123,8 @@ type Options struct {
 	Menu func(agent string, about terminal.About) []channels.Command
 	// Answers reports whether it is this agent that answers the next message of a chat.
 	Answers func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
+	// OfferQueue offers the queue of a chat to the turn that runs in it and reads messages.
+	OfferQueue func(ctx context.Context, chat channels.Chat) error
 	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
 	// without it.
 	AbandonAfter time.Duration
@@ -146,6 +151,7 @@ type Stage struct {
 	runners  runners
 	answers  answers
 	shortage shortage
+	waits    waits
 	name     string // marks this gateway in the environment of agents that are kept; set by KillLeftover
 }
 
@@ -194,6 +200,7 @@ func (s *Stage) Begin(inbound store.Inbound, slot Slot) *Turn {
 	if s.o.Events != nil {
 		t.tracer = &tracer{}
 	}
+	t.person.again = make(chan struct{}, 1)
 	t.transient, t.live = newTransient(t), newLive(t)
 	t.memory = &memory{store: s.o.Store, chat: inbound.In.Chat, agent: t.agent}
 	t.about = &about{t: t, wake: make(chan struct{}, 1)}

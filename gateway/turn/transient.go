@@ -130,7 +130,8 @@ func same(a, b *channels.Outgoing) bool {
 	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
 }
 
-// plan returns what to show, with the elapsed time on long turns; nil: nothing.
+// plan returns what to show, with the elapsed time on long turns; nil: nothing. While the turn waits
+// for a person, nothing says that the agent is at work.
 func (b *transient) plan() *channels.Outgoing {
 	b.mu.Lock()
 	now := b.now
@@ -139,10 +140,11 @@ func (b *transient) plan() *channels.Outgoing {
 	if text == "" && now.screen == nil {
 		return nil
 	}
-	if now.screen == nil {
+	awaits := !b.t.AwaitsSince().IsZero()
+	if now.screen == nil && !awaits {
 		text = "⏳ " + text
 	}
-	if took := time.Since(b.t.began).Truncate(time.Second); took >= tickEvery {
+	if took := b.t.elapsed().Truncate(time.Second); took >= tickEvery && !awaits {
 		text = strings.TrimSpace(fmt.Sprintf("%s (%s)", text, took-took%now.grain()))
 	}
 	parts, err := b.t.ch.Plan(channels.Message{

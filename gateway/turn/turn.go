@@ -36,6 +36,8 @@ type Turn struct {
 	working, listening lifetime
 
 	inject    injections
+	person    personWait
+	kill      context.CancelCauseFunc // cuts the turn off, as the end of the gateway does; set by Run
 	transient *transient
 	live      *live
 	pace      pacing
@@ -135,6 +137,8 @@ func (t *Turn) Drop() {
 // Run works on the message and records how that ended. A turn that was told to stop and does not is
 // left behind. killed ends when turns must not be waited for any longer.
 func (t *Turn) Run(killed context.Context) {
+	killed, t.kill = context.WithCancelCause(killed)
+	defer t.kill(nil)
 	// What is listened to no more need not work on. When the turn learns that it is to end because
 	// it is killed, nobody listens any more, so that it does not say "Stopped.": it is run again.
 	listening := t.listening.begin(killed)
@@ -328,9 +332,12 @@ func (t *Turn) record(killed context.Context, state store.State, o store.Outcome
 // show it for some five seconds.
 const typingAfter, typingEvery = 300 * time.Millisecond, 4 * time.Second
 
-// typing shows that the agent is at work.
+// typing shows that the agent is at work, unless it is the person who has to write.
 func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
 	for ; ctx.Err() == nil; retry.Sleep(ctx, typingEvery) {
+		if !t.AwaitsSince().IsZero() {
+			continue
+		}
 		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
 			t.log.Debug("typing not shown", zap.Error(err))
 		}

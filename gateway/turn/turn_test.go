@@ -165,6 +165,11 @@ type slot struct {
 
 func (s *slot) Release() { s.released = true }
 
+func (s *slot) Retake(ctx context.Context) bool {
+	s.released = false
+	return ctx.Err() == nil
+}
+
 func (s *slot) AgentExited() { s.exited = true }
 
 func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {

@@ -1,0 +1,235 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"nanobot/channels"
+	"nanobot/gateway/intake"
+	"nanobot/gateway/store"
+	"nanobot/terminal"
+)
+
+// correspondence is a protocol whose turns wait for a message of the person, and then answer it.
+// What they read is in files of the folder dir.
+type correspondence struct {
+	dir   string
+	start func(chat string) // called at the beginning of a turn; nil: nothing is done
+
+	mu      sync.Mutex
+	waiting map[string]chan struct{} // by chat; closed when a message was read
+}
+
+func (c *correspondence) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	chat := t.Envelope.SessionKey
+	if c.start != nil {
+		c.start(chat)
+	}
+	if err := t.Emit(terminal.Frame{Kind: terminal.Message, Text: t.Envelope.Text + "?"}); err != nil {
+		return terminal.Outcome{}, err
+	}
+	read := c.open(chat)
+	resume := t.AwaitPerson(ctx)
+	select {
+	case <-read:
+	case <-ctx.Done():
+	}
+	if err := resume(ctx); err != nil {
+		return terminal.Outcome{Status: terminal.Stopped}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "ended"})
+	}
+	answer, err := os.ReadFile(c.file(chat))
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "you answered " + string(answer)})
+}
+
+func (c *correspondence) file(chat string) string {
+	return filepath.Join(c.dir, strings.ReplaceAll(chat, ":", "-"))
+}
+
+// open has ReadMessage read, and returns what is closed when there is an answer.
+func (c *correspondence) open(chat string) chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	read := make(chan struct{})
+	if _, err := os.Stat(c.file(chat)); err == nil {
+		close(read)
+		return read
+	}
+	if c.waiting == nil {
+		c.waiting = map[string]chan struct{}{}
+	}
+	c.waiting[chat] = read
+	return read
+}
+
+func (c *correspondence) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, err := os.ReadFile(c.file(m.Chat))
+	if err == nil && strings.HasPrefix(string(before), m.ID+" ") {
+		return true, nil // offered again
+	}
+	read := c.waiting[m.Chat]
+	if read == nil {
+		return false, nil
+	}
+	delete(c.waiting, m.Chat)
+	if err := os.WriteFile(c.file(m.Chat), fmt.Appendf(nil, "%s %s", m.ID, m.Text), 0o600); err != nil {
+		return false, err
+	}
+	close(read)
+	return true, nil
+}
+
+// newCorrespondence is a rig with that protocol.
+func newCorrespondence(t *testing.T) (*rig, *correspondence) {
+	t.Helper()
+	t.Parallel()
+	r := newRig(t, "true")
+	r.settings.DrainTimeout = 2 * patience // nothing here needs it
+	c := &correspondence{dir: t.TempDir()}
+	r.protocol = c
+	return r, c
+}
+
+// awaitWait waits until the turn of a chat waits for its person.
+func (r *rig) awaitWait(c *correspondence, chat string) {
+	r.t.Helper()
+	r.awaitTrue("the wait of chat "+chat, func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.waiting["net:"+chat] != nil
+	})
+}
+
+func TestOtherChatsRunWhileTurnsWaitForTheirPeople(t *testing.T) {
+	r, c := newCorrespondence(t)
+	r.slots = 1
+	r.start()
+	const chats = 20
+	for i := range chats {
+		r.net.Say(fmt.Sprint(i), "u", "work")
+	}
+	for i := range chats {
+		r.awaitWait(c, fmt.Sprint(i))
+	}
+	for i := range chats {
+		id := r.net.Say(fmt.Sprint(i), "u", "this")
+		r.expect(fmt.Sprint(i), "work?", "you answered "+id+" this")
+		r.awaitIdle(fmt.Sprint(i))
+	}
+}
+
+func TestStopEndsATurnThatWaitsForItsPerson(t *testing.T) {
+	r, c := newCorrespondence(t)
+	r.slots = 1
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitWait(c, "1")
+	r.net.Say("2", "u", "other work")
+	r.awaitWait(c, "2")
+	r.net.Say("1", "u", "/stop")
+	r.expect("1", "work?", "ended")
+	r.awaitIdle("1")
+	id := r.net.Say("2", "u", "this")
+	r.expect("2", "other work?", "you answered "+id+" this")
+}
+
+func TestAMessageThatWasReadAndNotStoredIsDeliveredAgainAndReadOnce(t *testing.T) {
+	r, c := newCorrespondence(t)
+	var fails atomic.Int32
+	fails.Store(1)
+	r.startHooked(func(h *hooked) {
+		h.receive = func(a store.ReceiveRequest) error {
+			if !a.Settle {
+				return nil
+			}
+			if fails.Add(-1) >= 0 {
+				return errors.New("disk full")
+			}
+			return nil
+		}
+	})
+	r.net.Say("1", "u", "work")
+	r.awaitWait(c, "1")
+	id := r.net.Say("1", "u", "this")
+	r.expect("1", "work?", "you answered "+id+" this")
+	r.net.Say("2", "u", "more")
+	r.awaitText("2", "more?") // the message before this one was received
+	r.awaitIdle("1")
+	if got := strings.Join(texts(r.net.Sent("1")), "|"); strings.Contains(got, "this?") {
+		t.Errorf("the answer got a turn of its own: %s", got)
+	}
+}
+
+func TestATurnThatWaitsForItsPersonGoesOnAfterARestart(t *testing.T) {
+	r, c := newCorrespondence(t)
+	r.start()
+	r.net.Say("1", "u", "work")
+	r.awaitWait(c, "1")
+	r.awaitText("1", "work?")
+	r.awaitReceipts()
+	r.stop() // at once
+	if left := c.waiting["net:1"]; left == nil {
+		t.Fatal("the wait has ended")
+	}
+	again := &correspondence{dir: c.dir}
+	r.protocol = again
+	r.start()
+	r.awaitWait(again, "1")
+	id := r.net.Say("1", "u", "this")
+	r.expect("1", "work?", "you answered "+id+" this")
+}
+
+func TestAnAnswerThatComesBeforeTheTurnReadsReachesIt(t *testing.T) {
+	r, c := newCorrespondence(t)
+	begun, release := make(chan struct{}), make(chan struct{})
+	c.start = func(string) {
+		close(begun)
+		<-release
+	}
+	r.start()
+	r.net.Say("1", "u", "work")
+	<-begun
+	id := r.net.Say("1", "u", "this")
+	r.awaitText("1", "Queued, number 1 in line.")
+	close(release)
+	r.awaitText("1", "you answered "+id+" this")
+	r.awaitIdle("1")
+	if waiting, err := r.store.Waiting(t.Context(), channels.Chat{Channel: "net", ID: "1"}); waiting != 0 || err != nil {
+		t.Errorf("%d messages wait (%v)", waiting, err)
+	}
+}
+
+func TestAnAnswerThatComesWhileTheTurnWaitsForASlotReachesIt(t *testing.T) {
+	r, c := newCorrespondence(t)
+	r.slots = 1
+	r.settings.WhileRunning = intake.Queue
+	var once sync.Once
+	release := make(chan struct{})
+	begun := make(chan struct{})
+	c.start = func(string) {
+		once.Do(func() {
+			close(begun)
+			<-release
+		})
+	}
+	r.start()
+	r.net.Say("1", "u", "work")
+	<-begun
+	r.net.Say("2", "u", "other work")
+	id := r.net.Say("2", "u", "this")
+	r.net.Say("3", "u", "/whoami") // when this is answered, the others are in the inbox
+	r.awaitText("3", "user id")
+	close(release)
+	r.awaitText("2", "you answered "+id+" this")
+}
