@@ -1,0 +1,120 @@
+package straight
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Folder is an open folder. Its methods take the name of one entry and never follow a symbolic
+// link, not even one that was put there a moment ago. Unlike os.Root, it does not follow links that
+// stay within the folder either, and no FIFO makes it wait.
+type Folder struct{ file *os.File }
+
+// OpenFolder opens a folder, which must be closed. Links in the path are followed.
+func OpenFolder(path string) (*Folder, error) {
+	file, err := os.OpenFile(path, searching, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{file}, nil
+}
+
+// Close closes the folder.
+func (d *Folder) Close() error { return d.file.Close() }
+
+// Name returns the path of the folder when it was opened.
+func (d *Folder) Name() string { return d.file.Name() }
+
+// Stat describes the folder itself.
+func (d *Folder) Stat() (fs.FileInfo, error) { return d.file.Stat() }
+
+// Sub opens a folder in this one. A link or a file is ErrNoFolder.
+func (d *Folder) Sub(name string) (*Folder, error) {
+	file, err := d.OpenFile(name, searching, 0)
+	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		err = &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNoFolder}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{file}, nil
+}
+
+// OpenFile opens an entry, or the folder itself by the name ".". A symbolic link is ELOOP.
+func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
+	var fd int
+	err := d.at("open", name, func(parent int) (err error) {
+		fd, err = unix.Openat(parent, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|largeFile, uint32(perm.Perm()))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), d.path(name)), nil
+}
+
+// Mkdir makes a folder in this one.
+func (d *Folder) Mkdir(name string, perm fs.FileMode) error {
+	return d.at("mkdir", name, func(parent int) error { return unix.Mkdirat(parent, name, uint32(perm.Perm())) })
+}
+
+// Rename gives an entry another name in this folder, in place of the entry that has it.
+func (d *Folder) Rename(from, to string) error {
+	if !isEntry(to) {
+		return &fs.PathError{Op: "rename", Path: d.path(to), Err: unix.EINVAL}
+	}
+	return d.at("rename", from, func(parent int) error { return unix.Renameat(parent, from, parent, to) })
+}
+
+// Remove removes an entry that is no folder.
+func (d *Folder) Remove(name string) error {
+	return d.at("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, 0) })
+}
+
+// RemoveFolder removes an empty folder in this one.
+func (d *Folder) RemoveFolder(name string) error {
+	return d.at("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) })
+}
+
+// Symlink makes a symbolic link in this folder.
+func (d *Folder) Symlink(target, name string) error {
+	return d.at("symlink", name, func(parent int) error { return unix.Symlinkat(target, parent, name) })
+}
+
+// Readlink returns the target of a symbolic link; EINVAL: the entry is none.
+func (d *Folder) Readlink(name string) (target string, err error) {
+	err = d.at("readlink", name, func(parent int) error {
+		buf := make([]byte, unix.PathMax)
+		n, err := unix.Readlinkat(parent, name, buf)
+		target = string(buf[:max(n, 0)])
+		return err
+	})
+	return target, err
+}
+
+// at calls do with the folder's descriptor, again if a signal interrupts it.
+func (d *Folder) at(op, name string, do func(parent int) error) error {
+	err := error(unix.EINVAL)
+	if isEntry(name) || name == "." && op == "open" {
+		for err = unix.EINTR; errors.Is(err, unix.EINTR); {
+			err = do(int(d.file.Fd()))
+		}
+		runtime.KeepAlive(d.file)
+	}
+	if err != nil {
+		return &fs.PathError{Op: op, Path: d.path(name), Err: err}
+	}
+	return nil
+}
+
+func isEntry(name string) bool {
+	return name != "" && name != "." && name != ".." && !strings.ContainsAny(name, "/\x00")
+}
+
+func (d *Folder) path(name string) string { return filepath.Join(d.file.Name(), name) }
