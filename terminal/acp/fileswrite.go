@@ -1,7 +1,6 @@
 package acp
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"nanobot/internal/atomicfile"
 	"nanobot/terminal"
 )
 
@@ -50,23 +50,20 @@ func (s *spot) write(text string) error {
 	if err != nil {
 		return err
 	}
-	dir, name := filepath.Split(s.rel)
-	if dir != "" {
-		if err := s.root.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
+	if dir := filepath.Dir(s.rel); dir != "." {
+		if err := s.root.MkdirAll(dir, 0o777); err != nil {
 			return err
 		}
 	}
-	// The name is that of the file only as far as there is room for both.
-	temp := filepath.Join(dir, "."+name[:min(len(name), 100)]+"."+rand.Text()+".tmp")
-	if err := s.fill(temp, old, text); err != nil {
-		_ = s.root.Remove(temp)
+	return atomicfile.Replace(s.root, s.rel, func(f *os.File) error {
+		if old != nil {
+			if err := atomicfile.KeepAccess(f, old); err != nil {
+				return err
+			}
+		}
+		_, err := f.WriteString(text)
 		return err
-	}
-	if err := s.root.Rename(temp, s.rel); err != nil {
-		_ = s.root.Remove(temp)
-		return err
-	}
-	return nil
+	})
 }
 
 // old returns what is known of the file that is to be replaced, nil if there is none. One that
@@ -86,22 +83,4 @@ func (s *spot) old() (fs.FileInfo, error) {
 		return nil, err
 	}
 	return f.Stat()
-}
-
-func (s *spot) fill(temp string, old fs.FileInfo, text string) (err error) {
-	f, err := s.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	if old != nil {
-		if was, ok := old.Sys().(*syscall.Stat_t); ok {
-			_ = f.Chown(int(was.Uid), int(was.Gid)) // only the superuser can, and only for him it differs
-		}
-		if err := f.Chmod(old.Mode()); err != nil {
-			return err
-		}
-	}
-	_, err = f.WriteString(text)
-	return err
 }
