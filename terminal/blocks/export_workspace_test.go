@@ -1,0 +1,40 @@
+package blocks
+
+import "nanobot/terminal"
+
+// Why a file cannot be used.
+var (
+	ErrOutside  = errOutside
+	ErrNotFound = errNotFound
+)
+
+// Reason says why something could not be done to a file.
+var Reason = reason
+
+// Workspace is the folder in which an agent works.
+type Workspace struct{ *workspace }
+
+// OpenWorkspace opens a workspace.
+func OpenWorkspace(p terminal.Place) (Workspace, error) {
+	w, err := openWorkspace(p)
+	return Workspace{w}, err
+}
+
+func (w Workspace) Close() { w.close() }
+
+func (w Workspace) Read(path string, most int64) ([]byte, int64, error) { return w.read(path, most) }
+
+func (w Workspace) Stat(path string) (int64, error) { return w.stat(path) }
+
+func (w Workspace) Write(path, content string) error { return w.write(path, []byte(content)) }
+
+func (w Workspace) Remove(path string) error { return w.remove(path) }
+
+// List returns the files of the workspace that are shown, and how many are not.
+func (w Workspace) List(most int) (shown []WorkspaceFile, more int, err error) {
+	l, err := w.list(most)
+	for _, f := range l.shown {
+		shown = append(shown, WorkspaceFile{f.path, f.size})
+	}
+	return shown, l.more, err
+}

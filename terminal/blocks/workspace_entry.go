@@ -1,0 +1,287 @@
+package blocks
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"nanobot/internal/atomicfile"
+	"nanobot/internal/straight"
+)
+
+// entry is a file of the workspace, which need not exist: an open folder and a name in it.
+type entry struct {
+	*lookup
+	folder *straight.Folder
+	name   string
+}
+
+func (e *entry) close() {
+	if e.folder != e.root {
+		_ = e.folder.Close()
+	}
+}
+
+// enter opens the folder of a file. The path is relative to the workspace and has no links; one
+// that was put there meanwhile is refused.
+func (l *lookup) enter(path string) (*entry, error) {
+	return l.walk(path, func(in *straight.Folder, name string) (*straight.Folder, error) { return in.Sub(name) })
+}
+
+// make is enter, and makes the folders that do not exist.
+func (l *lookup) make(path string) (*entry, error) { return l.walk(path, l.sub) }
+
+func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight.Folder, error)) (*entry, error) {
+	parts := strings.Split(path, "/")
+	e := &entry{l, l.root, parts[len(parts)-1]}
+	err := l.permitFolder(l.root)
+	for _, part := range parts[:len(parts)-1] {
+		if err != nil {
+			break
+		}
+		var next *straight.Folder
+		if next, err = sub(e.folder, part); err == nil {
+			e.close()
+			e.folder = next
+			err = l.permitFolder(next)
+		}
+	}
+	if errors.Is(err, straight.ErrNoFolder) {
+		err = errOutside // it is a link now
+	}
+	if err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// permitFolder refuses a folder of the gateway, and one that the agent may not search.
+func (l *lookup) permitFolder(folder *straight.Folder) error {
+	info, err := folder.Stat()
+	switch {
+	case err != nil:
+		return err
+	case l.isOwn(info):
+		return errOutside
+	case !l.owner.may(info, 0o1):
+		return syscall.EACCES
+	}
+	return nil
+}
+
+// sub opens a folder in another one, and makes it if it does not exist.
+func (l *lookup) sub(in *straight.Folder, name string) (*straight.Folder, error) {
+	folder, err := in.Sub(name)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return folder, err
+	}
+	if err := l.permitChange(in, nil); err != nil {
+		return nil, err
+	}
+	if err := in.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	} else if err != nil {
+		return in.Sub(name) // somebody else made it meanwhile
+	}
+	if folder, err = in.Sub(name); err != nil || l.owner == nil {
+		return folder, err
+	}
+	if err := l.owner.give(folder); err != nil {
+		_ = folder.Close()
+		return nil, err
+	}
+	return folder, nil
+}
+
+// permitChange refuses to make an entry in a folder, or to remove one, where the agent may not.
+func (l *lookup) permitChange(in *straight.Folder, entry fs.FileInfo) error {
+	info, err := in.Stat()
+	if err == nil && !l.owner.mayChange(info, entry) {
+		err = syscall.EACCES
+	}
+	return err
+}
+
+// stat describes the file, which is a regular one.
+func (e *entry) stat() (fs.FileInfo, error) {
+	info, err := e.folder.Lstat(e.name)
+	switch {
+	case err != nil:
+		return nil, err
+	case e.isOwn(info), info.Mode()&fs.ModeSymlink != 0: // a link was put there meanwhile
+		return nil, errOutside
+	case info.IsDir():
+		return nil, syscall.EISDIR
+	case !info.Mode().IsRegular():
+		return nil, errNotRegular
+	}
+	return info, nil
+}
+
+// check refuses a file if another name of it is one of the gateway or of another chat.
+func (e *entry) check(info fs.FileInfo) error {
+	if e.isOwn(info) || e.guard.File(info) != nil {
+		return errOutside
+	}
+	return nil
+}
+
+// open opens the file, which is a regular one, for reading.
+func (e *entry) open() (*os.File, fs.FileInfo, error) {
+	f, info, err := e.openAs(os.O_RDONLY, 0o4)
+	return f, info, notFound(err)
+}
+
+// openAs opens the file if it is a regular one and the agent has the permissions. It is looked at
+// before, since opening a device may have effects, and afterwards, since it may be another one.
+func (e *entry) openAs(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo, error) {
+	if _, err := e.stat(); err != nil {
+		return nil, nil, err
+	}
+	f, err := e.folder.OpenFile(e.name, flag, 0)
+	switch {
+	case errors.Is(err, syscall.ELOOP):
+		return nil, nil, errOutside
+	case errors.Is(err, syscall.ENXIO):
+		return nil, nil, errNotRegular
+	case err != nil:
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case !info.Mode().IsRegular():
+		err = errNotRegular
+	case !e.owner.may(info, permissions):
+		err = syscall.EACCES
+	default:
+		err = e.check(info)
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// replace has fill write a new file, which takes the place of the old one, nil if there is none. A
+// file that the agent could not write to is not replaced.
+func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
+	old, err := e.writable()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replace(e.folder, e.name, func(f *os.File) error {
+		if old == nil && e.owner != nil {
+			if err := e.owner.own(f); err != nil {
+				return err
+			}
+		}
+		if err := fill(f, old); err != nil {
+			return err
+		}
+		return f.Sync()
+	})
+}
+
+// writable describes the file that is to be replaced, nil if there is none.
+func (e *entry) writable() (fs.FileInfo, error) {
+	f, info, err := e.openAs(os.O_WRONLY, 0o2)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, e.permitChange(e.folder, nil)
+	case errors.Is(err, syscall.ETXTBSY): // a program that runs can be replaced
+		if info, err = e.stat(); err != nil {
+			return nil, err
+		}
+		return info, e.check(info)
+	case err != nil:
+		return nil, err
+	}
+	_ = f.Close()
+	return info, nil
+}
+
+// remove removes a file or a symbolic link.
+func (e *entry) remove() error {
+	info, err := e.folder.Lstat(e.name)
+	if err != nil {
+		return err
+	}
+	if e.isOwn(info) {
+		return errOutside
+	}
+	if err := e.permitChange(e.folder, info); err != nil {
+		return err
+	}
+	return e.folder.Remove(e.name)
+}
+
+// owner is the user as whom an agent works if that is not the gateway's: whoever owns the
+// workspace. The gateway does nothing for the agent that this user could not do.
+type owner struct{ uid, gid uint32 }
+
+func ownerOf(info fs.FileInfo) *owner {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return nil
+	}
+	return &owner{stat.Uid, stat.Gid}
+}
+
+// may reports whether the user has permissions, which are given as for others (0o4 reads). A nil
+// owner leaves that to the kernel.
+func (o *owner) may(info fs.FileInfo, permissions fs.FileMode) bool {
+	if o == nil || o.uid == 0 {
+		return true
+	}
+	mode := info.Mode().Perm()
+	switch has := ownerOf(info); {
+	case has == nil:
+		return false
+	case has.uid == o.uid:
+		mode >>= 6
+	case has.gid == o.gid:
+		mode >>= 3
+	}
+	return mode&permissions == permissions
+}
+
+// mayChange reports whether the user may make, remove or replace an entry of a folder. In one with
+// the sticky bit only the owners of the folder and of the entry may replace it.
+func (o *owner) mayChange(folder, entry fs.FileInfo) bool {
+	if o == nil || o.uid == 0 {
+		return true
+	}
+	if entry != nil && folder.Mode()&fs.ModeSticky != 0 && ownerOf(folder).uid != o.uid && ownerOf(entry).uid != o.uid {
+		return false
+	}
+	return o.may(folder, 0o3)
+}
+
+// own makes the user the owner of a file that was just made. Only the superuser can.
+func (o *owner) own(f *os.File) error {
+	err := f.Chown(int(o.uid), int(o.gid))
+	if os.Geteuid() != 0 {
+		return nil
+	}
+	return err
+}
+
+// give makes the user the owner of a folder that was just made. It is empty, unless another one was
+// put in its place.
+func (o *owner) give(folder *straight.Folder) error {
+	f, err := folder.OpenFile(".", os.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.ReadDir(1); !errors.Is(err, io.EOF) {
+		return errOutside
+	}
+	return o.own(f)
+}

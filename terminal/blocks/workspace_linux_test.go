@@ -1,0 +1,173 @@
+package blocks_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"nanobot/terminal/blocks"
+)
+
+// exchange swaps two names for each other as fast as it can until stop is called.
+func (w *world) exchange(one, two string) (stop func()) {
+	over := make(chan struct{})
+	var agent sync.WaitGroup
+	agent.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := unix.Renameat2(unix.AT_FDCWD, w.path(one), unix.AT_FDCWD, w.path(two), unix.RENAME_EXCHANGE); err != nil {
+					w.t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	return func() { close(over); agent.Wait() }
+}
+
+func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
+	rounds := 100
+	if os.Getenv("NANOBOT_LONG") != "" {
+		rounds = 20_000
+	}
+	for name, c := range map[string]struct{ target, good, path string }{
+		"a folder to outside":      {"../outside", "sub", "sub/file"},
+		"a folder to another chat": {"users/7", "sub", "sub/file"},
+		"a folder above":           {"../outside", "sub", "sub/deep/file"},
+		"a file to outside":        {"../outside/file", "file", "file"},
+		"a file to the config":     {"config.json", "file", "file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			for _, dir := range []string{"outside", "ws/users/7"} {
+				w.put(dir+"/file", "SECRET")
+				w.put(dir+"/deep/file", "SECRET")
+			}
+			w.put("ws/"+c.path, "good")
+			w.link(c.target, "ws/swapped")
+			stop := w.exchange("ws/swapped", "ws/"+c.good)
+			defer stop()
+			for good, refused := 0, 0; (good < rounds || refused < rounds) && !t.Failed(); {
+				got, _, err := w.Read(c.path, -1)
+				switch {
+				case errors.Is(err, blocks.ErrOutside):
+					refused++
+				case err != nil || string(got) != "good":
+					t.Errorf("read %q, %v", got, err)
+				default:
+					good++
+				}
+			}
+			for range rounds { // a new file may take the place of the link itself
+				if err := w.Write(c.path, "good"); err != nil && !errors.Is(err, blocks.ErrOutside) {
+					t.Errorf("write: %v", err)
+				}
+				if err := w.Write(c.path+".new", "new"); err != nil && !errors.Is(err, blocks.ErrOutside) {
+					t.Errorf("write a new file: %v", err)
+				}
+				if err := w.Remove(c.path + ".new"); err != nil && !errors.Is(err, blocks.ErrOutside) && !errors.Is(err, blocks.ErrNotFound) {
+					t.Errorf("remove: %v", err)
+				}
+			}
+			for _, dir := range []string{"outside", "ws/users/7", "ws/state"} {
+				for path, content := range w.files(dir) {
+					if content != "SECRET" {
+						t.Errorf("%s/%s has %q", dir, path, content)
+					}
+				}
+			}
+			if n := len(w.files("outside")) + len(w.files("ws/users/7")); n != 5 || w.content("ws/config.json") != "SECRET" {
+				t.Errorf("%d files outside", n)
+			}
+		})
+	}
+}
+
+func TestAFIFOThatIsSwappedInHoldsNobodyUp(t *testing.T) {
+	w := newWorld(t)
+	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
+	for path, use := range map[string]string{"ws/sub": "sub/file", "ws/file": "file"} {
+		stop := w.exchange("ws/fifo", path)
+		for range 200 {
+			if got, _, err := w.Read(use, -1); err == nil && !strings.HasPrefix(string(got), "text") {
+				t.Errorf("%s has %q", use, got)
+			}
+			_ = w.Write(use, "text")
+		}
+		stop()
+		if info, err := os.Lstat(w.path("ws/fifo")); err != nil || info.Mode().Type() != os.ModeNamedPipe {
+			w.must(unix.Renameat2(unix.AT_FDCWD, w.path("ws/fifo"), unix.AT_FDCWD, w.path(path), unix.RENAME_EXCHANGE))
+		}
+	}
+}
+
+// The gateway is root here and the agent is not.
+func TestNothingIsDoneForAnotherUserThatHeCouldNotDo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can work for another user")
+	}
+	w := newWorld(t)
+	const uid, gid = 1234, 4321
+	w.must(os.Chown(w.path("ws"), uid, gid))
+	for _, f := range []struct {
+		path     string
+		uid, gid int
+		mode     os.FileMode
+	}{
+		{"roots", 0, 0, 0o600},
+		{"open", 0, 0, 0o666},
+		{"readable", 0, 0, 0o644},
+		{"group", 0, gid, 0o660},
+		{"not-group", 0, gid, 0o606},
+		{"mine", uid, gid, 0o600},
+		{"mine-not", uid, gid, 0o066},
+		{"closed/file", 0, 0, 0o666},
+		{"listed/file", 0, 0, 0o666},
+		{"sticky/file", 0, 0, 0o666},
+	} {
+		w.put("ws/"+f.path, "text")
+		w.must(os.Chown(w.path("ws/"+f.path), f.uid, f.gid))
+		w.must(os.Chmod(w.path("ws/"+f.path), f.mode))
+	}
+	w.must(os.Chmod(w.path("ws/closed"), 0o700))
+	w.must(os.Chmod(w.path("ws/listed"), 0o755))
+	w.must(os.Chmod(w.path("ws/sticky"), 0o777|os.ModeSticky))
+	w.place.OtherUser = true
+	w.open()
+	for path, want := range map[string]struct{ read, write, remove bool }{
+		"roots": {}, "open": {true, true, true}, "readable": {true, false, true}, "group": {true, true, true}, "not-group": {}, "mine": {true, true, true}, "mine-not": {},
+		"closed/file": {}, "closed/new": {}, "listed/file": {true, true, false}, "listed/new": {}, "listed/new/new": {}, "sticky/file": {true, true, false}, "new/deep/file": {true, true, true}, "sticky/new": {true, true, true},
+	} {
+		denied := func(what string, err error, want bool) {
+			if want && err != nil || !want && (err == nil || blocks.Reason(err) != "permission denied" && !errors.Is(err, blocks.ErrNotFound)) {
+				t.Errorf("%s %s: %v", what, path, err)
+			}
+		}
+		denied("write", w.Write(path, "text"), want.write)
+		_, _, err := w.Read(path, -1)
+		denied("read", err, want.read)
+		if want.write && want.remove {
+			info, err := os.Stat(w.path("ws/" + path))
+			w.must(err)
+			if was := info.Sys().(*syscall.Stat_t); strings.Contains(path, "new") && (was.Uid != uid || was.Gid != gid) {
+				t.Errorf("%s is of %d:%d", path, was.Uid, was.Gid)
+			}
+		}
+		if want.remove || path == "sticky/file" || path == "listed/file" || strings.HasPrefix(path, "closed") {
+			denied("remove", w.Remove(path), want.remove)
+		}
+	}
+	info, err := os.Stat(w.path("ws/new/deep"))
+	w.must(err)
+	if was := info.Sys().(*syscall.Stat_t); was.Uid != uid || was.Gid != gid {
+		t.Errorf("a new folder is of %d:%d", was.Uid, was.Gid)
+	}
+}

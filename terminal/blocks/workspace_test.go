@@ -1,0 +1,311 @@
+package blocks_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/terminal"
+	"nanobot/terminal/blocks"
+)
+
+// world is a workspace with the gateway's own files in it, and files outside of it.
+type world struct {
+	blocks.Workspace
+	t     *testing.T
+	dir   string // the folder above the workspace
+	place terminal.Place
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, dir: dir}
+	for path, content := range map[string]string{
+		"outside/file": "SECRET", "ws-other/file": "SECRET", "ws/users/7/note": "SECRET", "ws/users/8/note": "SECRET", "ws/users/stray": "SECRET",
+		"ws/config.json": "SECRET", "ws/state/db": "SECRET", "ws/state/deep/db": "SECRET", "ws/file": "text", "ws/sub/file": "text in sub",
+	} {
+		w.put(path, content)
+	}
+	users := w.path("ws/users")
+	w.place = terminal.Place{
+		Dir:     w.path("ws"),
+		Private: []string{w.path("ws/config.json"), w.path("ws/state"), w.path("ws/secret.env"), "", w.path("ws/gone/secret")},
+		Chats:   []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}},
+	}
+	w.open()
+	return w
+}
+
+func (w *world) open() {
+	w.t.Helper()
+	var err error
+	if w.Workspace, err = blocks.OpenWorkspace(w.place); err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(w.Close)
+}
+
+func (w *world) path(rel string) string { return filepath.Join(w.dir, rel) }
+
+func (w *world) must(err error) {
+	w.t.Helper()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) put(path, content string) {
+	w.t.Helper()
+	w.must(os.MkdirAll(filepath.Dir(w.path(path)), 0o700))
+	w.must(os.WriteFile(w.path(path), []byte(content), 0o600))
+}
+
+func (w *world) link(target, path string) {
+	w.t.Helper()
+	w.must(os.Symlink(target, w.path(path)))
+}
+
+func (w *world) content(path string) string {
+	w.t.Helper()
+	got, err := os.ReadFile(w.path(path))
+	w.must(err)
+	return string(got)
+}
+
+// files returns the contents of all files below a folder, and what else there is.
+func (w *world) files(folder string) map[string]string {
+	w.t.Helper()
+	files := map[string]string{}
+	w.must(filepath.WalkDir(w.path(folder), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, _ := filepath.Rel(w.path(folder), path)
+		files[rel] = d.Type().String()
+		if d.Type().IsRegular() {
+			content, err := os.ReadFile(path)
+			files[rel] = string(content)
+			return err
+		}
+		return nil
+	}))
+	return files
+}
+
+// refuses checks that a path is refused for all that can be done with it, and that nothing changes.
+func (w *world) refuses(path string) {
+	w.t.Helper()
+	if got, _, err := w.Read(path, -1); !errors.Is(err, blocks.ErrOutside) || got != nil {
+		w.t.Errorf("read %q: %q, %v", path, got, err)
+	}
+	if _, err := w.Stat(path); !errors.Is(err, blocks.ErrOutside) {
+		w.t.Errorf("stat %q: %v", path, err)
+	}
+	if err := w.Write(path, "OVERWRITTEN"); !errors.Is(err, blocks.ErrOutside) {
+		w.t.Errorf("write %q: %v", path, err)
+	}
+	if err := w.Remove(path); !errors.Is(err, blocks.ErrOutside) {
+		w.t.Errorf("remove %q: %v", path, err)
+	}
+}
+
+func TestNoPathLeadsOutOfTheWorkspace(t *testing.T) {
+	w := newWorld(t)
+	for path, target := range map[string]string{
+		"out": "../outside", "out-file": "../outside/file", "out-abs": w.path("outside/file"), "out-none": "../outside/none", "out-far": "../none/none",
+		"out-not": "../outside/file/x", "out-loop": "../loop", "self": ".", "sub/up": "..", "sub/above": "../..", "loop": "loop", "to-other": "../ws-other/file",
+		"to-config": "config.json", "to-users": "users", "to-note": "users/8/note", "to-secret": "secret.env", "users/8/back": "../../file", "by-users": "users/8/back",
+	} {
+		w.link(target, "ws/"+path)
+	}
+	w.link("loop", "loop")
+	w.must(os.Link(w.path("ws/state/deep/db"), w.path("ws/hard-state")))
+	w.must(os.Link(w.path("ws/config.json"), w.path("ws/hard-config")))
+	w.must(os.Link(w.path("ws/users/7/note"), w.path("ws/hard-note")))
+	before := w.files(".")
+	for _, path := range []string{
+		"", ".", "./", "sub/..", "sub/../", "..", "../", "self", "self/", "self/.", "sub/up", "sub/up/.",
+		"../outside/file", "../outside/none", "../outside/file/x", "../none/x", "sub/../../outside/file", "../ws/file", "sub/up/../outside/file", "sub/above/outside/file",
+		"../ws-other/file", "../ws-other/none", "../../../../../../../../etc/passwd", "..\x00", "file\x00", "\x00",
+		"/", "/etc/passwd", "/none", w.path("ws/file"), w.path("ws"), "//file",
+		"out", "out/file", "out/none", "out/../ws/file", "out-file", "out-abs", "out-none", "out-far", "out-not", "out-loop", "loop", "to-other",
+		"config.json", "./config.json", "sub/../config.json", "to-config", "state", "state/db", "state/none", "state/deep/db", "state/deep/none/x", "to-secret",
+		"secret.env", "gone/secret", "gone/secret/x", "sub/up/config.json",
+		"users", "users/", "users/stray", "users/7", "users/7/note", "users/7/none", "users/8", "users/8/note", "users/9/none", "to-users", "to-users/8/note", "to-note",
+		"users/../file", "users/8/back", "by-users", "hard-state", "hard-config", "hard-note",
+	} {
+		w.refuses(path)
+	}
+	after := w.files(".")
+	for path, content := range before {
+		if after[path] != content {
+			t.Errorf("%s has %q now", path, after[path])
+		}
+	}
+	if len(before) != len(after) {
+		t.Errorf("%d files became %d", len(before), len(after))
+	}
+}
+
+func TestFilesAreReadByAnyPathWithinTheWorkspace(t *testing.T) {
+	w := newWorld(t)
+	w.put(`ws/back\slash..`, "text")
+	w.put("ws/..dots", "text")
+	for path, target := range map[string]string{
+		"link": "file", "sub/link": "../file", "abs": w.path("ws/file"), "folder": "sub", "sub/deep": "..", "over": "../ws/file", "twice": "link", "abs-folder": w.path("ws/sub"),
+	} {
+		w.link(target, "ws/"+path)
+	}
+	w.must(os.Link(w.path("ws/file"), w.path("ws/hard"))) // as git and pnpm make many
+	for path, want := range map[string]string{
+		"file": "text", "./file": "text", "sub//..//file": "text", "sub/../file": "text", "link": "text", "sub/link": "text", "abs": "text", "over": "text", "twice": "text",
+		"sub/file": "text in sub", "folder/file": "text in sub", "folder/../file": "text", "sub/deep/file": "text", "sub/deep/sub/file": "text in sub", "none/../file": "text",
+		"abs-folder/file": "text in sub", `back\slash..`: "text", "..dots": "text", "hard": "text",
+	} {
+		got, size, err := w.Read(path, -1)
+		if err != nil || string(got) != want || size != int64(len(want)) {
+			t.Errorf("%q has %q, %d bytes: %v", path, got, size, err)
+		}
+		if size, err := w.Stat(path); size != int64(len(want)) || err != nil {
+			t.Errorf("%q: %d bytes, %v", path, size, err)
+		}
+	}
+	for most, want := range map[int64]string{0: "", 3: "tex", 4: "text", 5: "text"} {
+		if got, size, err := w.Read("file", most); string(got) != want || size != 4 || err != nil {
+			t.Errorf("at most %d: %q, %d, %v", most, got, size, err)
+		}
+	}
+}
+
+func TestOnlyRegularFilesAreFound(t *testing.T) {
+	w := newWorld(t)
+	w.must(syscall.Mkfifo(w.path("ws/fifo"), 0o600))
+	w.link("none", "ws/dangling")
+	w.link("sub", "ws/folder")
+	for _, path := range []string{"none", "sub", "sub/", "none/x", "file/x", "file/", "file/.", "sub/file/..", "folder", "folder/", "fifo", "dangling", "../ws", `sub\file`} {
+		want := blocks.ErrNotFound
+		if path == "../ws" {
+			want = blocks.ErrOutside
+		}
+		if got, _, err := w.Read(path, -1); !errors.Is(err, want) {
+			t.Errorf("read %q: %q, %v", path, got, err)
+		}
+		if _, err := w.Stat(path); !errors.Is(err, want) {
+			t.Errorf("stat %q: %v", path, err)
+		}
+		if err := w.Remove(path); !errors.Is(err, want) {
+			t.Errorf("remove %q: %v", path, err)
+		}
+	}
+	for path, want := range map[string]string{
+		"sub": "is a directory", "sub/": "is a directory", "new/": "is a directory", "folder": "is a directory", "file/x": "not a directory", "fifo": "not a regular file",
+		strings.Repeat("n", 256): "file name too long", "a/" + strings.Repeat("n", 256): "file name too long",
+	} {
+		if err := w.Write(path, "x"); err == nil || blocks.Reason(err) != want {
+			t.Errorf("write %q: %v", path, err)
+		}
+	}
+}
+
+func TestAFileIsWrittenWithItsFoldersAndKeepsItsMode(t *testing.T) {
+	w := newWorld(t)
+	umask := syscall.Umask(0o027)
+	defer syscall.Umask(umask)
+	w.must(os.Chmod(w.path("ws/file"), 0o751))
+	w.link("sub", "ws/folder")
+	w.link("file", "ws/link")
+	w.link("new/by-link", "ws/dangling")
+	for path, content := range map[string]string{
+		"link": "größer\x00\r\n", "sub/file": "", "a/b/c/" + strings.Repeat("n", 255): "deep", "folder/new/file": "by folder", "dangling": "by link", `b\c`: "x",
+	} {
+		w.must(w.Write(path, content))
+		if got := w.content("ws/" + path); got != content {
+			t.Errorf("%q has %q", path, got)
+		}
+	}
+	for path, want := range map[string]os.FileMode{
+		"link": os.ModeSymlink, "file": 0o751, "dangling": os.ModeSymlink, "new/by-link": 0o640, "new": os.ModeDir | 0o750, "sub/new": os.ModeDir | 0o750, "sub/new/file": 0o640, `b\c`: 0o640,
+	} {
+		info, err := os.Lstat(w.path("ws/" + path))
+		if err != nil || info.Mode()&^os.ModePerm != want&^os.ModePerm || want.Perm() != 0 && info.Mode() != want {
+			t.Errorf("%s: %v, %v", path, info, err)
+		}
+	}
+	if os.Geteuid() == 0 {
+		w.must(os.Chown(w.path("ws/file"), 1234, 4321))
+		w.must(w.Write("file", "x"))
+		if info, _ := os.Stat(w.path("ws/file")); info.Sys().(*syscall.Stat_t).Uid != 1234 || info.Sys().(*syscall.Stat_t).Gid != 4321 {
+			t.Errorf("%+v", info.Sys())
+		}
+	} else {
+		w.must(os.Chmod(w.path("ws/file"), 0o444))
+		if err := w.Write("file", "x"); err == nil || blocks.Reason(err) != "permission denied" {
+			t.Errorf("a file that is read-only: %v", err)
+		}
+	}
+	for path := range w.files("ws") {
+		if strings.HasSuffix(path, ".tmp") {
+			t.Errorf("left behind: %s", path)
+		}
+	}
+}
+
+func TestRemovingALinkLeavesItsFile(t *testing.T) {
+	w := newWorld(t)
+	w.link("../file", "ws/sub/link")
+	w.link("sub", "ws/folder")
+	w.must(w.Remove("folder/link"))
+	w.must(w.Remove("folder/../sub/file"))
+	want := []string{"config.json", "file", "folder", "state/db", "state/deep/db", "users/7/note", "users/8/note", "users/stray"}
+	var got []string
+	for path := range w.files("ws") {
+		got = append(got, path)
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("there is %q", got)
+	}
+}
+
+func TestAWorkspaceMayBeReachedByALink(t *testing.T) {
+	w := newWorld(t)
+	w.link("ws", "linked")
+	w.link("linked/users", "linked-users")
+	w.link("linked/config.json", "linked-config")
+	w.place.Dir = w.path("linked")
+	w.place.Private = []string{w.path("linked-config"), w.path("linked/state")}
+	w.place.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
+	w.open()
+	if got, _, err := w.Read("sub/../file", -1); string(got) != "text" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	for _, path := range []string{"config.json", "state/db", "users/8/note", "users/7/none", "../linked/file"} {
+		w.refuses(path)
+	}
+	for name, dir := range map[string]string{"of another chat": "ws/users/7", "of the gateway": "ws/state/deep", "missing": "none", "a file": "ws/file"} {
+		w.place.Dir = w.path(dir)
+		if _, err := blocks.OpenWorkspace(w.place); err == nil {
+			t.Errorf("a workspace that is %s was opened", name)
+		}
+	}
+}
+
+func TestAReasonNamesNoPath(t *testing.T) {
+	for want, err := range map[string]error{
+		"permission denied":       &os.PathError{Op: "open", Path: "/x", Err: syscall.EACCES},
+		"no space left on device": errors.Join(&os.LinkError{Op: "rename", Old: "/x", New: "/y", Err: syscall.ENOSPC}, os.ErrClosed),
+		"file already closed":     &os.PathError{Op: "close", Path: "/x", Err: os.ErrClosed},
+		"outside workspace":       blocks.ErrOutside,
+	} {
+		if got := blocks.Reason(err); got != want {
+			t.Errorf("%v: %q", err, got)
+		}
+	}
+}
