@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -27,10 +28,15 @@ func replaceLines(content []byte, start, end int, body string) (edited []byte, l
 	if start < 1 || end < start || start > lines {
 		return nil, lines, false
 	}
-	edited = append(edited, content[:from]...)
-	edited = append(edited, strings.ReplaceAll(body, "\n", newline)...)
-	edited = append(edited, newline...)
-	edited = append(edited, content[to:]...)
+	replacement := strings.ReplaceAll(body, "\n", newline) + newline
+	// Where kinds of newlines mix, a \r and a \n that meet would become one line end.
+	if bytes.HasSuffix(content[:from], []byte("\r")) && replacement[0] == '\n' {
+		replacement = "\r" + replacement
+	}
+	if newline == "\r" && bytes.HasPrefix(content[to:], []byte("\n")) {
+		replacement += "\n"
+	}
+	edited = slices.Concat(content[:from], []byte(replacement), content[to:])
 	if last := edited[len(edited)-1]; last != '\n' && last != '\r' {
 		edited = append(edited, newline...)
 	}

@@ -38,6 +38,8 @@ func TestLinesAreReplaced(t *testing.T) {
 		{"a\nb\r\nc\rd\r\n", 3, 3, "x", "a\nb\r\nx\nd\r\n"},
 		{"a\r\nb\nc\n", 2, 2, "x\ny", "a\r\nx\r\ny\r\nc\n"},
 		{"a\r\r\nb", 2, 2, "x", "a\rx\rb\r"},
+		{"x\ny\rz\n", 3, 3, "", "x\ny\r\r\n"},
+		{"a\rb\n\nc", 2, 2, "x", "a\rx\r\n\nc\r"},
 		{"\xff\xfe\nb\x00\u2028\n", 2, 2, "\xff", "\xff\xfe\n\xff\n"},
 		{"\ufeffa\nb\n", 2, 2, "x", "\ufeffa\nx\n"},
 		{"a\u2028b\vc\u0085d\ne\n", 2, 2, "x", "a\u2028b\vc\u0085d\nx\n"},
