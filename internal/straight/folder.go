@@ -25,6 +25,15 @@ func OpenFolder(path string) (*Folder, error) {
 	return &Folder{file}, nil
 }
 
+// InRoot opens the folder of a root, which must be closed as well.
+func InRoot(root *os.Root) (*Folder, error) {
+	file, err := root.OpenFile(".", searching, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &Folder{file}, nil
+}
+
 // Close closes the folder.
 func (d *Folder) Close() error { return d.file.Close() }
 

@@ -86,9 +86,24 @@ func TestAnEntryIsDescribedAsItself(t *testing.T) {
 	if to, err := folder.Readlink("file"); !errors.Is(err, syscall.EINVAL) {
 		t.Errorf("the file leads to %q: %v", to, err)
 	}
-	self, err := folder.Stat()
-	if info, _ := os.Stat(dir); err != nil || !os.SameFile(self, info) {
-		t.Errorf("%v, %v", self, err)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	same, err := straight.InRoot(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer same.Close()
+	for _, f := range []*straight.Folder{folder, same} {
+		self, err := f.Stat()
+		if info, _ := os.Stat(dir); err != nil || !os.SameFile(self, info) {
+			t.Errorf("%v, %v", self, err)
+		}
+		if _, err := f.Lstat("file"); err != nil || filepath.Clean(f.Name()) != dir {
+			t.Errorf("%s: %v", f.Name(), err)
+		}
 	}
 }
 
