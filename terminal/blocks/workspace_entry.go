@@ -47,16 +47,23 @@ func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight
 			e.close()
 			e.folder = next
 			err = l.permitFolder(next)
+		} else if errors.Is(err, straight.ErrNoFolder) {
+			err = noFolder(e.folder, part)
 		}
-	}
-	if errors.Is(err, straight.ErrNoFolder) {
-		err = errOutside // it is a link now
 	}
 	if err != nil {
 		e.close()
 		return nil, err
 	}
 	return e, nil
+}
+
+// noFolder says why an entry is no folder: there is a file, or a link was put there meanwhile.
+func noFolder(in *straight.Folder, name string) error {
+	if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
+		return syscall.ENOTDIR
+	}
+	return errOutside
 }
 
 // permitFolder refuses a folder of the gateway, and one that the agent may not search.

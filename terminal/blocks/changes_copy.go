@@ -1,0 +1,78 @@
+package blocks
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"nanobot/internal/atomicfile"
+	"nanobot/internal/straight"
+)
+
+// errCopy says that a saved copy is not what was saved. The commands of the agent can reach it.
+var errCopy = errors.New("the saved copy was changed or removed")
+
+// copyName is the name of the saved copy of a file. It depends on the file alone, so a copy whose
+// making was interrupted is overwritten by the next one.
+func copyName(file string) string {
+	sum := sha256.Sum256([]byte(file))
+	return hex.EncodeToString(sum[:16])
+}
+
+// copy saves the content of a file and returns its SHA-256. The copy is on disk when copy returns.
+// It has the owner of the file, which is given back to him if the file is restored.
+func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
+	copies, err := straight.InRoot(c.copies)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = copies.Close() }()
+	err = atomicfile.Replace(copies, name, func(to *os.File) (err error) {
+		if err := atomicfile.KeepAccess(to, info); err != nil {
+			return err
+		}
+		if err := to.Chmod(0o600); err != nil {
+			return err
+		}
+		if sum, err = sumOf(to, from); err != nil {
+			return err
+		}
+		return to.Sync()
+	})
+	if err != nil {
+		return "", err
+	}
+	dir, err := copies.OpenFile(".", os.O_RDONLY, 0)
+	if err != nil {
+		return "", err
+	}
+	defer dir.Close()
+	return sum, dir.Sync()
+}
+
+// openCopy opens the saved copy of a file. A link, something else than a regular file, and another
+// name of one of the gateway's or another chat's files are refused. Its content must be compared
+// with the checksum of the change.
+func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
+	copies, err := straight.InRoot(c.copies)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = copies.Close() }()
+	f, err := copies.OpenFile(of.Copy, os.O_RDONLY, 0)
+	switch {
+	case errors.Is(err, syscall.EACCES):
+		return nil, nil, err
+	case err != nil:
+		return nil, nil, errCopy
+	}
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() || c.w.guard.File(info) != nil {
+		_ = f.Close()
+		return nil, nil, errCopy
+	}
+	return f, info, nil
+}
