@@ -3,6 +3,7 @@ package terminal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"nanobot/terminal/process"
@@ -50,6 +51,14 @@ func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFu
 type Ended struct {
 	process.Exit
 	Cause error
+}
+
+// Words says how the agent ended.
+func (e Ended) Words() string {
+	if e.Signal != "" {
+		return "killed by " + e.Signal
+	}
+	return fmt.Sprintf("exit status %d", e.Code)
 }
 
 // Wait returns once the agent's whole process group is dead and reaped.

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,6 +126,14 @@ func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// TellStopped emits the final response of a turn that ctx has ended while no agent ran: it was
+// stopped, or its time is up.
+func (t Turn) TellStopped(ctx context.Context) (Outcome, error) {
+	return NewEnding(t.MaxOutput).Tell(t, Ended{
+		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
+	})
 }
 
 func (e *Ending) outcome(end Ended) Outcome {

@@ -91,7 +91,7 @@ func (p *terminals) Stop(chat string) (ended int) {
 func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
 	kept, err := p.kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
-		return reportStopped(ctx, t)
+		return t.TellStopped(ctx)
 	}
 	defer kept.Release()
 	s, opened, err := p.session(t, kept, args)

@@ -71,14 +71,14 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 	out := terminal.Outcome{Status: terminal.Done}
 	switch {
 	case s.isDead():
-		frame.Text, frame.Buttons = "The program has ended ("+exitWords(s.ended)+").", nil
+		frame.Text, frame.Buttons = "The program has ended ("+s.ended.Words()+").", nil
 		if !s.ended.OK() {
 			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.ended.Code, Signal: s.ended.Signal}
 		}
 	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // the program is not to blame that it goes on
 	case ctx.Err() != nil:
 		s.interrupt()
-		return reportStopped(ctx, t)
+		return t.TellStopped(ctx)
 	}
 	return out, t.Emit(frame)
 }

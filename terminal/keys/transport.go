@@ -51,7 +51,7 @@ func newTransport(t terminal.Turn, set *Settings) transport {
 type exitedError struct{ ended terminal.Ended }
 
 func (e *exitedError) Error() string {
-	return "The agent has ended before the task was complete (" + exitWords(e.ended) + ")"
+	return "The agent has ended before the task was complete (" + e.ended.Words() + ")"
 }
 
 func isLongLine(err error) bool {

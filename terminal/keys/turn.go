@@ -243,7 +243,7 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 		return x.fail(exited.Error(), exited.ended)
 	case errors.Is(err, errShellExited):
 		<-x.s.dead
-		return x.failNow("The shell of the terminal has ended (" + exitWords(x.s.ended) + ")")
+		return x.failNow("The shell of the terminal has ended (" + x.s.ended.Words() + ")")
 	case isLongLine(err):
 		return x.failNow("The agent's response is too long: " + err.Error())
 	}
@@ -274,21 +274,5 @@ func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
 	if !x.s.isTaken() {
 		x.s.interrupt()
 	}
-	return reportStopped(ctx, x.t)
-}
-
-// reportStopped tells the person that a turn was stopped, or that its time is up.
-func reportStopped(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	end := terminal.NewEnding(t.MaxOutput)
-	return end.Tell(t, terminal.Ended{
-		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
-	})
-}
-
-// exitWords says how a process has ended.
-func exitWords(e terminal.Ended) string {
-	if e.Signal != "" {
-		return "killed by " + e.Signal
-	}
-	return fmt.Sprintf("exit status %d", e.Code)
+	return x.t.TellStopped(ctx)
 }
