@@ -50,6 +50,9 @@ func (b *Bounded) Len() int64 { return b.total }
 // Omitted returns how many bytes were written and not kept.
 func (b *Bounded) Omitted() int64 { return b.total - int64(len(b.head)+len(b.tail)) }
 
+// Head returns the first bytes that were kept.
+func (b *Bounded) Head() []byte { return b.head }
+
 // Tail returns a copy of the last bytes that were kept.
 func (b *Bounded) Tail() []byte {
 	return append(append(make([]byte, 0, len(b.tail)), b.tail[b.next:]...), b.tail[:b.next]...)

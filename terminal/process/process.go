@@ -39,8 +39,8 @@ type Options struct {
 	// 4), and CloseInput only ends the writing. Stop sends SIGHUP, as closing a terminal does. TERM
 	// is for the caller to set in Env.
 	Terminal *Size
-	// StderrTail is how many of the last bytes of stderr are kept.
-	StderrTail int
+	// StderrHead and StderrTail are how many of the first and of the last bytes of stderr are kept.
+	StderrHead, StderrTail int
 	// Grace is how long a descendant may hold the pipes in silence after the child itself has
 	// exited.
 	Grace time.Duration
@@ -92,7 +92,7 @@ type Exit struct {
 	Signal string // such as SIGKILL, or ""
 	// Forced reports that Kill or Stop came before the child had exited by itself.
 	Forced bool
-	// Stderr is the end of what the child wrote there.
+	// Stderr is the beginning and the end of what the child wrote there.
 	Stderr *Bounded
 	// Unread is how many of the last bytes in its stdin the child had not read when that was
 	// closed. It is only known with Options.KeepInput, of pipes, and on Linux.
@@ -169,7 +169,7 @@ func Start(o Options) (*Child, error) {
 
 func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
 	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o), exited: make(chan struct{})}
-	c.stderr, c.wholeSession, c.report = NewBounded(0, o.StderrTail), o.Session, p.reportRead
+	c.stderr, c.wholeSession, c.report = NewBounded(o.StderrHead, o.StderrTail), o.Session, p.reportRead
 	c.onTerminal, c.stopSignals = o.Terminal != nil, o.stopSignals()
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
