@@ -14,9 +14,9 @@ type Description struct {
 	config.Protocol
 	// Open makes the protocol for an agent.
 	Open func(config.Terminal) Protocol
-	// TrialText is the message with which `nanobot doctor` tries an agent; "": one that asks for a
-	// single word.
-	TrialText string
+	// TrialText returns the message with which `nanobot doctor` tries an agent; nil: one that asks
+	// for a single word.
+	TrialText func(config.Terminal) string
 	// Judge says what the trial of an agent that has ended by itself with status 0 shows.
 	Judge func(*Trial) Finding
 	// Parser reads the output of agents for `nanobot parse`; the zero value: that is not possible

@@ -44,9 +44,10 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
 		},
-		Open:  func(t config.Terminal) terminal.Protocol { return New(t) },
-		Judge: judge, TrialText: "Print the word ready in the terminal, and nothing else.",
-		Parser: Parser(),
+		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
+		Judge:     judge,
+		TrialText: func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
+		Parser:    Parser(),
 	}
 }
 
@@ -58,7 +59,7 @@ func DescribeScreen() terminal.Description {
 			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
 		},
 		Open:  func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
-		Judge: judge, TrialText: "/screen",
+		Judge: judge, TrialText: func(config.Terminal) string { return "/screen" },
 	}
 }
 

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -63,7 +62,11 @@ func (d *doctor) checkAgent(ctx context.Context) {
 		d.report(check, channels.Bad, fmt.Sprintf("protocol %q is not part of this build", t.Protocol), "correct "+d.key("protocol"))
 		return
 	}
-	r := d.tryTurn(ctx, cmp.Or(protocol.TrialText, harmless))
+	text := harmless
+	if protocol.TrialText != nil {
+		text = protocol.TrialText(t)
+	}
+	r := d.tryTurn(ctx, text)
 	status, detail, fix := r.judge(protocol, t.Timeout)
 	// An agent may print what it was given. Elsewhere in what is found these values are no secrets,
 	// but words.
