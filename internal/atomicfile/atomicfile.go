@@ -22,9 +22,20 @@ type Folder interface {
 // Replace has fill write a temporary file, which then takes the place of the named one. The file
 // has the mode 0666 less the umask unless fill changes it. If fill fails, nothing has changed.
 func Replace(in Folder, name string, fill func(*os.File) error) error {
+	return ReplaceBy(in, name, TempName(name, rand.Text()), fill)
+}
+
+// TempName names a temporary file for a file, beside it and hidden. Only a part of the file's name
+// fits into it: file systems allow 255 bytes.
+func TempName(name, suffix string) string {
 	dir, base := filepath.Split(name)
-	// Only a part of the name fits besides the rest: file systems allow 255 bytes.
-	temp := filepath.Join(dir, "."+strings.ToValidUTF8(base[:min(len(base), 100)], "")+"."+rand.Text()+".tmp")
+	return filepath.Join(dir, "."+strings.ToValidUTF8(base[:min(len(base), 100)], "")+"."+suffix+".tmp")
+}
+
+// ReplaceBy is Replace with the name of the temporary file, for callers that remove one which a
+// crash has left. Such a file is overwritten, so no two callers may use the same name at a time.
+func ReplaceBy(in Folder, name, temp string, fill func(*os.File) error) error {
+	_ = in.Remove(temp)
 	f, err := in.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err

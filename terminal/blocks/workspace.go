@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
@@ -33,11 +34,12 @@ type workspace struct {
 	private []string // files and folders of the gateway, and the parents of all chats' folders
 	guard   terminal.Guard
 	owner   *owner // nil: the gateway has the rights of the agent
+	temp    string // is part of the names of temporary files
 }
 
 // openWorkspace opens the folder in which an agent works.
 func openWorkspace(p terminal.Place) (*workspace, error) {
-	w := &workspace{guard: terminal.Guard{Private: p.Private, Chats: p.Chats}}
+	w := &workspace{guard: terminal.Guard{Private: p.Private, Chats: p.Chats}, temp: rand.Text()}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
@@ -133,6 +135,15 @@ func (w *workspace) write(path string, content []byte) error {
 		_, err := f.Write(content)
 		return err
 	})
+}
+
+// removeTemp removes the temporary file that a write with the same temp has left when it was cut
+// off.
+func (w *workspace) removeTemp(path string) {
+	if e, err := w.find(path); err == nil {
+		_ = e.folder.Remove(e.tempName())
+		e.close()
+	}
 }
 
 // remove removes a file. If the path names a symbolic link to a file, the link is removed.

@@ -182,7 +182,7 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Replace(e.folder, e.name, func(f *os.File) error {
+	return atomicfile.ReplaceBy(e.folder, e.name, e.tempName(), func(f *os.File) error {
 		if old == nil && e.owner != nil {
 			if err := e.owner.own(f); err != nil {
 				return err
@@ -194,6 +194,9 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 		return f.Sync()
 	})
 }
+
+// tempName names the temporary file through which the entry is replaced.
+func (e *entry) tempName() string { return atomicfile.TempName(e.name, e.temp) }
 
 // writable describes the file that is to be replaced, nil if there is none.
 func (e *entry) writable() (fs.FileInfo, error) {
