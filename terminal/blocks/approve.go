@@ -1,0 +1,125 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"nanobot/internal/linediff"
+	"nanobot/terminal"
+)
+
+// The answers to a question for approval.
+const (
+	approveOnce   = "Yes"
+	approveNot    = "No"
+	approveAlways = "Always in this session"
+)
+
+// approveWithin is how long an approval is waited for. Nobody else waits meanwhile.
+const approveWithin = time.Hour
+
+// askedLength is how many characters of a command or of a diff a question shows, since a message of
+// a chat holds about 4,000, and askedLines how many lines of a diff.
+const askedLength, askedLines = 1500, 30
+
+// approved asks the person about a command, the nth of the response, if that needs approval. It
+// reports whether the command may be executed; an error says that the turn ends.
+func (x *turn) approved(ctx context.Context, c Command, n int, question func() string) (bool, error) {
+	if !x.needsApproval(c.Type) {
+		return true, nil
+	}
+	resume := x.t.AwaitPerson(ctx)
+	a, err := x.t.Ask(ctx, terminal.Question{
+		// The turn that is run again after a crash finds the answer that it was given.
+		ID:   fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n),
+		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Within: approveWithin,
+	})
+	if rerr := resume(ctx); rerr != nil {
+		return false, rerr
+	}
+	answer, by := a.Text, "user "+terminal.OneLine(a.By, 80)
+	switch {
+	case ctx.Err() != nil:
+		return false, context.Cause(ctx)
+	case errors.Is(err, terminal.ErrNobody):
+		answer, by = approveNot, "rule: nobody is there to be asked"
+	case err != nil:
+		answer, by = approveNot, "want of an answer"
+	}
+	if answer == approveAlways {
+		x.s.Approved = append(x.s.Approved, c.Type)
+	}
+	what := c.Path
+	if c.Type == RunCommand {
+		what = c.Text
+	}
+	return answer != approveNot, x.t.Emit(terminal.Frame{
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(what, 200), answer, by),
+	})
+}
+
+// needsApproval reports whether the person is asked about a type of command.
+func (x *turn) needsApproval(t CommandType) bool {
+	switch {
+	case x.set.Approve == approveNever, slices.Contains(x.s.Approved, t):
+		return false
+	case t == RunCommand || t == DeleteFile:
+		return true
+	}
+	return x.set.Approve == approveAll
+}
+
+// runQuestion asks about a shell command.
+func runQuestion(command string) string {
+	return "🔐 Run this command?\n" + terminal.CodeBlock("sh", clip(command, askedLength))
+}
+
+// question asks about a change of a file.
+func (p plannedChange) question(c Command) string {
+	name := terminal.CodeSpan(terminal.OneLine(c.Path, 200))
+	switch {
+	case c.Type == DeleteFile:
+		return "🔐 Delete " + name + "?"
+	case c.Type == EditFile:
+		return "🔐 Edit " + name + "?\n" + p.shortDiff()
+	case p.existed:
+		return "🔐 Overwrite " + name + "?\n" + p.shortDiff()
+	}
+	return "🔐 Create " + name + "?\n" + p.shortDiff()
+}
+
+// shortDiff is the beginning of what would change.
+func (p plannedChange) shortDiff() string {
+	if max(len(p.before), len(p.after)) > maxCompared {
+		return fmt.Sprintf("(too large to be compared: %d bytes before, %d after)", len(p.before), len(p.after))
+	}
+	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
+	if diff == "" {
+		return "(no change)"
+	}
+	lines := strings.SplitAfter(diff, "\n")
+	short := strings.Join(lines[:min(len(lines), askedLines)], "")
+	return terminal.CodeBlock("diff", clip(short, askedLength)+more(len(lines)-askedLines-1))
+}
+
+// more says how many lines are not shown.
+func more(lines int) string {
+	if lines <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("\n(%d more lines)", lines)
+}
+
+// clip cuts a text and says how much is missing, so that nobody takes a part for the whole.
+func clip(s string, most int) string {
+	s = strings.TrimRight(validText([]byte(s)), "\n")
+	short := terminal.Shorten(s, most)
+	if short == s {
+		return s
+	}
+	return fmt.Sprintf("%s\n(%d more bytes)", short, len(s)-len(short)+len("…"))
+}

@@ -1,0 +1,76 @@
+package blocks_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// allCommands has one command of each type that may need approval.
+const allCommands = "[CREATE_FILE path=\"new\"]\none\n[/CREATE_FILE]\n" +
+	"[CREATE_FILE path=\"old\"]\n1\nnew\n[/CREATE_FILE]\n" +
+	"[EDIT_FILE path=\"old\" start_line=\"1\" end_line=\"1\"]\nI\n[/EDIT_FILE]\n" +
+	"[RUN_COMMAND]\necho ran > ran\n[/RUN_COMMAND]\n" +
+	"[DELETE_FILE path=\"gone\"]\n"
+
+func approving(t *testing.T, approve string, answers ...string) *rig {
+	t.Helper()
+	r := newRig(t, allCommands, doneBlock)
+	r.settings.Approve = approve
+	r.put("old", "1\n2\n")
+	r.put("gone", "x")
+	if answers != nil {
+		r.answering(answers...)
+	}
+	r.done("go")
+	return r
+}
+
+func TestByDefaultThePersonIsAskedBeforeCommandsAndDeletions(t *testing.T) {
+	r := approving(t, "run", "Yes", "No")
+	same(t, "questions", strings.Join(r.asked, "\n--\n"), "🔐 Run this command?\n```sh\necho ran > ran\n```\n--\n🔐 Delete `gone`?")
+	same(t, "the command", r.get("ran"), "ran\n")
+	same(t, "the file", r.get("gone"), "x")
+	has(t, results(r.outboxes()[1]), "[OK] RUN_COMMAND: Ran 'echo ran > ran' (exit code 0)", "[FAILED] DELETE_FILE: REJECTED: not approved: gone")
+}
+
+func TestAllIsAskedWithAShortDiff(t *testing.T) {
+	r := approving(t, "all", "Yes", "No", "Yes", "Yes", "Yes")
+	same(t, "questions", strings.Join(r.asked[:3], "\n--\n"), "🔐 Create `new`?\n```diff\n@@ -0,0 +1 @@\n+one\n\\ No newline at end of file\n```\n--\n"+
+		"🔐 Overwrite `old`?\n```diff\n@@ -1,2 +1,2 @@\n 1\n-2\n+new\n\\ No newline at end of file\n```\n--\n"+
+		"🔐 Edit `old`?\n```diff\n@@ -1,2 +1,2 @@\n-1\n+I\n 2\n```")
+	same(t, "the file", r.get("old"), "I\n2\n")
+	has(t, results(r.outboxes()[1]), "[FAILED] CREATE_FILE: REJECTED: not approved: old\n")
+}
+
+func TestNoAnswerAndNobodyToAskAreRefusals(t *testing.T) {
+	for name, answers := range map[string][]string{"no answer": {}, "nobody": nil} {
+		r := approving(t, "run", answers...)
+		same(t, name+": the command", r.get("ran"), "(none)")
+		has(t, results(r.outboxes()[1]), "REJECTED: not approved: echo ran > ran", "REJECTED: not approved: gone")
+	}
+}
+
+func TestAlwaysHoldsForTheTypeOfCommandAndTheSession(t *testing.T) {
+	run := "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]\n"
+	r := newRig(t, run+run, run, doneBlock)
+	r.settings.Approve = "run"
+	r.answering("Always in this session")
+	r.done("go")
+	same(t, "questions", len(r.asked), 1)
+	same(t, "runs", r.get("ran"), "x\nx\nx\n")
+	r.script("", run, doneBlock)
+	r.next("again")
+	same(t, "questions of another session", len(r.asked), 2)
+	same(t, "runs", r.get("ran"), "x\nx\nx\n")
+}
+
+func TestNothingIsAskedAboutWhatCannotBeDone(t *testing.T) {
+	r := newRig(t, "[DELETE_FILE path=\"none\"]\n[DELETE_FILE path=\"/etc/passwd\"]\n[EDIT_FILE path=\"f\" start_line=\"9\" end_line=\"9\"]\nx\n[/EDIT_FILE]", doneBlock)
+	r.settings.Approve = "all"
+	r.put("f", "one\n")
+	r.answering("Yes", "Yes", "Yes")
+	r.done("go")
+	same(t, "questions", len(r.asked), 0)
+	same(t, "results", results(r.outboxes()[1]), "[FAILED] DELETE_FILE: File 'none' not found\n"+
+		"[FAILED] DELETE_FILE: REJECTED: Path '/etc/passwd' is outside workspace\n[FAILED] EDIT_FILE: Invalid line range 9-9 for file with 1 lines")
+}

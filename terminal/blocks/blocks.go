@@ -1,0 +1,110 @@
+package blocks
+
+import (
+	"context"
+	"strings"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// Protocol runs sessions of models that can only talk.
+type Protocol struct {
+	set *Settings
+	// answers has the turns that read what people write.
+	answers answers
+}
+
+var (
+	_ terminal.Protocol      = (*Protocol)(nil)
+	_ terminal.Controller    = (*Protocol)(nil)
+	_ terminal.MessageReader = (*Protocol)(nil)
+)
+
+// New returns the protocol for an agent.
+func New(cfg config.Terminal) *Protocol { return &Protocol{set: SettingsOf(cfg)} }
+
+// The commands that people have.
+const (
+	resumeCommand = "resume"
+	diffCommand   = "diff"
+	undoCommand   = "undo"
+)
+
+// Controls returns the commands, for menus.
+func (p *Protocol) Controls() []terminal.Command {
+	return []terminal.Command{
+		{Name: resumeCommand, Help: "go on with the newest unfinished task"},
+		{Name: diffCommand, Help: "show what the last task has changed"},
+		{Name: undoCommand, Help: "put back the files that the last task has changed"},
+	}
+}
+
+// AcceptsControl accepts nothing: the commands get turns, so that none is carried out while a
+// session changes files.
+func (p *Protocol) AcceptsControl(string, string) bool { return false }
+
+// Control is never called, because no command is accepted.
+func (p *Protocol) Control(context.Context, terminal.ControlRequest) (terminal.ControlReply, error) {
+	return terminal.ControlReply{}, terminal.ErrNoController
+}
+
+// commandOf returns the command that a message is, or "".
+func commandOf(text string) string {
+	for _, name := range []string{resumeCommand, diffCommand, undoCommand} {
+		if strings.EqualFold(strings.TrimSpace(text), "/"+name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Turn works on a message: a task, or a command of the person.
+func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	files, err := openFolder(t.Envelope.UserDataDir)
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	defer files.close()
+	space, err := openWorkspace(t.Place)
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	defer space.close()
+	x := &turn{t: t, set: p.set, files: files, space: space}
+	switch commandOf(t.Envelope.Text) {
+	case diffCommand:
+		return tell(t, x.showDiff)
+	case undoCommand:
+		return tell(t, x.undo)
+	}
+	found, err := x.findSession()
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	if !found {
+		return tell(t, func() (terminal.Frame, error) {
+			return terminal.Frame{Text: "There is no unfinished task. Your next message begins one."}, nil
+		})
+	}
+	if err := x.openChanges(); err != nil {
+		return terminal.Outcome{}, err
+	}
+	defer x.closeChanges()
+	if p.set.Agent == personAgent {
+		person := p.answers.add(x)
+		defer p.answers.remove(person)
+		return x.run(ctx, person)
+	}
+	return x.run(ctx, &commandTransport{t: t, board: &x.board})
+}
+
+// tell ends a turn with one message.
+func tell(t terminal.Turn, message func() (terminal.Frame, error)) (terminal.Outcome, error) {
+	f, err := message()
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	f.Kind = terminal.Message
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(f)
+}

@@ -1,0 +1,54 @@
+package blocks
+
+import (
+	"fmt"
+	"strings"
+
+	"nanobot/terminal"
+)
+
+// maxShown is how many results the board shows, the newest ones, and shownLength how many
+// characters of each.
+const maxShown, shownLength = 12, 160
+
+// board shows what the session is at: the round, and the results of its commands.
+type board struct {
+	emit    func(terminal.Frame) error
+	lines   []string // of results, led by a heading for each round
+	current string   // what is being done
+}
+
+// beginRound shows that the model is asked.
+func (b *board) beginRound(sequence int) error {
+	b.lines = append(b.lines, fmt.Sprintf("**Round %d**", sequence))
+	return b.show("waiting for the model's response")
+}
+
+// showRunning shows a command that runs.
+func (b *board) showRunning(c Command) error {
+	return b.show(terminal.CodeSpan(terminal.OneLine(c.Text, shownLength)))
+}
+
+// addResult shows the result of a command.
+func (b *board) addResult(r Result) error {
+	mark := "✅ "
+	if !r.Success {
+		mark = "❌ "
+	}
+	if r.Type == Message || r.Type == Done { // the message itself is in the chat, or will be
+		return nil
+	}
+	b.lines = append(b.lines, mark+terminal.CodeSpan(terminal.OneLine(r.Summary, shownLength)))
+	return b.show("")
+}
+
+func (b *board) show(current string) error {
+	if extra := len(b.lines) - maxShown; extra > 0 {
+		b.lines = b.lines[extra:]
+	}
+	lines := b.lines
+	if current != "" {
+		lines = append(lines[:len(lines):len(lines)], "▶ "+current)
+	}
+	return b.emit(terminal.Frame{Kind: terminal.Progress, Board: true, Text: strings.Join(lines, "\n")})
+}

@@ -1,0 +1,366 @@
+package blocks_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/config"
+	"nanobot/terminal"
+	"nanobot/terminal/blocks"
+	"nanobot/terminal/confine"
+	"nanobot/terminal/process"
+)
+
+// patience is how long a test waits for what must happen. Only what hangs takes so long.
+const patience = 2 * time.Minute
+
+// TestMain makes the test binary the model, the gateway of the kill loop, and the helper that
+// confines agents, too.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case "scripted-model":
+			os.Exit(scriptedModel(os.Args[2]))
+		case "careful-model":
+			os.Exit(carefulModel())
+		case "one-turn":
+			os.Exit(oneTurn(os.Args[2]))
+		case confine.Command:
+			fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+			os.Exit(126)
+		}
+	}
+	supervisor = process.NewSupervisor(process.SupervisorOptions{})
+	goleak.VerifyTestMain(m)
+}
+
+// supervisor is that of all tests: a process has one, since it waits for orphans.
+var supervisor *process.Supervisor
+
+// scriptedModel records the outbox in a folder and prints the response that is there for it. When
+// the responses are used up it does what the file "then" says.
+func scriptedModel(dir string) int {
+	outbox, _ := io.ReadAll(os.Stdin)
+	told, _ := filepath.Glob(filepath.Join(dir, "outbox-*"))
+	n := len(told) + 1
+	_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("outbox-%04d", n)), outbox, 0o600)
+	response, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("response-%04d", n)))
+	if err == nil {
+		_, _ = os.Stdout.Write(response)
+		return 0
+	}
+	then, _ := os.ReadFile(filepath.Join(dir, "then"))
+	switch string(then) {
+	case "crash":
+		fmt.Println("[CREATE_FILE path=\"never\"]\n[/CREATE_FILE]")
+		fmt.Fprintln(os.Stderr, "no credit")
+		return 3
+	case "hang":
+		time.Sleep(time.Hour)
+	case "flood":
+		for {
+			if _, err := os.Stdout.WriteString(strings.Repeat("x", 1<<16)); err != nil {
+				return 1
+			}
+		}
+	}
+	fmt.Println("[READ_FILE path=\"none\"]")
+	return 0
+}
+
+// rig is a session, and what came of it.
+type rig struct {
+	t         *testing.T
+	model     string // the folder of the scripted model
+	workspace string
+	settings  *blocks.Settings
+	config    config.Terminal
+	private   []string
+	runner    *terminal.Runner
+	chat      string
+	run       string
+	media     []string
+	ask       terminal.Ask
+
+	mu     sync.Mutex
+	frames []terminal.Frame
+	sent   map[string]string // files that were sent, by name
+	asked  []string
+	wake   chan struct{}
+}
+
+func newRig(t *testing.T, responses ...string) *rig {
+	t.Helper()
+	r := &rig{
+		t: t, model: t.TempDir(), workspace: t.TempDir(), settings: blocks.NewSettings(), config: config.Default().Terminal,
+		chat: "1", run: "run-1", wake: make(chan struct{}), sent: map[string]string{},
+	}
+	r.settings.Approve = "never"
+	r.config.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " scripted-model " + terminal.ShellQuote(r.model)
+	r.config.Timeout = 600
+	r.config.Protocols = config.Protocols{blocks.Name: r.settings}
+	r.script("", responses...)
+	return r
+}
+
+// script changes what the model does, and forgets what it was told.
+func (r *rig) script(then string, responses ...string) {
+	r.t.Helper()
+	old, _ := filepath.Glob(filepath.Join(r.model, "*"))
+	for _, name := range old {
+		if err := os.Remove(name); err != nil {
+			r.t.Fatal(err)
+		}
+	}
+	for i, text := range responses {
+		r.put(filepath.Join(r.model, fmt.Sprintf("response-%04d", i+1)), text)
+	}
+	r.put(filepath.Join(r.model, "then"), then)
+}
+
+// put writes a file, by an absolute path or in the workspace.
+func (r *rig) put(path, content string) {
+	r.t.Helper()
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(r.workspace, path)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// get reads a file of the workspace.
+func (r *rig) get(path string) string {
+	r.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(r.workspace, path))
+	if errors.Is(err, os.ErrNotExist) {
+		return "(none)"
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// start makes the runner, once everything is configured.
+func (r *rig) start() {
+	r.t.Helper()
+	if r.runner != nil {
+		return
+	}
+	runner, err := terminal.NewRunner(terminal.Options{
+		Config: r.config, Workspace: r.workspace, Protocol: blocks.New(r.config), Private: r.private,
+		Environ: append(os.Environ(), "GORACE=atexit_sleep_ms=0"), Supervisor: supervisor, Log: zap.NewNop(),
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.runner = runner
+	r.t.Cleanup(runner.Close)
+}
+
+// turn works on a message.
+func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
+	r.t.Helper()
+	r.start()
+	out, err := r.runner.Turn(ctx, terminal.Request{
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(), Ask: r.ask,
+	}, r.emit)
+	if err != nil {
+		r.t.Errorf("turn: %v", err)
+	}
+	return out
+}
+
+// done is a turn that must end well.
+func (r *rig) done(text string) {
+	r.t.Helper()
+	if out := r.turn(r.t.Context(), text); out.Status != terminal.Done {
+		r.t.Fatalf("%q ended as %s: %s", text, out.Status, r.last())
+	}
+}
+
+// next is done for a message of its own.
+func (r *rig) next(text string) {
+	r.t.Helper()
+	r.run += "+"
+	r.done(text)
+}
+
+func (r *rig) emit(f terminal.Frame) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.frames = append(r.frames, f)
+	for _, file := range f.Checked {
+		content, err := io.ReadAll(file.Open)
+		if err != nil {
+			return err
+		}
+		r.sent[filepath.Base(file.Path)] = string(content)
+	}
+	close(r.wake)
+	r.wake = make(chan struct{})
+	return nil
+}
+
+// answering has the person answer questions in this order.
+func (r *rig) answering(answers ...string) {
+	r.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		n := len(r.asked)
+		r.asked = append(r.asked, q.Text)
+		if n >= len(answers) {
+			return terminal.Answer{}, errors.New("nobody answers")
+		}
+		return terminal.Answer{Text: answers[n], By: "ann"}, nil
+	}
+}
+
+// await waits for a frame.
+func (r *rig) await(what string, match func(terminal.Frame) bool) terminal.Frame {
+	r.t.Helper()
+	deadline := time.After(patience)
+	for {
+		r.mu.Lock()
+		i, wake := slices.IndexFunc(r.frames, match), r.wake
+		var f terminal.Frame
+		if i >= 0 {
+			f = r.frames[i]
+		}
+		r.mu.Unlock()
+		if i >= 0 {
+			return f
+		}
+		select {
+		case <-wake:
+		case <-deadline:
+			r.t.Fatalf("no frame with %s", what)
+		}
+	}
+}
+
+// poll waits for what only the file system tells.
+func (r *rig) poll(what string, done func() bool) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if done() {
+			return
+		}
+	}
+	r.t.Errorf("waited in vain for %s", what)
+}
+
+// texts are the messages and errors so far.
+func (r *rig) texts() (all []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, f := range r.frames {
+		if f.Kind == terminal.Message || f.Kind == terminal.Error {
+			all = append(all, f.Text)
+		}
+	}
+	return all
+}
+
+// last is the last message or error.
+func (r *rig) last() string {
+	all := r.texts()
+	if len(all) == 0 {
+		return ""
+	}
+	return all[len(all)-1]
+}
+
+// outboxes are what the model was told.
+func (r *rig) outboxes() (all []string) {
+	r.t.Helper()
+	names, _ := filepath.Glob(filepath.Join(r.model, "outbox-*"))
+	slices.Sort(names)
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all = append(all, string(raw))
+	}
+	return all
+}
+
+// folder is the chat's folder of sessions.
+func (r *rig) folder(parts ...string) string {
+	return filepath.Join(append([]string{r.workspace, "users", r.chat, "blocks"}, parts...)...)
+}
+
+// session is a session file.
+type session struct {
+	SessionID      string
+	Task           string
+	SequenceNumber int
+	IsComplete     bool
+	LastResults    []struct {
+		CommandType, Summary, Output string
+		Success                      bool
+	}
+	ReadFileRequests []string
+	Response         string
+}
+
+// session reads the only session file.
+func (r *rig) session() session {
+	r.t.Helper()
+	names, _ := filepath.Glob(r.folder("sessions", "*.json"))
+	if len(names) != 1 {
+		r.t.Fatalf("there are %d sessions", len(names))
+	}
+	raw, err := os.ReadFile(names[0])
+	var s session
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return s
+}
+
+// results are the results in an outbox.
+func results(outbox string) string {
+	_, rest, _ := strings.Cut(outbox, "## Previous Command Results\n")
+	rest, _, _ = strings.Cut(rest, "\n\n## ")
+	rest, _, _ = strings.Cut(rest, "\n\n=== PROMPT")
+	return rest
+}
+
+// same compares.
+func same[T comparable](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n%v\nwant\n%v", what, got, want)
+	}
+}
+
+// has checks that a text contains others.
+func has(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("no %q in\n%s", part, text)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package blocks
+
+import (
+	"time"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// Name is the protocol's name in the configuration.
+const Name = "blocks"
+
+// The values of Settings.Agent.
+const (
+	commandAgent = "command"
+	personAgent  = "person"
+)
+
+// The values of Settings.Approve.
+const (
+	approveRun   = "run"
+	approveAll   = "all"
+	approveNever = "never"
+)
+
+// Settings is the section of an agent that says how its sessions are run.
+type Settings struct {
+	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: command runs terminal.command once a round, with the outbox on stdin and the response on stdout; person sends the outbox into the chat, and somebody brings the response of a model."`
+	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What the person is asked about before it is done: run is RUN_COMMAND and DELETE_FILE, all also CREATE_FILE and EDIT_FILE."`
+	Timeout     int    `json:"timeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a RUN_COMMAND may take."`
+	OutputLimit int    `json:"outputLimit" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Characters of a RUN_COMMAND's output that the model is told."`
+	MaxRounds   int    `json:"maxRounds" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Responses of the model to one message at most."`
+}
+
+var _ config.Settings = (*Settings)(nil)
+
+// Describe describes the protocol.
+func Describe() terminal.Description {
+	return terminal.Description{
+		Protocol: config.Protocol{
+			Name: Name, Description: "command blocks of a model that can only talk",
+			New:                func() config.Settings { return NewSettings() },
+			SectionDescription: "For protocol blocks: who answers, what is asked before it is done, and limits.",
+			DefaultCommand:     defaultCommand,
+		},
+		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
+		TrialText: trialText, Judge: judge,
+		Parser: parser(),
+	}
+}
+
+// defaultCommand is that of an agent that is a person, who needs none.
+func defaultCommand(t config.Terminal) string {
+	if SettingsOf(t).Agent == personAgent {
+		return "true"
+	}
+	return ""
+}
+
+// NewSettings returns the default settings.
+func NewSettings() *Settings {
+	return &Settings{Agent: commandAgent, Approve: approveRun, Timeout: 30, OutputLimit: 4000, MaxRounds: 30}
+}
+
+// SettingsOf returns the settings of an agent, or the defaults if it has none.
+func SettingsOf(t config.Terminal) *Settings {
+	if s, ok := t.Protocols[Name].(*Settings); ok {
+		return s
+	}
+	return NewSettings()
+}
+
+func (s *Settings) timeout() time.Duration { return time.Duration(s.Timeout) * time.Second }
+
+// Check finds nothing: all values that fit the schema can work.
+func (s *Settings) Check(config.Scope) []config.Problem { return nil }
+
+// Warnings is about an agent that executes whatever a model writes.
+func (s *Settings) Warnings(at config.Scope) []string {
+	if s.Approve == approveNever && at.Terminal != nil && at.Terminal.Sandbox == "none" {
+		return []string{at.Key("approve") + ` is "never" and ` + at.Beside("sandbox") + ` is "none": the model runs any command with the rights of the bot, and nobody is asked`}
+	}
+	return nil
+}

@@ -1,0 +1,68 @@
+package blocks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"nanobot/terminal"
+)
+
+// commandTransport runs the agent's command once a round, with the outbox on stdin and the response
+// on stdout.
+type commandTransport struct {
+	t     terminal.Turn
+	board *board
+}
+
+func (c *commandTransport) respond(ctx context.Context, x *turn) (response, error) {
+	name := roundFile(x.s.ID, x.s.Sequence)
+	if _, err := x.files.inbox.Lstat(name); err == nil { // it came before a crash
+		return response{name: name}, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return response{}, fmt.Errorf("look for response: %w", err)
+	}
+	text, err := readFile(x.files.outbox, name, maxOutbox)
+	if err != nil {
+		return response{}, fmt.Errorf("read outbox: %w", err)
+	}
+	answer, err := c.call(ctx, text)
+	if err != nil {
+		return response{}, err
+	}
+	return response{name: name}, writeFile(x.files.inbox, name, answer, true)
+}
+
+// maxOutbox is the largest outbox that is handed over.
+const maxOutbox = 256 << 20
+
+// call runs the command and returns what it prints.
+func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, error) {
+	agent, err := c.t.Launch(ctx, terminal.Input{First: outbox})
+	if err != nil {
+		return nil, err
+	}
+	answer, err := io.ReadAll(io.LimitReader(agent.Stdout, int64(c.t.MaxLine)+1))
+	tooLong := len(answer) > c.t.MaxLine
+	if tooLong || err != nil {
+		agent.Kill()
+	}
+	ended := agent.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, context.Cause(ctx)
+	case tooLong:
+		ended.Forced, ended.Code, ended.Signal = false, 1, ""
+		return nil, &agentError{fmt.Sprintf("The agent's response is too long: it has more than %d bytes (terminal.maxLine)", c.t.MaxLine), ended}
+	case err != nil:
+		return nil, fmt.Errorf("read response: %w", err)
+	case !ended.OK():
+		return nil, &agentError{"The agent has failed (" + ended.Words() + ")", ended}
+	}
+	if text := ended.Stderr.String(); text != "" {
+		return answer, c.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text})
+	}
+	return answer, nil
+}
