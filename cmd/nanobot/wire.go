@@ -26,6 +26,7 @@ import (
 	"nanobot/internal/httpd"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/process"
@@ -46,6 +47,7 @@ var protocols = []terminal.Description{
 	acp.Describe(),
 	keys.Describe(),
 	keys.DescribeScreen(),
+	blocks.Describe(),
 }
 
 // openChannels makes the channels that are enabled. The error names every one that cannot be made.
