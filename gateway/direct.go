@@ -26,10 +26,13 @@ type Direct struct {
 	// Answer, if not nil, reads what the person says to a question of the agent; io.EOF when they
 	// leave instead. Otherwise nobody answers.
 	Answer func(ctx context.Context) (string, error)
+	// Listen, if not nil, reads what the person says while a turn waits for their messages; io.EOF
+	// when they leave instead. Otherwise nobody says anything.
+	Listen func(ctx context.Context) (channels.Incoming, error)
 	Log    *zap.Logger
 
 	memories sync.Map   // by chat
-	asking   sync.Mutex // held while a question is open
+	asking   sync.Mutex // held while a question is open, and while a message is read
 }
 
 // Close waits for the turns that run and ends the agents that are kept.
@@ -84,7 +87,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req := turn.Request(in, run)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	req.Ask = g.ask(r, stop)
+	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
 	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
 	req.Memory = known.(*passing)
 	var caption string // that was shown last

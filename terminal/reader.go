@@ -21,7 +21,7 @@ type PersonMessage struct {
 	Chat  string   // an Envelope.SessionKey
 	ID    string   // of the network; "": it has none, and is offered once
 	User  string   // ID of the person
-	Text  string   // may be empty if there are files
+	Text  string   // may be empty
 	Media []string // absolute paths of the files that came with it
 }
 

@@ -34,6 +34,7 @@ func NewPiped(r io.Reader) *Piped {
 			}
 			if err != nil {
 				lines <- line{err: err}
+				close(lines) // who reads on finds the end again
 				return
 			}
 		}
@@ -41,9 +42,13 @@ func NewPiped(r io.Reader) *Piped {
 	return &Piped{lines: lines}
 }
 
+// Read returns the next line, and io.EOF behind the last one, however often it is called.
 func (p *Piped) Read(ctx context.Context) (string, error) {
 	select {
-	case l := <-p.lines:
+	case l, more := <-p.lines:
+		if !more {
+			return "", io.EOF
+		}
 		return l.text, l.err
 	case <-ctx.Done():
 		return "", ctx.Err()

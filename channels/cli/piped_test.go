@@ -41,6 +41,9 @@ func TestPipedInputIsOneMessageALine(t *testing.T) {
 					}
 					got = append(got, text)
 				}
+				if _, err := p.Read(t.Context()); !errors.Is(err, io.EOF) {
+					t.Errorf("behind the end: %v", err)
+				}
 				if !slices.Equal(got, c.want) {
 					t.Errorf("got %.200q, want %.200q", got, c.want)
 				}

@@ -86,6 +86,10 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 		greetControls(std.out, s.gateway.Controls())
 	}
 	s.ch = cli.New(o)
+	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
+		text, err := o.In.Read(ctx)
+		return s.ch.Incoming(text, nil), err
+	}
 	err = s.talk(ctx)
 	if s.live != nil {
 		fmt.Fprintln(std.out) // the prompt's line ends here

@@ -1,0 +1,102 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/terminal"
+)
+
+// newDirectCorrespondence is a direct gateway whose person says some lines and leaves.
+func newDirectCorrespondence(t *testing.T, p terminal.Protocol, lines ...string) *gateway.Direct {
+	t.Helper()
+	cfg := config.Default().Terminal
+	cfg.Command = "true"
+	r, err := terminal.NewRunner(terminal.Options{Config: cfg, Workspace: t.TempDir(), Protocol: p, Environ: os.Environ(), Log: zap.NewNop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gateway.Direct{Runner: r, Log: zap.NewNop(), Listen: func(context.Context) (channels.Incoming, error) {
+		if len(lines) == 0 {
+			return channels.Incoming{}, io.EOF
+		}
+		in := channels.Incoming{Chat: hello.Chat, ID: "m", Text: lines[0]}
+		lines = lines[1:]
+		return in, nil
+	}}
+	t.Cleanup(g.Close)
+	return g
+}
+
+func TestWhatIsTypedWhileATurnWaitsIsReadByIt(t *testing.T) {
+	t.Parallel()
+	g := newDirectCorrespondence(t, &correspondence{dir: t.TempDir()}, "this")
+	w := &page{}
+	out, err := g.Turn(t.Context(), w, hello)
+	if err != nil || out.Status != terminal.Done {
+		t.Fatalf("%+v, %v", out, err)
+	}
+	if got, want := w.texts(), "message:hello?|message:you answered m this"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestWhoLeavesInsteadOfAMessageStopsTheTurn(t *testing.T) {
+	t.Parallel()
+	g := newDirectCorrespondence(t, &correspondence{dir: t.TempDir()})
+	w := &page{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.texts(), "message:hello?|message:ended"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// pickyReader is a correspondence with a command that reads some messages only.
+type pickyReader struct {
+	correspondence
+	commands []string
+}
+
+func (p *pickyReader) Controls() []terminal.Command { return []terminal.Command{{Name: "diff"}} }
+
+func (p *pickyReader) AcceptsControl(_, command string) bool { return command == "diff" }
+
+func (p *pickyReader) Control(_ context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
+	p.commands = append(p.commands, r.Command)
+	return terminal.ControlReply{Text: "no changes"}, nil
+}
+
+func (p *pickyReader) ReadMessage(ctx context.Context, m terminal.PersonMessage) (bool, error) {
+	switch m.Text {
+	case "", "no":
+		return false, nil
+	case "fail":
+		return false, errors.New("disk full")
+	}
+	return p.correspondence.ReadMessage(ctx, m)
+}
+
+func TestWhoTypesLearnsWhatIsNotRead(t *testing.T) {
+	t.Parallel()
+	p := &pickyReader{correspondence: correspondence{dir: t.TempDir()}}
+	g := newDirectCorrespondence(t, p, "", "no", "/diff", "fail", "this")
+	w := &page{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Join([]string{"hello?", "The agent does not read messages now.", "no changes", "That did not work: disk full.", "you answered m this"}, "|message:")
+	if got := w.texts(); got != "message:"+want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
