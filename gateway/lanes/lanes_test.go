@@ -281,6 +281,59 @@ func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
 	})
 }
 
+func TestAnyNumberOfTurnsMayWaitWithoutASlotAndGoOnOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(1)
+		working, end := context.WithCancel(t.Context())
+		go r.lanes.Run(working, working)
+		const turns = 50
+		var waiting []*lanes.Slot
+		for i := range turns {
+			in := r.accept(t, string(rune('a'+i))).In
+			synctest.Wait()
+			turn, ok := r.lanes.Running(in.Chat)
+			if !ok || r.running != i+1 {
+				t.Fatalf("turn %d did not begin", i)
+			}
+			turn.slot.Release()
+			waiting = append(waiting, turn.slot)
+		}
+		stopped, stop := context.WithCancel(working)
+		synctest.Wait() // the dispatcher has looked for another turn
+		if stop(); waiting[0].Retake(stopped) || r.lanes.Full() {
+			t.Error("a turn that was told to end has a slot")
+		}
+		most, now := 0, 0
+		var mu sync.Mutex
+		count := func(n int) {
+			mu.Lock()
+			defer mu.Unlock()
+			now += n
+			most = max(most, now)
+		}
+		var back sync.WaitGroup
+		for _, slot := range waiting {
+			back.Go(func() {
+				if !slot.Retake(working) {
+					t.Error("the slot did not come back")
+				}
+				count(1)
+				time.Sleep(time.Millisecond)
+				count(-1)
+				slot.Release()
+				slot.Release() // as the end of the turn does
+			})
+		}
+		back.Wait()
+		synctest.Wait()
+		if most != 1 || r.lanes.Full() {
+			t.Errorf("%d turns went on at the same time; all slots are taken: %v", most, r.lanes.Full())
+		}
+		end()
+	})
+}
+
 func TestTurnsThatStillStoreWhatExitedAgentsSaidAreAsManyAsThereAreSlots(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -39,6 +39,7 @@ type disk struct {
 	ends    []string       // of Finish and Requeue
 	agents  []string       // that ran, of Finish
 	memory  map[string]string
+	process store.Process // that was recorded last
 	fail    func(method string) error
 }
 
@@ -49,7 +50,12 @@ func (d *disk) failure(method string) error {
 	return d.fail(method)
 }
 
-func (d *disk) SetProcess(int64, store.Process) error { return nil }
+func (d *disk) SetProcess(_ int64, p store.Process) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.process = p
+	return nil
+}
 
 func (d *disk) Finish(_ context.Context, id int64, state store.State, out store.Outcome, with ...int64) (bool, error) {
 	d.mu.Lock()
@@ -166,8 +172,11 @@ type slot struct {
 func (s *slot) Release() { s.released = true }
 
 func (s *slot) Retake(ctx context.Context) bool {
+	if ctx.Err() != nil {
+		return false
+	}
 	s.released = false
-	return ctx.Err() == nil
+	return true
 }
 
 func (s *slot) AgentExited() { s.exited = true }

@@ -1,0 +1,189 @@
+package turn_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+// typist is a network that counts how often somebody is shown typing.
+type typist struct {
+	screens
+	typed *atomic.Int32
+}
+
+func (n typist) Typing(context.Context, channels.Chat) error {
+	n.typed.Add(1)
+	return nil
+}
+
+// waits is an agent that works for a while, waits for a message, and works again.
+func waits(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+	return func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
+		if err := emit(terminal.Frame{Kind: terminal.Progress, Text: "round 1"}); err != nil {
+			return terminal.Outcome{}, err
+		}
+		time.Sleep(worked)
+		resume := req.AwaitPerson(ctx)
+		select {
+		case <-time.After(waited):
+		case <-ctx.Done():
+		}
+		if err := resume(ctx); err != nil {
+			return terminal.Outcome{Status: terminal.Stopped}, emit(terminal.Frame{Kind: terminal.Message, Text: err.Error()})
+		}
+		select {
+		case <-time.After(worked):
+		case <-ctx.Done():
+			return terminal.Outcome{Status: terminal.Stopped}, nil
+		}
+		return terminal.Outcome{Status: terminal.Done}, nil
+	}
+}
+
+// newWaitingRig is a rig of such an agent, which offers the queue by a function.
+func newWaitingRig(t *testing.T, worked, waited time.Duration, offer func() error) *rig {
+	t.Helper()
+	return newRigWith(t, waits(worked, waited), func(o *turn.Options) {
+		o.OfferQueue = func(context.Context, channels.Chat) error { return offer() }
+	})
+}
+
+func noQueue() error { return nil }
+
+func TestATurnThatWaitsForAPersonDoesNotSeemToWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newWaitingRig(t, 20*time.Second, 5*time.Hour, noQueue)
+		var typed atomic.Int32
+		r.channels["net"] = typist{typed: &typed}
+		one, done := r.begin(), make(chan struct{})
+		go func() {
+			defer close(done)
+			one.Run(t.Context())
+		}()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		before := typed.Load()
+		expect(t, "waits since", time.Since(one.AwaitsSince()), 40*time.Second)
+		expect(t, "the slot is free", r.slot.released, true)
+		time.Sleep(4 * time.Hour)
+		synctest.Wait()
+		expect(t, "typing shown meanwhile", typed.Load()-before, 0)
+		expect(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[/stop false], ⏳ round 1 (15s)[/stop false], round 1[/stop false]")
+		<-done
+		expect(t, "waits", one.AwaitsSince().IsZero(), true)
+		synctest.Wait()
+		r.stop()
+		expect(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30s)[/stop false]")
+		if typed.Load() == before {
+			t.Error("nobody was shown typing afterwards")
+		}
+		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+	})
+}
+
+func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
+	for name, early := range map[string]bool{"while it waits": false, "before it waits": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
+				began := time.Now()
+				if !early {
+					time.AfterFunc(2*time.Second, r.EndWaits)
+				} else {
+					r.EndWaits()
+				}
+				r.begin().Run(t.Context())
+				r.stop()
+				if took := time.Since(began); took > time.Minute {
+					t.Errorf("it took %s", took)
+				}
+				expect(t, "recorded", len(r.disk.ends), 0)
+				expect(t, "said", len(r.box.posted), 0)
+				expect(t, "it runs again", terminal.ProcessRecord(r.disk.process).NeverStarted(), true)
+			})
+		})
+	}
+}
+
+func TestATurnThatGoesOnAfterAWaitIsCutOffLikeOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newWaitingRig(t, time.Hour, time.Hour, noQueue)
+		ctx, kill := context.WithCancel(t.Context())
+		time.AfterFunc(150*time.Minute, kill)
+		time.AfterFunc(151*time.Minute, r.EndWaits) // it does not wait any more
+		r.begin().Run(ctx)
+		r.stop()
+		time.Sleep(time.Hour)
+		expect(t, "it seems not to have begun", terminal.ProcessRecord(r.disk.process).NeverStarted(), false)
+	})
+}
+
+func TestATurnThatIsStoppedWhileItWaitsTakesNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
+		one := r.begin()
+		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
+		one.Run(t.Context())
+		r.stop()
+		expect(t, "the slot is free", r.slot.released, true)
+		expect(t, "said", r.box.posted, []string{turn.ErrStopped.Error()})
+		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
+	})
+}
+
+func TestTheQueueIsOfferedUntilItIsReadAndAgainWhenAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var calls atomic.Int32
+		r := newWaitingRig(t, time.Second, time.Hour, func() error {
+			if calls.Add(1) < 3 {
+				return errors.New("disk full")
+			}
+			return nil
+		})
+		one := r.begin()
+		time.AfterFunc(time.Minute, func() { expect(t, "offered", calls.Load(), 3) })
+		time.AfterFunc(2*time.Minute, one.OfferAgain)
+		one.Run(t.Context())
+		r.stop()
+		expect(t, "offered", calls.Load(), 4)
+	})
+}
+
+// reading is an agent that has read the message m1 before.
+type reading struct{ agent }
+
+func (*reading) ReadsMessages() bool { return true }
+
+func (*reading) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+	if m.Chat != "net:ann" || m.Text != "hello" {
+		return false, errors.New("it is another message")
+	}
+	return m.ID == "m1", nil
+}
+
+func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, nil)
+		r.Reload(turn.Settings{Agents: only(&reading{agent{run: says("hi")}})})
+		one := r.begin()
+		if one.Reader() == nil {
+			t.Error("the turn does not read")
+		}
+		one.Run(t.Context())
+		if one.Reader() != nil {
+			t.Error("a turn that has ended reads")
+		}
+		r.stop()
+		expect(t, "posted", len(r.box.posted), 0)
+		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+	})
+}
