@@ -46,6 +46,7 @@ type daemonSpec struct {
 	Inject     bool
 	Stream     bool   // the command speaks as streaming says
 	Keep       bool   // the command is kept, as keeping says
+	Suicidal   bool   // the protocol is suicidal
 	Telegram   string // where a Bot API is, and the token for it
 	Token      string
 	Number     int // how many daemons there were before
@@ -105,6 +106,8 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		protocol = streaming{}
 	case s.Keep:
 		protocol = &keeping{}
+	case s.Suicidal:
+		protocol = &suicidal{dir: s.Dir}
 	}
 	agents := map[string]gateway.Agent{}
 	for name, command := range s.commands() {

@@ -248,3 +248,18 @@ func TestStatusSaysThatATurnWaitsForThePerson(t *testing.T) {
 		r.say("ann", "/status", "Waiting for your message for 1m0s: work")
 	})
 }
+
+func TestAnAnswerThatComesTooLateForItsQuestionIsRead(t *testing.T) {
+	simulateReader(t, func(r *rig, reader *fakeReader) {
+		r.ask("q")
+		r.lanes.onAccept = func() {
+			if _, err := r.store.Withdraw(r.t.Context(), "q"); err != nil {
+				t.Error(err)
+			}
+		}
+		r.say("ann", "yes")
+		r.same("answered", len(r.answered), 0)
+		r.same("read", reader.read, []string{`net:ann 2 ann "yes" []`})
+		r.has("ann", "work running", "yes done")
+	})
+}

@@ -73,11 +73,13 @@ func TestATurnThatWaitsForAPersonDoesNotSeemToWork(t *testing.T) {
 		synctest.Wait()
 		before := typed.Load()
 		expect(t, "waits since", time.Since(one.AwaitsSince()), 40*time.Second)
-		expect(t, "the slot is free", r.slot.released, true)
+		expect(t, "the slot is free", r.slot.released.Load(), true)
 		time.Sleep(4 * time.Hour)
 		synctest.Wait()
 		expect(t, "typing shown meanwhile", typed.Load()-before, 0)
+		r.box.mu.Lock()
 		expect(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[/stop false], ⏳ round 1 (15s)[/stop false], round 1[/stop false]")
+		r.box.mu.Unlock()
 		<-done
 		expect(t, "waits", one.AwaitsSince().IsZero(), true)
 		synctest.Wait()
@@ -134,7 +136,7 @@ func TestATurnThatIsStoppedWhileItWaitsTakesNoSlot(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "the slot is free", r.slot.released, true)
+		expect(t, "the slot is free", r.slot.released.Load(), true)
 		expect(t, "said", r.box.posted, []string{turn.ErrStopped.Error()})
 		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
 	})
@@ -185,5 +187,27 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 		r.stop()
 		expect(t, "posted", len(r.box.posted), 0)
 		expect(t, "recorded", r.disk.ends, []string{"7 done done []"})
+	})
+}
+
+func TestATurnThatWasLeftBehindWhileItWaitedKeepsNoSlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := make(chan error)
+		r := newRigWith(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
+			resume := req.AwaitPerson(ctx)
+			time.Sleep(time.Hour) // deaf to its context
+			late <- resume(context.WithoutCancel(ctx))
+			return terminal.Outcome{}, nil
+		}, func(o *turn.Options) {
+			o.OfferQueue = func(context.Context, channels.Chat) error { return nil }
+		})
+		one := r.begin()
+		time.AfterFunc(time.Minute, func() { one.Cancel(turn.ErrStopped) })
+		one.Run(t.Context())
+		if err := <-late; err == nil {
+			t.Error("it was told to go on")
+		}
+		r.stop()
+		expect(t, "the slot is free", r.slot.released.Load(), true)
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,17 +166,17 @@ func (network) Replace(context.Context, string, channels.Outgoing) (channels.Rec
 // slot notes how long a turn yields it, and that it was released.
 type slot struct {
 	pauses   []time.Duration
-	released bool
+	released atomic.Bool
 	exited   bool // told that no process is left
 }
 
-func (s *slot) Release() { s.released = true }
+func (s *slot) Release() { s.released.Store(true) }
 
 func (s *slot) Retake(ctx context.Context) bool {
 	if ctx.Err() != nil {
 		return false
 	}
-	s.released = false
+	s.released.Store(false)
 	return true
 }
 
@@ -295,7 +296,7 @@ func TestTheEndIsRecordedAsSoonAsTheStoreTakesIt(t *testing.T) {
 		r := newRig(t, says("hi"))
 		failures := 3
 		r.disk.fail = func(method string) error {
-			if !r.slot.released {
+			if !r.slot.released.Load() {
 				t.Error("the turn has its slot while its end is recorded: no other agent can run meanwhile")
 			}
 			if failures--; method == "Finish" && failures >= 0 {
