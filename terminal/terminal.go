@@ -60,7 +60,9 @@ type Turn struct {
 	// resume is called the turn waits for the person and runs no process. The clock of the turn
 	// stops and other turns may run in its place. The messages in the queue of the chat are then
 	// offered to ReadMessage. resume must be called once, also when ctx has ended. It waits until
-	// the turn may go on, and returns an error if its ctx ends before. Never nil.
+	// the turn may go on, and returns an error if its ctx ends before. Neither may be called with a
+	// lock that ReadMessage takes. After a restart of the gateway in the meantime the turn runs
+	// again, with the same Envelope.RunID and Attempt. Never nil.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// Uses says that a process that was kept works on this turn.
 	Uses func(pid int)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.uber.org/zap"
@@ -20,6 +21,7 @@ var errNoMessages = errors.New("the gateway receives no messages any more")
 // personWait is about a turn that waits for messages of a person.
 type personWait struct {
 	again chan struct{} // OfferQueue is to be called again
+	cut   atomic.Bool   // it was ended by EndWaits
 
 	mu    sync.Mutex
 	since time.Time     // when the wait began; zero: the turn does not wait
@@ -90,6 +92,7 @@ func (t *Turn) elapsed() time.Duration {
 // at the next start of the gateway, as one that had not begun.
 func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) error) {
 	t.recordProcess(terminal.RecordNotStarted())
+	t.pid.Store(0)
 	t.person.begin()
 	t.transient.poke()
 	t.slot.Release()
@@ -104,7 +107,9 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 		defer t.transient.poke()
 		defer t.person.end()
 		if !t.slot.Retake(ctx) {
-			return context.Cause(ctx)
+			err := context.Cause(ctx)
+			t.person.cut.Store(errors.Is(err, errNoMessages))
+			return err
 		}
 		if t.working.over() { // then Run may have released the slot already, for the last time
 			t.slot.Release()
@@ -112,6 +117,14 @@ func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) er
 		}
 		t.recordProcess(terminal.RecordStarting())
 		return nil
+	}
+}
+
+// requeue has the turn run again at the next start of the gateway, also after a restart of the
+// machine, in which the record of its process is lost.
+func (t *Turn) requeue(killed context.Context) {
+	if err := t.stage.o.Store.Requeue(context.WithoutCancel(killed), t.inbound.ID, true); err != nil {
+		t.log.Warn("turn that waits for a person not queued", zap.Error(err)) // it stays running on disk
 	}
 }
 

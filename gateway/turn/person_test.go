@@ -108,7 +108,7 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 				if took := time.Since(began); took > time.Minute {
 					t.Errorf("it took %s", took)
 				}
-				expect(t, "recorded", len(r.disk.ends), 0)
+				expect(t, "recorded", r.disk.ends, []string{"7 again, unbegun true"})
 				expect(t, "said", len(r.box.posted), 0)
 				expect(t, "it runs again", terminal.ProcessRecord(r.disk.process).NeverStarted(), true)
 			})
@@ -209,5 +209,23 @@ func TestATurnThatWasLeftBehindWhileItWaitedKeepsNoSlot(t *testing.T) {
 		}
 		r.stop()
 		expect(t, "the slot is free", r.slot.released.Load(), true)
+	})
+}
+
+func TestATurnThatIsStoppedBeforeAShutdownDoesNotRunAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
+		one := r.begin()
+		time.AfterFunc(time.Minute, func() {
+			one.Cancel(turn.ErrStopped)
+			r.EndWaits()
+		})
+		one.Run(t.Context())
+		r.stop()
+		for _, end := range r.disk.ends {
+			if end == "7 again, unbegun true" {
+				t.Error("it runs again")
+			}
+		}
 	})
 }

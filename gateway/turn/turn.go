@@ -268,6 +268,9 @@ func (t *Turn) finish(killed, listening context.Context, out terminal.Outcome, e
 	t.auditEnd(out, err, cut, lasted)
 	if cut {
 		t.log.Warn("turn cut off by shutdown", took)
+		if t.person.cut.Load() {
+			t.requeue(killed)
+		}
 		return // it stays running on disk, for the next start to find
 	}
 	if t.wasRevoked(killed) {
