@@ -174,19 +174,12 @@ func sumOf(to io.Writer, from io.Reader) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// enterKept is enter, and makeKept is make, for a path that was kept and not resolved just now.
+// enterKept is enter for a path that was kept and not resolved just now.
 func (l *lookup) enterKept(file string) (*entry, error) {
 	if l.isPrivate(filepath.Join(l.dir, file)) {
 		return nil, errOutside
 	}
 	return l.enter(file)
-}
-
-func (l *lookup) makeKept(file string) (*entry, error) {
-	if l.isPrivate(filepath.Join(l.dir, file)) {
-		return nil, errOutside
-	}
-	return l.make(file)
 }
 
 // openFile opens a regular file for reading. The path has no links.

@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	errChangedSince = errors.New("it was changed after the session")
+	errChangedSince = errors.New("something else has changed it since")
 	errUnknownEnd   = errors.New("the command that changed it was interrupted")
 )
 
@@ -88,7 +88,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 		return err
 	}
 	defer from.Close()
-	e, err := l.makeKept(f.File)
+	e, err := l.make(f.File)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 
 // restoreLink puts a symbolic link back, in place of a file that may have its name now.
 func (l *lookup) restoreLink(f change) error {
-	e, err := l.makeKept(f.File)
+	e, err := l.make(f.File)
 	if err != nil {
 		return err
 	}

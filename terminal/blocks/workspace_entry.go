@@ -129,9 +129,9 @@ func (e *entry) stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// check refuses a file if another name of it is one of the gateway or of another chat.
+// check refuses a file if it, or another name of it, is one of the gateway or of another chat.
 func (e *entry) check(info fs.FileInfo) error {
-	if e.isOwn(info) || e.guard.File(info) != nil {
+	if e.guard.File(info) != nil {
 		return errOutside
 	}
 	return nil
@@ -221,9 +221,6 @@ func (e *entry) remove() error {
 	info, err := e.folder.Lstat(e.name)
 	if err != nil {
 		return err
-	}
-	if e.isOwn(info) {
-		return errOutside
 	}
 	if err := e.permitChange(e.folder, info); err != nil {
 		return err

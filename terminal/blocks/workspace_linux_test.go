@@ -3,6 +3,8 @@ package blocks_test
 import (
 	"errors"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -106,6 +108,43 @@ func TestAFIFOThatIsSwappedInHoldsNobodyUp(t *testing.T) {
 		if info, err := os.Lstat(w.path("ws/fifo")); err != nil || info.Mode().Type() != os.ModeNamedPipe {
 			w.must(unix.Renameat2(unix.AT_FDCWD, w.path("ws/fifo"), unix.AT_FDCWD, w.path(path), unix.RENAME_EXCHANGE))
 		}
+	}
+}
+
+func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
+	w := newWorld(t)
+	for from, to := range map[string]string{"ws/state": "ws/mounted", "ws/users": "ws/sub/mounted"} {
+		w.must(os.Mkdir(w.path(to), 0o700))
+		if err := unix.Mount(w.path(from), w.path(to), "", unix.MS_BIND, ""); err != nil {
+			t.Skip("only root can mount:", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(w.path(to), unix.MNT_DETACH) })
+	}
+	for _, path := range []string{"mounted/db", "mounted/none", "mounted/deep/db", "mounted/new/file", "sub/mounted/8/note", "sub/mounted/7/none"} {
+		w.refuses(path)
+	}
+	shown, more, err := w.List(10)
+	if want := []blocks.WorkspaceFile{{Path: "file", Size: 4}, {Path: "sub/file", Size: 11}}; !slices.Equal(shown, want) || more != 0 || err != nil {
+		t.Errorf("%v, %d more: %v", shown, more, err)
+	}
+}
+
+func TestAProgramThatRunsIsReplaced(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	w := newWorld(t)
+	program, err := os.ReadFile(sleep)
+	w.must(err)
+	w.put("ws/program", string(program))
+	w.must(os.Chmod(w.path("ws/program"), 0o700))
+	run := exec.Command(w.path("ws/program"), "600")
+	w.must(run.Start())
+	defer func() { _, _ = run.Process.Kill(), run.Wait() }()
+	w.must(w.Write("program", "new"))
+	if got := w.content("ws/program"); got != "new" {
+		t.Errorf("%d bytes", len(got))
 	}
 }
 

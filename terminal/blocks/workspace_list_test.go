@@ -28,7 +28,7 @@ func TestTheFilesOfAWorkspaceAreListed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		w.put("ws/closed/file", "")
 		w.must(os.Chmod(w.path("ws/closed"), 0))
-		defer func() { _ = os.Chmod(w.path("ws/closed"), 0o700) }()
+		t.Cleanup(func() { _ = os.Chmod(w.path("ws/closed"), 0o700) })
 	}
 	want := []blocks.WorkspaceFile{
 		{".gitignore", 10}, {".hidden", 7}, {"a-b", 3}, {"a/b/c", 5}, {"b/abs", 11}, {`back\slash`, 10}, {"file", 4}, {"link", 4}, {"sub/file", 11}, {"zz/ö", 5},
@@ -44,8 +44,7 @@ func TestTheFilesOfAWorkspaceAreListed(t *testing.T) {
 	if shown, more, err := w.List(100); err != nil || !slices.Equal(shown, want) || more != 0 {
 		t.Errorf("with another name of the config: %v, %d more: %v", shown, more, err)
 	}
-	w.must(os.RemoveAll(w.path("ws")))
-	w.must(os.Mkdir(w.path("ws"), 0o700))
+	w.place.Dir = w.path("ws/empty")
 	w.open()
 	if shown, more, err := w.List(5); len(shown) != 0 || more != 0 || err != nil {
 		t.Errorf("an empty workspace has %v and %d more: %v", shown, more, err)

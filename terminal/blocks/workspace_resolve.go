@@ -60,18 +60,17 @@ func within(folder, path string) bool {
 // destination is where a path leads. Both names are relative to the workspace.
 type destination struct {
 	real   string // without links
-	named  string // the same, but a link at the end of the path is not followed
+	named  string // the same, but a link at the end of the path is not followed; not for folders
 	folder bool   // the path ends like one of a folder: with a slash, . or ..
 }
 
 // resolve follows a path as the kernel does: a link before "..", for instance, is followed first.
 // Neither the path nor a link in it may leave the workspace; what does not exist is not followed.
 func (l *lookup) resolve(path string) (destination, error) {
-	if path == "" || filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
+	if filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return destination{}, errOutside
 	}
-	at, named := l.dir, l.dir
-	folder := false
+	at, named, folder := l.dir, l.dir, false
 	for part := range strings.SplitSeq(path, "/") {
 		folder = part == "" || part == "." || part == ".."
 		switch {
@@ -89,11 +88,8 @@ func (l *lookup) resolve(path string) (destination, error) {
 			at = end
 		}
 	}
-	if at == l.dir {
+	if at == l.dir { // the path is empty, for instance
 		return destination{}, errOutside
-	}
-	if folder {
-		named = at
 	}
 	return destination{real: l.relative(at), named: l.relative(named), folder: folder}, nil
 }

@@ -280,13 +280,13 @@ func TestAWorkspaceMayBeReachedByALink(t *testing.T) {
 	w.link("linked/users", "linked-users")
 	w.link("linked/config.json", "linked-config")
 	w.place.Dir = w.path("linked")
-	w.place.Private = []string{w.path("linked-config"), w.path("linked/state")}
+	w.place.Private = []string{w.path("linked-config"), w.path("linked/state"), w.path("linked/secret.env")}
 	w.place.Chats = []terminal.ChatFolders{{Parent: w.path("linked-users"), Own: w.path("linked-users/8")}}
 	w.open()
 	if got, _, err := w.Read("sub/../file", -1); string(got) != "text" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
-	for _, path := range []string{"config.json", "state/db", "users/8/note", "users/7/none", "../linked/file"} {
+	for _, path := range []string{"config.json", "state/db", "secret.env", "users/8/note", "users/7/none", "../linked/file"} {
 		w.refuses(path)
 	}
 	for name, dir := range map[string]string{"of another chat": "ws/users/7", "of the gateway": "ws/state/deep", "missing": "none", "a file": "ws/file"} {
