@@ -81,7 +81,7 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 	if o := find1(all, answer.Text); o != nil {
 		return o, "", nil
 	}
-	return nil, listed(fmt.Sprintf("There is no %q.", shorten(answer.Text, 80)), usage, all, now), nil
+	return nil, listed(fmt.Sprintf("There is no %q.", terminal.Shorten(answer.Text, 80)), usage, all, now), nil
 }
 
 // labels returns what to call each option; no two are the same.

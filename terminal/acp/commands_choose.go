@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"nanobot/terminal"
 )
 
 // choice is something of a session that can be chosen: its mode or its model.
@@ -91,7 +93,7 @@ func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string
 	var o *option
 	if wanted != "" {
 		if o = find1(c.options, wanted); o == nil {
-			return listed(fmt.Sprintf("There is no %s %q.", what, shorten(wanted, 80)), "/"+what, c.options, c.current), nil
+			return listed(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80)), "/"+what, c.options, c.current), nil
 		}
 	} else if o, said, err = x.pick(ctx, "Which "+what+"?", "/"+what, c.options, c.current); o == nil || err != nil {
 		return said, err

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"nanobot/terminal"
 )
 
 // maxSessions is how many sessions are listed, maxPages how often an agent is asked for more.
@@ -44,7 +46,7 @@ func (x *turn) sessionsOf(ctx context.Context, all []option, wanted string) (sai
 	var o *option
 	if wanted != "" {
 		if o = find1(all, wanted); o == nil {
-			return listed(fmt.Sprintf("There is no conversation %q.", shorten(wanted, 80)), "/sessions", all, x.s.id), nil
+			return listed(fmt.Sprintf("There is no conversation %q.", terminal.Shorten(wanted, 80)), "/sessions", all, x.s.id), nil
 		}
 	} else if o, said, err = x.pick(ctx, "Which conversation?", "/sessions", all, x.s.id); o == nil || err != nil {
 		return said, err
@@ -110,9 +112,9 @@ func (s sessionInfo) time() time.Time {
 }
 
 func (s sessionInfo) name() string {
-	name := oneLine(s.Title.v, 60)
+	name := terminal.OneLine(s.Title.v, 60)
 	if name == "" {
-		name = shorten(s.ID, 40)
+		name = terminal.Shorten(s.ID, 40)
 	}
 	if t := s.time(); !t.IsZero() {
 		name += t.UTC().Format(" (2 Jan 15:04)")

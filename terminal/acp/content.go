@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/gabriel-vasile/mimetype"
+
+	"nanobot/terminal"
 )
 
 const (
@@ -64,7 +66,7 @@ func (v *view) showResource(r *resource) {
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
 		v.settleText()
-		v.emitText(code(oneLine(fileName(r.URI), titleLength)) + "\n" + fence("", *r.Text))
+		v.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), titleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
 		v.addFile(fileNamed(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
@@ -105,12 +107,12 @@ func (v *view) showLink(b block) {
 		v.addPath(path)
 		return
 	}
-	name := oneLine(b.Name, titleLength)
+	name := terminal.OneLine(b.Name, titleLength)
 	if name == "" {
 		name = b.URI
 	}
 	v.sendFiles()
-	v.text.add("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(oneLine(b.URI, 2000), " ", "%20")+") ", "")
+	v.text.add("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
 	v.soon(&v.partialAt, partialEvery)
 }
 

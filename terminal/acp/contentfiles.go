@@ -98,7 +98,7 @@ func (v *view) complain(what, name string, err error) {
 		what = "sound"
 	}
 	if name != "" {
-		what += " " + code(oneLine(name, titleLength))
+		what += " " + terminal.CodeSpan(terminal.OneLine(name, titleLength))
 	}
 	v.settleText()
 	v.emitText(fmt.Sprintf("⚠ The agent sent a %s that cannot be shown: %s.", what, err))

@@ -56,7 +56,7 @@ func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
 	media := e.Media
 	if q := e.ReplyTo; q != nil {
 		if text := strings.TrimSpace(q.Text); text != "" {
-			blocks = append(blocks, textBlock("In reply to: "+shorten(text, maxQuote)))
+			blocks = append(blocks, textBlock("In reply to: "+terminal.Shorten(text, maxQuote)))
 		}
 		media = append(append([]string{}, q.Media...), media...)
 	}
@@ -127,17 +127,3 @@ func shownAs(mime string) string {
 }
 
 func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
-
-// shorten cuts a text to at most n characters and says so.
-func shorten(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	count := 0
-	for i := range s {
-		if count++; count > n {
-			return s[:i] + "…"
-		}
-	}
-	return s
-}

@@ -34,7 +34,7 @@ type compared struct {
 }
 
 func (d fileDiff) compare(dir string) compared {
-	name := code(oneLine(relative(dir, d.Path), titleLength))
+	name := terminal.CodeSpan(terminal.OneLine(relative(dir, d.Path), titleLength))
 	before, note := "", ""
 	if d.OldText == nil {
 		note = " · new"
@@ -79,7 +79,7 @@ func (v *view) showDiffs(diffs []fileDiff) {
 	text := strings.Join(heads, "\n")
 	shown, all := excerpt(bodies.String(), diffExcerpt)
 	if shown != "" {
-		text += "\n" + fence("diff", shown)
+		text += "\n" + terminal.CodeBlock("diff", shown)
 	}
 	if all {
 		v.emit(terminal.Frame{Kind: terminal.Message, Text: text})
@@ -104,7 +104,7 @@ func excerpt(text string, lines int) (shown string, all bool) {
 			return strings.Join(out, "\n"), false
 		}
 		line = strings.TrimRight(line, "\r\n")
-		short := shorten(line, diffWidth)
+		short := terminal.Shorten(line, diffWidth)
 		all = all && short == line
 		out = append(out, short)
 	}

@@ -71,7 +71,7 @@ func (s *session) covered(turn *running, c ownCall) bool {
 		return true
 	}
 	if tool, ok := turn.grants.cover(c.about.kind, c.real); ok {
-		s.decided(turn, c, "allowed with tool call "+oneLine(tool, titleLength))
+		s.decided(turn, c, "allowed with tool call "+terminal.OneLine(tool, titleLength))
 		return true
 	}
 	return false
@@ -172,10 +172,10 @@ func commandCall(dir string, params json.RawMessage) ownCall {
 	c.about.input.command, c.about.input.more = head(line)
 	var more []string // in one piece, so that a question says how much of it is not shown
 	if p.Cwd != "" && p.Cwd != dir {
-		more = append(more, "in "+code(p.Cwd))
+		more = append(more, "in "+terminal.CodeSpan(p.Cwd))
 	}
 	for _, v := range p.Env {
-		more = append(more, "with "+code(v.Name+"="+v.Value))
+		more = append(more, "with "+terminal.CodeSpan(v.Name+"="+v.Value))
 	}
 	if len(more) > 0 {
 		c.about.made = []block{{Type: "text", Text: strings.Join(more, "\n")}}
@@ -185,9 +185,9 @@ func commandCall(dir string, params json.RawMessage) ownCall {
 
 // fileCall is a call that reads or writes a file, as a person is asked about it.
 func fileCall(kind, title, path string, at *spot) ownCall {
-	c := ownCall{about: tool{kind: kind, title: title, path: path}, name: oneLine(path, 500), real: at.path}
+	c := ownCall{about: tool{kind: kind, title: title, path: path}, name: terminal.OneLine(path, 500), real: at.path}
 	if at.path != path {
-		c.about.made = append(c.about.made, block{Type: "text", Text: "which is " + code(at.path)})
+		c.about.made = append(c.about.made, block{Type: "text", Text: "which is " + terminal.CodeSpan(at.path)})
 	}
 	return c
 }

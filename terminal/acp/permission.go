@@ -73,7 +73,7 @@ func (p permissions) answer(ctx context.Context, params json.RawMessage, granted
 	chosen := "cancelled"
 	if d.option != nil {
 		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
-		chosen = oneLine(d.option.Name, titleLength)
+		chosen = terminal.OneLine(d.option.Name, titleLength)
 		// A rule is for one kind of tool, and the agent chooses the kind: what it allows covers
 		// nothing else.
 		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
@@ -173,13 +173,13 @@ func (p permissions) askPerson(ctx context.Context, about *tool, options []permi
 		return decision{option: no, by: "timeout"}
 	case err != nil:
 		p.view.refuse(nil, "The question could not be asked, so this was refused: "+asTyped(about.name()))
-		return decision{option: no, by: "want of an answer: " + oneLine(err.Error(), titleLength)}
+		return decision{option: no, by: "want of an answer: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
 	if i < 0 {
 		return decision{option: no, by: fmt.Sprintf("an answer that is no option, %.40q", answer.Text)}
 	}
-	by := oneLine(answer.By, titleLength)
+	by := terminal.OneLine(answer.By, titleLength)
 	if by == "" {
 		by = "the person"
 	}
@@ -204,9 +204,9 @@ func (v *view) refuse(once *bool, text string) {
 func optionNames(options []permissionOption) []string {
 	names := make([]string, 0, len(options))
 	for _, o := range options {
-		name := oneLine(o.Name, titleLength)
+		name := terminal.OneLine(o.Name, titleLength)
 		if name == "" {
-			name = oneLine(strings.ReplaceAll(o.Kind, "_", " ")+" "+o.ID, titleLength)
+			name = terminal.OneLine(strings.ReplaceAll(o.Kind, "_", " ")+" "+o.ID, titleLength)
 		}
 		base := name
 		taken := func(other string) bool { return strings.EqualFold(other, name) }

@@ -21,7 +21,7 @@ func (t *tool) question(dir string) string {
 	parts := []string{"🔐 " + icon(t.kind) + " " + asTyped(t.name())}
 	input := t.input
 	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
-		parts = append(parts, fence("", clip(input.command, maxAsked, input.more)))
+		parts = append(parts, terminal.CodeBlock("", clip(input.command, maxAsked, input.more)))
 	}
 	switch {
 	case len(t.diffs) > 0:
@@ -30,8 +30,8 @@ func (t *tool) question(dir string) string {
 		input.path = t.path
 	}
 	for _, s := range []string{relative(dir, input.path), input.url} {
-		if s = oneLine(s, 500); s != "" && !strings.Contains(t.name(), s) {
-			parts = append(parts, code(s))
+		if s = terminal.OneLine(s, 500); s != "" && !strings.Contains(t.name(), s) {
+			parts = append(parts, terminal.CodeSpan(s))
 		}
 	}
 	parts = append(parts, t.files(dir, input.path)...)
@@ -46,9 +46,9 @@ func (t *tool) files(dir, shown string) (parts []string) {
 		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
 		switch {
 		case f.real != filepath.Clean(f.path):
-			parts = append(parts, code(oneLine(relative(dir, f.path), 500))+" → "+code(oneLine(f.real, 500)))
+			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relative(dir, f.path), 500))+" → "+terminal.CodeSpan(terminal.OneLine(f.real, 500)))
 		case f.path != shown && !changed:
-			parts = append(parts, code(oneLine(relative(dir, f.path), 500)))
+			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relative(dir, f.path), 500)))
 		}
 	}
 	return parts
@@ -65,12 +65,12 @@ func (t *tool) details(dir string) (parts []string) {
 		c := d.compare(dir)
 		parts = append(parts, c.head)
 		shown, all := excerpt(c.body, diffExcerpt)
-		if short := shorten(shown, left); short != shown {
+		if short := terminal.Shorten(shown, left); short != shown {
 			shown, all = short, false
 		}
 		left -= len(shown)
 		if shown != "" {
-			parts = append(parts, fence("diff", shown))
+			parts = append(parts, terminal.CodeBlock("diff", shown))
 		}
 		if !all {
 			parts = append(parts, "(and more)")
@@ -89,7 +89,7 @@ func (t *tool) details(dir string) (parts []string) {
 // a part for the whole.
 func clip(s string, n, more int) string {
 	s = strings.TrimSpace(terminal.Clean(s))
-	if short := shorten(s, n); short != s {
+	if short := terminal.Shorten(s, n); short != s {
 		more += len(s) - len(short) + len("…")
 		s = short
 	}

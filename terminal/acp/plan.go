@@ -27,7 +27,7 @@ type planEntry struct {
 
 func newPlan(entries []maybe[planEntry]) (plan []planEntry) {
 	for _, e := range entries[:min(len(entries), maxPlan)] {
-		if e.v.Content = oneLine(e.v.Content, titleLength); e.ok && e.v.Content != "" {
+		if e.v.Content = terminal.OneLine(e.v.Content, titleLength); e.ok && e.v.Content != "" {
 			plan = append(plan, e.v)
 		}
 	}
@@ -99,7 +99,7 @@ func (b *board) toolLines() (lines []string) {
 		lines = append(lines, t.line())
 		if t.running() || i == len(b.tools)-1 {
 			for _, l := range t.tail {
-				lines = append(lines, "│ "+code(l))
+				lines = append(lines, "│ "+terminal.CodeSpan(l))
 			}
 		}
 	}
@@ -120,7 +120,7 @@ func (t *tool) line() string {
 // name returns a title for a tool call in any case.
 func (t *tool) name() string {
 	for _, s := range []string{t.title, t.path, t.kind} {
-		if s = oneLine(s, titleLength); s != "" {
+		if s = terminal.OneLine(s, titleLength); s != "" {
 			return s
 		}
 	}
@@ -156,7 +156,7 @@ func icon(kind string) string {
 func asTyped(title string) string {
 	ticks := strings.Count(title, "`")
 	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|") {
-		return code(strings.ReplaceAll(title, "`", ""))
+		return terminal.CodeSpan(strings.ReplaceAll(title, "`", ""))
 	}
 	return title
 }
@@ -208,7 +208,7 @@ func lastLines(text string) (lines []string) {
 	}
 	all := strings.Split(terminal.Clean(text), "\n")
 	for i := len(all) - 1; i >= 0 && len(lines) < tailLines; i-- {
-		if l := shorten(strings.TrimSpace(all[i]), titleLength); l != "" {
+		if l := terminal.Shorten(strings.TrimSpace(all[i]), titleLength); l != "" {
 			lines = append([]string{l}, lines...)
 		}
 	}

@@ -76,7 +76,7 @@ func newSession(a *agent, place terminal.Place) *session {
 		name = a.hello.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, place: place, about: about{agent: oneLine(name, 60)}, asking: make(chan struct{}, 1),
+		agent: a, cfg: a.cfg, place: place, about: about{agent: terminal.OneLine(name, 60)}, asking: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
 			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.Confine,
 			Limits: jobs.Limits{

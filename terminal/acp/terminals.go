@@ -55,7 +55,7 @@ func commandLine(params json.RawMessage) string {
 		Args    []string `json:"args"`
 	}
 	_ = json.Unmarshal(params, &p) // it was understood already
-	return oneLine(strings.Join(append([]string{p.Command}, p.Args...), " "), 500)
+	return terminal.OneLine(strings.Join(append([]string{p.Command}, p.Args...), " "), 500)
 }
 
 // exitStatus is how a command ended; what does not apply is null.
@@ -81,7 +81,7 @@ func newTerminalOutput(o jobs.Output) terminalOutput {
 func terminalError(ctx context.Context, id string, err error) *rpcError {
 	switch {
 	case errors.Is(err, jobs.ErrUnknown):
-		return &rpcError{Code: codeNotFound, Message: "terminal " + shorten(id, 80) + ": " + err.Error()}
+		return &rpcError{Code: codeNotFound, Message: "terminal " + terminal.Shorten(id, 80) + ": " + err.Error()}
 	case ctx.Err() != nil:
 		return &rpcError{Code: codeCancelled, Message: "cancelled"}
 	}

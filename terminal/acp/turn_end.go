@@ -146,7 +146,7 @@ func (x *turn) details(e *rpcError) string {
 	if decode(e.Data, &p) == nil && p.Details.v+p.Message.v != "" {
 		text = p.Details.v + p.Message.v
 	}
-	return "\n" + shorten(text, 2000)
+	return "\n" + terminal.Shorten(text, 2000)
 }
 
 // sentence lets an error's text begin as the chat's texts do.

@@ -90,20 +90,3 @@ func trimBlank(s string) string {
 		s = rest
 	}
 }
-
-// oneLine makes a title of any text: one line of at most n characters.
-func oneLine(s string, n int) string {
-	return shorten(strings.Join(strings.Fields(terminal.Clean(shorten(s, 8*n))), " "), n)
-}
-
-// code shows text as it is. A backtick in it would end it.
-func code(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
-
-// fence shows lines as they are, whatever fences are in them.
-func fence(language, text string) string {
-	ticks := "```"
-	for strings.Contains(text, ticks) {
-		ticks += "`"
-	}
-	return ticks + language + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks
-}
