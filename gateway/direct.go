@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -90,15 +91,13 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
 	known, _ := g.memories.LoadOrStore(in.Chat, &passing{})
 	req.Memory = known.(*passing)
-	var caption string // that was shown last
+	var boards boardNews
 	out, err := g.Runner.Turn(ctx, req, func(f terminal.Frame) error {
 		if f.Kind == terminal.Partial || f.Kind == terminal.Progress && g.HideProgress {
 			return nil
 		}
-		if f.Board && f.Screen != nil { // shown again and again it would fill the terminal
-			again := f.Text == caption || strings.TrimSpace(f.Text) == ""
-			caption = f.Text
-			if again || !g.ShowCaptions {
+		if f.Board { // shown whole again and again it would fill the terminal
+			if f.Text = boards.next(f.Text); f.Text == "" || f.Screen != nil && !g.ShowCaptions {
 				return nil
 			}
 		}
@@ -116,6 +115,18 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	}
 	log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), zap.Duration("took", time.Since(began)))
 	return out, nil
+}
+
+// boardNews finds what is new on a board.
+type boardNews struct{ shown []string } // the lines of the board before
+
+// next returns the lines of a board that the one before did not have.
+func (b *boardNews) next(text string) string {
+	lines := strings.Split(text, "\n")
+	before := b.shown
+	b.shown = slices.Clone(lines)
+	fresh := slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(before, line) })
+	return strings.TrimSpace(strings.Join(fresh, "\n"))
 }
 
 // reply sends to the chat that a message came from.
