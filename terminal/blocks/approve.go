@@ -32,6 +32,9 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	if !x.needsApproval(c.Type) {
 		return true, nil
 	}
+	if err := x.board.showAsking(); err != nil {
+		return false, err
+	}
 	resume := x.t.AwaitPerson(ctx)
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// The turn that is run again after a crash finds the answer that it was given.
@@ -47,19 +50,37 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobody):
 		answer, by = approveNot, "rule: nobody is there to be asked"
+		err = x.tellNobody()
 	case err != nil:
 		answer, by = approveNot, "want of an answer"
+		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "🔐 There was no answer, so this was refused: " + terminal.CodeSpan(terminal.OneLine(subject(c), 200))})
+	}
+	if err != nil {
+		return false, err
 	}
 	if answer == approveAlways {
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
-	what := c.Path
-	if c.Type == RunCommand {
-		what = c.Text
-	}
 	return answer != approveNot, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(what, 200), answer, by),
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(subject(c), 200), answer, by),
 	})
+}
+
+// tellNobody tells the person once a turn that nobody can be asked.
+func (x *turn) tellNobody() error {
+	if x.toldNobody {
+		return nil
+	}
+	x.toldNobody = true
+	return x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."})
+}
+
+// subject is what a command is about: its file or its shell command.
+func subject(c Command) string {
+	if c.Type == RunCommand {
+		return c.Text
+	}
+	return c.Path
 }
 
 // needsApproval reports whether the person is asked about a type of command.

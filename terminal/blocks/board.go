@@ -20,9 +20,12 @@ type board struct {
 
 // beginRound shows that the model is asked.
 func (b *board) beginRound(sequence int) error {
-	b.lines = append(b.lines, fmt.Sprintf("**Round %d**", sequence))
+	b.lines = append(b.lines, fmt.Sprintf("Round %d", sequence))
 	return b.show("waiting for the model's response")
 }
+
+// showAsking shows that the person is asked.
+func (b *board) showAsking() error { return b.show("waiting for your answer") }
 
 // showRunning shows a command that runs.
 func (b *board) showRunning(c Command) error {

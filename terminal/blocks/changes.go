@@ -33,6 +33,9 @@ type state struct {
 	Link string `json:"link,omitempty"` // the link's target
 }
 
+// matters reports whether the file may be another than before the session.
+func (c change) matters() bool { return !c.Recorded || c.Before != c.After }
+
 // changes are the files that a session has touched, each with a copy of what it was before. A file
 // with several paths is one change; a symbolic link and its file are two, since DELETE_FILE removes
 // the link.

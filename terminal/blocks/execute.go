@@ -253,9 +253,5 @@ func failure(c Command, verb string, err error) Result {
 
 // notApproved is the result of a command that the person has not approved.
 func notApproved(c Command) Result {
-	what := c.Path
-	if c.Type == RunCommand {
-		what = shortSummary(c.Text)
-	}
-	return Result{Type: c.Type, Summary: "REJECTED: not approved: " + what}
+	return Result{Type: c.Type, Summary: "REJECTED: not approved: " + shortSummary(subject(c))}
 }

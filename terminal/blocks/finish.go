@@ -3,6 +3,7 @@ package blocks
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"nanobot/terminal"
@@ -72,7 +73,7 @@ func (x *turn) attachDiff(f *terminal.Frame) error {
 // newestChanges returns a turn on the newest session that has changed something, which is this one
 // if it has, or nil if there is none. close frees it.
 func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
-	if x.s != nil && len(x.changes.list) > 0 {
+	if x.s != nil && slices.ContainsFunc(x.changes.list, change.matters) {
 		return x, func() {}, nil
 	}
 	all, err := x.files.loadSessions()
@@ -80,7 +81,7 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 		return nil, nil, err
 	}
 	for _, s := range all {
-		if len(s.Changes) > 0 {
+		if slices.ContainsFunc(s.Changes, change.matters) {
 			y := &turn{t: x.t, set: x.set, files: x.files, space: x.space, s: s}
 			return y, y.closeChanges, y.openChanges()
 		}

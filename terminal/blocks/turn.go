@@ -24,6 +24,8 @@ type turn struct {
 	s       *session
 	changes *changes
 	board   board
+	// toldNobody says that the person knows that nobody can be asked for approval.
+	toldNobody bool
 }
 
 // agent is who answers an outbox.

@@ -51,7 +51,7 @@ func TestTheBoardNamesTheRoundAndEachResult(t *testing.T) {
 	r := newRig(t, "[CREATE_FILE path=\"a_b_c.txt\"]\n[/CREATE_FILE]\n[READ_FILE path=\"none\"]", doneBlock)
 	r.done("go")
 	f := r.await("a board", func(f terminal.Frame) bool { return f.Board && strings.Contains(f.Text, "Round 2") })
-	has(t, f.Text, "**Round 1**\n✅ `Created 'a_b_c.txt'`\n❌ `File 'none' not found`\n**Round 2**")
+	has(t, f.Text, "Round 1\n✅ `Created 'a_b_c.txt'`\n❌ `File 'none' not found`\nRound 2")
 }
 
 func TestAFailedAgentExecutesNothingAndTheSessionIsResumed(t *testing.T) {
