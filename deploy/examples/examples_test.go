@@ -149,6 +149,33 @@ var examples = map[string]example{
 		want: []line{message("The program has ended (exit status 0).\n42\nexit")},
 	}}},
 
+	"blocks-scripted": {needs: []string{"python3"}, steps: []step{
+		{
+			text: "go on", after: hasFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
+			want: scripted(
+				progress("▶ waiting for your answer"),
+				message("🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."),
+				progress("❌ `REJECTED: not approved: python3 src/hello.py`"),
+				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
+		},
+		{text: "/diff", want: []line{message("What this task has changed: go on", "*.diff")}, after: sent("--- /dev/null\n+++ b/src/hello.py\n@@ -0,0 +1 @@\n+print(\"hello\")\n")},
+		{
+			text: "/undo", after: hasNoFile("project/src/hello.py"),
+			want: []line{message("Undone: go on\nRemoved: `src/hello.py`\nCommands that were run (RUN_COMMAND) are not undone.")},
+		},
+		{
+			text: "go on", before: write("config.json", `{"terminal": {"command": "python3 ../agent.py", "protocol": "blocks", "cwd": "project", "blocks": {"approve": "never"}}}`),
+			want: scripted(
+				progress("▶ `python3 src/hello.py`"), progress("✅ `Ran 'python3 src/hello.py' (exit code 0)`"),
+				message("src/hello.py is there, and it prints hello.\n\nCreated: `src/hello.py`", "*.diff")),
+		},
+	}},
+
+	"blocks-ollama": {steps: []step{{
+		text: "Write a file.", before: ollama, after: hasFile("project/made.txt", "by a model\n"),
+		want: []line{round(1), progress("✅ `Created 'made.txt'`"), round(2), message("The file is written.\n\nCreated: `made.txt`", "*.diff")},
+	}}},
+
 	"fortune-plain": {needs: []string{"cksum", "sed"}, steps: []step{
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},
 		{text: "will it work?", want: []line{message("Yes, but not on a Monday.")}},

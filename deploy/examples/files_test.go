@@ -61,7 +61,7 @@ func hasNoFile(name string) func(*testing.T, result) {
 	return func(t *testing.T, r result) {
 		t.Helper()
 		if _, err := os.Stat(filepath.Join(r.workspace, name)); err == nil {
-			t.Errorf("the user's text made the file %s", name)
+			t.Errorf("there is a file %s", name)
 		}
 	}
 }

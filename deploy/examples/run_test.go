@@ -114,7 +114,7 @@ func copyFolder(t *testing.T, name string) string {
 type line struct {
 	kind, code string
 	texts      []string // any of them
-	media      []string // names of the files
+	media      []string // patterns of the names of the files
 }
 
 func message(text string, media ...string) line {
@@ -214,7 +214,10 @@ func matches(got printed, want line, workspace string) bool {
 		names = append(names, filepath.Base(path))
 	}
 	text := strings.ReplaceAll(got.Text, workspace, "{workspace}")
-	return got.Kind == want.kind && got.Code == want.code && slices.Contains(want.texts, text) && slices.Equal(names, want.media)
+	return got.Kind == want.kind && got.Code == want.code && slices.Contains(want.texts, text) && slices.EqualFunc(want.media, names, func(pattern, name string) bool {
+		ok, err := filepath.Match(pattern, name)
+		return ok && err == nil
+	})
 }
 
 func show(lines []line) string {

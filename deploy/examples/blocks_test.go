@@ -1,0 +1,49 @@
+package examples_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// round is what is shown when a model is asked.
+func round(n int) line {
+	return progress(fmt.Sprintf("Round %d\n▶ waiting for the model's response", n))
+}
+
+// scripted is what comes of the responses of blocks-scripted. The ending is that of its command, and
+// what is said at last.
+func scripted(ending ...line) []line {
+	begin := []line{
+		round(1), message("I read notes.md."), progress("✅ `Queued 'notes.md' for next outbox`"),
+		round(2), progress("✅ `Created 'src/hello.py'`"), progress("✅ `Edited 'src/hello.py' lines 1-1`"),
+	}
+	last := len(ending) - 1
+	return slices.Concat(begin, ending[:last], []line{round(3)}, ending[last:])
+}
+
+// ollama is a step's before: it puts a program of that name in front of the agent's path, which
+// answers as a model would.
+func ollama(t *testing.T, workspace string) {
+	t.Helper()
+	const program = `#!/bin/sh
+test "$*" = "run --hidethinking qwen3-coder" || exit 2
+if grep -q '^Sequence: 1$'
+then printf 'I write it.\n[CREATE_FILE path="made.txt"]\nby a model\n\n[/CREATE_FILE]\n'
+else printf '[DONE]\nThe file is written.\n[/DONE]\n'
+fi
+`
+	bin := filepath.Join(workspace, "bin")
+	if err := os.Mkdir(bin, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(bin, "ollama"), []byte(program), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(workspace, "config.json")
+	path := `"terminal": { "env": { "PATH": "` + bin + string(os.PathListSeparator) + os.Getenv("PATH") + `" },`
+	put(t, config, []byte(strings.Replace(string(read(t, config)), `"terminal": {`, path, 1)))
+}
