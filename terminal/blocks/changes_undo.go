@@ -32,7 +32,7 @@ type refusal struct{ path, reason string }
 func (c *changes) undo() undone {
 	var done undone
 	l := c.w.look()
-	for i := range slices.Backward(c.list) {
+	for i := range slices.Backward(c.list) { // folders are empty when their first file is removed
 		f := &c.list[i]
 		changed, err := c.undoFile(l, *f)
 		switch {
@@ -46,9 +46,6 @@ func (c *changes) undo() undone {
 		}
 		f.After, f.Recorded = f.Before, true
 		l.removeFolders(f.Folders)
-	}
-	for _, f := range c.list {
-		l.removeFolders(f.Folders) // some may be empty only now
 	}
 	slices.Sort(done.restored)
 	slices.Sort(done.removed)
