@@ -30,7 +30,7 @@ func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string
 		return "", err
 	}
 	defer func() { _ = copies.Close() }()
-	err = atomicfile.Replace(copies, name, func(to *os.File) (err error) {
+	err = atomicfile.ReplaceBy(copies, name, name+".tmp", func(to *os.File) (err error) {
 		if err := atomicfile.KeepAccess(to, info); err != nil {
 			return err
 		}

@@ -1,7 +1,6 @@
 package blocks
 
 import (
-	"crypto/rand"
 	"errors"
 	"io/fs"
 	"os"
@@ -123,7 +122,8 @@ func (l *lookup) restoreLink(f change) error {
 	if err := l.permitChange(e.folder, old); err != nil {
 		return err
 	}
-	temp := "." + rand.Text() + ".tmp"
+	temp := e.tempName()
+	_ = e.folder.Remove(temp) // a crash may have left it
 	if err := e.folder.Symlink(f.Before.Link, temp); err != nil {
 		return err
 	}
