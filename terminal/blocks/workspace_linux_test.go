@@ -38,7 +38,7 @@ func (w *world) exchange(one, two string) (stop func()) {
 func TestALinkThatIsSwappedInLeadsNowhere(t *testing.T) {
 	rounds := 100
 	if os.Getenv("NANOBOT_LONG") != "" {
-		rounds = 20_000
+		rounds = 3000
 	}
 	for name, c := range map[string]struct{ target, good, path string }{
 		"a folder to outside":      {"../outside", "sub", "sub/file"},
@@ -126,6 +126,31 @@ func TestAMountLeadsToNoFileOfTheGateway(t *testing.T) {
 	shown, more, err := w.List(10)
 	if want := []blocks.WorkspaceFile{{Path: "file", Size: 4}, {Path: "sub/file", Size: 11}}; !slices.Equal(shown, want) || more != 0 || err != nil {
 		t.Errorf("%v, %d more: %v", shown, more, err)
+	}
+}
+
+func TestAFullDiskIsToldBeforeAnythingIsTouched(t *testing.T) {
+	s := newStory(t)
+	s.put("ws/large", strings.Repeat("x", 1<<20))
+	s.put("ws/small", "x")
+	if err := unix.Mount("tmpfs", s.copies.Name(), "tmpfs", 0, "size=64k"); err != nil {
+		t.Skip("only root can mount:", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(s.copies.Name(), unix.MNT_DETACH) })
+	var err error
+	s.copies, err = os.OpenRoot(s.copies.Name())
+	s.must(err)
+	defer s.copies.Close()
+	s.restart()
+	for range 2 {
+		if err := s.Save("large"); err == nil || blocks.Reason(err) != "no space left on device" {
+			t.Errorf("save: %v", err)
+		}
+	}
+	s.writes("small", "y") // what was written of the large one is gone
+	s.undoes(blocks.Undone{Restored: []string{"small"}})
+	if copies, err := os.ReadDir(s.copies.Name()); len(copies) != 1 || err != nil {
+		t.Errorf("%v, %v", copies, err)
 	}
 }
 
