@@ -12,15 +12,20 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/turn"
+	"nanobot/terminal"
 )
 
 // awaitPerson returns terminal.Request.AwaitPerson: what the person says while the turn waits is
-// offered to the agent's protocol. One who leaves before they have said anything stops the turn.
+// offered to the agent's protocol, unless it waits for something else, such as the answer to a
+// question. One who leaves before they have said anything stops the turn.
 func (g *Direct) awaitPerson(r reply, stop func()) func(context.Context) func(context.Context) error {
 	if g.Listen == nil {
 		return nil
 	}
 	return func(ctx context.Context) func(context.Context) error {
+		if reads, err := g.Runner.ReadMessage(ctx, terminal.PersonMessage{Chat: r.in.Chat.String()}); !reads || err != nil {
+			return context.Cause
+		}
 		waiting, end := context.WithCancel(ctx)
 		var listening sync.WaitGroup
 		listening.Go(func() { g.listen(waiting, r, stop) })

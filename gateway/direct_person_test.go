@@ -62,6 +62,37 @@ func TestWhoLeavesInsteadOfAMessageStopsTheTurn(t *testing.T) {
 	}
 }
 
+// doubting is a protocol that waits for the answer to a question.
+type doubting struct{ correspondence }
+
+func (d *doubting) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	resume := t.AwaitPerson(ctx)
+	answer, err := t.Ask(ctx, terminal.Question{Text: "Really?"})
+	if err != nil {
+		return terminal.Outcome{}, err
+	}
+	if err := resume(ctx); err != nil {
+		return terminal.Outcome{}, err
+	}
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: "you said " + answer.Text})
+}
+
+func TestWhatIsTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
+	t.Parallel()
+	g := newDirectCorrespondence(t, &doubting{correspondence{dir: t.TempDir()}}, "yes")
+	g.Answer = func(ctx context.Context) (string, error) {
+		in, err := g.Listen(ctx)
+		return in.Text, err
+	}
+	w := &page{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.texts(), "message:Really?|message:you said yes"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
 // pickyReader is a correspondence with a command that reads some messages only.
 type pickyReader struct {
 	correspondence
@@ -78,10 +109,10 @@ func (p *pickyReader) Control(_ context.Context, r terminal.ControlRequest) (ter
 }
 
 func (p *pickyReader) ReadMessage(ctx context.Context, m terminal.PersonMessage) (bool, error) {
-	switch m.Text {
-	case "", "no":
+	switch {
+	case m.Text == "no" || m.Text == "" && m.ID != "":
 		return false, nil
-	case "fail":
+	case m.Text == "fail":
 		return false, errors.New("disk full")
 	}
 	return p.correspondence.ReadMessage(ctx, m)

@@ -75,12 +75,12 @@ func (c *correspondence) ReadMessage(_ context.Context, m terminal.PersonMessage
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before, err := os.ReadFile(c.file(m.Chat))
-	if err == nil && strings.HasPrefix(string(before), m.ID+" ") {
+	if err == nil && m.ID != "" && strings.HasPrefix(string(before), m.ID+" ") {
 		return true, nil // offered again
 	}
 	read := c.waiting[m.Chat]
-	if read == nil {
-		return false, nil
+	if read == nil || m.ID == "" && m.Text == "" {
+		return read != nil, nil
 	}
 	delete(c.waiting, m.Chat)
 	if err := os.WriteFile(c.file(m.Chat), fmt.Appendf(nil, "%s %s", m.ID, m.Text), 0o600); err != nil {

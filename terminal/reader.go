@@ -13,6 +13,8 @@ type MessageReader interface {
 	// again, also after the end of the turn that read it: each message is offered once more before
 	// it gets a turn. ReadMessage then reports true and does nothing. It must remember the IDs for
 	// as long as networks deliver a message again, which is a matter of days.
+	//
+	// A message with nothing but its Chat only asks whether the turn would read one now.
 	ReadMessage(ctx context.Context, m PersonMessage) (read bool, err error)
 }
 

@@ -56,10 +56,10 @@ type Turn struct {
 	// PauseTimeout stops the clock of the turn until resume is called, for time that a person takes
 	// and not the agent. Never nil.
 	PauseTimeout func() (resume func())
-	// AwaitPerson says that from now on ReadMessage reads the messages of the chat, and that until
-	// resume is called the turn waits for the person and runs no process. The clock of the turn
-	// stops and other turns may run in its place. The messages in the queue of the chat are then
-	// offered to ReadMessage. resume must be called once, also when ctx has ended. It waits until
+	// AwaitPerson says that until resume is called the turn waits for the person and runs no
+	// process. The clock of the turn stops and other turns may run in its place. The messages in
+	// the queue of the chat are then offered to ReadMessage: if it is to read them, it does so
+	// before AwaitPerson is called. resume must be called once, also when ctx has ended. It waits until
 	// the turn may go on, and returns an error if its ctx ends before. Neither may be called with a
 	// lock that ReadMessage takes. After a restart of the gateway in the meantime the turn runs
 	// again, with the same Envelope.RunID and Attempt. Never nil.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 
 	"golang.org/x/term"
 )
@@ -62,6 +63,10 @@ type Keyboard struct {
 	keys   *pasteReader
 	editor *term.Terminal
 	typed  chan line // of a read that nobody waits for any more; nil: none is under way
+	out    io.Writer
+
+	mu  sync.Mutex
+	raw bool // a line is being typed, and the terminal in raw mode
 }
 
 // NewKeyboard returns the keyboard of tty, which prompts on it and remembers lines in history.
@@ -74,7 +79,7 @@ func NewKeyboard(tty *os.File, out io.Writer, prompt string, history term.Histor
 	if history != nil {
 		editor.History = history
 	}
-	return &Keyboard{tty: tty, keys: keys, editor: editor}
+	return &Keyboard{tty: tty, keys: keys, editor: editor, out: out}
 }
 
 // Read puts the terminal into raw mode only while it waits for a line, so that Ctrl-C is a signal
@@ -84,7 +89,11 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = term.Restore(int(k.tty.Fd()), state) }()
+	k.setRaw(true)
+	defer func() {
+		k.setRaw(false)
+		_ = term.Restore(int(k.tty.Fd()), state)
+	}()
 	if w, h, err := term.GetSize(int(k.tty.Fd())); err == nil && w > 0 { // some terminals do not say how wide they are
 		_ = k.editor.SetSize(w, h)
 	}
@@ -105,6 +114,22 @@ func (k *Keyboard) Read(ctx context.Context) (string, error) {
 	case <-ctx.Done(): // the read itself cannot be interrupted: what it reads is for the next one
 		return "", ctx.Err()
 	}
+}
+
+func (k *Keyboard) setRaw(on bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.raw = on
+}
+
+// Write prints on the terminal, above the line that is being typed if there is one.
+func (k *Keyboard) Write(p []byte) (int, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.raw {
+		return k.editor.Write(p)
+	}
+	return k.out.Write(p)
 }
 
 // message reads lines until one ends with a key that was pressed and not pasted.

@@ -183,3 +183,24 @@ func TestAKeyboardNeedsATerminal(t *testing.T) {
 		t.Errorf("read %q from a pipe", text)
 	}
 }
+
+func TestWhatIsPrintedWhileSomebodyTypesStandsAboveTheirLine(t *testing.T) {
+	s := newScreen(t)
+	k := s.keyboard(nil)
+	done := s.reading(t.Context(), k)
+	s.press("half")
+	s.await("half")
+	if _, err := k.Write([]byte("one\ntwo\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.await("one\r\ntwo\r\n")
+	s.await(prompt + "half")
+	s.press(" and half" + enter)
+	if got := s.result(done); got.text != "half and half" || got.err != nil {
+		t.Errorf("got %q, %v", got.text, got.err)
+	}
+	if _, err := k.Write([]byte("three\n")); err != nil {
+		t.Fatal(err)
+	}
+	s.await("three\r\n") // by the terminal itself
+}

@@ -66,9 +66,10 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 	logTo := std.err
 	if out, ok := std.out.(*os.File); ok && term.IsTerminal(int(std.in.Fd())) && term.IsTerminal(int(out.Fd())) {
 		greet(out, cfg, demo)
+		keyboard := cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
 		s.live = newLive(out, cfg.Terminal.Progress)
-		o.Printer, logTo = s.live, s.live.Beside(std.err)
-		o.In = cli.NewKeyboard(std.in, out, "› ", cli.OpenHistory(filepath.Join(cfg.Gateway.StateDir, "history")))
+		s.live.Out = keyboard // a turn may speak while it waits for what is typed
+		o.In, o.Printer, logTo = keyboard, s.live, s.live.Beside(std.err)
 	} else {
 		o.Printer = cli.Text{Out: std.out, Progress: std.out}
 		o.In = cli.NewPiped(std.in)
@@ -87,6 +88,11 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 	}
 	s.ch = cli.New(o)
 	s.gateway.Listen = func(ctx context.Context) (channels.Incoming, error) {
+		if s.live != nil {
+			if err := s.live.Clear(); err != nil {
+				return channels.Incoming{}, err
+			}
+		}
 		text, err := o.In.Read(ctx)
 		return s.ch.Incoming(text, nil), err
 	}
