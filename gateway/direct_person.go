@@ -39,7 +39,7 @@ func (g *Direct) awaitPerson(r reply, stop func()) func(context.Context) func(co
 
 // listen offers what the person says until ctx ends or they leave.
 func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
-	heard := false
+	heard, blank := false, "" // blank lines, which are no message, but may be within what the lines make up
 	for {
 		g.asking.Lock()
 		in, err := g.Listen(ctx)
@@ -50,6 +50,14 @@ func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
 		if err != nil {
 			return
 		}
+		if strings.TrimSpace(in.Text) == "" && len(in.Media) == 0 {
+			blank += in.Text + "\n"
+			continue
+		}
+		if heard {
+			in.Text = blank + in.Text
+		}
+		blank = ""
 		// It was taken from the terminal, and goes nowhere else when the wait ends now.
 		read, err := g.offer(context.WithoutCancel(ctx), r, in)
 		if err != nil {
@@ -72,7 +80,7 @@ func (g *Direct) offer(ctx context.Context, r reply, in channels.Incoming) (read
 		g.Log.Warn("message not read", zap.Stringer("chat", in.Chat), zap.Error(err))
 		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: fmt.Sprintf("That did not work: %v.", err)})
 	}
-	if !read && strings.TrimSpace(in.Text) != "" {
+	if !read {
 		return false, r.send(ctx, channels.Message{Kind: channels.Answer, Text: "The agent does not read messages now."})
 	}
 	return read, nil

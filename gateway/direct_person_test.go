@@ -93,6 +93,43 @@ func TestWhatIsTypedWhileATurnAsksIsTheAnswer(t *testing.T) {
 	}
 }
 
+// listing is a protocol that reads lines up to the last one.
+type listing struct {
+	lines []string
+	last  chan struct{}
+}
+
+func (l *listing) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
+	resume := t.AwaitPerson(ctx)
+	<-l.last
+	if err := resume(ctx); err != nil {
+		return terminal.Outcome{}, err
+	}
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: strings.Join(l.lines, "\n")})
+}
+
+func (l *listing) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
+	if m.ID == "" {
+		return true, nil
+	}
+	if l.lines = append(l.lines, m.Text); m.Text == "last" {
+		close(l.last)
+	}
+	return true, nil
+}
+
+func TestBlankLinesWithinWhatIsTypedStay(t *testing.T) {
+	t.Parallel()
+	g := newDirectCorrespondence(t, &listing{last: make(chan struct{})}, "", "one", "", "  ", "\ttwo", "three", "last")
+	w := &page{}
+	if _, err := g.Turn(t.Context(), w, hello); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.texts(), "message:one\n\n  \n\ttwo\nthree\nlast"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // pickyReader is a correspondence with a command that reads some messages only.
 type pickyReader struct {
 	correspondence
@@ -109,10 +146,10 @@ func (p *pickyReader) Control(_ context.Context, r terminal.ControlRequest) (ter
 }
 
 func (p *pickyReader) ReadMessage(ctx context.Context, m terminal.PersonMessage) (bool, error) {
-	switch {
-	case m.Text == "no" || m.Text == "" && m.ID != "":
+	switch m.Text {
+	case "no":
 		return false, nil
-	case m.Text == "fail":
+	case "fail":
 		return false, errors.New("disk full")
 	}
 	return p.correspondence.ReadMessage(ctx, m)
