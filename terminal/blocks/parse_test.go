@@ -246,6 +246,9 @@ func TestHostileResponsesTakeLinearTime(t *testing.T) {
 	} {
 		for _, before := range []string{"", "[READ_FILE ", "[READ_FILE path=\"", "[MESSAGE]\n"} {
 			lineartest.Check(t, before+piece, 1<<17, func(n int) { blocks.Parse(before + strings.Repeat(piece, n/len(piece)) + "]") })
+			if t.Failed() {
+				return // the others may take as long
+			}
 		}
 	}
 	lineartest.Check(t, "open commands, then closing tags", 1<<17, func(n int) {
