@@ -18,10 +18,13 @@ type board struct {
 	current string   // what is being done
 }
 
-// beginRound shows that the model is asked.
-func (b *board) beginRound(sequence int) error {
+// beginRound shows that a response is awaited.
+func (b *board) beginRound(sequence int, fromPerson bool) error {
 	b.lines = append(b.lines, fmt.Sprintf("Round %d", sequence))
-	return b.show("waiting for the model's response")
+	if fromPerson {
+		return b.show("waiting for you to send the model's answer")
+	}
+	return b.show("waiting for the model's answer")
 }
 
 // showAsking shows that the person is asked.

@@ -125,7 +125,7 @@ func (x *turn) round(ctx context.Context, a agent, round int) error {
 		if round > x.set.MaxRounds {
 			return roundsError(x.set.MaxRounds)
 		}
-		if err := x.board.beginRound(x.s.Sequence); err != nil {
+		if err := x.board.beginRound(x.s.Sequence, x.set.Agent == personAgent); err != nil {
 			return err
 		}
 		r, err := a.respond(ctx, x)
