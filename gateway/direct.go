@@ -125,7 +125,13 @@ func (b *boardNews) next(text string) string {
 	lines := strings.Split(text, "\n")
 	before := b.shown
 	b.shown = slices.Clone(lines)
-	fresh := slices.DeleteFunc(lines, func(line string) bool { return slices.Contains(before, line) })
+	fresh := slices.DeleteFunc(lines, func(line string) bool {
+		at := slices.Index(before, line)
+		if at >= 0 { // it counts once: the same line may be there again
+			before = slices.Delete(before, at, at+1)
+		}
+		return at >= 0
+	})
 	return strings.TrimSpace(strings.Join(fresh, "\n"))
 }
 

@@ -1,6 +1,9 @@
 package terminal
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // MessageReader is a protocol whose turns read the messages that people send while they run.
 type MessageReader interface {
@@ -25,6 +28,8 @@ type PersonMessage struct {
 	User  string   // ID of the person
 	Text  string   // may be empty
 	Media []string // absolute paths of the files that came with it
+	// UserDataDir is the folder of the chat. The runner sets it.
+	UserDataDir string
 }
 
 // reader returns the agent's protocol, if it is a MessageReader.
@@ -41,6 +46,11 @@ func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error)
 	reader := r.reader()
 	if reader == nil {
 		return false, nil
+	}
+	_, id, _ := strings.Cut(m.Chat, ":")
+	var err error
+	if m.UserDataDir, err = UserDir(r.o.Workspace, id); err != nil {
+		return false, err
 	}
 	return reader.ReadMessage(ctx, m)
 }

@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -166,9 +167,9 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		defer context.AfterFunc(ctx, req.OnEnd)()
 	}
 	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir),
-		Launch:   t.launch,
-		Keep:     t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
+		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID),
+		Launch: t.launch,
+		Keep:   t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
 		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, OtherUser: r.confine.OtherUser(), Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,

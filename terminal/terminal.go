@@ -45,6 +45,8 @@ type Restarter interface {
 // Turn is one incoming message to be worked on by the agent.
 type Turn struct {
 	Envelope Envelope
+	// Run names the message for ever: it is the same when the message is run again.
+	Run string
 	// Stdin is what an agent reads that is started for one message: text, none, or else the
 	// envelope.
 	Stdin string
@@ -182,8 +184,12 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are the commands that a Board or a Message offers.
 	Buttons []ControlButton
-	Code    string // of an Error
-	Level   string // of a Log: debug, info, warning or error
+	// Sequence numbers a Message or an Error among those that the message of the person has got, over
+	// all its attempts: what an earlier attempt has said with the same number is not said again. 0:
+	// it is counted from the beginning of this attempt.
+	Sequence int
+	Code     string // of an Error
+	Level    string // of a Log: debug, info, warning or error
 	// Audit says of a Log that it is a decision which the operator wants on record.
 	Audit bool
 	Media []string // of a Message: paths the agent named

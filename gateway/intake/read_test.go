@@ -245,7 +245,7 @@ func TestStatusSaysThatATurnWaitsForThePerson(t *testing.T) {
 		time.Sleep(time.Hour)
 		r.running("ann").awaits = time.Now()
 		time.Sleep(time.Minute)
-		r.say("ann", "/status", "Waiting for your message for 1m0s: work")
+		r.say("ann", "/status", "Waiting for you for 1m0s: work")
 	})
 }
 

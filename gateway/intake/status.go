@@ -18,7 +18,7 @@ func (c call) status(ctx context.Context) (string, error) {
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
 		what, began := "Running", t.Began()
 		if awaits := t.AwaitsSince(); !awaits.IsZero() {
-			what, began = "Waiting for your message", awaits
+			what, began = "Waiting for you", awaits
 		}
 		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, since(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
 	} else {

@@ -37,6 +37,9 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 		return nil
 	}
 	t.sequence++
+	if f.Sequence > 0 {
+		t.sequence = f.Sequence
+	}
 	m := outbox.Reply(t.inbound, Message(f))
 	m.Sequence = t.sequence
 	m.CopyContext = func(size int64) context.Context { return t.copying(listening, running, size) }

@@ -49,11 +49,11 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobody):
-		answer, by = approveNot, "rule: nobody is there to be asked"
+		answer, by = approveNot, "rule (nobody is there to be asked)"
 		err = x.tellNobody()
 	case err != nil:
-		answer, by = approveNot, "want of an answer"
-		err = x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "🔐 There was no answer, so this was refused: " + terminal.CodeSpan(terminal.OneLine(subject(c), 200))})
+		answer, by = approveNot, "no answer in time"
+		err = x.say(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + terminal.CodeSpan(terminal.OneLine(subject(c), 200))})
 	}
 	if err != nil {
 		return false, err
@@ -61,7 +61,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	if answer == approveAlways {
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
-	return answer != approveNot, x.t.Emit(terminal.Frame{
+	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
 		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(subject(c), 200), answer, by),
 	})
 }
@@ -72,7 +72,7 @@ func (x *turn) tellNobody() error {
 		return nil
 	}
 	x.toldNobody = true
-	return x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: "🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."})
+	return x.say(terminal.Frame{Text: "🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."})
 }
 
 // subject is what a command is about: its file or its shell command.
@@ -115,8 +115,8 @@ func (p plannedChange) question(c Command) string {
 
 // shortDiff is the beginning of what would change.
 func (p plannedChange) shortDiff() string {
-	if max(len(p.before), len(p.after)) > maxCompared {
-		return fmt.Sprintf("(too large to be compared: %d bytes before, %d after)", len(p.before), len(p.after))
+	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
+		return fmt.Sprintf("(too large to be compared; it will have %d bytes)", len(p.after))
 	}
 	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
 	if diff == "" {
@@ -129,8 +129,11 @@ func (p plannedChange) shortDiff() string {
 
 // more says how many lines are not shown.
 func more(lines int) string {
-	if lines <= 0 {
+	switch {
+	case lines <= 0:
 		return ""
+	case lines == 1:
+		return "\n(1 more line)"
 	}
 	return fmt.Sprintf("\n(%d more lines)", lines)
 }

@@ -10,9 +10,8 @@ import (
 
 // Protocol runs sessions of models that can only talk.
 type Protocol struct {
-	set *Settings
-	// answers has the turns that read what people write.
-	answers answers
+	set     *Settings
+	waiting waitingTurns
 }
 
 var (
@@ -74,16 +73,16 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	x := &turn{t: t, set: p.set, files: files, space: space}
 	switch commandOf(t.Envelope.Text) {
 	case diffCommand:
-		return tell(t, x.showDiff)
+		return x.endWith(x.showDiff)
 	case undoCommand:
-		return tell(t, x.undo)
+		return x.endWith(x.undo)
 	}
 	found, err := x.findSession()
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
 	if !found {
-		return tell(t, func() (terminal.Frame, error) {
+		return x.endWith(func() (terminal.Frame, error) {
 			return terminal.Frame{Text: "There is no unfinished task. Your next message begins one."}, nil
 		})
 	}
@@ -92,19 +91,14 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	}
 	defer x.closeChanges()
 	if p.set.Agent == personAgent {
-		person := p.answers.add(x)
-		defer p.answers.remove(person)
+		person := p.waiting.add(x)
+		defer p.waiting.remove(person)
 		return x.run(ctx, person)
 	}
-	return x.run(ctx, &commandTransport{t: t, board: &x.board})
+	return x.run(ctx, &commandTransport{x})
 }
 
-// tell ends a turn with one message.
-func tell(t terminal.Turn, message func() (terminal.Frame, error)) (terminal.Outcome, error) {
-	f, err := message()
-	if err != nil {
-		return terminal.Outcome{}, err
-	}
-	f.Kind = terminal.Message
-	return terminal.Outcome{Status: terminal.Done}, t.Emit(f)
+// endWith ends a turn with one message.
+func (x *turn) endWith(message func() (terminal.Frame, error)) (terminal.Outcome, error) {
+	return terminal.Outcome{Status: terminal.Done}, x.sayResult(message)
 }

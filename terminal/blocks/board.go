@@ -13,9 +13,8 @@ const maxShown, shownLength = 12, 160
 
 // board shows what the session is at: the round, and the results of its commands.
 type board struct {
-	emit    func(terminal.Frame) error
-	lines   []string // of results, led by a heading for each round
-	current string   // what is being done
+	emit  func(terminal.Frame) error
+	lines []string // of results, led by a heading for each round
 }
 
 // beginRound shows that a response is awaited.

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -44,6 +45,12 @@ type changes struct {
 	copies *os.Root // the session's folder for saved copies
 	w      *workspace
 }
+
+// maxSaved is how many bytes a file may have that is copied.
+const maxSaved = 64 << 20
+
+// errNotSaved refuses to touch a file that could not be put back.
+var errNotSaved = fmt.Errorf("it has more than %d MiB, too much to be kept for /undo", maxSaved>>20)
 
 // save is called before a command touches a file, and copies the file unless the session has
 // touched it before. An error means that the command must not be executed: the file could not be
@@ -95,6 +102,9 @@ func (c *changes) saveFile(l *lookup, path, file string) error {
 		return err
 	default:
 		defer f.Close()
+		if info.Size() > maxSaved {
+			return errNotSaved
+		}
 		added.Copy, added.Mode = copyName(file), info.Mode().Perm()
 		if added.Before.Sum, err = c.copy(f, info, added.Copy); err != nil {
 			return err

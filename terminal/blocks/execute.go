@@ -99,7 +99,7 @@ func (x *turn) do(ctx context.Context, c Command, n int) (Result, error) {
 		if c.Text == "" {
 			return r, nil
 		}
-		return r, x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: c.Text})
+		return r, x.say(terminal.Frame{Text: c.Text})
 	case Done:
 		if x.s.Summary != "" && c.Text != "" {
 			x.s.Summary += "\n\n"
@@ -190,7 +190,11 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 type plannedChange struct {
 	existed       bool
 	before, after []byte
+	cut           bool // before is only the beginning of the file
 }
+
+// maxEdited is how many bytes a file may have that EDIT_FILE changes: it is held in memory.
+const maxEdited = 16 << 20
 
 // prepare finds out what a command would do, and does nothing. The result is nil if it can be done.
 func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
@@ -198,13 +202,12 @@ func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
 		r := failure(c, verbs[c.Type], err)
 		return plannedChange{}, &r
 	}
-	var err error
-	if c.Type == EditFile || x.set.Approve == approveAll {
-		p.before, _, err = x.space.read(c.Path, -1)
-	} else {
-		_, err = x.space.stat(c.Path)
-	}
+	size, err := x.space.stat(c.Path)
 	p.existed = err == nil
+	if p.existed && (c.Type == EditFile || x.set.Approve == approveAll && c.Type == CreateFile) {
+		p.before, size, err = x.space.read(c.Path, maxEdited+1)
+		p.cut = size > maxEdited
+	}
 	switch {
 	case c.Type == CreateFile && errors.Is(err, errNotFound):
 		p.after = []byte(c.Text)
@@ -213,6 +216,8 @@ func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
 		return refuse(err)
 	case c.Type == CreateFile:
 		p.after = []byte(c.Text)
+	case c.Type == EditFile && p.cut:
+		return refuse(fmt.Errorf("it has more than %d MiB", maxEdited>>20))
 	case c.Type == EditFile:
 		edited, lines, ok := replaceLines(p.before, c.StartLine, c.EndLine, c.Text)
 		if !ok {

@@ -24,20 +24,35 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()
-	var lists []string
-	for _, l := range []struct {
-		word  string
-		paths []string
-	}{{"Created", created}, {"Changed", changed}, {"Deleted", deleted}} {
-		if len(l.paths) > 0 {
-			lists = append(lists, l.word+": "+nameFiles(l.paths))
-		}
-	}
+	lists := listFiles(namedFiles{"Created", created}, namedFiles{"Changed", changed}, namedFiles{"Deleted", deleted})
 	if lists == nil {
 		return f, nil
 	}
 	f.Text += "\n\n" + strings.Join(lists, "\n")
 	return f, x.attachDiff(&f)
+}
+
+// repeatedMessage is finalMessage for a session that was complete before the turn began.
+func (x *turn) repeatedMessage() (terminal.Frame, error) {
+	f, err := x.finalMessage()
+	f.Text += "\n\nThis task is done. Send it as a new message to have it done again."
+	return f, err
+}
+
+// namedFiles are files and what has become of them.
+type namedFiles struct {
+	word  string
+	paths []string
+}
+
+// listFiles returns a line for each list that is not empty.
+func listFiles(lists ...namedFiles) (lines []string) {
+	for _, l := range lists {
+		if len(l.paths) > 0 {
+			lines = append(lines, l.word+": "+nameFiles(l.paths))
+		}
+	}
+	return lines
 }
 
 // nameFiles lists files.
@@ -55,7 +70,10 @@ func nameFiles(paths []string) string {
 // attachDiff sends what the session has changed as a document.
 func (x *turn) attachDiff(f *terminal.Frame) error {
 	diff, omitted := x.changes.diff(maxDiff)
-	if omitted > 0 {
+	switch {
+	case omitted == 1:
+		f.Text += "\n\nThe diff leaves out 1 file, because it would be too large."
+	case omitted > 1:
 		f.Text += fmt.Sprintf("\n\nThe diff leaves out %d files, because it would be too large.", omitted)
 	}
 	if diff == "" {
@@ -120,15 +138,12 @@ func (x *turn) undo() (terminal.Frame, error) {
 	if err := x.save(); err != nil {
 		return terminal.Frame{}, err
 	}
-	lines := []string{"Undone: " + terminal.OneLine(x.s.Task, 200)}
-	for _, l := range []struct {
-		word  string
-		paths []string
-	}{{"Put back", u.restored}, {"Removed", u.removed}} {
-		if len(l.paths) > 0 {
-			lines = append(lines, l.word+": "+nameFiles(l.paths))
-		}
+	lines := listFiles(namedFiles{"Put back", u.restored}, namedFiles{"Removed", u.removed})
+	head := "Undone: "
+	if lines == nil {
+		head = "Nothing was put back of: "
 	}
+	lines = slices.Insert(lines, 0, head+terminal.OneLine(x.s.Task, 200))
 	for _, r := range u.refused[:min(len(u.refused), maxNamed)] {
 		lines = append(lines, "⚠ Not put back: "+terminal.CodeSpan(terminal.OneLine(r.path, 200))+": "+r.reason)
 	}

@@ -28,6 +28,7 @@ const (
 	inboxName     = "inbox"
 	processedName = "processed" // in the inbox
 	copiesName    = "copies"
+	readName      = "read" // names the messages that were read
 )
 
 // maxSessions is how many sessions of a chat are kept on disk. The oldest go first.
@@ -36,8 +37,8 @@ const maxSessions = 100
 // folder holds the files of one chat's sessions. The agent's commands may put symbolic links there,
 // so every folder is opened without following any.
 type folder struct {
-	path                                         string
-	sessions, outbox, inbox, processed, copiesOf *os.Root
+	path                                               string
+	sessions, outbox, inbox, processed, copiesOf, read *os.Root
 }
 
 // openFolder opens the folder of the sessions in the folder of a chat, and creates it if it is not
@@ -65,7 +66,7 @@ func (f *folder) open(userDir string) error {
 	for _, sub := range []struct {
 		name string
 		root **os.Root
-	}{{sessionsName, &f.sessions}, {outboxName, &f.outbox}, {inboxName, &f.inbox}, {copiesName, &f.copiesOf}} {
+	}{{sessionsName, &f.sessions}, {outboxName, &f.outbox}, {inboxName, &f.inbox}, {copiesName, &f.copiesOf}, {readName, &f.read}} {
 		if *sub.root, err = subfolder(base, sub.name); err != nil {
 			return err
 		}
@@ -83,7 +84,7 @@ func subfolder(parent *os.Root, name string) (*os.Root, error) {
 }
 
 func (f *folder) close() {
-	for _, root := range []*os.Root{f.sessions, f.outbox, f.inbox, f.processed, f.copiesOf} {
+	for _, root := range []*os.Root{f.sessions, f.outbox, f.inbox, f.processed, f.copiesOf, f.read} {
 		if root != nil {
 			_ = root.Close()
 		}
@@ -103,10 +104,22 @@ func writeFile(root *os.Root, name string, content []byte, sync bool) error {
 		}
 		return err
 	})
+	if err == nil && sync {
+		err = syncFolder(root)
+	}
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	return nil
+}
+
+// syncFolder has what was renamed in a folder survive a power failure.
+func syncFolder(root *os.Root) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // errTooLarge says that a file has more bytes than are read.

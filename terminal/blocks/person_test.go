@@ -2,6 +2,7 @@ package blocks_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -72,6 +73,52 @@ func TestAPersonBringsTheAnswersOfAModel(t *testing.T) {
 		r.say("m4", "", filepath.Join(r.workspace, "users/1/answer.md"))
 		same(t, "status", (<-ended).Status, terminal.Done)
 		has(t, r.last(), "ready", "Created: `a`")
+		said := len(r.texts())
+		r.say("m1", "[CREATE_FILE path=\"a\"]\none") // offered again, long after it was read
+		read, err := r.runner.ReadMessage(t.Context(), terminal.PersonMessage{Chat: "cli:1", ID: "m5", Text: "a new task"})
+		if read || err != nil {
+			t.Errorf("a new message: %t, %v", read, err)
+		}
+		same(t, "what it leads to", len(r.texts()), said)
+	})
+}
+
+func TestAMessageThatIsOfferedAgainRoundsLaterIsReadOnce(t *testing.T) {
+	personally(t, func(r *rig) {
+		stop, ended := r.begin("go")
+		for _, id := range []string{"m1", "m2", "m3"} {
+			r.say(id, "[CREATE_FILE path=\""+id+"\"]\n[/CREATE_FILE]")
+			within(3 * time.Second)
+		}
+		same(t, "sequence", r.session().SequenceNumber, 4)
+		r.say("m1", "[CREATE_FILE path=\"m1\"]\n[/CREATE_FILE]")
+		within(3 * time.Second)
+		same(t, "sequence", r.session().SequenceNumber, 4)
+		stop()
+		<-ended
+	})
+}
+
+func TestMessagesAreNumberedOverAllAttempts(t *testing.T) {
+	personally(t, func(r *rig) {
+		stop, ended := r.begin("go")
+		r.say("m1", "[MESSAGE]\nsame words\n[/MESSAGE]")
+		within(3 * time.Second)
+		stop()
+		<-ended
+		stop, ended = r.begin("go") // run again, as after a crash
+		r.say("m2", "[MESSAGE]\nsame words\n[/MESSAGE]")
+		within(3 * time.Second)
+		stop()
+		<-ended
+		var numbers []int
+		for _, f := range r.frames {
+			if f.Kind == terminal.Message {
+				numbers = append(numbers, f.Sequence)
+			}
+		}
+		// The second attempt sends the document of round 2 with the number that it had.
+		same(t, "numbers", fmt.Sprint(numbers), "[1 2 3 3 4 5]")
 	})
 }
 

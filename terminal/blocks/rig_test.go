@@ -180,7 +180,7 @@ func (r *rig) turn(ctx context.Context, text string) terminal.Outcome {
 	r.t.Helper()
 	r.start()
 	out, err := r.runner.Turn(ctx, terminal.Request{
-		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name(), GatewayName: r.t.Name(), Ask: r.ask,
+		Channel: "cli", ChatID: r.chat, Text: text, Media: r.media, RunID: r.run, Attempt: 1, RunName: r.t.Name() + r.run, GatewayName: r.t.Name(), Ask: r.ask,
 	}, r.emit)
 	if err != nil {
 		r.t.Errorf("turn: %v", err)

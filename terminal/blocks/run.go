@@ -61,7 +61,7 @@ func (r commandRun) run(ctx context.Context, command string) Result {
 	stdout := process.NewBounded((r.limit+1)*utf8.UTFMax, 0)
 	_, _ = io.Copy(stdout, child.Stdout) // a pipe that cannot be read any more has ended
 	exit := child.Wait()
-	result.Output = combineOutput(stdout.Head(), exit.Stderr.Head(), r.limit)
+	result.Output = combineOutput(stdout, exit.Stderr, r.limit)
 	switch {
 	case exit.NotRun != nil:
 		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, reason(exit.NotRun))
@@ -84,25 +84,27 @@ func exitCode(e process.Exit) int {
 }
 
 // combineOutput is what the model is told of a command's output.
-func combineOutput(stdout, stderr []byte, limit int) string {
-	text := validText(stdout)
-	if errors := validText(stderr); strings.TrimSpace(errors) != "" {
+func combineOutput(stdout, stderr *process.Bounded, limit int) string {
+	text := validText(stdout.Head())
+	if errors := validText(stderr.Head()); strings.TrimSpace(errors) != "" {
 		if strings.TrimSpace(text) != "" {
 			text += "\n"
 		}
 		text += errors
 	}
-	count := 0
-	for i := range text {
-		if count++; count > limit {
-			return text[:i] + truncated
-		}
+	if short := firstCharacters(text, limit); short != text {
+		return short + truncated
 	}
 	return text
 }
 
-// validText returns text with U+FFFD for what is not UTF-8.
-func validText(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
+// validText returns text with U+FFFD for each byte that is not UTF-8.
+func validText(b []byte) string {
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return string([]rune(string(b)))
+}
 
 // maxSummary is how many characters of a command or a message a result repeats.
 const maxSummary = 10_000

@@ -29,7 +29,8 @@ func TestTheOutputOfACommandIsToldAsItIs(t *testing.T) {
 		"printf 'äöüäöüäöüäöüäöüäöüäöü'": "[OK] RUN_COMMAND: Ran 'printf 'äöüäöüäöüäöüäöüäöüäöü'' (exit code 0)\n  Output: äöüäöüäöüäöüäöüäöüäö\n... (output truncated)",
 		"cat":                   "[OK] RUN_COMMAND: Ran 'cat' (exit code 0)",
 		"echo '=== PROMPT ==='": "[OK] RUN_COMMAND: Ran 'echo '=== PROMPT ==='' (exit code 0)\n  Output: === PROMPT ===",
-		"-x":                    "[FAILED] RUN_COMMAND: Ran '-x' (exit code 127)\n  Output: /bin/sh: 1: -x: not f\n... (output truncated)",
+		"head -c 100000 /dev/zero | tr '\\0' '\\377'": "[OK] RUN_COMMAND: Ran 'head -c 100000 /dev/zero | tr '\\0' '\\377'' (exit code 0)\n  Output: " + strings.Repeat("\uFFFD", 20) + "\n... (output truncated)",
+		"-x": "[FAILED] RUN_COMMAND: Ran '-x' (exit code 127)\n  Output: /bin/sh: 1: -x: not f\n... (output truncated)",
 	} {
 		if got := ran(r, command); got != want && !strings.HasPrefix(command, "-x") {
 			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)

@@ -31,8 +31,8 @@ type session struct {
 	Summary string `json:"summary,omitempty"`
 	// Approved are the types of commands that need no approval any more.
 	Approved []CommandType `json:"approved,omitempty"`
-	// Messages identify the messages that the last response was put together from.
-	Messages []string `json:"messages,omitempty"`
+	// Said counts the messages that the chat has got.
+	Said int `json:"said,omitempty"`
 	// Changes are the files that the session has touched.
 	Changes []change `json:"changes,omitempty"`
 }
@@ -44,7 +44,7 @@ func newSession(id, task, run string) *session {
 
 // begin makes the session execute a response.
 func (s *session) begin(r response) {
-	s.Response, s.SavedAs, s.Messages = r.name, r.savedAs, r.messages
+	s.Response, s.SavedAs = r.name, r.savedAs
 	s.Results, s.Reads, s.Begun = []Result{}, []string{}, false
 }
 

@@ -12,12 +12,10 @@ import (
 
 // commandTransport runs the agent's command once a round, with the outbox on stdin and the response
 // on stdout.
-type commandTransport struct {
-	t     terminal.Turn
-	board *board
-}
+type commandTransport struct{ x *turn }
 
-func (c *commandTransport) respond(ctx context.Context, x *turn) (response, error) {
+func (c *commandTransport) respond(ctx context.Context) (response, error) {
+	x := c.x
 	name := roundFile(x.s.ID, x.s.Sequence)
 	if _, err := x.files.inbox.Lstat(name); err == nil { // it came before a crash
 		return response{name: name}, nil
@@ -40,12 +38,12 @@ const maxOutbox = 256 << 20
 
 // call runs the command and returns what it prints.
 func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, error) {
-	agent, err := c.t.Launch(ctx, terminal.Input{First: outbox})
+	agent, err := c.x.t.Launch(ctx, terminal.Input{First: outbox})
 	if err != nil {
 		return nil, err
 	}
-	answer, err := io.ReadAll(io.LimitReader(agent.Stdout, int64(c.t.MaxLine)+1))
-	tooLong := len(answer) > c.t.MaxLine
+	answer, err := io.ReadAll(io.LimitReader(agent.Stdout, int64(c.x.t.MaxLine)+1))
+	tooLong := len(answer) > c.x.t.MaxLine
 	if tooLong || err != nil {
 		agent.Kill()
 	}
@@ -55,14 +53,14 @@ func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, err
 		return nil, context.Cause(ctx)
 	case tooLong:
 		ended.Forced, ended.Code, ended.Signal = false, 1, ""
-		return nil, &agentError{fmt.Sprintf("The agent's response is too long: it has more than %d bytes (terminal.maxLine)", c.t.MaxLine), ended}
+		return nil, &agentError{fmt.Sprintf("The agent's response is too long: it has more than %d bytes (terminal.maxLine)", c.x.t.MaxLine), ended}
 	case err != nil:
 		return nil, fmt.Errorf("read response: %w", err)
 	case !ended.OK():
 		return nil, &agentError{"The agent has failed (" + ended.Words() + ")", ended}
 	}
 	if text := ended.Stderr.String(); text != "" {
-		return answer, c.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text})
+		return answer, c.x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text})
 	}
 	return answer, nil
 }

@@ -1,6 +1,7 @@
 package blocks
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,7 +9,6 @@ import (
 	"io/fs"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"nanobot/terminal"
 	"nanobot/terminal/process"
@@ -28,18 +28,17 @@ type turn struct {
 	toldNobody bool
 }
 
-// agent is who answers an outbox.
-type agent interface {
+// transport is how a model is handed an outbox.
+type transport interface {
 	// respond hands over the outbox of the session's newest round, and returns once the response is
 	// in the inbox.
-	respond(ctx context.Context, x *turn) (response, error)
+	respond(ctx context.Context) (response, error)
 }
 
 // response is a file in the inbox.
 type response struct {
-	name     string
-	savedAs  string   // the name that a person has given it; "": none
-	messages []string // the messages that it was put together from
+	name    string
+	savedAs string // the name that a person has given it; "": none
 }
 
 // findSession finds the session of the turn, or begins one. It reports false if the turn is to
@@ -50,7 +49,7 @@ func (x *turn) findSession() (bool, error) {
 		return false, err
 	}
 	for _, s := range all { // the turn may be run again after a crash
-		if s.Run == x.t.Envelope.RunID {
+		if s.Run == x.t.Run {
 			x.s = s
 			return true, nil
 		}
@@ -58,14 +57,15 @@ func (x *turn) findSession() (bool, error) {
 	if commandOf(x.t.Envelope.Text) == resumeCommand {
 		for _, s := range all {
 			if !s.Complete {
-				x.s, s.Run = s, x.t.Envelope.RunID
+				x.s, s.Run = s, x.t.Run
 				return true, x.save()
 			}
 		}
 		return false, nil
 	}
 	x.files.prune(all)
-	x.s = newSession(x.files.newID(), x.task(), x.t.Envelope.RunID)
+	x.files.pruneRead()
+	x.s = newSession(x.files.newID(), x.task(), x.t.Run)
 	return true, x.save()
 }
 
@@ -93,8 +93,8 @@ func (x *turn) closeChanges() { _ = x.changes.copies.Close() }
 // save writes the session file.
 func (x *turn) save() error { return x.store(false) }
 
-// store writes the session file. With sync it survives a power failure: without, a command may be
-// forgotten to have a result, but not to have begun.
+// store writes the session file. Without sync a power failure may lose a result, but never the mark
+// that a command has begun.
 func (x *turn) store(sync bool) error {
 	x.s.UpdatedAt = time.Now().UTC()
 	if x.changes != nil {
@@ -104,18 +104,21 @@ func (x *turn) store(sync bool) error {
 }
 
 // run works on the session until it is complete.
-func (x *turn) run(ctx context.Context, a agent) (terminal.Outcome, error) {
+func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
 	x.board = board{emit: x.t.Emit}
+	if x.s.Complete { // before a crash, or the person wants to hear of it again
+		return x.endWith(x.repeatedMessage)
+	}
 	for round := 1; !x.s.Complete; round++ {
-		if err := x.round(ctx, a, round); err != nil {
+		if err := x.round(ctx, model, round); err != nil {
 			return x.broken(ctx, err)
 		}
 	}
-	return tell(x.t, x.finalMessage)
+	return x.endWith(x.finalMessage)
 }
 
 // round has the model answer, unless a response waits already, and executes the response.
-func (x *turn) round(ctx context.Context, a agent, round int) error {
+func (x *turn) round(ctx context.Context, model transport, round int) error {
 	if x.s.Sequence == 0 {
 		if err := x.writeOutbox(); err != nil {
 			return err
@@ -128,7 +131,7 @@ func (x *turn) round(ctx context.Context, a agent, round int) error {
 		if err := x.board.beginRound(x.s.Sequence, x.set.Agent == personAgent); err != nil {
 			return err
 		}
-		r, err := a.respond(ctx, x)
+		r, err := model.respond(ctx)
 		if err != nil {
 			return err
 		}
@@ -196,13 +199,35 @@ func (x *turn) requestedFiles() []requestedFile {
 		content, size, err := x.space.read(path, int64(min(maxContent, left)))
 		if err == nil {
 			f.found, f.size, f.cut = true, size, size > int64(len(content))
-			f.binary = strings.ContainsRune(string(content), 0)
-			f.content = trimPartialRune(string(content), f.cut)
+			f.binary, f.content = bytes.IndexByte(content, 0) >= 0, string(content)
 			left -= len(content)
 		}
 		all = append(all, f)
 	}
 	return all
+}
+
+// say sends a message to the chat. After a crash the message of the same number is not sent again.
+func (x *turn) say(f terminal.Frame) error {
+	f.Kind = terminal.Message
+	if x.s == nil {
+		return x.t.Emit(f)
+	}
+	f.Sequence = x.s.Said + 1
+	err := x.t.Emit(f)
+	if err == nil {
+		x.s.Said++
+	}
+	return err
+}
+
+// sayResult sends a message that may not come about.
+func (x *turn) sayResult(message func() (terminal.Frame, error)) error {
+	f, err := message()
+	if err != nil {
+		return err
+	}
+	return x.say(f)
 }
 
 // roundsError says that the model did not come to an end.
@@ -224,7 +249,7 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 	var failed *agentError
 	switch {
 	case ctx.Err() != nil:
-		return x.t.TellStopped(ctx)
+		return x.stop(ctx)
 	case errors.As(err, &rounds):
 		return x.fail(rounds.Error(), terminal.Ended{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
 	case errors.As(err, &failed):
@@ -236,23 +261,22 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 	return terminal.Outcome{}, err
 }
 
+// stop ends a turn that was stopped, or whose time is up.
+func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
+	return x.end(terminal.NewEnding(x.t.MaxOutput), terminal.Ended{
+		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
+	})
+}
+
 // fail ends the turn with an error.
 func (x *turn) fail(why string, ended terminal.Ended) (terminal.Outcome, error) {
 	end := terminal.NewEnding(x.t.MaxOutput)
 	end.Fail(terminal.Frame{Text: why})
-	end.Note("/resume goes on with the task.")
-	return end.Tell(x.t, ended)
+	return x.end(end, ended)
 }
 
-// trimPartialRune drops the first bytes of a character at the end of a text that was cut.
-func trimPartialRune(s string, cut bool) string {
-	for i := 1; cut && i < utf8.UTFMax && i <= len(s); i++ {
-		if end := s[len(s)-i:]; utf8.RuneStart(end[0]) {
-			if !utf8.FullRuneInString(end) {
-				return s[:len(s)-i]
-			}
-			break
-		}
-	}
-	return s
+// end ends the turn of a session that can be resumed.
+func (x *turn) end(end *terminal.Ending, ended terminal.Ended) (terminal.Outcome, error) {
+	end.Note("/resume goes on with the task.")
+	return end.Tell(x.t, ended)
 }

@@ -121,6 +121,27 @@ func TestTenMegabytesAreExecuted(t *testing.T) {
 	same(t, "the file is shown once", strings.Count(r.outboxes()[2], "--- big ---"), 1)
 }
 
+func TestATaskThatIsDoneIsNotDoneAgain(t *testing.T) {
+	r := newRig(t, "[RUN_COMMAND]\necho x >> ran\n[/RUN_COMMAND]"+"\n"+doneBlock)
+	r.done("go")
+	r.done("go") // the same message, run again
+	same(t, "runs", r.get("ran"), "x\n")
+	has(t, r.last(), "All done.", "Send it as a new message")
+}
+
+func TestAFileThatIsTooLargeIsNotEditedAndOneThatCannotBeKeptIsNotTouched(t *testing.T) {
+	r := newRig(t, "[EDIT_FILE path=\"large\" start_line=\"1\" end_line=\"1\"]\nx\n[/EDIT_FILE]\n[DELETE_FILE path=\"huge\"]", doneBlock)
+	for name, size := range map[string]int64{"large": 17 << 20, "huge": 1 << 40} { // sparse
+		r.put(name, "")
+		if err := os.Truncate(filepath.Join(r.workspace, name), size); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.done("go")
+	same(t, "results", results(r.outboxes()[1]), "[FAILED] EDIT_FILE: Failed to edit 'large': it has more than 16 MiB\n"+
+		"[FAILED] DELETE_FILE: Failed to delete 'huge': it has more than 64 MiB, too much to be kept for /undo")
+}
+
 func TestATaskNamesTheFilesThatCameWithIt(t *testing.T) {
 	r := newRig(t, doneBlock)
 	r.put("users/1/photo.png", "x")
