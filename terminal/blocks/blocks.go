@@ -8,7 +8,7 @@ import (
 	"nanobot/terminal"
 )
 
-// Protocol runs sessions of models that can only talk.
+// Protocol runs sessions of models without tool calls.
 type Protocol struct {
 	set     *Settings
 	waiting waitingTurns

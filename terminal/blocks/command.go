@@ -1,7 +1,7 @@
-// Package blocks makes a coding agent of a model that can only talk. A session hands the model a
-// text file, the outbox, and executes the command blocks of its response in the workspace, round
-// after round until the model says that it is done. The package knows nothing of chat networks,
-// queues or storage.
+// Package blocks makes a coding agent of a model without tool calls. A session hands the model a
+// text file, the outbox (which is not the gateway's queue of that name), and executes the command
+// blocks of its response in the workspace, round after round until the model says that it is done.
+// The package knows nothing of chat networks, queues or storage.
 package blocks
 
 // CommandType is the name of a command as a response writes it.

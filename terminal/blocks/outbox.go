@@ -76,12 +76,21 @@ func (o outbox) text() string {
 }
 
 func (o outbox) header() string {
+	return fmt.Sprintf("Session: %s\nSequence: %d\nTask: %s", o.session, o.sequence, o.taskLine())
+}
+
+// taskLine is what the header shows of the task.
+func (o outbox) taskLine() string {
 	task, _, _ := strings.Cut(strings.TrimSpace(o.task), "\n")
-	return fmt.Sprintf("Session: %s\nSequence: %d\nTask: %s", o.session, o.sequence, firstCharacters(strings.TrimSuffix(task, "\r"), maxTaskLine))
+	return firstCharacters(strings.TrimSuffix(task, "\r"), maxTaskLine)
 }
 
 func (o outbox) context() string {
 	var b strings.Builder
+	// A model that remembers nothing would know only the first line of its task otherwise.
+	if task := strings.TrimSpace(o.task); o.sequence > 1 && task != o.taskLine() {
+		b.WriteString("## Task\n" + task + "\n\n")
+	}
 	o.files.write(&b)
 	if o.sequence > 1 && len(o.results) > 0 {
 		b.WriteString("\n## Previous Command Results\n")

@@ -38,7 +38,7 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "command blocks of a model that can only talk",
+			Name: Name, Description: "command blocks of a model without tool calls",
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol blocks: who answers, what is asked before it is done, and limits.",
 			DefaultCommand:     defaultCommand,
@@ -52,7 +52,7 @@ func Describe() terminal.Description {
 // defaultCommand is that of an agent that is a person, who needs none.
 func defaultCommand(t config.Terminal) string {
 	if SettingsOf(t).Agent == personAgent {
-		return "true"
+		return "true # the person brings the answers"
 	}
 	return ""
 }
