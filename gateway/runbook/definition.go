@@ -1,0 +1,199 @@
+package runbook
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+const (
+	defaultTimeout   = 30 // seconds of a shell command
+	defaultMinLength = 10 // characters of a comment
+	defaultPrompt    = "Confirm completion"
+	// maxApprovals is more people than a chat has that approves something.
+	maxApprovals = 100
+)
+
+// The reasons why a block that mentions a challenge has none.
+var (
+	errBrokenJSON    = errors.New("its JSON cannot be read")
+	errNoChallenge   = errors.New(`the object has no "challenge"`)
+	errNoObject      = errors.New(`its "challenge" is no object`)
+	errNoJSONObject  = errors.New("it is no JSON object")
+	errOtherLanguage = errors.New("its info string is not `json`")
+	errIndented      = errors.New("it is indented and not fenced")
+	errNotLast       = errors.New("it is not the last thing in a step")
+)
+
+// object is a JSON object whose names are told apart by case.
+type object map[string]json.RawMessage
+
+// readObject returns nil unless the text is one JSON object.
+func readObject(text []byte) object {
+	var o object
+	if json.Unmarshal(text, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// text returns a string of the object, and whether there is one.
+func (o object) text(name string) (string, bool) {
+	raw := bytes.TrimSpace(o[name])
+	var s string
+	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
+		return "", false
+	}
+	return s, true
+}
+
+// number returns a number of the object, and whether there is one.
+func (o object) number(name string) (float64, bool) {
+	raw := bytes.TrimSpace(o[name])
+	var f float64
+	if len(raw) == 0 || raw[0] == 'n' || json.Unmarshal(raw, &f) != nil {
+		return 0, false
+	}
+	return f, true
+}
+
+// is reports whether a value of the object is a literal, such as `true`.
+func (o object) is(name, literal string) bool {
+	return string(bytes.TrimSpace(o[name])) == literal
+}
+
+// extractChallenge returns the definition in the text of a block, with `required` settled.
+func extractChallenge(text []byte) (json.RawMessage, error) {
+	if !json.Valid(text) {
+		return nil, errBrokenJSON
+	}
+	outer := readObject(text)
+	if outer == nil {
+		return nil, errNoJSONObject
+	}
+	if _, ok := outer["challenge"]; !ok {
+		return nil, errNoChallenge
+	}
+	inner := readObject(outer["challenge"])
+	if inner == nil {
+		return nil, errNoObject
+	}
+	return settleRequired(outer["challenge"], !inner.is("required", "false")), nil
+}
+
+// settleRequired returns a definition on one line with `required` true or false. All else stays as it
+// is written, the order too.
+func settleRequired(definition []byte, required bool) json.RawMessage {
+	decoder := json.NewDecoder(bytes.NewReader(definition))
+	_, _ = decoder.Token() // the opening brace; the text is known to be an object
+	out := bytes.NewBufferString("{")
+	there := false
+	for decoder.More() {
+		name, _ := decoder.Token()
+		var value json.RawMessage
+		_ = decoder.Decode(&value)
+		if name == "required" {
+			there, value = true, strconv.AppendBool(nil, required)
+		}
+		out.Write(marshal(name))
+		out.WriteByte(':')
+		_ = json.Compact(out, value)
+		out.WriteByte(',')
+	}
+	if there {
+		out.Truncate(out.Len() - 1)
+	} else {
+		out.WriteString(`"required":` + strconv.FormatBool(required))
+	}
+	out.WriteByte('}')
+	return out.Bytes()
+}
+
+// marshal returns a value as JSON on one line, without the escapes that only HTML needs. It is for
+// values that cannot fail.
+func marshal(v any) []byte {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(v); err != nil {
+		panic("encode " + fmt.Sprintf("%T", v) + ": " + err.Error())
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+}
+
+// readDefinition reads a definition and says what is wrong with it.
+func readDefinition(raw json.RawMessage) (Definition, []string) {
+	o := readObject(raw)
+	d := Definition{Type: Shell, Required: !o.is("required", "false")}
+	if _, ok := o["type"]; ok {
+		d.Type, _ = o.text("type")
+	}
+	field := readObject(o[d.Type])
+	var wrong mistakes
+	switch d.Type {
+	case Shell:
+		d.Command = wrong.text(field, Shell, "cmd")
+		d.TimeoutSeconds = wrong.number(field, "timeout_seconds", defaultTimeout)
+	case MCP:
+		d.Tool = wrong.text(field, MCP, "tool_name")
+		d.ExpectedResult = field["expected_result"]
+	case UserInput:
+		if d.Prompt, _ = field.text("prompt"); d.Prompt == "" {
+			d.Prompt = defaultPrompt
+		}
+		d.Approvals = wrong.approvals(field)
+	case Comment:
+		d.MinLength = wrong.number(field, "min_length", defaultMinLength)
+	default:
+		wrong.add("the challenge has the unknown type %s. The types are shell, mcp, user_input and comment.", o["type"])
+	}
+	return d, wrong.list
+}
+
+// mistakes are what is wrong with a definition.
+type mistakes struct{ list []string }
+
+func (m *mistakes) add(format string, args ...any) {
+	m.list = append(m.list, fmt.Sprintf(format, args...))
+}
+
+func (m *mistakes) text(field object, kind, name string) string {
+	s, _ := field.text(name)
+	if s == "" {
+		m.add("the %s challenge needs `%s`, which is a text that is not empty.", kind, name)
+	}
+	return s
+}
+
+func (m *mistakes) number(field object, name string, absent float64) float64 {
+	raw, there := field[name]
+	if !there {
+		return absent
+	}
+	f, ok := field.number(name)
+	switch {
+	case !ok:
+		m.add("`%s` is no number (got %s).", name, raw)
+	case f < 0:
+		m.add("`%s` is negative (got %s).", name, raw)
+	case f == 0:
+		return absent
+	}
+	return f
+}
+
+func (m *mistakes) approvals(field object) int {
+	raw, there := field["approvals"]
+	if !there {
+		return 1
+	}
+	f, ok := field.number("approvals")
+	if !ok || f != math.Trunc(f) || f < 1 || f > maxApprovals {
+		m.add("`approvals` must be a whole number from 1 to %d (got %s).", maxApprovals, raw)
+		return 1
+	}
+	return int(f)
+}
