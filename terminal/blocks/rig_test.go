@@ -2,7 +2,6 @@ package blocks_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -305,38 +304,6 @@ func (r *rig) outboxes() (all []string) {
 // folder is the chat's folder of sessions.
 func (r *rig) folder(parts ...string) string {
 	return filepath.Join(append([]string{r.workspace, "users", r.chat, "blocks"}, parts...)...)
-}
-
-// session is a session file.
-type session struct {
-	SessionID      string
-	Task           string
-	SequenceNumber int
-	IsComplete     bool
-	LastResults    []struct {
-		CommandType, Summary, Output string
-		Success                      bool
-	}
-	ReadFileRequests []string
-	Response         string
-}
-
-// session reads the only session file.
-func (r *rig) session() session {
-	r.t.Helper()
-	names, _ := filepath.Glob(r.folder("sessions", "*.json"))
-	if len(names) != 1 {
-		r.t.Fatalf("there are %d sessions", len(names))
-	}
-	raw, err := os.ReadFile(names[0])
-	var s session
-	if err == nil {
-		err = json.Unmarshal(raw, &s)
-	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return s
 }
 
 // results are the results in an outbox.

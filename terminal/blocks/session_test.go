@@ -1,0 +1,184 @@
+package blocks_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/terminal"
+)
+
+// session is a session file.
+type session struct {
+	SessionID      string
+	Task           string
+	SequenceNumber int
+	IsComplete     bool
+	CreatedAt      time.Time
+	LastResults    []struct {
+		CommandType, Summary, Output string
+		Success                      bool
+	}
+	ReadFileRequests []string
+	Response         string
+}
+
+// sessions reads the session files, the newest first.
+func (r *rig) sessions() (all []session) {
+	r.t.Helper()
+	names, _ := filepath.Glob(r.folder("sessions", "*.json"))
+	for _, name := range names {
+		raw, err := os.ReadFile(name)
+		var s session
+		if err == nil {
+			err = json.Unmarshal(raw, &s)
+		}
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b session) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	return all
+}
+
+// session reads the only session file.
+func (r *rig) session() session {
+	r.t.Helper()
+	all := r.sessions()
+	if len(all) != 1 {
+		r.t.Fatalf("there are %d sessions", len(all))
+	}
+	return all[0]
+}
+
+// fields are the fields of a session file, by the names that they have there.
+type fields map[string]any
+
+// leave leaves an unfinished session behind, as a gateway that was killed does: the model has been
+// given outbox 1. more replaces fields of the session file.
+func (r *rig) leave(id string, more fields) {
+	r.t.Helper()
+	s := fields{
+		"sessionId": id, "task": "task of " + id, "sequenceNumber": 1, "isComplete": false, "createdAt": "2026-01-02T03:04:05Z", "updatedAt": "2026-01-02T03:04:05Z",
+		"lastResults": []fields{}, "readFileRequests": []string{}, "run": "run of " + id,
+	}
+	maps.Copy(s, more)
+	raw, err := json.Marshal(s)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.put(r.folder("sessions", id+".json"), string(raw))
+	r.put(r.folder("outbox", roundName(id, s["sequenceNumber"])), "left behind by "+id)
+}
+
+// roundName is the name of the files of a round below 10000.
+func roundName(id string, sequence any) string { return fmt.Sprintf("%s_seq%04d.txt", id, sequence) }
+
+// file reads a file of the chat's folder of sessions.
+func (r *rig) file(parts ...string) string {
+	r.t.Helper()
+	rel, err := filepath.Rel(r.workspace, r.folder(parts...))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.get(rel)
+}
+
+// raw reads the fields of the only session file, as they are.
+func (r *rig) raw() fields {
+	r.t.Helper()
+	var f fields
+	if err := json.Unmarshal([]byte(r.file("sessions", r.session().SessionID+".json")), &f); err != nil {
+		r.t.Fatal(err)
+	}
+	return f
+}
+
+func TestASessionFileHasTheFieldsOfTheSpecification(t *testing.T) {
+	r := newRig(t, "[READ_FILE path=\"a\"]\n[READ_FILE path=\"none\"]\n[RUN_COMMAND]\necho out\n[/RUN_COMMAND]")
+	r.put("a", "one")
+	r.put(filepath.Join(r.model, "then"), "crash")
+	began := time.Now()
+	same(t, "status", r.turn(t.Context(), "two\n<lines> & more").Status, terminal.Failed)
+	check := func(complete bool) {
+		t.Helper()
+		s := r.raw()
+		got, err := json.Marshal(fields{
+			"task": s["task"], "sequenceNumber": s["sequenceNumber"], "isComplete": s["isComplete"], "lastResults": s["lastResults"], "readFileRequests": s["readFileRequests"],
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		results, reads := `[{"commandType":"READ_FILE","output":"","success":true,"summary":"Queued 'a' for next outbox"},`+
+			`{"commandType":"READ_FILE","output":"","success":false,"summary":"File 'none' not found"},`+
+			`{"commandType":"RUN_COMMAND","output":"out\n","success":true,"summary":"Ran 'echo out' (exit code 0)"}]`, `["a"]`
+		if complete {
+			results, reads = `[{"commandType":"DONE","output":"","success":true,"summary":"All done."}]`, `[]`
+		}
+		same(t, "fields", string(got), fmt.Sprintf(`{"isComplete":%t,"lastResults":%s,"readFileRequests":%s,"sequenceNumber":2,"task":"two\n\u003clines\u003e \u0026 more"}`, complete, results, reads))
+		id, _ := s["sessionId"].(string)
+		if strings.Trim(id, "0123456789abcdef") != "" || len(id) != 8 || id != r.session().SessionID {
+			t.Errorf("sessionId %v", s["sessionId"])
+		}
+		created, updated := utc(t, s["createdAt"]), utc(t, s["updatedAt"])
+		if created.Before(began) || updated.Before(created) || updated.After(time.Now()) {
+			t.Errorf("%v, %v", created, updated)
+		}
+	}
+	check(false)
+	r.script("", doneBlock)
+	r.next("/resume")
+	check(true)
+}
+
+// utc reads a time, which must be in UTC by RFC 3339.
+func utc(t *testing.T, value any) time.Time {
+	t.Helper()
+	text, _ := value.(string)
+	at, err := time.Parse(time.RFC3339Nano, text)
+	if err != nil || !strings.HasSuffix(text, "Z") {
+		t.Errorf("%v is no time in UTC: %v", value, err)
+	}
+	return at
+}
+
+func TestNamesFrom10000OnHaveFiveDigits(t *testing.T) {
+	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]", doneBlock)
+	const id = "0000000a"
+	r.leave(id, fields{"sequenceNumber": 9999})
+	r.next("/resume")
+	same(t, "sequence", r.session().SequenceNumber, 10000)
+	has(t, r.file("outbox", id+"_seq10000.txt"), "Sequence: 10000\n")
+	same(t, "processed", r.file("inbox", "processed", id+"_seq10000.txt"), doneBlock)
+	has(t, r.file("inbox", "processed", id+"_seq9999.txt"), "[CREATE_FILE")
+	same(t, "what the model was given", r.outboxes()[0], "left behind by "+id)
+}
+
+func TestTheNewestUnfinishedSessionIsResumed(t *testing.T) {
+	r := newRig(t, doneBlock)
+	for id, more := range map[string]fields{
+		"0000000a": {"createdAt": "2026-01-04T00:00:00Z"},
+		"0000000b": {"createdAt": "2026-01-05T00:00:00Z", "isComplete": true},
+		"0000000c": {"createdAt": "2026-01-02T00:00:00Z", "updatedAt": "2026-01-06T00:00:00Z"},
+		"ffffffff": {"createdAt": "2026-01-03T00:00:00Z"},
+	} {
+		r.leave(id, more)
+	}
+	var order []string
+	for range 3 {
+		r.script("", doneBlock)
+		r.next("/resume")
+		order = append(order, strings.TrimPrefix(r.outboxes()[0], "left behind by "))
+	}
+	same(t, "order", strings.Join(order, " "), "0000000a ffffffff 0000000c")
+	for _, s := range r.sessions() {
+		same(t, s.SessionID+" is complete", s.IsComplete, true)
+	}
+}
