@@ -1,8 +1,12 @@
 package blocks_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
+
+	"nanobot/terminal"
 )
 
 // allCommands has one command of each type that may need approval.
@@ -75,4 +79,46 @@ func TestNothingIsAskedAboutWhatCannotBeDone(t *testing.T) {
 	same(t, "questions", len(r.asked), 0)
 	same(t, "results", results(r.outboxes()[1]), "[FAILED] DELETE_FILE: File 'none' not found\n"+
 		"[FAILED] DELETE_FILE: REJECTED: Path '/etc/passwd' is outside workspace\n[FAILED] EDIT_FILE: Invalid line range 9-9 for file with 1 lines")
+}
+
+func TestATurnThatIsRunAgainAsksTheSameQuestions(t *testing.T) {
+	r := newRig(t, "[RUN_COMMAND]\necho 1 >> ran\n[/RUN_COMMAND]\n[MESSAGE]\nhi\n[/MESSAGE]\n[RUN_COMMAND]\necho 2 >> ran\n[/RUN_COMMAND]")
+	r.settings.Approve = "run"
+	stored := map[string]string{} // the answers that survive a crash
+	var asked []string
+	var crash context.CancelFunc
+	r.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+		asked = append(asked, q.ID)
+		if text, ok := stored[q.ID]; ok {
+			return terminal.Answer{Text: text, By: "ann"}, nil
+		}
+		stored[q.ID] = "Yes" // the answer comes, and the gateway ends before the turn learns of it
+		crash()
+		return terminal.Answer{}, context.Cause(ctx)
+	}
+	turn := func() terminal.Status {
+		var ctx context.Context
+		ctx, crash = context.WithCancel(t.Context())
+		defer crash()
+		return r.turn(ctx, "go").Status
+	}
+	same(t, "status of the first turn", turn(), terminal.Stopped)
+	same(t, "what ran before the answer", r.get("ran"), "(none)")
+	same(t, "status of the second turn", turn(), terminal.Stopped)
+	same(t, "what ran after one answer", r.get("ran"), "1\n")
+	r.script("", doneBlock)
+	same(t, "status of the third turn", turn(), terminal.Done)
+	same(t, "what ran", r.get("ran"), "1\n2\n")
+	same(t, "rounds after the first", len(r.outboxes()), 1)
+	if len(asked) != 4 || asked[0] != asked[1] || asked[1] == asked[2] || asked[2] != asked[3] {
+		t.Fatalf("questions %q", asked)
+	}
+	r.run += "+"
+	r.script("", "[RUN_COMMAND]\necho 3 >> ran\n[/RUN_COMMAND]", doneBlock)
+	same(t, "status of another session", turn(), terminal.Stopped)
+	same(t, "what ran", r.get("ran"), "1\n2\n")
+	if last := asked[len(asked)-1]; len(asked) != 5 || slices.Contains(asked[:4], last) {
+		t.Errorf("another session asks %q", asked)
+	}
+	same(t, "sessions", len(r.sessions()), 2)
 }

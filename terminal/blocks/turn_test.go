@@ -152,12 +152,25 @@ func TestATaskNamesTheFilesThatCameWithIt(t *testing.T) {
 }
 
 func TestSessionsOfDifferentChatsShareOnlyTheWorkspace(t *testing.T) {
-	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]", "[READ_FILE path=\"users/1/blocks/sessions\"]")
+	r := newRig(t, "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
 	r.put(filepath.Join(r.model, "then"), "crash")
 	_ = r.turn(t.Context(), "first chat")
+	first := "users/1/blocks/sessions/" + r.session().SessionID + ".json"
+	of1 := r.get(first)
 	r.chat = "2"
 	r.next("/resume")
 	has(t, r.last(), "There is no unfinished task.")
 	r.next("/diff")
 	has(t, r.last(), "No task has changed a file here.")
+	same(t, "sessions of the second chat", len(r.sessions()), 0)
+	r.script("", everyFileCommand(first)+"[READ_FILE path=\"a\"]", doneBlock)
+	r.next("second chat")
+	const rejected = "REJECTED: Path '%s' is outside workspace"
+	same(t, "results", results(r.outboxes()[1]), failures(first, rejected, rejected, rejected, rejected)+"[OK] READ_FILE: Queued 'a' for next outbox")
+	same(t, "contents", contents(r.outboxes()[1]), "--- a ---\none\n--- end a ---\n")
+	same(t, "sequence of the second chat", r.session().SequenceNumber, 2)
+	same(t, "the session of the first chat", r.get(first), of1)
+	if strings.Contains(r.outboxes()[0], "users/") {
+		t.Errorf("files of chats are listed:\n%s", r.outboxes()[0])
+	}
 }
