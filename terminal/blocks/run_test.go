@@ -1,8 +1,12 @@
 package blocks_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -30,26 +34,59 @@ func TestTheOutputOfACommandIsToldAsItIs(t *testing.T) {
 		"cat":                   "[OK] RUN_COMMAND: Ran 'cat' (exit code 0)",
 		"echo '=== PROMPT ==='": "[OK] RUN_COMMAND: Ran 'echo '=== PROMPT ==='' (exit code 0)\n  Output: === PROMPT ===",
 		"head -c 100000 /dev/zero | tr '\\0' '\\377'": "[OK] RUN_COMMAND: Ran 'head -c 100000 /dev/zero | tr '\\0' '\\377'' (exit code 0)\n  Output: " + strings.Repeat("\uFFFD", 20) + "\n... (output truncated)",
-		"-x": "[FAILED] RUN_COMMAND: Ran '-x' (exit code 127)\n  Output: /bin/sh: 1: -x: not f\n... (output truncated)",
 	} {
-		if got := ran(r, command); got != want && !strings.HasPrefix(command, "-x") {
-			t.Errorf("%s:\n%s\nwant\n%s", command, got, want)
-		} else if strings.HasPrefix(command, "-x") && !strings.HasPrefix(got, "[FAILED] RUN_COMMAND: Ran '-x' (exit code ") {
-			t.Errorf("%s:\n%s", command, got)
+		same(t, command, ran(r, command), want)
+	}
+}
+
+func TestACommandIsOneArgumentOfTheShellAsItIs(t *testing.T) {
+	r := newRig(t)
+	// How the shell takes the first of them depends on the shell.
+	for _, command := range []string{"-x", "echo  'a  b' \"$0\" $#\n# comment\n\techo \\\\ '*'", "exit 300"} {
+		shell := exec.Command("/bin/sh", "-c", command)
+		shell.Dir = t.TempDir()
+		var stderr strings.Builder
+		shell.Stderr = &stderr
+		stdout, err := shell.Output()
+		if shell.ProcessState == nil {
+			t.Fatal(err)
 		}
+		status, output := "OK", strings.TrimRight(string(stdout)+stderr.String(), "\n")
+		if err != nil {
+			status = "FAILED"
+		}
+		if output != "" {
+			output = "\n  Output: " + output
+		}
+		same(t, command, ran(r, command), fmt.Sprintf("[%s] RUN_COMMAND: Ran '%s' (exit code %d)%s", status, command, shell.ProcessState.ExitCode(), output))
 	}
 }
 
 func TestACommandRunsInTheWorkspaceWithTheAgentsEnvironment(t *testing.T) {
 	r := newRig(t)
 	r.config.Env = map[string]string{"OF_THE_AGENT": "yes"}
-	got := ran(r, "pwd; echo $OF_THE_AGENT $NANOBOT_CHAT_ID")
-	real, err := os.Readlink("/proc/self/cwd")
-	_ = real
+	workspace, err := filepath.EvalSymlinks(r.workspace)
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
-	has(t, got, r.workspace, "yes 1")
+	has(t, ran(r, "pwd -P; echo $OF_THE_AGENT $NANOBOT_CHAT_ID"), "  Output: "+workspace+"\nyes 1")
+}
+
+// ended checks that the process has ended whose number a command has written to a file. One that
+// only waits for its parent has ended.
+func ended(r *rig, file string) {
+	r.t.Helper()
+	pid, err := strconv.Atoi(strings.TrimSpace(r.get(file)))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	if err := syscall.Kill(pid, 0); err == syscall.ESRCH {
+		return
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil && !errors.Is(err, os.ErrNotExist) || err == nil && !strings.Contains(string(stat), ") Z ") {
+		r.t.Errorf("the process in %s runs: %s, %v", file, stat, err)
+	}
 }
 
 func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
@@ -57,10 +94,10 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 		"silent":           "sleep 1000",
 		"output closed":    "echo early; exec >&- 2>&-; sleep 1000",
 		"flood":            "echo early; exec yes",
-		"grandchild":       "echo early; (sleep 1000; echo late) & wait",
-		"another session":  "echo early; setsid sleep 1000; echo late",
-		"ignores signals":  "echo early; trap '' TERM INT HUP; while :; do sleep 1000; done",
-		"background holds": "echo early; setsid sleep 1000 & sleep 1000",
+		"grandchild":       "echo early; (sleep 1000; echo late) & echo $! > child; wait",
+		"another session":  "echo early; setsid sh -c 'echo $$ > child; exec sleep 1000'; echo late",
+		"ignores signals":  "echo early; trap '' TERM INT HUP; sleep 1000 & echo $! > child; while :; do wait; done",
+		"background holds": "echo early; setsid sh -c 'echo $$ > child; trap \"\" TERM INT HUP; sleep 1000; sleep 1000' & sleep 1000",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,12 +109,9 @@ func TestATimeoutKillsTheWholeTreeAndKeepsTheOutput(t *testing.T) {
 			if strings.Contains(command, "early") {
 				has(t, got, "  Output: early")
 			}
-			pid, err := strconv.Atoi(strings.TrimSpace(r.get("pid")))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := syscall.Kill(-pid, 0); err != syscall.ESRCH {
-				t.Errorf("its process group is alive: %v", err)
+			ended(r, "pid")
+			if strings.Contains(command, "child") {
+				ended(r, "child")
 			}
 		})
 	}
@@ -88,18 +122,19 @@ func TestABackgroundProcessNeitherOutlivesNorDelaysItsCommand(t *testing.T) {
 	r.settings.Timeout = 3600
 	got := ran(r, "sleep 1000 & echo $! > pid; echo here")
 	has(t, got, "(exit code 0)\n  Output: here")
-	pid, err := strconv.Atoi(strings.TrimSpace(r.get("pid")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Kill(pid, 0); err != syscall.ESRCH {
-		t.Errorf("it is alive: %v", err)
-	}
+	ended(r, "pid")
 }
 
 func TestAFloodCostsBoundedMemory(t *testing.T) {
 	r := newRig(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	got := ran(r, "head -c 300000000 /dev/zero | tr '\\0' x; head -c 30000000 /dev/zero | tr '\\0' y >&2")
+	runtime.ReadMemStats(&after)
+	// All that was ever allocated, also what was freed again, bounds what was used at any time.
+	if used := after.TotalAlloc - before.TotalAlloc; used > 50<<20 {
+		t.Errorf("an output of 330 MB took %d MiB of memory", used>>20)
+	}
 	has(t, got, "(exit code 0)\n  Output: "+strings.Repeat("x", 4000)+"\n... (output truncated)")
 }
 
