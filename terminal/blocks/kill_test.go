@@ -33,7 +33,13 @@ const batches, batch = 3, 10
 // that it knows is in the outbox.
 func carefulModel() int {
 	raw, _ := io.ReadAll(os.Stdin)
-	outbox := string(raw)
+	fmt.Print(carefulResponse(string(raw)))
+	return 0
+}
+
+// carefulResponse is what the careful model responds to an outbox.
+func carefulResponse(outbox string) string {
+	var b strings.Builder
 	number := func(pattern string) int {
 		m := regexp.MustCompile(pattern).FindStringSubmatch(outbox)
 		if m == nil {
@@ -46,55 +52,57 @@ func carefulModel() int {
 	if step := regexp.MustCompile(`(?m)^\[FAILED\] (EDIT_FILE|DELETE_FILE|RUN_COMMAND): Interrupted`).FindString(outbox); step != "" {
 		// Which one it was is not told, so all of the batch are made as they must be.
 		for i := (next - 1) * batch; i < next*batch; i++ {
-			repairStep(sequence, i)
+			repairStep(&b, sequence, i)
 		}
-		fmt.Println("[READ_FILE path=\"next\"]")
-		return 0
+		b.WriteString("[READ_FILE path=\"next\"]\n")
+		return b.String()
 	}
 	if next >= batches {
-		fmt.Println("[DONE]\nfinished\n[/DONE]")
-		return 0
+		return "[DONE]\nfinished\n[/DONE]\n"
 	}
-	fmt.Printf("[CREATE_FILE path=\"next\"]\n%d\n[/CREATE_FILE]\n[READ_FILE path=\"next\"]\n", next+1)
+	fmt.Fprintf(&b, "[CREATE_FILE path=\"next\"]\n%d\n[/CREATE_FILE]\n[READ_FILE path=\"next\"]\n", next+1)
 	for i := next * batch; i < (next+1)*batch; i++ {
-		takeStep(sequence, i)
+		takeStep(&b, sequence, i)
 	}
-	return 0
+	return b.String()
 }
 
 // takeStep is a command of each type in turn. Run commands log that they ran, with a name that no
 // other command has.
-func takeStep(sequence, i int) {
+func takeStep(w io.Writer, sequence, i int) {
 	switch i % 5 {
 	case 0:
-		fmt.Printf("[CREATE_FILE path=\"f%d\"]\na\nb\nc\n[/CREATE_FILE]\n", i)
+		fmt.Fprintf(w, "[CREATE_FILE path=\"f%d\"]\na\nb\nc\n[/CREATE_FILE]\n", i)
 	case 1:
-		fmt.Printf("[EDIT_FILE path=\"f%d\" start_line=\"2\" end_line=\"2\"]\nB\nB\n[/EDIT_FILE]\n", i-1)
+		fmt.Fprintf(w, "[EDIT_FILE path=\"f%d\" start_line=\"2\" end_line=\"2\"]\nB\nB\n[/EDIT_FILE]\n", i-1)
 	case 2:
-		fmt.Printf("[RUN_COMMAND]\necho s%dc%d >> users/ran; echo x > r%d; sleep 0.0%d\n[/RUN_COMMAND]\n", sequence, i, i, i%3)
+		fmt.Fprintf(w, "[RUN_COMMAND]\necho s%dc%d >> users/ran; echo x > r%d; sleep 0.0%d\n[/RUN_COMMAND]\n", sequence, i, i, i%3)
 	case 3:
-		fmt.Printf("[DELETE_FILE path=\"r%d\"]\n", i-1)
+		fmt.Fprintf(w, "[DELETE_FILE path=\"r%d\"]\n", i-1)
 	case 4:
-		fmt.Printf("[MESSAGE]\nstep %d\n[/MESSAGE]\n", i)
+		fmt.Fprintf(w, "[MESSAGE]\nstep %d\n[/MESSAGE]\n", i)
 	}
 }
 
 // repairStep makes what a step must leave, whatever was executed of it.
-func repairStep(sequence, i int) {
+func repairStep(w io.Writer, sequence, i int) {
 	switch i % 5 {
 	case 1:
-		fmt.Printf("[CREATE_FILE path=\"f%d\"]\na\nB\nB\nc\n\n[/CREATE_FILE]\n", i-1)
+		fmt.Fprintf(w, "[CREATE_FILE path=\"f%d\"]\na\nB\nB\nc\n\n[/CREATE_FILE]\n", i-1)
 	case 3:
-		fmt.Printf("[RUN_COMMAND]\necho s%dc%d >> users/ran; rm -f r%d\n[/RUN_COMMAND]\n", sequence, i, i-1)
+		fmt.Fprintf(w, "[RUN_COMMAND]\necho s%dc%d >> users/ran; rm -f r%d\n[/RUN_COMMAND]\n", sequence, i, i-1)
 	}
 }
 
-// oneTurn is a gateway that runs one turn in a workspace.
-func oneTurn(workspace string) int {
+// oneTurn is a gateway that runs one turn in a workspace, in which a command or a person answers.
+func oneTurn(workspace, agent string) int {
 	settings := blocks.NewSettings()
-	settings.Approve, settings.MaxRounds = "never", 1000
+	settings.Agent, settings.Approve, settings.MaxRounds = agent, "never", 1000
 	cfg := config.Default().Terminal
-	cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " careful-model"
+	cfg.Command = "false"
+	if agent == "command" {
+		cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " careful-model"
+	}
 	cfg.Protocols = config.Protocols{blocks.Name: settings}
 	terminal.KillKept(workspace)
 	s := process.NewSupervisor(process.SupervisorOptions{})
@@ -122,8 +130,9 @@ func oneTurn(workspace string) int {
 }
 
 func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
+	t.Parallel()
 	kills := 25
-	if os.Getenv("NANOBOT_LONG") != "" {
+	if long() {
 		kills = 500
 	}
 	undisturbed := t.TempDir()
@@ -136,23 +145,52 @@ func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 			t.Logf("NANOBOT_SEED=%d", seed)
 		}
 	}()
-	killed := 0
+	killed, interruptions := 0, 0
 	for killed < kills {
 		workspace := t.TempDir()
 		killed += runTurns(t, workspace, kills-killed, random)
-		if got := tree(t, workspace); got != want {
-			t.Fatalf("the files differ from those of an undisturbed session:\n%s\nwant\n%s", got, want)
-		}
-		ran, err := os.ReadFile(filepath.Join(workspace, "users", "ran"))
+		checkExecuted(t, workspace, want)
+		interruptions += countInterrupted(t, workspace)
+	}
+	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
+	if interruptions == 0 && long() {
+		t.Error("no kill has interrupted a command")
+	}
+}
+
+// long reports whether tests take their time.
+func long() bool { return os.Getenv("NANOBOT_LONG") != "" }
+
+// checkExecuted checks that the files are those of an undisturbed session and that no command ran
+// twice.
+func checkExecuted(t *testing.T, workspace, want string) {
+	t.Helper()
+	if got := tree(t, workspace); got != want {
+		t.Fatalf("the files differ from those of an undisturbed session:\n%s\nwant\n%s", got, want)
+	}
+	ran, err := os.ReadFile(filepath.Join(workspace, "users", "ran"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := strings.Fields(string(ran))
+	slices.Sort(names)
+	if n := len(slices.Compact(slices.Clone(names))); n != len(names) {
+		t.Fatalf("a command ran twice: %q", names)
+	}
+}
+
+// countInterrupted counts the results of interrupted commands in all outboxes.
+func countInterrupted(t *testing.T, workspace string) (n int) {
+	t.Helper()
+	names, _ := filepath.Glob(filepath.Join(workspace, "users", "1", "blocks", "outbox", "*.txt"))
+	for _, name := range names {
+		outbox, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		names := strings.Fields(string(ran))
-		slices.Sort(names)
-		if n := len(slices.Compact(slices.Clone(names))); n != len(names) {
-			t.Fatalf("a command ran twice: %q", names)
-		}
+		n += strings.Count(results(string(outbox)), interrupted)
 	}
+	return n
 }
 
 // runTurns runs the turn until it ends by itself, and kills it up to so often before. It returns how
@@ -160,13 +198,7 @@ func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (killed int) {
 	t.Helper()
 	for {
-		cmd := exec.Command(os.Args[0], "one-turn", workspace)
-		cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
-		var log strings.Builder
-		cmd.Stderr = &log
-		child := killtest.Start(t, cmd)
-		ended := make(chan error, 1)
-		go func() { ended <- child.Wait() }()
+		child, log, ended := startTurn(t, workspace, "command")
 		var kill <-chan time.Time
 		if killed < kills {
 			kill = time.After(time.Duration(20+random.IntN(400)) * time.Millisecond)
@@ -183,6 +215,19 @@ func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (kil
 			killed++
 		}
 	}
+}
+
+// startTurn starts a process that runs the turn. The channel gets how it ended.
+func startTurn(t *testing.T, workspace, agent string) (*killtest.Child, *strings.Builder, <-chan error) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0], "one-turn", workspace, agent)
+	cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=0")
+	log := &strings.Builder{}
+	cmd.Stderr = log
+	child := killtest.Start(t, cmd)
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	return child, log, ended
 }
 
 // tree is the content of all files but for those of chats.

@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		case "careful-model":
 			os.Exit(carefulModel())
 		case "one-turn":
-			os.Exit(oneTurn(os.Args[2]))
+			os.Exit(oneTurn(os.Args[2], os.Args[3]))
 		case confine.Command:
 			fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
 			os.Exit(126)

@@ -1,0 +1,159 @@
+package blocks_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/internal/killtest"
+)
+
+// helpful is a person who saves the careful model's responses in the inbox, one for each outbox.
+type helpful struct {
+	t         *testing.T
+	workspace string
+	random    *rand.Rand
+	child     *killtest.Child
+	log       *strings.Builder
+	ended     <-chan error
+}
+
+func (h *helpful) start() { h.child, h.log, h.ended = startTurn(h.t, h.workspace, "person") }
+
+func (h *helpful) path(parts ...string) string {
+	return filepath.Join(append([]string{h.workspace, "users", "1", "blocks"}, parts...)...)
+}
+
+// exists reports whether a file of a round exists in a folder.
+func (h *helpful) exists(folder string, round int) bool {
+	names, _ := filepath.Glob(h.path(folder, fmt.Sprintf("*_seq%04d.txt", round)))
+	return len(names) > 0
+}
+
+// await waits for a condition, and reports false if the turn is done before.
+func (h *helpful) await(what string, met func() bool) bool {
+	h.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(patience)
+	for !met() {
+		select {
+		case err := <-h.ended:
+			if err != nil {
+				h.t.Fatalf("the turn failed: %v\n%s", err, h.log.String())
+			}
+			return false
+		case <-deadline:
+			h.t.Fatalf("waited in vain for %s", what)
+		case <-tick.C:
+		}
+	}
+	return true
+}
+
+// answer saves the response to an outbox, as an editor does: under another name first.
+func (h *helpful) answer(round int) {
+	h.t.Helper()
+	names, _ := filepath.Glob(h.path("outbox", fmt.Sprintf("*_seq%04d.txt", round)))
+	outbox, err := os.ReadFile(names[0])
+	if err == nil {
+		err = os.WriteFile(h.path("inbox", "saving"), []byte(carefulResponse(string(outbox))), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(h.path("inbox", "saving"), h.path("inbox", fmt.Sprintf("answer %d.txt", round)))
+	}
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// kill kills the turn while it waits for the answer to a round, or more often soon after it has
+// taken the answer.
+func (h *helpful) kill(round int) (killed bool) {
+	pause := time.Duration(h.random.IntN(1500)) * time.Millisecond
+	if h.random.IntN(4) > 0 {
+		taken := func() bool { return h.exists("inbox", round) || h.exists("outbox", round+1) }
+		if !h.await("the answer to be taken", taken) {
+			return false
+		}
+		pause = time.Duration(h.random.IntN(150)) * time.Millisecond
+	}
+	over := time.After(pause)
+	expired := func() bool {
+		select {
+		case <-over:
+			return true
+		default:
+			return false
+		}
+	}
+	if !h.await("the pause to end", expired) {
+		return false
+	}
+	_ = h.child.Signal(os.Kill)
+	<-h.ended
+	return true
+}
+
+// work answers until the turn is done. It kills the turn up to so often, once a round at most, and
+// returns how often that was and how many answers it took.
+func (h *helpful) work(kills int) (killed, answers int) {
+	h.start()
+	for round := 1; h.await("an outbox", func() bool { return h.exists("outbox", round) }); round++ {
+		h.answer(round)
+		answers++
+		if killed < kills {
+			if !h.kill(round) {
+				return killed, answers
+			}
+			killed++
+			h.start()
+		}
+	}
+	return killed, answers
+}
+
+// finished is what the careful model leaves.
+func finished() string {
+	var b strings.Builder
+	for _, i := range []int{0, 10, 15, 20, 25, 5} {
+		fmt.Fprintf(&b, "f%d: %q\n", i, "a\nB\nB\nc\n")
+	}
+	fmt.Fprintf(&b, "next: %q\n", fmt.Sprint(batches))
+	return b.String()
+}
+
+func TestATurnOfAPersonThatIsKilledExecutesEachAnswerOnce(t *testing.T) {
+	t.Parallel()
+	kills := 3
+	if long() {
+		kills = 60
+	}
+	seed := killtest.Seed()
+	defer func() {
+		if t.Failed() {
+			t.Logf("NANOBOT_SEED=%d", seed)
+		}
+	}()
+	random := rand.New(rand.NewPCG(seed, 0))
+	killed, interruptions := 0, 0
+	for killed < kills {
+		h := &helpful{t: t, workspace: t.TempDir(), random: random}
+		n, answers := h.work(kills - killed)
+		killed += n
+		checkExecuted(t, h.workspace, finished())
+		interruptions += countInterrupted(t, h.workspace)
+		processed, _ := filepath.Glob(h.path("inbox", "processed", "*.txt"))
+		same(t, "answers that were put away", len(processed), answers)
+		left, _ := filepath.Glob(h.path("inbox", "*.txt"))
+		same(t, "answers that were left", len(left), 0)
+	}
+	t.Logf("%d commands were interrupted by %d kills", interruptions, killed)
+	if interruptions == 0 && long() {
+		t.Error("no kill has interrupted a command")
+	}
+}
