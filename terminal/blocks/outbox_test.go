@@ -114,7 +114,7 @@ func TestThePromptIsTheTaskAndLaterAContinuation(t *testing.T) {
 	if want := "Continue working on the task based on the results above.\nIf the task is complete, send [DONE] with a summary."; prompt != want {
 		t.Errorf("a later prompt is %q", prompt)
 	}
-	want := "## Workspace Files\n(empty workspace)\n\n## Previous Command Results\n[OK] MESSAGE: hi\n\n## Requested File Contents\n--- a ---\n--- end a ---"
+	want := "## Task\none\n\ntwo\n\n## Workspace Files\n(empty workspace)\n\n## Previous Command Results\n[OK] MESSAGE: hi\n\n## Requested File Contents\n--- a ---\n--- end a ---"
 	if context != want {
 		t.Errorf("a later context is %q, want %q", context, want)
 	}
