@@ -1,8 +1,10 @@
 package terminal
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -33,6 +35,28 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// Visible shows text as it is, for somebody who decides about it: where Clean removes a control
+// character or lets it act, Visible shows a sign for it, and for other characters that cannot be
+// seen or that change the order of those around them. Newlines and tabs stay.
+func Visible(s string) string {
+	var b strings.Builder
+	for _, r := range s { // an invalid byte is U+FFFD
+		switch {
+		case r == '\n' || r == '\t' || r == ' ':
+			b.WriteRune(r)
+		case r < 0x20:
+			b.WriteRune('\u2400' + r)
+		case r == 0x7f:
+			b.WriteRune('\u2421')
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Z):
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 func isClean(s string) bool {

@@ -88,7 +88,7 @@ func (t *tool) details(dir string) (parts []string) {
 // clip cuts a text and says how much is missing with what was cut off before, so that nobody takes
 // a part for the whole.
 func clip(s string, n, more int) string {
-	s = strings.TrimSpace(terminal.Clean(s))
+	s = strings.TrimSpace(terminal.Visible(s))
 	if short := terminal.Shorten(s, n); short != s {
 		more += len(s) - len(short) + len("…")
 		s = short
