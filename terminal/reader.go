@@ -58,13 +58,10 @@ func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error)
 // awaitPerson returns Turn.AwaitPerson: it stops the clock of the turn, and says so to the request.
 func (r Request) awaitPerson(pause func() (resume func())) func(context.Context) func(context.Context) error {
 	return func(ctx context.Context) func(context.Context) error {
-		restart := pause()
-		if r.AwaitPerson == nil {
-			return func(ctx context.Context) error {
-				restart()
-				return context.Cause(ctx)
-			}
+		if r.AwaitPerson == nil { // nobody can say anything, so the time counts
+			return context.Cause
 		}
+		restart := pause()
 		resume := r.AwaitPerson(ctx)
 		return func(ctx context.Context) error {
 			defer restart()
