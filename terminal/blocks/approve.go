@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -35,6 +36,9 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	if err := x.board.showAsking(); err != nil {
 		return false, err
 	}
+	if err := x.showLongCommand(c); err != nil {
+		return false, err
+	}
 	resume := x.t.AwaitPerson(ctx)
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// The turn that is run again after a crash finds the answer that it was given.
@@ -53,7 +57,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 		err = x.tellNobody()
 	case err != nil:
 		answer, by = approveNot, "no answer in time"
-		err = x.say(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + terminal.CodeSpan(terminal.OneLine(subject(c), 200))})
+		err = x.say(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(subject(c))})
 	}
 	if err != nil {
 		return false, err
@@ -62,7 +66,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
 	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(subject(c), 200), answer, by),
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(subject(c)), 500), answer, by),
 	})
 }
 
@@ -94,6 +98,19 @@ func (x *turn) needsApproval(t CommandType) bool {
 	return x.set.Approve == approveAll
 }
 
+// showLongCommand sends a command that does not fit into the question as a document.
+func (x *turn) showLongCommand(c Command) error {
+	if c.Type != RunCommand || clip(c.Text, askedLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
+		return nil
+	}
+	const name = "command.txt"
+	if err := writeFile(x.files.outbox, name, []byte(c.Text), false); err != nil {
+		return err
+	}
+	dir := filepath.Join(x.files.path, outboxName)
+	return x.say(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", Own: dir, Media: []string{filepath.Join(dir, name)}})
+}
+
 // runQuestion asks about a shell command.
 func runQuestion(command string) string {
 	return "🔐 Run this command?\n" + terminal.CodeBlock("sh", clip(command, askedLength))
@@ -101,8 +118,10 @@ func runQuestion(command string) string {
 
 // question asks about a change of a file.
 func (p plannedChange) question(c Command) string {
-	name := terminal.CodeSpan(terminal.OneLine(c.Path, 200))
+	name := visiblePath(p.file)
 	switch {
+	case c.Type == DeleteFile && p.link != "":
+		return "🔐 Delete " + visiblePath(p.link) + ", which is a link to " + name + "?"
 	case c.Type == DeleteFile:
 		return "🔐 Delete " + name + "?"
 	case c.Type == EditFile:
@@ -113,12 +132,22 @@ func (p plannedChange) question(c Command) string {
 	return "🔐 Create " + name + "?\n" + p.shortDiff()
 }
 
+// visiblePath shows a path whole, unless it is longer than any that makes sense.
+func visiblePath(path string) string {
+	path = strings.ReplaceAll(terminal.Visible(path), "\n", "\u240a")
+	if runes := []rune(path); len(runes) > askedLength {
+		half := askedLength / 2
+		path = string(runes[:half]) + "…" + string(runes[len(runes)-half:])
+	}
+	return terminal.CodeSpan(path)
+}
+
 // shortDiff is the beginning of what would change.
 func (p plannedChange) shortDiff() string {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
 		return fmt.Sprintf("(too large to be compared; it will have %d bytes)", len(p.after))
 	}
-	diff := linediff.Compare(validText(p.before), validText(p.after)).Unified()
+	diff := terminal.Visible(linediff.Compare(validText(p.before), validText(p.after)).Unified())
 	if diff == "" {
 		return "(no change)"
 	}
@@ -140,7 +169,7 @@ func more(lines int) string {
 
 // clip cuts a text and says how much is missing, so that nobody takes a part for the whole.
 func clip(s string, most int) string {
-	s = strings.TrimRight(validText([]byte(s)), "\n")
+	s = strings.TrimRight(terminal.Visible(s), "\n")
 	short := terminal.Shorten(s, most)
 	if short == s {
 		return s

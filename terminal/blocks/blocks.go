@@ -3,6 +3,7 @@ package blocks
 import (
 	"context"
 	"strings"
+	"sync"
 
 	"nanobot/config"
 	"nanobot/terminal"
@@ -12,6 +13,7 @@ import (
 type Protocol struct {
 	set     *Settings
 	waiting waitingTurns
+	writing sync.Mutex // held while a file is changed
 }
 
 var (
@@ -70,7 +72,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return terminal.Outcome{}, err
 	}
 	defer space.close()
-	x := &turn{t: t, set: p.set, files: files, space: space}
+	x := &turn{t: t, set: p.set, files: files, space: space, writing: &p.writing}
 	switch commandOf(t.Envelope.Text) {
 	case diffCommand:
 		return x.endWith(x.showDiff)

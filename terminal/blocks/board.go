@@ -31,7 +31,7 @@ func (b *board) showAsking() error { return b.show("waiting for your answer") }
 
 // showRunning shows a command that runs.
 func (b *board) showRunning(c Command) error {
-	return b.show(terminal.CodeSpan(terminal.OneLine(c.Text, shownLength)))
+	return b.show(visibleLine(c.Text))
 }
 
 // addResult shows the result of a command.
@@ -43,8 +43,13 @@ func (b *board) addResult(r Result) error {
 	if r.Type == Message || r.Type == Done { // the message itself is in the chat, or will be
 		return nil
 	}
-	b.lines = append(b.lines, mark+terminal.CodeSpan(terminal.OneLine(r.Summary, shownLength)))
+	b.lines = append(b.lines, mark+visibleLine(r.Summary))
 	return b.show("")
+}
+
+// visibleLine shows the beginning of a text as one line in which nothing is hidden.
+func visibleLine(text string) string {
+	return terminal.CodeSpan(terminal.OneLine(terminal.Visible(text), shownLength))
 }
 
 func (b *board) show(current string) error {

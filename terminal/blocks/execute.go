@@ -163,15 +163,32 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 		switch {
 		case fail != nil:
 			return *fail, nil
-		case !bytes.Equal(again.before, p.before) || again.existed != p.existed:
-			return failure(c, verbs[c.Type], errors.New("the file has changed while it waited for approval")), nil
+		case !again.startsFrom(p):
+			return failure(c, verbs[c.Type], errChanged), nil
 		}
 	}
+	return x.applyChange(c, p)
+}
+
+// errChanged refuses a change that was meant for another content.
+var errChanged = errors.New("the file has changed meanwhile")
+
+// applyChange changes a file as it was planned, unless another session has changed it since.
+func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
+	x.writing.Lock()
+	defer x.writing.Unlock()
 	if err := x.changes.save(c.Path); err != nil {
 		return failure(c, verbs[c.Type], err), nil
 	}
 	if err := x.begin(); err != nil {
 		return Result{}, err
+	}
+	p, fail := x.prepare(c)
+	switch {
+	case fail != nil:
+		return *fail, nil
+	case p.file != planned.file || p.link != planned.link, x.set.Approve == approveAll && !p.startsFrom(planned):
+		return failure(c, verbs[c.Type], errChanged), nil
 	}
 	var err error
 	if c.Type == DeleteFile {
@@ -188,9 +205,15 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 
 // plannedChange is what a command would make of a file.
 type plannedChange struct {
+	file, link    string // as workspace.target returns them
 	existed       bool
 	before, after []byte
 	cut           bool // before is only the beginning of the file
+}
+
+// startsFrom reports whether the file is still the one that another change was planned for.
+func (p plannedChange) startsFrom(other plannedChange) bool {
+	return p.file == other.file && p.link == other.link && p.existed == other.existed && bytes.Equal(p.before, other.before)
 }
 
 // maxEdited is how many bytes a file may have that EDIT_FILE changes: it is held in memory.
@@ -201,6 +224,10 @@ func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
 	refuse := func(err error) (plannedChange, *Result) {
 		r := failure(c, verbs[c.Type], err)
 		return plannedChange{}, &r
+	}
+	var err error
+	if p.file, p.link, err = x.space.target(c.Path); err != nil {
+		return refuse(notFound(err))
 	}
 	size, err := x.space.stat(c.Path)
 	p.existed = err == nil
@@ -247,11 +274,11 @@ func failure(c Command, verb string, err error) Result {
 	r := Result{Type: c.Type}
 	switch {
 	case errors.Is(err, errOutside):
-		r.Summary = fmt.Sprintf("REJECTED: Path '%s' is outside workspace", c.Path)
+		r.Summary = fmt.Sprintf("REJECTED: Path '%s' is outside workspace", shortSummary(c.Path))
 	case errors.Is(err, errNotFound):
-		r.Summary = fmt.Sprintf("File '%s' not found", c.Path)
+		r.Summary = fmt.Sprintf("File '%s' not found", shortSummary(c.Path))
 	default:
-		r.Summary = fmt.Sprintf("Failed to %s '%s': %s", verb, c.Path, reason(err))
+		r.Summary = fmt.Sprintf("Failed to %s '%s': %s", verb, shortSummary(c.Path), reason(err))
 	}
 	return r
 }

@@ -99,8 +99,8 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 		return nil, nil, err
 	}
 	for _, s := range all {
-		if slices.ContainsFunc(s.Changes, change.matters) {
-			y := &turn{t: x.t, set: x.set, files: x.files, space: x.space, s: s}
+		if s.Workspace == x.space.dir && slices.ContainsFunc(s.Changes, change.matters) {
+			y := &turn{t: x.t, set: x.set, files: x.files, space: x.space, writing: x.writing, s: s}
 			return y, y.closeChanges, y.openChanges()
 		}
 	}
@@ -134,7 +134,9 @@ func (x *turn) undo() (terminal.Frame, error) {
 		return terminal.Frame{Text: nothingChanged}, err
 	}
 	defer closeIt()
+	x.writing.Lock()
 	u := x.changes.undo()
+	x.writing.Unlock()
 	if err := x.save(); err != nil {
 		return terminal.Frame{}, err
 	}

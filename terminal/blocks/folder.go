@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -80,6 +81,17 @@ func subfolder(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
+	root, err := straight.Sub(parent, name)
+	if !errors.Is(err, straight.ErrNoFolder) {
+		return root, err
+	}
+	// A command of the agent has put something else there, which must not make the chat unusable.
+	if err := parent.Rename(name, name+".aside-"+rand.Text()); err != nil {
+		return nil, err
+	}
+	if err := parent.Mkdir(name, 0o700); err != nil {
+		return nil, err
+	}
 	return straight.Sub(parent, name)
 }
 
@@ -97,6 +109,11 @@ func (f *folder) copies(session string) (*os.Root, error) { return subfolder(f.c
 // writeFile writes a file in one step: a reader sees the former content or the new one, also after
 // a crash. With sync it is on disk then, so that it survives a power failure.
 func writeFile(root *os.Root, name string, content []byte, sync bool) error {
+	for _, at := range []string{name, name + ".tmp"} {
+		if info, err := root.Lstat(at); err == nil && info.IsDir() {
+			_ = root.RemoveAll(at) // a command of the agent may have put it there
+		}
+	}
 	err := atomicfile.ReplaceBy(root, name, name+".tmp", func(f *os.File) error {
 		_, err := f.Write(content)
 		if err == nil && sync {
@@ -168,7 +185,10 @@ func (f *folder) saveSession(s *session, sync bool) error {
 }
 
 // maxSessionFile is the largest session file that is read.
-const maxSessionFile = 256 << 20
+const maxSessionFile = 32 << 20
+
+// sessionName matches the names of session files.
+var sessionName = regexp.MustCompile(`^([0-9a-f]{8})\.json$`)
 
 // loadSessions returns the sessions of the chat, the newest first. A file that is no session is
 // left out.
@@ -179,13 +199,13 @@ func (f *folder) loadSessions() ([]*session, error) {
 	}
 	var all []*session
 	for _, e := range entries {
-		id, ok := strings.CutSuffix(e.Name(), ".json")
-		if !ok {
+		name := sessionName.FindStringSubmatch(e.Name())
+		if name == nil {
 			continue
 		}
 		content, err := readFile(f.sessions, e.Name(), maxSessionFile)
 		s := &session{}
-		if err != nil || json.Unmarshal(content, s) != nil || s.ID != id {
+		if err != nil || json.Unmarshal(content, s) != nil || s.ID != name[1] {
 			continue
 		}
 		all = append(all, s)

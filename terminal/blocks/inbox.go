@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"nanobot/terminal"
@@ -22,6 +23,8 @@ const (
 	stableFor = time.Second
 	// partSuffix ends the names of messages that are not yet joined to a response.
 	partSuffix = ".part"
+	// joinedSuffix ends the names of responses that were joined from messages.
+	joinedSuffix = "-joined.txt"
 	// rememberRead is how long a message that was read is known: networks deliver one again for
 	// some days at most.
 	rememberRead = 30 * 24 * time.Hour
@@ -60,7 +63,10 @@ func readAttachment(path string, most int) ([]byte, error) {
 	}
 	defer dir.Close()
 	content, err := readFile(dir, filepath.Base(path), most)
-	if errors.Is(err, errTooLarge) {
+	switch {
+	case errors.Is(err, fs.ErrInvalid):
+		err = errors.New("it is not a regular file")
+	case errors.Is(err, errTooLarge):
 		err = fmt.Errorf("it has more than %d bytes; send it in several parts", most)
 	}
 	return content, err
@@ -105,7 +111,7 @@ func (p *personTransport) joinParts() (r response, left time.Duration, err error
 	if left := joinWithin - time.Since(p.last); left > 0 {
 		return response{}, left, nil
 	}
-	r.name = roundFile(p.x.s.ID, p.x.s.Sequence)
+	r.name = strings.TrimSuffix(roundFile(p.x.s.ID, p.x.s.Sequence), ".txt") + joinedSuffix
 	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) { // else they were joined before a crash
 		if err := p.writeResponse(r.name, parts); err != nil {
 			return response{}, 0, err
@@ -139,10 +145,29 @@ func (p *personTransport) writeResponse(name string, parts []part) error {
 // no other session executes it.
 func (p *personTransport) renameToResponse(name string) response {
 	r := response{name: roundFile(p.x.s.ID, p.x.s.Sequence), savedAs: name}
-	if r.name != name && p.x.files.inbox.Rename(name, r.name) != nil {
+	if name == "" {
+		return response{}
+	}
+	// A file that has this name already waits for a later round.
+	if _, err := p.x.files.inbox.Lstat(r.name); err == nil || p.x.files.inbox.Rename(name, r.name) != nil {
 		r.name = name
 	}
 	return r
+}
+
+// savedAnswer returns a file that somebody has saved as an answer, or "". One that cannot be read
+// is told to the person, and left where it is.
+func (p *personTransport) savedAnswer(saved savedFiles) (string, error) {
+	name, err := saved.oldestStable(p.x.files.inbox, p.x.s.ID)
+	if name == "" || err != nil {
+		return "", err
+	}
+	f, err := p.x.files.inbox.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		saved[name] = savedFile{unreadable: true}
+		return "", p.x.say(terminal.Frame{Text: fmt.Sprintf("⚠ %s in the inbox was not read: %s.", visiblePath(name), reason(err))})
+	}
+	return name, f.Close()
 }
 
 // savedFiles are the files that somebody saves in the inbox by hand.
@@ -153,10 +178,12 @@ type savedFile struct {
 	size  int64
 	mod   time.Time
 	since time.Time
+	// unreadable says that the person was told so.
+	unreadable bool
 }
 
 // storedResponse matches the names of responses that the gateway stores.
-var storedResponse = regexp.MustCompile(`^([0-9a-f]{8})_seq[0-9]{4,}\.txt$`)
+var storedResponse = regexp.MustCompile(`^([0-9a-f]{8})_seq[0-9]{4,}(-joined)?\.txt$`)
 
 // oldestStable returns the oldest file, once it is not being written any more, else "". Responses
 // of other sessions wait until these are resumed.
@@ -175,8 +202,11 @@ func (s savedFiles) oldestStable(inbox *os.Root, session string) (string, error)
 			continue // it may just be gone
 		}
 		seen, ok := s[e.Name()]
+		if seen.unreadable {
+			continue
+		}
 		if !ok || seen.size != info.Size() || !seen.mod.Equal(info.ModTime()) {
-			s[e.Name()] = savedFile{info.Size(), info.ModTime(), time.Now()}
+			s[e.Name()] = savedFile{size: info.Size(), mod: info.ModTime(), since: time.Now()}
 		}
 		names = append(names, e.Name())
 	}

@@ -156,13 +156,10 @@ func (p *personTransport) await(ctx context.Context) (response, error) {
 			return r, err
 		case left > 0:
 			join.Reset(left)
-		}
-		name, err := saved.oldestStable(p.x.files.inbox, p.x.s.ID)
-		switch {
-		case err != nil:
-			return response{}, err
-		case name != "":
-			return p.renameToResponse(name), nil
+		default: // a file that is saved now must not take the place of messages that are being joined
+			if name, err := p.savedAnswer(saved); name != "" || err != nil {
+				return p.renameToResponse(name), err
+			}
 		}
 		select {
 		case <-p.wake:
@@ -206,7 +203,7 @@ func (p *personTransport) wakeUp() {
 
 // textOf is what a message adds to the response, and what is wrong with its files.
 func (p *personTransport) textOf(m terminal.PersonMessage) (text, problem string) {
-	var texts []string
+	var texts, problems []string
 	if strings.TrimSpace(m.Text) != "" {
 		texts = append(texts, m.Text)
 	}
@@ -215,17 +212,17 @@ func (p *personTransport) textOf(m terminal.PersonMessage) (text, problem string
 		switch strings.ToLower(filepath.Ext(path)) {
 		case ".txt", ".md":
 		default:
-			problem = "⚠ " + name + " was not read: an answer is text, or a .txt or .md file."
+			problems = append(problems, "⚠ "+name+" was not read: an answer is text, or a .txt or .md file.")
 			continue
 		}
 		content, err := readAttachment(path, p.x.t.MaxLine)
 		if err != nil {
-			problem = fmt.Sprintf("⚠ %s was not read: %s.", name, reason(err))
+			problems = append(problems, fmt.Sprintf("⚠ %s was not read: %s.", name, reason(err)))
 			continue
 		}
 		texts = append(texts, string(content))
 	}
-	return strings.Join(texts, "\n"), problem
+	return strings.Join(texts, "\n"), strings.Join(problems, "\n")
 }
 
 // carryOutRequests carries out the commands that a person has sent instead of an answer.

@@ -106,8 +106,8 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// maxSummary is how many characters of a command or a message a result repeats.
-const maxSummary = 10_000
+// maxSummary is how many characters of a command, a path or a message a result repeats.
+const maxSummary = 4000
 
 // shortSummary cuts a text that is too long for a result.
 func shortSummary(text string) string { return terminal.Shorten(validText([]byte(text)), maxSummary) }

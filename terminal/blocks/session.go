@@ -21,6 +21,9 @@ type session struct {
 	// Run identifies the turn that works on the session, so that a turn which is run again after a
 	// crash finds it.
 	Run string `json:"run"`
+	// Workspace is the folder in which the session works. An agent with another one neither resumes
+	// nor undoes it.
+	Workspace string `json:"workspace"`
 	// Response is the file in the inbox that is being executed; "": a response is awaited.
 	Response string `json:"response,omitempty"`
 	// SavedAs is the name that a person has given the response; "": none.

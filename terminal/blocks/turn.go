@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"nanobot/terminal"
@@ -24,6 +26,9 @@ type turn struct {
 	s       *session
 	changes *changes
 	board   board
+	// writing is held while a file is changed, so that sessions of other chats do not change it
+	// meanwhile.
+	writing *sync.Mutex
 	// toldNobody says that the person knows that nobody can be asked for approval.
 	toldNobody bool
 }
@@ -48,6 +53,8 @@ func (x *turn) findSession() (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	x.files.prune(all)
+	all = slices.DeleteFunc(all, func(s *session) bool { return s.Workspace != x.space.dir })
 	for _, s := range all { // the turn may be run again after a crash
 		if s.Run == x.t.Run {
 			x.s = s
@@ -63,9 +70,9 @@ func (x *turn) findSession() (bool, error) {
 		}
 		return false, nil
 	}
-	x.files.prune(all)
 	x.files.pruneRead()
 	x.s = newSession(x.files.newID(), x.task(), x.t.Run)
+	x.s.Workspace = x.space.dir
 	return true, x.save()
 }
 
@@ -150,7 +157,11 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 // endRound puts the response away that was executed, and writes the next outbox unless the task is
 // done.
 func (x *turn) endRound(done bool) error {
-	err := x.files.inbox.Rename(x.s.Response, processedName+"/"+cmp.Or(x.s.SavedAs, x.s.Response))
+	name := cmp.Or(x.s.SavedAs, x.s.Response)
+	if info, err := x.files.processed.Lstat(name); err == nil && info.IsDir() {
+		_ = x.files.processed.RemoveAll(name) // else the rename fails
+	}
+	err := x.files.inbox.Rename(x.s.Response, processedName+"/"+name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it was moved before a crash
 		return fmt.Errorf("move response: %w", err)
 	}
@@ -165,7 +176,7 @@ func (x *turn) endRound(done bool) error {
 func (x *turn) writeOutbox() error {
 	next := x.s.Sequence + 1
 	name := roundFile(x.s.ID, next)
-	if _, err := x.files.outbox.Lstat(name); errors.Is(err, fs.ErrNotExist) {
+	if info, err := x.files.outbox.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		files, err := x.space.list(maxListed)
 		if err != nil {
 			return err

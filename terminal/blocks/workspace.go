@@ -137,6 +137,16 @@ func (w *workspace) write(path string, content []byte) error {
 	})
 }
 
+// target returns where a path leads, relative to the workspace and without symbolic links. If the
+// path itself names a link, link is where that is, else "".
+func (w *workspace) target(path string) (file, link string, err error) {
+	at, err := w.look().resolve(path)
+	if err == nil && at.named != at.real && !at.folder {
+		link = at.named
+	}
+	return at.real, link, err
+}
+
 // removeTemp removes the temporary file that a write with the same temp has left when it was cut
 // off.
 func (w *workspace) removeTemp(path string) {

@@ -1,0 +1,135 @@
+package blocks_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"nanobot/terminal"
+)
+
+func TestAQuestionHidesNothing(t *testing.T) {
+	for command, want := range map[string]string{
+		"touch pwned #\rls -l":         "touch pwned #␍ls -l",
+		"ls -l \x1b];touch pwned":      "ls -l ␛];touch pwned",
+		"ls # \u202etouch\u200b pwned": "ls # <U+202E>touch<U+200B> pwned",
+		"echo '```'\ntouch pwned":      "````sh\necho '```'\ntouch pwned\n````",
+	} {
+		r := newRig(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
+		r.settings.Approve = "run"
+		r.answering("No")
+		r.done("go")
+		has(t, r.asked[0], want)
+		has(t, terminal.Clean(r.asked[0]), want)
+		same(t, "what was refused", r.get("pwned"), "(none)")
+	}
+}
+
+func TestAQuestionNamesTheFileThatIsMeant(t *testing.T) {
+	r := newRig(t, "[DELETE_FILE path=\"build/"+strings.Repeat("./", 400)+"../src/main.go\"]\n[DELETE_FILE path=\"a  b\"]\n[DELETE_FILE path=\"link\"]", doneBlock)
+	r.settings.Approve = "run"
+	r.put("src/main.go", "x")
+	r.put("build/x", "x")
+	r.put("a  b", "x")
+	if err := os.Symlink("src/main.go", filepath.Join(r.workspace, "link")); err != nil {
+		t.Fatal(err)
+	}
+	r.answering("No", "No", "No")
+	r.done("go")
+	same(t, "questions", strings.Join(r.asked, "|"), "🔐 Delete `src/main.go`?|🔐 Delete `a  b`?|🔐 Delete `link`, which is a link to `src/main.go`?")
+}
+
+func TestACommandThatIsTooLongForAQuestionIsShownWhole(t *testing.T) {
+	command := "ls #" + strings.Repeat("x", 2000) + "\ntouch pwned"
+	r := newRig(t, "[RUN_COMMAND]\n"+command+"\n[/RUN_COMMAND]", doneBlock)
+	r.settings.Approve = "run"
+	r.answering("No")
+	r.done("go")
+	same(t, "the document", r.sent["command.txt"], command)
+	has(t, r.asked[0], "more bytes)")
+}
+
+func TestTwoChatsDoNotLoseEachOthersEdits(t *testing.T) {
+	const lines = 20
+	r := newRig(t)
+	r.config.Command = "sed '1,/^=== PROMPT ===$/d'" // a model that answers with its task
+	r.put("f", strings.Repeat("old\n", 2*lines))
+	r.start()
+	var edits [2]strings.Builder
+	for i := range 2 * lines {
+		fmt.Fprintf(&edits[i%2], "[EDIT_FILE path=\"f\" start_line=\"%d\" end_line=\"%d\"]\nnew\n[/EDIT_FILE]\n", i+1, i+1)
+	}
+	var work sync.WaitGroup
+	for chat := range edits {
+		work.Go(func() {
+			name := fmt.Sprint("chat-", chat)
+			out, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: name, Text: edits[chat].String() + doneBlock, RunID: name}, r.emit)
+			if err != nil || out.Status != terminal.Done {
+				t.Errorf("%s: %s, %v", name, out.Status, err)
+			}
+		})
+	}
+	work.Wait()
+	same(t, "the file", r.get("f"), strings.Repeat("new\n", 2*lines))
+}
+
+func TestAnAgentWithAnotherWorkspaceNeitherResumesNorUndoes(t *testing.T) {
+	r := newRig(t, "[CREATE_FILE path=\"LICENSE\"]\nmine\n[/CREATE_FILE]")
+	r.put(filepath.Join(r.model, "then"), "crash")
+	for _, dir := range []string{"pa", "pb"} {
+		r.put(dir+"/x", "")
+	}
+	r.config.Cwd = filepath.Join(r.workspace, "pa")
+	_ = r.turn(t.Context(), "go")
+	same(t, "the file", r.get("pa/LICENSE"), "mine")
+	r.put("pb/LICENSE", "mine")
+	r.config.Cwd, r.runner = filepath.Join(r.workspace, "pb"), nil
+	r.next("/resume")
+	has(t, r.last(), "There is no unfinished task.")
+	r.next("/undo")
+	has(t, r.last(), "No task has changed a file here.")
+	same(t, "a file that no task has touched", r.get("pb/LICENSE"), "mine")
+}
+
+func TestWhatACommandPutsInTheWayDoesNotMakeTheChatUnusable(t *testing.T) {
+	const spoil = "cd users/1/blocks; rm -rf outbox sessions; ln -s / outbox; mkfifo sessions; mkdir -p inbox/processed/x; ln -s /etc/passwd inbox/a.txt"
+	r := newRig(t, "[RUN_COMMAND]\n"+spoil+"\n[/RUN_COMMAND]", doneBlock)
+	r.start()
+	if _, err := r.runner.Turn(t.Context(), terminal.Request{Channel: "cli", ChatID: "1", Text: "go", RunID: "1", RunName: "1"}, r.emit); err != nil {
+		t.Logf("the turn of the command: %v", err) // it may well fail
+	}
+	r.script("", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]\n"+doneBlock)
+	r.next("again")
+	same(t, "the next task", r.get("a"), "")
+}
+
+func TestAFolderInTheWayOfAResponseIsRemoved(t *testing.T) {
+	const block = "for d in inbox/processed outbox; do mkdir -p users/1/blocks/$d/$(ls users/1/blocks/sessions | cut -c1-8)_seq000%d.txt/sub; done"
+	r := newRig(t, "[RUN_COMMAND]\n"+fmt.Sprintf(block, 1)+"; "+fmt.Sprintf(block, 2)+"; true\n[/RUN_COMMAND]", doneBlock)
+	r.done("go")
+	has(t, r.last(), "All done.")
+}
+
+func TestMessagesAndFilesAreBothRead(t *testing.T) {
+	personally(t, func(r *rig) {
+		_, ended := r.begin("go")
+		id := r.session().SessionID
+		r.say("m1", "[CREATE_FILE path=\"a\"]\n[/CREATE_FILE]")
+		r.put(r.folder("inbox", id+"_seq0001.txt"), "[CREATE_FILE path=\"c\"]\n[/CREATE_FILE]")
+		r.put(r.folder("inbox", "b.txt"), "[CREATE_FILE path=\"b\"]\n[/CREATE_FILE]")
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(r.folder("inbox", "b.txt"), old, old); err != nil {
+			t.Fatal(err)
+		}
+		within(time.Minute)
+		r.say("m2", doneBlock)
+		<-ended
+		for _, name := range []string{"a", "b", "c"} {
+			same(t, "the file "+name, r.get(name), "")
+		}
+	})
+}
