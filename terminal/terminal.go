@@ -61,10 +61,10 @@ type Turn struct {
 	// AwaitPerson says that until resume is called the turn waits for the person and runs no
 	// process. The clock of the turn stops and other turns may run in its place. The messages in
 	// the queue of the chat are then offered to ReadMessage: if it is to read them, it does so
-	// before AwaitPerson is called. resume must be called once, also when ctx has ended. It waits until
-	// the turn may go on, and returns an error if its ctx ends before. Neither may be called with a
-	// lock that ReadMessage takes. After a restart of the gateway in the meantime the turn runs
-	// again, with the same Envelope.RunID and Attempt. Never nil.
+	// before AwaitPerson is called. resume must be called once, also when ctx has ended. It waits
+	// until the turn may go on, and returns an error if its ctx ends before. Neither may be called
+	// with a lock that ReadMessage takes. After a restart of the gateway in the meantime the turn
+	// runs again, with the same Envelope.RunID and Attempt. Never nil.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// Uses says that a process that was kept works on this turn.
 	Uses func(pid int)
@@ -184,9 +184,9 @@ type Frame struct {
 	Screen *screen.Snapshot
 	// Buttons are the commands that a Board or a Message offers.
 	Buttons []ControlButton
-	// Sequence numbers a Message or an Error among those that the message of the person has got, over
-	// all its attempts: what an earlier attempt has said with the same number is not said again. 0:
-	// it is counted from the beginning of this attempt.
+	// Sequence numbers a Message or an Error among those that the message of the person has got,
+	// over all its attempts: what an earlier attempt has said with the same number is not said
+	// again. 0: it is counted from the beginning of this attempt.
 	Sequence int
 	Code     string // of an Error
 	Level    string // of a Log: debug, info, warning or error

@@ -14,8 +14,8 @@ func round(n int) line {
 	return progress(fmt.Sprintf("Round %d\n▶ waiting for the model's response", n))
 }
 
-// scripted is what comes of the responses of blocks-scripted. The ending is that of its command, and
-// what is said at last.
+// scripted is what comes of the responses of blocks-scripted. The ending is that of its command,
+// and what is said at last.
 func scripted(ending ...line) []line {
 	begin := []line{
 		round(1), message("I read notes.md."), progress("✅ `Queued 'notes.md' for next outbox`"),

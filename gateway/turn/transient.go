@@ -130,8 +130,8 @@ func same(a, b *channels.Outgoing) bool {
 	return b != nil && a.Text == b.Text && bytes.Equal(a.Form, b.Form) && slices.Equal(a.Buttons, b.Buttons)
 }
 
-// plan returns what to show, with the elapsed time on long turns; nil: nothing. While the turn waits
-// for a person, nothing says that the agent is at work.
+// plan returns what to show, with the elapsed time on long turns; nil: nothing. While the turn
+// waits for a person, nothing says that the agent is at work.
 func (b *transient) plan() *channels.Outgoing {
 	b.mu.Lock()
 	now := b.now

@@ -62,7 +62,7 @@ func (c *changes) save(path string) error {
 	case errors.Is(err, errOutside):
 		return err
 	case err != nil || at.folder:
-		return nil
+		return nil //nolint:nilerr // the command meets the same error
 	}
 	if at.named != at.real {
 		if err := c.saveLink(l, filepath.Clean(path), at.named); err != nil {

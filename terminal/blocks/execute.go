@@ -221,38 +221,39 @@ const maxEdited = 16 << 20
 
 // prepare finds out what a command would do, and does nothing. The result is nil if it can be done.
 func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
-	refuse := func(err error) (plannedChange, *Result) {
-		r := failure(c, verbs[c.Type], err)
-		return plannedChange{}, &r
-	}
-	var err error
-	if p.file, p.link, err = x.space.target(c.Path); err != nil {
-		return refuse(notFound(err))
-	}
-	size, err := x.space.stat(c.Path)
-	p.existed = err == nil
-	if p.existed && (c.Type == EditFile || x.set.Approve == approveAll && c.Type == CreateFile) {
-		p.before, size, err = x.space.read(c.Path, maxEdited+1)
-		p.cut = size > maxEdited
-	}
+	err := x.readBefore(c, &p)
 	switch {
-	case c.Type == CreateFile && errors.Is(err, errNotFound):
-		p.after = []byte(c.Text)
-		return p, nil
-	case err != nil:
-		return refuse(err)
-	case c.Type == CreateFile:
-		p.after = []byte(c.Text)
-	case c.Type == EditFile && p.cut:
-		return refuse(fmt.Errorf("it has more than %d MiB", maxEdited>>20))
-	case c.Type == EditFile:
+	case err == nil && c.Type == EditFile:
 		edited, lines, ok := replaceLines(p.before, c.StartLine, c.EndLine, c.Text)
 		if !ok {
-			return plannedChange{}, &Result{Type: c.Type, Summary: fmt.Sprintf("Invalid line range %d-%d for file with %d lines", c.StartLine, c.EndLine, lines)}
+			return p, &Result{Type: c.Type, Summary: fmt.Sprintf("Invalid line range %d-%d for file with %d lines", c.StartLine, c.EndLine, lines)}
 		}
 		p.after = edited
+	case err == nil, c.Type == CreateFile && errors.Is(err, errNotFound):
+		p.after = []byte(c.Text)
+	default:
+		r := failure(c, verbs[c.Type], err)
+		return p, &r
 	}
 	return p, nil
+}
+
+// readBefore finds out what a file is before a command changes it.
+func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
+	if p.file, p.link, err = x.space.target(c.Path); err != nil {
+		return notFound(err)
+	}
+	size, err := x.space.stat(c.Path)
+	p.existed, p.cut = err == nil, size > maxEdited
+	switch {
+	case err != nil:
+		return err
+	case c.Type == EditFile && p.cut:
+		return fmt.Errorf("it has more than %d MiB", maxEdited>>20)
+	case c.Type == EditFile, c.Type == CreateFile && x.set.Approve == approveAll && !p.cut:
+		p.before, _, err = x.space.read(c.Path, maxEdited)
+	}
+	return err
 }
 
 // verbs name the commands in a failure.
@@ -260,13 +261,13 @@ var verbs = map[CommandType]string{CreateFile: "create", EditFile: "edit", Delet
 
 // succeeded is the summary of a file command that was executed.
 func succeeded(c Command) string {
-	switch c.Type {
-	case CreateFile:
-		return fmt.Sprintf("Created '%s'", c.Path)
-	case EditFile:
+	if c.Type == EditFile {
 		return fmt.Sprintf("Edited '%s' lines %d-%d", c.Path, c.StartLine, c.EndLine)
 	}
-	return fmt.Sprintf("Deleted '%s'", c.Path)
+	if c.Type == DeleteFile {
+		return fmt.Sprintf("Deleted '%s'", c.Path)
+	}
+	return fmt.Sprintf("Created '%s'", c.Path)
 }
 
 // failure is the result of a file command that could not be executed.

@@ -58,12 +58,12 @@ func (f *folder) open(userDir string) error {
 	if err != nil {
 		return err
 	}
-	defer user.Close()
+	defer func() { _ = user.Close() }()
 	base, err := subfolder(user, folderName)
 	if err != nil {
 		return err
 	}
-	defer base.Close()
+	defer func() { _ = base.Close() }()
 	for _, sub := range []struct {
 		name string
 		root **os.Root

@@ -56,8 +56,8 @@ func simpleCommand(name string, values map[string]string, body []string, closed 
 	first, err1 := strconv.ParseInt(strings.TrimSpace(start), 10, 32)
 	last, err2 := strconv.ParseInt(strings.TrimSpace(end), 10, 32)
 	text := strings.Join(body, "\n")
-	switch blocks.CommandType(name) {
-	case blocks.EditFile:
+	switch name {
+	case string(blocks.EditFile):
 		switch {
 		case !havePath || !haveStart || !haveEnd:
 			return wrong("EDIT_FILE missing required attributes (path, start_line, end_line)")
@@ -67,7 +67,7 @@ func simpleCommand(name string, values map[string]string, body []string, closed 
 			return wrong("EDIT_FILE for '" + path + "' missing closing tag")
 		}
 		return edit(path, int(first), int(last), text)
-	case blocks.CreateFile, blocks.DeleteFile, blocks.ReadFile:
+	case string(blocks.CreateFile), string(blocks.DeleteFile), string(blocks.ReadFile):
 		switch {
 		case !havePath:
 			return wrong(name + " missing path attribute")

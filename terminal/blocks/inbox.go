@@ -61,7 +61,7 @@ func readAttachment(path string, most int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer dir.Close()
+	defer func() { _ = dir.Close() }()
 	content, err := readFile(dir, filepath.Base(path), most)
 	switch {
 	case errors.Is(err, fs.ErrInvalid):

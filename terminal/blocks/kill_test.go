@@ -193,8 +193,8 @@ func countInterrupted(t *testing.T, workspace string) (n int) {
 	return n
 }
 
-// runTurns runs the turn until it ends by itself, and kills it up to so often before. It returns how
-// often that was.
+// runTurns runs the turn until it ends by itself, and kills it up to so often before. It returns
+// how often that was.
 func runTurns(t *testing.T, workspace string, kills int, random *rand.Rand) (killed int) {
 	t.Helper()
 	for {

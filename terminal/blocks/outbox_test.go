@@ -17,8 +17,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 var markers = []string{"=== HEADER ===", "=== PROTOCOL ===", "=== CONTEXT ===", "=== PROMPT ==="}
 
-// sections returns the bodies of the sections of an outbox, without the newline at their end and the
-// empty line between two of them.
+// sections returns the bodies of the sections of an outbox, without the newline at their end and
+// the empty line between two of them.
 func sections(t *testing.T, text string) (header, protocol, context, prompt string) {
 	t.Helper()
 	var found []string
@@ -219,7 +219,8 @@ func TestEveryOutboxTellsTheProtocol(t *testing.T) {
 	if first != later || first != blocks.ProtocolText {
 		t.Errorf("the protocol is %q and %q", first, later)
 	}
-	// Without the first [MESSAGE], which makes one message of the whole text, the examples are commands.
+	// Without the first [MESSAGE], which makes one message of the whole text, the examples are
+	// commands.
 	_, examples, _ := strings.Cut(first, "## Commands")
 	var types []blocks.CommandType
 	for _, c := range blocks.Parse(examples) {

@@ -76,7 +76,7 @@ func (l *lister) folder(folder *straight.Folder, prefix []byte, depth int) error
 			l.entry(folder, e, append(prefix, e.Name()...), depth)
 		}
 		if err != nil || len(entries) == 0 {
-			return nil //nolint:nilerr // what can be read is listed
+			return nil // what can be read is listed
 		}
 	}
 }

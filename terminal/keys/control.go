@@ -69,8 +69,8 @@ func (p *Protocol) AcceptsControl(chat, command string) bool {
 	return s != nil && s.isTaken()
 }
 
-// Control carries out a command of a person. /take and /give are not among those of Screen, where no
-// agent has the terminal.
+// Control carries out a command of a person. /take and /give are not among those of Screen, where
+// no agent has the terminal.
 func (p *terminals) Control(ctx context.Context, r terminal.ControlRequest) (terminal.ControlReply, error) {
 	s := p.find(r.Chat)
 	p.kept.Touch(r.Chat)
