@@ -107,7 +107,7 @@ func TestAFileThatChangesDuringTheQuestionIsLeftAlone(t *testing.T) {
 	var want []string
 	for i, command := range []string{"CREATE_FILE: Failed to create", "EDIT_FILE: Failed to edit", "CREATE_FILE: Failed to create"} {
 		name := string(rune('a' + i))
-		want = append(want, fmt.Sprintf("[FAILED] %s '%s': the file has changed while it waited for approval", command, name))
+		want = append(want, fmt.Sprintf("[FAILED] %s '%s': the file has changed meanwhile", command, name))
 		same(t, name, r.get(name), "of the person\n")
 	}
 	same(t, "results", results(r.outboxes()[1]), strings.Join(want, "\n"))

@@ -99,7 +99,7 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 		return nil, nil, err
 	}
 	for _, s := range all {
-		if s.Workspace == x.space.dir && slices.ContainsFunc(s.Changes, change.matters) {
+		if s.worksIn(x.space.dir) && slices.ContainsFunc(s.Changes, change.matters) {
 			y := &turn{t: x.t, set: x.set, files: x.files, space: x.space, writing: x.writing, s: s}
 			return y, y.closeChanges, y.openChanges()
 		}

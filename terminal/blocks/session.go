@@ -45,6 +45,10 @@ func newSession(id, task, run string) *session {
 	return &session{ID: id, Task: task, Run: run, CreatedAt: now, UpdatedAt: now, Results: []Result{}, Reads: []string{}}
 }
 
+// worksIn reports whether the session works in a folder. One that does not say where works
+// anywhere.
+func (s *session) worksIn(dir string) bool { return s.Workspace == "" || s.Workspace == dir }
+
 // begin makes the session execute a response.
 func (s *session) begin(r response) {
 	s.Response, s.SavedAs = r.name, r.savedAs

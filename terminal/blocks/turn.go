@@ -54,7 +54,7 @@ func (x *turn) findSession() (bool, error) {
 		return false, err
 	}
 	x.files.prune(all)
-	all = slices.DeleteFunc(all, func(s *session) bool { return s.Workspace != x.space.dir })
+	all = slices.DeleteFunc(all, func(s *session) bool { return !s.worksIn(x.space.dir) })
 	for _, s := range all { // the turn may be run again after a crash
 		if s.Run == x.t.Run {
 			x.s = s
