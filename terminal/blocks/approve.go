@@ -70,13 +70,13 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	})
 }
 
-// tellNobody tells the person once a turn that nobody can be asked.
+// tellNobody logs once a turn that nobody can be asked: there is nobody in the chat to tell.
 func (x *turn) tellNobody() error {
 	if x.toldNobody {
 		return nil
 	}
 	x.toldNobody = true
-	return x.say(terminal.Frame{Text: "🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."})
+	return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "nobody is here to be asked, so what needs approval is refused; blocks.approve says what that is"})
 }
 
 // subject is what a command is about: its file or its shell command.
