@@ -40,14 +40,13 @@ func readObject(text []byte) object {
 	return o
 }
 
-// text returns a string of the object, and whether there is one.
-func (o object) text(name string) (string, bool) {
-	raw := bytes.TrimSpace(o[name])
+// text returns a string of the object, or "".
+func (o object) text(name string) string {
 	var s string
-	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		return "", false
+	if json.Unmarshal(o[name], &s) != nil {
+		return ""
 	}
-	return s, true
+	return s
 }
 
 // number returns a number of the object, and whether there is one.
@@ -112,16 +111,22 @@ func settleRequired(definition []byte, required bool) json.RawMessage {
 	return out.Bytes()
 }
 
-// marshal returns a value as JSON on one line, without the escapes that only HTML needs. It is for
-// values that cannot fail.
-func marshal(v any) []byte {
+// encode returns a value as JSON on one line, without the escapes that only HTML needs.
+func encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(v); err != nil {
-		panic("encode " + fmt.Sprintf("%T", v) + ": " + err.Error())
+	err := encoder.Encode(v)
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
+}
+
+// marshal is encode for values that cannot fail.
+func marshal(v any) []byte {
+	b, err := encode(v)
+	if err != nil {
+		panic(fmt.Sprintf("encode %T: %v", v, err))
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return b
 }
 
 // readDefinition reads a definition and says what is wrong with it.
@@ -129,7 +134,7 @@ func readDefinition(raw json.RawMessage) (Definition, []string) {
 	o := readObject(raw)
 	d := Definition{Type: Shell, Required: !o.is("required", "false")}
 	if _, ok := o["type"]; ok {
-		d.Type, _ = o.text("type")
+		d.Type = o.text("type")
 	}
 	field := readObject(o[d.Type])
 	var wrong mistakes
@@ -141,7 +146,7 @@ func readDefinition(raw json.RawMessage) (Definition, []string) {
 		d.Tool = wrong.text(field, MCP, "tool_name")
 		d.ExpectedResult = field["expected_result"]
 	case UserInput:
-		if d.Prompt, _ = field.text("prompt"); d.Prompt == "" {
+		if d.Prompt = field.text("prompt"); d.Prompt == "" {
 			d.Prompt = defaultPrompt
 		}
 		d.Approvals = wrong.approvals(field)
@@ -161,7 +166,7 @@ func (m *mistakes) add(format string, args ...any) {
 }
 
 func (m *mistakes) text(field object, kind, name string) string {
-	s, _ := field.text(name)
+	s := field.text(name)
 	if s == "" {
 		m.add("the %s challenge needs `%s`, which is a text that is not empty.", kind, name)
 	}

@@ -17,7 +17,7 @@ func FuzzParse(f *testing.F) {
 		"# A\n## B\n- **PROOF OF WORK:** timeout 500ms make test\n> x\n## C\n1. a\n\n   ```JSON\n   {\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":5}}}\n   ```",
 		"# A\r\n````\n## no\n```\n````\n<!--\n## no\n-->\n    ## no\n## D ##\n\t```\n{\"challenge\": {\"type\": \"mcp\", \"mcp\": {\"tool_name\": \"t\", \"expected_result\": null}}}",
 	}
-	for _, s := range append(seeds, fuzztest.Mutate(seeds, 1500)...) {
+	for _, s := range append(seeds, fuzztest.Mutate(seeds, 700)...) {
 		f.Add(s)
 	}
 	f.Fuzz(checkText)

@@ -80,14 +80,12 @@ func (r *textReader) readRunbook() {
 func (r *textReader) readStep(index int, s section) {
 	step := Step{Index: index, Label: s.label, Line: s.line}
 	block := s.lastBlock()
-	definition := r.challengeOf(block)
-	line := s.line
-	switch {
-	case definition != nil:
+	definition, line := r.challengeOf(block), 0
+	if definition != nil {
 		line = r.lineAt(block.Pos())
 		step.Body = r.source[s.start:block.Pos()]
 		r.warnIgnored(s.nodes, block, s.label)
-	default:
+	} else {
 		step.Body, definition, line = r.findOldForm(s)
 		r.warnIgnored(s.nodes, nil, s.label)
 	}

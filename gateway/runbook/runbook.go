@@ -3,9 +3,7 @@
 // transitions are pure functions; it asks nobody, runs no command and knows neither chats nor MCP.
 package runbook
 
-import (
-	"encoding/json"
-)
+import "encoding/json"
 
 // Runbook is a document that was read.
 type Runbook struct {

@@ -1,0 +1,47 @@
+package runbook
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// Source says where a runbook comes from. Its steps have the same URIs as long as the source and their
+// position stay the same, whatever the text.
+type Source string
+
+// Workspace returns the source of a runbook in the workspace's folder, by its file name.
+func Workspace(name string) Source { return Source("workspace/" + name) }
+
+// MintedAs returns the source of a minted runbook, by its label.
+func MintedAs(label string) Source { return Source("minted/" + label) }
+
+const uriPrefix = "kairos://mem/"
+
+var uriForm = regexp.MustCompile(`^kairos://mem/[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+
+// IsURI reports whether a text has the form of a step's URI.
+func IsURI(text string) bool { return uriForm.MatchString(text) }
+
+// StepUUID returns the UUID of a step: version 8 of RFC 9562, made of a hash.
+func (s Source) StepUUID(index int) string {
+	h := sha256.Sum256([]byte("nanobot runbook step\x00" + string(s) + "\x00" + strconv.Itoa(index)))
+	h[6] = h[6]&0x0f | 0x80
+	h[8] = h[8]&0x3f | 0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", h[:4], h[4:6], h[6:8], h[8:10], h[10:16])
+}
+
+// StepURI returns the URI of a step.
+func (s Source) StepURI(index int) string { return uriPrefix + s.StepUUID(index) }
+
+// StepIndex returns which of so many steps a URI names, or 0.
+func (s Source) StepIndex(uri string, steps int) int {
+	for i := 1; i <= steps; i++ {
+		if strings.EqualFold(s.StepURI(i), uri) {
+			return i
+		}
+	}
+	return 0
+}
