@@ -1,0 +1,102 @@
+package runbook
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Minted is a runbook that an agent stored.
+type Minted struct {
+	Version  int       `json:"version"`
+	Text     string    `json:"text"`
+	Model    string    `json:"llm_model_id,omitempty"`
+	MintedAt time.Time `json:"minted_at"`
+
+	Runbook Runbook `json:"-"`
+}
+
+// Source returns where the runbook comes from, which its URIs are made of.
+func (m Minted) Source() Source { return MintedAs(m.Runbook.Label) }
+
+// Minting is a runbook to be stored.
+type Minting struct {
+	Text  string
+	Model string
+	Force bool // replaces the one with the same label
+}
+
+// RefusedText is a runbook with errors.
+type RefusedText struct{ Problems []Problem }
+
+// Error names the first problem with its line.
+func (e *RefusedText) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Problems[0].Line, e.Problems[0].Message)
+}
+
+// ErrDuplicate is that there is a runbook with the same label.
+var ErrDuplicate = errors.New("there is a runbook with this label")
+
+func mintedKey(label string) string { return mintedPrefix + hashText(label) }
+
+// Mint stores a runbook. The error is a *RefusedText, or ErrDuplicate with the stored runbook. That the
+// workspace has no runbook of this label is checked by the caller.
+func (s Runs) Mint(ctx context.Context, m Minting) (Minted, error) {
+	book, mistakes, _ := Parse(m.Text)
+	if len(mistakes) > 0 {
+		return Minted{}, &RefusedText{mistakes}
+	}
+	minted := Minted{Version: runVersion, Text: book.Text, Model: m.Model, MintedAt: s.env().Now.UTC(), Runbook: book}
+	value, key := string(marshal(minted)), mintedKey(book.Label)
+	for {
+		old, err := s.Records.LoadRecord(ctx, key)
+		if err != nil {
+			return Minted{}, err
+		}
+		if old != "" && !m.Force {
+			stored, err := decodeMinted(old)
+			return stored, cmp.Or(err, ErrDuplicate)
+		}
+		swapped, err := s.Records.SwapRecord(ctx, key, old, value)
+		if err != nil || swapped {
+			return minted, err
+		}
+	}
+}
+
+func decodeMinted(value string) (Minted, error) {
+	var m Minted
+	if err := json.Unmarshal([]byte(value), &m); err != nil {
+		return Minted{}, fmt.Errorf("read minted runbook: %w", err)
+	}
+	book, mistakes, _ := Parse(m.Text)
+	if m.Version != runVersion || len(mistakes) > 0 {
+		return Minted{}, fmt.Errorf("read minted runbook %s: %w", book.Label, errDamaged)
+	}
+	m.Runbook = book
+	return m, nil
+}
+
+// ListMinted returns the minted runbooks, by label. The error says which ones cannot be read.
+func (s Runs) ListMinted(ctx context.Context) ([]Minted, error) {
+	values, err := s.Records.ListRecords(ctx, mintedPrefix)
+	if err != nil {
+		return nil, err
+	}
+	all, broken := []Minted{}, []error{}
+	for _, value := range values {
+		m, err := decodeMinted(value)
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b Minted) int { return strings.Compare(a.Runbook.Label, b.Runbook.Label) })
+	return all, errors.Join(broken...)
+}

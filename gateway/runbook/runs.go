@@ -1,0 +1,168 @@
+package runbook
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Records is what is needed of the store: named values that several processes change. Its methods
+// are those of the gateway's store.
+type Records interface {
+	// LoadRecord returns the value of a key, or "".
+	LoadRecord(ctx context.Context, key string) (string, error)
+	// ListRecords returns the keys that begin with a prefix, and their values.
+	ListRecords(ctx context.Context, prefix string) (map[string]string, error)
+	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. "" is
+	// a key that is not there.
+	SwapRecord(ctx context.Context, key, old, value string) (bool, error)
+}
+
+const (
+	runPrefix    = "runbook/run/"
+	mintedPrefix = "runbook/minted/"
+)
+
+// Runs are the stored runs and the minted runbooks. Several processes may use the same store.
+type Runs struct {
+	Records Records
+	Now     func() time.Time // nil is time.Now
+	Random  io.Reader        // nil is crypto/rand
+}
+
+func (s Runs) env() Env {
+	now := time.Now
+	if s.Now != nil {
+		now = s.Now
+	}
+	return Env{Now: now(), Random: s.Random}
+}
+
+// Begin begins a run and stores it.
+func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
+	for {
+		r, a := Begin(start, s.env())
+		stored, err := s.Records.SwapRecord(ctx, runPrefix+r.ID, "", r.Encode())
+		if err != nil || stored {
+			return r, a, err
+		} // else another run has the same ID
+	}
+}
+
+// Load returns a run, or ErrNoRun.
+func (s Runs) Load(ctx context.Context, id string) (Run, error) {
+	r, _, err := s.load(ctx, id)
+	return r, err
+}
+
+func (s Runs) load(ctx context.Context, id string) (Run, string, error) {
+	value, err := s.Records.LoadRecord(ctx, runPrefix+id)
+	if err != nil {
+		return Run{}, "", err
+	}
+	if value == "" {
+		return Run{}, "", ErrNoRun
+	}
+	r, err := DecodeRun(value)
+	return r, value, err
+}
+
+// Apply changes a run by a transition and stores it. If another process has changed the run
+// meanwhile, the transition is tried again on the changed one, so it must have no other effects
+// than its results. If it returns an error, nothing is stored.
+func (s Runs) Apply(ctx context.Context, id string, transition func(Run, Env) (Run, error)) (Run, error) {
+	for {
+		before, old, err := s.load(ctx, id)
+		if err != nil {
+			return Run{}, err
+		}
+		after, err := transition(before, s.env())
+		if err != nil {
+			return before, err
+		}
+		value := after.Encode()
+		if value == old {
+			return after, nil
+		}
+		swapped, err := s.Records.SwapRecord(ctx, runPrefix+id, old, value)
+		if err != nil || swapped {
+			return after, err
+		}
+	}
+}
+
+// Next is the transition Next on a stored run.
+func (s Runs) Next(ctx context.Context, id string, call Call) (Run, Answer, error) {
+	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Next(r, call, env) })
+}
+
+// Prove is the transition Prove on a stored run.
+func (s Runs) Prove(ctx context.Context, id string, p Proof) (Run, Answer, error) {
+	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Prove(r, p, env) })
+}
+
+// Approve is the transition Approve on a stored run.
+func (s Runs) Approve(ctx context.Context, id string, a Approval) (Run, Answer, error) {
+	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Approve(r, a, env) })
+}
+
+// Decline is the transition Decline on a stored run.
+func (s Runs) Decline(ctx context.Context, id string, d Refusal) (Run, Answer, error) {
+	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Decline(r, d, env) })
+}
+
+// Skip is the transition Skip on a stored run.
+func (s Runs) Skip(ctx context.Context, id string, k Skipping) (Run, Answer, error) {
+	return s.answer(ctx, id, func(r Run, env Env) (Run, Answer, error) { return Skip(r, k, env) })
+}
+
+func (s Runs) answer(ctx context.Context, id string, transition func(Run, Env) (Run, Answer, error)) (Run, Answer, error) {
+	var a Answer
+	r, err := s.Apply(ctx, id, func(r Run, env Env) (after Run, err error) {
+		after, a, err = transition(r, env)
+		return after, err
+	})
+	return r, a, err
+}
+
+// List returns all runs, the oldest first. The error says which ones cannot be read.
+func (s Runs) List(ctx context.Context) ([]Run, error) {
+	values, err := s.Records.ListRecords(ctx, runPrefix)
+	if err != nil {
+		return nil, err
+	}
+	runs, broken := []Run{}, []error{}
+	for _, value := range values {
+		r, err := DecodeRun(value)
+		if err != nil {
+			broken = append(broken, err)
+			continue
+		}
+		runs = append(runs, r)
+	}
+	slices.SortFunc(runs, func(a, b Run) int {
+		return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.ID, b.ID))
+	})
+	return runs, errors.Join(broken...)
+}
+
+// WithNonce returns the run that has issued a nonce, or ErrNoRun.
+func (s Runs) WithNonce(ctx context.Context, nonce string) (Run, error) {
+	values, err := s.Records.ListRecords(ctx, runPrefix)
+	if err != nil || nonce == "" {
+		return Run{}, cmp.Or(err, ErrNoRun)
+	}
+	for _, value := range values {
+		if !strings.Contains(value, nonce) {
+			continue
+		}
+		if r, err := DecodeRun(value); err == nil && r.HasNonce(nonce) {
+			return r, nil
+		}
+	}
+	return Run{}, ErrNoRun
+}
