@@ -104,6 +104,9 @@ func (h *helpful) kill(round int) (killed bool) {
 func (h *helpful) work(kills int) (killed, answers int) {
 	h.start()
 	for round := 1; h.await("an outbox", func() bool { return h.exists("outbox", round) }); round++ {
+		if round > 10*batches {
+			h.t.Fatal("the turn does not end")
+		}
 		h.answer(round)
 		answers++
 		if killed < kills {
