@@ -7,10 +7,11 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"nanobot/internal/modebits"
 )
 
 // who is the user that agents run as.
@@ -92,7 +93,7 @@ func (w *who) canEnter(dirs []string) error {
 func (w *who) closed(dir string) (string, fs.FileInfo, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
-		if err != nil || !w.may(info, 0o1) {
+		if err != nil || !w.may(info, modebits.Search) {
 			return at, info, err
 		}
 		if at == filepath.Dir(at) {
@@ -101,21 +102,9 @@ func (w *who) closed(dir string) (string, fs.FileInfo, error) {
 	}
 }
 
-// may reports whether a file's mode gives the user a right: 4 to read, 2 to write, 1 to enter.
-func (w *who) may(info fs.FileInfo, right fs.FileMode) bool {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return true
-	}
-	switch {
-	case w.uid == 0:
-		return true
-	case stat.Uid == w.uid:
-		right <<= 6
-	case stat.Gid == w.gid || slices.Contains(w.groups, stat.Gid):
-		right <<= 3
-	}
-	return info.Mode().Perm()&right == right
+// may reports whether the mode of a file gives the user permissions.
+func (w *who) may(info fs.FileInfo, permissions fs.FileMode) bool {
+	return modebits.Allow(w.credential(), info, permissions)
 }
 
 // Environ is what another user's environment says of it.

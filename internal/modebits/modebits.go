@@ -1,0 +1,50 @@
+// Package modebits tells from the owner, the group and the permission bits of a file what a user may
+// do with it, for a process that has more rights than that user. It knows nothing of access control
+// lists and capabilities.
+package modebits
+
+import (
+	"io/fs"
+	"slices"
+	"syscall"
+)
+
+// The permissions on a file or a folder.
+const (
+	Read   fs.FileMode = 0o4
+	Write  fs.FileMode = 0o2
+	Search fs.FileMode = 0o1 // of a file: execute
+)
+
+// Allow reports whether a user has all of the permissions. As in the kernel, only one class counts:
+// an owner whom the mode denies something does not have it as a member of the group. The superuser
+// has all.
+func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	switch {
+	case user.Uid == 0:
+		return true
+	case !ok:
+		return false
+	case stat.Uid == user.Uid:
+		permissions <<= 6
+	case stat.Gid == user.Gid || slices.Contains(user.Groups, stat.Gid):
+		permissions <<= 3
+	}
+	return info.Mode().Perm()&permissions == permissions
+}
+
+// AllowRemove reports whether a user may remove or rename an entry of a folder. In a folder with the
+// sticky bit only the owners of the folder and of the entry may.
+func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
+	if !Allow(user, folder, Write|Search) {
+		return false
+	}
+	return user.Uid == 0 || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) || Owns(user, entry)
+}
+
+// Owns reports whether a file is the user's.
+func Owns(user *syscall.Credential, info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && stat.Uid == user.Uid
+}
