@@ -170,7 +170,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID),
 		Launch: t.launch,
 		Keep:   t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
-		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, OtherUser: r.confine.OtherUser(), Confine: t.confined},
+		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, User: r.confine.User(), Confine: t.confined},
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 
 	"nanobot/terminal/process"
@@ -114,8 +115,8 @@ type Place struct {
 	// the folders of other chats.
 	Private []string
 	Chats   []ChatFolders
-	// OtherUser says that the agent is another user than the gateway.
-	OtherUser bool
+	// User is the user that the agent runs as; nil: the same as the gateway, whose rights it has.
+	User *syscall.Credential
 	// Confine puts a process that is started for the agent under the same limits and into the same
 	// sandbox. Never nil in a turn.
 	Confine func(process.Options) process.Options

@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -73,6 +74,25 @@ func TestAFolderIsSeenOnlyBehindNoLink(t *testing.T) {
 			if got := straight.HasFolder(filepath.Join(dir, root), path); got != want {
 				t.Errorf("%s in %s: %t", path, root, got)
 			}
+		}
+	}
+}
+
+func TestOnlyALinkIsGivenToAnotherUser(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a link away")
+	}
+	folder, dir := newFolder(t)
+	if err := folder.ChownLink("to-file", 1234, 4321); err != nil {
+		t.Error(err)
+	}
+	if err := folder.ChownLink("file", 1234, 4321); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("a file: %v", err)
+	}
+	for name, want := range map[string]uint32{"to-file": 1234, "file": 0} {
+		info, err := os.Lstat(filepath.Join(dir, name))
+		if err != nil || info.Sys().(*syscall.Stat_t).Uid != want {
+			t.Errorf("%s: %+v, %v", name, info, err)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func (x *turn) wake(ctx context.Context) error {
 		return err
 	}
 	pool, chat, cfg := x.Kept, x.t.Envelope.SessionKey, *x.set
-	cfg.Files = cfg.Files && !x.t.Place.OtherUser // it has not our rights
+	cfg.Files = cfg.Files && x.t.Place.User == nil // another user has not our rights
 	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { pool.Died(chat, a) })
 	x.a.logTo(x.t.Emit)
 	x.kept.SetProcess(x.a)

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+
+	"nanobot/internal/modebits"
 )
 
 // change is one file that the commands of a session have touched, as the session file keeps it.
@@ -168,7 +170,7 @@ func (c *changes) state(l *lookup, file string) (state, error) {
 	if target, err := e.folder.Readlink(e.name); err == nil {
 		return state{Link: target}, nil
 	}
-	f, _, err := e.openAs(os.O_RDONLY, 0o4)
+	f, _, err := e.openAs(os.O_RDONLY, modebits.Read)
 	if errors.Is(err, fs.ErrNotExist) {
 		return state{}, nil
 	}
@@ -202,7 +204,7 @@ func (l *lookup) openFile(file string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer e.close()
-	return e.openAs(os.O_RDONLY, 0o4)
+	return e.openAs(os.O_RDONLY, modebits.Read)
 }
 
 // missingFolders returns the parent folders of a file that do not exist, from the inside out.

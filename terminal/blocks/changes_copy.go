@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/modebits"
 	"nanobot/internal/straight"
 )
 
@@ -23,7 +24,8 @@ func copyName(file string) string {
 }
 
 // copy saves the content of a file and returns its SHA-256. The copy is on disk when copy returns.
-// It has the owner of the file, which is given back to him if the file is restored.
+// It has the owner of the file, which is given back to him if the file is restored. A copy for an
+// agent that is another user is this user's, as the file is then if it is restored.
 func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
 	copies, err := straight.InRoot(c.copies)
 	if err != nil {
@@ -32,6 +34,9 @@ func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string
 	defer func() { _ = copies.Close() }()
 	err = atomicfile.ReplaceBy(copies, name, name+".tmp", func(to *os.File) (err error) {
 		if err := atomicfile.KeepAccess(to, info); err != nil {
+			return err
+		}
+		if err := c.w.user.own(to, copies); err != nil {
 			return err
 		}
 		if err := to.Chmod(0o600); err != nil {
@@ -54,8 +59,8 @@ func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string
 }
 
 // openCopy opens the saved copy of a file. A link, something else than a regular file, and another
-// name of one of the gateway's or another chat's files are refused. Its content must be compared
-// with the checksum of the change.
+// name of a file that is the gateway's, another chat's or closed to the agent are refused. Its
+// content must be compared with the checksum of the change.
 func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 	copies, err := straight.InRoot(c.copies)
 	if err != nil {
@@ -70,7 +75,7 @@ func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errCopy
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || c.w.guard.File(info) != nil {
+	if err != nil || !info.Mode().IsRegular() || !c.w.user.may(info, modebits.Read) || c.w.guard.File(info) != nil {
 		_ = f.Close()
 		return nil, nil, errCopy
 	}

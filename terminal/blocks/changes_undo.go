@@ -90,7 +90,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 	}
 	defer e.close()
 	return e.replace(func(to *os.File, old fs.FileInfo) error {
-		if old == nil && e.owner == nil {
+		if old == nil && e.user == nil {
 			old = saved
 		}
 		if old != nil {
@@ -98,8 +98,10 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 				return err
 			}
 		}
-		if err := to.Chmod(f.Mode.Perm()); err != nil {
-			return err
+		if old == nil || e.user.mayChmod(old) {
+			if err := to.Chmod(f.Mode.Perm()); err != nil {
+				return err
+			}
 		}
 		if sum, err := sumOf(to, from); err != nil || sum != f.Before.Sum {
 			return errors.Join(err, errCopy)
@@ -127,11 +129,14 @@ func (l *lookup) restoreLink(f change) error {
 	if err := e.folder.Symlink(f.Before.Link, temp); err != nil {
 		return err
 	}
-	if err := e.folder.Rename(temp, e.name); err != nil {
-		_ = e.folder.Remove(temp)
-		return err
+	err = l.user.ownLink(temp, e.folder)
+	if err == nil {
+		err = e.folder.Rename(temp, e.name)
 	}
-	return nil
+	if err != nil {
+		_ = e.folder.Remove(temp)
+	}
+	return err
 }
 
 // removeFolders removes folders that are empty. Those that are not stay.

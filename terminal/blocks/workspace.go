@@ -33,13 +33,13 @@ type workspace struct {
 	root    *straight.Folder
 	private []string // files and folders of the gateway, and the parents of all chats' folders
 	guard   terminal.Guard
-	owner   *owner // nil: the gateway has the rights of the agent
+	user    *agentUser
 	temp    string // is part of the names of temporary files
 }
 
 // openWorkspace opens the folder in which an agent works.
 func openWorkspace(p terminal.Place) (*workspace, error) {
-	w := &workspace{guard: terminal.Guard{Private: p.Private, Chats: p.Chats}, temp: rand.Text()}
+	w := &workspace{guard: terminal.Guard{Private: p.Private, Chats: p.Chats}, user: (*agentUser)(p.User), temp: rand.Text()}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
@@ -56,14 +56,6 @@ func openWorkspace(p terminal.Place) (*workspace, error) {
 	}
 	if w.root, err = straight.OpenFolder(w.dir); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
-	}
-	if p.OtherUser {
-		info, err := w.root.Stat()
-		if err != nil {
-			_ = w.root.Close()
-			return nil, fmt.Errorf("open workspace: %w", err)
-		}
-		w.owner = ownerOf(info)
 	}
 	return w, nil
 }

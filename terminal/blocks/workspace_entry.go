@@ -2,13 +2,13 @@ package blocks
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
 	"syscall"
 
 	"nanobot/internal/atomicfile"
+	"nanobot/internal/modebits"
 	"nanobot/internal/straight"
 )
 
@@ -74,7 +74,7 @@ func (l *lookup) permitFolder(folder *straight.Folder) error {
 		return err
 	case l.isOwn(info):
 		return errOutside
-	case !l.owner.may(info, 0o1):
+	case !l.user.may(info, modebits.Search):
 		return syscall.EACCES
 	}
 	return nil
@@ -94,10 +94,10 @@ func (l *lookup) sub(in *straight.Folder, name string) (*straight.Folder, error)
 	} else if err != nil {
 		return in.Sub(name) // somebody else made it meanwhile
 	}
-	if folder, err = in.Sub(name); err != nil || l.owner == nil {
-		return folder, err
+	if folder, err = in.Sub(name); err != nil {
+		return nil, err
 	}
-	if err := l.owner.give(folder); err != nil {
+	if err := l.user.give(folder, in); err != nil {
 		_ = folder.Close()
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (l *lookup) sub(in *straight.Folder, name string) (*straight.Folder, error)
 // permitChange refuses to make an entry in a folder, or to remove one, where the agent may not.
 func (l *lookup) permitChange(in *straight.Folder, entry fs.FileInfo) error {
 	info, err := in.Stat()
-	if err == nil && !l.owner.mayChange(info, entry) {
+	if err == nil && !l.user.mayChange(info, entry) {
 		err = syscall.EACCES
 	}
 	return err
@@ -139,7 +139,7 @@ func (e *entry) check(info fs.FileInfo) error {
 
 // open opens the file, which is a regular one, for reading.
 func (e *entry) open() (*os.File, fs.FileInfo, error) {
-	f, info, err := e.openAs(os.O_RDONLY, 0o4)
+	f, info, err := e.openAs(os.O_RDONLY, modebits.Read)
 	return f, info, notFound(err)
 }
 
@@ -163,7 +163,7 @@ func (e *entry) openAs(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = errNotRegular
-	case !e.owner.may(info, permissions):
+	case !e.user.may(info, permissions):
 		err = syscall.EACCES
 	default:
 		err = e.check(info)
@@ -183,8 +183,8 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 		return err
 	}
 	return atomicfile.ReplaceBy(e.folder, e.name, e.tempName(), func(f *os.File) error {
-		if old == nil && e.owner != nil {
-			if err := e.owner.own(f); err != nil {
+		if old == nil {
+			if err := e.user.own(f, e.folder); err != nil {
 				return err
 			}
 		}
@@ -200,13 +200,16 @@ func (e *entry) tempName() string { return atomicfile.TempName(e.name, e.temp) }
 
 // writable describes the file that is to be replaced, nil if there is none.
 func (e *entry) writable() (fs.FileInfo, error) {
-	f, info, err := e.openAs(os.O_WRONLY, 0o2)
+	f, info, err := e.openAs(os.O_WRONLY, modebits.Write)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, e.permitChange(e.folder, nil)
 	case errors.Is(err, syscall.ETXTBSY): // a program that runs can be replaced
 		if info, err = e.stat(); err != nil {
 			return nil, err
+		}
+		if !e.user.may(info, modebits.Write) {
+			return nil, syscall.EACCES
 		}
 		return info, e.check(info)
 	case err != nil:
@@ -226,69 +229,4 @@ func (e *entry) remove() error {
 		return err
 	}
 	return e.folder.Remove(e.name)
-}
-
-// owner is the user as whom an agent works if that is not the gateway's: whoever owns the
-// workspace. The gateway does nothing for the agent that this user could not do.
-type owner struct{ uid, gid uint32 }
-
-func ownerOf(info fs.FileInfo) *owner {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return nil
-	}
-	return &owner{stat.Uid, stat.Gid}
-}
-
-// may reports whether the user has permissions, which are given as for others (0o4 reads). A nil
-// owner leaves that to the kernel.
-func (o *owner) may(info fs.FileInfo, permissions fs.FileMode) bool {
-	if o == nil || o.uid == 0 {
-		return true
-	}
-	mode := info.Mode().Perm()
-	switch has := ownerOf(info); {
-	case has == nil:
-		return false
-	case has.uid == o.uid:
-		mode >>= 6
-	case has.gid == o.gid:
-		mode >>= 3
-	}
-	return mode&permissions == permissions
-}
-
-// mayChange reports whether the user may make, remove or replace an entry of a folder. In one with
-// the sticky bit only the owners of the folder and of the entry may replace it.
-func (o *owner) mayChange(folder, entry fs.FileInfo) bool {
-	if o == nil || o.uid == 0 {
-		return true
-	}
-	if entry != nil && folder.Mode()&fs.ModeSticky != 0 && ownerOf(folder).uid != o.uid && ownerOf(entry).uid != o.uid {
-		return false
-	}
-	return o.may(folder, 0o3)
-}
-
-// own makes the user the owner of a file that was just made. Only the superuser can.
-func (o *owner) own(f *os.File) error {
-	err := f.Chown(int(o.uid), int(o.gid))
-	if os.Geteuid() != 0 {
-		return nil
-	}
-	return err
-}
-
-// give makes the user the owner of a folder that was just made. It is empty, unless another one was
-// put in its place.
-func (o *owner) give(folder *straight.Folder) error {
-	f, err := folder.OpenFile(".", os.O_RDONLY, 0)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if _, err := f.ReadDir(1); !errors.Is(err, io.EOF) {
-		return errOutside
-	}
-	return o.own(f)
 }

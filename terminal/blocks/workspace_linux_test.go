@@ -204,7 +204,7 @@ func TestNothingIsDoneForAnotherUserThatHeCouldNotDo(t *testing.T) {
 	w.must(os.Chmod(w.path("ws/closed"), 0o700))
 	w.must(os.Chmod(w.path("ws/listed"), 0o755))
 	w.must(os.Chmod(w.path("ws/sticky"), 0o777|os.ModeSticky))
-	w.place.OtherUser = true
+	w.place.User = &syscall.Credential{Uid: uid, Gid: gid}
 	w.open()
 	for path, want := range map[string]struct{ read, write, remove bool }{
 		"roots": {}, "open": {true, true, true}, "readable": {true, false, true}, "group": {true, true, true}, "not-group": {}, "mine": {true, true, true}, "mine-not": {},

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"nanobot/internal/modebits"
 	"nanobot/internal/straight"
 )
 
@@ -62,7 +63,7 @@ type lister struct {
 // folder collects the files of a folder. The prefix is its path with a slash at the end.
 func (l *lister) folder(folder *straight.Folder, prefix []byte, depth int) error {
 	info, err := folder.Stat()
-	if err != nil || l.isOwn(info) || !l.owner.may(info, 0o5) || depth > maxDepth {
+	if err != nil || l.isOwn(info) || !l.user.may(info, modebits.Read|modebits.Search) || depth > maxDepth {
 		return err
 	}
 	f, err := folder.OpenFile(".", os.O_RDONLY, 0)

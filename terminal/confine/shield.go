@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 
+	"nanobot/internal/modebits"
 	"nanobot/internal/straight"
 )
 
@@ -87,8 +88,13 @@ var ownProcesses = regexp.MustCompile(`^(\S*/)?(firejail|nsjail|systemd-nspawn)(
 // apart reports whether each chat's agent has folders that others do not see.
 func (c *Confinement) apart() bool { return c.o.Sandbox == Landlock || c.who != nil }
 
-// OtherUser reports whether agents are another user than we are.
-func (c *Confinement) OtherUser() bool { return c != nil && c.who != nil }
+// User is the user that agents run as, with the groups they have; nil: the one that we are.
+func (c *Confinement) User() *syscall.Credential {
+	if c == nil {
+		return nil
+	}
+	return c.who.credential()
+}
 
 // Apart is the same for others. A nil confinement keeps nothing apart.
 func (c *Confinement) Apart() bool { return c != nil && c.apart() }
@@ -321,5 +327,5 @@ func (c *Confinement) couldWrite(path string) bool {
 		return syscall.Access(path, 2) == nil
 	}
 	info, err := os.Stat(path)
-	return err == nil && c.who.may(info, 0o2)
+	return err == nil && c.who.may(info, modebits.Write)
 }
