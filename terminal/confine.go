@@ -19,7 +19,8 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 	if err := knownSandbox(cfg.Sandbox); err != nil {
 		return nil, err
 	}
-	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless })
+	// The state is kept from the agent by itself.
+	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless || path == o.State })
 	var fixed []string
 	if o.Harmless != "" {
 		fixed = []string{o.Harmless}

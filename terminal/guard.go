@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"nanobot/internal/straight"
 )
@@ -168,6 +169,28 @@ func (g Guard) File(info fs.FileInfo) error {
 	return s.walk(g.Private, errOurs)
 }
 
+// outermost returns paths without links, and without those that are in others. One that cannot be
+// followed stays as it is.
+func outermost(paths []string) (out []string) {
+	var all []string
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil { // one of our own folders may be reached by a link
+			path = real
+		}
+		all = append(all, path)
+	}
+	slices.SortFunc(all, func(a, b string) int { return strings.Compare(a+"/", b+"/") })
+	for _, path := range all {
+		if len(out) == 0 || !insideAny(out[len(out)-1:], path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
 // search looks for another name of a file.
 type search struct {
 	id   fileID
@@ -176,13 +199,7 @@ type search struct {
 
 // walk returns found if the file is in one of the trees, and errNames if that cannot be told.
 func (s *search) walk(roots []string, found error) error {
-	for _, root := range roots {
-		if root == "" {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(root); err == nil { // one of our own folders may be reached by a link
-			root = real
-		}
+	for _, root := range outermost(roots) {
 		err := filepath.WalkDir(root, func(_ string, d fs.DirEntry, err error) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist):

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -24,6 +25,7 @@ import (
 	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
+	"nanobot/internal/straight"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
@@ -229,12 +231,36 @@ func openConfig(cfg *config.Config) string {
 	return cfg.File()
 }
 
-// private names what agents must not send: the config, key files, and our own state. The state's
-// folder as a whole is not named, because it may be the workspace itself.
+// private names what agents must neither read nor change nor send: the config, key files, and our
+// own state. Its folder is private as a whole, with files that are not there yet: SQLite, for
+// instance, would read a journal that an agent puts beside the database. Where agents work in that
+// folder, only the files that the state may have are private.
 func private(cfg *config.Config) []string {
+	dir := cfg.Gateway.StateDir
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
 	for _, p := range state.Parts(stateFolders()) {
-		paths = append(paths, filepath.Join(cfg.Gateway.StateDir, p.Name))
+		paths = append(paths, filepath.Join(dir, p.Name))
+	}
+	if !holdsAny(dir, filepath.Join(cfg.Workspace, "users"), cfg.Terminal.Cwd) {
+		paths = append(paths, dir)
 	}
 	return paths
+}
+
+// holdsAny reports whether one of the paths is a folder or in it, as they are written or behind
+// symbolic links. They need not exist.
+func holdsAny(folder string, paths ...string) bool {
+	actual := func(path string) string {
+		if end, _, err := straight.Way(path); err == nil {
+			return end
+		}
+		return path
+	}
+	within := func(folder, path string) bool {
+		rel, err := filepath.Rel(folder, path)
+		return err == nil && filepath.IsLocal(rel)
+	}
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return path != "" && (within(folder, path) || within(actual(folder), actual(path)))
+	})
 }

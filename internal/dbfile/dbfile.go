@@ -58,10 +58,13 @@ func Explain(err error) error {
 	return err
 }
 
-// The names of the files that SQLite keeps beside a database: its log, and the index of that.
+// The names of the files that SQLite keeps beside a database: its log, the index of that, and the
+// rollback journal of a database without a log. SQLite rolls the database back by a journal that it
+// finds, whoever has written it.
 const (
-	Log   = "-wal"
-	Index = "-shm"
+	Log     = "-wal"
+	Index   = "-shm"
+	Journal = "-journal"
 )
 
 // fresh is the end of the name that a database has until it is complete.
@@ -127,7 +130,7 @@ func Sweep(path string) error { return remove(path + fresh) }
 // remove removes a database that is not needed.
 func remove(path string) error {
 	var errs []error
-	for _, end := range []string{"", "-journal", Log, Index} {
+	for _, end := range []string{"", Journal, Log, Index} {
 		if err := os.Remove(path + end); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
