@@ -460,9 +460,14 @@ func TestACopyFromBeforeAMigrationIsRestoredAlone(t *testing.T) {
 	if out, status := command(t, "serve", "--config", cfg); status != exit.Config || !strings.Contains(out, filepath.Join(state, "backups")) {
 		t.Errorf("status %d:\n%s", status, out)
 	}
+	journal := filepath.Join(state, "nanobot.db-journal")
+	must(t, os.WriteFile(journal, []byte("of the database that is replaced"), 0o600))
 	succeed(t, "restore", "--config", cfg, kept)
 	if after, err := os.ReadFile(filepath.Join(state, "nanobot.db")); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("it is not the copy: %v", err)
+	}
+	if _, err := os.Lstat(journal); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the journal of another database is beside the copy: %v", err)
 	}
 	if after, err := os.ReadFile(filepath.Join(state, "web", "history.db")); err != nil || !bytes.Equal(web, after) {
 		t.Errorf("the web's conversations were replaced: %v", err)
