@@ -36,8 +36,10 @@ type CommentProof struct {
 	Text string `json:"text"`
 }
 
-// open returns the present step for a transition that names it.
-func (r *Run) open(step int, env Env) (Step, error) {
+// open returns the present step for a transition that names it. A challenge that has expired stays:
+// a command may take longer than an hour, and so may a person; and an agent that waits for the person
+// can then send its solution again.
+func (r Run) open(step int) (Step, error) {
 	if r.Status == Failed || r.Status == Declined {
 		return Step{}, ErrEnded
 	}
@@ -45,14 +47,13 @@ func (r *Run) open(step int, env Env) (Step, error) {
 	if !ok || r.Status != Waiting || step != r.Step {
 		return Step{}, ErrStale
 	}
-	r.refresh(env)
 	return present, nil
 }
 
 // Prove proves the present step with what the gateway saw. A step that asks for no proof accepts
 // any. People approve with Approve.
 func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
-	step, err := r.open(p.Step, env)
+	step, err := r.open(p.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
@@ -63,11 +64,14 @@ func Prove(r Run, p Proof, env Env) (Run, Answer, error) {
 	if step.Challenge.Type == UserInput || p.Type == UserInput {
 		return r, Answer{}, ErrNotAsked
 	}
-	value, err := encode(p.Value)
+	raw, err := encode(map[string]any{"type": p.Type, p.Type: p.Value})
 	if err != nil {
 		return r, Answer{}, fmt.Errorf("encode proof: %w", err)
 	}
-	solution := object{"type": marshal(p.Type), p.Type: value}
+	solution := readObject(raw)
+	if solution == nil {
+		return r, Answer{}, errUnreadable
+	}
 	a := r.conclude(step.Challenge.judge(solution), proof{by: p.By, solution: solution}, env)
 	return r, a, nil
 }
@@ -88,7 +92,7 @@ type userInput struct {
 
 // Approve counts the approval of a person, once. With the last one that the step needs it is proved.
 func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
-	step, err := r.open(a.Step, env)
+	step, err := r.open(a.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
@@ -128,7 +132,7 @@ type Refusal struct {
 
 // Decline counts a refusal as a failure of the step, and may end the run.
 func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
-	step, err := r.open(d.Step, env)
+	step, err := r.open(d.Step)
 	if err != nil {
 		return r, Answer{}, err
 	}
@@ -155,6 +159,7 @@ func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
 var (
 	errNoReason   = errors.New("a reason is needed")
 	errNoPerson   = errors.New("only a person may skip a step")
+	errUnreadable = errors.New("encode proof: it is nested too deeply to be read again")
 	errTooSoon    = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
 	errBadOutcome = errors.New("outcome must be success or failure")
 	errNoMessage  = errors.New("message must not be empty")
@@ -172,14 +177,13 @@ type Skipping struct {
 
 // Skip records that a person skipped the present step.
 func Skip(r Run, s Skipping, env Env) (Run, Answer, error) {
-	can := r.CanSkip() // before the challenge expires
-	step, err := r.open(s.Step, env)
+	step, err := r.open(s.Step)
 	switch {
 	case err != nil:
 		return r, Answer{}, err
 	case !step.asksProof():
 		return r, Answer{}, ErrNotAsked
-	case !can:
+	case !r.CanSkip():
 		return r, Answer{}, errTooSoon
 	case s.Reason == "":
 		return r, Answer{}, errNoReason

@@ -1,7 +1,9 @@
 package runbook_test
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -63,12 +65,13 @@ func TestTheGatewayAndPeopleProveSteps(t *testing.T) {
 	if err != nil || a.ErrorCode != "COMMAND_FAILED" || g.run.Issued.Failures != 1 {
 		t.Fatalf("%v, %s", err, asJSON(a))
 	}
+	nonce := g.run.Issued.Nonce
 	g.now = g.now.Add(2 * time.Hour) // a command may take longer than a nonce is good
 	shell.Value = runbook.ShellProof{Stdout: "<ok>", DurationSeconds: 1.5}
 	if a, err = g.prove(shell); err != nil || a.ProofHash == "" || a.CurrentStep.URI != g.uri(2) {
 		t.Fatalf("%v, %s", err, asJSON(a))
 	}
-	if r := g.lastRecord(); r.By != "gateway" || string(r.Shell) != `{"exit_code":0,"stdout":"<ok>","stderr":"","duration_seconds":1.5}` {
+	if r := g.lastRecord(); r.By != "gateway" || r.Nonce != nonce || string(r.Shell) != `{"exit_code":0,"stdout":"<ok>","stderr":"","duration_seconds":1.5}` {
 		t.Errorf("%+v", r)
 	}
 	if _, err := g.prove(shell); !errors.Is(err, runbook.ErrStale) {
@@ -109,6 +112,15 @@ func TestProofsOfAnotherTypeFail(t *testing.T) {
 	if _, err := g.prove(runbook.Proof{Step: 1, Type: runbook.Shell, Value: make(chan int)}); err == nil {
 		t.Error("a value that is no JSON was accepted")
 	}
+	for depth := 9995; depth <= 10001; depth++ { // encoding/json reads and writes 10,000 levels
+		deep := json.RawMessage(strings.Repeat("[", depth) + strings.Repeat("]", depth))
+		s := begin(t, "# B\n"+section("Upload", mintChallenge))
+		if a, err := s.prove(runbook.Proof{Step: 1, By: "agent", Type: runbook.MCP, Value: runbook.MCPProof{Tool: "deploy", Result: deep, Success: true}}); err == nil && a.Outcome != runbook.Advanced {
+			t.Errorf("%d levels: %s", depth, asJSON(a))
+		}
+		raw := fmt.Sprintf(`{"type":"mcp","nonce":%q,"proof_hash":%q,"mcp":{"tool_name":"deploy","success":true,"result":%s}}`, s.run.Issued.Nonce, s.run.LastHash(), deep)
+		runbook.Next(s.run, runbook.Call{URI: s.uri(1), Solution: json.RawMessage(raw)}, s.env())
+	}
 	g = begin(t, "# B\n"+section("Read", "")+section("Build", buildChallenge))
 	if a, err := g.prove(runbook.Proof{Step: 1}); err != nil || a.CurrentStep.URI != g.uri(2) || len(g.run.Records) > 0 {
 		t.Errorf("a step without a challenge: %v, %s", err, asJSON(a))
@@ -126,6 +138,7 @@ func TestInAChatAnAgentCannotApprove(t *testing.T) {
 	wrong := g.sign(approved)
 	wrong["nonce"] = "x"
 	g.refused(g.send(1, wrong), "NONCE_MISMATCH", "Nonce mismatch. Use the nonce from the current step challenge.", 2)
+	g.now = g.now.Add(3 * time.Hour)
 	if _, err := g.approve(runbook.Approval{Step: 1, By: "net:7"}); err != nil {
 		t.Fatal(err)
 	}
