@@ -197,7 +197,7 @@ func compareStatus(r Record, s Step) error {
 	var fits bool
 	switch r.Status {
 	case Succeeded:
-		fits = why == nil
+		fits = why == nil && approvers(r) >= s.Challenge.Approvals
 	case FailedProof:
 		fits = why != nil && why.code == CommandFailed && !s.Challenge.Required
 	case SkippedProof:
@@ -207,4 +207,17 @@ func compareStatus(r Record, s Step) error {
 		return errors.New("the status is not what the solution says")
 	}
 	return nil
+}
+
+// approvers returns how many people a record names.
+func approvers(r Record) int {
+	var input userInput
+	if json.Unmarshal(r.UserInput, &input) != nil || len(input.Approvals) == 0 {
+		return 1
+	}
+	people := map[string]bool{}
+	for _, a := range input.Approvals {
+		people[a.By] = true
+	}
+	return len(people)
 }

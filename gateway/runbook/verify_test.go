@@ -191,6 +191,26 @@ func TestARecordOfAnotherRunOrTextIsFound(t *testing.T) {
 	}
 }
 
+func TestARecordNamesAsManyPeopleAsMustApprove(t *testing.T) {
+	g := inChat(t, "# B\n"+section("Ask", `{"type":"user_input","user_input":{"approvals":2}}`))
+	g.approve(runbook.Approval{Step: 1, By: "net:7"})
+	g.approve(runbook.Approval{Step: 1, By: "net:8"})
+	e := g.run.Export()
+	if _, err := runbook.Verify(e); err != nil {
+		t.Fatal(err)
+	}
+	for from, to := range map[string]string{"net:7": "net:8", `"approvals":[`: `"others":[`} {
+		text := strings.Replace(e.Records[0].Record, from, to, 1)
+		bad := copyOf(t, e)
+		if bad.Records[0] = (runbook.Entry{Record: text, ProofHash: hashOf(text)}); text == e.Records[0].Record {
+			t.Fatalf("there is no %s in %s", from, text)
+		}
+		if label, _ := blamed(t, bad); label != "Ask" {
+			t.Errorf("%s is named", label)
+		}
+	}
+}
+
 func TestAStoredRunVerifiesToItsLastRecord(t *testing.T) {
 	g := begin(t, deploy)
 	g.solve()
