@@ -29,10 +29,11 @@ const (
 	Repeated
 	// Refused is an answer that says an error.
 	Refused
-	// NeedsPerson is a solution that is right so far, but the people of the run's chat must approve.
+	// NeedsPerson is a solution that is right so far, but the people of the run's chat must
+	// approve.
 	NeedsPerson
-	// NeedsConfirmation is an error only for want of a confirmation: who can ask the person may do so
-	// instead of storing the run with the failure.
+	// NeedsConfirmation is an error only for want of a confirmation: who can ask the person may do
+	// so instead of storing the run with the failure.
 	NeedsConfirmation
 	// NeedsApproval is an approval that was counted, and more are needed.
 	NeedsApproval

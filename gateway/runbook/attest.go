@@ -21,8 +21,8 @@ type Attested struct {
 	TotalFailed int      `json:"total_failed"`
 }
 
-// Attest rates a run. A failure ends an open run; a success is not believed while steps are unproved.
-// RatedAt is set here.
+// Attest rates a run. A failure ends an open run; a success is not believed while steps are
+// unproved. RatedAt is set here.
 func Attest(r Run, rating Rating, env Env) (Run, Attested, error) {
 	switch {
 	case r.Source.StepIndex(rating.URI, len(r.book.Steps)) == 0:

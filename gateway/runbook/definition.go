@@ -83,8 +83,8 @@ func extractChallenge(text []byte) (json.RawMessage, error) {
 	return settleRequired(outer["challenge"], !inner.is("required", "false")), nil
 }
 
-// settleRequired returns a definition on one line with `required` true or false. All else stays as it
-// is written, the order too.
+// settleRequired returns a definition on one line with `required` true or false. All else stays as
+// it is written, the order too.
 func settleRequired(definition []byte, required bool) json.RawMessage {
 	decoder := json.NewDecoder(bytes.NewReader(definition))
 	_, _ = decoder.Token() // the opening brace; the text is known to be an object

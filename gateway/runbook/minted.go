@@ -44,8 +44,8 @@ var ErrDuplicate = errors.New("there is a runbook with this label")
 
 func mintedKey(label string) string { return mintedPrefix + hashText(label) }
 
-// Mint stores a runbook. The error is a *RefusedText, or ErrDuplicate with the stored runbook. That the
-// workspace has no runbook of this label is checked by the caller.
+// Mint stores a runbook. The error is a *RefusedText, or ErrDuplicate with the stored runbook. That
+// the workspace has no runbook of this label is checked by the caller.
 func (s Runs) Mint(ctx context.Context, m Minting) (Minted, error) {
 	book, mistakes, _ := Parse(m.Text)
 	if len(mistakes) > 0 {

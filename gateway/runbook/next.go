@@ -107,9 +107,9 @@ func (r Run) missing(present Step) refusal {
 	return refusal{MissingProof, why, advisePrevious}
 }
 
-// wasAccepted reports whether a call repeats one that was accepted, and returns the hash of the record
-// made then. The call may name the step that was proved, or the one after it; there the solution
-// must be the old one as a whole, because the nonce might be a mistake.
+// wasAccepted reports whether a call repeats one that was accepted, and returns the hash of the
+// record made then. The call may name the step that was proved, or the one after it; there the
+// solution must be the old one as a whole, because the nonce might be a mistake.
 func (r Run) wasAccepted(step int, solution object) (string, bool) {
 	nonce, hash := solution.text("nonce"), solution.text("proof_hash")
 	for _, a := range r.Accepted {

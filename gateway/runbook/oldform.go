@@ -21,8 +21,8 @@ const oldDefaultTimeout = 60 // seconds
 // seconds are the seconds of a unit of time.
 var seconds = map[string]float64{"": 1, "s": 1, "m": 60, "h": 3600}
 
-// findOldForm takes the first line in the old form out of a section. It returns the other lines, the
-// definition, which is nil if there is no such line, and the line's number.
+// findOldForm takes the first line in the old form out of a section. It returns the other lines,
+// the definition, which is nil if there is no such line, and the line's number.
 func (r *textReader) findOldForm(s section) (string, json.RawMessage, int) {
 	code := r.codeLines(s)
 	for line := r.lineAt(s.start); line <= len(r.lines) && r.lineStart(line) < s.end; line++ {

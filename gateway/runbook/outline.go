@@ -149,8 +149,8 @@ func (o *outline) isJSON(block *ast.FencedCodeBlock) bool {
 	return len(info) == 0 || strings.EqualFold(string(info), "json")
 }
 
-// eachCode calls a function with the code blocks, which are fenced or indented, and the HTML in some
-// blocks.
+// eachCode calls a function with the code blocks, which are fenced or indented, and the HTML in
+// some blocks.
 func eachCode(nodes []ast.Node, do func(ast.Node)) {
 	for _, n := range nodes {
 		//nolint:errcheck // the function returns none

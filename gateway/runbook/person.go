@@ -37,8 +37,8 @@ type CommentProof struct {
 }
 
 // open returns the present step for a transition that names it. A challenge that has expired stays:
-// a command may take longer than an hour, and so may a person; and an agent that waits for the person
-// can then send its solution again.
+// a command may take longer than an hour, and so may a person; and an agent that waits for the
+// person can then send its solution again.
 func (r Run) open(step int) (Step, error) {
 	if r.Status == Failed || r.Status == Declined {
 		return Step{}, ErrEnded
@@ -90,7 +90,8 @@ type userInput struct {
 	Approvals    []Approved `json:"approvals,omitempty"` // all of them, if several were needed
 }
 
-// Approve counts the approval of a person, once. With the last one that the step needs it is proved.
+// Approve counts the approval of a person, once. With the last one that the step needs it is
+// proved.
 func Approve(r Run, a Approval, env Env) (Run, Answer, error) {
 	step, err := r.open(a.Step)
 	if err != nil {

@@ -61,7 +61,8 @@ type Run struct {
 	Accepted  []Accepted `json:"accepted,omitempty"`
 	Records   []Entry    `json:"records,omitempty"`
 	Rating    *Rating    `json:"rating,omitempty"`
-	// Driver is for who executes the run, such as the message with its buttons; the engine ignores it.
+	// Driver is for who executes the run, such as the message with its buttons; the engine ignores
+	// it.
 	Driver json.RawMessage `json:"driver,omitempty"`
 
 	book Runbook // read from Text
@@ -155,7 +156,8 @@ func lastHash(records []Entry) string {
 	return records[len(records)-1].ProofHash
 }
 
-// HasNonce reports whether the run has issued a nonce: that of the present step or of one that is done.
+// HasNonce reports whether the run has issued a nonce: that of the present step or of one that is
+// done.
 func (r Run) HasNonce(nonce string) bool {
 	return nonce != "" && (r.Issued.Nonce == nonce || slices.ContainsFunc(r.Accepted, func(a Accepted) bool { return a.Nonce == nonce }))
 }

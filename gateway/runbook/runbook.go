@@ -22,7 +22,8 @@ type Step struct {
 	// Definition is the challenge as it was written, but for `required`, which is always there. It
 	// is nil if the step asks for no proof.
 	Definition json.RawMessage `json:"challenge,omitempty"`
-	// Challenge is the definition that was read, with its defaults; nil if the step asks for no proof.
+	// Challenge is the definition that was read, with its defaults; nil if the step asks for no
+	// proof.
 	Challenge *Definition `json:"-"`
 	Line      int         `json:"-"` // of the heading
 }

@@ -17,8 +17,8 @@ type Records interface {
 	LoadRecord(ctx context.Context, key string) (string, error)
 	// ListRecords returns the keys that begin with a prefix, and their values.
 	ListRecords(ctx context.Context, prefix string) (map[string]string, error)
-	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. "" is
-	// a key that is not there.
+	// SwapRecord replaces the value of a key if it is the old one, and reports whether it was. ""
+	// is a key that is not there.
 	SwapRecord(ctx context.Context, key, old, value string) (bool, error)
 }
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Source says where a runbook comes from. Its steps have the same URIs as long as the source and their
-// position stay the same, whatever the text.
+// Source says where a runbook comes from. Its steps have the same URIs as long as the source and
+// their position stay the same, whatever the text.
 type Source string
 
 // Workspace returns the source of a runbook in the workspace's folder, by its file name.
