@@ -13,6 +13,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/config"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
 )
 
@@ -56,6 +57,7 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
+		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
 		`"keys":{"agent":"line","format":"auto","cols":160,"rows":40,"maxSteps":100,"shell":"/bin/bash","idle":900,"maxKept":16}}]`
 	if want = strings.ReplaceAll(want, "FOLDER", folder); string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
@@ -112,7 +114,9 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			Progress:  "message", RevealErrors: config.Reveal{Chats: []string{"telegram:1"}},
 			MediaRoots: []string{filepath.Join(folder, "out"), "/srv"}, Shell: "/bin/bash",
 			MaxLine: 16 << 20, MaxOutput: 4 << 20, ProviderEnv: true, Interactive: true, PassHistory: 3,
-			Protocols: config.Protocols{keys.Name: &keys.Settings{
+			Protocols: config.Protocols{blocks.Name: &blocks.Settings{
+				Agent: "person", Approve: "all", Timeout: 60, OutputLimit: 500, MaxRounds: 7,
+			}, keys.Name: &keys.Settings{
 				Agent: "turn", Format: "xml", Cols: 100, Rows: 30, MaxSteps: 5, Shell: "/bin/zsh", Idle: 60, MaxKept: 3,
 			}, acp.Name: &acp.Settings{
 				Permissions: "allow-reads", Rules: map[string]string{"delete": "deny", "fetch": "allow"}, AskTimeout: 60, Idle: 30, MaxKept: 2,

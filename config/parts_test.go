@@ -6,6 +6,7 @@ import (
 	"nanobot/channels/web"
 	"nanobot/config"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/blocks"
 	"nanobot/terminal/keys"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
@@ -15,7 +16,7 @@ import (
 func parts() config.Parts {
 	return config.Parts{
 		Channels:  []config.Channel{telegram.Describe(telegram.Timing{}).Channel, discord.Describe().Channel, web.Describe().Channel},
-		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol, keys.Describe().Protocol, keys.DescribeScreen().Protocol},
+		Protocols: []config.Protocol{plain.Describe().Protocol, rich.Describe().Protocol, acp.Describe().Protocol, keys.Describe().Protocol, keys.DescribeScreen().Protocol, blocks.Describe().Protocol},
 	}
 }
 

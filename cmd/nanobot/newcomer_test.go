@@ -27,7 +27,7 @@ type newcomer struct {
 // newcomerLines are what is added to wire.go: a line in each of the two lists, and the imports.
 var newcomerLines = map[string]string{
 	"\tweb.Describe(),\n":              "\texamplechannel.Describe(),\n",
-	"\tkeys.DescribeScreen(),\n":       "\texampleprotocol.Describe(),\n",
+	"\tblocks.Describe(),\n":           "\texampleprotocol.Describe(),\n",
 	"\t\"nanobot/channels/discord\"\n": "\texamplechannel \"nanobot/channels/example\"\n",
 	"\t\"nanobot/terminal/acp\"\n":     "\texampleprotocol \"nanobot/terminal/example\"\n",
 }

@@ -11,7 +11,7 @@ import (
 
 // round is what is shown when a model is asked.
 func round(n int) line {
-	return progress(fmt.Sprintf("Round %d\n▶ waiting for the model's response", n))
+	return progress(fmt.Sprintf("Round %d\n▶ waiting for the model's answer", n))
 }
 
 // scripted is what comes of the responses of blocks-scripted. The ending is that of its command,

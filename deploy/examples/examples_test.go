@@ -154,7 +154,6 @@ var examples = map[string]example{
 			text: "go on", after: hasFile("project/src/hello.py", "print(\"hello\")\n"), // nobody is there to approve the command
 			want: scripted(
 				progress("▶ waiting for your answer"),
-				message("🔐 Nobody is here to be asked, so what needs approval is refused. The setting `blocks.approve` says what that is."),
 				progress("❌ `REJECTED: not approved: python3 src/hello.py`"),
 				message("src/hello.py is there. I could not try it.\n\nCreated: `src/hello.py`", "*.diff")),
 		},

@@ -155,7 +155,7 @@ func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error)
 	if fail != nil {
 		return *fail, nil
 	}
-	if !x.s.Begun { // else it was approved before a crash
+	if !x.s.Begun && x.needsApproval(c.Type) { // else it was approved before a crash
 		if ok, err := x.approved(ctx, c, n, func() string { return p.question(c) }); !ok || err != nil {
 			return notApproved(c), err
 		}
@@ -187,7 +187,7 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 	switch {
 	case fail != nil:
 		return *fail, nil
-	case p.file != planned.file || p.link != planned.link, x.set.Approve == approveAll && !p.startsFrom(planned):
+	case p.file != planned.file || p.link != planned.link, x.needsApproval(c.Type) && !p.startsFrom(planned):
 		return failure(c, verbs[c.Type], errChanged), nil
 	}
 	var err error
