@@ -51,9 +51,10 @@ func newNewcomer(t *testing.T) *newcomer {
 	}
 	must(t, os.WriteFile(wire, source, 0o600))
 	n := &newcomer{t: t, binary: filepath.Join(t.TempDir(), "nanobot"), dir: t.TempDir()}
-	// Optimizations and symbols would cost more than the test gains by them.
-	build := exec.Command("go", "build", "-gcflags=nanobot/...=-N -l", "-ldflags=-s -w", "-o", n.binary, "./cmd/nanobot")
-	build.Dir = tree
+	// With -trimpath the packages that are as they were come from the build cache: the test command
+	// has built the program with the same settings.
+	build := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", n.binary, "./cmd/nanobot")
+	build.Dir, build.Env = tree, append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
