@@ -3,6 +3,7 @@ package channels_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"strings"
 	"testing"
 
@@ -58,7 +59,11 @@ var words = []string{
 
 func TestSplitKeepsItsPromisesForRandomMarkdown(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 5000 {
+	texts := 1500
+	if os.Getenv("NANOBOT_LONG") == "1" {
+		texts = 50_000
+	}
+	for range texts {
 		var b strings.Builder
 		for range r.IntN(80) {
 			b.WriteString(words[r.IntN(len(words))])

@@ -68,7 +68,11 @@ func TestNoBrokenFileShowsASecret(t *testing.T) {
 	text := fmt.Sprintf(`{"channels":{"telegram":{"token":%q},"discord":{"token":%d}},"terminal":{"env":{"A":%q},
 		"providers":{"p":{"apiKeys":[%[1]q, %[2]d],"baseUrl":%[1]q}}}}`, canary, canaryNumber, canary)
 	extras := []string{`"`, `\`, "\n", "\t", "\x00", "\xff", "'", "{", "]", ",", ":", "//", "/*", "#", "x"}
+	all := os.Getenv("NANOBOT_LONG") == "1"
 	for i := range text {
+		if !all && i%2 != 0 {
+			continue
+		}
 		hides(t, text[:i], nil)
 		hides(t, text[:i]+text[i+1:], nil)
 		for j := range 2 {
