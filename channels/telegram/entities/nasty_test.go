@@ -100,9 +100,9 @@ func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, text := range nasty {
 		var whole entities.Text
 		var parts []entities.Text
-		lineartest.Check(t, name, megabyte/32, func(n int) {
+		lineartest.Check(t, name, megabyte/16, func(n int) {
 			rendered := entities.Render(text(n))
-			if cut := rendered.Split(4096); n == megabyte/32 {
+			if cut := rendered.Split(4096); n == megabyte/16 {
 				whole, parts = rendered, cut
 			}
 		})
