@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 
+	"nanobot/internal/modebits"
 	"nanobot/internal/straight"
 )
 
@@ -26,6 +28,8 @@ type mediaRules struct {
 	typed typed
 	// covered, if not nil, reports whether the agent sees something else at a path without links.
 	covered func(path string) bool
+	// user is the agent's, if that is another user than ours: we may read files that it may not.
+	user *syscall.Credential
 }
 
 // resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does
@@ -55,7 +59,8 @@ func (m mediaRules) check(path string) (File, error) {
 	if err != nil {
 		return File{}, reason(err)
 	}
-	if !insideAny(resolveAll(m.roots), real) {
+	roots := resolveAll(m.roots)
+	if !insideAny(roots, real) {
 		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
 	}
 	if m.covered != nil && m.covered(real) {
@@ -65,8 +70,33 @@ func (m mediaRules) check(path string) (File, error) {
 	if err := m.guard.Path(real); err != nil {
 		return File{}, err
 	}
-	return m.inspect(real)
+	file, err := m.inspect(real)
+	if err == nil && !m.mayRead(file, roots) {
+		_ = file.Open.Close()
+		return File{}, errNotReadable
+	}
+	return file, err
 }
+
+// mayRead reports whether the agent's user may read a file, and search the folders that lead to it
+// from the root that it is in.
+func (m mediaRules) mayRead(file File, roots []string) bool {
+	if m.user == nil {
+		return true
+	}
+	if !modebits.Allow(m.user, file.info, modebits.Read) {
+		return false
+	}
+	for dir := filepath.Dir(file.Path); insideAny(roots, dir) && !slices.Contains(roots, dir); dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err != nil || !modebits.Allow(m.user, info, modebits.Search) {
+			return false
+		}
+	}
+	return true
+}
+
+// errNotReadable says that the agent may not read a file.
+var errNotReadable = errors.New("not readable")
 
 // inspect opens a file, without blocking on a FIFO or following a symbolic link put there
 // meanwhile, and returns it open if it may be sent.
@@ -114,7 +144,7 @@ func reason(err error) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return errNoFile
 	case errors.Is(err, fs.ErrPermission):
-		return errors.New("not readable")
+		return errNotReadable
 	case errors.As(err, &pe):
 		return pe.Err
 	}

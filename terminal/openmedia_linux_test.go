@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -133,5 +135,43 @@ func TestFilesOfOneFrameAreOpenFiftyAtATime(t *testing.T) {
 	b.emit = func(terminal.Frame) error { return full }
 	if b.run(); !errors.Is(b.err, full) || len(b.frames) != 1 || fdtest.OpenIn(t, b.workspace) != 0 {
 		t.Errorf("%d frames, %v, %d files are open", len(b.frames), b.err, fdtest.OpenIn(t, b.workspace))
+	}
+}
+
+func TestAnAgentThatIsAnotherUserSendsOnlyWhatThatUserMayRead(t *testing.T) {
+	nobody, err := user.Lookup("nobody")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("only root can work for another user", err)
+	}
+	gid, err := strconv.Atoi(nobody.Gid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, "rich", `echo "{\"type\":\"message\",\"text\":\"t\",\"media\":[\"$PWD/open.png\",\"$PWD/secret.png\",\"$PWD/closed/open.png\"]}"`)
+	b.opts.Config.User = "nobody"
+	for _, at := range []string{b.workspace, filepath.Dir(b.workspace)} {
+		if err := errors.Join(os.Chown(at, 0, gid), os.Chmod(at, 0o775|os.ModeSticky)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(b.workspace, "closed"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{"open.png": 0o644, "secret.png": 0o600, "closed/open.png": 0o644} {
+		b.write(name, "x")
+		if err := os.Chmod(filepath.Join(b.workspace, name), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent []string
+	b.emit = func(f terminal.Frame) error {
+		for _, file := range f.Checked {
+			sent = append(sent, filepath.Base(filepath.Dir(file.Path))+"/"+filepath.Base(file.Path))
+		}
+		return nil
+	}
+	b.run()
+	if want := filepath.Base(b.workspace) + "/open.png"; b.err != nil || len(sent) != 1 || sent[0] != want {
+		t.Errorf("sent %q, %v", sent, b.err)
 	}
 }

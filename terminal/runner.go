@@ -157,7 +157,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 		media: mediaRules{
 			roots: r.mediaRoots(chat), guard: guard,
-			covered: func(path string) bool { return r.confine.Covered(chat, path) },
+			covered: func(path string) bool { return r.confine.Covered(chat, path) }, user: r.confine.User(),
 		},
 	}
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
