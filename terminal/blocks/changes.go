@@ -30,7 +30,7 @@ type change struct {
 	Folders []string `json:"folders,omitempty"`
 }
 
-// state is what has a name: a regular file, a symbolic link, or nothing.
+// state describes a directory entry: a regular file, a symbolic link, or nothing.
 type state struct {
 	Sum  string `json:"sum,omitempty"`  // SHA-256 of the file's content
 	Link string `json:"link,omitempty"` // the link's target
@@ -58,7 +58,7 @@ var errNotSaved = fmt.Errorf("it has more than %d MiB, too much to be kept for /
 // touched it before. An error means that the command must not be executed: the file could not be
 // put back. A path at which the command will fail anyway is no error, unless it is refused.
 func (c *changes) save(path string) error {
-	l := c.w.look()
+	l := c.w.newLookup()
 	at, err := l.resolve(path)
 	switch {
 	case errors.Is(err, errOutside):
@@ -108,7 +108,7 @@ func (c *changes) saveFile(l *lookup, path, file string) error {
 			return errNotSaved
 		}
 		added.Copy, added.Mode = copyName(file), info.Mode().Perm()
-		if added.Before.Sum, err = c.copy(f, info, added.Copy); err != nil {
+		if added.Before.Sum, err = c.saveCopy(f, info, added.Copy); err != nil {
 			return err
 		}
 	}
@@ -118,7 +118,7 @@ func (c *changes) saveFile(l *lookup, path, file string) error {
 
 // record is called after a command has touched a file, and remembers what it has left.
 func (c *changes) record(path string) error {
-	l := c.w.look()
+	l := c.w.newLookup()
 	at, err := l.resolve(path)
 	if errors.Is(err, errOutside) {
 		return err
@@ -159,7 +159,7 @@ func (c *changes) summary() (created, changed, deleted []string) {
 // state returns the state of a file now. The file is one of the list, which may have been tampered
 // with.
 func (c *changes) state(l *lookup, file string) (state, error) {
-	e, err := l.enterKept(file)
+	e, err := l.enterStored(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return state{}, nil
@@ -189,8 +189,8 @@ func sumOf(to io.Writer, from io.Reader) (string, error) {
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// enterKept is enter for a path that was kept and not resolved just now.
-func (l *lookup) enterKept(file string) (*entry, error) {
+// enterStored is enter for a path of the session file, which may have been tampered with.
+func (l *lookup) enterStored(file string) (*entry, error) {
 	if l.isPrivate(filepath.Join(l.dir, file)) {
 		return nil, errOutside
 	}

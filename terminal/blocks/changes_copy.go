@@ -23,10 +23,10 @@ func copyName(file string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// copy saves the content of a file and returns its SHA-256. The copy is on disk when copy returns.
-// It has the owner of the file, which is given back to him if the file is restored. A copy for an
-// agent that is another user is this user's, as the file is then if it is restored.
-func (c *changes) copy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
+// saveCopy saves the content of a file and returns its SHA-256. The copy is on disk when it
+// returns. It has the owner of the file, which is given back to him if the file is restored. A copy
+// for an agent that is another user is this user's, as the file is then if it is restored.
+func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
 	copies, err := straight.InRoot(c.copies)
 	if err != nil {
 		return "", err

@@ -19,7 +19,7 @@ const maxCompared = 2 << 20
 // now, as a unified diff with the headers of git. Files whose difference does not fit into as many
 // bytes as most says are omitted, and counted; a negative number means no bound.
 func (c *changes) diff(most int64) (text string, omitted int) {
-	l := c.w.look()
+	l := c.w.newLookup()
 	var out strings.Builder
 	for _, f := range slices.SortedFunc(slices.Values(c.list), func(a, b change) int { return strings.Compare(a.File, b.File) }) {
 		if f.Recorded && f.Before == f.After {

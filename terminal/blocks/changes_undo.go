@@ -30,7 +30,7 @@ type refusal struct{ path, reason string }
 // session are not reported again.
 func (c *changes) undo() undone {
 	var done undone
-	l := c.w.look()
+	l := c.w.newLookup()
 	for i := range slices.Backward(c.list) { // folders are empty when their first file is removed
 		f := &c.list[i]
 		changed, err := c.undoFile(l, *f)
@@ -69,7 +69,7 @@ func (c *changes) undoFile(l *lookup, f change) (changed bool, err error) {
 	case f.Before.Link != "":
 		return true, l.restoreLink(f)
 	}
-	e, err := l.enterKept(f.File)
+	e, err := l.enterStored(f.File)
 	if err != nil {
 		return false, err
 	}
@@ -84,7 +84,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 		return err
 	}
 	defer from.Close()
-	e, err := l.make(f.File)
+	e, err := l.enterCreating(f.File)
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 
 // restoreLink puts a symbolic link back, in place of a file that may have its name now.
 func (l *lookup) restoreLink(f change) error {
-	e, err := l.make(f.File)
+	e, err := l.enterCreating(f.File)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (l *lookup) restoreLink(f change) error {
 // removeFolders removes folders that are empty. Those that are not stay.
 func (l *lookup) removeFolders(folders []string) {
 	for _, folder := range folders {
-		e, err := l.enterKept(folder)
+		e, err := l.enterStored(folder)
 		if err != nil {
 			continue
 		}

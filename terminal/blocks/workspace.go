@@ -105,7 +105,7 @@ func (w *workspace) stat(path string) (size int64, err error) {
 // write replaces the content of a file in one step, or makes the file and its parent folders. An
 // existing file keeps its permissions and its owner.
 func (w *workspace) write(path string, content []byte) error {
-	l := w.look()
+	l := w.newLookup()
 	at, err := l.resolve(path)
 	switch {
 	case err != nil:
@@ -113,7 +113,7 @@ func (w *workspace) write(path string, content []byte) error {
 	case at.folder:
 		return syscall.EISDIR
 	}
-	e, err := l.make(at.real)
+	e, err := l.enterCreating(at.real)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ func (w *workspace) write(path string, content []byte) error {
 // target returns where a path leads, relative to the workspace and without symbolic links. If the
 // path itself names a link, link is where that is, else "".
 func (w *workspace) target(path string) (file, link string, err error) {
-	at, err := w.look().resolve(path)
+	at, err := w.newLookup().resolve(path)
 	if err == nil && at.named != at.real && !at.folder {
 		link = at.named
 	}
@@ -153,7 +153,7 @@ func (w *workspace) remove(path string) error {
 	if _, err := w.stat(path); err != nil {
 		return err
 	}
-	l := w.look()
+	l := w.newLookup()
 	at, err := l.resolve(path)
 	if err != nil {
 		return notFound(err)
@@ -168,7 +168,7 @@ func (w *workspace) remove(path string) error {
 
 // find opens the folder of an existing file.
 func (w *workspace) find(path string) (*entry, error) {
-	l := w.look()
+	l := w.newLookup()
 	at, err := l.resolve(path)
 	switch {
 	case err != nil:

@@ -31,8 +31,8 @@ func (l *lookup) enter(path string) (*entry, error) {
 	return l.walk(path, func(in *straight.Folder, name string) (*straight.Folder, error) { return in.Sub(name) })
 }
 
-// make is enter, and makes the folders that do not exist.
-func (l *lookup) make(path string) (*entry, error) { return l.walk(path, l.sub) }
+// enterCreating is enter, and makes the folders that do not exist.
+func (l *lookup) enterCreating(path string) (*entry, error) { return l.walk(path, l.sub) }
 
 func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight.Folder, error)) (*entry, error) {
 	parts := strings.Split(path, "/")

@@ -26,7 +26,7 @@ const (
 // omits .git, the gateway's own files, links that do not lead to a file of the workspace, and
 // folders that cannot be read. Its memory does not depend on the number of files.
 func (w *workspace) list(most int) (fileListing, error) {
-	l := &lister{lookup: w.look(), most: most + spare, private: map[string]bool{}}
+	l := &lister{lookup: w.newLookup(), most: most + spare, private: map[string]bool{}}
 	for _, path := range l.paths {
 		if within(w.dir, path) {
 			l.private[l.relative(path)] = true

@@ -21,7 +21,7 @@ type lookup struct {
 	files []fs.FileInfo
 }
 
-func (w *workspace) look() *lookup {
+func (w *workspace) newLookup() *lookup {
 	l := &lookup{workspace: w}
 	for _, path := range w.private {
 		if path == "" {

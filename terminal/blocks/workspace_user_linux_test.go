@@ -18,8 +18,8 @@ import (
 // The agent of these tests. It may write to the workspace by its supplementary group.
 const agentUID, agentGID, agentGroup = 1234, 4321, 5555
 
-// shareWithGroup makes the workspace one as nanobot asks for where the agent is another user: root's
-// and sticky, so that the agent cannot replace what root writes to.
+// shareWithGroup makes the workspace one as nanobot asks for where the agent is another user:
+// root's and sticky, so that the agent cannot replace what root writes to.
 func (w *world) shareWithGroup() {
 	w.t.Helper()
 	if os.Geteuid() != 0 {
