@@ -3,28 +3,17 @@ package blocks
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
-	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
-	"golang.org/x/sys/unix"
-
 	"nanobot/terminal"
 	"nanobot/terminal/process"
+	"nanobot/terminal/shellrun"
 )
 
-const (
-	// silence is how long a process that a command left behind may hold its output in silence, and
-	// chatter how long one that goes on writing is read.
-	silence, chatter = 50 * time.Millisecond, 500 * time.Millisecond
-	// maxCommand is the longest command that the shell is handed: Linux bounds a single argument
-	// (MAX_ARG_STRLEN, less the final NUL).
-	maxCommand = 128<<10 - 1
-	// truncated follows an output that is too long.
-	truncated = "\n... (output truncated)"
-)
+// truncated follows an output that is too long.
+const truncated = "\n... (output truncated)"
 
 // commandRun says how RUN_COMMAND runs commands.
 type commandRun struct {
@@ -39,48 +28,20 @@ type commandRun struct {
 func (r commandRun) run(ctx context.Context, command string) Result {
 	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
-	if len(command) > maxCommand {
-		result.Summary = fmt.Sprintf("Failed to run '%s': the command is longer than %d bytes", shown, maxCommand)
-		return result
-	}
-	child, err := process.Start(r.place.Confine(process.Options{
-		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", command}, Dir: r.place.Dir, Env: r.place.Env,
-		NoInput: true, Session: true, StderrHead: (r.limit + 1) * utf8.UTFMax, Grace: silence, Hold: chatter,
-	}))
-	if err != nil {
-		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, reason(err))
-		return result
-	}
-	r.started(child.Pid())
-	defer context.AfterFunc(ctx, child.Kill)()
-	var late atomic.Bool
-	defer process.NewStopwatch(r.timeout, func() {
-		late.Store(true)
-		child.Kill()
-	}).Stop()
-	stdout := process.NewBounded((r.limit+1)*utf8.UTFMax, 0)
-	_, _ = io.Copy(stdout, child.Stdout) // a pipe that cannot be read any more has ended
-	exit := child.Wait()
-	result.Output = combineOutput(stdout, exit.Stderr, r.limit)
+	ran, err := shellrun.Run(ctx, command, shellrun.Options{
+		Place: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, Started: r.started,
+	})
+	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	switch {
-	case exit.NotRun != nil:
-		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, reason(exit.NotRun))
-	case exit.Forced && late.Load():
+	case err != nil:
+		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, reason(err))
+	case ran.TimedOut:
 		result.Summary = fmt.Sprintf("Command timed out (%ds): %s", int(r.timeout.Seconds()), shown)
 	default:
-		code := exitCode(exit)
-		result.Success = code == 0
-		result.Summary = fmt.Sprintf("Ran '%s' (exit code %d)", shown, code)
+		result.Success = ran.Code == 0
+		result.Summary = fmt.Sprintf("Ran '%s' (exit code %d)", shown, ran.Code)
 	}
 	return result
-}
-
-// exitCode is the exit status as a shell tells it.
-func exitCode(e process.Exit) int {
-	if e.Signal != "" {
-		return 128 + int(unix.SignalNum(e.Signal))
-	}
-	return e.Code
 }
 
 // combineOutput is what the model is told of a command's output.
