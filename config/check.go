@@ -13,7 +13,7 @@ import (
 
 // combinations finds what has the right shape and still cannot work.
 func combinations(c *Config) []fault {
-	all := slices.Concat(checkFolders(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
+	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
 	for _, agent := range c.agentSections() {
 		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent))
 	}

@@ -19,6 +19,7 @@ type Config struct {
 	Gateway   Gateway  `json:"gateway" jsonschema_description:"Queues, delivery and state."`
 	Log       Log      `json:"log" jsonschema_description:"What is logged and how."`
 	Audit     Audit    `json:"audit" jsonschema_description:"The record of who started what."`
+	Runbooks  Runbooks `json:"runbooks" jsonschema_description:"Procedures whose steps must be proved in order."`
 
 	file     string // the file it was loaded from, absolute; "" when there was none
 	literals bool   // that file holds secrets themselves, not only references to them
@@ -117,7 +118,8 @@ func Default() Config {
 			MaxConcurrent: 8, WhileRunning: "queue", QueueLimit: 20, OnCrash: "report",
 			Delivery: "atLeastOnce", DrainTimeout: 30,
 		},
-		Log:   Log{Level: "info", Format: "auto"},
-		Audit: Audit{MaxSize: 10, Keep: 5},
+		Log:      Log{Level: "info", Format: "auto"},
+		Audit:    Audit{MaxSize: 10, Keep: 5},
+		Runbooks: Runbooks{Folder: "runbooks"},
 	}
 }

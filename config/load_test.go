@@ -54,7 +54,7 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks"}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
@@ -144,8 +144,9 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			MaxConcurrent: 1, WhileRunning: "inject", OnCrash: "retry", Delivery: "atMostOnce",
 			RatePerMinute: 6, StateDir: filepath.Join(folder, "state"),
 		},
-		Log:   config.Log{Level: "debug", Format: "json"},
-		Audit: config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
+		Log:      config.Log{Level: "debug", Format: "json"},
+		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
+		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures")},
 	}
 	for i := range reflect.TypeOf(want).NumField() {
 		field := reflect.TypeOf(want).Field(i)

@@ -35,6 +35,7 @@ func (c *Config) settle(path string, environ []string) error {
 	}
 	c.Gateway.StateDir = absolute(c.Workspace, c.Gateway.StateDir, home)
 	c.Audit.settle(c.Workspace, c.Gateway.StateDir, home)
+	c.Runbooks.Folder = absolute(c.Workspace, c.Runbooks.Folder, home)
 	c.settleSecrets(folder, home)
 	return nil
 }

@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -20,11 +21,12 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 		return nil, err
 	}
 	// The state is kept from the agent by itself.
-	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return path == o.Harmless || path == o.State })
-	var fixed []string
-	if o.Harmless != "" {
-		fixed = []string{o.Harmless}
-	}
+	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return slices.Contains(o.Harmless, path) || path == o.State })
+	// To forbid what is not there would forbid to make anything in the folder around it.
+	fixed := slices.DeleteFunc(slices.Clone(o.Harmless), func(path string) bool {
+		_, err := os.Lstat(path)
+		return err != nil
+	})
 	return confine.New(confine.Options{
 		Limits: confine.Limits{
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,

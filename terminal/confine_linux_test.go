@@ -18,6 +18,7 @@ import (
 	"nanobot/terminal/confine"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
+	"nanobot/terminal/shellrun"
 )
 
 // supervised gives a workbench a supervisor and a workspace outside the temp folders, which every
@@ -316,12 +317,55 @@ func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
 		want := "message: tried"
 		if harmless {
-			b.opts.Harmless, want = file, "message: good tried"
+			b.opts.Harmless, want = []string{file}, "message: good tried"
 		}
 		b.run().says(terminal.Done, want)
 		if got, err := os.ReadFile(file); string(got) != "good " {
 			t.Errorf("the config is %q, %v", got, err)
 		}
+	}
+}
+
+// Runbooks are configuration. A folder that is not there yet does not keep the agent from making
+// files beside it.
+func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
+	const attack = `cat runbooks/a.md 2>/dev/null; { echo evil > runbooks/a.md; echo evil > runbooks/b.md; rm -rf runbooks; mv runbooks x; mkdir runbooks; } 2>/dev/null; echo tried`
+	b := newBench(t, "plain", attack).supervised().sandboxed()
+	folder := filepath.Join(b.workspace, "runbooks")
+	b.opts.Private, b.opts.Harmless, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	file := b.write("runbooks/a.md", "good ")
+	b.run().says(terminal.Done, "message: good tried")
+	names, err := filepath.Glob(filepath.Join(folder, "*"))
+	if got, _ := os.ReadFile(file); string(got) != "good " || err != nil || len(names) != 1 {
+		t.Errorf("the runbook is %q, and the folder has %q, %v", got, names, err)
+	}
+	other := newBench(t, "plain", "echo x > made && cat made").supervised().sandboxed()
+	other.opts.Private = []string{filepath.Join(other.workspace, "runbooks")}
+	other.opts.Harmless = other.opts.Private
+	other.run().says(terminal.Done, "message: x")
+}
+
+// A command outside of turns runs where the agent of the chat does, and in its sandbox.
+func TestAPlaceIsThatOfAnAgent(t *testing.T) {
+	b := newBench(t, "plain", "true").supervised().sandboxed()
+	secret := b.write("secret", "hush")
+	b.opts.Private = []string{secret}
+	b.opts.Config.Env = map[string]string{"OWN": "own"}
+	r, err := terminal.NewRunner(b.opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	place, err := r.Place("local")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := shellrun.Run(t.Context(), "pwd; echo $OWN $NANOBOT_CHAT_ID; cat secret 2>/dev/null; exit 3", shellrun.Options{Place: place, Timeout: time.Minute, Head: 1 << 10})
+	if want := b.workspace + "\nown local\n"; err != nil || got.Code != 3 || got.Stdout.String() != want {
+		t.Errorf("%d, %q, %v, want %q", got.Code, got.Stdout, err, want)
 	}
 }
 

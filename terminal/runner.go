@@ -28,7 +28,7 @@ type Options struct {
 	Environ   []string        // the gateway's own environment
 	Secrets   []config.Secret // of the gateway, never shown to the agent
 	Private   []string        // the gateway's own files and folders, never sent
-	Harmless  string          // of these, one that holds no secret and may be read
+	Harmless  []string        // of these, those that hold no secret and may be read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
 	// Supervisor kills what an agent has started when the agent ends; nil: processes that leave the
@@ -150,15 +150,14 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
-	guard := Guard{Private: r.o.Private, Chats: []ChatFolders{{Parent: filepath.Dir(userDir), Own: userDir}}}
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat,
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
-		media: mediaRules{
-			roots: r.mediaRoots(chat), guard: guard,
-			covered: func(path string) bool { return r.confine.Covered(chat, path) }, user: r.confine.User(),
-		},
+	}
+	t.media = mediaRules{
+		roots: r.mediaRoots(chat), guard: Guard{Private: r.o.Private, Chats: t.chats()},
+		covered: func(path string) bool { return r.confine.Covered(chat, path) }, user: r.confine.User(),
 	}
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
@@ -170,7 +169,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID),
 		Launch: t.launch,
 		Keep:   t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
-		Place:  Place{Dir: t.dir(), Roots: r.o.dirs(), Env: t.keptEnv(), Shell: cfg.Shell, Private: r.o.Private, Chats: guard.Chats, User: r.confine.User(), Confine: t.confined},
+		Place:  t.place(),
 		Memory: t.memory(), Tell: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,
@@ -186,6 +185,21 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	used := t.used.total()
 	out.Memory, out.CPU = used.Memory, used.CPU
 	return out, err
+}
+
+// Place prepares the place where the agent of a chat works, for commands that are run outside of
+// turns. No agent of the chat should be running: its temporary files are removed.
+func (r *Runner) Place(chatID string) (Place, error) {
+	userDir, err := UserDir(r.o.Workspace, chatID)
+	if err != nil {
+		return Place{}, err
+	}
+	chat, err := r.confine.Prepare(userDir, nil, r.pool() == nil)
+	if err != nil {
+		return Place{}, err
+	}
+	t := &turn{Runner: r, req: Request{ChatID: chatID}, userDir: userDir, chat: chat}
+	return t.place(), nil
 }
 
 // UserRoot creates the folder of a chat and opens it.
@@ -292,6 +306,19 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 		t.uses(agent.Pid())
 	}
 	return agent, err
+}
+
+// place is where the agent works.
+func (t *turn) place() Place {
+	return Place{
+		Dir: t.dir(), Roots: t.o.dirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell,
+		Private: t.o.Private, Chats: t.chats(), User: t.confine.User(), Confine: t.confined,
+	}
+}
+
+// chats tell the folders of other chats.
+func (t *turn) chats() []ChatFolders {
+	return []ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
 }
 
 func (t *turn) dir() string {

@@ -209,7 +209,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *p
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: openConfig(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: supervisor, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: supervisor, Log: log,
 	})
 	if err != nil {
 		if named { // a runner names the keys of terminal
@@ -223,21 +223,22 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *p
 	return runner, nil
 }
 
-// openConfig is the config if it only says where secrets are.
-func openConfig(cfg *config.Config) string {
-	if cfg.HoldsSecrets() {
-		return ""
+// harmless names what agents may read and not change: the runbooks, and the config if it only says
+// where secrets are.
+func harmless(cfg *config.Config) []string {
+	if cfg.HoldsSecrets() || cfg.File() == "" {
+		return []string{cfg.Runbooks.Folder}
 	}
-	return cfg.File()
+	return []string{cfg.Runbooks.Folder, cfg.File()}
 }
 
-// private names what agents must neither read nor change nor send: the config, key files, and our
-// own state. Its folder is private as a whole, with files that are not there yet: SQLite, for
+// private names what agents must not change or send, nor read but for what is harmless: the config,
+// key files, runbooks, and our own state. Its folder is private as a whole, with files that are not there yet: SQLite, for
 // instance, would read a journal that an agent puts beside the database. Where agents work in that
 // folder, only the files that the state may have are private.
 func private(cfg *config.Config) []string {
 	dir := cfg.Gateway.StateDir
-	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File())
+	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File(), cfg.Runbooks.Folder)
 	for _, p := range state.Parts(stateFolders()) {
 		paths = append(paths, filepath.Join(dir, p.Name))
 	}
