@@ -1,0 +1,327 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"nanobot/channels/cli"
+	"nanobot/cmd/nanobot/exit"
+	"nanobot/cmd/nanobot/runbooks"
+	"nanobot/cmd/nanobot/trust"
+	"nanobot/config"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+	"nanobot/terminal/shellrun"
+)
+
+func newRunbook(std stdio) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "runbook",
+		Short: "Run procedures whose steps must be proved in order",
+		Long: `A runbook is a Markdown document whose steps must be proved in order: by a command that succeeds, by a person who approves, or by a
+comment. A run keeps a record of each proof, chained by hashes, so that a record that is changed, dropped or moved is found. Runbooks are
+the files *.md in the folder runbooks of the workspace.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newRunbookList(std), newRunbookCheck(std), newRunbookRun(std), newRunbookVerify(std), newRunbookExport(std))
+	return cmd
+}
+
+// runbookFlags are what all of the commands have.
+type runbookFlags struct {
+	config string
+	asJSON bool
+}
+
+func (f *runbookFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVarP(&f.config, "config", "c", "", "config file (default: $NANOBOT_CONFIG, else config.json here)")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print JSON")
+	_ = cmd.MarkFlagFilename("config", "json")
+}
+
+func newRunbookList(std stdio) *cobra.Command {
+	var flags runbookFlags
+	cmd := &cobra.Command{
+		Use:   "list [flags]",
+		Short: "List the runbooks of the workspace",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			cfg, err := loadBesideDaemon(flags.config)
+			if err != nil {
+				return err
+			}
+			return runbooks.List(cfg.Runbooks.Folder, std.out, flags.asJSON)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func newRunbookCheck(std stdio) *cobra.Command {
+	var flags runbookFlags
+	cmd := &cobra.Command{
+		Use:   "check [flags] FILE",
+		Short: "Say how a runbook is understood and what is wrong with it",
+		Long: `Check reads a runbook and prints its steps with their challenges, its errors and its warnings. FILE is a path or the name of a
+runbook of the workspace. Exit status: 1 if there are errors.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := runbooks.Read(args[0])
+			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
+				cfg, err := loadBesideDaemon(flags.config)
+				if err != nil {
+					return err
+				}
+				if text, _, err = runbooks.Load(cfg.Runbooks.Folder, args[0]); err != nil {
+					return err
+				}
+			} else if err != nil {
+				return err
+			}
+			return runbooks.Check(args[0], text, std.out, flags.asJSON)
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func newRunbookVerify(std stdio) *cobra.Command {
+	var flags runbookFlags
+	cmd := &cobra.Command{
+		Use:   "verify [flags] RUN|FILE",
+		Short: "Check the records of a run, or of a file of runbook export",
+		Long: `Verify recomputes the hash of every record, follows the chain, and compares the records with the text that the run began with. It
+prints the last hash, which was printed at the end of the run: whoever rewrites all records is found out by that. A file needs neither a
+config nor a state. Exit status: 1 if a record is wrong or missing; its step is named.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := os.Stat(args[0]); err == nil || strings.ContainsAny(args[0], "./") {
+				return runbooks.VerifyFile(args[0], runbooks.Printing{Out: std.out, JSON: flags.asJSON})
+			}
+			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
+				return runbooks.VerifyRun(cmd.Context(), runs, args[0], runbooks.Printing{Out: std.out, JSON: flags.asJSON})
+			})
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+func newRunbookExport(std stdio) *cobra.Command {
+	var flags runbookFlags
+	cmd := &cobra.Command{
+		Use:   "export [flags] RUN",
+		Short: "Print a run and its records as JSON, for runbook verify",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withRuns(cmd.Context(), flags.config, std, func(runs runbook.Runs) error {
+				return runbooks.Export(cmd.Context(), runs, args[0], std.out)
+			})
+		},
+	}
+	flags.add(cmd)
+	return cmd
+}
+
+// withRuns calls f with the runs of the state, as the user that the state belongs to.
+func withRuns(ctx context.Context, path string, std stdio, f func(runbook.Runs) error) error {
+	cfg, err := loadBesideDaemon(path)
+	if err != nil {
+		return err
+	}
+	return enteringState(cfg, std, func() error {
+		db, err := openStore(ctx, cfg, true)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f(runbook.Runs{Records: db}), db.Close())
+	})
+}
+
+func newRunbookRun(std stdio) *cobra.Command {
+	var flags runbookFlags
+	var resume string
+	cmd := &cobra.Command{
+		Use:   "run [flags] NAME | run [flags] --resume RUN",
+		Short: "Execute a runbook step by step",
+		Long: `Run executes a runbook of the workspace. It runs the commands of shell steps itself, in the workspace, under the limits and in the
+sandbox of the agent, and puts questions in this terminal. Answers are lines on stdin: approve or reject, the text of a comment; after a
+failure retry or abort, and after the third also skip REASON. At the end of stdin the run stays waiting, and --resume goes on with it, as
+after an interrupt or a crash; a command that was running then is run again.
+
+With --json it prints one object a line, at last {"kind":"run","run":…,"status":"complete|failed|declined|waiting"}.
+Exit status: 0 only if the run is complete; 130 interrupted.`,
+		Example: `  nanobot runbook run deploy
+  printf 'approve\nlooks good to me\n' | nanobot runbook run --json deploy
+  nanobot runbook run --resume 3f9c0a71de52`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args)+btoi(resume != "") != 1 {
+				return exit.Usagef("runbook run: give the NAME of a runbook, or --resume RUN")
+			}
+			cfg, err := loadBesideDaemon(flags.config)
+			if err != nil {
+				return err
+			}
+			if err := trust.CheckAgent(cfg); err != nil {
+				return err
+			}
+			var printer runbooks.Printer = runbooks.Text{Out: std.out}
+			if flags.asJSON {
+				printer = runbooks.JSON{Out: std.out}
+			}
+			d := runbookDrive{cfg: cfg, std: std, printer: printer, resume: resume, name: strings.Join(args, "")}
+			return d.run(cmd.Context())
+		},
+	}
+	flags.add(cmd)
+	cmd.Flags().StringVar(&resume, "resume", "", "go on with this run")
+	return cmd
+}
+
+// runbookDrive is one call of `nanobot runbook run`.
+type runbookDrive struct {
+	cfg          *config.Config
+	std          stdio
+	printer      runbooks.Printer
+	name, resume string
+}
+
+func (d runbookDrive) run(ctx context.Context) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
+	defer writeErrors()()
+	book, name, err := d.load()
+	if err != nil {
+		return err
+	}
+	db, err := openOrMakeStore(ctx, d.cfg)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.drive(ctx, runbook.Runs{Records: db}, book, name), db.Close())
+}
+
+// drive executes a new run of a runbook, or the one that is to be resumed.
+func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook.Runbook, name string) error {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{})
+	defer supervisor.Close()
+	runner, err := newRunner(d.cfg, supervisor, newLog(d.std.err, false))
+	if err != nil {
+		return err
+	}
+	defer runner.Close()
+	by := fmt.Sprintf("%s:%d", cli.Name, startedBy)
+	var r runbook.Run
+	if d.resume != "" {
+		r, err = d.find(ctx, runs)
+	} else {
+		r, _, err = runs.Begin(ctx, runbook.Start{Runbook: book, Source: runbook.Workspace(name), By: by})
+	}
+	if err != nil {
+		return err
+	}
+	shell, err := shellSteps(runner, d.cfg.Workspace, r.ID)
+	if err != nil {
+		return err
+	}
+	driver := runbooks.Driver{Runs: runs, Shell: shell, Answers: runbooks.NewAnswers(d.std.in), Printer: d.printer, By: by}
+	r, err = driver.Drive(ctx, r)
+	switch {
+	case err != nil:
+		return err
+	case r.Status == runbook.Complete:
+		return nil
+	case ctx.Err() != nil:
+		return exit.Error{Status: exit.Interrupted}
+	}
+	return exit.Error{Status: exit.Failed}
+}
+
+// load reads the runbook of a new run.
+func (d runbookDrive) load() (book runbook.Runbook, name string, err error) {
+	if d.resume != "" {
+		return book, "", nil
+	}
+	text, name, err := runbooks.Load(d.cfg.Runbooks.Folder, d.name)
+	if err != nil {
+		return book, "", err
+	}
+	book, mistakes, _ := runbook.Parse(text)
+	if len(mistakes) > 0 {
+		return book, "", fmt.Errorf("runbook %s cannot be run: %w", name, &runbook.RefusedText{Problems: mistakes})
+	}
+	return book, name, nil
+}
+
+// find returns the run that is to be resumed.
+func (d runbookDrive) find(ctx context.Context, runs runbook.Runs) (runbook.Run, error) {
+	r, err := runs.Load(ctx, d.resume)
+	switch {
+	case errors.Is(err, runbook.ErrNoRun):
+		return r, fmt.Errorf("there is no run %s", d.resume)
+	case err == nil && r.Chat != "":
+		return r, fmt.Errorf("run %s belongs to the chat %s, whose people go on with it", r.ID, r.Chat)
+	}
+	return r, err
+}
+
+// openOrMakeStore opens the state beside a daemon, and makes it first where no daemon has run yet.
+func openOrMakeStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) {
+	db, err := openStore(ctx, cfg, true)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return db, err
+	}
+	if made, err := openStore(ctx, cfg, false); err == nil { // else another process is making it
+		if err := made.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return openStore(ctx, cfg, true)
+}
+
+// maxStepOutput is how many of the first and of the last bytes are recorded of each output stream
+// of a step.
+const maxStepOutput = 8 << 10
+
+// shellSteps returns how the commands of a run's steps are executed: in the workspace, where the
+// local chat's agent works. What a crash has left of a command of this run is killed.
+func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell, error) {
+	place, err := runner.Place("local")
+	if err != nil {
+		return nil, err
+	}
+	mark := "runbook-" + run
+	process.KillRun(mark, process.NotStarted())
+	place.Dir = workspace
+	place.Env = append(place.Env[:len(place.Env):len(place.Env)], process.RunEnv(mark)...)
+	return func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error) {
+		began := time.Now()
+		ran, err := shellrun.Run(ctx, command, shellrun.Options{Place: place, Timeout: timeout, Head: maxStepOutput, Tail: maxStepOutput})
+		proof := runbook.ShellProof{
+			ExitCode: ran.Code, Stdout: ran.Stdout.String(), Stderr: ran.Stderr.String(), DurationSeconds: time.Since(began).Seconds(),
+		}
+		switch {
+		case ctx.Err() != nil:
+			return proof, ctx.Err()
+		case err != nil:
+			proof.ExitCode, proof.Stderr = exit.NotRun, proof.Stderr+"nanobot: the command did not run: "+err.Error()+"\n"
+		case ran.TimedOut:
+			proof.ExitCode, proof.Stderr = exit.Timeout, proof.Stderr+fmt.Sprintf("nanobot: killed after %s\n", timeout)
+		}
+		return proof, nil
+	}, nil
+}

@@ -1,0 +1,171 @@
+package runbooks
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"nanobot/gateway/runbook"
+	"nanobot/terminal"
+)
+
+// Printer shows how a run goes.
+type Printer interface {
+	// Begin comes first, also for a run that is resumed.
+	Begin(r runbook.Run) error
+	// Step shows a step when it becomes the present one.
+	Step(r runbook.Run, s runbook.Step) error
+	// Ran shows what a command did.
+	Ran(r runbook.Run, p runbook.ShellProof) error
+	// Proved shows a record that was just made.
+	Proved(record runbook.Record, hash string) error
+	// Failed shows why a step was not accepted.
+	Failed(r runbook.Run, step int, a runbook.Answer) error
+	Ask(r runbook.Run, q Question) error
+	Note(r runbook.Run, text string) error
+	// End comes last.
+	End(r runbook.Run) error
+}
+
+var (
+	_ Printer = Text{}
+	_ Printer = JSON{}
+)
+
+// JSON prints one object a line.
+type JSON struct{ Out io.Writer }
+
+type event struct {
+	Kind       string              `json:"kind"`
+	Run        string              `json:"run"`
+	Runbook    string              `json:"runbook,omitempty"` // its label
+	Steps      int                 `json:"steps,omitempty"`
+	Step       int                 `json:"step,omitempty"`
+	Label      string              `json:"label,omitempty"`
+	Body       string              `json:"body,omitempty"`
+	Challenge  any                 `json:"challenge,omitempty"`
+	Shell      *runbook.ShellProof `json:"shell,omitempty"`
+	By         string              `json:"by,omitempty"`
+	ProofHash  string              `json:"proof_hash,omitempty"`
+	ErrorCode  string              `json:"error_code,omitempty"`
+	RetryCount *int                `json:"retry_count,omitempty"`
+	Question   string              `json:"question,omitempty"`
+	Answers    []string            `json:"answers,omitempty"`
+	Message    string              `json:"message,omitempty"`
+	Status     string              `json:"status,omitempty"`
+}
+
+// Begin prints the run's name.
+func (p JSON) Begin(r runbook.Run) error {
+	book := r.Runbook()
+	return writeLine(p.Out, event{Kind: "begin", Run: r.ID, Runbook: book.Label, Steps: len(book.Steps)})
+}
+
+// Step prints the step with its challenge as defined.
+func (p JSON) Step(r runbook.Run, s runbook.Step) error {
+	e := event{Kind: "step", Run: r.ID, Step: s.Index, Label: s.Label, Body: s.Body}
+	if s.Challenge != nil {
+		e.Challenge = s.Definition
+	}
+	return writeLine(p.Out, e)
+}
+
+// Ran prints what is recorded of a command.
+func (p JSON) Ran(r runbook.Run, proof runbook.ShellProof) error {
+	return writeLine(p.Out, event{Kind: "shell", Run: r.ID, Step: r.Step, Shell: &proof})
+}
+
+// Proved prints the state and the hash of a record.
+func (p JSON) Proved(record runbook.Record, hash string) error {
+	return writeLine(p.Out, event{Kind: "proof", Run: record.Run, Step: record.Step, Label: record.Label, By: record.By, ProofHash: hash, Status: record.Status, Message: record.Reason})
+}
+
+// Failed prints the error code and how often the step has failed.
+func (p JSON) Failed(r runbook.Run, step int, a runbook.Answer) error {
+	return writeLine(p.Out, event{Kind: "failure", Run: r.ID, Step: step, ErrorCode: a.ErrorCode, Message: a.Message, RetryCount: a.RetryCount})
+}
+
+// Ask prints a question with its answers.
+func (p JSON) Ask(r runbook.Run, q Question) error {
+	return writeLine(p.Out, event{Kind: "question", Run: r.ID, Step: r.Step, Question: q.Text, Answers: q.Answers})
+}
+
+// Note prints a message.
+func (p JSON) Note(r runbook.Run, text string) error {
+	return writeLine(p.Out, event{Kind: "note", Run: r.ID, Step: r.Step, Message: text})
+}
+
+// End prints the state of the run.
+func (p JSON) End(r runbook.Run) error {
+	return writeLine(p.Out, event{Kind: "run", Run: r.ID, Status: string(r.Status)})
+}
+
+// Text prints for people. What comes from runbooks and commands cannot control the terminal.
+type Text struct{ Out io.Writer }
+
+func (p Text) printf(format string, args ...any) error {
+	_, err := fmt.Fprintf(p.Out, format, args...)
+	return err
+}
+
+// Begin prints the run's name and the introduction.
+func (p Text) Begin(r runbook.Run) error {
+	text := fmt.Sprintf("%s, run %s\n", terminal.Clean(r.Runbook().Label), r.ID)
+	if intro := r.Runbook().Introduction; intro != "" && r.Step == 1 {
+		text += terminal.Clean(intro) + "\n"
+	}
+	return p.printf("%s", text)
+}
+
+// Step prints the step's text, and the command that is executed.
+func (p Text) Step(r runbook.Run, s runbook.Step) error {
+	text := fmt.Sprintf("\nStep %d of %d: %s\n", s.Index, len(r.Runbook().Steps), terminal.Clean(s.Label))
+	if s.Body != "" {
+		text += terminal.Clean(s.Body) + "\n"
+	}
+	if s.Challenge != nil && s.Challenge.Type == runbook.Shell {
+		text += "$ " + terminal.Visible(s.Challenge.Command) + "\n"
+	}
+	return p.printf("%s", text)
+}
+
+// Ran prints what a command wrote.
+func (p Text) Ran(_ runbook.Run, proof runbook.ShellProof) error {
+	for _, output := range []string{proof.Stdout, proof.Stderr} {
+		if output = strings.TrimRight(terminal.Clean(output), "\n"); output != "" {
+			if err := p.printf("%s\n", output); err != nil {
+				return err
+			}
+		}
+	}
+	return p.printf("exit status %d after %.1f s\n", proof.ExitCode, proof.DurationSeconds)
+}
+
+// Proved prints the hash of a record.
+func (p Text) Proved(record runbook.Record, hash string) error {
+	return p.printf("Recorded: %s, %s\n", record.Status, hash)
+}
+
+// Failed prints why a step was not accepted.
+func (p Text) Failed(_ runbook.Run, _ int, a runbook.Answer) error {
+	return p.printf("%s\n", terminal.Clean(a.Message))
+}
+
+// Ask prints a question with its answers.
+func (p Text) Ask(_ runbook.Run, q Question) error {
+	if q.Answers == nil {
+		return p.printf("%s\n> ", terminal.Visible(q.Text))
+	}
+	return p.printf("%s Answer %s.\n> ", terminal.Visible(q.Text), strings.Join(q.Answers, " or "))
+}
+
+// Note prints a message.
+func (p Text) Note(_ runbook.Run, text string) error { return p.printf("%s\n", text) }
+
+// End prints the state of the run, and how to go on with it.
+func (p Text) End(r runbook.Run) error {
+	if r.Status == runbook.Waiting {
+		return p.printf("\nThe run waits at step %d. To go on: nanobot runbook run --resume %s\n", r.Step, r.ID)
+	}
+	return p.printf("\nThe run is %s. The last hash is %s\n", r.Status, r.LastHash())
+}

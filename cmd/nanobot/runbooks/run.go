@@ -1,0 +1,190 @@
+package runbooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"nanobot/gateway/runbook"
+)
+
+// Shell executes the command of a step. The error is that ctx has ended: the proof then says
+// nothing.
+type Shell func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error)
+
+// Driver executes runs: it runs the commands of shell steps and puts questions to one person.
+type Driver struct {
+	Runs    runbook.Runs
+	Shell   Shell
+	Answers *Answers
+	Printer Printer
+	By      string // the person, channel:id
+}
+
+// errWaiting is that the run cannot go on now: nobody answers, or somebody else must.
+var errWaiting = errors.New("the run waits")
+
+// Drive executes a run until it ends or must wait, and returns it as it is then. Cancelling ctx
+// kills a command and leaves the run waiting.
+func (d *Driver) Drive(ctx context.Context, r runbook.Run) (runbook.Run, error) {
+	if err := d.Printer.Begin(r); err != nil {
+		return r, err
+	}
+	shown := 0
+	for {
+		if step, ok := r.Present(); ok && step.Index != shown && (r.Status == runbook.Waiting || r.Status == runbook.Complete) {
+			shown = step.Index
+			if err := d.Printer.Step(r, step); err != nil {
+				return r, err
+			}
+		}
+		if r.Status != runbook.Waiting || ctx.Err() != nil {
+			return r, d.Printer.End(r)
+		}
+		next, err := d.advance(ctx, r)
+		switch {
+		case errors.Is(err, errWaiting):
+			return r, d.Printer.End(r)
+		case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded):
+			// Somebody else was first.
+			if next, err = d.Runs.Load(context.WithoutCancel(ctx), r.ID); err != nil {
+				return r, err
+			}
+		case err != nil:
+			return r, err
+		}
+		r = next
+	}
+}
+
+// advance brings a run on by one proof, failure or decision. A step that has failed is tried again
+// only if the person says so, also in a run that is resumed.
+func (d *Driver) advance(ctx context.Context, r runbook.Run) (runbook.Run, error) {
+	step, _ := r.Present()
+	if r.Issued.Failures > 0 {
+		next, retry, err := d.recover(ctx, r)
+		if err != nil || !retry {
+			return next, err
+		}
+	}
+	if step.Challenge == nil {
+		return d.prove(ctx, r, runbook.Proof{})
+	}
+	switch step.Challenge.Type {
+	case runbook.Shell:
+		proof, err := d.Shell(ctx, step.Challenge.Command, step.Challenge.Timeout())
+		if err != nil {
+			return r, errWaiting
+		}
+		if err := d.Printer.Ran(r, proof); err != nil {
+			return r, err
+		}
+		return d.prove(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.Shell, Value: proof})
+	case runbook.MCP:
+		why := json.RawMessage(`"no agent calls tools here"`)
+		return d.prove(ctx, r, runbook.Proof{By: runbook.ByGateway, Type: runbook.MCP, Value: runbook.MCPProof{Tool: step.Challenge.Tool, Result: why}})
+	case runbook.UserInput:
+		return d.confirm(ctx, r, step.Challenge)
+	default:
+		text, err := d.ask(ctx, r, Question{Text: fmt.Sprintf("Write a comment of at least %g characters, on one line.", step.Challenge.MinLength)})
+		if err != nil {
+			return r, err
+		}
+		return d.prove(ctx, r, runbook.Proof{By: d.By, Type: runbook.Comment, Value: runbook.CommentProof{Text: text}})
+	}
+}
+
+// prove proves the present step. What was seen is stored even if ctx has ended meanwhile.
+func (d *Driver) prove(ctx context.Context, r runbook.Run, p runbook.Proof) (runbook.Run, error) {
+	p.Step = r.Step
+	next, answer, err := d.Runs.Prove(context.WithoutCancel(ctx), r.ID, p)
+	if err != nil {
+		return r, err
+	}
+	return next, d.report(r.Step, next, answer)
+}
+
+// report prints what became of a step.
+func (d *Driver) report(step int, r runbook.Run, a runbook.Answer) error {
+	if a.Outcome != runbook.Advanced {
+		return d.Printer.Failed(r, step, a)
+	}
+	if a.ProofHash == "" { // it asks for no proof
+		return nil
+	}
+	record, err := r.Records[len(r.Records)-1].Parse()
+	if err != nil {
+		return fmt.Errorf("read record: %w", err)
+	}
+	return d.Printer.Proved(record, a.ProofHash)
+}
+
+// confirm asks the person to approve.
+func (d *Driver) confirm(ctx context.Context, r runbook.Run, c *runbook.Definition) (runbook.Run, error) {
+	answer, err := d.ask(ctx, r, Question{Text: c.Prompt, Answers: []string{"approve", "reject"}})
+	if err != nil {
+		return r, err
+	}
+	if answer == "reject" {
+		next, a, err := d.Runs.Decline(context.WithoutCancel(ctx), r.ID, runbook.Refusal{Step: r.Step, By: d.By, End: true})
+		if err != nil {
+			return r, err
+		}
+		return next, d.Printer.Failed(next, r.Step, a)
+	}
+	next, a, err := d.Runs.Approve(context.WithoutCancel(ctx), r.ID, runbook.Approval{Step: r.Step, By: d.By})
+	switch {
+	case err != nil:
+		return r, err
+	case a.Outcome == runbook.NeedsApproval: // of somebody else
+		return next, errors.Join(errWaiting, d.Printer.Note(next, a.Message+" Another user has to approve, too."))
+	}
+	return next, d.report(r.Step, next, a)
+}
+
+// recover asks what to do about a step that has failed, and does it unless it is to be tried again.
+func (d *Driver) recover(ctx context.Context, r runbook.Run) (next runbook.Run, retry bool, err error) {
+	q := Question{Text: "The step has failed.", Answers: []string{"retry", "abort"}}
+	if r.CanSkip() {
+		q.Answers = append(q.Answers, skipForm)
+	}
+	answer, err := d.ask(ctx, r, q)
+	if err != nil {
+		return r, false, err
+	}
+	done := context.WithoutCancel(ctx)
+	switch answer {
+	case "retry":
+		return r, true, nil
+	case "abort":
+		next, err = d.Runs.Apply(done, r.ID, func(now runbook.Run, env runbook.Env) (runbook.Run, error) {
+			return runbook.Abort(now, d.By, "aborted", env)
+		})
+		return next, false, err
+	}
+	reason := strings.TrimSpace(strings.TrimPrefix(answer, "skip"))
+	next, a, err := d.Runs.Skip(done, r.ID, runbook.Skipping{Step: r.Step, By: d.By, Reason: reason})
+	if err != nil {
+		return r, false, err
+	}
+	return next, false, d.report(r.Step, next, a)
+}
+
+// ask puts a question until the answer is one of those that it has.
+func (d *Driver) ask(ctx context.Context, r runbook.Run, q Question) (string, error) {
+	for {
+		if err := d.Printer.Ask(r, q); err != nil {
+			return "", err
+		}
+		answer, err := d.Answers.Next(ctx)
+		if err != nil {
+			return "", err
+		}
+		if given, ok := q.accept(answer); ok {
+			return given, nil
+		}
+	}
+}
