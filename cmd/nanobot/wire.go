@@ -233,9 +233,9 @@ func harmless(cfg *config.Config) []string {
 }
 
 // private names what agents must not change or send, nor read but for what is harmless: the config,
-// key files, runbooks, and our own state. Its folder is private as a whole, with files that are not there yet: SQLite, for
-// instance, would read a journal that an agent puts beside the database. Where agents work in that
-// folder, only the files that the state may have are private.
+// key files, runbooks, and our own state. Its folder is private as a whole, with files that are not
+// there yet: SQLite, for instance, would read a journal that an agent puts beside the database.
+// Where agents work in that folder, only the files that the state may have are private.
 func private(cfg *config.Config) []string {
 	dir := cfg.Gateway.StateDir
 	paths := append(append(cfg.SecretFiles(), auditFiles(cfg)...), cfg.File(), cfg.Runbooks.Folder)

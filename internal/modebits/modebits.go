@@ -1,6 +1,6 @@
-// Package modebits tells from the owner, the group and the permission bits of a file what a user may
-// do with it, for a process that has more rights than that user. It knows nothing of access control
-// lists and capabilities.
+// Package modebits tells from the owner, the group and the permission bits of a file what a user
+// may do with it, for a process that has more rights than that user. It knows nothing of access
+// control lists and capabilities.
 package modebits
 
 import (
@@ -34,8 +34,8 @@ func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) 
 	return info.Mode().Perm()&permissions == permissions
 }
 
-// AllowRemove reports whether a user may remove or rename an entry of a folder. In a folder with the
-// sticky bit only the owners of the folder and of the entry may.
+// AllowRemove reports whether a user may remove or rename an entry of a folder. In a folder with
+// the sticky bit only the owners of the folder and of the entry may.
 func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
 	if !Allow(user, folder, Write|Search) {
 		return false
