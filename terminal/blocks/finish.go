@@ -32,7 +32,7 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 	return f, x.attachDiff(&f)
 }
 
-// repeatedMessage is finalMessage for a session that was complete before the turn began.
+// repeatedMessage is finalMessage for a session of which the chat was told before.
 func (x *turn) repeatedMessage() (terminal.Frame, error) {
 	f, err := x.finalMessage()
 	f.Text += "\n\nThis task is done. Send it as a new message to have it done again."
@@ -100,8 +100,11 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 	}
 	for _, s := range all {
 		if s.worksIn(x.space.dir) && slices.ContainsFunc(s.Changes, change.matters) {
-			y := &turn{t: x.t, set: x.set, files: x.files, space: x.space, writing: x.writing, s: s}
-			return y, y.closeChanges, y.openChanges()
+			y, temp := &turn{t: x.t, set: x.set, files: x.files, space: x.space, writing: x.writing, s: s}, x.space.temp
+			return y, func() {
+				y.closeChanges()
+				x.space.temp = temp
+			}, y.openChanges()
 		}
 	}
 	return nil, nil, nil

@@ -32,6 +32,8 @@ type session struct {
 	Begun bool `json:"begun,omitempty"`
 	// Summary is what DONE said.
 	Summary string `json:"summary,omitempty"`
+	// Told says that the chat was told that the session is complete.
+	Told bool `json:"told,omitempty"`
 	// Approved are the types of commands that need no approval any more.
 	Approved []CommandType `json:"approved,omitempty"`
 	// Said counts the messages that the chat has got.

@@ -113,7 +113,7 @@ func (x *turn) store(sync bool) error {
 // run works on the session until it is complete.
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
 	x.board = board{emit: x.t.Emit}
-	if x.s.Complete { // before a crash, or the person wants to hear of it again
+	if x.s.Told { // the turn ended, or a crash came between this and its end
 		return x.endWith(x.repeatedMessage)
 	}
 	for round := 1; !x.s.Complete; round++ {
@@ -121,7 +121,12 @@ func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, erro
 			return x.broken(ctx, err)
 		}
 	}
-	return x.endWith(x.finalMessage)
+	out, err := x.endWith(x.finalMessage)
+	if err != nil {
+		return out, err
+	}
+	x.s.Told = true
+	return out, x.save()
 }
 
 // round has the model answer, unless a response waits already, and executes the response.
