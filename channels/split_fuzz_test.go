@@ -59,7 +59,7 @@ var words = []string{
 
 func TestSplitKeepsItsPromisesForRandomMarkdown(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	texts := 1500
+	texts := 1000
 	if os.Getenv("NANOBOT_LONG") == "1" {
 		texts = 50_000
 	}

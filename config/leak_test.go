@@ -41,7 +41,7 @@ func TestNoMistakeEverShowsASecret(t *testing.T) {
 	all := os.Getenv("NANOBOT_LONG") == "1"
 	for i, place := range secretPlaces {
 		for j, plant := range plants {
-			if !all && (i+j)%3 != 0 {
+			if !all && (i+j)%6 != 0 {
 				continue
 			}
 			text, err := json.Marshal(planted(strings.Split(place, "."), plant))
@@ -70,7 +70,7 @@ func TestNoBrokenFileShowsASecret(t *testing.T) {
 	extras := []string{`"`, `\`, "\n", "\t", "\x00", "\xff", "'", "{", "]", ",", ":", "//", "/*", "#", "x"}
 	all := os.Getenv("NANOBOT_LONG") == "1"
 	for i := range text {
-		if !all && i%2 != 0 {
+		if !all && i%4 != 0 {
 			continue
 		}
 		hides(t, text[:i], nil)

@@ -131,7 +131,7 @@ func oneTurn(workspace, agent string) int {
 
 func TestASessionThatIsKilledAgainAndAgainExecutesNothingTwice(t *testing.T) {
 	t.Parallel()
-	kills := 25
+	kills := 15
 	if long() {
 		kills = 500
 	}
