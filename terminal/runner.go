@@ -188,13 +188,13 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 }
 
 // Place prepares the place where the agent of a chat works, for commands that are run outside of
-// turns. No agent of the chat should be running: its temporary files are removed.
+// turns. An agent of the chat may be running, so its temporary files stay.
 func (r *Runner) Place(chatID string) (Place, error) {
 	userDir, err := UserDir(r.o.Workspace, chatID)
 	if err != nil {
 		return Place{}, err
 	}
-	chat, err := r.confine.Prepare(userDir, nil, r.pool() == nil)
+	chat, err := r.confine.Prepare(userDir, nil, false)
 	if err != nil {
 		return Place{}, err
 	}
