@@ -16,6 +16,7 @@ import (
 
 	"nanobot/terminal"
 	"nanobot/terminal/confine"
+	"nanobot/terminal/confine/confinetest"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
 	"nanobot/terminal/shellrun"
@@ -27,7 +28,7 @@ func (b *bench) supervised() *bench {
 	b.t.Helper()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.t.Cleanup(supervisor.Close)
-	dir := outside(b.t)
+	dir := confinetest.Outside(b.t)
 	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
@@ -37,24 +38,6 @@ func (b *bench) supervised() *bench {
 	b.workspace = filepath.Join(dir, "work")
 	b.opts.Workspace, b.opts.Supervisor = b.workspace, supervisor
 	return b
-}
-
-// outside returns a folder that is in none that a sandbox lets one see, as the temp folders are.
-func outside(t *testing.T) string {
-	t.Helper()
-	home, _ := os.UserHomeDir()
-	for _, place := range []string{".", home, "/srv", "/var/lib"} {
-		abs, err := filepath.Abs(place)
-		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
-			continue
-		}
-		if dir, err := os.MkdirTemp(abs, "outside-"); err == nil {
-			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			return dir
-		}
-	}
-	t.Skip("there is no folder to write to but the temp folders")
-	return ""
 }
 
 // sandboxed switches the kernel's sandbox on, if the kernel has it.

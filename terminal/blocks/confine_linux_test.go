@@ -3,30 +3,11 @@ package blocks_test
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"nanobot/terminal/confine"
+	"nanobot/terminal/confine/confinetest"
 )
-
-// outsideTemp returns a folder that is not in the temp folders, which every sandbox lets an agent
-// use.
-func outsideTemp(t *testing.T) string {
-	t.Helper()
-	home, _ := os.UserHomeDir()
-	for _, place := range []string{".", home, "/srv", "/var/lib"} {
-		abs, err := filepath.Abs(place)
-		if err != nil || strings.HasPrefix(abs, "/tmp") || strings.HasPrefix(abs, "/var/tmp") || strings.HasPrefix(abs, os.TempDir()) {
-			continue
-		}
-		if dir, err := os.MkdirTemp(abs, "outside-"); err == nil {
-			t.Cleanup(func() { _ = os.RemoveAll(dir) })
-			return dir
-		}
-	}
-	t.Skip("there is no folder to write to but the temp folders")
-	return ""
-}
 
 func TestACommandRunsInTheSandboxAndTheLimitsOfTheAgent(t *testing.T) {
 	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
@@ -34,7 +15,7 @@ func TestACommandRunsInTheSandboxAndTheLimitsOfTheAgent(t *testing.T) {
 	}
 	const look = "[RUN_COMMAND]\ncat ../secret 2>/dev/null || echo denied\n[/RUN_COMMAND]\n[RUN_COMMAND]\necho new > ../made 2>/dev/null; echo mine > f; cat f\n[/RUN_COMMAND]\n[RUN_COMMAND]\nulimit -n\n[/RUN_COMMAND]"
 	for sandbox, want := range map[string][]string{confine.Landlock: {"denied", "(none)", "99"}, "none": {"secret", "new\n", "98"}} {
-		dir := outsideTemp(t)
+		dir := confinetest.Outside(t)
 		r := newRig(t, look, doneBlock)
 		r.workspace = filepath.Join(dir, "work")
 		r.put("../secret", "secret")
