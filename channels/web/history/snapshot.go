@@ -16,8 +16,9 @@ import (
 // copied by copyStore, at a moment that lies between two moments of the history, and the copy is
 // made to agree with it:
 //   - What people said and the gateway may not have received by then is offered to it again.
-//   - What the bot said and that store does not know is left out of the copy: the turn that said it was not
-//     done by then, runs again, and says it again. Without that, people would see the answer twice.
+//   - What the bot said and that store does not know is left out of the copy: the turn that said it
+//     was not done by then, runs again, and says it again. Without that, people would see the answer
+//     twice.
 //
 // knows tells whether the copied store has a message of that key, sent or not. Snapshot returns the
 // names of the files that came with what was said.
