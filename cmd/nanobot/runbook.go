@@ -19,10 +19,10 @@ import (
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
 	"nanobot/gateway/runbook"
+	"nanobot/gateway/runbook/shellstep"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
 	"nanobot/terminal/process"
-	"nanobot/terminal/shellrun"
 )
 
 func newRunbook(std stdio) *cobra.Command {
@@ -78,14 +78,14 @@ func newRunbookCheck(std stdio) *cobra.Command {
 runbook of the workspace. Exit status: 1 if there are errors.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			text, err := runbooks.Read(args[0])
+			text, err := runbook.ReadFile(args[0], runbook.MaxText+1) // one more, so that it is refused
 			if errors.Is(err, fs.ErrNotExist) && !strings.Contains(args[0], "/") && configPath(flags.config) != "" {
 				cfg, err := loadBesideDaemon(flags.config)
 				if err != nil {
 					return err
 				}
-				if text, _, err = runbooks.Load(cfg.Runbooks.Folder, args[0]); err != nil {
-					return err
+				if text, _, err = runbook.Folder(cfg.Runbooks.Folder).Read(args[0]); err != nil {
+					return noRunbook(cfg, args[0], err)
 				}
 			} else if err != nil {
 				return err
@@ -204,7 +204,7 @@ func (d runbookDrive) run(ctx context.Context) error {
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second one ends us at once, whatever we wait for
 	defer writeErrors()()
-	book, name, err := d.load()
+	book, source, err := d.load()
 	if err != nil {
 		return err
 	}
@@ -212,11 +212,11 @@ func (d runbookDrive) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.drive(ctx, runbook.Runs{Records: db}, book, name), db.Close())
+	return errors.Join(d.drive(ctx, runbook.Runs{Records: db}, book, source), db.Close())
 }
 
 // drive executes a new run of a runbook, or the one that is to be resumed.
-func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook.Runbook, name string) error {
+func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook.Runbook, source runbook.Source) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
 	runner, err := newRunner(d.cfg, supervisor, newLog(d.std.err, false))
@@ -229,7 +229,7 @@ func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook
 	if d.resume != "" {
 		r, err = d.find(ctx, runs)
 	} else {
-		r, _, err = runs.Begin(ctx, runbook.Start{Runbook: book, Source: runbook.Workspace(name), By: by})
+		r, _, err = runs.Begin(ctx, runbook.Start{Runbook: book, Source: source, By: by})
 	}
 	if err != nil {
 		return err
@@ -252,19 +252,20 @@ func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook
 }
 
 // load reads the runbook of a new run.
-func (d runbookDrive) load() (book runbook.Runbook, name string, err error) {
+func (d runbookDrive) load() (book runbook.Runbook, source runbook.Source, err error) {
 	if d.resume != "" {
 		return book, "", nil
 	}
-	text, name, err := runbooks.Load(d.cfg.Runbooks.Folder, d.name)
-	if err != nil {
-		return book, "", err
+	book, source, err = runbook.Folder(d.cfg.Runbooks.Folder).Load(d.name)
+	return book, source, noRunbook(d.cfg, d.name, err)
+}
+
+// noRunbook explains an error of reading a runbook of the workspace.
+func noRunbook(cfg *config.Config, name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("there is no runbook %s in %s; nanobot runbook list shows them", name, cfg.Runbooks.Folder)
 	}
-	book, mistakes, _ := runbook.Parse(text)
-	if len(mistakes) > 0 {
-		return book, "", fmt.Errorf("runbook %s cannot be run: %w", name, &runbook.RefusedText{Problems: mistakes})
-	}
-	return book, name, nil
+	return err
 }
 
 // find returns the run that is to be resumed.
@@ -293,10 +294,6 @@ func openOrMakeStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, er
 	return openStore(ctx, cfg, true)
 }
 
-// maxStepOutput is how many of the first and of the last bytes are recorded of each output stream
-// of a step.
-const maxStepOutput = 8 << 10
-
 // shellSteps returns how the commands of a run's steps are executed: in the workspace, where the
 // local chat's agent works. What a crash has left of a command of this run is killed.
 func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell, error) {
@@ -304,24 +301,9 @@ func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell,
 	if err != nil {
 		return nil, err
 	}
-	mark := "runbook-" + run
-	process.KillRun(mark, process.NotStarted())
+	place = shellstep.Place(place, run)
 	place.Dir = workspace
-	place.Env = append(place.Env[:len(place.Env):len(place.Env)], process.RunEnv(mark)...)
 	return func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error) {
-		began := time.Now()
-		ran, err := shellrun.Run(ctx, command, shellrun.Options{Place: place, Timeout: timeout, Head: maxStepOutput, Tail: maxStepOutput})
-		proof := runbook.ShellProof{
-			ExitCode: ran.Code, Stdout: ran.Stdout.String(), Stderr: ran.Stderr.String(), DurationSeconds: time.Since(began).Seconds(),
-		}
-		switch {
-		case ctx.Err() != nil:
-			return proof, ctx.Err()
-		case err != nil:
-			proof.ExitCode, proof.Stderr = exit.NotRun, proof.Stderr+"nanobot: the command did not run: "+err.Error()+"\n"
-		case ran.TimedOut:
-			proof.ExitCode, proof.Stderr = exit.Timeout, proof.Stderr+fmt.Sprintf("nanobot: killed after %s\n", timeout)
-		}
-		return proof, nil
+		return shellstep.Run(ctx, place, command, timeout)
 	}, nil
 }

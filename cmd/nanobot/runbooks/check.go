@@ -1,3 +1,6 @@
+// Package runbooks is what nanobot runbook does: it lists, checks, verifies and exports runbooks
+// and runs, and drives a run from a terminal or a script. It starts no process: how a shell step is
+// executed is handed in.
 package runbooks
 
 import (
@@ -91,14 +94,14 @@ type listed struct {
 
 // List prints the runbooks of a folder.
 func List(folder string, out io.Writer, asJSON bool) error {
-	names, err := Names(folder)
+	names, err := runbook.Folder(folder).Names()
 	if err != nil {
 		return err
 	}
 	all := []listed{}
 	for _, name := range names {
 		entry := listed{Name: name}
-		text, _, err := Load(folder, name)
+		text, _, err := runbook.Folder(folder).Read(name)
 		if err != nil {
 			entry.Errors = []runbook.Problem{{Message: err.Error()}}
 		} else {

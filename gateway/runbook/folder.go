@@ -1,0 +1,81 @@
+package runbook
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+)
+
+// extension is what the names of runbooks' files end with.
+const extension = ".md"
+
+// Folder is a folder of runbooks.
+type Folder string
+
+// Names returns the names of the runbooks, in order. A folder that does not exist has none.
+func (f Folder) Names() ([]string, error) {
+	entries, err := os.ReadDir(string(f))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list runbooks: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), extension)
+		if ok && name != "" && name[0] != '.' && !e.IsDir() {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// Read reads the text of a runbook by its name, with or without the extension, and returns the name
+// without it. It reads one byte more than a runbook may have, so that Parse refuses it. The error
+// of a runbook that does not exist is fs.ErrNotExist.
+func (f Folder) Read(name string) (text, short string, err error) {
+	short = strings.TrimSuffix(name, extension)
+	if short == "" || short[0] == '.' || strings.ContainsAny(short, `/\`) {
+		return "", "", fmt.Errorf("%q is no name of a runbook", name)
+	}
+	text, err = ReadFile(filepath.Join(string(f), short+extension), MaxText+1)
+	return text, short, err
+}
+
+// Load reads a runbook by its name and parses it. The error of one that cannot be executed is a
+// *RefusedText.
+func (f Folder) Load(name string) (Runbook, Source, error) {
+	text, short, err := f.Read(name)
+	if err != nil {
+		return Runbook{}, "", err
+	}
+	book, mistakes, _ := Parse(text)
+	if len(mistakes) > 0 {
+		return Runbook{}, "", fmt.Errorf("runbook %s cannot be run: %w", short, &RefusedText{Problems: mistakes})
+	}
+	return book, Workspace(short), nil
+}
+
+// ReadFile reads a regular file, or its first bytes if it has more than limit.
+func ReadFile(path string, limit int64) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would block
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a folder", path)
+	}
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(io.LimitReader(f, limit))
+	if err != nil {
+		return "", fmt.Errorf("read %s: %w", path, err)
+	}
+	return string(b), nil
+}
