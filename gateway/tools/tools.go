@@ -1,0 +1,68 @@
+// Package tools serves a chat and the runbooks to an agent as tools of the Model Context Protocol.
+// It serves one connection at a time to whoever has opened it, and knows neither sockets nor
+// processes: which chat a connection acts for is decided by the caller.
+package tools
+
+import (
+	"context"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/gateway/runbook"
+	"nanobot/terminal"
+)
+
+// Chat is the chat that a connection acts for. Its methods are called from several goroutines. They
+// return when ctx ends, which it does with the connection. The text of an error is shown to the
+// agent.
+type Chat interface {
+	// Name returns channel:id, as runbook.Run.Chat has it.
+	Name() string
+	// Send posts a message: a text, an album of files with captions, or both.
+	Send(ctx context.Context, m Message) error
+	// Ask puts a question to the person and waits for the answer.
+	Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error)
+	// Progress shows in the chat what the agent does now.
+	Progress(ctx context.Context, text string) error
+	// Search returns at most limit messages of the chat that match a query, the newest first. An
+	// empty query matches all.
+	Search(ctx context.Context, query string, limit int) ([]Found, error)
+}
+
+// Message is what an agent sends to the chat: at least one of its fields is set.
+type Message struct {
+	Text  string
+	Files []File
+}
+
+// File is a file of a message. Whether it may be sent is decided by the chat.
+type File struct {
+	Path    string `json:"path"` // as the agent wrote it, so it may be relative
+	Caption string `json:"caption,omitempty"`
+}
+
+// Found is a message of the chat's history.
+type Found struct {
+	Role string    `json:"role"` // user or agent
+	Text string    `json:"text"`
+	Time time.Time `json:"time"`
+}
+
+// Options is what a server needs.
+type Options struct {
+	Runs   runbook.Runs
+	Folder string // of the workspace's runbooks
+	Chat   Chat   // nil: stand-alone, without the tools of a chat
+	By     string // who begins runs: agent, gateway or channel:id; "" is the agent
+
+	// Decide opens the user_input question of a run's present step in its chat, unless it is open,
+	// and waits until that step is decided. nil: runs of a chat cannot be approved here.
+	Decide func(ctx context.Context, run string, step int) error
+	// CheckShell executes the command of a shell step that an agent says to have succeeded. nil:
+	// what agents report is trusted. Its error is that the command was not executed.
+	CheckShell func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error)
+	// Audit is called after each call of a tool. nil: nobody is told.
+	Audit func(tool string, err error)
+	Log   *zap.Logger
+}
