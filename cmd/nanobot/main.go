@@ -80,7 +80,7 @@ the message as one line of JSON, and shows what it prints: text, live progress, 
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Error{Status: exit.Usage, Err: err} })
 	root.AddCommand(
-		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newVersion(std), newDemoAgent(std), newConfine(),
+		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newConfine(),
 	)
 	root.AddCommand(docs(root)...)
 	return root

@@ -52,16 +52,16 @@ type Found struct {
 // Options is what a server needs.
 type Options struct {
 	Runs   runbook.Runs
-	Folder string // of the workspace's runbooks
-	Chat   Chat   // nil: stand-alone, without the tools of a chat
-	By     string // who begins runs: agent, gateway or channel:id; "" is the agent
+	Folder runbook.Folder // of the workspace
+	Chat   Chat           // nil: stand-alone, without the tools of a chat
+	By     string         // who begins runs: agent, gateway or channel:id; "" is the agent
 
 	// Decide opens the user_input question of a run's present step in its chat, unless it is open,
 	// and waits until that step is decided. nil: runs of a chat cannot be approved here.
 	Decide func(ctx context.Context, run string, step int) error
-	// CheckShell executes the command of a shell step that an agent says to have succeeded. nil:
-	// what agents report is trusted. Its error is that the command was not executed.
-	CheckShell func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error)
+	// CheckShell executes the command of a shell step of a run, which an agent says to have
+	// succeeded. Its error is that ctx has ended. nil: what agents report is trusted.
+	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
 	// Audit is called after each call of a tool. nil: nobody is told.
 	Audit func(tool string, err error)
 	Log   *zap.Logger
