@@ -15,7 +15,8 @@ import (
 func combinations(c *Config) []fault {
 	all := slices.Concat(checkFolders(c), checkRunbooks(c), checkAgents(c), checkChannels(c), checkHTTP(c), checkSecrets(c))
 	for _, agent := range c.agentSections() {
-		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent))
+		all = slices.Concat(all, checkTerminal(agent), checkProtocol(c, agent), checkProviders(agent), checkMCPServers(c, agent))
+		all = append(all, checkApprovers(c, agent.key("approvers"), agent.Approvers)...)
 	}
 	return append(all, checkInject(c)...)
 }
@@ -171,7 +172,7 @@ func checkSecrets(c *Config) []fault {
 			}
 		} else if name := shellVariable.FindStringSubmatch(string(s)); name != nil {
 			all = append(all, fault{path: path, want: fmt.Sprintf(`is taken as it stands; write "env:%s" for the variable's value`, name[1])})
-		} else if strings.ContainsFunc(string(s), unseen) {
+		} else if strings.ContainsFunc(string(s), unseen) && !freeText(path) {
 			all = append(all, fault{path: path, want: "must not contain spaces, line ends or invisible characters"})
 		}
 	})

@@ -59,6 +59,9 @@ type Terminal struct {
 	SandboxRequired bool   `json:"sandboxRequired" jsonschema_description:"Do not start if this machine lacks what the limits or the sandbox need, or if the sandbox would show secrets; what holds only in part is said in the log."`
 	User            string `json:"user" jsonschema_description:"The user that the agent runs as, when started as root."`
 	PassHistory     int    `json:"passHistory" jsonschema:"minimum=0,maximum=10000" jsonschema_description:"How many earlier turns the envelope carries."`
+	// Approvers decide about permissions and blocks; questions of the agent are for everybody.
+	Approvers  []string             `json:"approvers" jsonschema_description:"Who may answer when the agent needs permission, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	MCPServers map[string]MCPServer `json:"mcpServers" secret:"all" jsonschema_description:"MCP servers that the agent is told to use, by a name of your choice: a command with args and env, or a url with headers."`
 }
 
 // On reports whether the agent is to be run: switched on, or not switched off and named.
@@ -109,7 +112,7 @@ func Default() Config {
 		Terminal: Terminal{
 			Stdin: "envelope", Timeout: 120, PassMedia: true, Progress: "edit",
 			Env: map[string]string{}, Providers: map[string]Provider{}, MediaRoots: []string{},
-			Sandbox: "none", SandboxPaths: []string{},
+			Sandbox: "none", SandboxPaths: []string{}, Approvers: []string{}, MCPServers: map[string]MCPServer{},
 			RevealErrors: Reveal{All: true}, Shell: "/bin/sh", MaxLine: 16 << 20, MaxOutput: 4 << 20,
 		},
 		Agents: Agents{},
@@ -120,6 +123,6 @@ func Default() Config {
 		},
 		Log:      Log{Level: "info", Format: "auto"},
 		Audit:    Audit{MaxSize: 10, Keep: 5},
-		Runbooks: Runbooks{Folder: "runbooks"},
+		Runbooks: Runbooks{Folder: "runbooks", Approvers: []string{}, AgentShell: "trust"},
 	}
 }

@@ -97,7 +97,7 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__ or AGENTS__ into a name and a key. The name of a
+// splitMapKey splits what follows PROVIDERS__, MCPSERVERS__ or AGENTS__ into a name and a key. The name of a
 // provider may contain the separator itself, so the key is what stands last; without one the whole
 // is the name of an object.
 func splitMapKey(p place, rest, value string) (key, field string) {
@@ -109,10 +109,21 @@ func splitMapKey(p place, rest, value string) (key, field string) {
 		return rest, ""
 	}
 	i := strings.LastIndex(rest, separator)
+	if above := strings.LastIndex(rest[:max(i, 0)], separator); above >= 0 && hasUserKeys(elem, rest[above+len(separator):i]) {
+		return rest[:above], rest[above+len(separator):]
+	}
 	if i < 0 || matchKey(elem, rest[i+len(separator):]) == "" && strings.HasPrefix(strings.TrimSpace(value), "{") {
 		return rest, ""
 	}
 	return rest[:i], rest[i+len(separator):]
+}
+
+// hasUserKeys reports whether a segment names a key of p below which the user chooses the keys, such
+// as the env of an MCP server.
+func hasUserKeys(p place, segment string) bool {
+	key := matchKey(p, segment)
+	child, found := p.child(key)
+	return key != "" && found && child.typ.Kind() == reflect.Map
 }
 
 func matchKey(p place, segment string) string {

@@ -21,6 +21,8 @@ var secretPlaces = []string{
 	"channels.telegram.tokn", "channels.telegram.apiKeys", "terminal.apiKeys", "providers", "env.NAME",
 	"terminal.providers.name.apikeys", "terminal.providers.name.key", "agents.coder.env.NAME", "agents.coder.providers.name.apiKeys",
 	"agents.coder.providers.name.apiKeys.0", "agents.coder.providers", "agents.coder", "agents", "agents.coder.apiKeys",
+	"terminal.mcpServers", "terminal.mcpServers.name", "terminal.mcpServers.name.env.NAME", "terminal.mcpServers.name.headers.NAME", "terminal.mcpServers.name.url",
+	"terminal.mcpServers.name.command", "terminal.mcpServers.name.args.0", "terminal.mcpServers.name.type", "agents.coder.mcpServers.name.env.NAME",
 }
 
 // plants are forms in which a secret may stand there.

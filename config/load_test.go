@@ -47,14 +47,14 @@ func TestAnEmptyObjectMeansTheDefaultsOfTheProtocolAndTheDesign(t *testing.T) {
 		`"terminal":{"command":"","stdin":"envelope","timeout":120,"protocol":"plain","passMedia":true,"env":{},"providers":{},` +
 		`"progress":"edit","revealErrors":true,"mediaRoots":[],"cwd":"","shell":"/bin/sh","maxLine":16777216,` +
 		`"maxOutput":4194304,"providerEnv":false,"interactive":false,"limits":{"memory":0,"cpu":0,"processes":0,"files":0},"sandbox":"none","sandboxPaths":[],` +
-		`"sandboxRequired":false,"user":"","passHistory":0},"agents":{},` +
+		`"sandboxRequired":false,"user":"","passHistory":0,"approvers":[],"mcpServers":{}},"agents":{},` +
 		`"channels":{"discord":{"enabled":false,"token":"","allowFrom":[],"apiBase":"","groups":"mention","thread":false},` +
 		`"telegram":{"enabled":false,"token":"","allowFrom":[],"apiBase":"https://api.telegram.org",` +
 		`"groups":"mention","maxDownload":0,"mode":"poll","webhookUrl":"","webhookSecret":""},"web":{"enabled":false,"maxUpload":50}},"http":{"listen":"","hosts":[],"proxies":[],"metricsListen":"","token":""},` +
 		`"gateway":{"maxConcurrent":8,"whileRunning":"queue","queueLimit":20,"onCrash":"report",` +
 		`"delivery":"atLeastOnce","ratePerMinute":0,"drainTimeout":30,"stateDir":"FOLDER/.nanobot"},` +
 		`"log":{"level":"info","format":"auto"},` +
-		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks"}},` +
+		`"audit":{"file":"FOLDER/.nanobot/audit.jsonl","maxSize":10,"keep":5,"text":false},"runbooks":{"folder":"FOLDER/runbooks","approvers":[],"agentShell":"trust"}},` +
 		`{"acp":{"permissions":"ask","rules":{},"askTimeout":300,"idle":900,"maxKept":16,"files":true,"terminals":true,` +
 		`"terminalTimeout":3600,"terminalMemory":0,"authMethod":""},` +
 		`"blocks":{"agent":"command","approve":"run","timeout":30,"outputLimit":4000,"maxRounds":30},` +
@@ -124,6 +124,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 			}},
 			Limits:  config.Limits{Memory: 512, CPU: 60, Processes: 100, Files: 256},
 			Sandbox: "landlock", SandboxPaths: []string{filepath.Join(folder, "data"), "/srv/models:ro"}, SandboxRequired: true, User: "nobody",
+			Approvers: []string{"telegram:123456789"}, MCPServers: map[string]config.MCPServer{},
 		},
 		Agents: config.Agents{"coder-2": coder(folder)},
 		Channels: config.Channels{
@@ -146,7 +147,7 @@ func TestEveryKeyOfTheFileReachesItsField(t *testing.T) {
 		},
 		Log:      config.Log{Level: "debug", Format: "json"},
 		Audit:    config.Audit{File: filepath.Join(folder, "audit", "all.jsonl"), MaxSize: 1, Text: true},
-		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures")},
+		Runbooks: config.Runbooks{Folder: filepath.Join(folder, "procedures"), Approvers: []string{"telegram:123456"}, AgentShell: "check"},
 	}
 	for i := range reflect.TypeOf(want).NumField() {
 		field := reflect.TypeOf(want).Field(i)
@@ -171,6 +172,13 @@ func coder(folder string) *config.Terminal {
 	t.Cwd, t.MediaRoots = filepath.Join(folder, "code"), []string{filepath.Join(folder, "code", "out")}
 	t.Providers = map[string]config.Provider{"other": {APIKeys: []config.Secret{config.Secret("file:" + filepath.Join(folder, "key"))}}}
 	t.Protocols[acp.Name].(*acp.Settings).Idle = 7
+	t.Approvers = []string{"discord:42", "telegram:7"}
+	t.MCPServers = map[string]config.MCPServer{
+		"files": {Command: "mcp-files", Args: []string{"--root", "."}, Env: map[string]config.Secret{
+			"LOG LEVEL": "very loud", "KEY": config.Secret("file:" + filepath.Join(folder, "key")),
+		}},
+		"my.search": {Type: "http", URL: "https://mcp.example.com/mcp", Headers: map[string]config.Secret{"Authorization": "Bearer abc"}},
+	}
 	return &t
 }
 

@@ -8,10 +8,17 @@ import (
 // Runbooks configures the procedures whose steps must be proved.
 type Runbooks struct {
 	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"The folder of the runbooks, *.md, relative to the workspace. An agent in a sandbox can read it and not change it."`
+	// Approvers and AgentShell say who is believed.
+	Approvers  []string `json:"approvers" jsonschema_description:"Who may decide at the gates of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"What an agent's report of exit code 0 counts for: trust it, or check it by running the step's command again."`
 }
 
-// checkRunbooks refuses a folder that the agent works in, because it is kept from the agent.
 func checkRunbooks(c *Config) []fault {
+	return append(checkRunbookFolder(c), checkApprovers(c, key("runbooks.approvers"), c.Runbooks.Approvers)...)
+}
+
+// checkRunbookFolder refuses a folder that the agent works in, because it is kept from the agent.
+func checkRunbookFolder(c *Config) []fault {
 	folder := strings.TrimSpace(c.Runbooks.Folder)
 	at := key("runbooks.folder")
 	if folder == "" {

@@ -77,6 +77,7 @@ func (p Parts) describeProtocols(s *generate.Schema) error {
 	protocol := describe("Terminal", "protocol", "How the agent is talked with: "+orList(words)+".")
 	protocol.Enum = p.protocolNames(func(Protocol) bool { return true })
 	describe("Terminal", "interactive", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Asks })))
+	describe("Terminal", "mcpServers", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.MCP })))
 	describe("Gateway", "whileRunning", needsProtocol(p.protocolNames(func(p Protocol) bool { return p.Injects }), "inject"))
 	return nil
 }

@@ -133,13 +133,22 @@ func (c *Config) WithoutCredentials() *Config {
 	return &part
 }
 
-// without returns the section without some of the keys of its providers.
+// without returns the section without some of the keys of its providers, and without the MCP servers
+// that need such a secret.
 func (t *Terminal) without(some func(Secret) bool) Terminal {
 	rest := *t
 	rest.Providers = map[string]Provider{}
 	for name, p := range t.Providers {
 		p.APIKeys = slices.DeleteFunc(slices.Clone(p.APIKeys), some)
 		rest.Providers[name] = p
+	}
+	rest.MCPServers = map[string]MCPServer{}
+	for name, server := range t.MCPServers {
+		needs := false
+		secrets(reflect.ValueOf(server), nil, func(_ []string, v reflect.Value) { needs = needs || some(v.Interface().(Secret)) })
+		if !needs {
+			rest.MCPServers[name] = server
+		}
 	}
 	return rest
 }

@@ -26,6 +26,7 @@ func TestASecretNeverPrints(t *testing.T) {
 	whole := parts().Default()
 	telegramOf(&whole).Token = secret
 	whole.Terminal.Providers = map[string]config.Provider{"a": {APIKeys: []config.Secret{secret}}}
+	whole.Terminal.MCPServers = map[string]config.MCPServer{"a": {Env: map[string]config.Secret{"A": secret}, Headers: map[string]config.Secret{"B": secret}}}
 	for _, value := range []any{secret, &secret, holder, &holder, whole, &whole} {
 		// Not %p: no type can answer it, and go vet refuses it.
 		for _, verb := range []string{"%v", "%+v", "%#v", "%q", "%s", "%x", "%X", "%d", "%t", "%T", "%!", "%30v"} {

@@ -40,6 +40,8 @@ type Protocol struct {
 	Asks bool
 	// Injects says that a running agent can be handed further messages (gateway.whileRunning).
 	Injects bool
+	// MCP says that agents are told of the servers of terminal.mcpServers.
+	MCP bool
 	// Keeps says that one process of the command works on many messages. Its command cannot contain
 	// the text of one, and it must be told each by the envelope.
 	Keeps bool

@@ -128,7 +128,8 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// secrets calls f for every Secret below v, with its path. The values can be set.
+// secrets calls f for every Secret below v, with its path. The values can be set; one in a map is a
+// copy, which is put back if f has changed it.
 func secrets(v reflect.Value, path []string, f func(path []string, s reflect.Value)) {
 	switch {
 	case v.Type() == reflect.TypeFor[Secret]():
@@ -150,6 +151,14 @@ func secrets(v reflect.Value, path []string, f func(path []string, s reflect.Val
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
 		for _, key := range keys {
+			if s, isSecret := v.MapIndex(key).Interface().(Secret); isSecret {
+				after := s
+				f(join(path, key.String()), reflect.ValueOf(&after).Elem())
+				if after != s {
+					v.SetMapIndex(key, reflect.ValueOf(after))
+				}
+				continue
+			}
 			secrets(v.MapIndex(key), join(path, key.String()), f)
 		}
 	case v.Kind() == reflect.Slice:

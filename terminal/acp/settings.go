@@ -34,7 +34,7 @@ var _ config.Settings = (*Settings)(nil)
 func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol: config.Protocol{
-			Name: Name, Description: "the Agent Client Protocol", Keeps: true,
+			Name: Name, Description: "the Agent Client Protocol", Keeps: true, MCP: true,
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For protocol acp: what the agent may do and how long it is kept.",
 		},

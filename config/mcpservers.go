@@ -1,0 +1,110 @@
+package config
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// The ways to reach an MCP server.
+const (
+	MCPStdio = "stdio"
+	MCPHTTP  = "http"
+	MCPSSE   = "sse"
+)
+
+// MCPServer is an MCP server of the user that an agent is told to use. The form is that of other
+// programs: a command that the agent starts, or an address.
+type MCPServer struct {
+	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How the server is reached. Default: stdio with a command, http with a url."`
+	Command string            `json:"command,omitempty" jsonschema_description:"The program that the agent starts and talks with on standard input and output; no shell."`
+	Args    []string          `json:"args,omitempty" jsonschema_description:"The arguments of the command."`
+	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Environment variables of the command: a value, or file:/path, env:NAME or cred:NAME."`
+	URL     string            `json:"url,omitempty" jsonschema_description:"The address of a server of type http or sse."`
+	Headers map[string]Secret `json:"headers,omitempty" jsonschema_description:"HTTP headers of each request to the url: a value, or file:/path, env:NAME or cred:NAME."`
+}
+
+// Transport returns how the server is reached: MCPStdio, MCPHTTP or MCPSSE.
+func (s MCPServer) Transport() string {
+	if s.Type == "" && s.Command == "" && s.URL != "" {
+		return MCPHTTP
+	}
+	return cmp.Or(s.Type, MCPStdio)
+}
+
+// checkMCPServers refuses servers that an agent could not start or reach, and servers for an agent
+// whose protocol has no way to be told of them.
+func checkMCPServers(c *Config, t agentSection) []fault {
+	var all []fault
+	if len(t.MCPServers) > 0 && !c.parts.protocol(t.Protocol).MCP {
+		able := c.parts.protocolNames(func(p Protocol) bool { return p.MCP })
+		all = append(all, fault{path: t.key("mcpServers"), because: t.key("protocol"), want: fmt.Sprintf("needs %s.protocol to be %s", t.name, alternatives(able))})
+	}
+	for name, server := range t.MCPServers {
+		path := join(t.key("mcpServers"), name)
+		if strings.TrimSpace(name) == "" {
+			all = append(all, fault{path: path, want: "an MCP server must have a name", onKey: true})
+		}
+		for _, f := range server.check() {
+			f.path = join(path, f.path...)
+			all = append(all, f)
+		}
+	}
+	return all
+}
+
+// check finds what is wrong with a server, by paths below it.
+func (s MCPServer) check() []fault {
+	if s.Transport() == MCPStdio {
+		return s.checkCommand()
+	}
+	var all []fault
+	switch {
+	case s.Command != "":
+		all = append(all, fault{path: key("command"), want: fmt.Sprintf("is for servers of type %q, and this one has type %q", MCPStdio, s.Type)})
+	case s.URL == "":
+		all = append(all, fault{path: key("url"), want: fmt.Sprintf("must be set, because the server has type %q", s.Type), missing: true})
+	case !IsURL(s.URL):
+		all = append(all, fault{path: key("url"), want: notURL})
+	}
+	if len(s.Env) > 0 || len(s.Args) > 0 {
+		all = append(all, fault{path: key("command"), want: "must be set, because there are args or env, or take those out", missing: true})
+	}
+	for name, value := range s.Headers {
+		if name == "" || strings.ContainsFunc(name, unseen) || strings.Contains(name, ":") {
+			all = append(all, fault{path: []string{"headers", name}, want: `the name of a header must not be empty or contain spaces or ":"`, onKey: true})
+		}
+		if strings.ContainsAny(string(value), "\r\n") {
+			all = append(all, fault{path: []string{"headers", name}, want: "must not contain line ends"})
+		}
+	}
+	return all
+}
+
+func (s MCPServer) checkCommand() []fault {
+	var all []fault
+	switch {
+	case s.Command == "" && s.Type == "" && s.URL == "":
+		all = append(all, fault{path: key("command"), want: "must be set, or url for a server that is reached by HTTP", missing: true})
+	case s.Command == "":
+		all = append(all, fault{path: key("command"), want: fmt.Sprintf("must be set, because the server has type %q", MCPStdio), missing: true})
+	case blank(s.Command):
+		all = append(all, fault{path: key("command"), want: "must not be blank"})
+	}
+	if s.Command != "" && (s.URL != "" || len(s.Headers) > 0) {
+		all = append(all, fault{path: key("command"), want: "must not be set together with url or headers"})
+	}
+	for name := range s.Env {
+		if name == "" || strings.Contains(name, "=") {
+			all = append(all, fault{path: []string{"env", name}, want: `the name of a variable must not be empty or contain "="`, onKey: true})
+		}
+	}
+	return all
+}
+
+// freeText reports whether the secret at path may have spaces in it: a header such as
+// "Bearer KEY", or the value of an environment variable of an MCP server.
+func freeText(path []string) bool {
+	return len(path) > 1 && slices.Contains([]string{"env", "headers"}, path[len(path)-2])
+}

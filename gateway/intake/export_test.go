@@ -1,0 +1,4 @@
+package intake
+
+// Approves is exported for tests.
+var Approves = approves
