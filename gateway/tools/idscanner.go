@@ -1,0 +1,95 @@
+package tools
+
+import "encoding/json"
+
+// maxID is the length of the longest id that is echoed in the refusal of a message.
+const maxID = 256
+
+// idScanner finds the id of a JSON-RPC message without keeping the message.
+type idScanner struct {
+	depth    int
+	inString bool
+	escaped  bool
+	token    []byte // the string, number or word at depth 1 that is being read
+	key      string // the token before the colon
+	id       []byte
+}
+
+// scanID reads a message, or its beginning.
+func scanID(message []byte) *idScanner {
+	var s idScanner
+	s.feed(message)
+	return &s
+}
+
+// ID returns the id as JSON: a string or a number, or null if none was found.
+func (s *idScanner) ID() json.RawMessage {
+	if len(s.id) == 0 || len(s.id) > maxID || !json.Valid(s.id) {
+		return json.RawMessage("null")
+	}
+	if b := s.id[0]; b != '"' && b != '-' && (b < '0' || b > '9') {
+		return json.RawMessage("null")
+	}
+	return s.id
+}
+
+// feed reads the next bytes of the message.
+func (s *idScanner) feed(p []byte) {
+	for _, b := range p {
+		if s.inString {
+			s.readString(b)
+		} else {
+			s.read(b)
+		}
+	}
+}
+
+func (s *idScanner) readString(b byte) {
+	s.keep(b)
+	switch {
+	case s.escaped:
+		s.escaped = false
+	case b == '\\':
+		s.escaped = true
+	case b == '"':
+		s.inString = false
+	}
+}
+
+func (s *idScanner) read(b byte) {
+	switch b {
+	case ' ', '\t', '\r', '\n':
+	case '{', '[':
+		s.depth++
+	case '}', ']':
+		s.endValue()
+		s.depth--
+	case ',':
+		s.endValue()
+	case ':':
+		if s.depth == 1 {
+			s.key, s.token = string(s.token), nil
+		}
+	default:
+		s.inString = b == '"'
+		s.keep(b)
+	}
+}
+
+// keep adds a byte to the token, which may grow one byte too long.
+func (s *idScanner) keep(b byte) {
+	if s.depth == 1 && len(s.token) <= maxID {
+		s.token = append(s.token, b)
+	}
+}
+
+// endValue is called at the end of a value in the object or array that is being read.
+func (s *idScanner) endValue() {
+	if s.depth != 1 {
+		return
+	}
+	if s.key == `"id"` {
+		s.id = s.token
+	}
+	s.key, s.token = "", nil
+}
