@@ -1,0 +1,188 @@
+package tools
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"nanobot/terminal"
+)
+
+const (
+	maxMessage  = 256 << 10 // a channel sends what its network does not take as a document
+	maxFiles    = 50
+	maxPath     = 4 << 10 // PATH_MAX of Linux
+	maxCaption  = 4 << 10
+	maxOptions  = 20
+	maxOption   = 200
+	maxQuestion = 4 << 10
+	maxProgress = 1 << 10
+	maxQuery    = 1 << 10
+
+	defaultFound, maxFound = 20, 100
+	maxFoundText           = 8 << 10 // of each message that was found
+
+	longestQuestion = 24 * time.Hour
+)
+
+type sent struct {
+	Sent  bool `json:"sent"`
+	Files int  `json:"files,omitempty"`
+}
+
+// sendMessage posts a text.
+func (s *session) sendMessage(ctx context.Context, c call) (any, error) {
+	text, err := c.args.required("text", maxMessage)
+	if err != nil {
+		return nil, err
+	}
+	return s.send(ctx, Message{Text: text})
+}
+
+// sendFiles posts files, as albums where the network has them.
+func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
+	text, err := c.args.text("text", maxMessage)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	if _, err := c.args.read("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
+		return nil, err
+	}
+	if len(files) == 0 || len(files) > maxFiles {
+		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files must have 1 to %d entries, and has %d.", maxFiles, len(files))}
+	}
+	for i, f := range files {
+		if f.Path == "" || len(f.Path) > maxPath || strings.ContainsRune(f.Path, 0) {
+			return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("files[%d].path must be the path of a file.", i)}
+		}
+		if err := checkLength(fmt.Sprintf("files[%d].caption", i), f.Caption, maxCaption); err != nil {
+			return nil, err
+		}
+	}
+	return s.send(ctx, Message{Text: text, Files: files})
+}
+
+func (s *session) send(ctx context.Context, m Message) (any, error) {
+	if err := admit(s.messages, "messages"); err != nil {
+		return nil, err
+	}
+	if err := s.o.Chat.Send(ctx, m); err != nil {
+		return nil, chatFailure(ctx, notSent, err)
+	}
+	return sent{true, len(m.Files)}, nil
+}
+
+// chatFailure returns the failure of a chat that could not do what it was asked to.
+func chatFailure(ctx context.Context, code string, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return &failure{Code: code, Message: sentence(err)}
+}
+
+type answered struct {
+	Answer string `json:"answer"`
+	By     string `json:"by"`
+}
+
+// askUser puts a question and waits for the answer.
+func (s *session) askUser(ctx context.Context, c call) (any, error) {
+	q, err := readQuestion(c.args)
+	if err != nil {
+		return nil, err
+	}
+	if err := admit(s.messages, "messages"); err != nil {
+		return nil, err
+	}
+	ctx, cancel := s.untilEnd(ctx)
+	defer cancel()
+	var answer terminal.Answer
+	err = whileWaiting(ctx, c.req, func(ctx context.Context) (err error) {
+		answer, err = s.o.Chat.Ask(ctx, q)
+		return err
+	})
+	if err != nil {
+		return nil, chatFailure(ctx, notAnswered, err)
+	}
+	return answered{answer.Text, answer.By}, nil
+}
+
+func readQuestion(args arguments) (terminal.Question, error) {
+	var q terminal.Question
+	var err error
+	if q.Text, err = args.required("question", maxQuestion); err != nil {
+		return q, err
+	}
+	if _, err = args.read("options", "a list of strings", &q.Options); err != nil {
+		return q, err
+	}
+	if len(q.Options) > maxOptions {
+		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options has %d entries, and at most %d are accepted.", len(q.Options), maxOptions)}
+	}
+	for i, o := range q.Options {
+		if strings.TrimSpace(o) == "" || len(o) > maxOption {
+			return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("options[%d] must have 1 to %d bytes.", i, maxOption)}
+		}
+	}
+	seconds, err := args.number("timeout_seconds", 0)
+	if err != nil {
+		return q, err
+	}
+	if seconds < 0 || seconds > longestQuestion.Seconds() {
+		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("timeout_seconds must be from 0 to %.0f.", longestQuestion.Seconds())}
+	}
+	q.Within = time.Duration(seconds * float64(time.Second))
+	return q, nil
+}
+
+type shown struct {
+	Shown bool `json:"shown"`
+}
+
+// progress shows what the agent does now.
+func (s *session) progress(ctx context.Context, c call) (any, error) {
+	text, err := c.args.required("text", maxProgress)
+	if err != nil {
+		return nil, err
+	}
+	if err := admit(s.updates, "updates of the progress"); err != nil {
+		return nil, err
+	}
+	if err := s.o.Chat.Progress(ctx, text); err != nil {
+		return nil, chatFailure(ctx, notShown, err)
+	}
+	return shown{true}, nil
+}
+
+type history struct {
+	Messages []Found `json:"messages"`
+}
+
+// searchHistory finds messages of the chat.
+func (s *session) searchHistory(ctx context.Context, c call) (any, error) {
+	query, err := c.args.text("query", maxQuery)
+	if err != nil {
+		return nil, err
+	}
+	limit, err := c.args.number("limit", defaultFound)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 || limit > maxFound {
+		return nil, &failure{Code: invalidArgument, Message: fmt.Sprintf("limit must be from 1 to %d.", maxFound)}
+	}
+	found, err := s.o.Chat.Search(ctx, query, int(limit))
+	if err != nil {
+		return nil, chatFailure(ctx, notSearched, err)
+	}
+	h := history{Messages: make([]Found, 0, len(found))}
+	for _, f := range found {
+		if len(f.Text) > maxFoundText {
+			f.Text = strings.ToValidUTF8(f.Text[:maxFoundText], "") + " […]"
+		}
+		h.Messages = append(h.Messages, f)
+	}
+	return h, nil
+}

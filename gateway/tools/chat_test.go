@@ -1,0 +1,255 @@
+package tools_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/tools"
+	"nanobot/terminal"
+)
+
+func (r *rig) inChat(c *chat) tools.Options {
+	o := r.options()
+	o.Chat = c
+	return o
+}
+
+func TestMessagesAndFilesGoToTheChat(t *testing.T) {
+	r := newRig(t)
+	k := &chat{name: "telegram:1"}
+	c := r.connect(r.inChat(k), nil)
+	c.call("send_message", args{"text": "# Hello\n<b> & more"}).ok().want("sent", true)
+	c.call("send_files", args{"files": []args{{"path": "a.png", "caption": "One"}, {"path": "/tmp/b.mp4"}}, "text": "Look"}).ok().want("sent", true, "files", 2)
+	c.call("send_files", args{"files": []args{{"path": "c.pdf"}}}).ok().want("files", 1)
+	want := []tools.Message{
+		{Text: "# Hello\n<b> & more"},
+		{Text: "Look", Files: []tools.File{{Path: "a.png", Caption: "One"}, {Path: "/tmp/b.mp4"}}},
+		{Files: []tools.File{{Path: "c.pdf"}}},
+	}
+	if !equal(k.messages, want) {
+		t.Errorf("sent: %+v", k.messages)
+	}
+	k.err = errors.New("c.pdf is not in mediaRoots")
+	c.call("send_files", args{"files": []args{{"path": "c.pdf"}}}).fails("NOT_SENT", "C.pdf is not in mediaRoots.")
+	c.call("send_message", args{"text": "x"}).fails("NOT_SENT", "")
+	c.call("progress", args{"text": "x"}).fails("NOT_SHOWN", "")
+	c.call("search_history", args{"query": "x"}).fails("NOT_SEARCHED", "")
+}
+
+func TestWhatTheChatCannotTakeIsRefusedWithAWord(t *testing.T) {
+	r := newRig(t)
+	k := &chat{name: "telegram:1"}
+	c := r.connect(r.inChat(k), nil)
+	many := make([]args, 51)
+	for i := range many {
+		many[i] = args{"path": "x"}
+	}
+	for _, row := range []struct {
+		tool, code, message string
+		a                   any
+	}{
+		{"send_message", "INVALID_ARGUMENT", "text is required", args{}},
+		{"send_message", "INVALID_ARGUMENT", "text is required", args{"text": " \n"}},
+		{"send_message", "INVALID_ARGUMENT", "text must be a string", args{"text": 1}},
+		{"send_message", "TOO_LARGE", "at most 262144", args{"text": strings.Repeat("x", 256<<10+1)}},
+		{"send_files", "INVALID_ARGUMENT", "1 to 50 entries", args{"files": []args{}}},
+		{"send_files", "INVALID_ARGUMENT", "1 to 50 entries", args{}},
+		{"send_files", "INVALID_ARGUMENT", "has 51", args{"files": many}},
+		{"send_files", "INVALID_ARGUMENT", "a list of objects", args{"files": "a.png"}},
+		{"send_files", "INVALID_ARGUMENT", "files[1].path", args{"files": []args{{"path": "a"}, {"caption": "b"}}}},
+		{"send_files", "INVALID_ARGUMENT", "files[0].path", args{"files": []args{{"path": "a\x00b"}}}},
+		{"send_files", "TOO_LARGE", "files[0].caption", args{"files": []args{{"path": "a", "caption": strings.Repeat("x", 5000)}}}},
+		{"ask_user", "INVALID_ARGUMENT", "question is required", args{}},
+		{"ask_user", "INVALID_ARGUMENT", "list of strings", args{"question": "?", "options": "yes"}},
+		{"ask_user", "INVALID_ARGUMENT", "options[1]", args{"question": "?", "options": []string{"a", ""}}},
+		{"ask_user", "INVALID_ARGUMENT", "at most 20", args{"question": "?", "options": strings.Fields(strings.Repeat("x ", 21))}},
+		{"ask_user", "INVALID_ARGUMENT", "timeout_seconds", args{"question": "?", "timeout_seconds": -1}},
+		{"ask_user", "INVALID_ARGUMENT", "timeout_seconds", args{"question": "?", "timeout_seconds": 1e9}},
+		{"progress", "INVALID_ARGUMENT", "text is required", args{}},
+		{"progress", "TOO_LARGE", "text", args{"text": strings.Repeat("x", 1025)}},
+		{"search_history", "INVALID_ARGUMENT", "limit must be from 1 to 100", args{"query": "", "limit": 0}},
+		{"search_history", "INVALID_ARGUMENT", "limit must be from 1 to 100", args{"query": "", "limit": 101}},
+		{"search_history", "INVALID_ARGUMENT", "limit must be a number", args{"query": "", "limit": "5"}},
+	} {
+		t.Logf("%s %s", row.tool, row.message)
+		c.call(row.tool, row.a).fails(row.code, row.message)
+	}
+	if len(k.messages)+len(k.progress) != 0 || k.limit != 0 {
+		t.Errorf("the chat got %+v", k)
+	}
+}
+
+func TestAQuestionWaitsForItsAnswer(t *testing.T) {
+	r := newRig(t)
+	var asked []terminal.Question
+	k := &chat{name: "telegram:1", ask: func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		asked = append(asked, q)
+		return terminal.Answer{Text: "blue", By: "telegram:7"}, nil
+	}}
+	c := r.connect(r.inChat(k), nil)
+	c.call("ask_user", args{"question": "Which?", "options": []string{"red", "blue"}, "timeout_seconds": 1.5}).ok().want("answer", "blue", "by", "telegram:7")
+	c.call("ask_user", args{"question": "And?"}).ok()
+	want := []terminal.Question{{Text: "Which?", Options: []string{"red", "blue"}, Within: 1500 * time.Millisecond}, {Text: "And?"}}
+	if !equal(asked, want) {
+		t.Errorf("asked: %+v", asked)
+	}
+	k.ask = nil
+	c.call("ask_user", args{"question": "And?"}).fails("NOT_ANSWERED", "Nobody answered.")
+}
+
+func TestProgressAndHistory(t *testing.T) {
+	r := newRig(t)
+	at := time.Date(2026, 5, 4, 3, 2, 1, 0, time.UTC)
+	k := &chat{name: "telegram:1", found: []tools.Found{{Role: "user", Text: "hello", Time: at}, {Role: "agent", Text: strings.Repeat("ü", 8000)}}}
+	c := r.connect(r.inChat(k), nil)
+	c.call("progress", args{"text": "Testing"}).ok().want("shown", true)
+	if !slices.Equal(k.progress, []string{"Testing"}) {
+		t.Errorf("progress: %q", k.progress)
+	}
+	got := c.call("search_history", args{"query": "hello"}).ok().want("messages.0", args{"role": "user", "text": "hello", "time": "2026-05-04T03:02:01Z"})
+	if text := got.str("messages.1.text"); len(text) > 8300 || !strings.HasSuffix(text, "ü […]") {
+		t.Errorf("a text of %d bytes was returned", len(text))
+	}
+	if k.query != "hello" || k.limit != 20 {
+		t.Errorf("searched for %q, %d", k.query, k.limit)
+	}
+	c.call("search_history", args{"limit": 3}).ok()
+	if k.query != "" || k.limit != 3 {
+		t.Errorf("searched for %q, %d", k.query, k.limit)
+	}
+	k.found = nil
+	c.call("search_history", args{"query": "x"}).ok().want("messages", []string{})
+}
+
+func TestAnAgentThatFloodsTheChatIsToldToWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, nil }}
+		c := r.connect(r.inChat(k), nil)
+		for range 30 {
+			c.call("send_message", args{"text": "x"}).ok()
+		}
+		c.call("send_message", args{"text": "x"}).fails("RATE_LIMITED", "at most 30 a minute. Wait 2 s")
+		c.call("send_files", args{"files": []args{{"path": "x"}}}).fails("RATE_LIMITED", "Wait")
+		c.call("ask_user", args{"question": "x"}).fails("RATE_LIMITED", "Wait")
+		c.call("progress", args{"text": "x"}).ok()
+		time.Sleep(2 * time.Second)
+		c.call("send_message", args{"text": "x"}).ok()
+		c.call("send_message", args{"text": "x"}).fails("RATE_LIMITED", "Wait")
+	})
+}
+
+// TestAChatSeesItsOwnRunsAlone tries to use the run of one chat from another, and without any.
+func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
+	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	connections := map[string]*client{
+		"one":   r.connect(r.inChat(&chat{name: "telegram:1"}), nil),
+		"two":   r.connect(r.inChat(&chat{name: "telegram:12"}), nil),
+		"alone": r.connect(r.options(), nil),
+	}
+	begun := map[string]result{}
+	for name, c := range connections {
+		begun[name] = c.begin("Ship")
+	}
+	before := map[string]string{}
+	for k, v := range r.store.values {
+		before[k] = v
+	}
+	for name, c := range connections {
+		for owner, shown := range begun {
+			if owner == name {
+				continue
+			}
+			uri, solution := shown.str("current_step.uri"), shown.solution("shell", shell(0))
+			c.call("kairos_next", args{"uri": uri, "run": shown.str("run"), "solution": solution}).fails("NOT_FOUND", "There is no run")
+			c.call("kairos_attest", args{"uri": uri, "run": shown.str("run"), "outcome": "failure", "message": "mine"}).fails("NOT_FOUND", "There is no run")
+		}
+	}
+	if !equal(before, r.store.values) {
+		t.Error("a run was changed")
+	}
+	// The nonce of another chat's run is one that nobody has issued.
+	connections["two"].next(begun["one"], "shell", shell(0)).refused("NONCE_MISMATCH").want("run", begun["two"].str("run"))
+	again := r.connect(r.inChat(&chat{name: "telegram:12"}), nil)
+	again.next(begun["one"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
+	again.next(begun["alone"], "shell", shell(0)).fails("NOT_FOUND", "Call kairos_begin")
+	again.next(begun["two"], "shell", shell(0)).ok().want("challenge.type", "mcp")
+	stored, _ := r.runs().Load(t.Context(), begun["two"].str("run"))
+	if stored.Chat != "telegram:12" {
+		t.Errorf("the run belongs to %q", stored.Chat)
+	}
+}
+
+// people decide on the steps of a chat's runs.
+type people struct {
+	rig    *rig
+	decide func(run string, step int) error
+	asked  []int
+}
+
+func (p *people) run(_ context.Context, run string, step int) error {
+	p.asked = append(p.asked, step)
+	return p.decide(run, step)
+}
+
+func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
+	r := newRig(t)
+	r.write("gate", gate+step("After", commentChallenge))
+	p := &people{rig: r}
+	o := r.inChat(&chat{name: "telegram:1"})
+	o.Decide = p.run
+	c := r.connect(o, answering("accept", args{"confirmation": "approved"})) // whose user is not asked
+
+	shown := c.begin("Gate")
+	c.next(shown, "user_input", args{}).refused("MISSING_FIELD").want("retry_count", 1)
+	p.decide = func(run string, step int) error {
+		_, _, err := r.runs().Approve(t.Context(), run, runbook.Approval{Step: step, By: "telegram:7"})
+		return err
+	}
+	accepted := c.next(shown, "user_input", args{"confirmation": "the agent says yes"}).ok().want("challenge.type", "comment", "error_code", nil)
+	stored, _ := r.runs().Load(t.Context(), shown.str("run"))
+	if record, err := stored.Records[0].Parse(); err != nil || record.By != "telegram:7" || accepted.str("proof_hash") != stored.Records[0].ProofHash {
+		t.Errorf("the record is %s, %v; the answer %s", stored.Records[0].Record, err, accepted.text)
+	}
+	if !slices.Equal(p.asked, []int{1}) {
+		t.Errorf("asked about the steps %v", p.asked)
+	}
+
+	shown = c.begin("Gate")
+	p.decide = func(run string, step int) error {
+		_, _, err := r.runs().Decline(t.Context(), run, runbook.Refusal{Step: step, By: "telegram:7", End: true})
+		return err
+	}
+	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("USER_DECLINED").want(
+		"message", "User declined confirmation.", "next_action", "Run ended.", "must_obey", true, "retry_count", 1, "current_step", shown.at("current_step"))
+	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
+}
+
+func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
+	r := newRig(t)
+	r.write("gate", gate)
+	p := &people{rig: r, decide: func(string, int) error { return errors.New("the channel is gone") }}
+	o := r.inChat(&chat{name: "telegram:1"})
+	o.Decide = p.run
+	c := r.connect(o, nil)
+	shown := c.begin("Gate")
+	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED").want("message", "The channel is gone.", "retry_count", 1)
+	p.decide = func(string, int) error { return nil }
+	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "Call kairos_next again")
+	p.decide = func(run string, step int) error { // by another press or command
+		_, err := r.runs().Apply(t.Context(), run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+			return runbook.Abort(r, "telegram:7", "no time", env)
+		})
+		return err
+	}
+	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
+	alone := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	alone.next(alone.begin("Gate"), "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED")
+}

@@ -1,0 +1,47 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+)
+
+type position struct {
+	Index int `json:"step_index"`
+	Count int `json:"step_count"`
+}
+
+type dumpedStep struct {
+	Text       string          `json:"markdown_doc"`
+	URI        string          `json:"uri"`
+	Label      string          `json:"label"`
+	ChainLabel string          `json:"chain_label"`
+	Position   position        `json:"position"`
+	Challenge  json.RawMessage `json:"challenge,omitempty"`
+}
+
+type dumpedBook struct {
+	Text       string `json:"markdown_doc"`
+	URI        string `json:"uri"`
+	Label      string `json:"label"`
+	ChainLabel string `json:"chain_label"`
+	Count      int    `json:"step_count"`
+}
+
+// dump returns the text of a step, or of a whole runbook.
+func (s *session) dump(ctx context.Context, c call) (any, error) {
+	whole, err := c.args.flag("protocol")
+	if err != nil {
+		return nil, err
+	}
+	b, step, err := s.find(ctx, c.args)
+	if err != nil {
+		return nil, err
+	}
+	if whole {
+		return dumpedBook{Text: b.Text, URI: b.stepURI(1), Label: b.Label, ChainLabel: b.Label, Count: len(b.Steps)}, nil
+	}
+	return dumpedStep{
+		Text: step.Body, URI: b.stepURI(step.Index), Label: step.Label, ChainLabel: b.Label,
+		Position: position{step.Index, len(b.Steps)}, Challenge: step.Definition,
+	}, nil
+}

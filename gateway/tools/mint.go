@@ -1,0 +1,121 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"nanobot/gateway/runbook"
+)
+
+// maxMinted is how many runbooks agents can store.
+const maxMinted = 1000
+
+type mintedItem struct {
+	URI   string   `json:"uri"`
+	UUID  string   `json:"memory_uuid"`
+	Label string   `json:"label"`
+	Tags  []string `json:"tags"`
+}
+
+type mintResult struct {
+	Items    []mintedItem      `json:"items"`
+	Status   string            `json:"status"`
+	Warnings []runbook.Problem `json:"warnings,omitempty"`
+}
+
+// mint stores a runbook.
+func (s *session) mint(ctx context.Context, c call) (any, error) {
+	m, err := readMinting(c.args)
+	if err != nil {
+		return nil, err
+	}
+	read, mistakes, warnings := runbook.Parse(m.Text)
+	if len(mistakes) > 0 {
+		return nil, refuseText(&runbook.RefusedText{Problems: mistakes})
+	}
+	if err := s.checkLabel(ctx, read.Label); err != nil {
+		return nil, err
+	}
+	if err := admit(s.writes, "runbooks and runs"); err != nil {
+		return nil, err
+	}
+	stored, err := s.o.Runs.Mint(ctx, m)
+	b := book{stored.Runbook, stored.Source(), false}
+	var refused *runbook.RefusedText
+	switch {
+	case errors.Is(err, runbook.ErrDuplicate):
+		return nil, &failure{
+			Code: duplicateChain, Items: b.items(),
+			Message: "There is a runbook with this label. Call kairos_mint with force_update true to replace it, or choose another H1.",
+		}
+	case errors.As(err, &refused):
+		return nil, refuseText(refused)
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil:
+		return nil, &failure{Code: storeFailed, Message: sentence(err)}
+	}
+	result := mintResult{Status: "stored", Warnings: warnings}
+	for _, step := range b.Steps {
+		result.Items = append(result.Items, mintedItem{b.stepURI(step.Index), b.source.StepUUID(step.Index), step.Label, []string{}})
+	}
+	return result, nil
+}
+
+func readMinting(args arguments) (runbook.Minting, error) {
+	text, err := args.text("markdown_doc", maxLine)
+	if err != nil {
+		return runbook.Minting{}, err
+	}
+	if len(text) > runbook.MaxText {
+		return runbook.Minting{}, &failure{Code: storeFailed, Message: fmt.Sprintf("markdown_doc has %d bytes, and at most %d are accepted. Shorten it.", len(text), runbook.MaxText)}
+	}
+	model, err := args.text("llm_model_id", 200)
+	if err != nil {
+		return runbook.Minting{}, err
+	}
+	force, err := args.flag("force_update")
+	return runbook.Minting{Text: text, Model: model, Force: force}, err
+}
+
+// refuseText returns the failure of a document that is no runbook.
+func refuseText(e *runbook.RefusedText) error {
+	message := ""
+	for i, p := range e.Problems {
+		if i > 0 {
+			message += "\n"
+		}
+		message += fmt.Sprintf("line %d: %s", p.Line, p.Message)
+	}
+	return &failure{Code: storeFailed, Message: message}
+}
+
+// checkLabel refuses the label of a runbook of the workspace, and a new one if there are too many.
+func (s *session) checkLabel(ctx context.Context, label string) error {
+	ours, err := s.workspace()
+	if err != nil {
+		return err
+	}
+	for _, b := range ours {
+		if b.Label == label {
+			return &failure{
+				Code: duplicateChain, Items: b.items(),
+				Message: "A runbook of the workspace has this label, and only people change those. Choose another H1.",
+			}
+		}
+	}
+	minted, err := s.minted(ctx)
+	if err != nil {
+		return err
+	}
+	if len(minted) < maxMinted {
+		return nil
+	}
+	for _, b := range minted {
+		if b.Label == label {
+			return nil
+		}
+	}
+	return &failure{Code: storeFailed, Message: fmt.Sprintf("There are %d runbooks already. Replace one of them with force_update.", len(minted))}
+}

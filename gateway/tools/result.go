@@ -1,0 +1,94 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nanobot/gateway/runbook"
+)
+
+// The codes of results with isError.
+const (
+	invalidArgument = "INVALID_ARGUMENT"
+	invalidURI      = "INVALID_URI"
+	notFound        = "NOT_FOUND"
+	tooLarge        = "TOO_LARGE"
+	rateLimited     = "RATE_LIMITED"
+	cancelled       = "CANCELLED"
+	internalError   = "INTERNAL"
+
+	duplicateChain = "DUPLICATE_CHAIN"
+	storeFailed    = "STORE_FAILED"
+	runEnded       = "RUN_ENDED"
+	undecided      = "UNDECIDED"
+
+	notSent     = "NOT_SENT"
+	notAnswered = "NOT_ANSWERED"
+	notShown    = "NOT_SHOWN"
+	notSearched = "NOT_SEARCHED"
+)
+
+// failure is a result with isError.
+type failure struct {
+	Code    string `json:"error"`
+	Message string `json:"message,omitempty"`
+	Items   []item `json:"items,omitempty"`
+}
+
+// item is a step of a runbook in the way of kairos_mint.
+type item struct {
+	Label string `json:"label"`
+	URI   string `json:"uri"`
+}
+
+func (f *failure) Error() string { return f.Code + ": " + f.Message }
+
+// explain returns the failure that an error is, and whether it is a fault of ours or of the store.
+func explain(err error) (f *failure, fault bool) {
+	switch {
+	case errors.As(err, &f):
+		return f, false
+	case errors.Is(err, runbook.ErrNoRun):
+		return &failure{Code: notFound, Message: sentence(runbook.ErrNoRun)}, false
+	case errors.Is(err, runbook.ErrEnded):
+		return &failure{Code: runEnded, Message: sentence(runbook.ErrEnded)}, false
+	case errors.Is(err, runbook.ErrUnknownURI):
+		return &failure{Code: notFound, Message: sentence(runbook.ErrUnknownURI)}, false
+	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
+		return &failure{Code: cancelled, Message: "The call was cancelled."}, false
+	}
+	return &failure{Code: internalError, Message: sentence(err)}, true
+}
+
+// sentence returns the text of an error with a capital letter and a full stop.
+func sentence(err error) string {
+	text := err.Error()
+	if text == "" {
+		return ""
+	}
+	if b := text[0]; b >= 'a' && b <= 'z' {
+		text = string(b-'a'+'A') + text[1:]
+	}
+	if text[len(text)-1] != '.' {
+		text += "."
+	}
+	return text
+}
+
+// encodeResult returns a result whose JSON is both the text and the structured content.
+func encodeResult(value any, isError bool) (*mcp.CallToolResult, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimRight(b.Bytes(), "\n")
+	return &mcp.CallToolResult{
+		Content: []mcp.Content{&mcp.TextContent{Text: string(text)}}, StructuredContent: json.RawMessage(text), IsError: isError,
+	}, nil
+}
