@@ -17,6 +17,7 @@ type descendants struct {
 	child        *supervised
 	seen         map[int]uint64 // pid and start of the processes seen below a descendant, used without cgroups
 	unsureSweeps int
+	spares       bool // the last sweep has spared an orphan that may be another child's
 }
 
 // sweep reaps the dead orphans of all children and kills the descendants of this child. It reports
@@ -26,6 +27,7 @@ func (d *descendants) sweep() (found, unsure bool) {
 	// and its pid stays its own until we reap it.
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.spares = false
 	us := os.Getpid()
 	for _, pid := range procfs.Children(us, us) {
 		p, ok := procfs.ReadStat(pid)
@@ -93,6 +95,7 @@ func (d *descendants) includes(p procfs.Stat, cgroup string) (mine, sure bool) {
 	// before it did; if no other living child did, that is this one.
 	for pid, c := range d.started {
 		if pid != d.leader && c.cgroup == nil && c.startedAt <= p.Start {
+			d.spares = true
 			return false, len(environ) > 0
 		}
 	}

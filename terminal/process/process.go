@@ -51,6 +51,8 @@ type Options struct {
 	// take as long as the child may. It costs a look through /proc at the end and only works on
 	// Linux.
 	Session bool
+	// Owner names whom the child works for, for Supervisor.OwnerOf; "": nobody in particular.
+	Owner string
 	// Supervisor kills whatever the child has started when the child ends; nil: only the processes
 	// of its process group, or of its session, are killed.
 	Supervisor *Supervisor

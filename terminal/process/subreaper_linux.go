@@ -36,11 +36,14 @@ type subreaper struct {
 	// ever.
 	started  map[int]*supervised
 	starting map[*supervised]bool
+	// spared are the owners of children that have ended while there was an orphan that could not be
+	// told from one of theirs.
+	spared map[string]bool
 }
 
 // openSubreaper returns nil if orphans go to another process.
 func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
-	r := &subreaper{cgroups: cgroups, started: map[int]*supervised{}, starting: map[*supervised]bool{}}
+	r := &subreaper{cgroups: cgroups, started: map[int]*supervised{}, starting: map[*supervised]bool{}, spared: map[string]bool{}}
 	if os.Getpid() != 1 {
 		if !wanted || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return nil
@@ -121,10 +124,23 @@ func (r *subreaper) killDescendants(leader int, c *supervised) {
 			d.unsureSweeps++
 		}
 		if !found && (!unsure || d.unsureSweeps > maxUnsureSweeps) || time.Now().After(deadline) {
+			if unsure || d.spares {
+				r.spare(c.owner)
+			}
 			return
 		}
 		time.Sleep(time.Millisecond) // the children of a killed process are ours once it is dead
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.spared) // there is no orphan
+}
+
+// spare records that a child of an owner may have left an orphan.
+func (r *subreaper) spare(owner string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.spared[owner] = true
 }
 
 // mayHaveOrphans reports whether we have children that os/exec may not have started. It is called

@@ -69,6 +69,7 @@ type supervised struct {
 	supervisor *Supervisor
 	cgroup     *cgroup // nil: it has none
 	mark       string  // the variable in its environment
+	owner      string  // Options.Owner
 	startedAt  uint64  // in clock ticks since the boot
 }
 
@@ -86,7 +87,7 @@ func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervised, error) {
 	if errno, short := Shortage(err); err != nil && (o.limited() || short && errno != syscall.EAGAIN) {
 		return nil, fmt.Errorf("control group: %w", err)
 	}
-	c := &supervised{supervisor: s, cgroup: group}
+	c := &supervised{supervisor: s, cgroup: group, owner: o.Owner}
 	c.mark = s.subreaper.addMark(cmd)
 	bare := *cmd
 	c.cgroup.attach(cmd)

@@ -1,0 +1,141 @@
+package process
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+	"time"
+
+	"nanobot/internal/procfs"
+)
+
+const (
+	// maxAncestors bounds how far up a process is followed.
+	maxAncestors = 1000
+	// maxLooks bounds how often the ancestors of a process are read again because one of them has
+	// died meanwhile, or because a child is being started that the process may descend from.
+	maxLooks = 50
+)
+
+// ownerOf implements Supervisor.OwnerOf.
+func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
+	for range maxLooks {
+		line, descends, ok := ancestry(pid)
+		if ok && !descends {
+			return "", false, nil
+		}
+		if ok {
+			owner, known, sure := r.ownerOfLine(line)
+			if known {
+				return owner, true, nil
+			}
+			if sure {
+				return "", true, ErrNoOwner
+			}
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return "", true, ErrNoOwner
+}
+
+// ancestry returns a process and those above it, up to the child of ours that it descends from.
+// descends is false if there is no such child. ok is false if a process has died meanwhile.
+func ancestry(pid int) (line []procfs.Stat, descends, ok bool) {
+	us := os.Getpid()
+	for range maxAncestors {
+		p, found := procfs.ReadStat(pid)
+		if !found {
+			return nil, false, false
+		}
+		// A parent is older than its child: what is younger has got the pid of a parent that has
+		// died.
+		if n := len(line); n > 0 && p.Start > line[n-1].Start {
+			return nil, false, false
+		}
+		if line = append(line, p); p.Parent == us {
+			return line, true, true
+		}
+		if p.Parent <= 1 || pid == us { // init, or a process outside our PID namespace
+			return nil, false, true
+		}
+		pid = p.Parent
+	}
+	return nil, false, false
+}
+
+// ownerOfLine returns the owner of a process by its ancestry. sure is false if a child is being
+// started that the process may descend from.
+func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	d := descendants{subreaper: r}
+	top := line[len(line)-1]
+	if c := r.started[top.Pid]; c != nil {
+		return c.owner, c.owner != "", true
+	}
+	// It descends from an orphan. No process can join a session that it was not forked in.
+	for _, p := range line {
+		if c := r.started[p.Session]; c != nil {
+			return c.owner, c.owner != "", true
+		}
+	}
+	cgroup, err := r.cgroups.cgroupOf(top.Pid)
+	if err != nil || d.mayBeStarting(top, cgroup) {
+		return "", false, false
+	}
+	owners := map[string]bool{}
+	for _, p := range line {
+		r.addTraces(p.Pid, owners)
+	}
+	if len(owners) == 0 {
+		r.addPossible(top, owners)
+	}
+	for owner := range owners {
+		known = len(owners) == 1 && owner != ""
+		return owner, known, true
+	}
+	return "", false, true
+}
+
+// addTraces adds the owners of the children whose cgroup a process is in and whose mark is in its
+// environment; "" for a child that is gone. A process that has left its cgroup for another child's,
+// or has another child's mark, then has two owners.
+func (r *subreaper) addTraces(pid int, owners map[string]bool) {
+	if cgroup, err := r.cgroups.cgroupOf(pid); err != nil || cgroup != "" {
+		owners[r.ownerWhere(func(c *supervised) bool { return cgroup != "" && c.cgroup.path() == cgroup })] = true
+	}
+	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
+	for v := range bytes.SplitSeq(procfs.Environ(pid), []byte{0}) {
+		if bytes.HasPrefix(v, ours) {
+			owners[r.ownerWhere(func(c *supervised) bool { return c.mark == string(v) })] = true
+		}
+	}
+}
+
+// ownerWhere returns the owner of the child that is such a one, or "".
+func (r *subreaper) ownerWhere(is func(*supervised) bool) (owner string) {
+	d := descendants{subreaper: r}
+	d.anyChild(func(c *supervised) bool {
+		if !is(c) {
+			return false
+		}
+		owner = c.owner
+		return true
+	})
+	return owner
+}
+
+// addPossible adds the owners of all children that an orphan without a trace may descend from:
+// those that are older than it, and those that have ended and may have left it.
+func (r *subreaper) addPossible(orphan procfs.Stat, owners map[string]bool) {
+	for owner := range r.spared {
+		owners[owner] = true
+	}
+	d := descendants{subreaper: r}
+	d.anyChild(func(c *supervised) bool {
+		if c.startedAt <= orphan.Start {
+			owners[c.owner] = true
+		}
+		return false
+	})
+}

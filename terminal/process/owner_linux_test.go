@@ -1,0 +1,192 @@
+package process_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/internal/procfs"
+	"nanobot/terminal/process"
+)
+
+// startOwned starts a child of an owner whose script prints the pid of one of its processes.
+func startOwned(t *testing.T, supervisor *process.Supervisor, owner, script string) (child *process.Child, pid int) {
+	t.Helper()
+	c, err := process.Start(process.Options{
+		Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Owner: owner, Grace: 50 * time.Millisecond,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Kill(); c.Wait() })
+	return c, pidFrom(t, c)
+}
+
+// orphan is a script that has a command start a process, prints its pid once its parent is dead,
+// and lives on.
+func orphan(command string) string {
+	return "pid=$(" + command + " sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); echo $pid; exec sleep 300"
+}
+
+func checkOwner(t *testing.T, supervisor *process.Supervisor, what string, pid int, want string) {
+	t.Helper()
+	if owner, descends, err := supervisor.OwnerOf(pid); owner != want || !descends || err != nil {
+		t.Errorf("%s: the owner is %q, %v, %v, want %q", what, owner, descends, err, want)
+	}
+}
+
+func checkNoOwner(t *testing.T, supervisor *process.Supervisor, what string, pid int) {
+	t.Helper()
+	if owner, descends, err := supervisor.OwnerOf(pid); owner != "" || !descends || !errors.Is(err, process.ErrNoOwner) {
+		t.Errorf("%s: the owner is %q, %v, %v", what, owner, descends, err)
+	}
+}
+
+func TestTheOwnerOfEveryDescendantIsFound(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		_, other := startOwned(t, supervisor, "other", "echo $$; exec sleep 300")
+		for name, script := range map[string]string{
+			"the child itself":             "echo $$; exec sleep 300",
+			"below it":                     "sh -c 'echo $$; exec sleep 300' & wait",
+			"with an empty environment":    "env -i sh -c 'echo $$; exec sleep 300' & wait",
+			"in another session":           "setsid env -i sh -c 'echo $$; exec sleep 300' & wait",
+			"an orphan":                    orphan(""),
+			"an orphan in its session":     orphan("env -i"),
+			"an orphan of another session": orphan("setsid"),
+			"below one of another session": `pid=$(setsid sh -c 'sh -c "sleep 300; exit" >/dev/null 2>&1 & echo $!')
+				while set -- $(cat /proc/$pid/task/$pid/children); [ $# = 0 ]; do sleep 0.01; done; echo $1; exec sleep 300`,
+			"with a mark below one without": `pid=$(env -i setsid sh -c 'NANOBOT_CHILD=$0 sh -c "sleep 300; exit" >/dev/null 2>&1 & echo $!' $NANOBOT_CHILD)
+				while set -- $(cat /proc/$pid/task/$pid/children); [ $# = 0 ]; do sleep 0.01; done; echo $1; exec sleep 300`,
+		} {
+			_, pid := startOwned(t, supervisor, "owner", script)
+			checkOwner(t, supervisor, name, pid, "owner")
+		}
+		checkOwner(t, supervisor, "the other child", other, "other")
+	})
+}
+
+func TestAnOrphanWithoutATraceIsTheOnlyPossibleOwners(t *testing.T) {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer supervisor.Close()
+	_, pid := startOwned(t, supervisor, "owner", orphan("env -i setsid"))
+	checkOwner(t, supervisor, "alone", pid, "owner")
+	startOwned(t, supervisor, "owner", "echo $$; exec sleep 300")
+	waitATick()
+	startOwned(t, supervisor, "other", "echo $$; exec sleep 300")
+	checkOwner(t, supervisor, "before others came", pid, "owner")
+	_, pid = startOwned(t, supervisor, "owner", orphan("env -i setsid"))
+	checkNoOwner(t, supervisor, "beside an older child of another owner", pid)
+}
+
+// waitATick waits until the clock by which the kernel tells when a process was started goes on.
+func waitATick() {
+	for began := procfs.NowTicks(); procfs.NowTicks() == began; {
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestAnOrphanThatAnEndedChildMayHaveLeftHasNoOwner(t *testing.T) {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer supervisor.Close()
+	older, _ := startOwned(t, supervisor, "older", "echo $$; exec sleep 300")
+	waitATick()
+	c, pid := startOwned(t, supervisor, "owner", "pid=$(env -i setsid sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); echo $pid")
+	c.Wait()
+	if !runs(pid) {
+		t.Fatal("it is dead: this test proves nothing")
+	}
+	checkNoOwner(t, supervisor, "left by a child that has ended", pid)
+	older.Kill()
+	older.Wait()
+	if runs(pid) {
+		t.Fatal("it lives on")
+	}
+	_, pid = startOwned(t, supervisor, "owner", orphan("env -i setsid"))
+	checkOwner(t, supervisor, "when no orphan is left", pid, "owner")
+}
+
+func TestAMarkOfAnotherChildIsOfNoUse(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		_, victim := startOwned(t, supervisor, "victim", "echo $$; exec sleep 300")
+		var mark string
+		for v := range strings.SplitSeq(string(procfs.Environ(victim)), "\x00") {
+			if strings.HasPrefix(v, "NANOBOT_CHILD=") {
+				mark = v
+			}
+		}
+		if mark == "" {
+			t.Fatal("the child has no mark")
+		}
+		_, pid := startOwned(t, supervisor, "thief", "env -i "+mark+" setsid sh -c 'echo $$; exec sleep 300' & wait")
+		checkOwner(t, supervisor, "below its child", pid, "thief")
+		_, pid = startOwned(t, supervisor, "thief", orphan("env -i "+mark))
+		checkOwner(t, supervisor, "in the session of its child", pid, "thief")
+		if strings.Contains(supervisor.About(), "control group of its own") {
+			_, pid = startOwned(t, supervisor, "thief", orphan("env -i "+mark+" setsid"))
+			checkNoOwner(t, supervisor, "in the cgroup of its child", pid)
+		}
+	})
+}
+
+func TestAChildWithoutAnOwnerHasNone(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		_, pid := startOwned(t, supervisor, "", "echo $$; exec sleep 300")
+		checkNoOwner(t, supervisor, "the child", pid)
+	})
+}
+
+func TestOthersAreNoDescendants(t *testing.T) {
+	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	defer supervisor.Close()
+	for _, pid := range []int{1, os.Getpid(), os.Getppid()} {
+		if owner, descends, err := supervisor.OwnerOf(pid); owner != "" || descends || err != nil {
+			t.Errorf("process %d has the owner %q, %v, %v", pid, owner, descends, err)
+		}
+	}
+	dead := exec.Command("true")
+	if err := dead.Run(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := supervisor.OwnerOf(dead.Process.Pid); !errors.Is(err, process.ErrNoOwner) {
+		t.Errorf("a process that is gone: %v", err)
+	}
+	var none *process.Supervisor
+	if _, _, err := none.OwnerOf(1); !errors.Is(err, process.ErrNoOwner) {
+		t.Errorf("without a supervisor: %v", err)
+	}
+}
+
+// TestAProcessIsKnownFromItsFirstMoment asks for the owner of processes whose start os/exec may not
+// have finished.
+func TestAProcessIsKnownFromItsFirstMoment(t *testing.T) {
+	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
+		dir := t.TempDir()
+		for i := range 20 {
+			fifo := fmt.Sprintf("%s/%d", dir, i)
+			if err := exec.Command("mkfifo", fifo).Run(); err != nil {
+				t.Fatal(err)
+			}
+			pids := make(chan int)
+			go func() {
+				var pid int
+				if f, err := os.Open(fifo); err == nil {
+					_, _ = fmt.Fscanln(f, &pid)
+					_ = f.Close()
+				}
+				pids <- pid
+			}()
+			owner := fmt.Sprintf("owner %d", i)
+			c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "echo $$ >" + fifo + "; exec sleep 300"}, Supervisor: supervisor, Owner: owner})
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkOwner(t, supervisor, "at once", <-pids, owner)
+			c.Kill()
+			c.Wait()
+		}
+	})
+}
