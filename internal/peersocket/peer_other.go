@@ -1,0 +1,15 @@
+//go:build !linux
+
+package peersocket
+
+import (
+	"errors"
+	"net"
+	"os"
+)
+
+const supported = false
+
+func newConn(u *net.UnixConn) *Conn { return &Conn{UnixConn: u, err: errors.ErrUnsupported} }
+
+func lives(*os.File) bool { return false }

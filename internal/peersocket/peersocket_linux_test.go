@@ -1,0 +1,218 @@
+package peersocket_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"nanobot/internal/peersocket"
+	"nanobot/internal/procfs"
+)
+
+// TestMain makes the test binary a program that connects to a socket, if it is told to.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("TEST_CONNECT"); path != "" {
+		connect(path)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// connect connects and waits for the end of stdin.
+func connect(path string) {
+	if _, err := peersocket.Dial(context.Background(), path); err != nil {
+		panic(err)
+	}
+	_, _ = io.Copy(io.Discard, os.Stdin)
+}
+
+func listen(t *testing.T) *peersocket.Listener {
+	t.Helper()
+	l, err := peersocket.Listen(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+// client starts a process that connects, and returns what ends it.
+func client(t *testing.T, program, path string, user *syscall.Credential) (pid int, end func()) {
+	t.Helper()
+	cmd := exec.Command(program)
+	cmd.Env = append(os.Environ(), "TEST_CONNECT="+path, "GORACE=atexit_sleep_ms=0")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, func() {
+		_ = in.Close()
+		_ = cmd.Wait()
+	}
+}
+
+func self(t *testing.T) string {
+	t.Helper()
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func openFiles(t *testing.T) int {
+	t.Helper()
+	n, err := procfs.OpenFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTheProcessThatConnectsIsKnown(t *testing.T) {
+	before := openFiles(t)
+	l := listen(t)
+	pid, end := client(t, self(t), l.Path(), nil)
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	peer, err := c.Peer()
+	if err != nil || peer.Pid != pid || peer.UID != os.Getuid() {
+		t.Errorf("the peer is %+v, %v, want process %d", peer, err, pid)
+	}
+	if !c.PeerLives() {
+		t.Error("it is said to be gone")
+	}
+	end()
+	if c.PeerLives() {
+		t.Error("it is said to live")
+	}
+	if err := errors.Join(c.Close(), l.Close()); err != nil {
+		t.Error(err)
+	}
+	if after := openFiles(t); after != before {
+		t.Errorf("%d files are open, and %d were before", after, before)
+	}
+}
+
+func TestAnotherUserMayConnectAndIsKnown(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	parent, err := os.MkdirTemp("", "peersocket")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := peersocket.Listen(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	b, err := os.ReadFile(self(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(parent, "client") // where the user may go
+	if err := os.WriteFile(program, b, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	pid, end := client(t, program, l.Path(), &syscall.Credential{Uid: 65534, Gid: 65534})
+	defer end()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if peer, err := c.Peer(); err != nil || peer.Pid != pid || peer.UID != 65534 {
+		t.Errorf("the peer is %+v, %v", peer, err)
+	}
+}
+
+func TestOthersMayConnectAndNeitherListNorReplace(t *testing.T) {
+	l := listen(t)
+	dir := filepath.Dir(l.Path())
+	for path, want := range map[string]fs.FileMode{dir: 0o711, l.Path(): 0o666} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has the mode %v, %v", path, info.Mode(), err)
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+func TestAPathThatIsTooLongIsRefusedWithItsLength(t *testing.T) {
+	parent := filepath.Join(t.TempDir(), strings.Repeat("x", 100))
+	if err := os.Mkdir(parent, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	_, err := peersocket.Listen(parent)
+	if !errors.Is(err, peersocket.ErrTooLong) || !strings.Contains(err.Error(), parent) || !strings.Contains(err.Error(), "107 is the most") {
+		t.Errorf("it says %v", err)
+	}
+	if left, _ := os.ReadDir(parent); len(left) != 0 {
+		t.Errorf("it left %v", left)
+	}
+}
+
+func TestWhatAKilledProgramLeftIsRemovedAndNothingElse(t *testing.T) {
+	parent := t.TempDir()
+	l, err := peersocket.Listen(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := l.Path() + ".left"
+	if err := os.Rename(l.Path(), left); err != nil {
+		t.Fatal(err)
+	}
+	_ = l.Close() // which finds no socket to remove, and the folder not empty
+	if err := os.Rename(left, l.Path()); err != nil {
+		t.Fatal(err)
+	}
+	if err := peersocket.Remove(l.Path()); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(filepath.Dir(l.Path())); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder is still there: %v", err)
+	}
+	if err := peersocket.Remove(l.Path()); err != nil {
+		t.Errorf("again: %v", err)
+	}
+	precious := filepath.Join(parent, "nanobot-precious", "socket")
+	if err := os.Mkdir(filepath.Dir(precious), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(precious, []byte("a file"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{precious, filepath.Join(parent, "socket"), "socket", "", filepath.Join(parent, "nanobot-x", "..", "socket")} {
+		if peersocket.Remove(path) == nil {
+			t.Errorf("%q is said to be removed", path)
+		}
+	}
+	if _, err := os.Stat(precious); err != nil {
+		t.Error(err)
+	}
+}
