@@ -12,12 +12,13 @@ const (
 	UserNameVariable    = "NANOBOT_USER_NAME"
 	UserDataDirVariable = "NANOBOT_USER_DATA_DIR"
 	TokenVariable       = "NANOBOT_CHAT_TOKEN" // proves to the gateway which chat the process works for
+	SocketVariable      = "NANOBOT_SOCKET"     // where the daemon serves its tools
 )
 
 // agentVariables are all variables of ours in an agent's environment. The last three name the turn,
 // the daemon and the process.
 var agentVariables = []string{
-	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable,
+	TextVariable, TruncatedVariable, ChatIDVariable, UserIDVariable, UserNameVariable, UserDataDirVariable, TokenVariable, SocketVariable,
 	"NANOBOT_RUN", "NANOBOT_KEPT", "NANOBOT_CHILD",
 }
 

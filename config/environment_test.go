@@ -72,7 +72,7 @@ func TestReservedVariablesAreLeftAlone(t *testing.T) {
 	load(t, `{}`, "NANOBOT_CONFIG=/etc/x.json", "NANOBOT_PORT=tcp://10.0.0.1:80", "NANOBOT_PORT_80_TCP=x",
 		"NANOBOT_SERVICE_HOST=10.0.0.1", "NANOBOT_SERVICE_PORT=80", "NANOBOTS=1", "=C:=x", "NANOBOT_",
 		"NANOBOT_TEXT=hi", "NANOBOT_TEXT_TRUNCATED=1", "NANOBOT_CHAT_ID=1", "NANOBOT_USER_ID=1", "NANOBOT_USER_NAME=x", "NANOBOT_USER_DATA_DIR=/x",
-		"NANOBOT_RUN=1", "NANOBOT_KEPT=1", "NANOBOT_CHILD=1", "NANOBOT_CHAT_TOKEN=x")
+		"NANOBOT_RUN=1", "NANOBOT_KEPT=1", "NANOBOT_CHILD=1", "NANOBOT_CHAT_TOKEN=x", "NANOBOT_SOCKET=/x")
 	if _, err := config.Load("", []string{"NANOBOT_TEXTS=hi"}, parts()); err == nil {
 		t.Error("a variable that is almost one of the agent's is accepted")
 	}

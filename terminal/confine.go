@@ -67,8 +67,12 @@ func (o *Options) dirs() []string {
 // log at the start.
 func (r *Runner) Lacks() []string { return r.confine.Lacks() }
 
-// confined puts what is started for the turn under the limits and into the sandbox.
-func (t *turn) confined(o process.Options) process.Options { return t.confine.Apply(o, t.chat) }
+// confined puts what is started for the turn under the limits and into the sandbox. Its owner is
+// the chat (channel:id).
+func (t *turn) confined(o process.Options) process.Options {
+	o.Owner = t.req.Channel + ":" + t.req.ChatID
+	return t.confine.Apply(o, t.chat)
+}
 
 // ownTemps returns where the files are that the agent names. What it has written to /tmp may be in
 // the chat's own folder. A file that the protocol has written itself is where it is named.

@@ -342,7 +342,7 @@ func TestAPlaceIsThatOfAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	place, err := r.Place("local")
+	place, err := r.Place("cli", "local")
 	if err != nil {
 		t.Fatal(err)
 	}

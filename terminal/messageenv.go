@@ -39,6 +39,9 @@ func (t *turn) chatEnv() []string {
 	if t.req.Token != "" {
 		env = append(env, config.TokenVariable+"="+t.req.Token)
 	}
+	if t.o.Socket != "" {
+		env = append(env, config.SocketVariable+"="+t.o.Socket)
+	}
 	return env
 }
 

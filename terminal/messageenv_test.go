@@ -85,11 +85,11 @@ func TestAnAgentThatIsKeptHasOnlyTheVariablesOfItsChat(t *testing.T) {
 	var said string
 	b.opts.Protocol = keeping{&said}
 	b.req.Text, b.req.ChatID, b.req.User = "secret of one message", "42", &terminal.User{ID: "7", Name: "Ada"}
-	b.req.Token = "TOKEN42"
+	b.req.Token, b.opts.Socket = "TOKEN42", "/run/x/socket"
 	if b.run(); b.err != nil {
 		t.Fatal(b.err)
 	}
-	for _, want := range []string{"NANOBOT_CHAT_ID=42\n", "NANOBOT_CHAT_TOKEN=TOKEN42\n", "NANOBOT_USER_DATA_DIR=" + filepath.Join(b.workspace, "users", "42") + "\n"} {
+	for _, want := range []string{"NANOBOT_CHAT_ID=42\n", "NANOBOT_CHAT_TOKEN=TOKEN42\n", "NANOBOT_SOCKET=/run/x/socket\n", "NANOBOT_USER_DATA_DIR=" + filepath.Join(b.workspace, "users", "42") + "\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("%s is missing", want)
 		}

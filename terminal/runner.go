@@ -31,6 +31,8 @@ type Options struct {
 	Harmless  []string        // of these, those that hold no secret and may be read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
+	// Socket is where the daemon serves its tools to agents; "": nowhere.
+	Socket string
 	// Supervisor kills what an agent has started when the agent ends; nil: processes that leave the
 	// agent's process group live on.
 	Supervisor *process.Supervisor
@@ -189,7 +191,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 
 // Place prepares the place where the agent of a chat works, for commands that are run outside of
 // turns. An agent of the chat may be running, so its temporary files stay.
-func (r *Runner) Place(chatID string) (Place, error) {
+func (r *Runner) Place(channel, chatID string) (Place, error) {
 	userDir, err := UserDir(r.o.Workspace, chatID)
 	if err != nil {
 		return Place{}, err
@@ -198,7 +200,7 @@ func (r *Runner) Place(chatID string) (Place, error) {
 	if err != nil {
 		return Place{}, err
 	}
-	t := &turn{Runner: r, req: Request{ChatID: chatID}, userDir: userDir, chat: chat}
+	t := &turn{Runner: r, req: Request{Channel: channel, ChatID: chatID}, userDir: userDir, chat: chat}
 	return t.place(), nil
 }
 

@@ -57,7 +57,7 @@ func demo(ctx context.Context, listen string, browse bool, std stdio) error {
 	cfg.Log.Level = "warn"
 	cfg.HTTP.Token = config.Secret(rand.Text()) // ours, for the greeting
 	// The browser that we open is no orphan of ours.
-	d := daemon{cfg: &cfg, reload: func(*gateway.Gateway) error { return nil }, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
+	d := daemon{cfg: &cfg, reload: func(*gateway.Gateway, host) error { return nil }, supervisor: process.NewSupervisor(process.SupervisorOptions{NoSubreaper: true})}
 	defer d.supervisor.Close()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
 	door := filepath.Join(cfg.Gateway.StateDir, state.Door)

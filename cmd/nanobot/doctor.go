@@ -76,7 +76,7 @@ func withWiring(o doctor.Options) doctor.Options {
 	o.Prepare = func(cfg *config.Config) (doctor.Prepared, error) {
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
 		defer supervisor.Close()
-		settings, open, err := prepare(cfg, starting{supervisor, noUser, dbfile.NewWatch(), zap.NewNop()})
+		settings, open, err := prepare(cfg, starting{host{supervisor: supervisor}, noUser, dbfile.NewWatch(), zap.NewNop()})
 		if err != nil {
 			return doctor.Prepared{}, err
 		}
@@ -87,7 +87,7 @@ func withWiring(o doctor.Options) doctor.Options {
 		if err != nil {
 			return nil, err
 		}
-		return newRunnerWith(cfg, wrap(protocol), supervisor, zap.NewNop())
+		return newRunnerWith(cfg, wrap(protocol), host{supervisor: supervisor}, zap.NewNop())
 	}
 	o.OpenStore = func(ctx context.Context, cfg *config.Config) (*sqlite.Store, error) { return openStore(ctx, cfg, true) }
 	o.PrivateFiles = private

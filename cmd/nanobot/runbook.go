@@ -219,7 +219,7 @@ func (d runbookDrive) run(ctx context.Context) error {
 func (d runbookDrive) drive(ctx context.Context, runs runbook.Runs, book runbook.Runbook, source runbook.Source) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	runner, err := newRunner(d.cfg, supervisor, newLog(d.std.err, false))
+	runner, err := newRunner(d.cfg, host{supervisor: supervisor}, newLog(d.std.err, false))
 	if err != nil {
 		return err
 	}
@@ -297,7 +297,7 @@ func openOrMakeStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, er
 // shellSteps returns how the commands of a run's steps are executed: in the workspace, where the
 // local chat's agent works. What a crash has left of a command of this run is killed.
 func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell, error) {
-	place, err := runner.Place("local")
+	place, err := runner.Place(cli.Name, "local")
 	if err != nil {
 		return nil, err
 	}

@@ -24,6 +24,7 @@ import (
 	"nanobot/gateway/store"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/peersocket"
 	"nanobot/terminal/process"
 )
 
@@ -57,7 +58,7 @@ func serve(ctx context.Context, path string, std stdio) error {
 	defer d.supervisor.Close()
 	paceCollections()
 	d.log, d.level = newDaemonLog(std.err, cfg.Log)
-	d.reload = func(g *gateway.Gateway) error { return reload(path, g, d.supervisor, d.level, d.log) }
+	d.reload = func(g *gateway.Gateway, h host) error { return reload(path, g, h, d.level, d.log) }
 	return d.run(ctx)
 }
 
@@ -66,7 +67,7 @@ type daemon struct {
 	cfg        *config.Config
 	log        *zap.Logger
 	level      zap.AtomicLevel
-	reload     func(*gateway.Gateway) error
+	reload     func(*gateway.Gateway, host) error
 	ready      func(*site) // called once it answers
 	supervisor *process.Supervisor
 }
@@ -76,9 +77,12 @@ func (d daemon) run(ctx context.Context) (err error) {
 	for _, w := range d.cfg.Warnings() {
 		d.log.Warn(w)
 	}
+	socket := d.openSocket()
+	defer closeSocket(socket)
+	h := host{supervisor: d.supervisor, socket: socketPath(socket)}
 	var g *gateway.Gateway
 	files := dbfile.NewWatch()
-	settings, open, err := prepare(d.cfg, starting{d.supervisor, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
+	settings, open, err := prepare(d.cfg, starting{h, func(channel, user string) bool { return g.Knows(channel, user) }, files, d.log})
 	if err != nil {
 		return err
 	}
@@ -93,6 +97,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeStore(db)) }()
+	defer announceSocket(d.cfg.Gateway.StateDir, socket, d.log)()
 	defer func() { err = errors.Join(err, closeChannels(open)) }()
 	page, err := openSite(ctx, d.cfg, open, db, d.log)
 	if err != nil {
@@ -110,7 +115,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	d.log.Info(d.supervisor.About())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
-	defer onHangup(ctx, func() { sd.reload(ctx, g, d.reload) })()
+	defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()
 	work.Go(func() error {
 		<-ctx.Done()
 		d.log.Info("stopping")
@@ -137,6 +142,15 @@ func (d daemon) run(ctx context.Context) (err error) {
 	sd.stopping(g)
 	d.log.Info("stopped", zap.Error(err))
 	return state.Explain(d.cfg, err)
+}
+
+// openSocket opens the socket of the tools; nil: there is none.
+func (d daemon) openSocket() *peersocket.Listener {
+	if !d.supervisor.KnowsOwners() {
+		d.log.Info("agents have no tools of the chat, because it cannot be told here which chat a process works for")
+		return nil
+	}
+	return openSocket(d.cfg, socketParents(os.Getenv, os.Geteuid() == 0), d.log)
 }
 
 // newGateway returns the gateway, and what tells the page of it as long as that is served.
@@ -194,12 +208,12 @@ func onHangup(ctx context.Context, f func()) (stop func()) {
 }
 
 // reload reads the config again. A mistake in it changes nothing.
-func reload(path string, g *gateway.Gateway, supervisor *process.Supervisor, level zap.AtomicLevel, log *zap.Logger) error {
+func reload(path string, g *gateway.Gateway, h host, level zap.AtomicLevel, log *zap.Logger) error {
 	cfg, err := loadConfig(path)
 	if err != nil {
 		return err
 	}
-	settings, err := newSettings(cfg, supervisor, log)
+	settings, err := newSettings(cfg, h, log)
 	if err != nil {
 		return err
 	}

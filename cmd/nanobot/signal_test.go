@@ -57,8 +57,19 @@ func startBinary(t *testing.T, path string, env []string, args ...string) *progr
 	dir := t.TempDir()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
+	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir, "XDG_RUNTIME_DIR="+runtimeDir(t)), env...)
 	return startCommand(t, cmd, dir)
+}
+
+// runtimeDir is a folder for sockets, whose paths must be short.
+func runtimeDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "nb")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // startCommand starts a program whose log goes into a folder.

@@ -79,9 +79,15 @@ func visitor(r *http.Request) (user string, operator bool) {
 
 var errNoChannel = errors.New("no channel that this version knows is enabled, so nobody could talk to the bot; nanobot chat talks to it here")
 
+// host is what agents are started with.
+type host struct {
+	supervisor *process.Supervisor
+	socket     string // where the daemon serves its tools; "": nowhere
+}
+
 // newSettings is what a configuration says about a gateway that may be running already.
-func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (gateway.Settings, error) {
-	agents, err := newAgents(cfg, supervisor, log)
+func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings, error) {
+	agents, err := newAgents(cfg, h, log)
 	if err != nil {
 		return gateway.Settings{}, err
 	}
@@ -100,12 +106,12 @@ func newSettings(cfg *config.Config, supervisor *process.Supervisor, log *zap.Lo
 }
 
 // newAgents makes the agents of a configuration. The error names every one that cannot be made.
-func newAgents(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (map[string]gateway.Agent, error) {
+func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.Agent, error) {
 	agents := map[string]gateway.Agent{}
 	var wrong []error
 	for _, name := range cfg.AgentNames() {
 		own, _ := cfg.ForAgent(name)
-		runner, err := newRunner(own, supervisor, log)
+		runner, err := newRunner(own, h, log)
 		if err != nil {
 			wrong = append(wrong, err)
 			continue
@@ -120,17 +126,17 @@ func newAgents(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logg
 
 // starting is what the parts of a daemon are made with.
 type starting struct {
-	supervisor *process.Supervisor
-	knows      func(channel, user string) bool // tells whether a user may talk to the bot, once the gateway runs
-	state      *dbfile.Watch
-	log        *zap.Logger
+	host  host
+	knows func(channel, user string) bool // tells whether a user may talk to the bot, once the gateway runs
+	state *dbfile.Watch
+	log   *zap.Logger
 }
 
 // prepare makes of a config what serve runs, before anything is touched: it reads the secrets,
 // finds out whether the agent can be confined, and makes the channels. Its error names everything
 // that is wrong and ends the program with status 78.
 func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]channels.Channel, error) {
-	settings, err := newSettings(cfg, s.supervisor, s.log)
+	settings, err := newSettings(cfg, s.host, s.log)
 	open, wrong := openChannels(cfg, s.knows, s.state, s.log)
 	err = errors.Join(err, wrong)
 	if cfg.HTTP.Listen != "" {
@@ -148,7 +154,7 @@ func prepare(cfg *config.Config, s starting) (gateway.Settings, map[string]chann
 func checkStart(cfg *config.Config) error {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	_, open, err := prepare(cfg.WithoutCredentials(), starting{supervisor, noUser, dbfile.NewWatch(), zap.NewNop()})
+	_, open, err := prepare(cfg.WithoutCredentials(), starting{host{supervisor: supervisor}, noUser, dbfile.NewWatch(), zap.NewNop()})
 	if err != nil {
 		return err
 	}
@@ -174,19 +180,19 @@ func openWatched(ctx context.Context, cfg *config.Config, o sqlite.Options) (*sq
 
 // newDirect puts together what run and chat need.
 func newDirect(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*gateway.Direct, error) {
-	runner, err := newRunner(cfg, supervisor, log)
+	runner, err := newRunner(cfg, host{supervisor: supervisor}, log)
 	if err != nil {
 		return nil, err
 	}
 	return &gateway.Direct{Runner: runner, HideProgress: cfg.Terminal.Progress == "off", Log: log}, nil
 }
 
-func newRunner(cfg *config.Config, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
+func newRunner(cfg *config.Config, h host, log *zap.Logger) (*terminal.Runner, error) {
 	protocol, err := newProtocol(cfg)
 	if err != nil {
 		return nil, err
 	}
-	return newRunnerWith(cfg, protocol, supervisor, log)
+	return newRunnerWith(cfg, protocol, h, log)
 }
 
 // newProtocol makes the protocol that a config names.
@@ -198,7 +204,7 @@ func newProtocol(cfg *config.Config) (terminal.Protocol, error) {
 	return p.Open(cfg.Terminal), nil
 }
 
-func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *process.Supervisor, log *zap.Logger) (*terminal.Runner, error) {
+func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *zap.Logger) (*terminal.Runner, error) {
 	named := cfg.AgentName() != config.DefaultAgent
 	if named {
 		log = log.With(zap.String("agent", cfg.AgentName()))
@@ -209,7 +215,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, supervisor *p
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: supervisor, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor, Socket: h.socket, Log: log,
 	})
 	if err != nil {
 		if named { // a runner names the keys of terminal

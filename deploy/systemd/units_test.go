@@ -97,3 +97,14 @@ func TestOneBotAndManyDifferOnlyInTheirPlaces(t *testing.T) {
 		t.Errorf("they differ:\n%s\n---\n%s", one, many)
 	}
 }
+
+func TestASocketHasAFolderThatOthersMayPassThrough(t *testing.T) {
+	for unit, folder := range map[string]string{"nanobot.service": "nanobot", "nanobot@.service": "nanobot/%i"} {
+		text := read(t, unit)
+		for _, want := range []string{"\nRuntimeDirectory=" + folder + "\n", "\nRuntimeDirectoryMode=0711\n"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing", unit, want)
+			}
+		}
+	}
+}

@@ -29,6 +29,9 @@ const (
 // Door is the page by which the demo opens a browser.
 const Door = "open.html"
 
+// Socket is the file that names the socket of the daemon that runs.
+const Socket = "socket"
+
 // Web is the folder of the web channel's conversations, which are a database.
 const Web = web.StateFolder
 
@@ -62,6 +65,7 @@ func Parts(channelFolders []string) []Part {
 		{"history", NotCopied},
 		{"history.new", NotCopied},
 		{Door, NotCopied},
+		{Socket, NotCopied},
 	}...)
 }
 
