@@ -79,8 +79,10 @@ func TestAQuestionThatCannotBePutSaysWhy(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate)
 	for name, o := range map[string]*mcp.ClientOptions{
-		"the form is broken": {ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) { return nil, errors.New("the form is broken") }},
-		"does not match":     answering("accept", args{"confirmation": "maybe"}),
+		"the form is broken": {ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			return nil, errors.New("the form is broken")
+		}},
+		"does not match": answering("accept", args{"confirmation": "maybe"}),
 	} {
 		c := r.connectAs("2025-11-25", r.options(), o)
 		got := c.next(c.begin("Gate"), "user_input", args{}).refused("ELICITATION_FAILED").want("retry_count", 1)

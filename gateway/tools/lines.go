@@ -39,8 +39,8 @@ type lineConn struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	calls   map[jsonrpc.ID]bool // that have no answer yet, and whether they get one soon
-	changed chan struct{} // gets a value when a call was answered
+	calls   map[jsonrpc.ID]bool // that are executed; false while the answer is written
+	changed chan struct{}       // gets a value when a call was answered
 
 	closing  sync.Once
 	closed   chan struct{}
@@ -77,19 +77,27 @@ func (c *lineConn) Close() error {
 // Write writes one message.
 func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(m)
-	if err == nil {
-		err = c.writeLine(line)
+	if err != nil {
+		return err
 	}
-	if r, ok := m.(*jsonrpc.Response); ok {
-		c.mu.Lock()
-		delete(c.calls, r.ID)
-		c.mu.Unlock()
-		select {
-		case c.changed <- struct{}{}:
-		default:
-		}
+	answer, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return c.writeLine(line)
 	}
-	return err
+	c.note(func() { c.calls[answer.ID] = false }) // so that a client may send the next call as soon as it has read this
+	defer c.note(func() { delete(c.calls, answer.ID) })
+	return c.writeLine(line)
+}
+
+// note changes the calls.
+func (c *lineConn) note(change func()) {
+	c.mu.Lock()
+	change()
+	c.mu.Unlock()
+	select {
+	case c.changed <- struct{}{}:
+	default:
+	}
 }
 
 func (c *lineConn) writeLine(line []byte) error {
@@ -141,16 +149,11 @@ func (c *lineConn) finish() {
 	}
 }
 
-// isBusy reports whether a call will be answered soon.
+// isBusy reports whether a call has no answer yet.
 func (c *lineConn) isBusy() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, soon := range c.calls {
-		if soon {
-			return true
-		}
-	}
-	return false
+	return len(c.calls) > 0
 }
 
 // next reads a line. The message is nil if the line was refused or blank.
@@ -181,10 +184,16 @@ func (c *lineConn) next() (jsonrpc.Message, error) {
 func (c *lineConn) admit(r *jsonrpc.Request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.calls) >= maxCalls {
+	executed := 0
+	for _, e := range c.calls {
+		if e {
+			executed++
+		}
+	}
+	if executed >= maxCalls {
 		return false
 	}
-	c.calls[r.ID] = r.Method != "subscriptions/listen" // which is answered when the client ends it
+	c.calls[r.ID] = true
 	return true
 }
 

@@ -220,7 +220,9 @@ func TestAttestRatesARun(t *testing.T) {
 	r.write("one", "# One\n\n"+step("Only", shellChallenge))
 	c := r.connect(r.options(), nil)
 	shown := c.begin("Ship")
-	rate := func(a args) result { return c.call("kairos_attest", without(args{"uri": shown.str("current_step.uri")}, a)) }
+	rate := func(a args) result {
+		return c.call("kairos_attest", without(args{"uri": shown.str("current_step.uri")}, a))
+	}
 
 	rate(args{"outcome": "success", "message": "fine"}).ok().want("total_rated", 0, "total_failed", 1, "results.0.outcome", "success")
 	rate(args{"outcome": "great", "message": "fine"}).fails("INVALID_ARGUMENT", "success or failure")
@@ -355,7 +357,9 @@ func TestEachCallIsAudited(t *testing.T) {
 		}
 		seen = append(seen, tool+" "+text)
 	}
-	o.CheckShell = func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) { panic("at the disco") }
+	o.CheckShell = func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
+		panic("at the disco")
+	}
 	c := r.connect(o, nil)
 	shown := c.begin("Ship")
 	c.next(shown, "shell", shell(1)).refused("COMMAND_FAILED")
