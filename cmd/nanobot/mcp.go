@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +18,8 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
 )
 
 // socketVariable names the environment variable with the path of the daemon's socket.
@@ -70,7 +74,56 @@ func serveMCP(ctx context.Context, path string, std stdio) error {
 	case err != nil:
 		return fmt.Errorf("connect to the daemon: %w", err)
 	}
-	return errors.Join(errors.New("not built yet"), conn.Close())
+	return pipeToDaemon(ctx, conn, std)
+}
+
+// errDaemonGone is that the daemon has closed the connection before the client did.
+var errDaemonGone = errors.New("the daemon has closed the connection; start nanobot mcp again when it runs")
+
+// pipeToDaemon copies stdin to the daemon and its answers to stdout, until the daemon has answered
+// all that came before the end of stdin.
+func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	in := readApart(std.in)
+	defer in.Close()
+	asked := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(conn, in)
+		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {
+			err = half.CloseWrite()
+		}
+		asked <- err
+	}()
+	_, err := io.Copy(std.out, conn)
+	_ = conn.Close()
+	if ctx.Err() != nil {
+		return nil
+	}
+	select {
+	case failed := <-asked:
+		if failed == nil {
+			return err
+		}
+	default:
+	}
+	return cmp.Or(err, errDaemonGone)
+}
+
+// readApart returns a reader of stdin that can be closed while a read waits for input. The goroutine
+// that waits then ends with the process.
+func readApart(in io.Reader) *io.PipeReader {
+	r, w := io.Pipe()
+	go func() {
+		_, err := io.Copy(w, in)
+		_ = w.CloseWithError(err)
+	}()
+	return r
+}
+
+// stdioConn is a connection over stdin and stdout.
+type stdioConn struct {
+	*io.PipeReader
+	io.Writer
 }
 
 // serveAlone serves the runbooks of a state that no daemon holds.
@@ -78,19 +131,34 @@ func serveAlone(ctx context.Context, cfg *config.Config, std stdio) error {
 	if err := trust.CheckAgent(cfg); err != nil {
 		return err
 	}
+	log := newLog(std.err, false)
+	o := tools.Options{Folder: runbook.Folder(cfg.Runbooks.Folder), Log: log}
+	if cfg.Runbooks.AgentShell == "check" {
+		supervisor := process.NewSupervisor(process.SupervisorOptions{})
+		defer supervisor.Close()
+		runner, err := newRunner(cfg, host{supervisor: supervisor}, log)
+		if err != nil {
+			return err
+		}
+		defer runner.Close()
+		o.CheckShell = checkShell(runner, cfg.Workspace)
+	}
 	db, err := openOrMakeStore(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	o := tools.Options{Runs: runbook.Runs{Records: db}, Folder: runbook.Folder(cfg.Runbooks.Folder), Log: newLog(std.err, false)}
-	return errors.Join(tools.Serve(ctx, stdioConn{std.in, std.out}, o), db.Close())
+	o.Runs.Records = db
+	return errors.Join(tools.Serve(ctx, stdioConn{readApart(std.in), std.out}, o), db.Close())
 }
 
-// stdioConn is a connection over stdin and stdout.
-type stdioConn struct {
-	io.Reader
-	io.Writer
+// checkShell returns how the commands that agents report are executed, as those of nanobot runbook
+// run are.
+func checkShell(runner *terminal.Runner, workspace string) func(context.Context, string, string, time.Duration) (runbook.ShellProof, error) {
+	return func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
+		shell, err := shellSteps(runner, workspace, run)
+		if err != nil {
+			return runbook.ShellProof{}, err
+		}
+		return shell(ctx, command, timeout)
+	}
 }
-
-// Close does nothing.
-func (stdioConn) Close() error { return nil }

@@ -60,7 +60,7 @@ type Options struct {
 	// and waits until that step is decided. nil: runs of a chat cannot be approved here.
 	Decide func(ctx context.Context, run string, step int) error
 	// CheckShell executes the command of a shell step of a run, which an agent says to have
-	// succeeded. Its error is that ctx has ended. nil: what agents report is trusted.
+	// succeeded. An error leaves the step as it is. nil: what agents report is trusted.
 	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
 	// Audit is called after each call of a tool. nil: nobody is told.
 	Audit func(tool string, err error)
