@@ -85,7 +85,7 @@ var errDaemonGone = errors.New("the daemon has closed the connection; start nano
 func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	in := readApart(std.in)
-	defer in.Close()
+	defer func() { _ = in.Close() }()
 	asked := make(chan error, 1)
 	go func() {
 		_, err := io.Copy(conn, in)

@@ -228,7 +228,7 @@ type pipedDaemon struct {
 	ended          chan error
 }
 
-func newPipedDaemon(t *testing.T, ctx context.Context) *pipedDaemon {
+func newPipedDaemon(ctx context.Context, t *testing.T) *pipedDaemon {
 	t.Helper()
 	l, err := net.Listen("unix", filepath.Join(runtimeDir(t), "s"))
 	if err != nil {
@@ -265,7 +265,7 @@ func newPipedDaemon(t *testing.T, ctx context.Context) *pipedDaemon {
 }
 
 func TestMCPIsAPipeToTheDaemon(t *testing.T) {
-	p := newPipedDaemon(t, t.Context())
+	p := newPipedDaemon(t.Context(), t)
 	path := mcpBot(t, "")
 	served := make(chan error, 1)
 	records := openRecords(t, path)
@@ -284,7 +284,7 @@ func TestMCPIsAPipeToTheDaemon(t *testing.T) {
 }
 
 func TestMCPGivesTheDaemonTimeToAnswer(t *testing.T) {
-	p := newPipedDaemon(t, t.Context())
+	p := newPipedDaemon(t.Context(), t)
 	if _, err := io.WriteString(p.in, "question\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -306,13 +306,13 @@ func TestMCPGivesTheDaemonTimeToAnswer(t *testing.T) {
 }
 
 func TestMCPSaysThatTheDaemonHasGone(t *testing.T) {
-	p := newPipedDaemon(t, t.Context())
+	p := newPipedDaemon(t.Context(), t)
 	_ = p.daemon.Close() // while the client waits
 	if err := <-p.ended; !errors.Is(err, errDaemonGone) {
 		t.Errorf("it ended with %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	p = newPipedDaemon(t, ctx)
+	p = newPipedDaemon(ctx, t)
 	cancel()
 	if err := <-p.ended; err != nil {
 		t.Errorf("after a signal it ended with %v", err)

@@ -26,22 +26,23 @@ func readArguments(raw json.RawMessage) (arguments, error) {
 	return a, nil
 }
 
-// read reads an argument into a value, and reports whether it is there. Kind says what it must be.
-func (a arguments) read(name, kind string, into any) (bool, error) {
+// read reads an argument into a value, which stays as it is if the argument is absent. Kind says
+// what it must be.
+func (a arguments) read(name, kind string, into any) error {
 	raw, ok := a[name]
 	if !ok {
-		return false, nil
+		return nil
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return false, &failure{Code: invalidArgument, Message: fmt.Sprintf("%s must be %s.", name, kind)}
+		return &failure{Code: invalidArgument, Message: fmt.Sprintf("%s must be %s.", name, kind)}
 	}
-	return true, nil
+	return nil
 }
 
 // text returns an argument that is a string of at most limit bytes, or "".
 func (a arguments) text(name string, limit int) (string, error) {
 	var text string
-	if _, err := a.read(name, "a string", &text); err != nil {
+	if err := a.read(name, "a string", &text); err != nil {
 		return "", err
 	}
 	return text, checkLength(name, text, limit)
@@ -66,13 +67,13 @@ func checkLength(name, text string, limit int) error {
 // flag returns an argument that is true or false.
 func (a arguments) flag(name string) (bool, error) {
 	var yes bool
-	_, err := a.read(name, "true or false", &yes)
+	err := a.read(name, "true or false", &yes)
 	return yes, err
 }
 
 // number returns an argument that is a number, or the default.
 func (a arguments) number(name string, absent float64) (float64, error) {
 	number := absent
-	_, err := a.read(name, "a number", &number)
+	err := a.read(name, "a number", &number)
 	return number, err
 }

@@ -47,7 +47,7 @@ func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	var files []File
-	if _, err := c.args.read("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
+	if err := c.args.read("files", `a list of objects like {"path": "out.png", "caption": "The result"}`, &files); err != nil {
 		return nil, err
 	}
 	if len(files) == 0 || len(files) > maxFiles {
@@ -115,7 +115,7 @@ func readQuestion(args arguments) (terminal.Question, error) {
 	if q.Text, err = args.required("question", maxQuestion); err != nil {
 		return q, err
 	}
-	if _, err = args.read("options", "a list of strings", &q.Options); err != nil {
+	if err = args.read("options", "a list of strings", &q.Options); err != nil {
 		return q, err
 	}
 	if len(q.Options) > maxOptions {

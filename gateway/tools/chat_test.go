@@ -243,7 +243,7 @@ func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
 	c.next(shown, "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED").want("message", "The channel is gone.", "retry_count", 1)
 	p.decide = func(string, int) error { return nil }
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "Call kairos_next again")
-	p.decide = func(run string, step int) error { // by another press or command
+	p.decide = func(run string, _ int) error { // by another press or command
 		_, err := r.runs().Apply(t.Context(), run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 			return runbook.Abort(r, "telegram:7", "no time", env)
 		})

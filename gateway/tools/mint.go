@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"nanobot/gateway/runbook"
 )
@@ -81,14 +82,11 @@ func readMinting(args arguments) (runbook.Minting, error) {
 
 // refuseText returns the failure of a document that is no runbook.
 func refuseText(e *runbook.RefusedText) error {
-	message := ""
-	for i, p := range e.Problems {
-		if i > 0 {
-			message += "\n"
-		}
-		message += fmt.Sprintf("line %d: %s", p.Line, p.Message)
+	lines := make([]string, 0, len(e.Problems))
+	for _, p := range e.Problems {
+		lines = append(lines, fmt.Sprintf("line %d: %s", p.Line, p.Message))
 	}
-	return &failure{Code: storeFailed, Message: message}
+	return &failure{Code: storeFailed, Message: strings.Join(lines, "\n")}
 }
 
 // checkLabel refuses the label of a runbook of the workspace, and a new one if there are too many.
