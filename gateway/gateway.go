@@ -50,7 +50,10 @@ type Agent struct {
 	// Injectable says that the protocol takes messages while the agent runs, which is used if
 	// Settings.WhileRunning says so.
 	Injectable bool
-	Launch     audit.Launch // how Runner starts the agent, for Options.Audit
+	// Approvers are the people (channel:userid) who may permit what the agent asks for; none: all
+	// who may talk to the bot.
+	Approvers []string
+	Launch    audit.Launch // how Runner starts the agent, for Options.Audit
 }
 
 // Options is what a gateway is made of.
@@ -157,7 +160,7 @@ func intakeSettings(s Settings) intake.Settings {
 		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: map[string]intake.Agent{},
 	}
 	for name, agent := range s.Agents {
-		set.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable}
+		set.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable, Approvers: agent.Approvers}
 	}
 	return set
 }

@@ -16,6 +16,9 @@ type Question struct {
 	// Within is how long an answer is waited for; 0: as long as the turn lasts and the gateway
 	// cares.
 	Within time.Duration
+	// Approval says that the answer permits something, so that only the agent's approvers may give
+	// it where there is a list of them.
+	Approval bool
 }
 
 // Answer is what a person says to a question, and who it was.

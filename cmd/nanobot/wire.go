@@ -118,7 +118,7 @@ func newAgents(cfg *config.Config, h host, log *zap.Logger) (map[string]gateway.
 		}
 		agents[name] = gateway.Agent{
 			Runner: runner, Progress: turn.Progress(own.Terminal.Progress), PassHistory: own.Terminal.PassHistory,
-			Injectable: own.Injects(), Launch: lineup(runner),
+			Injectable: own.Injects(), Approvers: own.Terminal.Approvers, Launch: lineup(runner),
 		}
 	}
 	return agents, errors.Join(wrong...)

@@ -26,8 +26,10 @@ const (
 	Refused = "denied"
 	Coded   = "code" // denied, and given a pairing code
 	Limited = "rate" // denied, because it was too much in a minute
-	Paired  = "paired"
-	Revoked = "revoked"
+	// Unentitled is denied, because only approvers may answer the question.
+	Unentitled = "approver"
+	Paired     = "paired"
+	Revoked    = "revoked"
 )
 
 // Record is one line. What is empty is left out.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -36,6 +37,12 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	text, ok := choose(q, in)
 	if !ok {
 		return false, nil
+	}
+	if may, err := i.mayAnswer(ctx, in, q); err != nil {
+		return true, err
+	} else if !may {
+		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})
+		return true, i.settle(ctx, in, onlyApprovers)
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// When the question was closed meanwhile, text is a message like others. A button is only a

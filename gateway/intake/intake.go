@@ -107,6 +107,9 @@ type Agent struct {
 	Runner Runner
 	// Injectable says that the agent takes messages while it runs.
 	Injectable bool
+	// Approvers are the people (channel:userid) who may permit what the agent asks for; none: all
+	// who may talk to the bot.
+	Approvers []string
 }
 
 // Runner runs an agent.

@@ -18,8 +18,10 @@ type Question struct {
 	// of that. Expired says that the time is up.
 	Within  time.Duration
 	Expired bool
-	Answer  *string // nil until it is answered
-	By      string  // who answered
+	// Approval says that only the approvers of the agent that asks may answer.
+	Approval bool
+	Answer   *string // nil until it is answered
+	By       string  // who answered
 	// What the store knows of it: whether it takes no answer any more, for whatever reason but
 	// time; whether none was asked in its chat since; and what became of the last part of its
 	// outbound message, with the network's id of that, or "".

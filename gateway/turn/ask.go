@@ -98,7 +98,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 
 // putQuestion sends a question.
 func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Within}
+	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Within, Approval: q.Approval}
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
 }
 

@@ -159,7 +159,7 @@ func (p permissions) askPerson(ctx context.Context, about *tool, options []permi
 	answer, err := p.turn.Ask(limited, terminal.Question{
 		// A question is never the same as another: who allows something once has not allowed it
 		// again.
-		ID: "permission-" + rand.Text(), Text: about.question(p.turn.Place.Dir), Options: names, Within: within,
+		ID: "permission-" + rand.Text(), Text: about.question(p.turn.Place.Dir), Options: names, Within: within, Approval: true,
 	})
 	no := pick(options, "reject")
 	switch {

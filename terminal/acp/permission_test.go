@@ -100,6 +100,9 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 					t.Error("the person was asked")
 					return terminal.Answer{}, terminal.ErrNobody
 				}
+				if !q.Approval {
+					t.Error("everybody may answer")
+				}
 				return c.ask(ctx, q)
 			}
 			v := newView(turn, nil)

@@ -43,7 +43,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// The turn that is run again after a crash finds the answer that it was given.
 		ID:   fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n),
-		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Within: approveWithin,
+		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Within: approveWithin, Approval: true,
 	})
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr

@@ -225,6 +225,9 @@ func (r *rig) answering(answers ...string) {
 		defer r.mu.Unlock()
 		n := len(r.asked)
 		r.asked = append(r.asked, q.Text)
+		if !q.Approval {
+			r.t.Errorf("everybody may answer %q", q.Text)
+		}
 		if n >= len(answers) {
 			return terminal.Answer{}, errors.New("nobody answers")
 		}

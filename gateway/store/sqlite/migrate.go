@@ -16,7 +16,7 @@ import (
 var migrations embed.FS
 
 // version is the schema this program writes: the number of the last file in migrations/.
-const version = 12
+const version = 13
 
 // migrate brings the schema forward to version, all of it or nothing. It never goes back: an older
 // program could not tell what a newer one meant by its tables.

@@ -136,6 +136,18 @@ func TestADoubtfulSendOfAnOldStateIsStillDoubtful(t *testing.T) {
 	}
 }
 
+func TestAQuestionOfAnOldStateForPermissionIsForApprovers(t *testing.T) {
+	dir := firstSchema(t, `INSERT INTO question (id, item, chat, text, options, asked, expires) VALUES
+		('permission', 1, 'net:a', '🔐 Run this command?', '["Yes","No"]', 10, 0), ('question', 1, 'net:a', 'Which one? 🔐', '["A","B"]', 10, 0)`)
+	s := open(t, dir, sqlite.Options{})
+	defer closed(t, s)
+	for id, want := range map[string]bool{"permission": true, "question": false} {
+		if q, found, err := s.Question(ctx, id); err != nil || !found || q.Approval != want {
+			t.Errorf("%s: %+v, %v", id, q, err)
+		}
+	}
+}
+
 func TestAToolDoesNotMigrateUnderARunningDaemon(t *testing.T) {
 	dir := firstSchema(t, "SELECT 1")
 	s := open(t, dir, sqlite.Options{Shared: true}) // nobody else is there

@@ -150,7 +150,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	closed(t, s)
 	edit(t, dir, "PRAGMA user_version = 99")
 	refused(t, dir, "nanobot.db", "newer nanobot", "schema 99")
-	edit(t, dir, "PRAGMA user_version = 12")
+	edit(t, dir, "PRAGMA user_version = 13")
 	s = open(t, dir, sqlite.Options{})
 	defer closed(t, s)
 	if n := waiting(t, s); n != 1 {

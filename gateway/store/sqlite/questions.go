@@ -25,8 +25,8 @@ func (s *Store) Ask(ctx context.Context, q store.Question, l store.Outbound) err
 	}
 	var sent posted
 	err = s.change(ctx, what, func(t *tx) (err error) {
-		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(expires))
+		err = t.exec("INSERT INTO question (id, inbound, chat, text, options, asked, expires, approval) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+			q.ID, q.Inbound, q.Chat.String(), q.Text, text(q.Options), micros(now), micros(expires), q.Approval)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func (s *Store) Withdraw(ctx context.Context, id string) (bool, error) {
 	return n > 0 && err == nil, err
 }
 
-const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.answer, q.answered_by, q.closed > 0,
+const questions = `SELECT q.id, q.inbound, q.chat, q.text, q.options, q.expires, q.approval, q.answer, q.answered_by, q.closed > 0,
 	NOT EXISTS (SELECT 1 FROM question newer WHERE newer.chat = q.chat AND newer.seq > q.seq), coalesce(o.state, ''), coalesce(o.receipt, '')
 	FROM question q LEFT JOIN outbox o ON o.id = q.delivery `
 
@@ -100,7 +100,7 @@ func (s *Store) scanQuestion(scan func(...any) error) (store.Question, error) {
 	var chat string
 	var options []byte
 	var expires int64
-	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
+	err := scan(&q.ID, &q.Inbound, &chat, &q.Text, &options, &expires, &q.Approval, &q.Answer, &q.By, &q.Closed, &q.Newest, &q.Outbound, &q.Receipt)
 	if err != nil {
 		return store.Question{}, err
 	}

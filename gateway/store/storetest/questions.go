@@ -22,6 +22,16 @@ var questionTests = []test{
 		}
 		b.equal("what is sent", b.sendAll(ann), "[sure?]")
 	}},
+	{"a question that only approvers may answer is one after a restart, and another is not", func(b *bench) {
+		b.must(b.Ask(ctx, store.Question{ID: "approval", Chat: ann, Approval: true}, store.Outbound{}))
+		b.must(b.Ask(ctx, store.Question{ID: "question", Chat: ann}, store.Outbound{}))
+		b.reopen()
+		b.equal("approvals", []bool{b.question("approval").Approval, b.question("question").Approval}, "[true false]")
+		open, err := b.OpenQuestions(ctx, ann)
+		b.must(err)
+		b.equal("open questions", len(open), 2)
+		b.equal("open approvals", []bool{open[0].Approval, open[1].Approval}, "[true false]")
+	}},
 	{"a question is asked once", func(b *bench) {
 		b.ask("q", ann)
 		if b.Ask(ctx, store.Question{ID: "q", Chat: ann}, store.Outbound{Parts: parts(ann, "again")}) == nil {
