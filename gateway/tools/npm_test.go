@@ -1,0 +1,86 @@
+//go:build agents
+
+package tools_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/tools"
+	"nanobot/terminal"
+)
+
+// installClient puts the MCP client from npm into a folder that is kept between runs.
+func installClient(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(os.TempDir(), "nanobot-agents")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "sdk")); err == nil {
+		return dir
+	}
+	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, "@modelcontextprotocol/sdk@1.32.2").CombinedOutput()
+	if err != nil {
+		t.Fatalf("npm install: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// TestTheClientFromNPMCallsEveryTool does so for a chat and without one.
+func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
+	modules := installClient(t)
+	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	chat := r.inChat(&chat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {
+		return terminal.Answer{Text: "a", By: "web:7"}, nil
+	}})
+	chat.Decide = func(ctx context.Context, run string, step int) error {
+		_, _, err := r.runs().Approve(ctx, run, runbook.Approval{Step: step, By: "web:7"})
+		return err
+	}
+	for calls, o := range map[int]tools.Options{9: r.options(), 14: chat} {
+		l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := make(chan error, 1)
+		go func() {
+			conn, err := l.Accept()
+			if err == nil {
+				err = tools.Serve(t.Context(), conn, o)
+			}
+			served <- err
+		}()
+		cmd := exec.CommandContext(t.Context(), "node", "testdata/client.mjs", modules, l.Addr().String())
+		var stderr bytes.Buffer
+		cmd.Stderr = &stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, stderr.String())
+		}
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		_ = l.Close()
+		lines := strings.Split(strings.TrimSpace(string(out)), "\n")
+		if len(lines) != calls {
+			t.Errorf("%d calls, not %d: %s", len(lines), calls, out)
+		}
+		for _, line := range lines {
+			var got struct {
+				Name    string
+				IsError bool
+				Result  map[string]any
+			}
+			if err := json.Unmarshal([]byte(line), &got); err != nil || got.IsError && got.Result["error"] != "DUPLICATE_CHAIN" || got.Result["error_code"] != nil {
+				t.Errorf("%s (%v)", line, err)
+			}
+		}
+	}
+}
