@@ -59,6 +59,10 @@ func TestAConfirmationThatIsNotGivenIsCounted(t *testing.T) {
 			{"cancelled", "USER_DECLINED", "User cancelled or did not confirm.", answering("cancel", nil)},
 			{"accepted without content", "USER_DECLINED", "User cancelled or did not confirm.", answering("accept", nil)},
 			{"not supported", "MISSING_FIELD", "User input proof requires user_input.confirmation", nil},
+			{"no forms", "MISSING_FIELD", "User input proof requires user_input.confirmation", &mcp.ClientOptions{
+				ElicitationHandler: answering("accept", args{"confirmation": "approved"}).ElicitationHandler,
+				Capabilities:       &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{URL: &mcp.URLElicitationCapabilities{}}},
+			}},
 		} {
 			t.Run(name+"/"+row.name, func(t *testing.T) {
 				r := newRig(t)
@@ -106,6 +110,21 @@ func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
 	c.next(shown, "comment", args{"text": testComment}).refused("TYPE_MISMATCH")
 	c.next(shown, "user_input", args{"confirmation": "yes"}).ok()
 	c.next(c.begin("Pair"), "user_input", args{}).refused("ELICITATION_FAILED").want("message", "This step needs the approval of 2 people.")
+}
+
+// TestAnAnswerThatComesTooLateChangesNothing has another connection prove the step while the user is
+// asked.
+func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
+	r := newRig(t)
+	r.write("gate", gate+step("After", commentChallenge))
+	other := r.connect(r.options(), nil)
+	var shown, proved result
+	c := r.connectAs("2025-11-25", r.options(), &mcp.ClientOptions{ElicitationHandler: func(context.Context, *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+		proved = other.next(shown, "user_input", args{"confirmation": "yes"}).ok()
+		return &mcp.ElicitResult{Action: "decline"}, nil
+	}})
+	shown = c.begin("Gate")
+	c.next(shown, "user_input", args{}).ok().want("error_code", nil, "proof_hash", proved.at("proof_hash"), "challenge", proved.at("challenge"))
 }
 
 // TestAClientThatGoesAwayDuringAQuestionIsNotCounted leaves the server while its user is asked.

@@ -83,11 +83,8 @@ func (s *idScanner) keep(b byte) {
 	}
 }
 
-// endValue is called at the end of a value in the object or array that is being read.
+// endValue is called at the end of each value. Values inside others have no key and no token.
 func (s *idScanner) endValue() {
-	if s.depth != 1 {
-		return
-	}
 	if s.key == `"id"` {
 		s.id = s.token
 	}

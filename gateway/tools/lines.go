@@ -169,8 +169,7 @@ func (c *lineConn) next() (jsonrpc.Message, error) {
 	case !json.Valid(line): // which also limits how deeply it is nested
 		return nil, c.refuse(scanID(line), jsonrpc.CodeParseError, "The line is not JSON.")
 	}
-	// What is not UTF-8 would change when a record is read again.
-	m, err := jsonrpc.DecodeMessage(bytes.ToValidUTF8(line, []byte("\uFFFD")))
+	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
 		return nil, c.refuse(scanID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
 	}

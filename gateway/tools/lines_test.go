@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 
 	"nanobot/gateway/tools"
 	"nanobot/terminal"
@@ -247,9 +248,14 @@ func waitingChat() (k *chat, asked chan string, gone chan error) {
 
 func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 	for name, leave := range map[string]func(*raw, context.CancelFunc){
-		"closed":      func(c *raw, _ context.CancelFunc) { _ = c.conn.Close() },
-		"half closed": func(c *raw, _ context.CancelFunc) { _ = c.conn.CloseWrite() },
-		"shut down":   func(_ *raw, cancel context.CancelFunc) { cancel() },
+		"closed": func(c *raw, _ context.CancelFunc) { _ = c.conn.Close() },
+		"half closed": func(c *raw, _ context.CancelFunc) {
+			_ = c.conn.CloseWrite()
+			if m := c.receive(); m.ID != 1.0 || m.Result["isError"] != true {
+				t.Errorf("the call is answered with %+v", m)
+			}
+		},
+		"shut down": func(_ *raw, cancel context.CancelFunc) { cancel() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t)
@@ -338,14 +344,18 @@ func TestAClientThatDoesNotReadIsLeft(t *testing.T) {
 
 func TestWhatIsNotUTF8IsReplacedBeforeItIsRecorded(t *testing.T) {
 	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	shown := r.connect(r.options(), nil).begin("Ship")
 	c := r.dial(t.Context(), r.options())
 	c.hello()
-	c.send(strings.Replace(toolCall(1, "kairos_mint", args{"markdown_doc": "# A\n\n## One\n\nHERE\n"}), "HERE", "\xff\xfe", 1))
-	c.receive()
-	for _, value := range r.store.values {
-		if !strings.Contains(value, "\ufffd") {
-			t.Errorf("stored: %q", value)
-		}
+	proof := toolCall(1, "kairos_next", args{"uri": shown.str("current_step.uri"), "solution": shown.solution("shell", args{"exit_code": 0, "stdout": "HERE"})})
+	c.send(strings.Replace(proof, "HERE", "\xff\xfe", 1))
+	if m := c.receive(); m.Result == nil || m.Result["isError"] == true {
+		t.Fatalf("the call is answered with %+v", m)
+	}
+	stored, err := r.runs().Load(t.Context(), shown.str("run"))
+	if err != nil || len(stored.Records) != 1 || !strings.Contains(stored.Records[0].Record, "\ufffd") || !utf8.ValidString(stored.Records[0].Record) {
+		t.Errorf("the run is %+v, %v", stored, err)
 	}
 }
 

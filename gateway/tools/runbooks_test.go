@@ -1,6 +1,7 @@
 package tools_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -140,6 +141,18 @@ func TestMintNeverReplacesARunbookOfTheWorkspace(t *testing.T) {
 		c.call("kairos_mint", args{"markdown_doc": "# Broken\n", "force_update": force}).fails("DUPLICATE_CHAIN", "workspace")
 	}
 	c.begin("Ship").want("challenge.type", "shell")
+}
+
+func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
+	r := newRig(t)
+	for i := range 1000 {
+		if _, err := r.runs().Mint(t.Context(), runbook.Minting{Text: fmt.Sprintf("# %d", i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := r.connect(r.options(), nil)
+	c.call("kairos_mint", args{"markdown_doc": "# 1000"}).fails("STORE_FAILED", "There are 1000 runbooks already.")
+	c.call("kairos_mint", args{"markdown_doc": "# 7\n\nChanged.", "force_update": true}).ok()
 }
 
 func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {
