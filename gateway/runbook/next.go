@@ -10,6 +10,8 @@ import (
 var (
 	// ErrNoRun is that there is no such run.
 	ErrNoRun = errors.New("there is no such run. Call kairos_begin to begin one")
+	// ErrExists is that there is a run with this ID.
+	ErrExists = errors.New("there is a run with this ID")
 	// ErrEnded is a transition of a run that has ended before all steps were proved.
 	ErrEnded = errors.New("the run has ended. Call kairos_begin to begin a new one")
 	// ErrUnknownURI is a URI that names no step of the run.
@@ -27,13 +29,16 @@ type Start struct {
 	By      string // who begins it: agent, gateway or channel:id
 	Chat    string // the chat that the run belongs to, or ""
 	Step    int    // the step that was asked for; a run begins with the first one nevertheless
+
+	ID     string          // of the run; "": a random one
+	Driver json.RawMessage // of the run
 }
 
 // Begin makes a run and shows its first step.
 func Begin(start Start, env Env) (Run, Answer) {
 	r := Run{
-		Version: runVersion, ID: env.randomHex(6), Source: start.Source, Text: start.Runbook.Text, Hash: start.Runbook.Hash,
-		By: start.By, Chat: start.Chat, Began: env.now(), Status: Waiting, book: start.Runbook,
+		Version: runVersion, ID: cmp.Or(start.ID, env.randomHex(6)), Source: start.Source, Text: start.Runbook.Text, Hash: start.Runbook.Hash,
+		By: start.By, Chat: start.Chat, Began: env.now(), Status: Waiting, book: start.Runbook, Driver: start.Driver,
 	}
 	r.enter(1, env)
 	a := r.show(Shown)

@@ -161,10 +161,12 @@ var (
 	errNoReason   = errors.New("a reason is needed")
 	errNoPerson   = errors.New("only a person may skip a step")
 	errUnreadable = errors.New("encode proof: it is nested too deeply to be read again")
-	errTooSoon    = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
 	errBadOutcome = errors.New("outcome must be success or failure")
 	errNoMessage  = errors.New("message must not be empty")
 )
+
+// ErrTooSoon is a step that has not failed often enough to be skipped.
+var ErrTooSoon = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
 
 // CanSkip reports whether the present step has failed so often that a person may skip it.
 func (r Run) CanSkip() bool { return r.Status == Waiting && r.Issued.Failures >= maxFailures }
@@ -185,7 +187,7 @@ func Skip(r Run, s Skipping, env Env) (Run, Answer, error) {
 	case !step.asksProof():
 		return r, Answer{}, ErrNotAsked
 	case !r.CanSkip():
-		return r, Answer{}, errTooSoon
+		return r, Answer{}, ErrTooSoon
 	case s.Reason == "":
 		return r, Answer{}, errNoReason
 	case s.By == "" || s.By == ByAgent:

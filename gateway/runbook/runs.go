@@ -42,14 +42,20 @@ func (s Runs) env() Env {
 	return Env{Now: now(), Random: s.Random}
 }
 
-// Begin begins a run and stores it.
+// NewID returns the ID of a run that is to begin.
+func (s Runs) NewID() string { return s.env().randomHex(6) }
+
+// Begin begins a run and stores it. The error of an ID that another run has is ErrExists.
 func (s Runs) Begin(ctx context.Context, start Start) (Run, Answer, error) {
 	for {
 		r, a := Begin(start, s.env())
 		stored, err := s.Records.SwapRecord(ctx, runPrefix+r.ID, "", r.Encode())
 		if err != nil || stored {
 			return r, a, err
-		} // else another run has the same ID
+		}
+		if start.ID != "" {
+			return r, a, ErrExists
+		} // else another run has the same random ID
 	}
 }
 
