@@ -69,6 +69,9 @@ type Request struct {
 	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
 	// and KillKept after a crash. Without a name there is no mark.
 	RunName, GatewayName string
+	// Task names the part of the message that this request is, where the agent is handed a message in
+	// several parts; "": it is all of it.
+	Task string
 	// Token proves to the gateway which chat the agent's processes work for; "": there is none.
 	Token string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
@@ -168,7 +171,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		defer context.AfterFunc(ctx, req.OnEnd)()
 	}
 	out, err := r.o.Protocol.Turn(ctx, Turn{
-		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID),
+		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
 		Launch: t.launch,
 		Keep:   t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
 		Place:  t.place(),

@@ -30,18 +30,28 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if t.executor != nil {
+		return t.executor.Execute(ctx, &Execution{Inbound: t.inbound, turn: t, calls: calls})
+	}
 	if read, err := t.readBefore(ctx); read || err != nil {
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
-	defer t.stage.waits.remove(t) // also if the protocol has panicked
 	t.recordProcess(terminal.RecordStarting())
-	req := Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10))
+	return t.prompt(ctx, Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10)), calls)
+}
+
+// prompt has the agent work on a request.
+func (t *Turn) prompt(ctx context.Context, req terminal.Request, calls callbacks) (out terminal.Outcome, err error) {
+	defer t.stage.waits.remove(t) // also if the protocol has panicked
 	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
 	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAbout = t.memory, t.about.update
 	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
 	req.OnLog = t.logged
-	req.Written, req.OnEnd, req.OnExit = t.inject.written, calls.end, t.slot.AgentExited
+	req.Written, req.OnEnd = t.inject.written, calls.end
+	if req.Task == "" { // else more tasks may follow
+		req.OnExit = t.slot.AgentExited
+	}
 	if t.inject.lines != nil {
 		req.Inject = t.inject.lines
 	}

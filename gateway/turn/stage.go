@@ -125,6 +125,8 @@ type Options struct {
 	Answers func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
 	// OfferQueue offers the queue of a chat to the turn that runs in it and reads messages.
 	OfferQueue func(ctx context.Context, chat channels.Chat) error
+	// Executor, if not nil, works on some messages in the place of their agents.
+	Executor Executor
 	// AbandonAfter is how long a turn that was told to stop may take before its chat goes on
 	// without it.
 	AbandonAfter time.Duration
@@ -194,7 +196,10 @@ func (s *Stage) Begin(inbound store.Inbound, slot Slot) *Turn {
 	if t.agent != store.DefaultAgent {
 		t.log = t.log.With(zap.String("agent", t.agent))
 	}
-	if t.set.Inject {
+	if s.o.Executor != nil && s.o.Executor.Executes(inbound.In) {
+		t.executor = s.o.Executor
+	}
+	if t.set.Inject && t.executor == nil {
 		t.inject.lines = make(chan terminal.Injection, mostInjected)
 	}
 	if s.o.Events != nil {

@@ -30,6 +30,8 @@ type Turn struct {
 	began   time.Time
 	slot    Slot
 	done    func() // to be called when the agent has ended
+	// executor works on the message in the place of the agent; nil: the agent does.
+	executor Executor
 
 	// working ends when the turn is told to end. listening ends when nothing that it says is taken
 	// any more: we shut down, or the chat goes on without it.
