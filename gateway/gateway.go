@@ -22,6 +22,8 @@ import (
 	"nanobot/gateway/lanes"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/retry"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/runbook/chatrun"
 	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
@@ -40,6 +42,14 @@ type Settings struct {
 	OnCrash       turn.OnCrash
 	AtMostOnce    bool // which way to err when the outcome of a send is unknown
 	DrainTimeout  time.Duration
+	Runbooks      Runbooks
+}
+
+// Runbooks is what the settings say about runbooks.
+type Runbooks struct {
+	Folder string
+	// Approvers are the people (channel:userid) who may decide in runs; none: all.
+	Approvers []string
 }
 
 // Agent is what the settings say about one agent.
@@ -85,6 +95,7 @@ type Gateway struct {
 	lanes    *lanes.Lanes[*turn.Turn]
 	turns    *turn.Stage
 	outbox   *outbox.Outbox
+	runbooks *chatrun.Runbooks
 
 	mu     sync.Mutex
 	health map[string]ChannelHealth
@@ -114,8 +125,12 @@ func New(o Options) *Gateway {
 	g.outbox = outbox.New(outbox.Options{
 		Store: o.Store, Channels: o.Channels, AtMostOnce: func() bool { return g.set().AtMostOnce }, Log: o.Log, Events: o.Watch,
 	})
+	g.runbooks = chatrun.New(chatrun.Options{
+		Runs: runbook.Runs{Records: o.Store}, Folder: func() runbook.Folder { return runbook.Folder(g.set().Runbooks.Folder) },
+		Questions: o.Store, Outbox: g.outbox, Log: o.Log,
+	})
 	g.turns = turn.New(turn.Options{
-		Channels: o.Channels, Store: o.Store, Outbox: g.outbox,
+		Channels: o.Channels, Store: o.Store, Outbox: g.outbox, Executor: g.runbooks,
 		Admits: func(ctx context.Context, channel, user string) (bool, error) {
 			return g.intake.Admits(ctx, channel, user)
 		},
@@ -132,7 +147,8 @@ func New(o Options) *Gateway {
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
 		About: g.about, Chosen: g.turns.Chosen, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
-		Events: o.Watch, Audit: o.Audit, Log: o.Log,
+		Runbooks: g.runbooks,
+		Events:   o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	g.Reload(o.Settings)
 	return g
@@ -158,6 +174,7 @@ func (g *Gateway) set() *Settings { return &g.settings.Load().Settings }
 func intakeSettings(s Settings) intake.Settings {
 	set := intake.Settings{
 		AllowFrom: s.AllowFrom, WhileRunning: s.WhileRunning, QueueLimit: s.QueueLimit, RatePerMinute: s.RatePerMinute, Agents: map[string]intake.Agent{},
+		RunApprovers: s.Runbooks.Approvers,
 	}
 	for name, agent := range s.Agents {
 		set.Agents[name] = intake.Agent{Runner: agent.Runner, Injectable: agent.Injectable, Approvers: agent.Approvers}
@@ -185,6 +202,12 @@ func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (
 		}
 	}
 	return g.turns.LastAbout(ctx, chat, agent)
+}
+
+// Decide asks the people of a run's chat to approve its present step, unless they are asked
+// already, and waits until they have decided.
+func (g *Gateway) Decide(ctx context.Context, run string, step int) error {
+	return g.runbooks.Decide(ctx, run, step)
 }
 
 // Knows reports whether a person may talk to the bot, so that a channel need not go to any length

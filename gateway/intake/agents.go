@@ -56,7 +56,7 @@ func unknownAgent(wanted string, names []string) string {
 	if near := config.Nearest(wanted, names); near != "" {
 		hint = fmt.Sprintf(" Did you mean %s?", near)
 	}
-	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", literal(channels.FirstLine(wanted, longestShown)), hint, strings.Join(names, ", "))
+	return fmt.Sprintf("There is no agent \"%s\".%s These are the agents: %s.", channels.Literal(channels.FirstLine(wanted, longestShown)), hint, strings.Join(names, ", "))
 }
 
 // offer puts a button for each agent under the answer.

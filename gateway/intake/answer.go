@@ -34,6 +34,9 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	if err != nil || !ok {
 		return false, err
 	}
+	if i.asksAboutRun(q) {
+		return i.answerRun(ctx, in, q)
+	}
 	text, ok := choose(q, in)
 	if !ok {
 		return false, nil
@@ -88,6 +91,12 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 		return store.Question{}, false, nil
 	}
 	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
+	// What is decided about a run may matter much, and the question may be days old: words are an
+	// answer only if they are a reply to it.
+	if at := slices.IndexFunc(open, func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }); at >= 0 {
+		return open[at], true, nil
+	}
+	open = slices.DeleteFunc(open, i.asksAboutRun)
 	if err != nil || len(open) == 0 {
 		return store.Question{}, false, err
 	}
@@ -101,6 +110,16 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 	return meant(open, in)
 }
 
+// asksAboutRun reports whether a question is about a run of a runbook.
+func (i *Intake) asksAboutRun(q store.Question) bool {
+	return i.o.Runbooks != nil && i.o.Runbooks.Asks(q.ID)
+}
+
+// repliesTo reports whether a message is a reply to the message of a question.
+func repliesTo(in channels.Incoming, q store.Question) bool {
+	return in.ReplyTo != nil && q.Receipt != "" && q.Receipt == in.ReplyTo.ID
+}
+
 // errUnclear says that a message could be the answer to more than one question.
 var errUnclear = errors.New("it is not clear which question that answers")
 
@@ -112,7 +131,7 @@ const whichOne = "Which question do you mean? Press a button under it, or reply 
 // can see it and saw none below it.
 func meant(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
 	if in.ReplyTo != nil {
-		at := slices.IndexFunc(open, func(q store.Question) bool { return q.Receipt != "" && q.Receipt == in.ReplyTo.ID })
+		at := slices.IndexFunc(open, func(q store.Question) bool { return repliesTo(in, q) })
 		if at < 0 {
 			return store.Question{}, false, nil
 		}
@@ -186,19 +205,7 @@ func (i *Intake) note(ctx context.Context, in channels.Incoming, text string) er
 func chosen(q store.Question, by channels.User) string {
 	answer := *q.Answer
 	if len(q.Options) == 0 {
-		answer = literal(channels.FirstLine(answer, longestShown))
+		answer = channels.Literal(channels.FirstLine(answer, longestShown))
 	}
-	return answer + " (by " + literal(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), longestShown)) + ")"
-}
-
-// literal writes people's own words in Markdown.
-func literal(text string) string {
-	var b strings.Builder
-	for _, r := range text {
-		if strings.ContainsRune("\\`*_{}[]()<>#+-.!|~&:@", r) {
-			b.WriteByte('\\')
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
+	return answer + " (by " + channels.Literal(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), longestShown)) + ")"
 }

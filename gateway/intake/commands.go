@@ -33,6 +33,9 @@ func (i *Intake) Commands() []channels.Command {
 	if i.severalAgents() {
 		all = slices.Insert(all, len(all)-1, agentMenu) // /help is the last
 	}
+	if i.hasRunbooks() {
+		all = slices.Insert(all, len(all)-1, runbookMenu...)
+	}
 	return all
 }
 
@@ -41,6 +44,7 @@ type command struct {
 	button bool // reached by a button only
 	stops  bool // ends the turn that runs
 	forget bool // what the turn that runs still learns
+	run    bool // is /run, which may get a turn
 	do     func(call, context.Context) (answer string, err error)
 }
 
@@ -71,7 +75,9 @@ var commands = map[string]command{
 	"/cancel": {button: true, do: call.cancelOne},
 	"/again":  {button: true, do: call.again},
 
-	"/" + agentCommand: {do: call.agent},
+	"/" + agentCommand:    {do: call.agent},
+	"/" + runbooksCommand: {do: call.runbooks},
+	"/" + runCommand:      {run: true},
 }
 
 // obey carries out a command once: what it changes and what is answered is stored with it, so that
@@ -315,7 +321,12 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok bool) {
 	word, args := commandWord(in)
 	c, ok = commands[word]
-	if in.Press == "" && (c.button || word == "/"+agentCommand && !i.severalAgents()) {
+	switch {
+	case !ok:
+		return command{}, "", false
+	case in.Press == "" && (c.button || word == "/"+agentCommand && !i.severalAgents()):
+		return command{}, "", false
+	case (word == "/"+runCommand || word == "/"+runbooksCommand) && !i.hasRunbooks():
 		return command{}, "", false
 	}
 	return c, args, ok

@@ -195,7 +195,7 @@ func controlFailed(c *control, err error) string {
 	if c.isCommand() {
 		what = "/" + c.request.Command
 	}
-	return fmt.Sprintf("%s did not work: %s.", what, literal(strings.TrimRight(channels.FirstLine(err.Error(), longestReason), ".")))
+	return fmt.Sprintf("%s did not work: %s.", what, channels.Literal(strings.TrimRight(channels.FirstLine(err.Error(), longestReason), ".")))
 }
 
 // longestReason bounds what people are told of an error, in runes.

@@ -148,6 +148,8 @@ type Settings struct {
 	QueueLimit, RatePerMinute int
 	// Agents are the agents by name, with the default one among them.
 	Agents map[string]Agent
+	// RunApprovers are the people (channel:userid) who may decide in runs of runbooks; none: all.
+	RunApprovers []string
 }
 
 // whileRunning is what is done with a message for an agent. What an agent does not take while it
@@ -169,7 +171,8 @@ type Options struct {
 	// About is what an agent has told of itself in a chat.
 	About func(ctx context.Context, chat channels.Chat, agent string) (terminal.About, error)
 	// Chosen is told of a chat in which another agent answers from now on.
-	Chosen func(chat channels.Chat, agent string)
+	Chosen   func(chat channels.Chat, agent string)
+	Runbooks Runbooks // nil: there are none
 	// Answered is told of each answer that a question was given.
 	Answered func(question string, a terminal.Answer)
 	// Stopped and Interrupted are the causes with which turns are cancelled by /stop and by a newer
@@ -238,7 +241,10 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	if refusal, ok := i.withinRate(in, own || ctl.isCommand(), c.stops); !ok {
 		return i.drop(ctx, in, events.RateLimited, refusal)
 	}
-	if own {
+	switch {
+	case own && c.run:
+		return i.run(ctx, in, args)
+	case own:
 		return i.obey(ctx, in, c, args)
 	}
 	return i.routeMessage(ctx, in, ctl)

@@ -25,6 +25,9 @@ const AnswerPress = "answer:"
 type Question struct {
 	store.Question
 	ReplyTo string
+	// Stays says that the buttons stay when they are pressed, because a press may be refused.
+	// ShowEnd removes them.
+	Stays bool
 }
 
 // Ask stores a question and sends it, as buttons where the channel has them and as a numbered list
@@ -36,7 +39,7 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1)})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Stays})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,

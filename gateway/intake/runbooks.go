@@ -1,0 +1,93 @@
+package intake
+
+import (
+	"context"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/runbook/chatrun"
+	"nanobot/gateway/store"
+)
+
+// Runbooks are the procedures that people can run in their chats.
+type Runbooks interface {
+	// On reports whether there are any.
+	On() bool
+	// List tells which ones there are, and returns the names of those that can be run.
+	List() (text string, names []string, err error)
+	// Command carries out what follows /run.
+	Command(ctx context.Context, s chatrun.Said) (chatrun.Result, error)
+	// Asks reports whether a question is about a run, by its id, and Answer carries out what a
+	// person says to it.
+	Asks(question string) bool
+	Answer(ctx context.Context, q store.Question, s chatrun.Said) (chatrun.Result, error)
+}
+
+// The commands about runbooks are offered only where there are any. Elsewhere they go to the agent.
+const runCommand, runbooksCommand = "run", "runbooks"
+
+var runbookMenu = []channels.Command{
+	{Name: runbooksCommand, Help: "list the runbooks"},
+	{Name: runCommand, Help: "run a runbook, or /run resume one", Args: true},
+}
+
+func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.On() }
+
+// runbooks lists the runbooks.
+func (c call) runbooks(context.Context) (string, error) {
+	text, names, err := c.o.Runbooks.List()
+	for _, name := range names[:min(len(names), mostOffered)] {
+		if data := "/" + runCommand + " " + name; len(data) <= longestPress {
+			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: "Run " + name, Data: data})
+		}
+	}
+	return text, err
+}
+
+// longestPress is how much a button can carry.
+const longestPress = 64
+
+// run carries out /run: a run that begins or goes on gets a turn.
+func (i *Intake) run(ctx context.Context, in channels.Incoming, args string) error {
+	result, err := i.o.Runbooks.Command(ctx, i.said(in, args))
+	if err != nil {
+		return err
+	}
+	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: "/" + runCommand, Text: in.Text})
+	return i.goOn(ctx, in, result)
+}
+
+// said is what a person says about a run.
+func (i *Intake) said(in channels.Incoming, text string) chatrun.Said {
+	return chatrun.Said{In: in, Text: text, Approver: approves(i.o.Settings().RunApprovers, in.Chat.Channel, in.User.ID)}
+}
+
+// answerRun takes a message as what a person says to a question about a run. It reports whether it
+// was that.
+func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
+	text, ok := choose(q, in)
+	if !ok {
+		text = in.Text
+	}
+	result, err := i.o.Runbooks.Answer(ctx, q, i.said(in, text))
+	if err != nil || result.NotMeant {
+		return err != nil, err
+	}
+	answer := text
+	q.Answer = &answer
+	i.recordAnswer(in, q)
+	return true, i.goOn(ctx, in, result)
+}
+
+// goOn settles a message about a run, or gives it a turn in which the run goes on.
+func (i *Intake) goOn(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
+	if !result.GoOn {
+		return i.settle(ctx, in, result.Reply)
+	}
+	if result.Press != "" {
+		in.Press = result.Press
+	}
+	set := i.o.Settings()
+	set.WhileRunning, set.QueueLimit = Queue, 0
+	return i.enqueue(ctx, in, set)
+}

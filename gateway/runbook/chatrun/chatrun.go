@@ -1,0 +1,183 @@
+// Package chatrun executes runs of runbooks in chats. A message begins or resumes a run; its turn
+// executes steps until a person has to decide, and then ends: the question stays open, other
+// messages get their turns meanwhile, and the answer is the next message of the run. All state is
+// in the run, so that a turn can be cut off anywhere. Who may decide is checked by others.
+package chatrun
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/store"
+)
+
+// Questions are those that were put to people.
+type Questions interface {
+	Question(ctx context.Context, id string) (store.Question, bool, error)
+	Withdraw(ctx context.Context, id string) (bool, error)
+}
+
+// Outbox puts questions to people.
+type Outbox interface {
+	Ask(ctx context.Context, q outbox.Question) error
+	ShowEnd(q store.Question, how string)
+}
+
+// Options is what runs are executed with.
+type Options struct {
+	Runs      runbook.Runs
+	Folder    func() runbook.Folder // of the runbooks, by the present settings
+	Questions Questions
+	Outbox    Outbox
+	Log       *zap.Logger
+}
+
+// Runbooks are the runbooks and runs of all chats. Its methods may be called from many goroutines.
+type Runbooks struct {
+	o       Options
+	changes changes
+}
+
+// New returns the runbooks of all chats.
+func New(o Options) *Runbooks { return &Runbooks{o: o} }
+
+// On reports whether there is a folder of runbooks.
+func (b *Runbooks) On() bool {
+	info, err := os.Stat(string(b.o.Folder()))
+	return err == nil && info.IsDir()
+}
+
+// driver is what is stored with a run about its execution.
+type driver struct {
+	// Inbound is the message that began the run, and Attempt the one of its attempts that executed
+	// the run last. 0: an agent executes the run.
+	Inbound int64 `json:"inbound,omitempty"`
+	Attempt int   `json:"attempt,omitempty"`
+	// Asked counts the questions of the run, and Question is the newest.
+	Asked    int    `json:"asked,omitempty"`
+	Question string `json:"question,omitempty"`
+	// Failure is why the present step was not proved, and Retry that a person wants another try.
+	Failure string `json:"failure,omitempty"`
+	Retry   bool   `json:"retry,omitempty"`
+	// Finished says that the agent was given the last step, which asks for no proof, and Reported that the chat was told the end of the run.
+	Finished bool `json:"finished,omitempty"`
+	Reported bool `json:"reported,omitempty"`
+}
+
+func driverOf(r runbook.Run) (d driver) {
+	_ = json.Unmarshal(r.Driver, &d) // no other driver writes there
+	return d
+}
+
+func (d driver) encode() json.RawMessage {
+	text, _ := json.Marshal(d) // it has only strings and numbers
+	return text
+}
+
+// IsExecuted reports whether the gateway executes a run, and not an agent.
+func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }
+
+// update changes what is stored with a run.
+func (b *Runbooks) update(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
+	return b.o.Runs.Apply(ctx, id, func(r runbook.Run, _ runbook.Env) (runbook.Run, error) {
+		d := driverOf(r)
+		if err := change(r, &d); err != nil {
+			return r, err
+		}
+		r.Driver = d.encode()
+		return r, nil
+	})
+}
+
+const (
+	// chatPrefix leads the keys under which the newest runs of a chat are listed.
+	chatPrefix = "runbook/chat/"
+	// mostListed is how many runs of a chat are listed.
+	mostListed = 20
+)
+
+// list returns the newest runs of a chat that the gateway executes, the newest first.
+func (b *Runbooks) list(ctx context.Context, chat channels.Chat) ([]runbook.Run, error) {
+	ids, err := b.o.Runs.Records.LoadRecord(ctx, chatPrefix+chat.String())
+	if err != nil {
+		return nil, err
+	}
+	var runs []runbook.Run
+	for _, id := range strings.Fields(ids) {
+		r, err := b.o.Runs.Load(ctx, id)
+		switch {
+		case errors.Is(err, runbook.ErrNoRun): // a crash came before its begin
+		case err != nil:
+			return nil, fmt.Errorf("load run %s: %w", id, err)
+		default:
+			runs = append(runs, r)
+		}
+	}
+	return runs, nil
+}
+
+// addListed lists a run that is about to begin.
+func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string) error {
+	key := chatPrefix + chat.String()
+	for {
+		old, err := b.o.Runs.Records.LoadRecord(ctx, key)
+		if err != nil {
+			return err
+		}
+		ids := append([]string{id}, strings.Fields(old)...)
+		ids = ids[:min(len(ids), mostListed)]
+		swapped, err := b.o.Runs.Records.SwapRecord(ctx, key, old, strings.Join(ids, " "))
+		if err != nil || swapped {
+			return err
+		}
+	}
+}
+
+// waiting returns the newest run of a chat that waits, or the one with an ID if it waits.
+func (b *Runbooks) waiting(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
+	runs, err := b.list(ctx, chat)
+	at := slices.IndexFunc(runs, func(r runbook.Run) bool { return r.Status == runbook.Waiting && (id == "" || r.ID == id) })
+	if err != nil || at < 0 {
+		return runbook.Run{}, false, err
+	}
+	return runs[at], true, nil
+}
+
+// changes tells those who wait for a run that a person has decided something.
+type changes struct {
+	mu    sync.Mutex
+	waits map[string]chan struct{}
+}
+
+// next returns a channel that is closed at the next change of a run.
+func (c *changes) next(run string) <-chan struct{} {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waits == nil {
+		c.waits = map[string]chan struct{}{}
+	}
+	if c.waits[run] == nil {
+		c.waits[run] = make(chan struct{})
+	}
+	return c.waits[run]
+}
+
+func (c *changes) tell(run string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if wait := c.waits[run]; wait != nil {
+		close(wait)
+		delete(c.waits, run)
+	}
+}

@@ -1,0 +1,108 @@
+package chatrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/runbook"
+	"nanobot/terminal"
+)
+
+// The words that follow /run and name no runbook.
+const (
+	resumeWord  = "resume"
+	skipWord    = "skip"
+	commentWord = "comment"
+)
+
+const nothingToResume = "No run waits here. /runbooks lists what can be run."
+
+// List tells which runbooks there are, and returns their names.
+func (b *Runbooks) List() (text string, names []string, err error) {
+	folder := b.o.Folder()
+	names, err = folder.Names()
+	if err != nil {
+		return "", nil, err
+	}
+	if len(names) == 0 {
+		return "There are no runbooks.", nil, nil
+	}
+	lines := []string{"/run NAME runs one:"}
+	var good []string
+	for _, name := range names {
+		book, _, err := folder.Load(name)
+		if err != nil {
+			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRun(name, err), 200)))
+			continue
+		}
+		good = append(good, name)
+		steps := "1 step"
+		if n := len(book.Steps); n > 1 {
+			steps = fmt.Sprintf("%d steps", n)
+		}
+		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, longestLabel), steps))
+	}
+	return strings.Join(lines, "\n"), good, nil
+}
+
+// Command carries out what follows /run.
+func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
+	word, rest, _ := strings.Cut(s.Text, " ")
+	rest = strings.TrimSpace(rest)
+	switch strings.ToLower(word) {
+	case "":
+		text, err := b.usage(ctx, s.In.Chat)
+		return Result{Reply: text}, err
+	case resumeWord:
+		_, ok, err := b.waiting(ctx, s.In.Chat, rest)
+		if err != nil || !ok {
+			return Result{Reply: nothingToResume}, err
+		}
+		return Result{GoOn: true}, nil
+	case skipWord:
+		s.Text = strings.TrimSpace(skip + " " + rest)
+		return b.answerNewest(ctx, s)
+	case commentWord:
+		s.Text = rest
+		return b.answerNewest(ctx, s)
+	}
+	if _, _, err := b.o.Folder().Load(s.Text); err != nil {
+		return Result{Reply: cannotRun(s.Text, err)}, nil
+	}
+	return Result{GoOn: true}, nil
+}
+
+// usage tells what /run does, and which runs wait.
+func (b *Runbooks) usage(ctx context.Context, chat channels.Chat) (string, error) {
+	runs, err := b.list(ctx, chat)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{"/run NAME runs a runbook; /runbooks lists them."}
+	for _, r := range runs {
+		if r.Status == runbook.Waiting {
+			lines = append(lines, fmt.Sprintf("%s waits at step %d of %d; /run resume %s goes on.", terminal.Visible(title(r)), r.Step, len(r.Runbook().Steps), r.ID))
+		}
+	}
+	return strings.Join(lines, "\n"), nil
+}
+
+// answerNewest answers the open question about the chat's newest run that waits.
+func (b *Runbooks) answerNewest(ctx context.Context, s Said) (Result, error) {
+	r, ok, err := b.waiting(ctx, s.In.Chat, "")
+	if err != nil || !ok {
+		return Result{Reply: nothingWaits}, err
+	}
+	q, found, err := b.o.Questions.Question(ctx, driverOf(r).Question)
+	if err != nil || !found {
+		return Result{Reply: nothingWaits}, err
+	}
+	result, err := b.Answer(ctx, q, s)
+	if errors.Is(err, runbook.ErrTooSoon) || result.NotMeant {
+		return Result{Reply: nothingWaits}, nil
+	}
+	return result, err
+}

@@ -1,0 +1,201 @@
+package chatrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+// Executes reports whether a message begins a run or goes on with one.
+func (b *Runbooks) Executes(in channels.Incoming) bool {
+	if id, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
+		return b.Asks(id)
+	}
+	_, ok := commandArgs(in)
+	return ok && b.On()
+}
+
+// commandArgs returns what follows /run in a message or a press.
+func commandArgs(in channels.Incoming) (args string, ok bool) {
+	text := in.Text
+	if in.Press != "" {
+		text = in.Press
+	}
+	word, args, _ := strings.Cut(strings.TrimSpace(text), " ")
+	return strings.TrimSpace(args), strings.EqualFold(word, "/run")
+}
+
+// execution is the execution of a run in one turn.
+type execution struct {
+	*Runbooks
+	x   *turn.Execution
+	run runbook.Run
+	// again says that an open question is to be asked again.
+	again bool
+	said  int // messages of the agent in the present task
+}
+
+// Execute begins a run or goes on with one, until it ends or a person has to decide.
+func (b *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Outcome, error) {
+	x.NotRunning()
+	e := &execution{Runbooks: b, x: x}
+	found, err := e.find(ctx)
+	if err != nil || !found {
+		return terminal.Outcome{Status: terminal.Done}, err
+	}
+	return e.drive(ctx)
+}
+
+// find finds the run that the message is about, or begins one. It reports false if there is nothing
+// to do, and the chat knows why.
+func (e *execution) find(ctx context.Context) (found bool, err error) {
+	in := e.x.Inbound.In
+	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
+		id, _, _ := strings.Cut(data, ":")
+		run, _, _ := parseQuestion(id)
+		e.run, err = e.o.Runs.Load(ctx, run)
+		return err == nil && chatOf(e.run) == in.Chat, err
+	}
+	args, _ := commandArgs(in)
+	if word, id, _ := strings.Cut(args, " "); strings.EqualFold(word, resumeWord) {
+		e.again = true
+		e.run, found, err = e.waiting(ctx, in.Chat, strings.TrimSpace(id))
+		if err == nil && !found {
+			err = e.tell(nothingToResume)
+		}
+		return found, err
+	}
+	runs, err := e.list(ctx, in.Chat)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range runs {
+		d := driverOf(r)
+		if d.Inbound == e.x.Inbound.ID && (r.Status == runbook.Waiting || !d.Reported || d.Attempt == e.x.Inbound.Attempt) {
+			e.run = r
+			return true, nil
+		}
+	}
+	return e.begin(ctx, args)
+}
+
+// begin begins a run of a runbook.
+func (e *execution) begin(ctx context.Context, name string) (bool, error) {
+	in := e.x.Inbound.In
+	book, source, err := e.o.Folder().Load(name)
+	if err != nil {
+		return false, e.tell(cannotRun(name, err))
+	}
+	id := e.o.Runs.NewID()
+	if err := e.addListed(ctx, in.Chat, id); err != nil {
+		return false, err
+	}
+	e.run, _, err = e.o.Runs.Begin(ctx, runbook.Start{
+		Runbook: book, Source: source, By: in.Chat.Channel + ":" + in.User.ID, Chat: in.Chat.String(), ID: id,
+		Driver: driver{Inbound: e.x.Inbound.ID, Attempt: e.x.Inbound.Attempt}.encode(),
+	})
+	return err == nil, err
+}
+
+// cannotRun tells why a runbook cannot be run.
+func cannotRun(name string, err error) string {
+	var refused *runbook.RefusedText
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Sprintf("There is no runbook %q. /runbooks lists them.", terminal.OneLine(name, longestLabel))
+	case errors.As(err, &refused):
+		return terminal.Shorten(err.Error(), longestBody)
+	}
+	return fmt.Sprintf("The runbook %q cannot be read. /runbooks lists them.", terminal.OneLine(name, longestLabel))
+}
+
+// tell says something about a run in the chat. It is not said again when the turn is.
+func (e *execution) tell(text string) error {
+	return e.x.Emit(terminal.Frame{Kind: terminal.Message, Text: text, Sequence: noteSequence})
+}
+
+// The numbers of messages in a turn, over all its attempts: those of the agent's tasks, of a note
+// and of the report.
+const (
+	perTry, perStep, mostNumbered = 1000, 100, 5000
+	noteSequence                  = perTry * perStep * mostNumbered
+	reportSequence                = noteSequence + 1
+)
+
+// drive executes steps until the run ends or a person has to decide.
+func (e *execution) drive(ctx context.Context) (terminal.Outcome, error) {
+	done := terminal.Outcome{Status: terminal.Done}
+	var err error
+	if d := driverOf(e.run); e.run.Status == runbook.Waiting && d.Inbound == e.x.Inbound.ID && d.Attempt != e.x.Inbound.Attempt {
+		e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error { d.Attempt = e.x.Inbound.Attempt; return nil })
+		if err != nil {
+			return done, err
+		}
+	}
+	for {
+		if e.run.Status != runbook.Waiting {
+			if err := e.finish(ctx); err != nil {
+				return done, err
+			}
+			return done, e.report(context.WithoutCancel(ctx))
+		}
+		if ctx.Err() != nil {
+			return e.stopped()
+		}
+		if err := e.showBoard(terminal.Frame{}); err != nil {
+			return done, err
+		}
+		waits, err := e.advance(ctx)
+		switch {
+		case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded): // somebody else was first
+			if e.run, err = e.o.Runs.Load(ctx, e.run.ID); err != nil {
+				return done, err
+			}
+		case ctx.Err() != nil:
+			return e.stopped()
+		case err != nil || waits:
+			return done, err
+		}
+	}
+}
+
+// finish gives the last step to the agent if that asks for no proof: the run is complete before.
+func (e *execution) finish(ctx context.Context) error {
+	step, ok := e.run.Present()
+	if d := driverOf(e.run); !ok || d.Finished || d.Reported || e.run.Status != runbook.Complete || !IsExecuted(e.run) {
+		return nil
+	}
+	if err := e.showBoard(terminal.Frame{}); err != nil {
+		return err
+	}
+	if _, err := e.prompt(ctx, step); err != nil {
+		return err
+	}
+	var err error
+	e.run, err = e.update(context.WithoutCancel(ctx), e.run.ID, func(_ runbook.Run, d *driver) error { d.Finished = true; return nil })
+	return err
+}
+
+// stopped tells the chat that the run waits.
+func (e *execution) stopped() (terminal.Outcome, error) {
+	text := fmt.Sprintf("Stopped. %s waits at step %d; /run resume goes on.", terminal.Visible(title(e.run)), e.run.Step)
+	return terminal.Outcome{Status: terminal.Stopped}, e.x.Emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: text, Sequence: noteSequence})
+}
+
+// showBoard shows the checklist as the board of the turn, above what the agent shows as progress.
+func (e *execution) showBoard(f terminal.Frame) error {
+	text := checklist(e.run)
+	if f.Text != "" {
+		text += "\n\n" + f.Text
+	}
+	f.Kind, f.Board, f.Text = terminal.Progress, true, text
+	return e.x.Emit(f)
+}

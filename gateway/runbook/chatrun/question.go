@@ -1,0 +1,138 @@
+package chatrun
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/store"
+)
+
+// questionPrefix leads the ids of questions about runs. The run, the number of the step and the
+// number of the question follow.
+const questionPrefix = "run."
+
+// What people can choose.
+const (
+	approve = "Approve"
+	reject  = "Reject"
+	retry   = "Retry"
+	skip    = "Skip"
+	abort   = "Abort"
+)
+
+// Asks reports whether a question is about a run, by its id.
+func (b *Runbooks) Asks(question string) bool { return strings.HasPrefix(question, questionPrefix) }
+
+func questionID(run string, step, n int) string {
+	return fmt.Sprintf("%s%s.%d.%d", questionPrefix, run, step, n)
+}
+
+// parseQuestion returns the run and the step of a question.
+func parseQuestion(id string) (run string, step int, ok bool) {
+	parts := strings.Split(id, ".")
+	if len(parts) != 4 || parts[0]+"." != questionPrefix {
+		return "", 0, false
+	}
+	step, err := strconv.Atoi(parts[2])
+	return parts[1], step, err == nil
+}
+
+// ask asks what is to be decided at the present step of a run, unless that question is open. With
+// again it is asked below all that was said since. Other changes of the run meanwhile are
+// runbook.ErrStale.
+func (b *Runbooks) ask(ctx context.Context, r runbook.Run, again bool) error {
+	id, ask, err := b.openQuestion(ctx, r, again)
+	if err != nil || !ask {
+		return err
+	}
+	if id == "" {
+		r, err = b.update(ctx, r.ID, func(now runbook.Run, d *driver) error {
+			if now.Step != r.Step || now.Status != runbook.Waiting {
+				return runbook.ErrStale
+			}
+			d.Asked++
+			d.Question = questionID(now.ID, now.Step, d.Asked)
+			d.Retry = false
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		id = driverOf(r).Question
+	}
+	q := outbox.Question{Question: store.Question{ID: id, Chat: chatOf(r), Text: questionText(r), Options: options(r)}, Stays: true}
+	return b.o.Outbox.Ask(ctx, q)
+}
+
+// openQuestion looks at the newest question of a run. It reports whether one must be asked, and
+// returns the id of one that was to be asked before a crash.
+func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) (id string, ask bool, err error) {
+	d := driverOf(r)
+	_, step, ok := parseQuestion(d.Question)
+	if !ok {
+		return "", true, nil
+	}
+	q, found, err := b.o.Questions.Question(ctx, d.Question)
+	switch {
+	case err != nil:
+		return "", false, err
+	case !found && step == r.Step:
+		return d.Question, true, nil
+	case !found || q.Closed:
+		return "", true, nil
+	case step == r.Step && !again:
+		return "", false, nil
+	}
+	return "", true, b.closeQuestion(ctx, q, "see below")
+}
+
+// closeQuestion has a question take no more answers, and its message say how it ended.
+func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
+	closed, err := b.o.Questions.Withdraw(ctx, q.ID)
+	if err == nil && closed {
+		b.o.Outbox.ShowEnd(q, how)
+	}
+	return err
+}
+
+// options are what can be chosen at the present step of a run.
+func options(r runbook.Run) []string {
+	if step, _ := r.Present(); isGate(step) {
+		return []string{approve, reject}
+	}
+	return []string{retry, skip, abort}
+}
+
+// isGate reports whether a step is proved by people.
+func isGate(s runbook.Step) bool { return s.Challenge != nil && s.Challenge.Type == runbook.UserInput }
+
+// chatOf is the chat that a run belongs to.
+func chatOf(r runbook.Run) channels.Chat {
+	channel, id, _ := strings.Cut(r.Chat, ":")
+	return channels.Chat{Channel: channel, ID: id}
+}
+
+// Decide asks the people of a run's chat to approve its present step, unless they are asked
+// already, and waits until they have decided. If ctx ends before, the question stays open.
+func (b *Runbooks) Decide(ctx context.Context, run string, step int) error {
+	for {
+		changed := b.changes.next(run)
+		r, err := b.o.Runs.Load(ctx, run)
+		if err != nil || r.Step != step || r.Status != runbook.Waiting {
+			return err
+		}
+		if err := b.ask(ctx, r, false); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}

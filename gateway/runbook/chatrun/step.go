@@ -1,0 +1,147 @@
+package chatrun
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/runbook/shellstep"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+// advance brings a run on by one proof or failure. It reports true if a person has to decide, who
+// was asked.
+func (e *execution) advance(ctx context.Context) (waits bool, err error) {
+	step, _ := e.run.Present()
+	if isGate(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
+		return true, e.ask(ctx, e.run, e.again)
+	}
+	answer, err := e.prompt(ctx, step)
+	if err != nil || ctx.Err() != nil {
+		return false, err
+	}
+	// The agent may have proved the step with kairos_next.
+	r, err := e.o.Runs.Load(ctx, e.run.ID)
+	if err != nil {
+		return false, err
+	}
+	if r.Step != e.run.Step || r.Status != runbook.Waiting {
+		e.run = r
+		return false, nil
+	}
+	return false, e.prove(ctx, step, answer)
+}
+
+// prompt has the agent work on a step, and returns its last message. A step that has only a command
+// needs no agent, unless the command has failed.
+func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer string, err error) {
+	onlyProof := step.Body == "" && (step.Challenge == nil || step.Challenge.Type == runbook.Shell)
+	if onlyProof && e.run.Issued.Failures == 0 {
+		return "", nil
+	}
+	var shown runbook.Answer
+	e.run, err = e.o.Runs.Apply(ctx, e.run.ID, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+		if r.Step != step.Index {
+			return r, runbook.ErrStale
+		}
+		r, shown = runbook.Show(r, env)
+		return r, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	defer e.x.Running()()
+	e.said = 0
+	_, err = e.x.Prompt(ctx, turn.Task{
+		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
+		Emit: func(f terminal.Frame) error {
+			if f.Kind == terminal.Message && f.Text != "" {
+				answer = f.Text
+			}
+			return e.emit(f)
+		},
+	})
+	return answer, err
+}
+
+// emit shows what the agent says. Its progress is shown below the checklist.
+func (e *execution) emit(f terminal.Frame) error {
+	switch f.Kind {
+	case terminal.Progress:
+		return e.showBoard(f)
+	case terminal.Message, terminal.Error:
+		e.said++
+		try := e.run.Step%mostNumbered*perStep + e.run.Issued.Failures%perStep
+		f.Sequence = try*perTry + min(e.said, perTry-1)
+	case terminal.Partial, terminal.Log:
+	}
+	return e.x.Emit(f)
+}
+
+// prove proves a step: with its command, or with the last message of the agent.
+func (e *execution) prove(ctx context.Context, step runbook.Step, answer string) error {
+	if step.Challenge == nil {
+		return e.record(ctx, runbook.Proof{Step: step.Index, By: runbook.ByAgent}, "")
+	}
+	p := runbook.Proof{Step: step.Index, By: runbook.ByAgent, Type: step.Challenge.Type}
+	switch step.Challenge.Type {
+	case runbook.Shell:
+		return e.proveShell(ctx, step)
+	case runbook.MCP:
+		p.By, p.Value = runbook.ByGateway, runbook.MCPProof{Tool: step.Challenge.Tool, Result: json.RawMessage(`"the agent has not proved the call"`)}
+		return e.record(ctx, p, "The agent has not proved with kairos_next that it called the tool "+terminal.CodeSpan(terminal.OneLine(step.Challenge.Tool, longestLabel))+".")
+	default:
+		p.Value = runbook.CommentProof{Text: answer}
+		return e.record(ctx, p, fmt.Sprintf("The agent's answer must have at least %g characters.", step.Challenge.MinLength))
+	}
+}
+
+// proveShell runs the command of a step.
+func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
+	place, err := e.x.Place()
+	if err != nil {
+		return err
+	}
+	command := step.Challenge.Command
+	if err := e.showBoard(terminal.Frame{Text: terminal.CodeSpan(terminal.OneLine(command, 200))}); err != nil {
+		return err
+	}
+	ended := e.x.Running()
+	proof, err := shellstep.Run(ctx, shellstep.Place(place, e.run.ID), command, step.Challenge.Timeout())
+	if err != nil { // told to stop
+		ended()
+		return nil //nolint:nilerr // the run waits
+	}
+	p := runbook.Proof{Step: step.Index, By: runbook.ByGateway, Type: runbook.Shell, Value: proof}
+	err = e.record(context.WithoutCancel(ctx), p, shellFailure(command, proof)) // what was seen is not lost
+	ended()
+	return err
+}
+
+// record has the run judge a proof. If it is refused, failure is why.
+func (e *execution) record(ctx context.Context, p runbook.Proof, failure string) error {
+	var a runbook.Answer
+	r, err := e.o.Runs.Apply(ctx, e.run.ID, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+		after, answer, err := runbook.Prove(r, p, env)
+		if err != nil {
+			return r, err
+		}
+		d := driverOf(after)
+		d.Failure, d.Retry = "", false
+		if answer.Outcome != runbook.Advanced {
+			d.Failure = failure
+		}
+		after.Driver, a = d.encode(), answer
+		return after, nil
+	})
+	if err != nil {
+		return err
+	}
+	e.run = r
+	if a.Outcome != runbook.Advanced {
+		e.o.Log.Info("step not proved", sayRun(r)...)
+	}
+	return nil
+}
