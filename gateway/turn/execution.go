@@ -63,15 +63,21 @@ func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, er
 	return x.turn.prompt(ctx, req, calls)
 }
 
+// placer is a runner that can say where the agent of a chat works.
+type placer interface {
+	Place(channel, chatID string) (terminal.Place, error)
+}
+
+var _ placer = (*terminal.Runner)(nil)
+
 // Place is where the agent of the chat works.
 func (x *Execution) Place() (terminal.Place, error) {
-	r, ok := x.turn.set.Runner.(interface {
-		Place(chatID string) (terminal.Place, error)
-	})
+	r, ok := x.turn.set.Runner.(placer)
 	if !ok {
 		return terminal.Place{}, errors.New("the agent has no place to work")
 	}
-	p, err := r.Place(x.Inbound.In.Chat.ID)
+	chat := x.Inbound.In.Chat
+	p, err := r.Place(chat.Channel, chat.ID)
 	if err != nil {
 		return p, fmt.Errorf("prepare the agent's place: %w", err)
 	}
