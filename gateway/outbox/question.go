@@ -25,9 +25,6 @@ const AnswerPress = "answer:"
 type Question struct {
 	store.Question
 	ReplyTo string
-	// Stays says that the buttons stay when they are pressed, because a press may be refused.
-	// ShowEnd removes them.
-	Stays bool
 }
 
 // Ask stores a question and sends it, as buttons where the channel has them and as a numbered list
@@ -37,9 +34,9 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
-	var buttons []channels.Button
+	var buttons []channels.Button // those of an approval stay until ShowEnd, because a press may be refused
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Stays})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,

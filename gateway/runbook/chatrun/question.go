@@ -65,7 +65,7 @@ func (b *Runbooks) ask(ctx context.Context, r runbook.Run, again bool) error {
 		}
 		id = driverOf(r).Question
 	}
-	q := outbox.Question{Question: store.Question{ID: id, Chat: chatOf(r), Text: questionText(r), Options: options(r)}, Stays: true}
+	q := outbox.Question{Question: store.Question{ID: id, Chat: chatOf(r), Text: questionText(r), Options: options(r), Approval: true}}
 	return b.o.Outbox.Ask(ctx, q)
 }
 
