@@ -331,6 +331,19 @@ func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
 	other.run().says(terminal.Done, "message: x")
 }
 
+// An agent starts nanobot mcp to reach its tools, wherever the program is.
+func TestAnAgentInASandboxCanStartTheGatewaysProgramIfItServesTools(t *testing.T) {
+	program := filepath.Join(confinetest.Outside(t), "nanobot")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	b := newBench(t, "plain", program+` 2>/dev/null || echo refused; { echo x >> `+program+`; } 2>/dev/null && echo changed`).supervised().sandboxed()
+	b.opts.Program = program
+	b.run().says(terminal.Failed, "message: refused\nExit code: 2")
+	b.opts.Socket = filepath.Join(b.workspace, "socket")
+	b.run().says(terminal.Failed, "message: started\nExit code: 2")
+}
+
 // A command outside of turns runs where the agent of the chat does, and in its sandbox.
 func TestAPlaceIsThatOfAnAgent(t *testing.T) {
 	b := newBench(t, "plain", "true").supervised().sandboxed()

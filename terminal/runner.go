@@ -102,13 +102,15 @@ type Runner struct {
 	command   config.Command
 	env       []string
 	providers map[string]Provider
+	servers   []MCPServer
 	confine   *confine.Confinement
 	kept      keptAgents
 	turns     sync.WaitGroup
 }
 
 // NewRunner prepares what all turns share. It fails when the command would evaluate the user's
-// text, when a provider's key cannot be read, or when the agent cannot be confined as it must be.
+// text, when a secret of the agent cannot be read, or when the agent cannot be confined as it must
+// be.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
 	var err error
@@ -125,6 +127,9 @@ func NewRunner(o Options) (*Runner, error) {
 			provider.APIKeys = append(provider.APIKeys, v)
 		}
 		r.providers[name] = provider
+	}
+	if r.servers, err = mcpServers(o.Config.MCPServers); err != nil {
+		return nil, err
 	}
 	var inEnv map[string]Provider
 	if o.Config.ProviderEnv {
@@ -316,7 +321,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 // place is where the agent works.
 func (t *turn) place() Place {
 	return Place{
-		Dir: t.dir(), Roots: t.o.dirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell,
+		Dir: t.dir(), Roots: t.o.dirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
 		Private: t.o.Private, Chats: t.chats(), User: t.confine.User(), Confine: t.confined,
 	}
 }

@@ -111,6 +111,8 @@ type Place struct {
 	Roots []string // the folders it may use
 	Env   []string // of what is started for it
 	Shell string
+	// MCPServers are the user's MCP servers that the agent is told to use.
+	MCPServers []MCPServer
 	// Private are the gateway's own files and folders, which are none of its business; Chats tell
 	// the folders of other chats.
 	Private []string

@@ -39,6 +39,7 @@ type desk struct {
 	cfg       config.Terminal
 	workspace string
 	sessions  string // the agent's own folder
+	socket    string // where the gateway serves its tools
 	protocol  *acp.Protocol
 	runner    *terminal.Runner
 }
@@ -84,7 +85,7 @@ func (d *desk) restart() {
 	}
 	d.protocol = acp.New(d.cfg)
 	r, err := terminal.NewRunner(terminal.Options{
-		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Log: zap.NewNop(),
+		Config: d.cfg, Workspace: d.workspace, Protocol: d.protocol, Environ: os.Environ(), Socket: d.socket, Log: zap.NewNop(),
 	})
 	if err != nil {
 		d.t.Fatal(err)
@@ -95,10 +96,11 @@ func (d *desk) restart() {
 // person is somebody in a chat.
 type person struct {
 	*desk
-	chat string
-	ask  terminal.Ask
-	mem  *memory
-	pass []string // media of the next message
+	chat  string
+	token string // of the chat
+	ask   terminal.Ask
+	mem   *memory
+	pass  []string // media of the next message
 	// saw is called with each frame as it comes.
 	saw func(terminal.Frame)
 
@@ -126,7 +128,7 @@ func (p *person) saysUntil(ctx context.Context, text string) *heard {
 	h := &heard{t: p.t}
 	var mu sync.Mutex
 	req := terminal.Request{
-		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.pass,
+		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.pass, Token: p.token,
 		OnAbout:  func(a terminal.About) { p.about = a },
 		OnLaunch: func(pid int) { p.pids = append(p.pids, pid) },
 		OnLog: func(f terminal.Frame) {

@@ -51,6 +51,10 @@ type hello struct {
 			Audio    able `json:"audio"`
 			Embedded able `json:"embeddedContext"`
 		} `json:"promptCapabilities"`
+		MCP struct {
+			HTTP able `json:"http"`
+			SSE  able `json:"sse"`
+		} `json:"mcpCapabilities"`
 		Session struct {
 			List   able `json:"list"`
 			Resume able `json:"resume"`

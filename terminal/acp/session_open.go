@@ -20,7 +20,7 @@ var (
 
 // where are the parameters of whatever opens a session.
 func (a *agent) where(place terminal.Place) map[string]any {
-	p := map[string]any{"cwd": place.Dir, "mcpServers": []any{}}
+	p := map[string]any{"cwd": place.Dir, "mcpServers": a.mcpServers(place)}
 	var extra []string
 	for _, root := range place.Roots {
 		if rel, err := filepath.Rel(place.Dir, root); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {

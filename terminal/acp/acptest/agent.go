@@ -25,6 +25,7 @@ type options struct {
 	dir                                      string
 	resume, load, list, end                  bool
 	images, audio, embedded                  bool
+	http, sse                                bool
 	modes, configs, models                   bool
 	auth                                     string
 	slow                                     time.Duration
@@ -45,6 +46,8 @@ func (o *options) parse(args []string) error {
 	f.BoolVar(&o.images, "images", false, "takes images")
 	f.BoolVar(&o.audio, "audio", false, "takes audio")
 	f.BoolVar(&o.embedded, "embedded", false, "takes embedded files")
+	f.BoolVar(&o.http, "http", false, "takes MCP servers by HTTP")
+	f.BoolVar(&o.sse, "sse", false, "takes MCP servers by server-sent events")
 	f.BoolVar(&o.modes, "modes", false, "has modes")
 	f.BoolVar(&o.configs, "configs", false, "has options, a model among them")
 	f.BoolVar(&o.models, "models", false, "has models in the way of old")

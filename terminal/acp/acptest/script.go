@@ -117,6 +117,7 @@ var steps = map[string]func(r *run, rest string) error{
 	"late":    func(r *run, text string) error { r.s.late = append(r.s.late, text); return nil },
 	"env":     func(r *run, name string) error { r.say(r.s, name+"="+os.Getenv(name)); return nil },
 	"blocks":  func(r *run, _ string) error { r.say(r.s, "`"+string(r.blocks)+"`"); return nil },
+	"servers": func(r *run, _ string) error { r.say(r.s, "`"+string(r.s.servers)+"`"); return nil },
 	"history": func(r *run, _ string) error { r.say(r.s, fmt.Sprintf("prompts so far: %d", len(r.s.Said))); return nil },
 	"state":   func(r *run, _ string) error { r.say(r.s, "mode "+r.s.Mode+", model "+r.s.Model); return nil },
 	"capabilities": func(r *run, _ string) error {

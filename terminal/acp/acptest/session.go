@@ -19,6 +19,7 @@ type session struct {
 	Mode  string   `json:"mode"`
 	Model string   `json:"model"`
 
+	servers   json.RawMessage // the MCP servers that it was opened with last
 	cancelled <-chan struct{} // closed by cancel
 	cancel    context.CancelFunc
 	terminals []string
@@ -92,6 +93,7 @@ func (a *agent) serve(method string, params json.RawMessage) (any, error) {
 		MethodID           string          `json:"methodId"`
 		Prompt             json.RawMessage `json:"prompt"`
 		ClientCapabilities json.RawMessage `json:"clientCapabilities"`
+		Servers            json.RawMessage `json:"mcpServers"`
 	}
 	if err := json.Unmarshal(params, &p); err != nil {
 		return nil, &Problem{-32602, err.Error()}
@@ -99,6 +101,9 @@ func (a *agent) serve(method string, params json.RawMessage) (any, error) {
 	s := a.session(p.SessionID)
 	if s == nil && method != "session/load" && method != "session/resume" && p.SessionID != "" {
 		return nil, &Problem{-32002, "no such session: " + p.SessionID}
+	}
+	if p.Servers != nil {
+		a.checkServers(method, p.Servers)
 	}
 	switch method {
 	case "initialize":
@@ -111,11 +116,11 @@ func (a *agent) serve(method string, params json.RawMessage) (any, error) {
 		a.signedIn = true
 		return fields{}, nil
 	case "session/new":
-		return a.newSession(p.Cwd)
+		return a.newSession(p.Cwd, p.Servers)
 	case "session/load":
-		return a.bringBack(p.SessionID, true)
+		return a.bringBack(p.SessionID, p.Servers, true)
 	case "session/resume":
-		return a.bringBack(p.SessionID, false)
+		return a.bringBack(p.SessionID, p.Servers, false)
 	case "session/list":
 		return a.listSessions(), nil
 	case "session/close":
@@ -142,6 +147,23 @@ func (a *agent) serve(method string, params json.RawMessage) (any, error) {
 	return nil, &Problem{-32601, "unknown method " + method}
 }
 
+// checkServers ends the agent if it is handed an MCP server that it has not said to take, or one
+// whose program is not an absolute path, which the schema only describes.
+func (a *agent) checkServers(method string, raw json.RawMessage) {
+	var servers []struct{ Type, Name, Command string }
+	if err := json.Unmarshal(raw, &servers); err != nil {
+		a.broken("%s: %v", method, err)
+	}
+	for _, s := range servers {
+		switch {
+		case s.Type == "" && !filepath.IsAbs(s.Command):
+			a.broken("%s: the program of %s is %q", method, s.Name, s.Command)
+		case s.Type == "http" && !a.http, s.Type == "sse" && !a.sse:
+			a.broken("%s: %s is of type %s", method, s.Name, s.Type)
+		}
+	}
+}
+
 func (a *agent) initialize() any {
 	time.Sleep(a.slow)
 	can := fields{}
@@ -163,15 +185,16 @@ func (a *agent) initialize() any {
 		"agentCapabilities": fields{
 			"loadSession": a.load, "sessionCapabilities": can,
 			"promptCapabilities": fields{"image": a.images, "audio": a.audio, "embeddedContext": a.embedded},
+			"mcpCapabilities":    fields{"http": a.http, "sse": a.sse},
 		},
 	}
 }
 
-func (a *agent) newSession(cwd string) (any, error) {
+func (a *agent) newSession(cwd string, servers json.RawMessage) (any, error) {
 	if a.auth != "" && !a.signedIn {
 		return nil, &Problem{-32000, "Authentication required"}
 	}
-	s := a.keep(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small"})
+	s := a.keep(&session{ID: "sess_" + rand.Text(), Cwd: cwd, Mode: "code", Model: "small", servers: servers})
 	a.save(s)
 	if a.early {
 		a.update(s.ID, fields{"sessionUpdate": "available_commands_update", "availableCommands": []any{fields{"name": "review", "description": "look at a change"}}})
@@ -203,7 +226,7 @@ func (a *agent) configOptions(s *session) []any {
 	}}
 }
 
-func (a *agent) bringBack(id string, replay bool) (any, error) {
+func (a *agent) bringBack(id string, servers json.RawMessage, replay bool) (any, error) {
 	switch a.onLoad {
 	case "exit":
 		fmt.Fprintln(os.Stderr, "cannot load")
@@ -215,6 +238,7 @@ func (a *agent) bringBack(id string, replay bool) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.servers = servers
 	if replay && !a.behind {
 		a.replay(s, 0)
 	}

@@ -1,0 +1,117 @@
+package acp
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"nanobot/config"
+	"nanobot/terminal"
+)
+
+// ownServer is the name of the gateway's own MCP server.
+const ownServer = "nanobot"
+
+// namedValue is an environment variable or a header in the form of the protocol.
+type namedValue struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// stdioServer is an MCP server that the agent starts.
+type stdioServer struct {
+	Name    string       `json:"name"`
+	Command string       `json:"command"` // absolute, as the protocol asks for
+	Args    []string     `json:"args"`
+	Env     []namedValue `json:"env"`
+}
+
+// remoteServer is an MCP server with an address.
+type remoteServer struct {
+	Type    string       `json:"type"`
+	Name    string       `json:"name"`
+	URL     string       `json:"url"`
+	Headers []namedValue `json:"headers"`
+}
+
+// mcpServers are the MCP servers that a session is opened with: those of the configuration that the
+// agent can use, and the gateway's own unless the configuration has one of that name.
+func (a *agent) mcpServers(place terminal.Place) []any {
+	servers := []any{}
+	for _, s := range place.MCPServers {
+		switch can := a.hello.Can.MCP; {
+		case s.Transport == config.MCPStdio:
+			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, place), Args: append([]string{}, s.Args...), Env: named(s.Env)})
+		case s.Transport == config.MCPHTTP && bool(can.HTTP), s.Transport == config.MCPSSE && bool(can.SSE):
+			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+		default:
+			a.log("warning", fmt.Sprintf("the agent does not take MCP servers of type %s, so it is not told of %s", s.Transport, s.Name))
+		}
+	}
+	if slices.ContainsFunc(place.MCPServers, func(s terminal.MCPServer) bool { return s.Name == ownServer }) {
+		return servers
+	}
+	if own, ok := gatewayServer(place.Env); ok {
+		servers = append(servers, own)
+	}
+	return servers
+}
+
+// gatewayServer is the MCP server by which the agent of this environment reaches its chat; false if
+// the gateway serves no tools.
+func gatewayServer(env []string) (stdioServer, bool) {
+	program, err := os.Executable()
+	if err != nil || lookup(env, config.SocketVariable) == "" {
+		return stdioServer{}, false
+	}
+	s := stdioServer{Name: ownServer, Command: program, Args: []string{"mcp"}, Env: []namedValue{}}
+	// Agents may start their servers with an environment of their own.
+	for _, name := range []string{config.SocketVariable, config.TokenVariable} {
+		if value := lookup(env, name); value != "" {
+			s.Env = append(s.Env, namedValue{name, value})
+		}
+	}
+	return s, true
+}
+
+// programPath returns the absolute path of a program, as the agent would find it; a program that is
+// not found stays as it is written.
+func programPath(name string, place terminal.Place) string {
+	if strings.ContainsRune(name, filepath.Separator) {
+		if filepath.IsAbs(name) {
+			return name
+		}
+		return filepath.Join(place.Dir, name)
+	}
+	for _, dir := range filepath.SplitList(lookup(place.Env, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if path, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
+			return path
+		}
+	}
+	return name
+}
+
+// lookup returns the value of a variable, of which the last counts, or "".
+func lookup(env []string, name string) string {
+	for _, v := range slices.Backward(env) {
+		if value, ok := strings.CutPrefix(v, name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// named puts values into the form of the protocol.
+func named(values []terminal.MCPValue) []namedValue {
+	all := make([]namedValue, 0, len(values))
+	for _, v := range values {
+		all = append(all, namedValue(v))
+	}
+	return all
+}
