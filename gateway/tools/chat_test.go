@@ -187,6 +187,57 @@ func TestAChatSeesItsOwnRunsAlone(t *testing.T) {
 	}
 }
 
+// beginFor begins a run that a person drives, in a chat or at a terminal.
+func (r *rig) beginFor(by, chat string) runbook.Run {
+	r.Helper()
+	book, source, err := runbook.Folder(r.folder).Load("ship")
+	if err != nil {
+		r.Fatal(err)
+	}
+	run, _, err := r.runs().Begin(r.Context(), runbook.Start{Runbook: book, Source: source, By: by, Chat: chat})
+	if err != nil {
+		r.Fatal(err)
+	}
+	return run
+}
+
+// TestAnAgentReportsNoCommandsInARunThatAPersonBegan is the run of /run: nanobot executes its commands
+// itself, and an agent proves only what is an agent's to prove.
+func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
+	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	run := r.beginFor("telegram:7", "telegram:1")
+	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	uri := run.Source.StepURI
+	solution := args{"type": "shell", "nonce": run.Issued.Nonce, "proof_hash": genesis, "shell": shell(0)}
+	for _, s := range []any{solution, without(solution, args{"shell": shell(1)}), args{}, nil} {
+		got := c.call("kairos_next", args{"uri": uri(1), "run": run.ID, "solution": s}).fails("NOT_ALLOWED", "A person began this run")
+		if strings.Contains(got.text, run.Issued.Nonce) {
+			t.Error("the agent was told the nonce")
+		}
+	}
+	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
+		t.Errorf("the run was changed: %+v, %v", now, err)
+	}
+	proved, a, err := r.runs().Prove(t.Context(), run.ID, runbook.Proof{Step: 1, By: "gateway", Type: "shell", Value: runbook.ShellProof{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.call("kairos_next", args{"uri": uri(2), "solution": args{
+		"type": "mcp", "nonce": a.Challenge.Nonce, "proof_hash": proved.LastHash(), "mcp": args{"tool_name": "deploy", "success": true},
+	}}).ok().want("challenge.type", "user_input")
+}
+
+func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
+	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	run := r.beginFor("cli:1000", "")
+	c := r.connect(r.options(), nil)
+	solution := args{"type": "shell", "nonce": run.Issued.Nonce, "proof_hash": genesis, "shell": shell(0)}
+	c.call("kairos_next", args{"uri": run.Source.StepURI(1), "run": run.ID, "solution": solution}).fails("NOT_FOUND", "There is no run")
+	c.call("kairos_next", args{"uri": run.Source.StepURI(1), "solution": solution}).fails("NOT_FOUND", "Call kairos_begin")
+}
+
 // people decide on the steps of a chat's runs.
 type people struct {
 	rig    *rig

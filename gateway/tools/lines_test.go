@@ -268,7 +268,9 @@ func TestTheEndOfAClientEndsItsQuestions(t *testing.T) {
 			<-asked
 			leave(c, cancel)
 			<-gone
-			_ = c.ended()
+			if err := c.ended(); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }

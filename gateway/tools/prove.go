@@ -69,6 +69,8 @@ func (p *proving) attempt(ctx context.Context) (before runbook.Run, a runbook.An
 		switch {
 		case err != nil:
 			return r, err
+		case p.isForeignCommand(r) && a.Outcome != runbook.Repeated:
+			return r, errForeignCommand
 		case a.Outcome == runbook.NeedsConfirmation && canElicit(p.req):
 			return r, errConfirm
 		case a.Outcome == runbook.NeedsPerson:
@@ -79,6 +81,19 @@ func (p *proving) attempt(ctx context.Context) (before runbook.Run, a runbook.An
 		return after, nil
 	})
 	return before, a, err
+}
+
+// errForeignCommand refuses the report of a command that nanobot executes, and tells no nonce.
+var errForeignCommand = &failure{
+	Code:    notAllowed,
+	Message: "A person began this run, so nanobot executes the commands of its steps itself. Do what the step says, and leave its proof to nanobot.",
+}
+
+// isForeignCommand reports whether the present step has a command, in a run that agents did not
+// begin: who began it has it executed, and an agent cannot say how it ended.
+func (p *proving) isForeignCommand(r runbook.Run) bool {
+	step, ok := r.Present()
+	return ok && r.By != p.by && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Shell
 }
 
 // mustCheck reports whether a transition believes an agent that says that a command has succeeded.

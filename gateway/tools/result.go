@@ -25,6 +25,7 @@ const (
 	storeFailed    = "STORE_FAILED"
 	runEnded       = "RUN_ENDED"
 	undecided      = "UNDECIDED"
+	notAllowed     = "NOT_ALLOWED"
 
 	notSent     = "NOT_SENT"
 	notAnswered = "NOT_ANSWERED"

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,7 @@ func (s *session) begin(ctx context.Context, c call) (any, error) {
 		return nil, err
 	}
 	r, a, err := s.o.Runs.Begin(ctx, runbook.Start{
-		Runbook: b.Runbook, Source: b.source, By: cmp.Or(s.o.By, runbook.ByAgent), Chat: s.chat, Step: step.Index,
+		Runbook: b.Runbook, Source: b.source, By: s.by, Chat: s.chat, Step: step.Index,
 	})
 	if err != nil {
 		return nil, err
@@ -31,11 +30,15 @@ func (s *session) begin(ctx context.Context, c call) (any, error) {
 	return a, nil
 }
 
-// load returns a run of this connection's chat, or of none if the connection acts for none. Any
-// other run does not exist for it.
+// owns reports whether a run is one of this connection's chat, or, if the connection acts for none,
+// one that an agent began for none. Any other run does not exist for the connection: `nanobot
+// runbook run` proves its own runs.
+func (s *session) owns(r runbook.Run) bool { return r.Chat == s.chat && (s.chat != "" || r.By == s.by) }
+
+// load returns a run of this connection.
 func (s *session) load(ctx context.Context, id string) (runbook.Run, error) {
 	r, err := s.o.Runs.Load(ctx, id)
-	if err == nil && r.Chat != s.chat {
+	if err == nil && !s.owns(r) {
 		return runbook.Run{}, runbook.ErrNoRun
 	}
 	return r, err
@@ -57,7 +60,7 @@ func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string
 	}
 	if nonce != "" {
 		r, err := s.o.Runs.WithNonce(ctx, nonce)
-		if err == nil && r.Chat == s.chat {
+		if err == nil && s.owns(r) {
 			return r.ID, nil
 		}
 		if err != nil && !errors.Is(err, runbook.ErrNoRun) {

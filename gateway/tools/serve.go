@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,7 +21,7 @@ import (
 )
 
 // Serve serves one connection until it ends or ctx does, and closes it. When it returns, nothing of
-// the connection runs any more.
+// the connection runs any more. A client that goes away is no error.
 func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	if o.Chat != nil && o.Chat.Name() == "" {
 		return errors.Join(errors.New("serve tools: the chat has no name"), conn.Close())
@@ -46,13 +48,27 @@ func Serve(ctx context.Context, conn io.ReadWriteCloser, o Options) error {
 	if !stop() {
 		<-closed
 	}
-	return errors.Join(err, lines.Close())
+	if err = errors.Join(err, lines.Close()); isGone(err) {
+		return nil
+	}
+	return err
+}
+
+// isGone reports whether an error is that the client has closed its end.
+func isGone(err error) bool {
+	for _, gone := range []error{io.EOF, io.ErrClosedPipe, net.ErrClosed, syscall.EPIPE, syscall.ECONNRESET} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
 }
 
 // session is a connection that is served.
 type session struct {
 	o    Options
 	chat string // its name, or "" if the connection acts for none
+	by   string // who begins its runs
 	log  *zap.Logger
 	// untilEnd returns a context that ends with the client's input, too: nobody waits for the
 	// answer of a person or a command then.
@@ -80,7 +96,7 @@ const (
 func newSession(o Options) *session {
 	perMinute := func(n int) *rate.Limiter { return rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), n) }
 	s := &session{
-		o: o, log: cmp.Or(o.Log, zap.NewNop()), checking: make(chan struct{}, 1), begun: map[runbook.Source]begunRun{},
+		o: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), checking: make(chan struct{}, 1), begun: map[runbook.Source]begunRun{},
 		messages: perMinute(messagesPerMinute), updates: perMinute(updatesPerMinute), writes: perMinute(writesPerMinute),
 	}
 	if o.Chat != nil {
