@@ -9,8 +9,10 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// maxMinted is how many runbooks agents can store.
-const maxMinted = 1000
+const (
+	maxMinted      = 1000    // runbooks that agents can store
+	maxMintedBytes = 4 << 20 // of all of them, because each search reads them
+)
 
 type mintedItem struct {
 	URI   string   `json:"uri"`
@@ -35,7 +37,7 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 	if len(mistakes) > 0 {
 		return nil, refuseText(&runbook.RefusedText{Problems: mistakes})
 	}
-	if err := s.checkLabel(ctx, read.Label); err != nil {
+	if err := s.checkRoom(ctx, read.Label, read.Text); err != nil {
 		return nil, err
 	}
 	if err := admit(s.writes, "runbooks and runs"); err != nil {
@@ -89,8 +91,8 @@ func refuseText(e *runbook.RefusedText) error {
 	return &failure{Code: storeFailed, Message: strings.Join(lines, "\n")}
 }
 
-// checkLabel refuses the label of a runbook of the workspace, and a new one if there are too many.
-func (s *session) checkLabel(ctx context.Context, label string) error {
+// checkRoom refuses the label of a runbook of the workspace, and a new one if there are too many.
+func (s *session) checkRoom(ctx context.Context, label, text string) error {
 	ours, err := s.workspace()
 	if err != nil {
 		return err
@@ -107,13 +109,15 @@ func (s *session) checkLabel(ctx context.Context, label string) error {
 	if err != nil {
 		return err
 	}
-	if len(minted) < maxMinted {
-		return nil
-	}
+	size := len(text)
 	for _, b := range minted {
 		if b.Label == label {
-			return nil
+			return nil // it is replaced, or a duplicate
 		}
+		size += len(b.Text)
 	}
-	return &failure{Code: storeFailed, Message: fmt.Sprintf("There are %d runbooks already. Replace one of them with force_update.", len(minted))}
+	if len(minted) >= maxMinted || size > maxMintedBytes {
+		return &failure{Code: storeFailed, Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.", len(minted))}
+	}
+	return nil
 }

@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -151,8 +152,24 @@ func TestTheNumberOfStoredRunbooksIsLimited(t *testing.T) {
 		}
 	}
 	c := r.connect(r.options(), nil)
-	c.call("kairos_mint", args{"markdown_doc": "# 1000"}).fails("STORE_FAILED", "There are 1000 runbooks already.")
+	c.call("kairos_mint", args{"markdown_doc": "# 1000"}).fails("STORE_FAILED", "1000 runbooks are stored already")
 	c.call("kairos_mint", args{"markdown_doc": "# 7\n\nChanged.", "force_update": true}).ok()
+}
+
+func TestTheSizeOfStoredRunbooksIsLimited(t *testing.T) {
+	if os.Getenv("NANOBOT_LONG") == "" {
+		t.Skip("reading 4 MiB of Markdown again and again takes ten seconds with the race detector")
+	}
+	r := newRig(t)
+	long := "\n```\n" + strings.Repeat(strings.Repeat("x", 1023)+"\n", 255) + "```\n"
+	for i := range 16 {
+		if _, err := r.runs().Mint(t.Context(), runbook.Minting{Text: fmt.Sprintf("# %d\n%s", i, long)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := r.connect(r.options(), nil)
+	c.call("kairos_mint", args{"markdown_doc": "# 100"}).ok()
+	c.call("kairos_mint", args{"markdown_doc": "# 101\n" + long}).fails("STORE_FAILED", "17 runbooks are stored already")
 }
 
 func TestSearchFindsRunbooksByTheWordsOfLabelsAndTexts(t *testing.T) {

@@ -58,23 +58,40 @@ func (s *session) findRun(ctx context.Context, args arguments, uri, nonce string
 		}
 		return named, err
 	}
-	if nonce != "" {
-		r, err := s.o.Runs.WithNonce(ctx, nonce)
-		if err == nil && s.owns(r) {
-			return r.ID, nil
-		}
-		if err != nil && !errors.Is(err, runbook.ErrNoRun) {
-			return "", err
-		}
+	last, ok := s.lastRun(uri)
+	if nonce == "" {
+		return last, noRunUnless(ok)
 	}
+	if r, err := s.o.Runs.Load(ctx, last); ok && err == nil && r.HasNonce(nonce) {
+		return last, nil // without looking through all runs
+	}
+	r, err := s.o.Runs.WithNonce(ctx, nonce)
+	switch {
+	case err == nil && s.owns(r):
+		return r.ID, nil
+	case err == nil || errors.Is(err, runbook.ErrNoRun):
+		return last, noRunUnless(ok)
+	}
+	return "", err
+}
+
+// lastRun returns the last run that this connection began on the runbook of a URI.
+func (s *session) lastRun(uri string) (id string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for source, b := range s.begun {
 		if source.StepIndex(uri, b.steps) > 0 {
-			return b.id, nil
+			return b.id, true
 		}
 	}
-	return "", &failure{Code: notFound, Message: "This connection has begun no run of this runbook. Call kairos_begin with its URI, or say which run with run."}
+	return "", false
+}
+
+func noRunUnless(ok bool) error {
+	if ok {
+		return nil
+	}
+	return &failure{Code: notFound, Message: "This connection has begun no run of this runbook. Call kairos_begin with its URI, or say which run with run."}
 }
 
 // maxSolution is the size of the largest solution: a run keeps those of all its steps.
