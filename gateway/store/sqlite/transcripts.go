@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"nanobot/channels"
@@ -35,14 +37,59 @@ func (s *Store) History(ctx context.Context, chat channels.Chat, turns int, with
 	}
 	var entries []store.Entry
 	for _, i := range slices.Backward(inbounds) {
-		said, err := all(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
+		turn, err := s.entriesOf(ctx, i)
 		if err != nil {
 			return nil, wrap("read the history of %s", err, chat)
 		}
-		entries = append(entries, store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID})
-		entries = append(entries, said...)
+		entries = append(entries, turn...)
 	}
 	return entries, nil
+}
+
+// entriesOf returns a message and what the agent said to it.
+func (s *Store) entriesOf(ctx context.Context, i store.Inbound) ([]store.Entry, error) {
+	said, err := all(ctx, s, scanEntry, "SELECT inbound, text, media, at FROM transcript WHERE inbound = ? ORDER BY n", i.ID)
+	entry := store.Entry{Role: "user", Text: i.In.Text, Media: i.In.Media, Time: i.Received, Inbound: i.ID}
+	return append([]store.Entry{entry}, said...), err
+}
+
+// searchPage is how many turns are read at a time, so that a long conversation takes little memory.
+const searchPage = 50
+
+// Search finds entries of a chat. The words are compared here because SQLite knows the case of
+// ASCII letters only.
+func (s *Store) Search(ctx context.Context, chat channels.Chat, words []string, limit int) (found []store.Entry, err error) {
+	words = slices.Clone(words)
+	for i, word := range words {
+		words[i] = strings.ToLower(word)
+	}
+	before := int64(math.MaxInt64)
+	for searched := 0; searched < store.SearchDepth && len(found) < limit; searched += searchPage {
+		inbounds, err := all(ctx, s, scanInbound, "SELECT "+inboundColumns+` FROM inbox WHERE chat = ?1 AND attempt > 0 AND id < ?3
+			AND id > coalesce((SELECT inbound FROM afresh WHERE chat = ?1), 0) ORDER BY id DESC LIMIT ?2`, chat.String(), searchPage, before)
+		if err != nil {
+			return nil, wrap("search %s", err, chat)
+		}
+		for _, i := range inbounds {
+			turn, err := s.entriesOf(ctx, i)
+			if err != nil {
+				return nil, wrap("search %s", err, chat)
+			}
+			slices.Reverse(turn)
+			found = append(found, slices.DeleteFunc(turn, func(e store.Entry) bool { return !contains(e.Text, words) })...)
+			before = i.ID
+		}
+		if len(inbounds) < searchPage {
+			break
+		}
+	}
+	return found[:min(len(found), limit)], nil
+}
+
+// contains reports whether a text contains all words, which are in lower case.
+func contains(text string, words []string) bool {
+	text = strings.ToLower(text)
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
 func scanEntry(scan func(...any) error) (store.Entry, error) {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"reflect"
 	"time"
 
@@ -70,6 +71,32 @@ var transcriptTests = []test{
 		b.must(b.StartAfresh(ctx, ann))
 		b.equal("the history", b.said(ann, 9), "[]")
 	}},
+	{"a search finds all of the words, the newest first, in its chat only", func(b *bench) {
+		b.talk(ann, "1", "The Invoice of May", "nothing")
+		b.talk(bob, "2", "the invoice of May")
+		b.talk(ann, "3", "an invoice of June", "Über die INVOICE of may")
+		b.equal("two words", b.found(ann, 9, "invoice", "MAY"), "[agent: Über die INVOICE of may agent: The Invoice of May]")
+		b.equal("the first", b.found(ann, 1, "invoice"), "[agent: Über die INVOICE of may]")
+		b.equal("another case", b.found(ann, 9, "üBER"), "[agent: Über die INVOICE of may]")
+		b.equal("what a person wrote", b.found(ann, 9, "1"), "[user: 1]")
+		b.equal("no words", len(b.found(ann, 9)), 6)
+		b.equal("none", b.found(ann, 9, "100%"), "[]")
+		b.equal("no more than wanted", b.found(ann, 0, "invoice"), "[]")
+	}},
+	{"a search goes far back", func(b *bench) {
+		b.talk(ann, "needle")
+		for i := range 120 {
+			b.talk(ann, fmt.Sprintf("hay %d", i))
+		}
+		b.equal("the first message", b.found(ann, 9, "needle"), "[user: needle]")
+		b.equal("the last ones", b.found(ann, 2, "hay"), "[user: hay 119 user: hay 118]")
+	}},
+	{"a search finds nothing from before a fresh start", func(b *bench) {
+		b.talk(ann, "1", "old word")
+		b.must(b.StartAfresh(ctx, ann))
+		b.talk(ann, "2", "new word")
+		b.equal("a word of both", b.found(ann, 9, "word"), "[agent: new word]")
+	}},
 	{"what an old turn says after a fresh start belongs to the past", func(b *bench) {
 		inbound := b.running(ann, "1")
 		b.must(b.StartAfresh(ctx, ann))
@@ -103,6 +130,17 @@ func (b *bench) talk(chat channels.Chat, id string, answers ...string) {
 	}
 	b.sendAll(chat)
 	b.done(inbound.ID)
+}
+
+func (b *bench) found(chat channels.Chat, limit int, words ...string) []string {
+	b.Helper()
+	entries, err := b.Search(ctx, chat, words, limit)
+	b.must(err)
+	found := []string{}
+	for _, e := range entries {
+		found = append(found, e.Role+": "+e.Text)
+	}
+	return found
 }
 
 func (b *bench) said(chat channels.Chat, turns int) []string {
