@@ -32,6 +32,14 @@ type mediaRules struct {
 	user *syscall.Credential
 }
 
+// mediaRules are the rules for the files of the turn's chat.
+func (t *turn) mediaRules() mediaRules {
+	return mediaRules{
+		roots: t.mediaRoots(t.chat), guard: Guard{Private: t.o.Private, Chats: t.chats()},
+		covered: func(path string) bool { return t.confine.Covered(t.chat, path) }, user: t.confine.User(),
+	}
+}
+
 // resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does
 // not exist holds no file.
 func resolveAll(paths []string) []string {
@@ -61,7 +69,7 @@ func (m mediaRules) check(path string) (File, error) {
 	}
 	roots := resolveAll(m.roots)
 	if !insideAny(roots, real) {
-		return File{}, errors.New("outside the folders that files may be sent from (mediaRoots)")
+		return File{}, errOutside
 	}
 	if m.covered != nil && m.covered(real) {
 		return File{}, errors.New("the agent does not see that file, because it has a folder of its own there")
@@ -94,6 +102,9 @@ func (m mediaRules) mayRead(file File, roots []string) bool {
 	}
 	return true
 }
+
+// errOutside says that a file is in none of the roots.
+var errOutside = errors.New("outside the folders that files may be sent from (mediaRoots)")
 
 // errNotReadable says that the agent may not read a file.
 var errNotReadable = errors.New("not readable")

@@ -72,10 +72,9 @@ func (o *Options) dirs() []string {
 // log at the start.
 func (r *Runner) Lacks() []string { return r.confine.Lacks() }
 
-// confined puts what is started for the turn under the limits and into the sandbox. Its owner is
-// the chat (channel:id).
+// confined puts what is started for the turn under the limits and into the sandbox.
 func (t *turn) confined(o process.Options) process.Options {
-	o.Owner = t.req.Channel + ":" + t.req.ChatID
+	o.Owner = Owner{Agent: t.o.Agent, Channel: t.req.Channel, ChatID: t.req.ChatID}.String()
 	return t.confine.Apply(o, t.chat)
 }
 

@@ -31,6 +31,8 @@ type Options struct {
 	Harmless  []string        // of these, those that hold no secret and may be read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
+	// Agent is the agent's name, for the owner of its processes.
+	Agent string
 	// Socket is where the daemon serves its tools to agents; "": nowhere.
 	Socket string
 	// Supervisor kills what an agent has started when the agent ends; nil: processes that leave the
@@ -76,6 +78,8 @@ type Request struct {
 	Token string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
 	Memory Memory
+	// OnClock, if not nil, is called when the time of the turn begins to count, with Turn.PauseTimeout.
+	OnClock func(pause func() (resume func()))
 	// OnAbout, if not nil, is called with what the agent tells of itself.
 	OnAbout func(About)
 	// OnLog, if not nil, is called with each log frame, beside the log.
@@ -165,15 +169,15 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		log:    r.o.Log.With(zap.String("chat", req.Channel+":"+req.ChatID), zap.String("run", req.RunID)),
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
-	t.media = mediaRules{
-		roots: r.mediaRoots(chat), guard: Guard{Private: r.o.Private, Chats: t.chats()},
-		covered: func(path string) bool { return r.confine.Covered(chat, path) }, user: r.confine.User(),
-	}
+	t.media = t.mediaRules()
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	if req.OnEnd != nil {
 		defer context.AfterFunc(ctx, req.OnEnd)()
+	}
+	if req.OnClock != nil {
+		req.OnClock(pause)
 	}
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
@@ -198,18 +202,27 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 }
 
 // Place prepares the place where the agent of a chat works, for commands that are run outside of
-// turns. An agent of the chat may be running, so its temporary files stay.
+// turns.
 func (r *Runner) Place(channel, chatID string) (Place, error) {
-	userDir, err := UserDir(r.o.Workspace, chatID)
+	t, err := r.outsideTurns(channel, chatID)
 	if err != nil {
 		return Place{}, err
+	}
+	return t.place(), nil
+}
+
+// outsideTurns prepares what is done for a chat outside of its turns. An agent of the chat may be
+// running, so its temporary files stay.
+func (r *Runner) outsideTurns(channel, chatID string) (*turn, error) {
+	userDir, err := UserDir(r.o.Workspace, chatID)
+	if err != nil {
+		return nil, err
 	}
 	chat, err := r.confine.Prepare(userDir, nil, false)
 	if err != nil {
-		return Place{}, err
+		return nil, err
 	}
-	t := &turn{Runner: r, req: Request{Channel: channel, ChatID: chatID}, userDir: userDir, chat: chat}
-	return t.place(), nil
+	return &turn{Runner: r, req: Request{Channel: channel, ChatID: chatID}, userDir: userDir, chat: chat}, nil
 }
 
 // UserRoot creates the folder of a chat and opens it.

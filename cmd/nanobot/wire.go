@@ -216,7 +216,8 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor, Socket: h.socket, Log: log,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
+		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
 	})
 	if err != nil {
 		if named { // a runner names the keys of terminal
