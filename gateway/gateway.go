@@ -50,6 +50,8 @@ type Runbooks struct {
 	Folder string
 	// Approvers are the people (channel:userid) who may decide in runs; none: all.
 	Approvers []string
+	// CheckShell has the command of a shell step executed again that an agent says to have succeeded.
+	CheckShell bool
 }
 
 // Agent is what the settings say about one agent.
@@ -96,6 +98,7 @@ type Gateway struct {
 	turns    *turn.Stage
 	outbox   *outbox.Outbox
 	runbooks *chatrun.Runbooks
+	rates    toolRates
 
 	mu     sync.Mutex
 	health map[string]ChannelHealth
@@ -114,7 +117,7 @@ func New(o Options) *Gateway {
 		o.NotifyAfter = 20 * time.Second
 	}
 	g := &Gateway{
-		o:      o,
+		o: o, rates: newToolRates(),
 		health: map[string]ChannelHealth{}, gone: map[string]bool{},
 	}
 	for name, ch := range o.Channels {

@@ -96,7 +96,9 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 		WhileRunning: intake.WhileRunning(cfg.Gateway.WhileRunning), QueueLimit: cfg.Gateway.QueueLimit, RatePerMinute: cfg.Gateway.RatePerMinute,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
-		Runbooks:     gateway.Runbooks{Folder: cfg.Runbooks.Folder, Approvers: cfg.Runbooks.Approvers},
+		Runbooks: gateway.Runbooks{
+			Folder: cfg.Runbooks.Folder, Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
+		},
 	}
 	for _, n := range networks {
 		if list, ok := cfg.Channels[n.Name].(channels.AccessList); ok {

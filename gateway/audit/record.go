@@ -17,6 +17,7 @@ const (
 	Command   = "command"
 	Denied    = "denied"
 	Pairing   = "pairing"
+	Tool      = "tool" // an agent used a tool of its chat; Decision says whether it succeeded
 	Lost      = "lost" // records that could not be written; Count says how many
 )
 
@@ -30,6 +31,7 @@ const (
 	Unentitled = "approver"
 	Paired     = "paired"
 	Revoked    = "revoked"
+	Failed     = "failed"
 )
 
 // Record is one line. What is empty is left out.
@@ -49,6 +51,7 @@ type Record struct {
 	Agent   string `json:"agent,omitempty"` // that runs the turn
 	Attempt int    `json:"attempt,omitempty"`
 	Command string `json:"command,omitempty"`
+	Tool    string `json:"tool,omitempty"`
 	// Question is what was answered. Whoever answered is the User, and what they chose the Text.
 	Question string `json:"question,omitempty"`
 	// Title is what was decided.

@@ -47,7 +47,7 @@ func (t *Turn) prompt(ctx context.Context, req terminal.Request, calls callbacks
 	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
 	req.Memory, req.OnAbout = t.memory, t.about.update
 	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
-	req.OnLog = t.logged
+	req.OnLog, req.OnClock = t.logged, t.tools.setClock
 	req.Written, req.OnEnd = t.inject.written, calls.end
 	if req.Task == "" { // else more tasks may follow
 		req.OnExit = t.slot.AgentExited

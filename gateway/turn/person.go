@@ -184,10 +184,13 @@ func (w *waits) remove(t *Turn) {
 }
 
 // EndWaits cuts off the turns that wait for messages, now and later: the gateway receives none any
-// more. They go on at its next start.
+// more. They go on at its next start. The questions of tools end, too.
 func (s *Stage) EndWaits() {
 	s.waits.mu.Lock()
 	defer s.waits.mu.Unlock()
+	if !s.waits.ended {
+		close(s.deaf)
+	}
 	s.waits.ended = true
 	for t := range s.waits.turns {
 		t.kill(errNoMessages)

@@ -36,18 +36,28 @@ func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error 
 	case f.Kind == terminal.Progress && (t.transient.show(boardOf(f)) || f.Board):
 		return nil
 	}
-	t.sequence++
-	if f.Sequence > 0 {
-		t.sequence = f.Sequence
-	}
 	m := outbox.Reply(t.inbound, Message(f))
-	m.Sequence = t.sequence
+	m.Sequence = t.number(f)
 	m.CopyContext = func(size int64) context.Context { return t.copying(listening, running, size) }
 	m.Copied = func(size int64) { t.copied(running, size) }
 	if f.Kind == terminal.Message {
 		return t.complete(listening, m)
 	}
 	return t.post(listening, m)
+}
+
+// number returns the sequence number of a message. Those of tools do not count among the agent's:
+// whether a tool or the agent is heard first may differ from attempt to attempt.
+func (t *Turn) number(f terminal.Frame) int {
+	switch {
+	case f.Sequence > toolSequence:
+		return f.Sequence
+	case f.Sequence > 0:
+		t.sequence = f.Sequence
+	default:
+		t.sequence++
+	}
+	return t.sequence
 }
 
 // boardOf is a progress frame as the transient message shows it.

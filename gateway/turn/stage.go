@@ -154,12 +154,13 @@ type Stage struct {
 	answers  answers
 	shortage shortage
 	waits    waits
-	name     string // marks this gateway in the environment of agents that are kept; set by KillLeftover
+	deaf     chan struct{} // closed when the gateway receives no messages any more
+	name     string        // marks this gateway in the environment of agents that are kept; set by KillLeftover
 }
 
 // New returns the stage. It has no settings until Reload, and shows nothing until Run.
 func New(o Options) *Stage {
-	return &Stage{o: o, display: tasks.New()}
+	return &Stage{o: o, display: tasks.New(), deaf: make(chan struct{})}
 }
 
 // Run runs what shows turns until ctx ends, with which network calls end.

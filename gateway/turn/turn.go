@@ -38,6 +38,7 @@ type Turn struct {
 	working, listening lifetime
 
 	inject    injections
+	tools     toolAccess
 	person    personWait
 	kill      context.CancelCauseFunc // cuts the turn off, as the end of the gateway does; set by Run
 	transient *transient
@@ -204,6 +205,7 @@ func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcom
 		ask:  func(ctx context.Context, q terminal.Question) (terminal.Answer, error) { return t.ask(ctx, killed, q) },
 		end:  end,
 	}
+	defer t.tools.admit(calls, ctx.Done())()
 	type result struct {
 		out terminal.Outcome
 		err error

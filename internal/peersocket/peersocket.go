@@ -117,13 +117,13 @@ func isOurs(info fs.FileInfo) bool {
 }
 
 // Dial connects to a socket.
-func Dial(ctx context.Context, path string) (net.Conn, error) {
+func Dial(ctx context.Context, path string) (*net.UnixConn, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the socket: %w", err)
 	}
-	return c, nil
+	return c.(*net.UnixConn), nil
 }
 
 // Conn is a connection that was accepted.

@@ -1,0 +1,225 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+	"nanobot/gateway/tools"
+	"nanobot/gateway/turn"
+	"nanobot/terminal"
+)
+
+// The errors of the tools of a chat are for the agent: they say what it can do.
+var (
+	errNoAccess = errors.New("nobody who has written in this chat lately may talk to the bot any more, so nothing can be sent to it")
+	errNoAsking = errors.New("no turn runs in this chat now, so there is nothing that a question could be about; send a message instead, and the person can write back")
+	errNoBoard  = errors.New("no turn runs in this chat now, so there is no progress to show; send a message if the person must know")
+	errNoAgent  = errors.New("the agent that this process belongs to is not configured any more, so no files can be sent")
+	errNoRoom   = errors.New("the bot cannot store messages at the moment; wait a little and try again")
+)
+
+// toolChat is a chat as the tools of a process act in it: in the turn that runs, as if its agent had
+// said it, and between turns by the outbox.
+type toolChat struct {
+	g     *Gateway
+	chat  channels.Chat
+	owner terminal.Owner
+	dir   string // where relative paths begin; "": where the agent works
+}
+
+var _ tools.Chat = (*toolChat)(nil)
+
+// Name returns channel:id.
+func (c *toolChat) Name() string { return c.chat.String() }
+
+// Send posts a message.
+func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
+	last, err := c.g.checkAccess(ctx, c.chat)
+	if err != nil {
+		return err
+	}
+	if err := c.g.rates.messages.admit(c.chat); err != nil {
+		return err
+	}
+	files, err := c.openFiles(ctx, m.Files)
+	if err != nil {
+		return err
+	}
+	defer terminal.CloseMedia(files)
+	f := terminal.Frame{Kind: terminal.Message, Text: terminal.Clean(textOf(m)), Checked: files}
+	if err := c.emit(f); !errors.Is(err, turn.ErrNotRunning) {
+		return err
+	}
+	out := &outbox.Message{Message: turn.Message(f), About: last}
+	out.Chat = c.chat
+	err = c.g.outbox.Post(ctx, out)
+	if errors.Is(err, outbox.ErrNotStored) && ctx.Err() == nil {
+		c.g.o.Log.Error("message of a tool not stored", zap.Stringer("chat", c.chat), zap.Error(err))
+		return errNoRoom
+	}
+	return err
+}
+
+// emit says something in the turn that runs.
+func (c *toolChat) emit(f terminal.Frame) error {
+	t, ok := c.g.lanes.Running(c.chat)
+	if !ok {
+		return turn.ErrNotRunning
+	}
+	return t.EmitForTool(f)
+}
+
+// textOf is the text of a message with the captions of its files. A network shows one text with an
+// album, so that of several captions each names its file.
+func textOf(m tools.Message) string {
+	var captions []string
+	for _, f := range m.Files {
+		if strings.TrimSpace(f.Caption) != "" {
+			captions = append(captions, filepath.Base(f.Path)+": "+f.Caption)
+		}
+	}
+	if len(captions) == 1 {
+		_, captions[0], _ = strings.Cut(captions[0], ": ")
+	}
+	if strings.TrimSpace(m.Text) != "" {
+		captions = append([]string{m.Text}, captions...)
+	}
+	return strings.Join(captions, "\n")
+}
+
+// openFiles opens the files of a message if all of them may be sent and the network takes them.
+func (c *toolChat) openFiles(ctx context.Context, files []tools.File) ([]terminal.File, error) {
+	if len(files) == 0 {
+		return nil, nil
+	}
+	agent, err := c.g.agentOf(ctx, c.owner)
+	if err != nil {
+		return nil, err
+	}
+	paths := make([]string, len(files))
+	for i, f := range files {
+		paths[i] = f.Path
+	}
+	open, err := agent.Runner.OpenMedia(c.owner, c.dir, paths)
+	if err != nil {
+		return nil, err
+	}
+	l, ok := c.g.o.Channels[c.chat.Channel].(channels.FileLimiter)
+	if !ok {
+		return open, nil
+	}
+	most, words := l.FileLimit(c.chat)
+	for i, f := range open {
+		if most > 0 && f.Size > most {
+			terminal.CloseMedia(open)
+			return nil, fmt.Errorf("%q (%s) cannot be sent: %s; make it smaller or send it in parts", paths[i], channels.HumanSize(f.Size), words)
+		}
+	}
+	return open, nil
+}
+
+// Ask puts a question and waits for the answer.
+func (c *toolChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+		return terminal.Answer{}, err
+	}
+	t, ok := c.g.lanes.Running(c.chat)
+	if !ok {
+		return terminal.Answer{}, errNoAsking
+	}
+	if err := c.g.rates.messages.admit(c.chat); err != nil {
+		return terminal.Answer{}, err
+	}
+	a, err := t.AskForTool(ctx, q)
+	if errors.Is(err, turn.ErrNotRunning) {
+		err = errNoAsking
+	}
+	return a, err
+}
+
+// Progress shows what the agent does.
+func (c *toolChat) Progress(ctx context.Context, text string) error {
+	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+		return err
+	}
+	if err := c.g.rates.progress.admit(c.chat); err != nil {
+		return err
+	}
+	err := c.emit(terminal.Frame{Kind: terminal.Progress, Text: terminal.Clean(text)})
+	if errors.Is(err, turn.ErrNotRunning) {
+		return errNoBoard
+	}
+	return err
+}
+
+// Search finds messages of the chat that contain all words of a query.
+func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools.Found, error) {
+	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
+		return nil, err
+	}
+	entries, err := c.g.o.Store.Search(ctx, c.chat, strings.Fields(query), limit)
+	if err != nil {
+		return nil, err
+	}
+	var found []tools.Found
+	for _, e := range entries {
+		found = append(found, tools.Found{Role: e.Role, Text: e.Text, Time: e.Time})
+	}
+	return found, nil
+}
+
+// recentPeople is how many messages of a chat are looked at to tell whether anybody in it may talk
+// to the bot.
+const recentPeople = 20
+
+// checkAccess refuses what a tool wants in a chat if nobody who has written there lately may talk to
+// the bot. It returns the newest message of the chat.
+func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int64, err error) {
+	recent, err := g.o.Store.Recent(ctx, chat, recentPeople)
+	if err != nil {
+		return 0, err
+	}
+	seen := map[string]bool{}
+	for _, i := range recent {
+		if seen[i.In.User.ID] {
+			continue
+		}
+		seen[i.In.User.ID] = true
+		ok, err := g.intake.Admits(ctx, chat.Channel, i.In.User.ID)
+		if err != nil {
+			return 0, err
+		}
+		if ok {
+			return i.ID, nil
+		}
+	}
+	return 0, errNoAccess
+}
+
+// agentOf returns the agent that a process belongs to. One that was started by no agent has the
+// rights of the one that answers in the chat.
+func (g *Gateway) agentOf(ctx context.Context, o terminal.Owner) (Agent, error) {
+	name := o.Agent
+	if name == "" && o.Channel == "" {
+		name = store.DefaultAgent
+	}
+	if name == "" {
+		var err error
+		if name, err = g.intake.AgentOf(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
+			return Agent{}, err
+		}
+	}
+	agent, ok := g.set().Agents[name]
+	if !ok {
+		return Agent{}, errNoAgent
+	}
+	return agent, nil
+}

@@ -1,0 +1,90 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/runbook/shellstep"
+	"nanobot/gateway/tools"
+	"nanobot/terminal"
+)
+
+// ToolCaller is the process that uses tools.
+type ToolCaller struct {
+	// Owner is the chat that it acts for, and the agent that it belongs to; "": it belongs to none.
+	// The zero Owner acts for no chat.
+	Owner terminal.Owner
+	Dir   string // its working folder; "": not known
+}
+
+// chat is the chat that the process acts for; zero: none.
+func (c ToolCaller) chat() channels.Chat {
+	return channels.Chat{Channel: c.Owner.Channel, ID: c.Owner.ChatID}
+}
+
+// errDraining ends what waits for a person when no messages are received any more.
+var errDraining = errors.New("the bot is about to restart; try again later")
+
+// ServeTools serves the tools to a process until the connection or ctx ends.
+func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c ToolCaller) error {
+	set := g.set().Runbooks
+	o := tools.Options{
+		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
+		Audit: func(tool string, err error) { g.auditTool(c, tool, err) },
+		Decide: func(ctx context.Context, run string, step int) error {
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer g.turns.OnDeaf(func() { cancel(errDraining) })()
+			return g.Decide(ctx, run, step)
+		},
+	}
+	if c.Owner.Channel != "" {
+		o.Chat = &toolChat{g: g, chat: c.chat(), owner: c.Owner, dir: c.Dir}
+	}
+	if set.CheckShell {
+		o.CheckShell = func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error) {
+			place, err := g.placeOf(ctx, c.Owner)
+			if err != nil {
+				return runbook.ShellProof{ExitCode: notRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"}, ctx.Err()
+			}
+			return shellstep.Run(ctx, shellstep.Place(place, run), command, timeout)
+		}
+	}
+	return tools.Serve(ctx, conn, o)
+}
+
+// notRun is the exit status of a command that could not be executed, as shells have it.
+const notRun = 126
+
+// placeOf is where the agent of a process works, or for a process that acts for no chat, where the
+// local chat's agent does.
+func (g *Gateway) placeOf(ctx context.Context, o terminal.Owner) (terminal.Place, error) {
+	agent, err := g.agentOf(ctx, o)
+	if err != nil {
+		return terminal.Place{}, err
+	}
+	if o.Channel == "" {
+		return agent.Runner.Place("cli", "local")
+	}
+	return agent.Runner.Place(o.Channel, o.ChatID)
+}
+
+// auditTool writes down that a tool was used.
+func (g *Gateway) auditTool(c ToolCaller, tool string, err error) {
+	if g.o.Audit == nil {
+		return
+	}
+	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed, Agent: c.Owner.Agent}
+	if err != nil {
+		r.Decision = audit.Failed
+	}
+	if t, ok := g.lanes.Running(c.chat()); ok && c.Owner.Channel != "" {
+		r.Run = t.Inbound().ID
+	}
+	g.o.Audit.Record(channels.Incoming{Chat: c.chat()}, r)
+}
