@@ -22,9 +22,6 @@ import (
 	"nanobot/terminal/process"
 )
 
-// socketVariable names the environment variable with the path of the daemon's socket.
-const socketVariable = "NANOBOT_SOCKET"
-
 func newMCP(std stdio) *cobra.Command {
 	var path string
 	cmd := &cobra.Command{
@@ -51,17 +48,10 @@ the state of the config. Without a daemon it serves the runbooks alone. Messages
 // errNoDaemon is that no daemon holds the state.
 var errNoDaemon = errors.New("no daemon holds the state")
 
-// dialDaemon connects to the daemon: at $NANOBOT_SOCKET if that is set, and then cfg may be nil, or
-// at the socket that the daemon which holds the state of cfg has. The error is errNoDaemon only if
-// no daemon holds the state. The connection then speaks MCP.
-func dialDaemon(_ context.Context, _ *config.Config) (net.Conn, error) {
-	return nil, errNoDaemon
-}
-
 // serveMCP serves one client on stdin and stdout.
 func serveMCP(ctx context.Context, path string, std stdio) error {
 	var cfg *config.Config
-	if os.Getenv(socketVariable) == "" { // an agent in a sandbox may not read the config
+	if os.Getenv(config.SocketVariable) == "" { // an agent in a sandbox may not read the config
 		var err error
 		if cfg, err = loadBesideDaemon(path); err != nil {
 			return err

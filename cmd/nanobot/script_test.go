@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -20,6 +21,12 @@ import (
 func TestMain(m *testing.M) {
 	if os.Getenv("TEST_ACP_AGENT") != "" {
 		os.Exit(acptest.Main(os.Args[1:]))
+	}
+	if os.Getenv("TEST_TOOLS_AGENT") != "" {
+		if err := toolAgent(); err != nil {
+			fmt.Println("the agent failed:", err)
+		}
+		os.Exit(0)
 	}
 	if os.Getenv("NANOBOT_TEST_MAIN") != "" {
 		os.Unsetenv("NANOBOT_TEST_MAIN")

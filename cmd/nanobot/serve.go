@@ -136,6 +136,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 			sd.ready(ctx, g)
 			d.ready(page)
 			work.Go(func() error { d.verifyState(ctx, files); return nil })
+			work.Go(func() error { return d.serveTools(serving, socket, g, options) })
 		})
 	})
 	err = d.wait(work, files)

@@ -20,7 +20,7 @@ import (
 // cannot be read.
 func (d *doctor) findDaemon() {
 	const check = "daemon"
-	pid, err := lockHolder(filepath.Join(d.cfg.Gateway.StateDir, sqlite.LockFile))
+	pid, err := DaemonOf(d.cfg.Gateway.StateDir)
 	d.running = pid
 	if d.unit.Active() && d.unit.PID != 0 { // the agent can write anything into the lock
 		d.running = d.unit.PID
@@ -33,6 +33,11 @@ func (d *doctor) findDaemon() {
 	default:
 		d.ok(check, "does not run")
 	}
+}
+
+// DaemonOf returns the process id of the daemon that works on a state, or 0.
+func DaemonOf(stateDir string) (int, error) {
+	return lockHolder(filepath.Join(stateDir, sqlite.LockFile))
 }
 
 // lockHolder returns the process id of the daemon that holds a lock, or 0. It tries the lock only

@@ -1,0 +1,425 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/toolsocket"
+)
+
+// toolBot starts a daemon whose agent does what the scripts say that it is sent. more is more of the
+// config.
+func toolBot(t *testing.T, more string) *bot {
+	t.Helper()
+	self, err := os.Executable()
+	must(t, err)
+	return startBot(t, fmt.Sprintf(`{"terminal": {"command": "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec %s"}%s`, self, more)+anybody)
+}
+
+// run has the agent of a chat carry out a script and returns what it prints.
+func (b *bot) run(chat string, s toolScript) string {
+	b.t.Helper()
+	before := len(b.net.Sent(chat))
+	b.net.Say(chat, "7", s.String())
+	return b.ended(chat, before)
+}
+
+// lastWords are how a line of the test agent begins.
+var lastWords = regexp.MustCompile(`^(refused|the agent failed|[a-z_]+ broke|(send|ask|kairos|search)_[a-z]+|progress): `)
+
+// ended waits for the end of a turn and returns what its agent has printed.
+func (b *bot) ended(chat string, before int) (said string) {
+	b.t.Helper()
+	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+		for _, c := range calls[min(before, len(calls)):] {
+			if lastWords.MatchString(c.Text) {
+				said = c.Text
+				return true
+			}
+		}
+		return false
+	})
+	if !ok {
+		b.t.Fatalf("the agent of chat %s has printed nothing: %+v\n%s", chat, calls, b.log())
+	}
+	return said
+}
+
+// outside connects a client that no agent has started.
+func (b *bot) outside(env ...string) *mcpClient {
+	b.t.Helper()
+	cmd := programCommand("mcp", "--config", b.cfg)
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Env = append(cmd.Env, "GORACE=atexit_sleep_ms=0")
+	return connectMCP(b.t, &mcp.CommandTransport{Command: cmd})
+}
+
+func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
+	b := toolBot(t, "")
+	work := filepath.Dir(b.cfg)
+	for _, name := range []string{"a.png", "b.png"} {
+		must(t, os.WriteFile(filepath.Join(work, name), []byte("picture "+name), 0o600))
+	}
+	b.net.Say("1", "7", toolScript{}.
+		call("progress", map[string]any{"text": "looking"}).
+		call("send_message", map[string]any{"text": "first"}).
+		call("send_files", map[string]any{"text": "two pictures", "files": []map[string]string{{"path": "a.png", "caption": "one"}, {"path": filepath.Join(work, "b.png"), "caption": "two"}}}).
+		call("send_files", map[string]any{"files": []map[string]string{{"path": "/etc/hostname"}}}).
+		call("ask_user", map[string]any{"question": "Which?", "options": []string{"red", "blue"}}).
+		call("search_history", map[string]any{"query": "PICTURES two"}).
+		String())
+	question := b.await("1", "Which?")
+	if len(question.Buttons) != 2 {
+		t.Fatalf("the question is %+v", question)
+	}
+	b.net.Press("1", "7", question.Buttons[1])
+	said := b.ended("1", 0)
+	for _, want := range []string{
+		`send_message: {"sent":true}`, `send_files: {"sent":true,"files":2}`, "outside the folders", "copy it into",
+		`ask_user: {"answer":"blue","by":`, `"text":"two pictures`,
+	} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the agent has not seen %q, but %s", want, said)
+		}
+	}
+	var order []string
+	for _, c := range b.net.Sent("1") {
+		if c.Kind == "progress" {
+			continue
+		}
+		order = append(order, c.Text)
+		if len(c.Files) > 0 {
+			order[len(order)-1] = fmt.Sprint(c.Files)
+		}
+	}
+	album := "map[a.png:picture a.png b.png:picture b.png]"
+	if want := []string{"first", "two pictures\na.png: one\nb.png: two", album, "Which?\n\n→ blue (by 7)"}; len(order) != 5 || !slices.Equal(order[:4], want) {
+		t.Errorf("the order is %q", order)
+	}
+}
+
+func TestTwoChatsUseTheirToolsAtTheSameTime(t *testing.T) {
+	b := toolBot(t, "")
+	script := func(word string) string {
+		return toolScript{}.call("ask_user", map[string]any{"question": "What is " + word + "?"}).
+			call("send_message", map[string]any{"text": "for " + word}).call("search_history", map[string]any{"query": "for"}).String()
+	}
+	b.net.Say("1", "7", script("one"))
+	b.net.Say("2", "7", script("two"))
+	b.await("1", "What is one?")
+	b.await("2", "What is two?")
+	b.net.Say("2", "7", "second answer")
+	b.net.Say("1", "7", "first answer")
+	for chat, words := range map[string][2]string{"1": {"first answer", "two"}, "2": {"second answer", "one"}} {
+		said := b.ended(chat, 0)
+		if !strings.Contains(said, words[0]) || strings.Contains(said, words[1]) {
+			t.Errorf("the agent of chat %s says %s", chat, said)
+		}
+		for _, c := range b.net.Sent(chat) {
+			if strings.Contains(c.Text, "for "+words[1]) {
+				t.Errorf("chat %s was sent %q", chat, c.Text)
+			}
+		}
+	}
+}
+
+// stolenToken is a bot with two chats, and the token of the first, as it is in the environment of
+// its agent.
+func stolenToken(t *testing.T) (b *bot, token string) {
+	t.Helper()
+	b = toolBot(t, `, "audit": {"file": "audit.jsonl"}`)
+	work := filepath.Dir(b.cfg)
+	b.net.Say("1", "7", toolScript{Wait: filepath.Join(work, "go")}.call("send_message", map[string]any{"text": "from one"}).String())
+	var environ []byte
+	for deadline := time.Now().Add(patience); token == ""; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the agent of the first chat does not run")
+		}
+		pids, _ := filepath.Glob("/proc/[0-9]*/environ")
+		for _, path := range pids {
+			environ, _ = os.ReadFile(path)
+			vars := strings.Split(string(environ), "\x00")
+			if i := slices.IndexFunc(vars, func(v string) bool { return strings.HasPrefix(v, "NANOBOT_CHAT_TOKEN=") }); i >= 0 &&
+				slices.Contains(vars, "NANOBOT_CHAT_ID=1") && strings.Contains(string(environ), work) {
+				token = strings.TrimPrefix(vars[i], "NANOBOT_CHAT_TOKEN=")
+			}
+		}
+	}
+	return b, token
+}
+
+func TestAnAgentThatHasStolenTheTokenOfAnotherChatIsRefused(t *testing.T) {
+	b, token := stolenToken(t)
+	send := toolScript{Env: []string{"NANOBOT_CHAT_TOKEN=" + token}}.call("send_message", map[string]any{"text": "stolen"})
+	for name, s := range map[string]toolScript{"an agent": send, "an orphan": {Orphan: true, Env: send.Env, Calls: send.Calls}} {
+		if said := b.run("2", s); !strings.HasPrefix(said, "refused: ") || !strings.Contains(said, "not that of the chat which this process works for") {
+			t.Errorf("%s says %q", name, said)
+		}
+	}
+	for name, s := range map[string]toolScript{"without a token": {Env: []string{"NANOBOT_CHAT_TOKEN="}}, "an orphan without anything": {Orphan: true}} {
+		if said := b.run("2", s.call("send_message", map[string]any{"text": "my own"})); said != `send_message: {"sent":true}` {
+			t.Errorf("%s says %q", name, said)
+		}
+	}
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	b.ended("1", 0)
+	for chat, want := range map[string]map[string]int{"1": {"from one": 1, "my own": 0, "stolen": 0}, "2": {"from one": 0, "my own": 2, "stolen": 0}} {
+		for text, n := range want {
+			if got := b.count(chat, text); got != n {
+				t.Errorf("chat %s was sent %q %d times", chat, text, got)
+			}
+		}
+	}
+	book, err := os.ReadFile(filepath.Join(filepath.Dir(b.cfg), ".nanobot", "audit.jsonl"))
+	if err != nil {
+		book, err = os.ReadFile(filepath.Join(filepath.Dir(b.cfg), "audit.jsonl"))
+	}
+	must(t, err)
+	if n := strings.Count(string(book), `"event":"denied"`); n != 2 || strings.Contains(string(book), token) || strings.Count(string(book), `"event":"tool"`) != 3 ||
+		!strings.Contains(string(book), `"tool":"send_message"`) {
+		t.Errorf("the audit log is %s", book)
+	}
+}
+
+// count is how many messages with a text a chat was sent.
+func (b *bot) count(chat, text string) (n int) {
+	for _, c := range b.net.Sent(chat) {
+		if c.Text == text {
+			n++
+		}
+	}
+	return n
+}
+
+func TestOthersActForAChatWithItsTokenAndForNoneWithout(t *testing.T) {
+	b, token := stolenToken(t)
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	b.ended("1", 0)
+	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	if got, isError := c.call("send_message", map[string]any{"text": "between turns"}); isError {
+		t.Errorf("it says %v", got)
+	}
+	b.await("1", "between turns")
+	for tool, args := range map[string]map[string]any{"ask_user": {"question": "Well?"}, "progress": {"text": "at work"}} {
+		if got, isError := c.call(tool, args); !isError || !strings.Contains(fmt.Sprint(got), "o turn runs in this chat now") {
+			t.Errorf("%s says %v", tool, got)
+		}
+	}
+	must(t, c.Close())
+	c = b.outside()
+	listed, err := c.ListTools(t.Context(), nil)
+	must(t, err)
+	var names []string
+	for _, tool := range listed.Tools {
+		names = append(names, tool.Name)
+	}
+	if slices.Contains(names, "send_message") || !slices.Contains(names, "kairos_begin") {
+		t.Errorf("without a token there are %q", names)
+	}
+	must(t, c.Close())
+	if out, err := programWith(b, "NANOBOT_CHAT_TOKEN=nonsense"); err == nil || !strings.Contains(out, "is no chat's") {
+		t.Errorf("with no chat's token: %v, %s", err, out)
+	}
+}
+
+// programWith runs nanobot mcp with no input.
+func programWith(b *bot, env ...string) (string, error) {
+	cmd := programCommand("mcp", "--config", b.cfg)
+	cmd.Env = append(cmd.Env, env...)
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+func TestAPersonWithoutAccessIsSentNothingByTools(t *testing.T) {
+	b, token := stolenToken(t)
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	b.ended("1", 0)
+	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	cfg, err := os.ReadFile(b.cfg)
+	must(t, err)
+	b.configure(t, strings.Replace(string(cfg), `["*"]`, `["8"]`, 1))
+	b.signal(syscall.SIGHUP)
+	b.awaitLog("config reloaded")
+	for tool, args := range map[string]map[string]any{"send_message": {"text": "secret"}, "search_history": {"query": ""}} {
+		if got, isError := c.call(tool, args); !isError || !strings.Contains(fmt.Sprint(got), "may talk to the bot any more") {
+			t.Errorf("%s says %v", tool, got)
+		}
+	}
+	must(t, c.Close())
+	if b.count("1", "secret") > 0 {
+		t.Error("it was sent")
+	}
+}
+
+func TestAFloodOfMessagesIsBoundedForTheWholeChat(t *testing.T) {
+	b := toolBot(t, "")
+	s := toolScript{Connections: 3}
+	for range 10 {
+		s = s.call("send_message", map[string]any{"text": "flood"})
+	}
+	said := b.run("1", s)
+	sent, refused := strings.Count(said, `{"sent":true}`), strings.Count(said, "too many messages")
+	if sent < 20 || sent > 25 || refused != 30-sent || b.count("1", "flood") != sent {
+		t.Errorf("%d were sent, %d refused, %d came: %s", sent, refused, b.count("1", "flood"), said)
+	}
+	if said := b.run("2", toolScript{}.call("send_message", map[string]any{"text": "other"})); said != `send_message: {"sent":true}` {
+		t.Errorf("another chat: %q", said)
+	}
+}
+
+func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
+	b := toolBot(t, "")
+	b.awaitLog("ready")
+	path, err := os.ReadFile(b.socketFile())
+	must(t, err)
+	var mu sync.Mutex
+	var open []interface{ Close() error }
+	refused := 0
+	var all sync.WaitGroup
+	for range 200 {
+		all.Go(func() {
+			c, err := toolsocket.Dial(t.Context(), strings.TrimSpace(string(path)), toolsocket.Hello{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				refused++
+				return
+			}
+			open = append(open, c)
+		})
+	}
+	all.Wait()
+	if len(open) != 64 || refused != 136 {
+		t.Errorf("%d are open, %d refused", len(open), refused)
+	}
+	if said := b.run("1", toolScript{}.call("send_message", map[string]any{"text": "hi"})); said != `send_message: {"sent":true}` {
+		t.Errorf("meanwhile: %q", said)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
+		if c, err := toolsocket.Dial(t.Context(), strings.TrimSpace(string(path)), toolsocket.Hello{}); err == nil {
+			_ = c.Close()
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("when all are closed, none is accepted")
+		}
+	}
+	b.signal(syscall.SIGTERM)
+	if status := b.status(); status != 0 {
+		t.Errorf("status %d: %s", status, b.log())
+	}
+}
+
+func TestAQuestionOfAToolSurvivesAKill(t *testing.T) {
+	b := toolBot(t, `, "gateway": {"onCrash": "retry"}`)
+	b.net.Say("1", "7", toolScript{}.call("send_message", map[string]any{"text": "once"}).call("ask_user", map[string]any{"question": "Sure?", "options": []string{"yes", "no"}}).String())
+	question := b.await("1", "Sure?")
+	b.signal(syscall.SIGKILL)
+	b.status()
+	b.net.Press("1", "7", question.Buttons[0])
+	b.program = startProgram(t, "serve", "--config", b.cfg)
+	if said := b.ended("1", 0); !strings.Contains(said, `"answer":"yes"`) {
+		t.Errorf("the agent says %q", said)
+	}
+	if n := b.count("1", "once"); n != 1 {
+		t.Errorf("the message came %d times", n)
+	}
+}
+
+func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
+	b := toolBot(t, `, "gateway": {"drainTimeout": 600}`)
+	c := b.outside()
+	b.net.Say("1", "7", toolScript{}.call("ask_user", map[string]any{"question": "Sure?"}).String())
+	b.await("1", "Sure?")
+	b.signal(syscall.SIGTERM)
+	if status := b.status(); status != 0 {
+		t.Errorf("status %d: %s", status, b.log())
+	}
+	if said := b.ended("1", 0); !strings.Contains(said, "about to restart") {
+		t.Errorf("the agent says %q", said)
+	}
+	if err := c.Ping(t.Context(), nil); err == nil {
+		t.Error("a connection outlives the daemon")
+	}
+	_ = c.Close()
+}
+
+// toolBotIn is a bot in a sandbox or with agents of another user, in a folder outside of the temp
+// folders.
+func toolBotIn(t *testing.T, terminal map[string]any) *bot {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root has a folder for the socket that such agents can reach")
+	}
+	dir, err := os.MkdirTemp("/srv", "nanobot-test-") // where other users may go
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	for _, folder := range []string{dir, filepath.Join(dir, "bin"), filepath.Join(dir, "work")} {
+		_ = os.Mkdir(folder, 0o755)
+		must(t, os.Chmod(folder, 0o755))
+	}
+	self, err := os.ReadFile(os.Args[0])
+	must(t, err)
+	program := filepath.Join(dir, "bin", "nanobot")
+	must(t, os.WriteFile(program, self, 0o755))
+	terminal["command"] = "TEST_TOOLS_AGENT=1 GORACE=atexit_sleep_ms=0 exec " + program
+	if terminal["sandbox"] != nil {
+		terminal["sandboxPaths"] = []string{filepath.Dir(program) + ":ro"}
+	}
+	cfg, err := json.Marshal(map[string]any{
+		"workspace": "work", "gateway": map[string]any{"stateDir": filepath.Join(dir, "state")}, "terminal": terminal,
+		"channels": map[string]any{"net": map[string]any{"allowFrom": []string{"*"}}},
+	})
+	must(t, err)
+	b := newBot(t)
+	b.cfg = filepath.Join(dir, "config.json")
+	b.configure(t, string(cfg))
+	b.program = startProgramWith(t, []string{"XDG_RUNTIME_DIR="}, "serve", "--config", b.cfg)
+	return b
+}
+
+func TestAnAgentInASandboxUsesTheTools(t *testing.T) {
+	landlockHere(t)
+	b := toolBotIn(t, map[string]any{"sandbox": "landlock"})
+	checkConfinedTools(t, b)
+}
+
+func TestAnAgentOfAnotherUserUsesTheTools(t *testing.T) {
+	b := toolBotIn(t, map[string]any{"user": "nobody"})
+	checkConfinedTools(t, b)
+}
+
+// checkConfinedTools has a confined agent send what it may, and what it may not.
+func checkConfinedTools(t *testing.T, b *bot) {
+	t.Helper()
+	own := filepath.Join(filepath.Dir(b.cfg), "work", "users", "1")
+	s := toolScript{}.call("send_message", map[string]any{"text": "out of the box"}).
+		call("send_files", map[string]any{"files": []map[string]string{{"path": filepath.Join(own, "x.png")}}}).
+		call("send_files", map[string]any{"files": []map[string]string{{"path": b.cfg}}})
+	said := b.run("1", s)
+	if !strings.Contains(said, `send_message: {"sent":true}`) || !strings.Contains(said, "no such file") || strings.Count(said, "NOT_SENT") != 2 {
+		t.Fatalf("the agent says %q\n%s", said, b.log())
+	}
+	must(t, os.WriteFile(filepath.Join(own, "x.png"), []byte("x"), 0o644))
+	s.Orphan = true
+	if said := b.run("1", s); !strings.Contains(said, `send_files: {"sent":true,"files":1}`) {
+		t.Errorf("an orphan says %q\n%s", said, b.log())
+	}
+}

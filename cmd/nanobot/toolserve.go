@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/cmd/nanobot/doctor"
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/audit"
+	"nanobot/gateway/toolsocket"
+	"nanobot/internal/peersocket"
+)
+
+// serveTools serves the tools to agents until ctx ends. Without a socket it does nothing.
+func (d daemon) serveTools(ctx context.Context, l *peersocket.Listener, g *gateway.Gateway, o gateway.Options) error {
+	if l == nil {
+		return nil
+	}
+	return toolsocket.Run(ctx, l, toolsocket.Options{
+		OwnerOf: d.supervisor.OwnerOf, ChatOfToken: o.Store.ChatOfToken, Log: d.log,
+		Serve: func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
+			return g.ServeTools(ctx, conn, gateway.ToolCaller{Owner: c.Owner, Dir: c.Dir})
+		},
+		Refused: func(r toolsocket.Refusal) {
+			what := audit.Record{Event: audit.Denied, Decision: audit.Refused, Agent: r.Owner.Agent, Title: fmt.Sprintf("tools for process %d of user %d: %s", r.Peer.Pid, r.Peer.UID, r.Reason)}
+			o.Audit.Record(channels.Incoming{Chat: channels.Chat{Channel: r.Owner.Channel, ID: r.Owner.ChatID}}, what)
+		},
+	})
+}
+
+// dialDaemon connects to the daemon: at $NANOBOT_SOCKET if that is set, and then cfg may be nil, or
+// at the socket that the daemon which holds the state of cfg has. The error is errNoDaemon only if
+// no daemon holds the state. The connection then speaks MCP.
+func dialDaemon(ctx context.Context, cfg *config.Config) (net.Conn, error) {
+	path := os.Getenv(config.SocketVariable)
+	if path == "" {
+		var err error
+		if path, err = findSocket(ctx, cfg.Gateway.StateDir); err != nil {
+			return nil, err
+		}
+	}
+	hello := toolsocket.Hello{Token: os.Getenv(config.TokenVariable)}
+	hello.Dir, _ = os.Getwd() // without it, relative paths begin where the agent works
+	return toolsocket.Dial(ctx, path, hello)
+}
+
+// announcedWithin is how long a daemon that has locked its state may take to say where its socket
+// is.
+const announcedWithin = 5 * time.Second
+
+// findSocket returns the socket of the daemon that works on a state.
+func findSocket(ctx context.Context, stateDir string) (string, error) {
+	for deadline := time.Now().Add(announcedWithin); ; {
+		pid, err := doctor.DaemonOf(stateDir)
+		if err != nil {
+			return "", fmt.Errorf("tell whether a daemon runs: %w", err)
+		}
+		if pid == 0 {
+			return "", errNoDaemon
+		}
+		path, err := announcedSocket(stateDir)
+		if !errors.Is(err, fs.ErrNotExist) {
+			return path, err
+		}
+		if time.Now().After(deadline) {
+			return "", fmt.Errorf("the daemon (pid %d) has no socket for tools; its log says why", pid)
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+}
+
+// announcedSocket returns the socket that announceSocket has named.
+func announcedSocket(stateDir string) (string, error) {
+	folder, err := os.OpenRoot(stateDir)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = folder.Close() }()
+	return readSocketFile(folder)
+}
