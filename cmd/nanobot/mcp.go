@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/signal"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -76,25 +77,21 @@ func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
 	in := readApart(std.in)
 	defer func() { _ = in.Close() }()
-	asked := make(chan error, 1)
+	var ended atomic.Bool // the client has ended, which the daemon is told
 	go func() {
 		_, err := io.Copy(conn, in)
 		if half, ok := conn.(interface{ CloseWrite() error }); ok && err == nil {
-			err = half.CloseWrite()
+			ended.Store(true) // first, because the daemon may close the connection at once
+			_ = half.CloseWrite()
 		}
-		asked <- err
 	}()
 	_, err := io.Copy(std.out, conn)
 	_ = conn.Close()
 	if ctx.Err() != nil {
 		return nil
 	}
-	select {
-	case failed := <-asked:
-		if failed == nil {
-			return err
-		}
-	default:
+	if ended.Load() {
+		return err
 	}
 	return cmp.Or(err, errDaemonGone)
 }

@@ -343,6 +343,7 @@ func TestAQuestionOfAToolSurvivesAKill(t *testing.T) {
 
 func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
 	b := toolBot(t, `, "gateway": {"drainTimeout": 600}`)
+	b.awaitLog("ready")
 	c := b.outside()
 	b.net.Say("1", "7", toolScript{}.call("ask_user", map[string]any{"question": "Sure?"}).String())
 	b.await("1", "Sure?")
