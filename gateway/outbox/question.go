@@ -34,9 +34,11 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
-	var buttons []channels.Button // those of an approval stay until ShowEnd, because a press may be refused
+	// A press may be refused, so the buttons of an approval stay where ShowEnd can remove them.
+	_, replaces := ch.(channels.Replacer)
+	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval && replaces})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,
