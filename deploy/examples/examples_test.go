@@ -170,6 +170,7 @@ var examples = map[string]example{
 		},
 	}},
 
+	"runbook-deploy": {needs: []string{"python3"}, steps: []step{{text: "hello", want: []line{message("Send /run deploy.")}}}},
 	"blocks-ollama": {steps: []step{{
 		text: "Write a file.", before: ollama, after: hasFile("project/made.txt", "by a model\n"),
 		want: []line{round(1), progress("✅ `Created 'made.txt'`"), round(2), message("The file is written.\n\nCreated: `made.txt`", "*.diff")},
