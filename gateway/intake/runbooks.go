@@ -76,6 +76,7 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	answer := text
 	q.Answer = &answer
 	i.recordAnswer(in, q)
+	in.Text = text // what a button says, too, is part of the history
 	return true, i.goOn(ctx, in, result)
 }
 
