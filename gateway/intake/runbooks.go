@@ -73,9 +73,14 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if err != nil || result.NotMeant {
 		return err != nil, err
 	}
-	answer := text
-	q.Answer = &answer
-	i.recordAnswer(in, q)
+	switch {
+	case result.Refused:
+		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Question: q.ID})
+	case result.Decided:
+		answer := text
+		q.Answer = &answer
+		i.recordAnswer(in, q)
+	}
 	in.Text = text // what a button says, too, is part of the history
 	return true, i.goOn(ctx, in, result)
 }

@@ -37,8 +37,9 @@ type Result struct {
 	// of Press, if that is not "".
 	GoOn  bool
 	Press string
-	// NotMeant says that the words have nothing to do with the run.
-	NotMeant bool
+	// NotMeant says that the words have nothing to do with the run, Refused that the person may not
+	// decide, and Decided that the run was changed.
+	NotMeant, Refused, Decided bool
 }
 
 // by names the person in records.
@@ -69,31 +70,31 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	case q.Closed:
 		return Result{Reply: notOpen}, nil
 	}
-	reply, end, err := b.carryOut(ctx, r, step, s)
+	result, end, err := b.carryOut(ctx, r, step, s)
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, "decided")
 	case errors.Is(err, errNotMeant):
 		return Result{NotMeant: true}, nil
 	case err != nil || end == "":
-		return Result{Reply: reply}, err
+		return result, err
 	}
 	if err := b.closeQuestion(ctx, q, end+" (by "+s.name()+")"); err != nil {
 		return Result{}, err
 	}
 	b.changes.tell(r.ID)
-	if !IsExecuted(r) {
-		return Result{}, nil
+	result.Decided = true
+	if IsExecuted(r) {
+		result.GoOn, result.Press = true, outbox.AnswerPress+q.ID
 	}
-	return Result{GoOn: true, Press: outbox.AnswerPress + q.ID}, nil
+	return result, nil
 }
 
 // errNotMeant is that somebody's words have nothing to do with a run.
 var errNotMeant = errors.New("it is not about the run")
 
-// carryOut changes a run as a person says. end is how the question ended; "": it is still open, and
-// the person is told the reply.
-func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said) (reply, end string, err error) {
+// carryOut changes a run as a person says. end is how the question ended; "": it is still open.
+func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
 	present, _ := r.Present()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
@@ -101,12 +102,12 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said
 	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
 	case s.Text == approve || s.Text == reject || s.Text == retry || s.Text == skip || s.Text == abort || skips:
 		if !s.Approver {
-			return onlyApprovers, "", nil
+			return Result{Reply: onlyApprovers, Refused: true}, "", nil
 		}
 	case isComment:
 		return b.comment(ctx, r, step, s)
 	default:
-		return "", "", errNotMeant
+		return Result{}, "", errNotMeant
 	}
 	switch s.Text {
 	case approve:
@@ -131,41 +132,41 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said
 	default:
 		return b.skip(ctx, r, step, s, reason)
 	}
-	return "", s.Text, err
+	return Result{}, s.Text, err
 }
 
 // approve counts the approval of a person. If somebody else has to approve, too, they are asked.
-func (b *Runbooks) approve(ctx context.Context, r runbook.Run, step int, s Said) (reply, end string, err error) {
+func (b *Runbooks) approve(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
 	before := len(r.Approvals)
 	r, a, err := b.o.Runs.Approve(ctx, r.ID, runbook.Approval{Step: step, By: s.by()})
 	switch {
 	case err != nil || a.Outcome != runbook.NeedsApproval:
-		return "", approve, err
+		return Result{}, approve, err
 	case len(r.Approvals) == before:
-		return "You have approved already. Somebody else has to approve, too.", "", nil
+		return Result{Reply: "You have approved already. Somebody else has to approve, too."}, "", nil
 	}
-	return a.Message + " Somebody else has to approve, too.", "", nil
+	return Result{Reply: a.Message + " Somebody else has to approve, too.", Decided: true}, "", nil
 }
 
 // skip records that a person skips the step.
-func (b *Runbooks) skip(ctx context.Context, r runbook.Run, step int, s Said, reason string) (reply, end string, err error) {
+func (b *Runbooks) skip(ctx context.Context, r runbook.Run, step int, s Said, reason string) (result Result, end string, err error) {
 	if reason == "" {
-		return reasonNeeded, "", nil
+		return Result{Reply: reasonNeeded}, "", nil
 	}
 	_, _, err = b.o.Runs.Skip(ctx, r.ID, runbook.Skipping{Step: step, By: s.by(), Reason: reason})
-	return "", fmt.Sprintf("%s: %s", skip, channels.Literal(channels.FirstLine(reason, longestName))), err
+	return Result{}, fmt.Sprintf("%s: %s", skip, channels.Literal(channels.FirstLine(reason, longestName))), err
 }
 
 // comment proves the step with what a person wrote.
-func (b *Runbooks) comment(ctx context.Context, r runbook.Run, step int, s Said) (reply, end string, err error) {
+func (b *Runbooks) comment(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
 	proof := runbook.Proof{Step: step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
 	_, a, err := b.o.Runs.Prove(ctx, r.ID, proof)
 	if err != nil || a.Outcome == runbook.Advanced {
-		return "", "Commented", err
+		return Result{}, "Commented", err
 	}
 	if a.Cause == runbook.CommentTooShort {
 		step, _ := r.Present()
-		return fmt.Sprintf("The comment must have at least %g characters.", step.Challenge.MinLength), "", nil
+		return Result{Reply: fmt.Sprintf("The comment must have at least %g characters.", step.Challenge.MinLength)}, "", nil
 	}
-	return a.Message, "", nil
+	return Result{Reply: a.Message}, "", nil
 }
