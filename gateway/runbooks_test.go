@@ -156,6 +156,8 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	r.press("ann", gate, 0)
 	r.awaitText("1", "You have approved already.")
 	r.net.Reply("1", "eve", gate.ID, "reject")
+	r.net.Reply("1", "ann", gate.ID, "skip I am in a hurry")
+	r.awaitText("1", "A step can be skipped after three failures.")
 	r.net.Reply("1", "bob", gate.ID, "approve")
 	_, records := r.report("1", "The run is complete.")
 	if len(records) != 1 || !strings.Contains(string(records[0].UserInput), `"net:ann"`) || !strings.Contains(string(records[0].UserInput), `"net:bob"`) {

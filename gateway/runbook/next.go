@@ -10,6 +10,8 @@ import (
 var (
 	// ErrNoRun is that there is no such run.
 	ErrNoRun = errors.New("there is no such run. Call kairos_begin to begin one")
+	// ErrDamaged is that a run was stored and cannot be read.
+	ErrDamaged = errors.New("the run cannot be read")
 	// ErrExists is that there is a run with this ID.
 	ErrExists = errors.New("there is a run with this ID")
 	// ErrEnded is a transition of a run that has ended before all steps were proved.

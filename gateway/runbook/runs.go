@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -74,6 +75,9 @@ func (s Runs) load(ctx context.Context, id string) (Run, string, error) {
 		return Run{}, "", ErrNoRun
 	}
 	r, err := DecodeRun(value)
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
 	return r, value, err
 }
 

@@ -60,7 +60,7 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	run, step, _ := parseQuestion(q.ID)
 	r, err := b.o.Runs.Load(ctx, run)
 	switch {
-	case errors.Is(err, runbook.ErrNoRun), err == nil && chatOf(r) != s.In.Chat:
+	case errors.Is(err, runbook.ErrNoRun), errors.Is(err, runbook.ErrDamaged), err == nil && chatOf(r) != s.In.Chat:
 		return Result{Reply: notOpen}, nil
 	case err != nil:
 		return Result{}, err
@@ -74,6 +74,8 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, "decided")
+	case errors.Is(err, runbook.ErrTooSoon):
+		return Result{Reply: "A step can be skipped after three failures."}, nil
 	case errors.Is(err, errNotMeant):
 		return Result{NotMeant: true}, nil
 	case err != nil || end == "":

@@ -118,6 +118,8 @@ func (b *Runbooks) list(ctx context.Context, chat channels.Chat) ([]runbook.Run,
 		r, err := b.o.Runs.Load(ctx, id)
 		switch {
 		case errors.Is(err, runbook.ErrNoRun): // a crash came before its begin
+		case errors.Is(err, runbook.ErrDamaged):
+			b.o.Log.Error("run not listed", zap.String("runbook_run", id), zap.Error(err))
 		case err != nil:
 			return nil, fmt.Errorf("load run %s: %w", id, err)
 		default:

@@ -2,7 +2,6 @@ package chatrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -101,7 +100,7 @@ func (b *Runbooks) answerNewest(ctx context.Context, s Said) (Result, error) {
 		return Result{Reply: nothingWaits}, err
 	}
 	result, err := b.Answer(ctx, q, s)
-	if errors.Is(err, runbook.ErrTooSoon) || result.NotMeant {
+	if result.NotMeant {
 		return Result{Reply: nothingWaits}, nil
 	}
 	return result, err
