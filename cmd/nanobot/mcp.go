@@ -17,6 +17,7 @@ import (
 
 	"nanobot/cmd/nanobot/trust"
 	"nanobot/config"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
 	"nanobot/terminal"
@@ -135,7 +136,22 @@ func serveAlone(ctx context.Context, cfg *config.Config, std stdio) error {
 		return err
 	}
 	o.Runs.Records = db
-	return errors.Join(tools.Serve(ctx, stdioConn{readApart(std.in), std.out}, o), db.Close())
+	record, err := openAudit(cfg, true, log)
+	if err == nil {
+		o.Audit = func(tool string, err error) { auditTool(record, tool, err) }
+		err = tools.Serve(ctx, stdioConn{readApart(std.in), std.out}, o)
+		record.Close()
+	}
+	return errors.Join(err, db.Close())
+}
+
+// auditTool writes down that an agent used a tool without a daemon.
+func auditTool(l *audit.Log, tool string, err error) {
+	r := audit.Record{Event: audit.Tool, Tool: tool, Decision: audit.Allowed, By: fmt.Sprintf("uid %d", startedBy)}
+	if err != nil {
+		r.Decision = audit.Failed
+	}
+	l.Write(r)
 }
 
 // checkShell returns how the commands that agents report are executed, as those of nanobot runbook

@@ -126,6 +126,10 @@ func TestMCPServesRunbooksWithoutADaemon(t *testing.T) {
 	if err := c.Close(); err != nil || stderr.Len() > 0 {
 		t.Errorf("the end: %v, stderr: %s", err, stderr)
 	}
+	audited, err := os.ReadFile(filepath.Join(filepath.Dir(path), "state", "audit.jsonl"))
+	if err != nil || !strings.Contains(string(audited), `"event":"tool","decision":"allowed"`) || strings.Count(string(audited), `"tool":"kairos_`) != 7 {
+		t.Errorf("audited: %s, %v", audited, err)
+	}
 	out, err := programCommand("runbook", "verify", "--config", path, shown["run"].(string)).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), end["proof_hash"].(string)) {
 		t.Errorf("runbook verify: %s, %v", out, err)
