@@ -1,0 +1,284 @@
+package toolsocket_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/toolsocket"
+	"nanobot/internal/peersocket"
+	"nanobot/terminal"
+	"nanobot/terminal/process"
+)
+
+// TestMain makes the test binary a client, if it is told to.
+func TestMain(m *testing.M) {
+	if path := os.Getenv("TEST_DIAL"); path != "" {
+		_, err := toolsocket.Dial(context.Background(), path, toolsocket.Hello{Token: os.Getenv("TEST_TOKEN")})
+		fmt.Println("it says:", err)
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// rig is a server whose processes are what a test says.
+type rig struct {
+	t    *testing.T
+	path string
+
+	mu      sync.Mutex // guards what follows
+	owner   func(pid int) (string, bool, error)
+	serve   func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error
+	refused []toolsocket.Refusal
+}
+
+// outsider is a process that does not descend from the daemon.
+func outsider(int) (string, bool, error) { return "", false, nil }
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	parent, err := os.MkdirTemp("", "ts")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	l, err := peersocket.Listen(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{t: t, path: l.Path(), owner: outsider}
+	r.serve = func(_ context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
+		_, err := fmt.Fprintf(conn, "%+v\n", c)
+		return errors.Join(err, conn.Close())
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	t.Cleanup(work.Wait)
+	t.Cleanup(cancel)
+	work.Go(func() {
+		err := toolsocket.Run(ctx, l, toolsocket.Options{
+			OwnerOf: func(pid int) (string, bool, error) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				return r.owner(pid)
+			},
+			ChatOfToken: func(_ context.Context, token string) (channels.Chat, bool, error) {
+				if token == "broken" {
+					return channels.Chat{}, false, errors.New("disk on fire")
+				}
+				id, ok := strings.CutPrefix(token, "token")
+				return channels.Chat{Channel: "net", ID: id}, ok, nil
+			},
+			Serve: func(ctx context.Context, conn io.ReadWriteCloser, c toolsocket.Caller) error {
+				r.mu.Lock()
+				serve := r.serve
+				r.mu.Unlock()
+				return serve(ctx, conn, c)
+			},
+			Refused: func(f toolsocket.Refusal) {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				r.refused = append(r.refused, f)
+			},
+			Log: zap.NewNop(),
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+	return r
+}
+
+// change changes what the processes are, or how they are served.
+func (r *rig) change(f func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	f()
+}
+
+// dial connects and returns what the server says of the caller, or why it is refused.
+func (r *rig) dial(h toolsocket.Hello) (caller, refusal string) {
+	r.t.Helper()
+	c, err := toolsocket.Dial(r.t.Context(), r.path, h)
+	if err != nil {
+		return "", err.Error()
+	}
+	defer func() { _ = c.Close() }()
+	line, err := bufio.NewReader(c).ReadString('\n')
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSpace(line), ""
+}
+
+func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
+	agents := func(int) (string, bool, error) {
+		return terminal.Owner{Agent: "coder", Channel: "net", ChatID: "1"}.String(), true, nil
+	}
+	for name, test := range map[string]struct {
+		owner           func(int) (string, bool, error)
+		token           string
+		caller, refusal string
+	}{
+		"an agent's without a token":       {agents, "", "{Owner:coder net:1 Dir:/d}", ""},
+		"an agent's with its token":        {agents, "token1", "{Owner:coder net:1 Dir:/d}", ""},
+		"an agent's with another's token":  {agents, "token2", "", "not that of the chat which this process works for"},
+		"an agent's with nobody's token":   {agents, "nonsense", "", "not that of the chat which this process works for"},
+		"an agent's when the store fails":  {agents, "broken", "", "try again"},
+		"a descendant of unknown owner":    {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "", "", "cannot tell which chat"},
+		"such a one with a token":          {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "token1", "", "cannot tell which chat"},
+		"a descendant that nobody owns":    {func(int) (string, bool, error) { return "", true, nil }, "token1", "", "cannot tell which chat"},
+		"another one without a token":      {outsider, "", "{Owner: : Dir:/d}", ""},
+		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d}", ""},
+		"another one with nobody's token":  {outsider, "nonsense", "", "is no chat's"},
+		"another one when the store fails": {outsider, "broken", "", "try again"},
+	} {
+		r := newRig(t)
+		asked := 0
+		r.change(func() { r.owner = func(pid int) (string, bool, error) { asked = pid; return test.owner(pid) } })
+		caller, refusal := r.dial(toolsocket.Hello{Token: test.token, Dir: "/d"})
+		if caller != test.caller || !strings.Contains(refusal, test.refusal) || (test.refusal == "") != (refusal == "") {
+			t.Errorf("%s: %q, refused: %q", name, caller, refusal)
+		}
+		r.mu.Lock()
+		if asked != os.Getpid() {
+			t.Errorf("%s: the owner of process %d was asked for", name, asked)
+		}
+		if (len(r.refused) == 1) != (refusal != "") || refusal != "" && r.refused[0].Peer.Pid != os.Getpid() {
+			t.Errorf("%s: told of %+v", name, r.refused)
+		}
+		r.mu.Unlock()
+	}
+}
+
+func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	r := newRig(t)
+	self, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	program := filepath.Join(filepath.Dir(filepath.Dir(r.path)), "client") // where the user may go
+	if err := os.WriteFile(program, self, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	client := func(token string) string {
+		cmd := exec.Command(program)
+		cmd.Env = []string{"TEST_DIAL=" + r.path, "TEST_TOKEN=" + token, "GORACE=atexit_sleep_ms=0"}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Error(err)
+		}
+		return string(out)
+	}
+	for _, token := range []string{"", "token1"} {
+		if said := client(token); !strings.Contains(said, "another user (65534)") {
+			t.Errorf("with the token %q: %s", token, said)
+		}
+	}
+	r.change(func() { r.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
+	if said := client("token1"); said != "it says: <nil>\n" {
+		t.Errorf("an agent's: %s", said)
+	}
+}
+
+func TestWhatIsNoClientIsLetGo(t *testing.T) {
+	r := newRig(t)
+	for _, line := range []string{"", "GET / HTTP/1.1\r\n", "{}{}\n", `"text"` + "\n", strings.Repeat("x", 100_000) + "\n"} {
+		c, err := net.Dial("unix", r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.WriteString(c, line)
+		_ = c.(*net.UnixConn).CloseWrite()
+		if said, _ := io.ReadAll(c); len(said) > 0 {
+			t.Errorf("to %.20q it says %q", line, said)
+		}
+		_ = c.Close()
+	}
+	if _, refusal := r.dial(toolsocket.Hello{}); refusal != "" {
+		t.Errorf("after that: %s", refusal)
+	}
+}
+
+func TestWhatFollowsTheHelloAtOnceIsNotLost(t *testing.T) {
+	r := newRig(t)
+	r.change(func() {
+		r.serve = func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {
+			_, err := io.Copy(conn, conn)
+			return errors.Join(err, conn.Close())
+		}
+	})
+	c, err := net.Dial("unix", r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if _, err := io.WriteString(c, "{}\nand more"); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.(*net.UnixConn).CloseWrite()
+	if said, err := io.ReadAll(c); err != nil || string(said) != "{}\nand more" {
+		t.Errorf("it says %q, %v", said, err)
+	}
+}
+
+func TestConnectionsEndWithTheServer(t *testing.T) {
+	parent := t.TempDir()
+	l, err := peersocket.Listen(parent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() {
+		ended <- toolsocket.Run(ctx, l, toolsocket.Options{
+			OwnerOf: outsider, Log: zap.NewNop(),
+			Serve: func(_ context.Context, conn io.ReadWriteCloser, _ toolsocket.Caller) error {
+				_, err := io.Copy(io.Discard, conn) // which does not look at ctx
+				return err
+			},
+		})
+	}()
+	served, err := toolsocket.Dial(t.Context(), l.Path(), toolsocket.Hello{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Dial("unix", l.Path())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for name, c := range map[string]net.Conn{"served": served, "silent": silent} {
+		if said, _ := io.ReadAll(c); len(said) > 0 {
+			t.Errorf("%s: %q", name, said)
+		}
+		_ = c.Close()
+	}
+	if left, _ := os.ReadDir(parent); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+}
