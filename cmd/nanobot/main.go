@@ -18,8 +18,9 @@ import (
 
 func main() {
 	// Before anything is read that is secret. The helper of agents has no secrets, and must be
-	// dumpable to map users in a namespace.
-	if len(os.Args) < 2 || os.Args[1] != confine.Command {
+	// dumpable to map users in a namespace. Nor has what connects an agent with the daemon, which
+	// must be able to see it in /proc: that may hide what is not dumpable.
+	if len(os.Args) < 2 || os.Args[1] != confine.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)
 		}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"nanobot/internal/procfs"
 )
 
@@ -19,6 +21,12 @@ const (
 
 // ownerOf implements Supervisor.OwnerOf.
 func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
+	if owner, ok := r.ownerOfSession(pid); ok {
+		if owner == "" {
+			return "", true, ErrNoOwner
+		}
+		return owner, true, nil
+	}
 	for range maxLooks {
 		line, descends, ok := ancestry(pid)
 		if ok && !descends {
@@ -36,6 +44,23 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 		time.Sleep(time.Millisecond)
 	}
 	return "", true, ErrNoOwner
+}
+
+// ownerOfSession returns the owner of the child whose session a process is in. No process can join
+// a session that it was not forked in. The kernel tells the session also of a process that it hides
+// in /proc.
+func (r *subreaper) ownerOfSession(pid int) (owner string, ok bool) {
+	session, err := unix.Getsid(pid)
+	if err != nil || pid <= 0 {
+		return "", false
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c, ok := r.started[session]
+	if !ok {
+		return "", false
+	}
+	return c.owner, true
 }
 
 // ancestry returns a process and those above it, up to the child of ours that it descends from.
@@ -73,7 +98,7 @@ func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure b
 	if c := r.started[top.Pid]; c != nil {
 		return c.owner, c.owner != "", true
 	}
-	// It descends from an orphan. No process can join a session that it was not forked in.
+	// It descends from an orphan, which may be in the session of its child.
 	for _, p := range line {
 		if c := r.started[p.Session]; c != nil {
 			return c.owner, c.owner != "", true

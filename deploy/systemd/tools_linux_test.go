@@ -1,0 +1,46 @@
+package systemd_test
+
+import (
+	"strings"
+	"testing"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+func TestAgentsUseTheToolsOfTheirChatInTheUnitsOfARealSystemd(t *testing.T) {
+	m := startMachine(t)
+	m.install()
+	m.write("/usr/share/agents/tools.sh", read(t, "testdata/tools.sh"), 0o644)
+	api := telegramtest.New(t)
+	m.bot("tools", "/bin/sh /usr/share/agents/tools.sh", api)
+	m.run("systemctl", "enable", "--now", "nanobot@tools")
+	defer m.run("systemctl", "disable", "--now", "nanobot@tools")
+	for i, how := range []string{"in the unit", "in a sandbox of the kernel's"} {
+		if i > 0 {
+			m.sandbox("tools")
+			m.run("systemctl", "restart", "nanobot@tools")
+		}
+		api.Say(7, "send")
+		sent, said := 0, ""
+		_, ok := api.Await(7, telegramtest.Patience, func(all []telegramtest.Message) bool {
+			sent, said = 0, ""
+			ends := 0
+			for _, m := range all {
+				if m.Words() == "By a tool." {
+					sent++
+				}
+				if strings.HasPrefix(m.Words(), "Socket ") {
+					ends, said = ends+1, m.Words()
+				}
+			}
+			return ends == i+1
+		})
+		if !ok || sent != 2*(i+1) || !strings.HasPrefix(said, "Socket /run/nanobot/tools/nanobot-") {
+			t.Fatalf("%s %d messages came by tools, and the agent says %q: %s", how, sent, said, m.run("journalctl", "--no-pager", "-n", "30"))
+		}
+	}
+	m.run("systemctl", "stop", "nanobot@tools")
+	if left := m.run("sh", "-c", "find /run/nanobot -type s"); left != "" {
+		t.Errorf("it left %s", left)
+	}
+}
