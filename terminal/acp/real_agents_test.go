@@ -5,8 +5,6 @@ package acp_test
 import (
 	"context"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,22 +16,8 @@ import (
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
+	"nanobot/terminal/acp/agentstest"
 )
-
-// install puts an agent from npm into a folder that is kept between runs, and returns its program.
-func install(t *testing.T, pkg, program string) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), "nanobot-agents")
-	path := filepath.Join(dir, "node_modules", ".bin", program)
-	if _, err := os.Stat(path); err == nil {
-		return path
-	}
-	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, pkg).CombinedOutput()
-	if err != nil {
-		t.Fatalf("npm install %s: %v\n%s", pkg, err, out)
-	}
-	return path
-}
 
 // talk is a conversation with a real agent.
 type talk struct {
@@ -46,9 +30,9 @@ type talk struct {
 	memory memory
 }
 
-func converse(t *testing.T, command string, env map[string]string) *talk {
+func converse(t *testing.T, agent agentstest.Agent) *talk {
 	cfg := config.Default().Terminal
-	cfg.Protocol, cfg.Command, cfg.Timeout, cfg.Env = "acp", command, 120, env
+	cfg.Protocol, cfg.Command, cfg.Timeout, cfg.Env = "acp", agent.Command, 120, agent.Env
 	workspace := t.TempDir()
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg, Workspace: workspace, Protocol: acp.New(cfg), Environ: os.Environ(), Log: zaptest.NewLogger(t),
@@ -120,22 +104,10 @@ func (k *talk) whole() {
 	}
 }
 
-// command prints what the model looks for, and does not contain it.
-const command = `printf 'RESULT-OF-%s\n' COMMAND`
-
 func TestClaudeCodeAsksAndRunsACommandInATerminalOfOurs(t *testing.T) {
-	m := newModel(t, command)
-	converse(t, install(t, "@zed-industries/claude-code-acp@0.16.2", "claude-code-acp"), map[string]string{
-		"ANTHROPIC_BASE_URL": m.URL, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1", "HOME": t.TempDir(),
-		"DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-	}).whole()
+	converse(t, agentstest.ClaudeCode(t, newModel(t).URL)).whole()
 }
 
 func TestOpenCodeAsksAndStreamsAWholeTurn(t *testing.T) {
-	m := newModel(t, command)
-	cfg := `{"provider":{"fake":{"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"` + m.URL + `/v1","apiKey":"x"},"models":{"fake":{"tool_call":true}}}},` +
-		`"model":"fake/fake","small_model":"fake/fake","permission":{"bash":"ask"},"autoupdate":false,"share":"disabled"}`
-	converse(t, install(t, "opencode-ai", "opencode")+" acp", map[string]string{
-		"OPENCODE_CONFIG_CONTENT": cfg, "HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir(), "OPENCODE_DISABLE_MODELS_FETCH": "1",
-	}).whole()
+	converse(t, agentstest.OpenCode(t, newModel(t).URL)).whole()
 }

@@ -10,30 +10,23 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/agentstest"
 )
 
 // TestClaudeCodeGoesOnInANewProcess restarts everything between two turns, and uses what the agent
 // offers to choose.
 func TestClaudeCodeGoesOnInANewProcess(t *testing.T) {
-	m := newModel(t, command)
-	program := install(t, "@zed-industries/claude-code-acp@0.16.2", "claude-code-acp")
-	goesOn(t, program, map[string]string{
-		"ANTHROPIC_BASE_URL": m.URL, "ANTHROPIC_API_KEY": "x", "IS_SANDBOX": "1", "HOME": t.TempDir(),
-		"DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-	})
+	goesOn(t, agentstest.ClaudeCode(t, newModel(t).URL))
 }
 
 func TestOpenCodeGoesOnInANewProcess(t *testing.T) {
-	m := newModel(t, command)
-	cfg := `{"provider":{"fake":{"npm":"@ai-sdk/openai-compatible","options":{"baseURL":"` + m.URL + `/v1","apiKey":"x"},"models":{"fake":{"tool_call":true}}}},` +
-		`"model":"fake/fake","small_model":"fake/fake","permission":{"bash":"ask"},"autoupdate":false,"share":"disabled"}`
-	goesOn(t, install(t, "opencode-ai", "opencode")+" acp", map[string]string{
-		"OPENCODE_CONFIG_CONTENT": cfg, "HOME": t.TempDir(), "XDG_DATA_HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir(), "OPENCODE_DISABLE_MODELS_FETCH": "1",
-	})
+	goesOn(t, agentstest.OpenCode(t, newModel(t).URL))
 }
 
-func goesOn(t *testing.T, command string, env map[string]string) {
-	d := newDesk(t, "", func(c *config.Terminal) { c.Command, c.Env, settings(c).Permissions = command, env, "allow" })
+func goesOn(t *testing.T, agent agentstest.Agent) {
+	d := newDesk(t, "", func(c *config.Terminal) {
+		c.Command, c.Env, settings(c).Permissions = agent.Command, agent.Env, "allow"
+	})
 	p := d.person("a")
 	began := time.Now()
 	p.saw = func(f terminal.Frame) { t.Logf("%.1f s: %s %.60q", time.Since(began).Seconds(), f.Kind, f.Text) }
