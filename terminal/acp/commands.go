@@ -63,7 +63,9 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 		return nil, listed(question, usage, all, now), nil
 	}
 	names := labels(all, now)
-	answer, err := x.t.Ask(ctx, terminal.Question{Text: question, Options: names, Within: x.askTimeout()})
+	answer, err := x.t.Ask(ctx, terminal.Question{
+		Text: question, Options: names, Within: x.askTimeout(), Approval: usage == "/"+modeChoice,
+	})
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)
 	}

@@ -95,6 +95,11 @@ func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string
 		if o = find1(c.options, wanted); o == nil {
 			return listed(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80)), "/"+what, c.options, c.current), nil
 		}
+		if what == modeChoice && len(x.cfg.Approvers) > 0 {
+			if said, err = x.approveMode(ctx, o); said != "" || err != nil {
+				return said, err
+			}
+		}
 	} else if o, said, err = x.pick(ctx, "Which "+what+"?", "/"+what, c.options, c.current); o == nil || err != nil {
 		return said, err
 	}
@@ -105,6 +110,25 @@ func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string
 	}
 	x.s.chose(c, o.value, result)
 	return sentence(what) + ": " + o.name, nil
+}
+
+// modeChoice is the choice that may permit something: an agent has modes in which it does not ask.
+const modeChoice = "mode"
+
+// approveMode asks the approvers about another mode. It returns what the person is told if they do
+// not agree.
+func (x *turn) approveMode(ctx context.Context, o *option) (said string, err error) {
+	const yes, no = "Yes", "No"
+	answer, err := x.t.Ask(ctx, terminal.Question{
+		Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Within: x.askTimeout(), Approval: true,
+	})
+	switch {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case err != nil || answer.Text != yes:
+		return "The mode was not changed.", nil
+	}
+	return "", nil
 }
 
 // chose notes what the agent has agreed to.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"nanobot/config"
 	"nanobot/terminal"
 )
 
@@ -36,13 +37,37 @@ func TestModeIsAskedForWhereSomebodyCanAnswer(t *testing.T) {
 		return terminal.Answer{Text: q.Options[1]}, nil
 	}
 	p.says("/model").is(terminal.Done, "Model: Large")
-	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Within == 0 {
+	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Within == 0 || asked.Approval {
 		t.Errorf("asked %+v", asked)
 	}
 	p.says("/mode").is(terminal.Done, "Mode: Plan first")
 	p.says("state").is(terminal.Done, "mode plan, model large")
 	if p.about.Line != "acptest · Large · Plan first" {
 		t.Errorf("about %q", p.about.Line)
+	}
+}
+
+// An agent may have a mode in which it asks for no permission.
+func TestAnotherModeNeedsAnApproverWhereThereAreAny(t *testing.T) {
+	d := newDesk(t, "-modes", func(c *config.Terminal) { c.Approvers = []string{"telegram:7"} })
+	p := d.person("a")
+	p.says("/mode plan").is(terminal.Done, "The mode was not changed.") // nobody can be asked
+	answer := "No"
+	var asked []terminal.Question
+	p.ask = func(_ context.Context, q terminal.Question) (terminal.Answer, error) {
+		asked = append(asked, q)
+		return terminal.Answer{Text: answer}, nil
+	}
+	p.says("/mode plan").is(terminal.Done, "The mode was not changed.")
+	p.says("state").is(terminal.Done, "mode code, model small")
+	answer = "Yes"
+	p.says("/mode plan").is(terminal.Done, "Mode: Plan first")
+	answer = "Code"
+	p.says("/mode").is(terminal.Done, "Mode: Code")
+	for i, text := range []string{"🔐 Change the mode to `Plan first`?", "🔐 Change the mode to `Plan first`?", "Which mode?"} {
+		if i >= len(asked) || asked[i].Text != text || !asked[i].Approval {
+			t.Errorf("asked %+v, want %q for approvers", asked, text)
+		}
 	}
 }
 
