@@ -57,6 +57,7 @@ type rig struct {
 	gw     *gateway.Gateway
 	store  store.Store
 	cancel context.CancelFunc
+	crash  context.CancelCauseFunc // ends the gateway without draining
 	ended  chan error
 	client *http.Client
 }
@@ -100,8 +101,8 @@ func (r *rig) start() *rig {
 	r.gw = gateway.New(gateway.Options{
 		Channels: all, Store: r.store, MaxConcurrent: r.slots, Settings: r.settings, Log: log, AbandonAfter: r.abandonAfter, NotifyAfter: r.notifyAfter, Watch: r.watch, Audit: r.audit,
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	r.cancel = cancel
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r.cancel, r.crash = func() { cancel(nil) }, cancel
 	ended := make(chan error, 1)
 	r.ended = ended
 	go func() { ended <- r.gw.Run(ctx, nil) }()

@@ -159,6 +159,9 @@ func (n *Network) Edits() int { n.mu.Lock(); defer n.mu.Unlock(); return n.edits
 // Replaced counts messages that took the place of others.
 func (n *Network) Replaced() int { n.mu.Lock(); defer n.mu.Unlock(); return n.placed }
 
+// Updates counts the messages from users.
+func (n *Network) Updates() int { n.mu.Lock(); defer n.mu.Unlock(); return len(n.ups) }
+
 // Acknowledged says up to which update the network was told that they are safe, and how often it
 // was asked for more.
 func (n *Network) Acknowledged() (seq, polls int) {

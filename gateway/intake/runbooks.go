@@ -2,6 +2,7 @@ package intake
 
 import (
 	"context"
+	"fmt"
 
 	"nanobot/channels"
 	"nanobot/gateway/audit"
@@ -49,6 +50,9 @@ const longestPress = 64
 
 // run carries out /run: a run that begins or goes on gets a turn.
 func (i *Intake) run(ctx context.Context, in channels.Incoming, args string) error {
+	if known, err := i.settleKnown(ctx, in); known || err != nil {
+		return err
+	}
 	result, err := i.o.Runbooks.Command(ctx, i.said(in, args))
 	if err != nil {
 		return err
@@ -65,6 +69,9 @@ func (i *Intake) said(in channels.Incoming, text string) chatrun.Said {
 // answerRun takes a message as what a person says to a question about a run. It reports whether it
 // was that.
 func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
+	if known, err := i.settleKnown(ctx, in); known || err != nil {
+		return true, err
+	}
 	text, ok := choose(q, in)
 	if !ok {
 		text = in.Text
@@ -85,6 +92,20 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	return true, i.goOn(ctx, in, result)
 }
 
+// settleKnown settles a message that was received before, which the network brings again. What it
+// said must not be carried out again: other questions may be open by now. It reports whether it was
+// one.
+func (i *Intake) settleKnown(ctx context.Context, in channels.Incoming) (bool, error) {
+	known, err := i.o.Store.Known(ctx, in.Chat, in.ID)
+	if err != nil {
+		return false, fmt.Errorf("look up message: %w", err)
+	}
+	if !known || in.ID == "" {
+		return false, nil
+	}
+	return true, i.settle(ctx, in, "")
+}
+
 // goOn settles a message about a run, or gives it a turn in which the run goes on.
 func (i *Intake) goOn(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
 	if !result.GoOn {
@@ -95,5 +116,8 @@ func (i *Intake) goOn(ctx context.Context, in channels.Incoming, result chatrun.
 	}
 	set := i.o.Settings()
 	set.WhileRunning, set.QueueLimit = Queue, 0
-	return i.enqueue(ctx, in, set)
+	if err := i.enqueue(ctx, in, set); err != nil || result.Reply == "" {
+		return err
+	}
+	return i.note(ctx, in, result.Reply)
 }

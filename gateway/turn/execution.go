@@ -60,6 +60,7 @@ func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, er
 	req.Task = task.Name
 	calls := x.calls
 	calls.emit, calls.end = task.Emit, nil
+	defer x.turn.pid.Store(0)
 	return x.turn.prompt(ctx, req, calls)
 }
 

@@ -64,13 +64,12 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 		return Result{Reply: notOpen}, nil
 	case err != nil:
 		return Result{}, err
-	case q.Closed && IsExecuted(r) && driverOf(r).Question == q.ID && !driverOf(r).Reported:
-		// It was decided by this message, perhaps, and a crash came between.
-		return Result{GoOn: true, Press: outbox.AnswerPress + q.ID}, nil
+	case driverOf(r).Decided == q.ID:
+		return b.decidedBefore(ctx, r, q, s)
 	case q.Closed:
 		return Result{Reply: notOpen}, nil
 	}
-	result, end, err := b.carryOut(ctx, r, step, s)
+	result, end, err := b.carryOut(ctx, r, decision{q.ID, step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, "decided")
@@ -81,13 +80,39 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	case err != nil || end == "":
 		return result, err
 	}
-	if err := b.closeQuestion(ctx, q, end+" (by "+s.name()+")"); err != nil {
+	return b.conclude(ctx, r, q, end+" (by "+s.name()+")")
+}
+
+// conclude closes a question that was decided, and has the run go on.
+func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question, how string) (Result, error) {
+	if err := b.closeQuestion(ctx, q, how); err != nil {
 		return Result{}, err
 	}
 	b.changes.tell(r.ID)
-	result.Decided = true
+	result := Result{Decided: true}
 	if IsExecuted(r) {
 		result.GoOn, result.Press = true, outbox.AnswerPress+q.ID
+	}
+	return result, nil
+}
+
+// decidedBefore is for a question that was decided and with which no turn has gone on yet: perhaps
+// a crash came between the decision and its turn. The network then brings the same message again,
+// or the person presses again.
+func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Question, s Said) (Result, error) {
+	message := driverOf(r).Message
+	known, err := b.o.Questions.Known(ctx, s.In.Chat, message)
+	if err != nil {
+		return Result{}, fmt.Errorf("look up message: %w", err)
+	}
+	result := Result{}
+	if !known || message == "" {
+		if result, err = b.conclude(ctx, r, q, "decided"); err != nil {
+			return Result{}, err
+		}
+	}
+	if s.In.ID != message {
+		result.Reply, result.Decided = notOpen, false
 	}
 	return result, nil
 }
@@ -95,8 +120,31 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 // errNotMeant is that somebody's words have nothing to do with a run.
 var errNotMeant = errors.New("it is not about the run")
 
+// decision is what a person says to a question about a step.
+type decision struct {
+	question string // its ID
+	step     int
+	Said
+}
+
+// apply changes a run by a transition. If that ends the question, the run says so: transition
+// reports it.
+func (b *Runbooks) apply(ctx context.Context, run string, s decision, transition func(runbook.Run, runbook.Env) (runbook.Run, bool, error)) error {
+	_, err := b.o.Runs.Apply(ctx, run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+		after, decided, err := transition(r, env)
+		if err != nil || !decided {
+			return after, err
+		}
+		d := driverOf(after)
+		d.Decided, d.Message = s.question, s.In.ID
+		after.Driver = d.encode()
+		return after, nil
+	})
+	return err
+}
+
 // carryOut changes a run as a person says. end is how the question ended; "": it is still open.
-func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
+func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	present, _ := r.Present()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
@@ -107,40 +155,52 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, step int, s Said
 			return Result{Reply: onlyApprovers, Refused: true}, "", nil
 		}
 	case isComment:
-		return b.comment(ctx, r, step, s)
+		return b.comment(ctx, r, s)
 	default:
 		return Result{}, "", errNotMeant
 	}
 	switch s.Text {
 	case approve:
-		return b.approve(ctx, r, step, s)
+		return b.approve(ctx, r, s)
 	case reject:
-		_, _, err = b.o.Runs.Decline(ctx, r.ID, runbook.Refusal{Step: step, By: s.by(), End: true})
+		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+			now, _, err := runbook.Decline(now, runbook.Refusal{Step: s.step, By: s.by(), End: true}, env)
+			return now, true, err
+		})
 	case retry:
-		_, err = b.update(ctx, r.ID, func(now runbook.Run, d *driver) error {
-			if now.Step != step || now.Status != runbook.Waiting {
-				return runbook.ErrStale
+		err = b.apply(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
+			if now.Step != s.step || now.Status != runbook.Waiting {
+				return now, false, runbook.ErrStale
 			}
+			d := driverOf(now)
 			d.Retry = true
-			return nil
+			now.Driver = d.encode()
+			return now, true, nil
 		})
 	case abort:
-		_, err = b.o.Runs.Apply(ctx, r.ID, func(now runbook.Run, env runbook.Env) (runbook.Run, error) {
-			if now.Step != step {
-				return now, runbook.ErrStale
+		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+			if now.Step != s.step {
+				return now, false, runbook.ErrStale
 			}
-			return runbook.Abort(now, s.by(), "aborted", env)
+			now, err := runbook.Abort(now, s.by(), "aborted", env)
+			return now, true, err
 		})
 	default:
-		return b.skip(ctx, r, step, s, reason)
+		return b.skip(ctx, r, s, reason)
 	}
 	return Result{}, s.Text, err
 }
 
 // approve counts the approval of a person. If somebody else has to approve, too, they are asked.
-func (b *Runbooks) approve(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
+func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
 	before := len(r.Approvals)
-	r, a, err := b.o.Runs.Approve(ctx, r.ID, runbook.Approval{Step: step, By: s.by()})
+	var a runbook.Answer
+	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+		before = len(now.Approvals)
+		after, a, err = runbook.Approve(now, runbook.Approval{Step: s.step, By: s.by()}, env)
+		r = after
+		return after, a.Outcome != runbook.NeedsApproval, err
+	})
 	switch {
 	case err != nil || a.Outcome != runbook.NeedsApproval:
 		return Result{}, approve, err
@@ -151,18 +211,25 @@ func (b *Runbooks) approve(ctx context.Context, r runbook.Run, step int, s Said)
 }
 
 // skip records that a person skips the step.
-func (b *Runbooks) skip(ctx context.Context, r runbook.Run, step int, s Said, reason string) (result Result, end string, err error) {
+func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason string) (result Result, end string, err error) {
 	if reason == "" {
 		return Result{Reply: reasonNeeded}, "", nil
 	}
-	_, _, err = b.o.Runs.Skip(ctx, r.ID, runbook.Skipping{Step: step, By: s.by(), Reason: reason})
+	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
+		now, _, err := runbook.Skip(now, runbook.Skipping{Step: s.step, By: s.by(), Reason: reason}, env)
+		return now, true, err
+	})
 	return Result{}, fmt.Sprintf("%s: %s", skip, channels.Literal(channels.FirstLine(reason, longestName))), err
 }
 
 // comment proves the step with what a person wrote.
-func (b *Runbooks) comment(ctx context.Context, r runbook.Run, step int, s Said) (result Result, end string, err error) {
-	proof := runbook.Proof{Step: step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
-	_, a, err := b.o.Runs.Prove(ctx, r.ID, proof)
+func (b *Runbooks) comment(ctx context.Context, r runbook.Run, s decision) (result Result, end string, err error) {
+	proof := runbook.Proof{Step: s.step, By: s.by(), Type: runbook.Comment, Value: runbook.CommentProof{Text: s.Text}}
+	var a runbook.Answer
+	err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (after runbook.Run, decided bool, err error) {
+		after, a, err = runbook.Prove(now, proof, env)
+		return after, a.Outcome == runbook.Advanced, err
+	})
 	if err != nil || a.Outcome == runbook.Advanced {
 		return Result{}, "Commented", err
 	}

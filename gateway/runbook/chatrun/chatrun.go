@@ -26,6 +26,8 @@ import (
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
+	// Known reports whether a message was received.
+	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
 }
 
 // Outbox puts questions to people.
@@ -67,10 +69,15 @@ type driver struct {
 	// Asked counts the questions of the run, and Question is the newest.
 	Asked    int    `json:"asked,omitempty"`
 	Question string `json:"question,omitempty"`
+	// Decided is a question that a person has decided and with which no turn has gone on yet, and
+	// Message the id of their message.
+	Decided string `json:"decided,omitempty"`
+	Message string `json:"message,omitempty"`
 	// Failure is why the present step was not proved, and Retry that a person wants another try.
 	Failure string `json:"failure,omitempty"`
 	Retry   bool   `json:"retry,omitempty"`
-	// Finished says that the agent was given the last step, which asks for no proof, and Reported that the chat was told the end of the run.
+	// Finished says that the agent was given the last step, which asks for no proof, and Reported
+	// that the chat was told the end of the run.
 	Finished bool `json:"finished,omitempty"`
 	Reported bool `json:"reported,omitempty"`
 }
@@ -146,14 +153,22 @@ func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string)
 	}
 }
 
-// waiting returns the newest run of a chat that waits, or the one with an ID if it waits.
-func (b *Runbooks) waiting(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
+// newest returns the newest run of a chat of which something is so.
+func (b *Runbooks) newest(ctx context.Context, chat channels.Chat, so func(runbook.Run) bool) (runbook.Run, bool, error) {
 	runs, err := b.list(ctx, chat)
-	at := slices.IndexFunc(runs, func(r runbook.Run) bool { return r.Status == runbook.Waiting && (id == "" || r.ID == id) })
+	at := slices.IndexFunc(runs, so)
 	if err != nil || at < 0 {
 		return runbook.Run{}, false, err
 	}
 	return runs[at], true, nil
+}
+
+// resumable returns the newest run of a chat that waits, or whose end the chat was not told because
+// of a crash; or the one with an ID if that is so.
+func (b *Runbooks) resumable(ctx context.Context, chat channels.Chat, id string) (runbook.Run, bool, error) {
+	return b.newest(ctx, chat, func(r runbook.Run) bool {
+		return (r.Status == runbook.Waiting || !driverOf(r).Reported) && (id == "" || r.ID == id)
+	})
 }
 
 // changes tells those who wait for a run that a person has decided something.

@@ -56,7 +56,7 @@ func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
 		text, err := b.usage(ctx, s.In.Chat)
 		return Result{Reply: text}, err
 	case resumeWord:
-		_, ok, err := b.waiting(ctx, s.In.Chat, rest)
+		_, ok, err := b.resumable(ctx, s.In.Chat, rest)
 		if err != nil || !ok {
 			return Result{Reply: nothingToResume}, err
 		}
@@ -89,13 +89,21 @@ func (b *Runbooks) usage(ctx context.Context, chat channels.Chat) (string, error
 	return strings.Join(lines, "\n"), nil
 }
 
-// answerNewest answers the open question about the chat's newest run that waits.
+// answerNewest answers the open question about the chat's newest run that waits, or the one that
+// this message has decided before.
 func (b *Runbooks) answerNewest(ctx context.Context, s Said) (Result, error) {
-	r, ok, err := b.waiting(ctx, s.In.Chat, "")
+	r, ok, err := b.newest(ctx, s.In.Chat, func(r runbook.Run) bool {
+		return s.In.ID != "" && driverOf(r).Message == s.In.ID
+	})
+	question := driverOf(r).Decided
+	if err == nil && !ok {
+		r, ok, err = b.newest(ctx, s.In.Chat, func(r runbook.Run) bool { return r.Status == runbook.Waiting })
+		question = driverOf(r).Question
+	}
 	if err != nil || !ok {
 		return Result{Reply: nothingWaits}, err
 	}
-	q, found, err := b.o.Questions.Question(ctx, driverOf(r).Question)
+	q, found, err := b.o.Questions.Question(ctx, question)
 	if err != nil || !found {
 		return Result{Reply: nothingWaits}, err
 	}

@@ -67,7 +67,7 @@ func (e *execution) find(ctx context.Context) (found bool, err error) {
 	args, _ := commandArgs(in)
 	if word, id, _ := strings.Cut(args, " "); strings.EqualFold(word, resumeWord) {
 		e.again = true
-		e.run, found, err = e.waiting(ctx, in.Chat, strings.TrimSpace(id))
+		e.run, found, err = e.resumable(ctx, in.Chat, strings.TrimSpace(id))
 		if err == nil && !found {
 			err = e.tell(nothingToResume)
 		}
@@ -133,12 +133,8 @@ const (
 // drive executes steps until the run ends or a person has to decide.
 func (e *execution) drive(ctx context.Context) (terminal.Outcome, error) {
 	done := terminal.Outcome{Status: terminal.Done}
-	var err error
-	if d := driverOf(e.run); e.run.Status == runbook.Waiting && d.Inbound == e.x.Inbound.ID && d.Attempt != e.x.Inbound.Attempt {
-		e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error { d.Attempt = e.x.Inbound.Attempt; return nil })
-		if err != nil {
-			return done, err
-		}
+	if err := e.takeUp(ctx); err != nil {
+		return done, err
 	}
 	for {
 		if e.run.Status != runbook.Waiting {
@@ -167,6 +163,19 @@ func (e *execution) drive(ctx context.Context) (terminal.Outcome, error) {
 	}
 }
 
+// takeUp records that this turn goes on with the run.
+func (e *execution) takeUp(ctx context.Context) (err error) {
+	inbound := e.x.Inbound
+	e.run, err = e.update(ctx, e.run.ID, func(r runbook.Run, d *driver) error {
+		d.Decided, d.Message = "", ""
+		if r.Status == runbook.Waiting && d.Inbound == inbound.ID {
+			d.Attempt = inbound.Attempt
+		}
+		return nil
+	})
+	return err
+}
+
 // finish gives the last step to the agent if that asks for no proof: the run is complete before.
 func (e *execution) finish(ctx context.Context) error {
 	step, ok := e.run.Present()
@@ -176,6 +185,7 @@ func (e *execution) finish(ctx context.Context) error {
 	if err := e.showBoard(terminal.Frame{}); err != nil {
 		return err
 	}
+	defer e.x.Running()()
 	if _, err := e.prompt(ctx, step); err != nil {
 		return err
 	}

@@ -18,6 +18,9 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	if isGate(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
 		return true, e.ask(ctx, e.run, e.again)
 	}
+	// Until the proof is recorded: after a crash in between, the agent's work and the command are not
+	// repeated without a word.
+	defer e.x.Running()()
 	answer, err := e.prompt(ctx, step)
 	if err != nil || ctx.Err() != nil {
 		return false, err
@@ -52,7 +55,6 @@ func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer strin
 	if err != nil {
 		return "", err
 	}
-	defer e.x.Running()()
 	e.said = 0
 	_, err = e.x.Prompt(ctx, turn.Task{
 		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
@@ -108,16 +110,12 @@ func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
 	if err := e.showBoard(terminal.Frame{Text: terminal.CodeSpan(terminal.OneLine(command, 200))}); err != nil {
 		return err
 	}
-	ended := e.x.Running()
 	proof, err := shellstep.Run(ctx, shellstep.Place(place, e.run.ID), command, step.Challenge.Timeout())
 	if err != nil { // told to stop
-		ended()
 		return nil //nolint:nilerr // the run waits
 	}
 	p := runbook.Proof{Step: step.Index, By: runbook.ByGateway, Type: runbook.Shell, Value: proof}
-	err = e.record(context.WithoutCancel(ctx), p, shellFailure(command, proof)) // what was seen is not lost
-	ended()
-	return err
+	return e.record(context.WithoutCancel(ctx), p, shellFailure(command, proof)) // what was seen is not lost
 }
 
 // record has the run judge a proof. If it is refused, failure is why.

@@ -1,0 +1,178 @@
+package gateway_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/store"
+)
+
+// moment is a write to the store.
+type moment struct {
+	method string
+	number int  // among the writes of this method, from 1
+	after  bool // right after the write, and not right before it
+}
+
+func (m moment) String() string {
+	when := "before"
+	if m.after {
+		when = "after"
+	}
+	return fmt.Sprintf("%s %s %d", when, m.method, m.number)
+}
+
+// errCrashed is the error of all writes after a crash.
+var errCrashed = errors.New("the gateway has crashed")
+
+// crashing is a store whose gateway crashes at a moment: nothing is written from then on.
+type crashing struct {
+	store.Store
+	at    moment
+	crash func()
+
+	mu      sync.Mutex
+	count   map[string]int
+	crashed bool
+}
+
+// write carries out a write, unless the gateway has crashed or crashes before it.
+func (m *crashing) write(method string, do func() error) error {
+	m.mu.Lock()
+	m.count[method]++
+	hit := m.at.method == method && m.count[method] == m.at.number && !m.crashed
+	m.crashed = m.crashed || hit && !m.at.after
+	crashed := m.crashed
+	m.mu.Unlock()
+	if !crashed {
+		err := do()
+		if !hit {
+			return err
+		}
+		m.mu.Lock()
+		m.crashed = true
+		m.mu.Unlock()
+	}
+	if hit {
+		m.crash()
+	}
+	return errCrashed
+}
+
+// hasCrashed reports whether the moment has come.
+func (m *crashing) hasCrashed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.crashed
+}
+
+func (m *crashing) Receive(ctx context.Context, a store.ReceiveRequest) (result store.ReceiveResult, err error) {
+	err = m.write("Receive", func() (err error) { result, err = m.Store.Receive(ctx, a); return err })
+	return result, err
+}
+
+func (m *crashing) Claim(ctx context.Context, most int) (claimed []store.Inbound, err error) {
+	err = m.write("Claim", func() (err error) { claimed, err = m.Store.Claim(ctx, most); return err })
+	if err != nil {
+		return nil, err
+	}
+	return claimed, nil
+}
+
+func (m *crashing) Finish(ctx context.Context, id int64, s store.State, o store.Outcome, with ...int64) (next bool, err error) {
+	err = m.write("Finish", func() (err error) { next, err = m.Store.Finish(ctx, id, s, o, with...); return err })
+	return next, err
+}
+
+func (m *crashing) Requeue(ctx context.Context, id int64, unbegun bool) error {
+	return m.write("Requeue", func() error { return m.Store.Requeue(ctx, id, unbegun) })
+}
+
+// SetProcess ends the goroutine after a crash: a turn would not start a process any more.
+func (m *crashing) SetProcess(id int64, p store.Process) error {
+	err := m.write("SetProcess", func() error { return m.Store.SetProcess(id, p) })
+	if errors.Is(err, errCrashed) && id != 0 {
+		runtime.Goexit()
+	}
+	return err
+}
+
+func (m *crashing) AddTransient(ctx context.Context, b store.Transient) error {
+	return m.write("AddTransient", func() error { return m.Store.AddTransient(ctx, b) })
+}
+
+func (m *crashing) DropTransient(ctx context.Context, b store.Transient) error {
+	return m.write("DropTransient", func() error { return m.Store.DropTransient(ctx, b) })
+}
+
+func (m *crashing) Enqueue(ctx context.Context, l store.Outbound) (p store.Delivery, claimed bool, err error) {
+	err = m.write("Enqueue", func() (err error) { p, claimed, err = m.Store.Enqueue(ctx, l); return err })
+	return p, claimed, err
+}
+
+func (m *crashing) Settle(ctx context.Context, id int64, s store.Settlement) (more bool, err error) {
+	err = m.write("Settle", func() (err error) { more, err = m.Store.Settle(ctx, id, s); return err })
+	return more, err
+}
+
+func (m *crashing) Ask(ctx context.Context, q store.Question, l store.Outbound) error {
+	return m.write("Ask", func() error { return m.Store.Ask(ctx, q, l) })
+}
+
+func (m *crashing) Withdraw(ctx context.Context, id string) (closed bool, err error) {
+	err = m.write("Withdraw", func() (err error) { closed, err = m.Store.Withdraw(ctx, id); return err })
+	return closed, err
+}
+
+func (m *crashing) SwapRecord(ctx context.Context, key, old, value string) (swapped bool, err error) {
+	err = m.write("SwapRecord", func() (err error) { swapped, err = m.Store.SwapRecord(ctx, key, old, value); return err })
+	return swapped && err == nil, err
+}
+
+func (m *crashing) Keep(ctx context.Context, f *os.File, most int64) (path string, err error) {
+	err = m.write("Keep", func() (err error) { path, err = m.Store.Keep(ctx, f, most); return err })
+	return path, err
+}
+
+// NextDelivery hands out nothing after a crash.
+func (m *crashing) NextDelivery(ctx context.Context, chat channels.Chat) (p store.Delivery, ok bool, err error) {
+	err = m.write("NextDelivery", func() (err error) { p, ok, err = m.Store.NextDelivery(ctx, chat); return err })
+	return p, ok && err == nil, err
+}
+
+// startCrashing starts a gateway that crashes at a moment; the zero moment is never.
+func (r *rig) startCrashing(at moment) *crashing {
+	r.t.Helper()
+	var m *crashing
+	r.hook = func(s store.Store) store.Store {
+		m = &crashing{Store: s, at: at, count: map[string]int{}, crash: func() { r.crash(store.ErrUnusable) }}
+		return m
+	}
+	r.abandonAfter = 0
+	if at.method != "" {
+		r.abandonAfter = 10 * time.Millisecond // a turn whose goroutine has ended
+	}
+	r.start()
+	return m
+}
+
+// awaitCrash waits until a gateway that has crashed is gone.
+func (r *rig) awaitCrash() {
+	r.t.Helper()
+	select {
+	case <-r.ended:
+	case <-time.After(patience):
+		r.t.Fatal("the gateway does not end")
+	}
+	r.ended = nil
+	r.client.CloseIdleConnections()
+	if err := r.store.Close(); err != nil {
+		r.t.Errorf("close store: %v", err)
+	}
+}

@@ -1,0 +1,210 @@
+package gateway_test
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/store/sqlite/sqlitetest"
+)
+
+// mixedRunbook has a step of each type that needs no tools. The command of the third step always
+// fails.
+const mixedRunbook = "# Mixed\n\n" +
+	"## Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n" +
+	"## Go\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\",\"approvals\":2}}}\n```\n" +
+	"## Check\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> checked; false\"}}}\n```\n" +
+	"## Report\n\nSay what you did.\n\n```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":12}}}\n```\n" +
+	"## Clean up\n\nRemove what is left.\n"
+
+// firstLine is an agent that answers with the first line of what it is told.
+const firstLine = `echo x >> prompted; read -r line; text=${line#*\"text\":\"}; text=${text%%\\n*}; echo "{\"type\":\"message\",\"text\":\"$text\"}"`
+
+// mixedTimes is how often a run of mixedRunbook executes the commands of its steps and prompts the
+// agent when nothing goes wrong.
+var mixedTimes = map[string]int{"built": 1, "checked": 4, "prompted": 6}
+
+// people press what they are shown in chat 1, each message once: ann and bob approve, a step that
+// has failed 3 times is tried again, and later skipped; what was interrupted is run again.
+type people struct {
+	r     *rig
+	seen  map[string]bool // ids of messages
+	again int             // how often something was run again
+}
+
+// unseen returns the messages that the people have to do something about.
+func (p *people) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
+	for _, c := range calls {
+		if len(c.Buttons) > 0 && c.Kind != string(channels.Progress) && !p.seen[c.ID] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+func (p *people) react(c gatewaytest.Call) {
+	p.seen[c.ID] = true
+	switch {
+	case strings.Contains(c.Text, "2 people have to approve."):
+		p.r.press("ann", c, 0)
+		p.r.press("bob", c, 0)
+	case strings.Contains(c.Text, "Step 3 has failed 3 times."):
+		p.r.press("ann", c, 0)
+	case strings.Contains(c.Text, "Step 3 has failed 4 times."):
+		p.r.net.Say("1", "bob", "/run skip it is broken")
+	case strings.Contains(c.Text, "I was restarted while working on this."):
+		p.again++
+		p.r.press("ann", c, 0)
+	case strings.HasPrefix(c.Text, "Queued"):
+	default:
+		p.r.t.Errorf("nobody knows what to do about %q", c.Text)
+	}
+}
+
+// isReport reports whether a message is the end of a run.
+func isReport(c gatewaytest.Call) bool {
+	return strings.Contains(c.Text, "The run is complete.") && c.Kind == string(channels.Answer)
+}
+
+func hasFiles(c gatewaytest.Call) bool { return len(c.Files) > 0 }
+
+// complete has the people bring a run to its end, and starts the gateway again if it crashes.
+func (p *people) complete(m *crashing) (crashed bool) {
+	p.r.t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		calls, _ := p.r.net.Await("1", 5*time.Millisecond, func(calls []gatewaytest.Call) bool {
+			return len(p.unseen(calls)) > 0
+		})
+		for _, c := range p.unseen(calls) {
+			p.react(c)
+		}
+		switch {
+		case !crashed && m.hasCrashed():
+			p.r.awaitCrash()
+			crashed = true
+			p.r.startCrashing(moment{})
+		case slices.ContainsFunc(calls, isReport) && slices.ContainsFunc(calls, hasFiles) && p.quiet():
+			return crashed
+		case time.Now().After(deadline):
+			p.r.t.Fatalf("the run does not end; the chat was shown %q; logged %v", texts(calls), p.r.logs.All())
+		}
+	}
+}
+
+// quiet reports whether the gateway has nothing to do.
+func (p *people) quiet() bool {
+	taken, _ := p.r.net.Acknowledged()
+	if taken < p.r.net.Updates() || sqlitetest.Sending(p.r.t, filepath.Join(p.r.dir, ".nanobot")) > 0 {
+		return false
+	}
+	inbounds, err := p.r.store.Recent(p.r.t.Context(), channels.Chat{Channel: "net", ID: "1"}, 50)
+	for _, i := range inbounds {
+		if i.Ended.IsZero() {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// newMixedRig is a rig for runs of mixedRunbook.
+func newMixedRig(t *testing.T) *rig {
+	t.Helper()
+	r := newRunbookRig(t, firstLine, map[string]string{"mixed": mixedRunbook})
+	r.net.Idempotent = true
+	return r
+}
+
+func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
+	r := newMixedRig(t)
+	m := r.startCrashing(moment{})
+	r.net.Say("1", "ann", "/run mixed")
+	p := &people{r: r, seen: map[string]bool{}}
+	p.complete(m)
+	p.check()
+	r.stop()
+	var moments []moment
+	for _, method := range slices.Sorted(maps.Keys(m.count)) {
+		for i := range m.count[method] {
+			moments = append(moments, moment{method, i + 1, false}, moment{method, i + 1, true})
+		}
+	}
+	for i, at := range moments {
+		if !long() && i%41 != 0 {
+			continue
+		}
+		t.Run(at.String(), func(t *testing.T) {
+			t.Parallel()
+			r := newMixedRig(t)
+			m := r.startCrashing(at)
+			r.net.Say("1", "ann", "/run mixed")
+			p := &people{r: r, seen: map[string]bool{}}
+			p.complete(m)
+			p.check()
+		})
+	}
+}
+
+// check checks what has become of the one run of chat 1.
+func (p *people) check() {
+	r := p.r
+	r.t.Helper()
+	calls := r.net.Sent("1")
+	count := func(is func(gatewaytest.Call) bool) (n int) {
+		for _, c := range calls {
+			if is(c) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := count(isReport); n != 1 {
+		r.t.Errorf("the report came %d times", n)
+	}
+	if n := count(hasFiles); n != 1 {
+		r.t.Errorf("the document came %d times", n)
+	}
+	if n := count(func(c gatewaytest.Call) bool { return strings.HasPrefix(c.Text, "Runbook ") }); n != mixedTimes["prompted"] {
+		r.t.Errorf("the agent's answers came %d times", n)
+	}
+	_, records := r.report("1", "The run is complete.")
+	want := []string{"1 success gateway", "2 success net:", "3 skipped net:bob", "4 success agent"}
+	if len(records) == len(want) {
+		for i, got := range by(records) {
+			if !strings.HasPrefix(got, want[i]) {
+				r.t.Errorf("record %d is %q", i, got)
+			}
+		}
+		if approved := string(records[1].UserInput); strings.Count(approved, `"by":"net:ann"`) != 1 || strings.Count(approved, `"by":"net:bob"`) != 1 {
+			r.t.Errorf("the approvals are %s", approved)
+		}
+	} else {
+		r.t.Errorf("the records are %q", by(records))
+	}
+	runs, err := runbook.Runs{Records: r.store}.List(r.t.Context())
+	if err != nil || len(runs) != 1 {
+		r.t.Errorf("there are %d runs: %v", len(runs), err)
+	}
+	for name, want := range mixedTimes {
+		if n := r.lines(name); n < want || n > want+p.again {
+			r.t.Errorf("%s %d times, with %d interruptions", name, n, p.again)
+		}
+	}
+	if n := count(func(c gatewaytest.Call) bool {
+		return strings.Contains(c.Text, "not open any more") || c.Text == "No run waits for that."
+	}); n > 0 {
+		r.t.Errorf("the chat was shown %q", texts(calls))
+	}
+	if r.t.Failed() {
+		r.t.Logf("the chat was shown %q", texts(calls))
+	}
+}
+
+// lines counts the lines of a file in the workspace.
+func (r *rig) lines(name string) int { return strings.Count(r.workspaceFile(name), "\n") }
