@@ -5,6 +5,7 @@ package main
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +15,30 @@ import (
 	"nanobot/channels/telegram/telegramtest"
 	"nanobot/terminal/acp/agentstest"
 )
+
+// copyProgram makes a copy of this binary which is the program for whoever starts it.
+func copyProgram(t *testing.T) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "nanobot")
+	copyFile(t, os.Args[0], program)
+	return program
+}
+
+// awaitButtons waits for a question with two buttons, and returns it with all that the chat shows.
+func (b *telegramBot) awaitButtons(text string) (question telegramtest.Message, shown []telegramtest.Message) {
+	b.t.Helper()
+	shown, ok := b.api.Await(7, 4*time.Minute, func(all []telegramtest.Message) bool {
+		i := slices.IndexFunc(all, func(m telegramtest.Message) bool { return len(m.Buttons()) == 2 && strings.Contains(m.Words(), text) })
+		if i >= 0 {
+			question = all[i]
+		}
+		return i >= 0
+	})
+	if !ok {
+		b.t.Fatalf("it was not asked %q: %q\n%s", text, b.texts(7), b.log())
+	}
+	return question, shown
+}
 
 // toolModel is a model that sends an album, asks which of its pictures is the right one, and says
 // what the answer was.
@@ -51,23 +76,9 @@ func usesTools(t *testing.T, a agentstest.Agent) {
 	b.cfg = setup{
 		command: a.Command, protocol: "acp", terminal: `, "timeout": 300, "acp": {"permissions": "allow"}, "env": ` + string(env),
 	}.write(t, b.api)
-	program := filepath.Join(t.TempDir(), "nanobot") // under this name it is the program for whoever starts it
-	copyFile(t, os.Args[0], program)
-	b.program = startBinary(t, program, nil, "serve", "--config", b.cfg)
+	b.program = startBinary(t, copyProgram(t), nil, "serve", "--config", b.cfg)
 	b.api.Say(7, "show me")
-	var question telegramtest.Message
-	shown, ok := b.api.Await(7, 4*time.Minute, func(all []telegramtest.Message) bool {
-		i := slices.IndexFunc(all, func(m telegramtest.Message) bool {
-			return len(m.Buttons()) == 2 && strings.HasPrefix(m.Words(), "Which one?")
-		})
-		if i >= 0 {
-			question = all[i]
-		}
-		return i >= 0
-	})
-	if !ok {
-		t.Fatalf("it was not asked which one: %q\n%s", b.texts(7), b.log())
-	}
+	question, shown := b.awaitButtons("Which one?")
 	album := slices.DeleteFunc(slices.Clone(shown), func(m telegramtest.Message) bool { return m.MediaGroupID == "" })
 	if len(album) != 2 || album[0].MediaGroupID != album[1].MediaGroupID || album[0].Caption != "Left and right" {
 		t.Errorf("the album is %+v", album)
@@ -83,4 +94,67 @@ func TestClaudeCodeUsesTheToolsOfTheDaemon(t *testing.T) {
 
 func TestOpenCodeUsesTheToolsOfTheDaemon(t *testing.T) {
 	usesTools(t, agentstest.OpenCode(t, agentstest.NewModel(t, toolModel(t)).URL))
+}
+
+// shipRunbook has a step of each type.
+const shipRunbook = "# Ship\n\n" +
+	"## Test\n\n```json\n{\"challenge\": {\"type\": \"shell\", \"shell\": {\"cmd\": \"true\"}}}\n```\n\n" +
+	"## Deploy\n\n```json\n{\"challenge\": {\"type\": \"mcp\", \"mcp\": {\"tool_name\": \"deploy\"}}}\n```\n\n" +
+	"## Approve\n\n```json\n{\"challenge\": {\"type\": \"user_input\", \"user_input\": {\"prompt\": \"Ship it?\"}}}\n```\n\n" +
+	"## Sum up\n\n```json\n{\"challenge\": {\"type\": \"comment\"}}\n```\n"
+
+// checkCalls checks that the client called each tool and that none of the calls failed.
+func checkCalls(t *testing.T, out string, want int) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if len(lines) != want {
+		t.Errorf("%d calls instead of %d: %s", len(lines), want, out)
+	}
+	for _, line := range lines {
+		var call struct {
+			Name    string
+			IsError bool
+			Result  map[string]any
+		}
+		if err := json.Unmarshal([]byte(line), &call); err != nil || call.IsError || call.Result["error_code"] != nil {
+			t.Errorf("%s (%v)", line, err)
+		}
+	}
+}
+
+// clientCommand is the command line of the client from npm, which starts nanobot mcp.
+func clientCommand(t *testing.T, program string, args ...string) []string {
+	t.Helper()
+	script, err := filepath.Abs("../../gateway/tools/testdata/client.mjs")
+	must(t, err)
+	return append([]string{"node", script, agentstest.MCPClient(t), program, "mcp"}, args...)
+}
+
+func TestTheClientFromNPMCallsEveryToolForAChat(t *testing.T) {
+	b := &telegramBot{api: telegramtest.New(t)}
+	program := copyProgram(t)
+	b.cfg = setup{agent: strings.Join(clientCommand(t, program), " ") + ` > calls 2> errors; mv calls done`, terminal: `, "timeout": 300`}.write(t, b.api)
+	work := filepath.Dir(b.cfg)
+	must(t, os.Mkdir(filepath.Join(work, "runbooks"), 0o700))
+	must(t, os.WriteFile(filepath.Join(work, "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
+	b.program = startBinary(t, program, nil, "serve", "--config", b.cfg)
+	b.api.Say(7, "hello")
+	for _, text := range []string{"Ship it?", "Which?"} {
+		question, _ := b.awaitButtons(text)
+		b.api.Press(7, 7, question.ID, question.Buttons()[0].Data)
+	}
+	checkCalls(t, strings.Join(b.await("done"), "\n"), 14)
+	b.ended()
+}
+
+func TestTheClientFromNPMCallsEveryToolWithoutADaemon(t *testing.T) {
+	cfg := setup{agent: "true"}.write(t, telegramtest.New(t))
+	must(t, os.Mkdir(filepath.Join(filepath.Dir(cfg), "runbooks"), 0o700))
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(cfg), "runbooks", "ship.md"), []byte(shipRunbook), 0o600))
+	line := clientCommand(t, copyProgram(t), "--config", cfg)
+	cmd := exec.CommandContext(t.Context(), line[0], line[1:]...)
+	cmd.Env = plainEnviron()
+	out, err := cmd.Output()
+	must(t, err)
+	checkCalls(t, string(out), 9)
 }

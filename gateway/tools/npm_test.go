@@ -7,7 +7,6 @@ import (
 	"context"
 	"encoding/json"
 	"net"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,25 +15,12 @@ import (
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/tools"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/agentstest"
 )
-
-// installClient puts the MCP client from npm into a folder that is kept between runs.
-func installClient(t *testing.T) string {
-	t.Helper()
-	dir := filepath.Join(os.TempDir(), "nanobot-agents")
-	if _, err := os.Stat(filepath.Join(dir, "node_modules", "@modelcontextprotocol", "sdk")); err == nil {
-		return dir
-	}
-	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, "@modelcontextprotocol/sdk@1.32.2").CombinedOutput()
-	if err != nil {
-		t.Fatalf("npm install: %v\n%s", err, out)
-	}
-	return dir
-}
 
 // TestTheClientFromNPMCallsEveryTool does so for a chat and without one.
 func TestTheClientFromNPMCallsEveryTool(t *testing.T) {
-	modules := installClient(t)
+	modules := agentstest.MCPClient(t)
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
 	chat := r.inChat(&chat{name: "web:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) {

@@ -1,8 +1,9 @@
-// Calls every tool by the MCP client from npm. Arguments: the folder with node_modules, the socket. It prints a line for each call.
+// Calls every tool by the MCP client from npm. Arguments: the folder with node_modules, and the socket of the server or the command that
+// starts it with its arguments. It prints a line for each call.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const [modules, socket] = process.argv.slice(2);
+const [modules, ...server] = process.argv.slice(2);
 const require = createRequire(modules + "/");
 const load = (name) => import(pathToFileURL(require.resolve("@modelcontextprotocol/sdk/" + name)));
 const { Client } = await load("client/index.js");
@@ -12,7 +13,8 @@ const { ElicitRequestSchema } = await load("types.js");
 const client = new Client({ name: "npm", version: "1" }, { capabilities: { elicitation: {} } });
 client.setRequestHandler(ElicitRequestSchema, async () => ({ action: "accept", content: { confirmation: "approved" } }));
 const pipe = 'const s = require("net").connect(process.argv[1]); process.stdin.pipe(s).pipe(process.stdout)';
-await client.connect(new StdioClientTransport({ command: process.execPath, args: ["-e", pipe, socket] }));
+const [command, ...args] = server.length > 1 ? server : [process.execPath, "-e", pipe, ...server];
+await client.connect(new StdioClientTransport({ command, args, env: process.env }));
 
 const call = async (name, args) => {
   const { isError, structuredContent, content } = await client.callTool({ name, arguments: args });

@@ -34,15 +34,32 @@ func OpenCode(t testing.TB, url string) Agent {
 	}}
 }
 
-// install puts an agent from npm into a folder that is kept between runs, and returns its program.
+// MCPClient installs the client of the Model Context Protocol from npm and returns the folder that
+// has its node_modules.
+func MCPClient(t testing.TB) string {
+	t.Helper()
+	installOnce(t, "@modelcontextprotocol/sdk@1.32.2", filepath.Join("node_modules", "@modelcontextprotocol", "sdk"))
+	return folder()
+}
+
+// install installs an agent and returns its program.
 func install(t testing.TB, pkg, program string) string {
 	t.Helper()
-	dir := filepath.Join(os.TempDir(), "nanobot-agents")
-	path := filepath.Join(dir, "node_modules", ".bin", program)
+	return installOnce(t, pkg, filepath.Join("node_modules", ".bin", program))
+}
+
+// folder is where packages are installed. It is kept between runs.
+func folder() string { return filepath.Join(os.TempDir(), "nanobot-agents") }
+
+// installOnce installs a package from npm, unless what it brings is there, and returns the path of
+// that.
+func installOnce(t testing.TB, pkg, brings string) string {
+	t.Helper()
+	path := filepath.Join(folder(), brings)
 	if _, err := os.Stat(path); err == nil {
 		return path
 	}
-	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", dir, pkg).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), "npm", "install", "--no-audit", "--no-fund", "--prefix", folder(), pkg).CombinedOutput()
 	if err != nil {
 		t.Fatalf("npm install %s: %v\n%s", pkg, err, out)
 	}
