@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/gateway/audit"
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/store"
 	"nanobot/terminal"
@@ -44,8 +43,7 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	if may, err := i.mayAnswer(ctx, in, q); err != nil {
 		return true, err
 	} else if !may {
-		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})
-		return true, i.settle(ctx, in, onlyApprovers)
+		return true, i.refuseAnswer(ctx, in, q)
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
 	// When the question was closed meanwhile, text is a message like others. A button is only a

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"nanobot/channels"
+	"nanobot/gateway/audit"
 	"nanobot/gateway/store"
 )
 
@@ -20,9 +21,9 @@ func approves(list []string, channel, user string) bool {
 
 // mayAnswer reports whether a person may answer a question. One that permits something is for the
 // approvers that the current settings name for the agent that asks. If there is no such agent any
-// more, nobody may.
+// more, nobody may. That a question is not open any more is for the store to find out.
 func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Question) (bool, error) {
-	if !q.Approval {
+	if !q.Approval || q.Closed || q.Expired {
 		return true, nil
 	}
 	name, err := i.askingAgent(ctx, q)
@@ -31,6 +32,15 @@ func (i *Intake) mayAnswer(ctx context.Context, in channels.Incoming, q store.Qu
 	}
 	agent, configured := i.o.Settings().Agents[name]
 	return configured && approves(agent.Approvers, in.Chat.Channel, in.User.ID), nil
+}
+
+// refuseAnswer tells a person that they may not answer a question, and records it once.
+func (i *Intake) refuseAnswer(ctx context.Context, in channels.Incoming, q store.Question) error {
+	told, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: onlyApprovers})
+	if told {
+		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Unentitled, Run: q.Inbound, Question: q.ID})
+	}
+	return err
 }
 
 // askingAgent names the agent that asks a question: that of its turn, which may run on another

@@ -54,6 +54,34 @@ func TestOnlyApproversAnswerAnApproval(t *testing.T) {
 	})
 }
 
+func TestARefusedPressThatIsDeliveredTwiceIsAnsweredAndRecordedOnce(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.approvers(store.DefaultAgent, "net:bob")
+		r.say("ann", "hello")
+		r.askApproval("q")
+		in := r.inChatOf("ann", "ann", "", "answer:q:1")
+		r.receive(in, onlyApprovers)
+		r.receive(in)
+		r.same("records", r.decisions(), []string{"denied approver"})
+	})
+}
+
+func TestAnApprovalThatIsNotOpenAnyMoreIsRefusedAsSuch(t *testing.T) {
+	simulate(t, func(r *rig) {
+		r.approvers(store.DefaultAgent, "net:bob")
+		r.say("ann", "hello")
+		r.askApproval("withdrawn")
+		if ok, err := r.store.Withdraw(r.t.Context(), "withdrawn"); !ok || err != nil {
+			r.t.Fatal(ok, err)
+		}
+		r.askApproval("expired")
+		time.Sleep(time.Hour)
+		r.press("ann", "answer:withdrawn:1", "This question is not open any more.")
+		r.press("ann", "answer:expired:1", "This question is not open any more.")
+		r.same("answers", r.answered, []string(nil))
+	})
+}
+
 func TestAnApproverAnswersAnApprovalByTyping(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.approvers(store.DefaultAgent, "net:bob", "net:carla")
