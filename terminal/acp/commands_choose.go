@@ -126,7 +126,7 @@ func (x *turn) approveMode(ctx context.Context, o *option) (said string, err err
 	case ctx.Err() != nil:
 		return "", context.Cause(ctx)
 	case err != nil || answer.Text != yes:
-		return "The mode was not changed.", nil
+		return "The mode was not changed.", nil //nolint:nilerr // no answer is a no
 	}
 	return "", nil
 }
