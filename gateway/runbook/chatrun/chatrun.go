@@ -62,10 +62,8 @@ func (b *Runbooks) On() bool {
 
 // driver is what is stored with a run about its execution.
 type driver struct {
-	// Inbound is the message that began the run, and Attempt the one of its attempts that executed
-	// the run last. 0: an agent executes the run.
+	// Inbound is the message that began the run; 0: an agent executes the run.
 	Inbound int64 `json:"inbound,omitempty"`
-	Attempt int   `json:"attempt,omitempty"`
 	// Asked counts the questions of the run, and Question is the newest.
 	Asked    int    `json:"asked,omitempty"`
 	Question string `json:"question,omitempty"`
@@ -77,9 +75,10 @@ type driver struct {
 	Failure string `json:"failure,omitempty"`
 	Retry   bool   `json:"retry,omitempty"`
 	// Finished says that the agent was given the last step, which asks for no proof, and Reported
-	// that the chat was told the end of the run.
-	Finished bool `json:"finished,omitempty"`
-	Reported bool `json:"reported,omitempty"`
+	// that the chat was told the end of the run, in the attempt at a message that Reporter names.
+	Finished bool   `json:"finished,omitempty"`
+	Reported bool   `json:"reported,omitempty"`
+	Reporter string `json:"reporter,omitempty"`
 }
 
 func driverOf(r runbook.Run) (d driver) {

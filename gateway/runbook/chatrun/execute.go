@@ -59,10 +59,7 @@ func (b *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Out
 func (e *execution) find(ctx context.Context) (found bool, err error) {
 	in := e.x.Inbound.In
 	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		id, _, _ := strings.Cut(data, ":")
-		run, _, _ := parseQuestion(id)
-		e.run, err = e.o.Runs.Load(ctx, run)
-		return err == nil && chatOf(e.run) == in.Chat, err
+		return e.findAsked(ctx, data)
 	}
 	args, _ := commandArgs(in)
 	if word, id, _ := strings.Cut(args, " "); strings.EqualFold(word, resumeWord) {
@@ -73,18 +70,32 @@ func (e *execution) find(ctx context.Context) (found bool, err error) {
 		}
 		return found, err
 	}
-	runs, err := e.list(ctx, in.Chat)
-	if err != nil {
+	// A message that is worked on again once its run has ended in a turn of its own begins another.
+	e.run, found, err = e.newest(ctx, in.Chat, func(r runbook.Run) bool { return driverOf(r).Inbound == e.x.Inbound.ID })
+	d := driverOf(e.run)
+	switch {
+	case err != nil:
 		return false, err
+	case found && !d.Reported:
+		return true, nil
+	case !found || d.Reporter != e.attempt() && strings.HasPrefix(d.Reporter, fmt.Sprintf("%d.", e.x.Inbound.ID)):
+		return e.begin(ctx, args)
 	}
-	for _, r := range runs {
-		d := driverOf(r)
-		if d.Inbound == e.x.Inbound.ID && (r.Status == runbook.Waiting || !d.Reported || d.Attempt == e.x.Inbound.Attempt) {
-			e.run = r
-			return true, nil
-		}
+	return false, e.tellEnded()
+}
+
+// findAsked finds the run that a question is about, by what its buttons carry.
+func (e *execution) findAsked(ctx context.Context, data string) (found bool, err error) {
+	id, _, _ := strings.Cut(data, ":")
+	run, _, _ := parseQuestion(id)
+	e.run, err = e.o.Runs.Load(ctx, run)
+	switch {
+	case err != nil || chatOf(e.run) != e.x.Inbound.In.Chat:
+		return false, err
+	case driverOf(e.run).Reported:
+		return false, e.tellEnded()
 	}
-	return e.begin(ctx, args)
+	return true, nil
 }
 
 // begin begins a run of a runbook.
@@ -100,7 +111,7 @@ func (e *execution) begin(ctx context.Context, name string) (bool, error) {
 	}
 	e.run, _, err = e.o.Runs.Begin(ctx, runbook.Start{
 		Runbook: book, Source: source, By: in.Chat.Channel + ":" + in.User.ID, Chat: in.Chat.String(), ID: id,
-		Driver: driver{Inbound: e.x.Inbound.ID, Attempt: e.x.Inbound.Attempt}.encode(),
+		Driver: driver{Inbound: e.x.Inbound.ID}.encode(),
 	})
 	return err == nil, err
 }
@@ -163,14 +174,10 @@ func (e *execution) drive(ctx context.Context) (terminal.Outcome, error) {
 	}
 }
 
-// takeUp records that this turn goes on with the run.
+// takeUp records that a turn goes on with the run.
 func (e *execution) takeUp(ctx context.Context) (err error) {
-	inbound := e.x.Inbound
-	e.run, err = e.update(ctx, e.run.ID, func(r runbook.Run, d *driver) error {
+	e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error {
 		d.Decided, d.Message = "", ""
-		if r.Status == runbook.Waiting && d.Inbound == inbound.ID {
-			d.Attempt = inbound.Attempt
-		}
 		return nil
 	})
 	return err
@@ -185,7 +192,7 @@ func (e *execution) finish(ctx context.Context) error {
 	if err := e.showBoard(terminal.Frame{}); err != nil {
 		return err
 	}
-	defer e.x.Running()()
+	defer e.x.Running(ctx)()
 	if _, err := e.prompt(ctx, step); err != nil {
 		return err
 	}

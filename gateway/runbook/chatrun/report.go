@@ -27,8 +27,26 @@ func (e *execution) report(ctx context.Context) error {
 	if err := e.x.Emit(frame); err != nil {
 		return err
 	}
-	e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error { d.Reported = true; return nil })
+	e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error {
+		d.Reported, d.Reporter = true, e.attempt()
+		return nil
+	})
 	return err
+}
+
+// attempt names the attempt at the message that the turn works on.
+func (e *execution) attempt() string {
+	return fmt.Sprintf("%d.%d", e.x.Inbound.ID, e.x.Inbound.Attempt)
+}
+
+// tellEnded tells a person who wants a message again by which a run went on that the run has ended
+// since. What people have approved once is not begun again by accident.
+func (e *execution) tellEnded() error {
+	if e.x.Inbound.Attempt == 1 || driverOf(e.run).Reporter == e.attempt() {
+		return nil
+	}
+	name := strings.TrimPrefix(string(e.run.Source), string(runbook.Workspace("")))
+	return e.tell(fmt.Sprintf("This run has ended. /run %s begins a new one.", terminal.Visible(terminal.OneLine(name, longestLabel))))
 }
 
 // reportText says how a run has ended.
