@@ -3,9 +3,11 @@
 package gatewaytest
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -106,11 +108,22 @@ func (n *Network) Press(chat, user, data string) string {
 	return n.add(Update{Chat: chat, User: user, Press: data})
 }
 
+// Repeat offers a message from a user once more, as a network does that was not told that it is
+// safe.
+func (n *Network) Repeat(id string) {
+	n.mu.Lock()
+	at := slices.IndexFunc(n.ups, func(u Update) bool { return u.ID == id })
+	u := n.ups[at]
+	n.mu.Unlock()
+	n.add(u)
+}
+
+// add offers a message from a user. Without an ID it is a new one.
 func (n *Network) add(u Update) string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	u.Seq = len(n.ups) + 1
-	u.ID = "m" + strconv.Itoa(u.Seq)
+	u.ID = cmp.Or(u.ID, "m"+strconv.Itoa(u.Seq))
 	n.ups = append(n.ups, u)
 	n.more.Broadcast()
 	return u.ID

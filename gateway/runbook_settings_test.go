@@ -1,0 +1,208 @@
+package gateway_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"nanobot/config"
+	"nanobot/gateway"
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/intake"
+	"nanobot/gateway/runbook"
+)
+
+// reload changes the settings while the gateway runs.
+func (r *rig) reload(change func(*gateway.Settings)) {
+	r.t.Helper()
+	change(&r.settings)
+	r.gw.Reload(r.settings)
+}
+
+func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+	r.writeWorkspace("source", "")
+	r.start()
+	r.net.Say("1", "ann", "/run deploy")
+	gate := r.awaitText("1", "Deploy to production?")
+	r.reload(func(s *gateway.Settings) { s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}} })
+	r.press("ann", gate, 0)
+	r.awaitText("1", "Only approvers can decide this.")
+	r.press("bob", gate, 0)
+	r.report("1", "The run is complete.")
+}
+
+func TestARunKeepsTheTextThatItBeganWith(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(path string) error{
+		"changed": func(path string) error { return os.WriteFile(path, []byte("# Other\n\nSomething else.\n"), 0o644) },
+		"deleted": os.Remove,
+		"without its folder": func(path string) error {
+			return os.RemoveAll(filepath.Dir(path))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook})
+			r.writeWorkspace("source", "")
+			r.start()
+			r.net.Say("1", "ann", "/run deploy")
+			gate := r.awaitText("1", "Deploy to production?")
+			if err := change(filepath.Join(r.settings.Runbooks.Folder, "deploy.md")); err != nil {
+				t.Fatal(err)
+			}
+			r.restart()
+			r.press("ann", gate, 0)
+			if export, records := r.report("1", "The run is complete."); export.Runbook.Text != deployRunbook || len(records) != 3 {
+				t.Errorf("it ran %q with the records %q", export.Runbook.Text, by(records))
+			}
+		})
+	}
+}
+
+func TestNewAndStopLeaveTheQuestionOfARunOpen(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r.start()
+	r.net.Say("1", "ann", "/run gate")
+	gate := r.gates("1", 1)[0]
+	r.awaitIdle("1")
+	r.net.Say("1", "ann", "/new")
+	r.awaitText("1", "A fresh start")
+	r.net.Say("1", "ann", "/stop")
+	r.awaitText("1", "Nothing is running.")
+	r.press("ann", gate, 0)
+	r.report("1", "The run is complete.")
+}
+
+func TestRetryBeginsARunAgainThatNobodyDecidedAbout(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, firstLine, map[string]string{"build": "# Build\n\nBuild it.\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"echo x >> built\"}}}\n```\n", "gate": gateRunbook})
+	r.start()
+	r.net.Say("1", "ann", "/run build")
+	r.report("1", "The run is complete.")
+	r.awaitIdle("1")
+	r.net.Say("1", "ann", "/retry")
+	r.awaitTrue("the second run", func() bool { return slices.Equal(r.statuses(), []runbook.Status{runbook.Complete, runbook.Complete}) })
+	r.net.Say("2", "ann", "/run gate")
+	r.press("ann", r.gates("2", 1)[0], 0)
+	r.awaitText("2", "The run is complete.")
+	r.awaitIdle("2")
+	r.net.Say("2", "ann", "/retry")
+	r.awaitText("2", "This run has ended. /run gate begins a new one.")
+	if built, runs := r.lines("built"), len(r.runs()); built != 2 || runs != 3 {
+		t.Errorf("the command ran %d times in %d runs", built, runs)
+	}
+}
+
+func TestTheAgentOfTheChatMayChangeBetweenSteps(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, `echo '{"type":"message","text":"I am the first one"}'`, map[string]string{"deploy": deployRunbook})
+	r.named = map[string]config.Terminal{"second": r.terminal}
+	second := r.named["second"]
+	second.Command = `echo '{"type":"message","text":"I am the second one"}'`
+	r.named["second"] = second
+	r.writeWorkspace("source", "")
+	r.start()
+	r.net.Say("1", "ann", "/run deploy")
+	gate := r.awaitText("1", "Deploy to production?")
+	r.net.Say("1", "ann", "/agent second")
+	r.press("ann", gate, 0)
+	_, records := r.report("1", "The run is complete.")
+	if !strings.Contains(string(records[2].Comment), "I am the second one") {
+		t.Errorf("the comment is %s", records[2].Comment)
+	}
+}
+
+func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
+	t.Parallel()
+	for how, want := range map[intake.WhileRunning][]string{
+		intake.Queue:     {"Queued, number 1 in line.", "Go on?", "hello"},
+		intake.Reject:    {"I am still working on your last message.", "Go on?"},
+		intake.Inject:    {"Go on?", "hello"},
+		intake.Interrupt: {"Stopped. Wait waits at step 1; /run resume goes on.", "hello"},
+	} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, firstWord, map[string]string{"wait": waitRunbook})
+			r.settings.WhileRunning = how
+			r.start()
+			r.net.Say("1", "ann", "/run wait")
+			r.awaitFile("begun")
+			r.net.Say("1", "ann", "hello")
+			r.net.Say("2", "ann", "/whoami") // when this is answered, the other has been received
+			r.awaitText("2", "user id")
+			if how == intake.Interrupt {
+				r.awaitText("1", "hello")
+				r.awaitIdle("1")
+				r.net.Say("1", "ann", "/run resume")
+			}
+			r.touch("go")
+			r.press("ann", r.awaitText("1", "Go on?"), 0)
+			r.report("1", "The run is complete.")
+			r.awaitIdle("1")
+			for _, part := range want {
+				r.awaitText("1", part)
+			}
+			if n, wanted := r.lines("begun"), map[bool]int{false: 1, true: 2}[how == intake.Interrupt]; n != wanted {
+				t.Errorf("the command ran %d times", n)
+			}
+		})
+	}
+}
+
+// firstWord is an agent that answers with what it is told.
+const firstWord = `read -r line; text=${line#*\"text\":\"}; echo "{\"type\":\"message\",\"text\":\"${text%%\"*}\"}"`
+
+func TestAnApprovalIsTakenWhileATurnOfTheChatRuns(t *testing.T) {
+	t.Parallel()
+	for _, how := range []intake.WhileRunning{intake.Reject, intake.Interrupt, intake.Inject} {
+		t.Run(string(how), func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, "touch up; "+until("go")+`echo '{"type":"message","text":"worked"}'`, map[string]string{"gate": gateRunbook})
+			r.settings.WhileRunning = how
+			r.start()
+			r.net.Say("1", "ann", "/run gate")
+			gate := r.gates("1", 1)[0]
+			r.awaitIdle("1")
+			r.net.Say("1", "ann", "work")
+			r.awaitFile("up")
+			r.press("ann", gate, 0)
+			r.awaitText("1", "→ Approve (by ann)")
+			r.touch("go")
+			r.awaitText("1", "worked")
+			r.report("1", "The run is complete.")
+		})
+	}
+}
+
+func TestARunGoesOnWithoutThePersonWhoBeganItAndLostAccess(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"wait": waitRunbook, "gate": gateRunbook})
+	r.settings.AllowFrom = map[string][]string{"net": {"ann", "bob"}}
+	r.start()
+	r.net.Say("1", "ann", "/run gate")
+	gate := r.gates("1", 1)[0]
+	r.net.Say("2", "ann", "/run wait")
+	r.awaitFile("begun")
+	r.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
+	r.awaitIdle("2")
+	r.awaitDismissed()
+	r.press("ann", gate, 0)
+	r.net.Say("2", "ann", "/run resume")
+	r.net.Say("3", "bob", "/whoami")
+	r.awaitText("3", "user id: bob")
+	if slices.ContainsFunc(r.net.Sent("2"), func(c gatewaytest.Call) bool { return c.Kind != "progress" }) {
+		t.Errorf("chat 2 was shown %q", texts(r.net.Sent("2")))
+	}
+	r.expectStatuses(runbook.Waiting, runbook.Waiting)
+	r.touch("go")
+	r.net.Say("2", "bob", "/run resume")
+	r.press("bob", r.awaitText("2", "Go on?"), 0)
+	r.awaitText("2", "The run is complete.")
+	r.press("bob", gate, 0)
+	r.awaitText("1", "The run is complete.")
+}
