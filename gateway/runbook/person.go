@@ -131,7 +131,8 @@ type Refusal struct {
 	End       bool   // ends the run
 }
 
-// Decline counts a refusal as a failure of the step, and may end the run.
+// Decline counts a refusal as a failure of the step, and may end the run. Only a person who says no
+// withdraws what others have approved.
 func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
 	step, err := r.open(d.Step)
 	if err != nil {
@@ -146,8 +147,9 @@ func Decline(r Run, d Refusal, env Env) (Run, Answer, error) {
 		why = refusal{code: ElicitationFailed, message: d.Unasked}
 	case d.Cancelled:
 		why.message = "User cancelled or did not confirm."
+	default:
+		r.Approvals = nil
 	}
-	r.Approvals = nil
 	a := r.fail(why)
 	if d.End {
 		a.MustObey = true

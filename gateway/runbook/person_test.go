@@ -211,6 +211,11 @@ func TestTwoPeopleApprove(t *testing.T) {
 
 	g = inChat(t, "# B\n"+section("Ask", both))
 	g.approve(runbook.Approval{Step: 1, By: "net:7"})
+	for _, nobody := range []runbook.Refusal{{Step: 1, By: "agent", Cancelled: true}, {Step: 1, By: "agent", Unasked: "the disk is full"}} {
+		if g.decline(nobody); len(g.run.Approvals) != 1 {
+			t.Fatalf("an approval is lost that nobody has withdrawn: %+v", nobody)
+		}
+	}
 	g.decline(runbook.Refusal{Step: 1, By: "net:8"})
 	if a, _ := g.approve(runbook.Approval{Step: 1, By: "net:8"}); a.Outcome != runbook.NeedsApproval {
 		t.Errorf("approvals before a refusal count: %s", asJSON(a))

@@ -286,7 +286,7 @@ func TestInAChatOnlyItsPeopleProveUserInput(t *testing.T) {
 func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate)
-	p := &people{rig: r, decide: func(string, int) error { return errors.New("the channel is gone") }}
+	p := &people{rig: r, decide: func(string, int) error { return &tools.UnaskedError{Err: errors.New("the channel is gone")} }}
 	o := r.inChat(&chat{name: "telegram:1"})
 	o.Decide = p.run
 	c := r.connect(o, nil)
@@ -303,4 +303,34 @@ func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
 	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("RUN_ENDED", "kairos_begin")
 	alone := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
 	alone.next(alone.begin("Gate"), "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED")
+}
+
+// TestAnApprovalOutlivesACallThatEndsEarly is a gate of two people: the daemon restarts, or the store
+// fails, when one of them has approved.
+func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
+	r := newRig(t)
+	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))
+	p := &people{rig: r}
+	o := r.inChat(&chat{name: "telegram:1"})
+	o.Decide = p.run
+	c := r.connect(o, nil)
+	shown := c.begin("Gate")
+	approveAs := func(by string) func(string, int) error {
+		return func(run string, step int) error {
+			_, _, err := r.runs().Approve(t.Context(), run, runbook.Approval{Step: step, By: by})
+			return err
+		}
+	}
+	var before string
+	p.decide = func(run string, step int) error {
+		err := approveAs("telegram:7")(run, step)
+		before = r.store.values["runbook/run/"+run]
+		return errors.Join(err, errors.New("the bot is about to restart"))
+	}
+	c.next(shown, "user_input", args{"confirmation": "yes"}).fails("UNDECIDED", "The bot is about to restart. Call kairos_next again")
+	if now := r.store.values["runbook/run/"+shown.str("run")]; now != before {
+		t.Errorf("the run was changed to %s", now)
+	}
+	p.decide = approveAs("telegram:8")
+	c.next(shown, "user_input", args{"confirmation": "yes"}).ok().want("next_action", "Run complete.")
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/zap"
 
 	"nanobot/gateway/runbook"
 )
@@ -155,7 +156,7 @@ func (p *proving) setField(name string, value any) error {
 // decide has the people of the chat decide on the present step.
 func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, error) {
 	if p.decided {
-		return nil, true, &failure{Code: undecided, Message: "The people of the chat have not decided yet. Call kairos_next again to wait for them."}
+		return nil, true, stillUndecided("The people of the chat have not decided yet.")
 	}
 	p.decided = true
 	if p.o.Decide == nil {
@@ -167,10 +168,18 @@ func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, er
 	switch {
 	case waiting.Err() != nil:
 		return nil, true, waiting.Err()
-	case err != nil:
+	case errors.As(err, new(*UnaskedError)):
 		return p.refuse(ctx, runbook.Refusal{Step: before.Step, Unasked: sentence(err)})
+	case err != nil: // and the question may be open
+		p.log.Warn("no longer waiting for an approval", zap.String("runbook_run", p.run), zap.Error(err))
+		return nil, true, stillUndecided(sentence(err))
 	}
 	return nil, false, nil
+}
+
+// stillUndecided is the failure of a call that ends before people have decided. The run is unchanged.
+func stillUndecided(why string) error {
+	return &failure{Code: undecided, Message: why + " Call kairos_next again to wait for their decision."}
 }
 
 // declined returns the answer of a run that ended because a person rejected its step.

@@ -49,6 +49,16 @@ type Found struct {
 	Time time.Time `json:"time"`
 }
 
+// UnaskedError is the error of Options.Decide if nobody can be asked, and why. Its text is shown to
+// the agent.
+type UnaskedError struct{ Err error }
+
+// Error returns the reason.
+func (e *UnaskedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *UnaskedError) Unwrap() error { return e.Err }
+
 // Options is what a server needs.
 type Options struct {
 	Runs   runbook.Runs
@@ -57,7 +67,8 @@ type Options struct {
 	By     string         // who begins runs: agent, gateway or channel:id; "" is the agent
 
 	// Decide opens the user_input question of a run's present step in its chat, unless it is open,
-	// and waits until that step is decided. nil: runs of a chat cannot be approved here.
+	// and waits until that step is decided. An *UnaskedError counts as a failure of the step; any
+	// other error leaves the run as it is. nil: runs of a chat cannot be approved here.
 	Decide func(ctx context.Context, run string, step int) error
 	// CheckShell executes the command of a shell step of a run, which an agent says to have
 	// succeeded. An error leaves the step as it is. nil: what agents report is trusted.
