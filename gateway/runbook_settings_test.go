@@ -28,7 +28,9 @@ func TestApproversAndFolderMayChangeWhileAQuestionIsOpen(t *testing.T) {
 	r.start()
 	r.net.Say("1", "ann", "/run deploy")
 	gate := r.awaitText("1", "Deploy to production?")
-	r.reload(func(s *gateway.Settings) { s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}} })
+	r.reload(func(s *gateway.Settings) {
+		s.Runbooks = gateway.Runbooks{Folder: t.TempDir(), Approvers: []string{"net:bob"}}
+	})
 	r.press("ann", gate, 0)
 	r.awaitText("1", "Only approvers can decide this.")
 	r.press("bob", gate, 0)
@@ -123,7 +125,7 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 		intake.Queue:     {"Queued, number 1 in line.", "Go on?", "hello"},
 		intake.Reject:    {"I am still working on your last message.", "Go on?"},
 		intake.Inject:    {"Go on?", "hello"},
-		intake.Interrupt: {"Stopped. Wait waits at step 1; /run resume goes on.", "hello"},
+		intake.Interrupt: {`Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`, "hello"},
 	} {
 		t.Run(string(how), func(t *testing.T) {
 			t.Parallel()

@@ -1,13 +1,16 @@
 package gateway_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"nanobot/channels"
 	"nanobot/gateway"
 	"nanobot/gateway/gatewaytest"
 	"nanobot/gateway/runbook"
@@ -156,8 +159,8 @@ func TestOnlyApproversDecideAtAGate(t *testing.T) {
 	r.press("ann", gate, 0)
 	r.awaitText("1", "You have approved already.")
 	r.net.Reply("1", "eve", gate.ID, "reject")
-	r.net.Reply("1", "ann", gate.ID, "skip I am in a hurry")
-	r.awaitText("1", "A step can be skipped after three failures.")
+	r.net.Say("1", "ann", "/run skip I am in a hurry")
+	r.awaitText("1", "There is no step here that can be skipped or commented on now.")
 	r.net.Reply("1", "bob", gate.ID, "approve")
 	_, records := r.report("1", "The run is complete.")
 	if len(records) != 1 || !strings.Contains(string(records[0].UserInput), `"net:ann"`) || !strings.Contains(string(records[0].UserInput), `"net:bob"`) {
@@ -197,7 +200,7 @@ func TestAfterThreeFailuresAPersonDecides(t *testing.T) {
 	r.press("ann", failed, 0) // Retry
 	failed = r.awaitText("1", "Step 1 has failed 4 times.")
 	r.press("ann", failed, 1) // Skip
-	r.awaitText("1", "Why is it skipped?")
+	r.awaitText("1", "Why do you skip it?")
 	r.net.Say("1", "ann", "/run skip it was built by hand")
 	r.press("bob", r.awaitText("1", "Deploy to production?"), 0)
 	_, records := r.report("1", "The run is complete.")
@@ -242,7 +245,7 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 	r.net.Say("1", "ann", "/run wait")
 	r.awaitFile("begun")
 	r.net.Say("1", "ann", "/stop")
-	r.awaitText("1", "Stopped. Wait waits at step 1; /run resume goes on.")
+	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`)
 	r.writeWorkspace("go", "")
 	r.net.Say("1", "ann", "/run resume")
 	r.report("1", "The run is complete.")
@@ -268,7 +271,7 @@ func TestRunbooksAreListed(t *testing.T) {
 	r.press("ann", list, 0)
 	r.awaitText("1", "Deploy to production?")
 	r.net.Say("1", "ann", "/run")
-	r.awaitText("1", "Deploy waits at step 2 of 4; /run resume ")
+	r.awaitText("1", `of "Deploy" waits at step 2 of 4. To go on, send /run resume `)
 }
 
 func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {
@@ -277,3 +280,75 @@ func TestWithoutRunbooksTheCommandsGoToTheAgent(t *testing.T) {
 	r.net.Say("1", "ann", "/run deploy")
 	r.expect("1", "/run deploy")
 }
+
+func TestAnAgentThatFailsProvesNoComment(t *testing.T) {
+	t.Parallel()
+	book := "# Look\n\nLook.\n\n```json\n{\"challenge\":{\"type\":\"comment\"}}\n```\n"
+	r := newRunbookRig(t, `echo '{"type":"message","text":"I looked at everything."}'; exit 3`, map[string]string{"look": book})
+	r.start()
+	r.net.Say("1", "ann", "/run look")
+	failed := r.awaitText("1", "The agent has not answered, or has failed.")
+	r.press("ann", failed, 2)
+	if _, records := r.report("1", "The run was ended"); len(records) != 0 {
+		t.Errorf("the records are %q", by(records))
+	}
+}
+
+func TestSkipIsMeantForTheRunThatCanBeSkipped(t *testing.T) {
+	t.Parallel()
+	gate := "# Gate\n```json\n{\"challenge\":{\"type\":\"user_input\"}}\n```\n"
+	r := newRunbookRig(t, reader, map[string]string{"deploy": deployRunbook, "gate": gate})
+	r.start()
+	r.net.Say("1", "ann", "/run deploy")
+	failed := r.awaitText("1", "Step 1 has failed 3 times.")
+	r.net.Say("1", "ann", "/run gate")
+	r.awaitText("1", "Confirm completion")
+	r.net.Reply("1", "ann", failed.ID, "Approve") // is none of the answers, and goes to the agent
+	r.expectPrompt("Approve\n")
+	r.net.Say("1", "ann", "/run skip built by hand")
+	r.awaitText("1", "Deploy to production?")
+}
+
+// expectPrompt waits until the agent was told something.
+func (r *rig) expectPrompt(text string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(patience); !strings.Contains(r.workspaceFile("prompts"), text); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			r.t.Fatalf("the agent was told %q", r.workspaceFile("prompts"))
+		}
+	}
+}
+
+func TestWhereAPressRemovesTheButtonsAGateIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	book := "# Go\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go?\",\"approvals\":2}}}\n```\n"
+	r := newRunbookRig(t, "true", map[string]string{"go": book})
+	r.wrap = func(c *gatewaytest.Channel) channels.Channel { return withoutReplace{c} }
+	r.start()
+	r.net.Say("1", "ann", "/run go")
+	first := r.awaitText("1", "Go?")
+	r.press("ann", first, 0)
+	r.awaitText("1", "1 of 2 approvals.")
+	var second gatewaytest.Call
+	r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+		at := slices.IndexFunc(calls, func(c gatewaytest.Call) bool { return c.ID != first.ID && strings.Contains(c.Text, "Go?") })
+		if at >= 0 {
+			second = calls[at]
+		}
+		return at >= 0
+	})
+	r.press("bob", second, 0)
+	r.report("1", "The run is complete.")
+}
+
+// withoutReplace is a network whose messages stay as they are, and where a press removes buttons.
+type withoutReplace struct{ c *gatewaytest.Channel }
+
+func (w withoutReplace) Run(ctx context.Context, receive channels.Receive) error {
+	return w.c.Run(ctx, receive)
+}
+func (w withoutReplace) Plan(m channels.Message) ([]channels.Outgoing, error) { return w.c.Plan(m) }
+func (w withoutReplace) Send(ctx context.Context, o channels.Outgoing) (channels.Receipt, error) {
+	return w.c.Send(ctx, o)
+}
+func (w withoutReplace) Resume(cursor string) { w.c.Resume(cursor) }

@@ -15,7 +15,7 @@ type Runbooks interface {
 	// On reports whether there are any.
 	On() bool
 	// List tells which ones there are, and returns the names of those that can be run.
-	List() (text string, names []string, err error)
+	List() (text string, runnable []string)
 	// Command carries out what follows /run.
 	Command(ctx context.Context, s chatrun.Said) (chatrun.Result, error)
 	// Asks reports whether a question is about a run, by its id, and Answer carries out what a
@@ -36,13 +36,13 @@ func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks
 
 // runbooks lists the runbooks.
 func (c call) runbooks(context.Context) (string, error) {
-	text, names, err := c.o.Runbooks.List()
+	text, names := c.o.Runbooks.List()
 	for _, name := range names[:min(len(names), mostOffered)] {
 		if data := "/" + runCommand + " " + name; len(data) <= longestPress {
 			c.reply.Buttons = append(c.reply.Buttons, channels.Button{Label: "Run " + name, Data: data})
 		}
 	}
-	return text, err
+	return text, nil
 }
 
 // longestPress is how much a button can carry.
@@ -57,7 +57,11 @@ func (i *Intake) run(ctx context.Context, in channels.Incoming, args string) err
 	if err != nil {
 		return err
 	}
-	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: "/" + runCommand, Text: in.Text})
+	decision := audit.Allowed
+	if result.Refused {
+		decision = audit.Unentitled
+	}
+	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: decision, Command: "/" + runCommand, Text: in.Text})
 	return i.goOn(ctx, in, result)
 }
 

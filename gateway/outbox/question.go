@@ -34,11 +34,9 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	if !ok {
 		return fmt.Errorf("no channel %s", q.Chat.Channel)
 	}
-	// A press may be refused, so the buttons of an approval stay where ShowEnd can remove them.
-	_, replaces := ch.(channels.Replacer)
 	var buttons []channels.Button
 	for i, option := range q.Options {
-		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval && replaces})
+		buttons = append(buttons, channels.Button{Label: option, Data: fmt.Sprintf("%s%s:%d", AnswerPress, q.ID, i+1), Stays: q.Approval && o.KeepsButtons(q.Chat)})
 	}
 	parts, err := ch.Plan(channels.Message{
 		Chat: q.Chat, Kind: channels.Answer, Text: QuestionText(q.Text, q.Options), ReplyTo: q.ReplyTo, Buttons: buttons,
@@ -51,6 +49,13 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	}
 	o.Wake(q.Chat)
 	return nil
+}
+
+// KeepsButtons reports whether the buttons of an approval stay when one is pressed, because that may
+// be refused: only where ShowEnd can remove them.
+func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
+	_, ok := o.o.Channels[chat.Channel].(channels.Replacer)
+	return ok
 }
 
 // QuestionText is a question with its options as a numbered list.

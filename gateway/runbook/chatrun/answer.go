@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"nanobot/channels"
@@ -17,8 +18,14 @@ import (
 const (
 	onlyApprovers = "Only approvers can decide this."
 	notOpen       = "This question is not open any more."
-	reasonNeeded  = "Why is it skipped? Send /run skip and the reason, such as /run skip done by hand."
-	nothingWaits  = "No run waits for that."
+	reasonNeeded  = "Why do you skip it? Send /run skip and the reason, such as /run skip done by hand."
+	nothingWaits  = "There is no step here that can be skipped or commented on now."
+)
+
+// How questions end without an answer of their own.
+const (
+	alreadyDecided = "decided already"
+	askedAgain     = "asked again below"
 )
 
 // Said is what a person says to a question about a run.
@@ -69,18 +76,32 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	case q.Closed:
 		return Result{Reply: notOpen}, nil
 	}
-	result, end, err := b.carryOut(ctx, r, decision{q.ID, step, s})
+	result, end, err := b.carryOut(ctx, r, decision{q, step, s})
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
-		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, "decided")
+		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
 	case errors.Is(err, runbook.ErrTooSoon):
-		return Result{Reply: "A step can be skipped after three failures."}, nil
+		return Result{Reply: nothingWaits}, nil
 	case errors.Is(err, errNotMeant):
 		return Result{NotMeant: true}, nil
-	case err != nil || end == "":
-		return result, err
+	case err != nil:
+		return Result{}, err
+	case end == "":
+		return result, b.askAfterPress(ctx, r.ID, s)
 	}
 	return b.conclude(ctx, r, q, end+" (by "+s.name()+")")
+}
+
+// askAfterPress asks a question again that a press has not ended, where a press removes the buttons.
+func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Said) error {
+	if s.In.Press == "" || b.o.Outbox.KeepsButtons(s.In.Chat) {
+		return nil
+	}
+	r, err := b.o.Runs.Load(ctx, run)
+	if err != nil || r.Status != runbook.Waiting {
+		return err
+	}
+	return b.ask(ctx, r, true)
 }
 
 // conclude closes a question that was decided, and has the run go on.
@@ -107,7 +128,7 @@ func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Que
 	}
 	result := Result{}
 	if !known || message == "" {
-		if result, err = b.conclude(ctx, r, q, "decided"); err != nil {
+		if result, err = b.conclude(ctx, r, q, alreadyDecided); err != nil {
 			return Result{}, err
 		}
 	}
@@ -122,7 +143,7 @@ var errNotMeant = errors.New("it is not about the run")
 
 // decision is what a person says to a question about a step.
 type decision struct {
-	question string // its ID
+	question store.Question
 	step     int
 	Said
 }
@@ -136,7 +157,7 @@ func (b *Runbooks) apply(ctx context.Context, run string, s decision, transition
 			return after, err
 		}
 		d := driverOf(after)
-		d.Decided, d.Message = s.question, s.In.ID
+		d.Decided, d.Message = s.question.ID, s.In.ID
 		after.Driver = d.encode()
 		return after, nil
 	})
@@ -148,9 +169,9 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 	present, _ := r.Present()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
-	skips := reason != "" && strings.EqualFold(word, skip)
+	skips := reason != "" && strings.EqualFold(word, skip) && slices.Contains(s.question.Options, skip)
 	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
-	case s.Text == approve || s.Text == reject || s.Text == retry || s.Text == skip || s.Text == abort || skips:
+	case slices.Contains(s.question.Options, s.Text) || skips:
 		if !s.Approver {
 			return Result{Reply: onlyApprovers, Refused: true}, "", nil
 		}

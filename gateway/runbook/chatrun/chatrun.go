@@ -34,6 +34,8 @@ type Questions interface {
 type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
 	ShowEnd(q store.Question, how string)
+	// KeepsButtons reports whether the buttons of a question stay when one is pressed.
+	KeepsButtons(chat channels.Chat) bool
 }
 
 // Options is what runs are executed with.
@@ -109,7 +111,7 @@ func (b *Runbooks) update(ctx context.Context, id string, change func(r runbook.
 const (
 	// chatPrefix leads the keys under which the newest runs of a chat are listed.
 	chatPrefix = "runbook/chat/"
-	// mostListed is how many runs of a chat are listed.
+	// mostListed is how many runs of a chat are listed, if not more of them wait.
 	mostListed = 20
 )
 
@@ -144,12 +146,30 @@ func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string)
 			return err
 		}
 		ids := append([]string{id}, strings.Fields(old)...)
-		ids = ids[:min(len(ids), mostListed)]
+		if ids, err = b.dropEnded(ctx, ids); err != nil {
+			return err
+		}
 		swapped, err := b.o.Runs.Records.SwapRecord(ctx, key, old, strings.Join(ids, " "))
 		if err != nil || swapped {
 			return err
 		}
 	}
+}
+
+// dropEnded shortens a list of runs by the oldest ones that have ended, so that all that wait can be
+// found.
+func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
+	for i := len(ids) - 1; i > 0 && len(ids) > mostListed; i-- {
+		r, err := b.o.Runs.Load(ctx, ids[i])
+		switch {
+		case err == nil && r.Status == runbook.Waiting:
+			continue
+		case err != nil && !errors.Is(err, runbook.ErrNoRun) && !errors.Is(err, runbook.ErrDamaged):
+			return nil, err
+		}
+		ids = slices.Delete(ids, i, i+1)
+	}
+	return ids, nil
 }
 
 // newest returns the newest run of a chat of which something is so.

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"nanobot/channels"
 	"nanobot/gateway/runbook"
 	"nanobot/terminal"
@@ -19,32 +21,32 @@ const (
 
 const nothingToResume = "No run waits here. /runbooks lists what can be run."
 
-// List tells which runbooks there are, and returns their names.
-func (b *Runbooks) List() (text string, names []string, err error) {
+// List tells which runbooks there are, and returns the names of those that can be run.
+func (b *Runbooks) List() (text string, runnable []string) {
 	folder := b.o.Folder()
-	names, err = folder.Names()
+	names, err := folder.Names()
 	if err != nil {
-		return "", nil, err
+		b.o.Log.Error("runbooks not listed", zap.Error(err))
+		return "The runbooks cannot be read. The operator can see in the log why.", nil
 	}
 	if len(names) == 0 {
-		return "There are no runbooks.", nil, nil
+		return "There are no runbooks.", nil
 	}
-	lines := []string{"/run NAME runs one:"}
-	var good []string
+	lines := []string{"Runbooks. To run one, send /run and its name:"}
 	for _, name := range names {
 		book, _, err := folder.Load(name)
 		if err != nil {
 			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRun(name, err), 200)))
 			continue
 		}
-		good = append(good, name)
+		runnable = append(runnable, name)
 		steps := "1 step"
 		if n := len(book.Steps); n > 1 {
 			steps = fmt.Sprintf("%d steps", n)
 		}
 		lines = append(lines, fmt.Sprintf("- %s: %s (%s)", terminal.CodeSpan(name), terminal.OneLine(book.Label, longestLabel), steps))
 	}
-	return strings.Join(lines, "\n"), good, nil
+	return strings.Join(lines, "\n"), runnable
 }
 
 // Command carries out what follows /run.
@@ -63,10 +65,10 @@ func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
 		return Result{GoOn: true}, nil
 	case skipWord:
 		s.Text = strings.TrimSpace(skip + " " + rest)
-		return b.answerNewest(ctx, s)
+		return b.answerNewest(ctx, s, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest
-		return b.answerNewest(ctx, s)
+		return b.answerNewest(ctx, s, takesComment)
 	}
 	if _, _, err := b.o.Folder().Load(s.Text); err != nil {
 		return Result{Reply: cannotRun(s.Text, err)}, nil
@@ -80,24 +82,30 @@ func (b *Runbooks) usage(ctx context.Context, chat channels.Chat) (string, error
 	if err != nil {
 		return "", err
 	}
-	lines := []string{"/run NAME runs a runbook; /runbooks lists them."}
+	lines := []string{"To run a runbook, send /run and its name. /runbooks lists them."}
 	for _, r := range runs {
 		if r.Status == runbook.Waiting {
-			lines = append(lines, fmt.Sprintf("%s waits at step %d of %d; /run resume %s goes on.", terminal.Visible(title(r)), r.Step, len(r.Runbook().Steps), r.ID))
+			lines = append(lines, fmt.Sprintf("The run %s of %q waits at step %d of %d. To go on, send /run resume %[1]s", r.ID, title(r), r.Step, len(r.Runbook().Steps)))
 		}
 	}
 	return strings.Join(lines, "\n"), nil
 }
 
-// answerNewest answers the open question about the chat's newest run that waits, or the one that
-// this message has decided before.
-func (b *Runbooks) answerNewest(ctx context.Context, s Said) (Result, error) {
+// takesComment reports whether the present step of a run is proved by a comment.
+func takesComment(r runbook.Run) bool {
+	step, ok := r.Present()
+	return ok && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Comment
+}
+
+// answerNewest answers the open question about the chat's newest run that fits, or the one that this
+// message has decided before.
+func (b *Runbooks) answerNewest(ctx context.Context, s Said, fits func(runbook.Run) bool) (Result, error) {
 	r, ok, err := b.newest(ctx, s.In.Chat, func(r runbook.Run) bool {
 		return s.In.ID != "" && driverOf(r).Message == s.In.ID
 	})
 	question := driverOf(r).Decided
 	if err == nil && !ok {
-		r, ok, err = b.newest(ctx, s.In.Chat, func(r runbook.Run) bool { return r.Status == runbook.Waiting })
+		r, ok, err = b.newest(ctx, s.In.Chat, fits)
 		question = driverOf(r).Question
 	}
 	if err != nil || !ok {

@@ -193,7 +193,7 @@ func (e *execution) finish(ctx context.Context) error {
 		return err
 	}
 	defer e.x.Running(ctx)()
-	if _, err := e.prompt(ctx, step); err != nil {
+	if _, _, err := e.prompt(ctx, step); err != nil {
 		return err
 	}
 	var err error
@@ -203,7 +203,7 @@ func (e *execution) finish(ctx context.Context) error {
 
 // stopped tells the chat that the run waits.
 func (e *execution) stopped() (terminal.Outcome, error) {
-	text := fmt.Sprintf("Stopped. %s waits at step %d; /run resume goes on.", terminal.Visible(title(e.run)), e.run.Step)
+	text := fmt.Sprintf("Stopped. The run of %q waits at step %d. To go on, send /run resume", title(e.run), e.run.Step)
 	return terminal.Outcome{Status: terminal.Stopped}, e.x.Emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: text, Sequence: noteSequence})
 }
 

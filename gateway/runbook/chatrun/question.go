@@ -88,7 +88,7 @@ func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) 
 	case step == r.Step && !again:
 		return "", false, nil
 	}
-	return "", true, b.closeQuestion(ctx, q, "see below")
+	return "", true, b.closeQuestion(ctx, q, askedAgain)
 }
 
 // closeQuestion has a question take no more answers, and its message say how it ended.

@@ -21,9 +21,12 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	// Until the proof is recorded: after a crash in between, the agent's work and the command are not
 	// repeated without a word.
 	defer e.x.Running(ctx)()
-	answer, err := e.prompt(ctx, step)
+	answer, outcome, err := e.prompt(ctx, step)
 	if err != nil || ctx.Err() != nil {
 		return false, err
+	}
+	if outcome.Status != terminal.Done { // what was said about that is not the agent's answer
+		answer = ""
 	}
 	// The agent may have proved the step with kairos_next.
 	r, err := e.o.Runs.Load(ctx, e.run.ID)
@@ -37,26 +40,19 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	return false, e.prove(ctx, step, answer)
 }
 
-// prompt has the agent work on a step, and returns its last message. A step that has only a command
+// prompt has the agent work on a step, and returns its last message and how it ended. A step that has only a command
 // needs no agent, unless the command has failed.
-func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer string, err error) {
+func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer string, outcome terminal.Outcome, err error) {
 	onlyProof := step.Body == "" && (step.Challenge == nil || step.Challenge.Type == runbook.Shell)
 	if onlyProof && e.run.Issued.Failures == 0 {
-		return "", nil
+		return "", terminal.Outcome{Status: terminal.Done}, nil
 	}
-	var shown runbook.Answer
-	e.run, err = e.o.Runs.Apply(ctx, e.run.ID, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
-		if r.Step != step.Index {
-			return r, runbook.ErrStale
-		}
-		r, shown = runbook.Show(r, env)
-		return r, nil
-	})
+	shown, err := e.challenge(ctx, step)
 	if err != nil {
-		return "", err
+		return "", outcome, err
 	}
 	e.said = 0
-	_, err = e.x.Prompt(ctx, turn.Task{
+	outcome, err = e.x.Prompt(ctx, turn.Task{
 		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
 		Emit: func(f terminal.Frame) error {
 			if f.Kind == terminal.Message && f.Text != "" {
@@ -65,7 +61,23 @@ func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer strin
 			return e.emit(f)
 		},
 	})
-	return answer, err
+	return answer, outcome, err
+}
+
+// challenge returns what the agent needs to prove a step itself. That is for mcp steps only: a new
+// challenge forgets the failures of one that has expired.
+func (e *execution) challenge(ctx context.Context, step runbook.Step) (shown runbook.Answer, err error) {
+	if step.Challenge == nil || step.Challenge.Type != runbook.MCP {
+		return shown, nil
+	}
+	e.run, err = e.o.Runs.Apply(ctx, e.run.ID, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+		if r.Step != step.Index {
+			return r, runbook.ErrStale
+		}
+		r, shown = runbook.Show(r, env)
+		return r, nil
+	})
+	return shown, err
 }
 
 // emit shows what the agent says. Its progress is shown below the checklist.
@@ -96,7 +108,11 @@ func (e *execution) prove(ctx context.Context, step runbook.Step, answer string)
 		return e.record(ctx, p, "The agent has not proved with kairos_next that it called the tool "+terminal.CodeSpan(terminal.OneLine(step.Challenge.Tool, longestLabel))+".")
 	default:
 		p.Value = runbook.CommentProof{Text: answer}
-		return e.record(ctx, p, fmt.Sprintf("The agent's answer must have at least %g characters.", step.Challenge.MinLength))
+		failure := fmt.Sprintf("The agent's answer must have at least %g characters.", step.Challenge.MinLength)
+		if answer == "" {
+			failure = "The agent has not answered, or has failed."
+		}
+		return e.record(ctx, p, failure)
 	}
 }
 

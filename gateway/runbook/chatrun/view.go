@@ -2,6 +2,7 @@ package chatrun
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"nanobot/gateway/runbook"
@@ -79,6 +80,9 @@ func questionText(r runbook.Run) string {
 		parts = append(parts, terminal.Shorten(step.Body, longestBody))
 	}
 	if isGate(step) {
+		if hasReported(r) {
+			parts = append(parts, "The agent executes this run, and has reported how its commands ended.")
+		}
 		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, longestBody))
 		if step.Challenge.Approvals > 1 {
 			parts = append(parts, fmt.Sprintf("%d people have to approve.", step.Challenge.Approvals))
@@ -92,7 +96,15 @@ func questionText(r runbook.Run) string {
 	if step.Challenge != nil && step.Challenge.Type == runbook.Comment {
 		parts = append(parts, "You can write the comment yourself: reply to this message with it, or send /run comment and the text.")
 	}
-	return strings.Join(append(parts, "/run skip and a reason skips the step."), "\n\n")
+	return strings.Join(append(parts, "To skip the step, send /run skip and the reason."), "\n\n")
+}
+
+// hasReported reports whether a command was executed by the agent, and not by nanobot.
+func hasReported(r runbook.Run) bool {
+	return slices.ContainsFunc(r.Records, func(e runbook.Entry) bool {
+		record, err := e.Parse()
+		return err == nil && record.Type == runbook.Shell && record.By == runbook.ByAgent
+	})
 }
 
 // shellFailure tells what was wrong with a command.
