@@ -167,11 +167,25 @@ var (
 	errNoMessage  = errors.New("message must not be empty")
 )
 
-// ErrTooSoon is a step that has not failed often enough to be skipped.
-var ErrTooSoon = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
+var (
+	// ErrTooSoon is a step that has not failed often enough to be skipped.
+	ErrTooSoon = fmt.Errorf("a step can be skipped after %d failures", maxFailures)
+	// ErrGate is a step that the people of the run's chat approve or reject, and cannot skip.
+	ErrGate = errors.New("a step that people approve cannot be skipped")
+)
 
-// CanSkip reports whether the present step has failed so often that a person may skip it.
-func (r Run) CanSkip() bool { return r.Status == Waiting && r.Issued.Failures >= maxFailures }
+// CanSkip reports whether the present step has failed so often that a person may skip it. A step
+// that the people of a chat approve never has: an agent can fail there as often as it likes, and one
+// person could then decide alone what is for several.
+func (r Run) CanSkip() bool {
+	return r.Status == Waiting && r.Issued.Failures >= maxFailures && !r.isGate()
+}
+
+// isGate reports whether the present step is proved by the people of the run's chat alone.
+func (r Run) isGate() bool {
+	step, ok := r.Present()
+	return ok && r.Chat != "" && step.Challenge != nil && step.Challenge.Type == UserInput
+}
 
 // Skipping is the decision of a person to go on without a proof.
 type Skipping struct {
@@ -188,6 +202,8 @@ func Skip(r Run, s Skipping, env Env) (Run, Answer, error) {
 		return r, Answer{}, err
 	case !step.asksProof():
 		return r, Answer{}, ErrNotAsked
+	case r.isGate():
+		return r, Answer{}, ErrGate
 	case !r.CanSkip():
 		return r, Answer{}, ErrTooSoon
 	case s.Reason == "":

@@ -258,6 +258,25 @@ func TestAPersonSkipsAStepAfterTheThirdFailure(t *testing.T) {
 	}
 }
 
+func TestAGateOfAChatIsNeverSkipped(t *testing.T) {
+	text := "# B\n" + section("Ask", `{"type":"user_input","user_input":{"approvals":2}}`)
+	skipping := runbook.Skipping{Step: 1, By: "net:7", Reason: "the agent has failed"}
+	g := inChat(t, text)
+	for range 5 { // by an agent
+		g.send(1, g.sign(solution{"type": "user_input"}))
+	}
+	if _, err := g.skip(skipping); !errors.Is(err, runbook.ErrGate) || g.run.CanSkip() {
+		t.Errorf("%v, it can be skipped: %v", err, g.run.CanSkip())
+	}
+	g = begin(t, text) // for which no people of a chat can be asked
+	for range 3 {
+		g.send(1, g.sign(approved))
+	}
+	if a, err := g.skip(skipping); err != nil || a.Outcome != runbook.Advanced {
+		t.Errorf("%v, %s", err, asJSON(a))
+	}
+}
+
 func TestAStepThatAsksForNoProofCannotBeSkipped(t *testing.T) {
 	g := begin(t, "# B\n"+section("Build", buildChallenge)+section("Read", "")+section("End", commentChallenge))
 	g.solve()

@@ -80,7 +80,7 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 	switch {
 	case errors.Is(err, runbook.ErrStale), errors.Is(err, runbook.ErrEnded), errors.Is(err, runbook.ErrNotAsked):
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
-	case errors.Is(err, runbook.ErrTooSoon):
+	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrGate):
 		return Result{Reply: nothingWaits}, nil
 	case errors.Is(err, errNotMeant):
 		return Result{NotMeant: true}, nil
