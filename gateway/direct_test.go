@@ -18,6 +18,7 @@ import (
 	"nanobot/config"
 	"nanobot/gateway"
 	"nanobot/terminal"
+	"nanobot/terminal/acp/acptest"
 	"nanobot/terminal/confine"
 	"nanobot/terminal/rich"
 )
@@ -26,6 +27,9 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == confine.Command { // the helper in front of agents
 		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
 		os.Exit(126)
+	}
+	if os.Getenv(acpVariable) != "" {
+		os.Exit(acptest.Main(os.Args[1:]))
 	}
 	if spec := os.Getenv(daemonVariable); spec != "" {
 		os.Exit(daemon(spec))

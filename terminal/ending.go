@@ -93,6 +93,9 @@ func (e *Ending) Note(s string) {
 // Spoke says that the user has been shown something already.
 func (e *Ending) Spoke() { e.spoken = true }
 
+// NoOutput is the final response of an agent that has said nothing.
+const NoOutput = "(no output)"
+
 // Tell emits the final response: the plain text, then the errors; remarks, STDERR and the exit code
 // go with whichever is last.
 func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
@@ -118,7 +121,7 @@ func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 	}
 	text = join(text, tail)
 	if text == "" && !e.spoken {
-		text = "(no output)"
+		text = NoOutput
 	}
 	if text != "" {
 		if err := t.Emit(Frame{Kind: Message, Text: text, Media: e.media, Guessed: true}); err != nil {

@@ -40,8 +40,8 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	return false, e.prove(ctx, step, answer)
 }
 
-// prompt has the agent work on a step, and returns its last message and how it ended. A step that has only a command
-// needs no agent, unless the command has failed.
+// prompt has the agent work on a step, and returns its last message and how it ended. A step that
+// has only a command needs no agent, unless the command has failed.
 func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer string, outcome terminal.Outcome, err error) {
 	onlyProof := step.Body == "" && (step.Challenge == nil || step.Challenge.Type == runbook.Shell)
 	if onlyProof && e.run.Issued.Failures == 0 {
@@ -55,7 +55,7 @@ func (e *execution) prompt(ctx context.Context, step runbook.Step) (answer strin
 	outcome, err = e.x.Prompt(ctx, turn.Task{
 		Name: fmt.Sprintf("%s.%d.%d", e.run.ID, step.Index, e.run.Issued.Failures), Text: promptText(e.run, shown),
 		Emit: func(f terminal.Frame) error {
-			if f.Kind == terminal.Message && f.Text != "" {
+			if f.Kind == terminal.Message && f.Text != "" && f.Text != terminal.NoOutput {
 				answer = f.Text
 			}
 			return e.emit(f)

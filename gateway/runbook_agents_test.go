@@ -1,0 +1,125 @@
+package gateway_test
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/runbook"
+	"nanobot/terminal"
+	"nanobot/terminal/acp"
+	"nanobot/terminal/blocks"
+	"nanobot/terminal/plain"
+)
+
+// acpVariable makes the test binary an agent of the Agent Client Protocol: see TestMain.
+const acpVariable = "NANOBOT_TEST_ACP"
+
+// tellRunbook has two steps with comments of at least so many characters.
+func tellRunbook(least int) string {
+	proof := "```json\n{\"challenge\":{\"type\":\"comment\",\"comment\":{\"min_length\":" + strconv.Itoa(least) + "}}}\n```\n"
+	return "# Tell\n\n## One\n\nTell the first.\n\n" + proof + "## Two\n\nTell the second.\n\n" + proof
+}
+
+// comments are the texts of the records of comments.
+func comments(records []runbook.Record) string {
+	var all []string
+	for _, r := range records {
+		all = append(all, string(r.Comment))
+	}
+	return strings.Join(all, " | ")
+}
+
+func TestProgressIsShownBelowTheChecklistAndTheLastMessageIsTheComment(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, `echo '{"type":"progress","text":"half way there"}'; echo '{"type":"message","text":"not the last one"}'; `+until("go")+
+		`echo '{"type":"message","text":"the very last one"}'`, map[string]string{"tell": tellRunbook(5)})
+	r.start()
+	r.net.Say("1", "ann", "/run tell")
+	_, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
+		for _, c := range calls {
+			if c.Kind == "progress" && strings.Contains(c.Text, "▶️ 1. One") && strings.Contains(c.Text, "half way there") {
+				return true
+			}
+		}
+		return false
+	})
+	if !ok {
+		t.Errorf("the chat was shown %+v", r.net.Sent("1"))
+	}
+	r.touch("go")
+	_, records := r.report("1", "The run is complete.")
+	if got := comments(records); strings.Count(got, "the very last one") != 2 || strings.Contains(got, "not the last") {
+		t.Errorf("the comments are %s", got)
+	}
+	shown := strings.Join(texts(r.net.Sent("1")), "|")
+	if strings.Count(shown, "not the last one") != 2 || strings.Count(shown, "the very last one") != 2 {
+		t.Errorf("the chat was shown %s", shown)
+	}
+}
+
+func TestStepsAreTasksOfTheirOwnForAgentsOfOtherProtocols(t *testing.T) {
+	t.Parallel()
+	for name, agent := range map[string]struct {
+		command  string
+		protocol func(*rig) terminal.Protocol
+		want     []string // each in one comment
+	}{
+		"plain": {
+			"read -r line; echo $line", func(*rig) terminal.Protocol { return plain.Protocol{} },
+			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
+		},
+		"blocks": {
+			`task=$(sed -n 's/^Task: //p'); printf '[DONE]\n%s\n[/DONE]\n' "$task"`, func(r *rig) terminal.Protocol { return blocks.New(r.terminal) },
+			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
+		},
+		"acp": {
+			acpVariable + "=1 exec " + os.Args[0], func(r *rig) terminal.Protocol { return acp.New(r.terminal) },
+			[]string{"step 1 of 2: One", "step 2 of 2: Two"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, agent.command, map[string]string{"tell": tellRunbook(5)})
+			r.terminal.Protocol = name
+			r.protocol = agent.protocol(r)
+			r.start()
+			r.net.Say("1", "ann", "/run tell")
+			_, records := r.report("1", "The run is complete.")
+			for i, part := range agent.want {
+				if !strings.Contains(string(records[i].Comment), part) || strings.Count(comments(records), part) != 1 {
+					t.Errorf("the comments are %s", comments(records))
+				}
+			}
+		})
+	}
+}
+
+func TestAnAgentThatFailsOrSaysNothingProvesNothing(t *testing.T) {
+	t.Parallel()
+	const says = `echo '{"type":"message","text":"I have only begun with it"}'; `
+	for name, script := range map[string]string{
+		"fails":          says + "exit 3",
+		"is killed":      says + "kill -9 $$",
+		"takes too long": says + "sleep 300",
+		"floods":         says + "yes '{\"type\":\"log\",\"text\":\"again and again and again and again and again and again\"}'",
+		"says nothing":   "true",
+		"cannot run":     "exec /nonexistent",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, script, map[string]string{"tell": tellRunbook(5)})
+			r.terminal.Timeout = 1
+			r.start()
+			r.net.Say("1", "ann", "/run tell")
+			failed := r.awaitText("1", "Step 1 has failed 3 times.")
+			if !strings.Contains(failed.Text, "The agent has not answered, or has failed.") {
+				t.Errorf("the question is %q", failed.Text)
+			}
+			r.press("ann", failed, 2)
+			r.report("1", "The run was ended at step 1 by net:ann: aborted.")
+		})
+	}
+}
