@@ -50,7 +50,8 @@ type Runbooks struct {
 	Folder string
 	// Approvers are the people (channel:userid) who may decide in runs; none: all.
 	Approvers []string
-	// CheckShell has the command of a shell step executed again that an agent says to have succeeded.
+	// CheckShell has the command of a shell step executed again that an agent says to have
+	// succeeded.
 	CheckShell bool
 }
 

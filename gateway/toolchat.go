@@ -26,8 +26,8 @@ var (
 	errNoRoom   = errors.New("the bot cannot store messages at the moment; wait a little and try again")
 )
 
-// toolChat is a chat as the tools of a process act in it: in the turn that runs, as if its agent had
-// said it, and between turns by the outbox.
+// toolChat is a chat as the tools of a process act in it: in the turn that runs, as if its agent
+// had said it, and between turns by the outbox.
 type toolChat struct {
 	g     *Gateway
 	chat  channels.Chat
@@ -180,8 +180,8 @@ func (c *toolChat) Search(ctx context.Context, query string, limit int) ([]tools
 // to the bot.
 const recentPeople = 20
 
-// checkAccess refuses what a tool wants in a chat if nobody who has written there lately may talk to
-// the bot. It returns the newest message of the chat.
+// checkAccess refuses what a tool wants in a chat if nobody who has written there lately may talk
+// to the bot. It returns the newest message of the chat.
 func (g *Gateway) checkAccess(ctx context.Context, chat channels.Chat) (last int64, err error) {
 	recent, err := g.o.Store.Recent(ctx, chat, recentPeople)
 	if err != nil {

@@ -71,14 +71,15 @@ type Request struct {
 	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
 	// and KillKept after a crash. Without a name there is no mark.
 	RunName, GatewayName string
-	// Task names the part of the message that this request is, where the agent is handed a message in
-	// several parts; "": it is all of it.
+	// Task names the part of the message that this request is, where the agent is handed a message
+	// in several parts; "": it is all of it.
 	Task string
 	// Token proves to the gateway which chat the agent's processes work for; "": there is none.
 	Token string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
 	Memory Memory
-	// OnClock, if not nil, is called when the time of the turn begins to count, with Turn.PauseTimeout.
+	// OnClock, if not nil, is called when the time of the turn begins to count, with
+	// Turn.PauseTimeout.
 	OnClock func(pause func() (resume func()))
 	// OnAbout, if not nil, is called with what the agent tells of itself.
 	OnAbout func(About)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -92,6 +93,7 @@ func (s toolScript) connect(lines chan<- string) {
 		if _, err := os.Stat(s.Wait); err == nil {
 			break
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 	for _, c := range s.Calls {
 		result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: c.Tool, Arguments: c.Args})

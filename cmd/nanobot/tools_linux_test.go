@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -16,11 +17,12 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/runbook"
 	"nanobot/gateway/toolsocket"
 )
 
-// toolBot starts a daemon whose agent does what the scripts say that it is sent. more is more of the
-// config.
+// toolBot starts a daemon whose agent does what the scripts say that it is sent. more is more of
+// the config.
 func toolBot(t *testing.T, more string) *bot {
 	t.Helper()
 	self, err := os.Executable()
@@ -358,6 +360,76 @@ func TestAQuestionOfAToolDoesNotHoldUpTheEnd(t *testing.T) {
 		t.Error("a connection outlives the daemon")
 	}
 	_ = c.Close()
+}
+
+// shows waits until a chat shows a text.
+func (b *bot) shows(chat, text string) {
+	b.t.Helper()
+	calls, ok := b.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+		return slices.ContainsFunc(calls, func(c gatewaytest.Call) bool { return c.Text == text })
+	})
+	if !ok {
+		b.t.Fatalf("chat %s does not show %q, but %+v", chat, text, calls)
+	}
+}
+
+func TestAQuestionEndsWithItsClientAndWithItsTurn(t *testing.T) {
+	b, token := stolenToken(t)
+	ctx, leave := context.WithCancel(t.Context())
+	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	var asking sync.WaitGroup
+	asking.Go(func() {
+		_, err := c.CallTool(ctx, &mcp.CallToolParams{Name: "ask_user", Arguments: map[string]any{"question": "Anybody?"}})
+		if err == nil {
+			t.Error("a question that nobody answered has an answer")
+		}
+	})
+	b.await("1", "Anybody?")
+	leave()
+	asking.Wait()
+	b.shows("1", "Anybody?\n\n→ no answer")
+	asking.Go(func() {
+		got, isError := c.call("ask_user", map[string]any{"question": "And now?"})
+		if !isError || !strings.Contains(fmt.Sprint(got), "no turn runs in this chat now") && !strings.Contains(fmt.Sprint(got), "No turn runs in this chat now") {
+			t.Errorf("the question of a turn that was stopped: %v", got)
+		}
+	})
+	b.await("1", "And now?")
+	b.net.Say("1", "7", "/stop")
+	asking.Wait()
+	b.shows("1", "And now?\n\n→ no answer")
+	must(t, c.Close())
+}
+
+func TestAPersonOfTheChatDecidesAtAGate(t *testing.T) {
+	b, token := stolenToken(t)
+	must(t, os.WriteFile(filepath.Join(filepath.Dir(b.cfg), "go"), nil, 0o600))
+	b.ended("1", 0)
+	c := b.outside("NANOBOT_CHAT_TOKEN=" + token)
+	book := "# Release\n\n## Go\n\nReady?\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Release it?\"}}}\n```\n\n## Say it\n\nTell.\n"
+	if got, isError := c.call("kairos_mint", map[string]any{"markdown_doc": book, "llm_model_id": "test"}); isError {
+		t.Fatal(got)
+	}
+	begun, isError := c.call("kairos_begin", map[string]any{"uri": runbook.MintedAs("Release").StepURI(1)})
+	if isError {
+		t.Fatal(begun)
+	}
+	challenge := begun["challenge"].(map[string]any)
+	var proving sync.WaitGroup
+	proving.Go(func() {
+		got, isError := c.call("kairos_next", map[string]any{
+			"uri": runbook.MintedAs("Release").StepURI(1), "solution": map[string]any{
+				"type": "user_input", "nonce": challenge["nonce"], "proof_hash": challenge["proof_hash"], "user_input": map[string]any{"confirmation": "yes, says the agent"},
+			},
+		})
+		if isError || got["error_code"] != nil || got["proof_hash"] == nil {
+			t.Errorf("it says %v", got)
+		}
+	})
+	question := b.await("1", "Release it?")
+	b.net.Press("1", "7", question.Buttons[0])
+	proving.Wait()
+	must(t, c.Close())
 }
 
 // toolBotIn is a bot in a sandbox or with agents of another user, in a folder outside of the temp

@@ -4,8 +4,8 @@
 // A connection begins with one line of JSON from each side: Hello, which has the token of a chat if
 // the process has one, and Welcome, which names the chat or says why the process is turned away. A
 // process of an agent acts for its own chat only: the kernel says which process has connected, and
-// the supervisor whose it is. Its token need not be there, and must not be another chat's. Any other
-// process of our user, or of root, acts for the chat whose token it has, or for none.
+// the supervisor whose it is. Its token need not be there, and must not be another chat's. Any
+// other process of our user, or of root, acts for the chat whose token it has, or for none.
 package toolsocket
 
 import (
@@ -28,8 +28,8 @@ import (
 )
 
 const (
-	// mostConnections and mostPerChat bound the connections at the same time. One more than mostPerChat
-	// is refused, one more than mostConnections waits to be accepted.
+	// mostConnections and mostPerChat bound the connections at the same time. One more than
+	// mostPerChat is refused, one more than mostConnections waits to be accepted.
 	mostConnections, mostPerChat = 512, 64
 	// helloTimeout is how long a process may take to say who it is.
 	helloTimeout = 10 * time.Second
@@ -50,8 +50,8 @@ type Welcome struct {
 
 // Caller is a process that was let in.
 type Caller struct {
-	// Owner is the chat that it acts for, and the agent that it belongs to. Without a chat it acts for
-	// none, and without an agent it was not started by one.
+	// Owner is the chat that it acts for, and the agent that it belongs to. Without a chat it acts
+	// for none, and without an agent it was not started by one.
 	Owner terminal.Owner
 	Dir   string // its working folder, as it says
 }
@@ -83,8 +83,8 @@ type server struct {
 	perChat map[string]int
 }
 
-// Run serves the connections to a socket until ctx ends. It closes the listener, and returns when no
-// connection is left.
+// Run serves the connections to a socket until ctx ends. It closes the listener, and returns when
+// no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
 	s := &server{Options: o, perChat: map[string]int{}}
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()

@@ -8,7 +8,8 @@ import (
 	"nanobot/terminal"
 )
 
-// toolSequence and the numbers after it, up to outbox.ReportSequence, are for the messages of tools.
+// toolSequence and the numbers after it, up to outbox.ReportSequence, are for the messages of
+// tools.
 const toolSequence = 1 << 29
 
 // Why a tool cannot act in a turn. The texts are for the agent.

@@ -1,0 +1,47 @@
+package terminal_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"nanobot/terminal"
+)
+
+// slow is a protocol whose turn takes so long, or until its time is up.
+type slow time.Duration
+
+func (s slow) Turn(ctx context.Context, _ terminal.Turn) (terminal.Outcome, error) {
+	select {
+	case <-time.After(time.Duration(s)):
+		return terminal.Outcome{Status: terminal.Done}, nil
+	case <-ctx.Done():
+		return terminal.Outcome{Status: terminal.TimedOut}, nil
+	}
+}
+
+func TestOthersCanStopTheClockOfATurn(t *testing.T) {
+	for name, test := range map[string]struct {
+		pause time.Duration
+		want  terminal.Status
+	}{"for long enough": {20 * time.Minute, terminal.Done}, "for too short": {time.Minute, terminal.TimedOut}} {
+		b := newBench(t, "plain", "true")
+		b.opts.Config.Timeout, b.opts.Protocol = 600, slow(25*time.Minute)
+		synctest.Test(t, func(t *testing.T) {
+			b.req.OnClock = func(pause func() (resume func())) {
+				resume := pause()
+				time.AfterFunc(test.pause, resume)
+			}
+			r, err := terminal.NewRunner(b.opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer r.Close()
+			out, err := r.Turn(t.Context(), b.req, func(terminal.Frame) error { return nil })
+			if err != nil || out.Status != test.want {
+				t.Errorf("%s: %+v, %v", name, out, err)
+			}
+		})
+	}
+}
