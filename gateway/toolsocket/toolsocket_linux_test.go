@@ -27,12 +27,36 @@ import (
 
 // TestMain makes the test binary a client, if it is told to.
 func TestMain(m *testing.M) {
+	if path := os.Getenv("TEST_HAND_OVER"); path != "" {
+		handOver(path)
+		return
+	}
 	if path := os.Getenv("TEST_DIAL"); path != "" {
 		_, err := toolsocket.Dial(context.Background(), path, toolsocket.Hello{Token: os.Getenv("TEST_TOKEN")})
 		fmt.Println("it says:", err)
 		return
 	}
 	goleak.VerifyTestMain(m)
+}
+
+// handOver connects, leaves the connection to another process, which prints what it gets, and ends.
+func handOver(path string) {
+	c, err := peersocket.Dial(context.Background(), path)
+	if err != nil {
+		panic(err)
+	}
+	if _, err := io.WriteString(c, "{}\n"); err != nil {
+		panic(err)
+	}
+	f, err := c.File()
+	if err != nil {
+		panic(err)
+	}
+	heir := exec.Command("cat")
+	heir.Stdin, heir.Stdout = f, os.Stdout
+	if err := heir.Start(); err != nil {
+		panic(err)
+	}
 }
 
 // rig is a server whose processes are what a test says.
@@ -200,6 +224,34 @@ func TestAnotherUsersProcessIsRefusedUnlessItIsAnAgents(t *testing.T) {
 	if said := client("token1"); said != "it says: <nil>\n" {
 		t.Errorf("an agent's: %s", said)
 	}
+}
+
+func TestAProcessThatIsGoneIsRefusedWhoeverHasItsPidNow(t *testing.T) {
+	r := newRig(t)
+	gone := make(chan struct{})
+	r.change(func() {
+		r.owner = func(int) (string, bool, error) {
+			<-gone
+			return "default net:1", true, nil
+		}
+	})
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = []string{"TEST_HAND_OVER=" + r.path, "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Stdout = w
+	err = cmd.Run()
+	_ = w.Close()
+	close(gone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := io.ReadAll(out); err != nil || !strings.Contains(string(said), "the process that connected is gone") {
+		t.Errorf("it says %q, %v", said, err)
+	}
+	_ = out.Close()
 }
 
 func TestWhatIsNoClientIsLetGo(t *testing.T) {
