@@ -39,7 +39,7 @@ func (b *bot) run(chat string, s toolScript) string {
 }
 
 // lastWords are how a line of the test agent begins.
-var lastWords = regexp.MustCompile(`^(refused|the agent failed|[a-z_]+ broke|(send|ask|kairos|search)_[a-z]+|progress): `)
+var lastWords = regexp.MustCompile(`^(refused|the agent failed|STDERR|[a-z_]+ broke|(send|ask|kairos|search)_[a-z]+|progress): `)
 
 // ended waits for the end of a turn and returns what its agent has printed.
 func (b *bot) ended(chat string, before int) (said string) {

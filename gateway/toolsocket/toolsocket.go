@@ -87,6 +87,7 @@ type server struct {
 // no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
 	s := &server{Options: o, perChat: map[string]int{}}
+	defer func() { _ = l.Close() }() // also when the next line is doing so
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	slots := make(chan struct{}, mostConnections)
 	var work sync.WaitGroup

@@ -235,9 +235,10 @@ func fill(path string, flags uintptr, options string) error {
 	return os.NewSyscallError("mount "+kind, unix.Mount(kind, "/proc/self/fd/"+strconv.Itoa(at), kind, flags, options))
 }
 
-// only empties a folder but for some below it.
+// only empties a folder but for some folders and files below it.
 func only(dir string, mode fs.FileMode, keep []string) error {
 	var trees []int
+	files := map[string]bool{}
 	defer func() {
 		for _, tree := range trees {
 			_ = unix.Close(tree)
@@ -249,6 +250,8 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 			return err
 		}
 		trees = append(trees, tree)
+		info, err := os.Stat(path)
+		files[path] = err == nil && !info.IsDir()
 	}
 	options := fmt.Sprintf("mode=0%o", mode.Perm())
 	if mode&fs.ModeSticky != 0 {
@@ -258,7 +261,7 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 		return err
 	}
 	for i, path := range keep {
-		if err := os.MkdirAll(path, 0o755); err != nil {
+		if err := makeTarget(path, files[path]); err != nil {
 			return err
 		}
 		at, err := locate(path)
@@ -275,6 +278,21 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 		return nil
 	}
 	return os.NewSyscallError("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}))
+}
+
+// makeTarget makes an empty file or folder that something can be mounted on, unless there is one.
+func makeTarget(path string, file bool) error {
+	if !file {
+		return os.MkdirAll(path, 0o755)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // mountTable are the mounts that we found.
