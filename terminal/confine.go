@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	"nanobot/config"
 	"nanobot/internal/straight"
 	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
@@ -28,17 +27,13 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 		_, err := os.Lstat(path)
 		return err != nil
 	})
-	paths := cfg.SandboxPaths
-	if o.Program != "" && o.Socket != "" { // by which the agent reaches the tools
-		paths = append(slices.Clone(paths), o.Program+config.ReadOnly)
-	}
 	return confine.New(confine.Options{
 		Limits: confine.Limits{
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
 		},
-		Sandbox: cfg.Sandbox, Paths: paths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
+		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
 		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret, Fixed: fixed,
-		State: o.State, Program: o.Program,
+		State: o.State, Program: o.Program, RunProgram: o.Socket != "",
 	})
 }
 

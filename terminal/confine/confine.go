@@ -45,6 +45,9 @@ type Options struct {
 	Private, Fixed []string
 	State          string
 	Program        string // the gateway's own, which the agent must not change either
+	// RunProgram lets the agent start Program, unless that is where the agent has temporary files of
+	// its own.
+	RunProgram bool
 }
 
 // Limits are for one agent with all that it starts, or for each of its processes where that cannot
@@ -215,6 +218,9 @@ func (c *Confinement) plan(chat Chat) (p plan) {
 	if c.o.Sandbox == Landlock {
 		f := c.shield.files
 		f.Paths = slices.Concat(c.o.Dirs, c.o.Paths)
+		if c.o.RunProgram && c.o.Program != "" {
+			f.Paths = append(f.Paths, c.o.Program+":ro")
+		}
 		if chat.Temp != "" { // else they are everybody's
 			f.Paths = append(f.Paths, c.shield.mounts.Temps...)
 		}
