@@ -464,7 +464,7 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 	b := newBot(t)
 	b.cfg = filepath.Join(dir, "config.json")
 	b.configure(t, string(cfg))
-	b.program = startProgramWith(t, []string{"XDG_RUNTIME_DIR="}, "serve", "--config", b.cfg)
+	b.program = startBinary(t, program, []string{"XDG_RUNTIME_DIR="}, "serve", "--config", b.cfg)
 	return b
 }
 
