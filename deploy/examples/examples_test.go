@@ -245,7 +245,11 @@ func TestEveryExampleIsInTheTableAndSaysHowToTryIt(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		try := "\n    go run ./cmd/nanobot chat --config deploy/examples/" + name + "/config.json\n"
+		command, argument := "chat", ""
+		if runbooks, _ := filepath.Glob(filepath.Join(name, "runbooks", "*.md")); len(runbooks) == 1 {
+			command, argument = "runbook run", " "+strings.TrimSuffix(filepath.Base(runbooks[0]), ".md")
+		}
+		try := "\n    go run ./cmd/nanobot " + command + " --config deploy/examples/" + name + "/config.json" + argument + "\n"
 		if !strings.Contains(string(readme), try) {
 			t.Errorf("%s/README.md does not say: %s", name, strings.TrimSpace(try))
 		}
