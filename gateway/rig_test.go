@@ -263,3 +263,17 @@ const echo = `read -r line; text=${line#*\"text\":\"}; text=${text%%\"*}; echo "
 
 // until is a piece of script that waits for a file.
 func until(name string) string { return "while [ ! -e " + name + " ]; do sleep 0.01; done; " }
+
+// exists reports whether there is a file in the workspace.
+func (r *rig) exists(name string) bool {
+	_, err := os.Stat(filepath.Join(r.dir, name))
+	return err == nil
+}
+
+// remove removes a file from the workspace.
+func (r *rig) remove(name string) {
+	r.t.Helper()
+	if err := os.Remove(filepath.Join(r.dir, name)); err != nil {
+		r.t.Fatal(err)
+	}
+}

@@ -98,14 +98,19 @@ func IsExecuted(r runbook.Run) bool { return driverOf(r).Inbound != 0 }
 
 // update changes what is stored with a run.
 func (b *Runbooks) update(ctx context.Context, id string, change func(r runbook.Run, d *driver) error) (runbook.Run, error) {
-	return b.o.Runs.Apply(ctx, id, func(r runbook.Run, _ runbook.Env) (runbook.Run, error) {
+	return b.o.Runs.Apply(ctx, id, changeDriver(change))
+}
+
+// changeDriver is the transition that changes what is stored with a run.
+func changeDriver(change func(r runbook.Run, d *driver) error) func(runbook.Run, runbook.Env) (runbook.Run, error) {
+	return func(r runbook.Run, _ runbook.Env) (runbook.Run, error) {
 		d := driverOf(r)
 		if err := change(r, &d); err != nil {
 			return r, err
 		}
 		r.Driver = d.encode()
 		return r, nil
-	})
+	}
 }
 
 const (

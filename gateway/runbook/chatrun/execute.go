@@ -152,7 +152,7 @@ func (e *execution) drive(ctx context.Context) (terminal.Outcome, error) {
 			if err := e.finish(ctx); err != nil {
 				return done, err
 			}
-			return done, e.report(context.WithoutCancel(ctx))
+			return done, e.report(ctx)
 		}
 		if ctx.Err() != nil {
 			return e.stopped()
@@ -196,9 +196,7 @@ func (e *execution) finish(ctx context.Context) error {
 	if _, _, err := e.prompt(ctx, step); err != nil {
 		return err
 	}
-	var err error
-	e.run, err = e.update(context.WithoutCancel(ctx), e.run.ID, func(_ runbook.Run, d *driver) error { d.Finished = true; return nil })
-	return err
+	return e.store(ctx, changeDriver(func(_ runbook.Run, d *driver) error { d.Finished = true; return nil }))
 }
 
 // stopped tells the chat that the run waits.

@@ -27,11 +27,10 @@ func (e *execution) report(ctx context.Context) error {
 	if err := e.x.Emit(frame); err != nil {
 		return err
 	}
-	e.run, err = e.update(ctx, e.run.ID, func(_ runbook.Run, d *driver) error {
+	return e.store(ctx, changeDriver(func(_ runbook.Run, d *driver) error {
 		d.Reported, d.Reporter = true, e.attempt()
 		return nil
-	})
-	return err
+	}))
 }
 
 // attempt names the attempt at the message that the turn works on.

@@ -3,10 +3,15 @@ package chatrun
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	"go.uber.org/zap"
+
+	backoff "nanobot/gateway/retry"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/runbook/shellstep"
+	"nanobot/gateway/store"
 	"nanobot/gateway/turn"
 	"nanobot/terminal"
 )
@@ -131,13 +136,13 @@ func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
 		return nil //nolint:nilerr // the run waits
 	}
 	p := runbook.Proof{Step: step.Index, By: runbook.ByGateway, Type: runbook.Shell, Value: proof}
-	return e.record(context.WithoutCancel(ctx), p, shellFailure(command, proof)) // what was seen is not lost
+	return e.record(ctx, p, shellFailure(command, proof))
 }
 
 // record has the run judge a proof. If it is refused, failure is why.
 func (e *execution) record(ctx context.Context, p runbook.Proof, failure string) error {
 	var a runbook.Answer
-	r, err := e.o.Runs.Apply(ctx, e.run.ID, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
+	err := e.store(ctx, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		after, answer, err := runbook.Prove(r, p, env)
 		if err != nil {
 			return r, err
@@ -150,12 +155,30 @@ func (e *execution) record(ctx context.Context, p runbook.Proof, failure string)
 		after.Driver, a = d.encode(), answer
 		return after, nil
 	})
+	if err == nil && a.Outcome != runbook.Advanced {
+		e.o.Log.Info("step not proved", sayRun(e.run)...)
+	}
+	return err
+}
+
+// store changes the run by a transition that must not be lost, because a command was executed or an
+// agent has worked for it: not by the end of ctx, and while the disk is full it is tried again until
+// then.
+func (e *execution) store(ctx context.Context, transition func(runbook.Run, runbook.Env) (runbook.Run, error)) error {
+	var refused error // for another reason
+	err := backoff.Until(ctx, func() error {
+		r, err := e.o.Runs.Apply(context.WithoutCancel(ctx), e.run.ID, transition)
+		switch {
+		case errors.Is(err, store.ErrFull):
+			return err
+		case err == nil:
+			e.run = r
+		}
+		refused = err
+		return nil
+	}, func(err error) { e.o.Log.Error("run not stored, will retry", append(sayRun(e.run), zap.Error(err))...) })
 	if err != nil {
 		return err
 	}
-	e.run = r
-	if a.Outcome != runbook.Advanced {
-		e.o.Log.Info("step not proved", sayRun(r)...)
-	}
-	return nil
+	return refused
 }

@@ -1,0 +1,199 @@
+package gateway_test
+
+import (
+	"encoding/json"
+	"net"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"nanobot/gateway"
+	"nanobot/gateway/runbook"
+	"nanobot/terminal"
+)
+
+// toolClient is a process of the agent of chat 1 that uses the tools.
+type toolClient struct {
+	*mcp.ClientSession
+	t      *testing.T
+	conn   net.Conn
+	served chan error
+}
+
+// connectTools connects a process to the gateway that runs.
+func (r *rig) connectTools() *toolClient {
+	r.t.Helper()
+	ours, theirs := net.Pipe()
+	c := &toolClient{t: r.t, conn: ours, served: make(chan error, 1)}
+	gw := r.gw
+	go func() {
+		c.served <- gw.ServeTools(r.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
+	}()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
+		Connect(r.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	c.ClientSession = session
+	r.t.Cleanup(c.leave)
+	return c
+}
+
+// leave ends the connection, as the end of the process does.
+func (c *toolClient) leave() {
+	if c.served == nil {
+		return
+	}
+	_ = c.conn.Close()
+	_ = c.Close()
+	<-c.served
+	c.served = nil
+}
+
+// answered is what a tool returns.
+type answered struct {
+	Choices     []struct{ URI string }
+	CurrentStep struct{ URI string } `json:"current_step"`
+	Challenge   runbook.Challenge
+	Run         string
+	Message     string
+	ErrorCode   string `json:"error_code"`
+}
+
+// use calls a tool. A call that the connection's end cuts off returns nothing.
+func (c *toolClient) use(tool string, args any) (a answered) {
+	got, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		return a
+	}
+	text, _ := got.Content[0].(*mcp.TextContent)
+	if err := json.Unmarshal([]byte(text.Text), &a); err != nil {
+		c.t.Errorf("%s returned %q: %v", tool, text.Text, err)
+	}
+	return a
+}
+
+// beginGate begins a run, and returns the call that asks the people of the chat to approve it.
+func (c *toolClient) beginGate() map[string]any {
+	found := c.use("kairos_search", map[string]any{"query": "gate"})
+	if len(found.Choices) != 1 {
+		c.t.Fatalf("found %+v", found)
+	}
+	begun := c.use("kairos_begin", map[string]any{"uri": found.Choices[0].URI})
+	return map[string]any{"uri": begun.CurrentStep.URI, "run": begun.Run, "solution": map[string]any{
+		"type": runbook.UserInput, "nonce": begun.Challenge.Nonce, "proof_hash": begun.Challenge.ProofHash,
+		runbook.UserInput: map[string]any{"confirmation": "the agent says that it is fine"},
+	}}
+}
+
+// next calls kairos_next in the background.
+func (c *toolClient) next(args any) <-chan answered {
+	result := make(chan answered, 1)
+	go func() { result <- c.use("kairos_next", args) }()
+	return result
+}
+
+func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r.settings.Runbooks.Approvers = []string{"net:bob"}
+	r.start()
+	c := r.connectTools()
+	result := c.next(c.beginGate())
+	gate := r.gates("1", 1)[0]
+	r.press("ann", gate, 0)
+	r.awaitText("1", "Only approvers can decide this.")
+	r.press("bob", gate, 0)
+	if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
+		t.Errorf("the agent was told %+v", a)
+	}
+	r.awaitText("1", "→ Approve (by bob)")
+	run := r.runs()[0]
+	if record, err := run.Records[0].Parse(); err != nil || record.By != "net:bob" {
+		t.Errorf("the record is %+v: %v", record, err)
+	}
+}
+
+func TestAnAgentIsToldThatItsApprovalWasRejected(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+	r.start()
+	c := r.connectTools()
+	result := c.next(c.beginGate())
+	r.press("bob", r.gates("1", 1)[0], 1)
+	if a := <-result; a.ErrorCode != runbook.UserDeclined {
+		t.Errorf("the agent was told %+v", a)
+	}
+	r.expectStatuses(runbook.Declined)
+}
+
+func TestAQuestionOutlivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
+	t.Parallel()
+	for name, away := range map[string]func(*rig, *toolClient){
+		"the process ends":     func(_ *rig, c *toolClient) { c.leave() },
+		"the gateway restarts": func(r *rig, _ *toolClient) { r.restart() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
+			r.start()
+			c := r.connectTools()
+			call := c.beginGate()
+			result := c.next(call)
+			gate := r.gates("1", 1)[0]
+			away(r, c)
+			<-result
+			c.leave()
+			r.expectStatuses(runbook.Waiting)
+			c = r.connectTools()
+			result = c.next(call)
+			r.press("bob", gate, 0)
+			if a := <-result; a.ErrorCode != "" || !strings.Contains(a.Message, "Protocol completed.") {
+				t.Errorf("the agent was told %+v", a)
+			}
+			r.expectStatuses(runbook.Complete)
+			r.awaitText("1", "→ Approve (by bob)")
+		})
+	}
+}
+
+// solutionForm finds the URI, the run and the solution in what an agent is told about an mcp step.
+var solutionForm = regexp.MustCompile(`uri (\S+), run (\S+), and this solution[^{]*(\{.*\})`)
+
+func TestAnAgentProvesAToolCallInARunOfTheChat(t *testing.T) {
+	t.Parallel()
+	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
+	r := newRunbookRig(t, "jq -r .text > text; mv text prompted; "+until("go"), map[string]string{"call": book})
+	r.start()
+	r.net.Say("1", "ann", "/run call")
+	r.awaitFile("prompted")
+	parts := solutionForm.FindStringSubmatch(r.read("prompted"))
+	if parts == nil {
+		t.Fatalf("the agent was told %q", r.read("prompted"))
+	}
+	var solution map[string]any
+	if err := json.Unmarshal([]byte(parts[3]), &solution); err != nil {
+		t.Fatal(err)
+	}
+	c := r.connectTools()
+	c.use("kairos_search", map[string]any{"query": "call"})
+	if a := c.use("kairos_next", map[string]any{"uri": parts[1], "run": parts[2], "solution": solution}); a.ErrorCode != "" {
+		t.Errorf("the agent was told %+v", a)
+	}
+	r.touch("go")
+	if _, records := r.report("1", "The run is complete."); records[0].By != runbook.ByAgent || records[0].Type != runbook.MCP {
+		t.Errorf("the records are %q", by(records))
+	}
+}
+
+func TestAnAgentThatDoesNotProveItsToolCallFails(t *testing.T) {
+	t.Parallel()
+	const book = "# Call\n\nSearch.\n\n```json\n{\"challenge\":{\"type\":\"mcp\",\"mcp\":{\"tool_name\":\"kairos_search\"}}}\n```\n"
+	r := newRunbookRig(t, `echo '{"type":"message","text":"I called it, believe me"}'`, map[string]string{"call": book})
+	r.start()
+	r.net.Say("1", "ann", "/run call")
+	r.press("ann", r.awaitText("1", "The agent has not proved with kairos_next that it called the tool"), 2)
+	r.report("1", "The run was ended at step 1 by net:ann: aborted.")
+}
