@@ -208,12 +208,6 @@ func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (
 	return g.turns.LastAbout(ctx, chat, agent)
 }
 
-// Decide asks the people of a run's chat to approve its present step, unless they are asked
-// already, and waits until they have decided.
-func (g *Gateway) Decide(ctx context.Context, run string, step int) error {
-	return g.runbooks.Decide(ctx, run, step)
-}
-
 // Knows reports whether a person may talk to the bot, so that a channel need not go to any length
 // for others. When that cannot be found out, they may not.
 func (g *Gateway) Knows(channel, user string) bool {

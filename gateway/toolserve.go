@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -27,9 +26,6 @@ func (c ToolCaller) chat() channels.Chat {
 	return channels.Chat{Channel: c.Owner.Channel, ID: c.Owner.ChatID}
 }
 
-// errDraining ends what waits for a person when no messages are received any more.
-var errDraining = errors.New("the bot is about to restart; try again later")
-
 // ServeTools serves the tools to a process until the connection or ctx ends.
 func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c ToolCaller) error {
 	set := g.set().Runbooks
@@ -37,10 +33,7 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
 		Audit: func(tool string, err error) { g.auditTool(c, tool, err) },
 		Decide: func(ctx context.Context, run string, step int) error {
-			ctx, cancel := context.WithCancelCause(ctx)
-			defer cancel(nil)
-			defer g.turns.OnDeaf(func() { cancel(errDraining) })()
-			return g.Decide(ctx, run, step)
+			return g.decideForTool(ctx, c.chat(), run, step)
 		},
 	}
 	if c.Owner.Channel != "" {

@@ -79,6 +79,18 @@ func (t *Turn) AskForTool(ctx context.Context, q terminal.Question) (terminal.An
 	return ask(ctx, q)
 }
 
+// PauseForTool stops the clock of the turn while a tool waits for people, until the function that it
+// returns is called.
+func (t *Turn) PauseForTool() (resume func()) {
+	t.tools.mu.Lock()
+	ended, pause := t.tools.ended, t.tools.pause
+	t.tools.mu.Unlock()
+	if ended == nil || pause == nil {
+		return func() {}
+	}
+	return pause()
+}
+
 // OnDeaf calls f when the gateway receives no messages any more, until the function that it returns
 // is called.
 func (s *Stage) OnDeaf(f func()) (stop func()) { return onClosed(s.deaf, f) }

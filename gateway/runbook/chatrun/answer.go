@@ -12,6 +12,7 @@ import (
 	"nanobot/gateway/outbox"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/store"
+	"nanobot/terminal"
 )
 
 // What people are told.
@@ -109,10 +110,19 @@ func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question
 	if err := b.closeQuestion(ctx, q, how); err != nil {
 		return Result{}, err
 	}
-	b.changes.tell(r.ID)
+	waited := b.changes.tell(r.ID)
 	result := Result{Decided: true}
-	if IsExecuted(r) {
+	switch {
+	case IsExecuted(r):
 		result.GoOn, result.Press = true, outbox.AnswerPress+q.ID
+	case !waited:
+		now, err := b.o.Runs.Load(ctx, r.ID)
+		if err != nil {
+			return Result{}, err
+		}
+		if now.Status == runbook.Waiting {
+			result.Reply = fmt.Sprintf("No agent is waiting for this decision. Ask it to go on with run %s.", terminal.CodeSpan(r.ID))
+		}
 	}
 	return result, nil
 }

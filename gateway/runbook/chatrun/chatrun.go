@@ -198,27 +198,46 @@ func (b *Runbooks) resumable(ctx context.Context, chat channels.Chat, id string)
 // changes tells those who wait for a run that a person has decided something.
 type changes struct {
 	mu    sync.Mutex
-	waits map[string]chan struct{}
+	waits map[string]*waiters
 }
 
-// next returns a channel that is closed at the next change of a run.
-func (c *changes) next(run string) <-chan struct{} {
+// waiters are those who wait for the next decision about a run.
+type waiters struct {
+	decided chan struct{}
+	count   int
+}
+
+// next returns a channel that is closed at the next decision about a run. leave is called by who
+// waits for it no more.
+func (c *changes) next(run string) (decided <-chan struct{}, leave func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.waits == nil {
-		c.waits = map[string]chan struct{}{}
+		c.waits = map[string]*waiters{}
 	}
-	if c.waits[run] == nil {
-		c.waits[run] = make(chan struct{})
+	w := c.waits[run]
+	if w == nil {
+		w = &waiters{decided: make(chan struct{})}
+		c.waits[run] = w
 	}
-	return c.waits[run]
+	w.count++
+	return w.decided, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if w.count--; w.count == 0 && c.waits[run] == w {
+			delete(c.waits, run)
+		}
+	}
 }
 
-func (c *changes) tell(run string) {
+// tell reports whether anybody was waiting for the decision.
+func (c *changes) tell(run string) (waited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if wait := c.waits[run]; wait != nil {
-		close(wait)
+	w, waited := c.waits[run]
+	if waited {
+		close(w.decided)
 		delete(c.waits, run)
 	}
+	return waited
 }

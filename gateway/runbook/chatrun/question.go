@@ -2,6 +2,7 @@ package chatrun
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -121,18 +122,33 @@ func chatOf(r runbook.Run) channels.Chat {
 // already, and waits until they have decided. If ctx ends before, the question stays open.
 func (b *Runbooks) Decide(ctx context.Context, run string, step int) error {
 	for {
-		changed := b.changes.next(run)
-		r, err := b.o.Runs.Load(ctx, run)
-		if err != nil || r.Step != step || r.Status != runbook.Waiting {
+		done, err := b.awaitDecision(ctx, run, step)
+		if done || err != nil {
 			return err
 		}
-		if err := b.ask(ctx, r, false); err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	}
+}
+
+// awaitDecision asks about a step of a run and waits for the next decision about the run. It reports
+// true if the step was decided before.
+func (b *Runbooks) awaitDecision(ctx context.Context, run string, step int) (done bool, err error) {
+	decided, leave := b.changes.next(run)
+	defer leave()
+	r, err := b.o.Runs.Load(ctx, run)
+	if err != nil || r.Step != step || r.Status != runbook.Waiting {
+		return true, err
+	}
+	err = b.ask(ctx, r, false)
+	switch {
+	case errors.Is(err, runbook.ErrStale): // decided meanwhile
+		return false, nil
+	case err != nil:
+		return false, err
+	}
+	select {
+	case <-decided:
+		return false, nil
+	case <-ctx.Done():
+		return false, context.Cause(ctx)
 	}
 }

@@ -1,0 +1,31 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"nanobot/channels"
+)
+
+// longestDecision is how long a tool waits for people to decide. The question stays open after it.
+const longestDecision = time.Hour
+
+var (
+	errDraining  = errors.New("the bot is about to restart, and the question stays open")
+	errUndecided = errors.New("nobody has decided within an hour, and the question stays open")
+)
+
+// decideForTool has the people of a chat approve or reject the present step of one of its runs, and
+// waits for that. The clock of the chat's turn stands still meanwhile.
+func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run string, step int) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, longestDecision, errUndecided)
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer g.turns.OnDeaf(func() { stop(errDraining) })()
+	if t, ok := g.lanes.Running(chat); ok {
+		defer t.PauseForTool()()
+	}
+	return g.runbooks.Decide(ctx, run, step)
+}
