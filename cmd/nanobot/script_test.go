@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		main()
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(withRuntimeDir{m}, map[string]func(){
 		"nanobot": func() {
 			if dir := os.Getenv("TEST_BOOTED"); dir != "" {
 				systemd.Booted = dir
@@ -46,6 +46,24 @@ func TestMain(m *testing.M) {
 			os.Exit(run(context.Background(), os.Args[1:], stdio{os.Stdin, os.Stdout, os.Stderr}))
 		},
 	})
+}
+
+// withRuntimeDir gives all daemons of the tests a folder for their sockets, which is removed at the
+// end: one that is killed leaves its socket.
+type withRuntimeDir struct{ *testing.M }
+
+// Run runs the tests.
+func (m withRuntimeDir) Run() int {
+	dir, err := os.MkdirTemp("", "nb") // the path of a socket must be short
+	if err == nil {
+		err = os.Setenv("XDG_RUNTIME_DIR", dir)
+	}
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	return m.M.Run()
 }
 
 // TestScripts drives the real binary; each file in testdata/script is a story.

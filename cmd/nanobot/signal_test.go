@@ -57,7 +57,7 @@ func startBinary(t *testing.T, path string, env []string, args ...string) *progr
 	dir := t.TempDir()
 	cmd := exec.Command(path, args...)
 	cmd.Dir = dir
-	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir, "XDG_RUNTIME_DIR="+runtimeDir(t)), env...)
+	cmd.Env = append(append(plainEnviron(), "NANOBOT_TEST_MAIN=1", "HOME="+dir), env...)
 	return startCommand(t, cmd, dir)
 }
 

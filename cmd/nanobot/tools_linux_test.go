@@ -107,7 +107,7 @@ func TestAnAgentUsesTheToolsOfItsChat(t *testing.T) {
 		}
 	}
 	album := "map[a.png:picture a.png b.png:picture b.png]"
-	if want := []string{"first", "two pictures\na.png: one\nb.png: two", album, "Which?\n\n→ blue (by 7)"}; len(order) != 5 || !slices.Equal(order[:4], want) {
+	if want := []string{"first", "two pictures\na.png: one\nb.png: two", album}; len(order) != 5 || !slices.Equal(order[:3], want) || !strings.HasPrefix(order[3], "Which?") {
 		t.Errorf("the order is %q", order)
 	}
 }
@@ -465,6 +465,10 @@ func toolBotIn(t *testing.T, terminal map[string]any) *bot {
 	b.cfg = filepath.Join(dir, "config.json")
 	b.configure(t, string(cfg))
 	b.program = startBinary(t, program, []string{"XDG_RUNTIME_DIR="}, "serve", "--config", b.cfg)
+	t.Cleanup(func() { // so that it leaves no socket
+		b.signal(syscall.SIGTERM)
+		b.status()
+	})
 	return b
 }
 
