@@ -49,7 +49,8 @@ type daemonSpec struct {
 	Suicidal   bool   // the protocol is suicidal
 	Telegram   string // where a Bot API is, and the token for it
 	Token      string
-	Number     int // how many daemons there were before
+	Runbooks   string // the folder of the runbooks
+	Number     int    // how many daemons there were before
 	Networks   []networkSpec
 }
 
@@ -145,6 +146,7 @@ func (s daemonSpec) run(ctx context.Context, ready func()) error {
 		Settings: gateway.Settings{
 			Agents:       agents,
 			WhileRunning: intake.WhileRunning(whileRunning), AllowFrom: allow, OnCrash: turn.OnCrash(s.OnCrash), DrainTimeout: 10 * time.Second,
+			Runbooks: gateway.Runbooks{Folder: s.Runbooks},
 		},
 	})
 	if err := gw.Run(ctx, ready); err != nil {

@@ -30,16 +30,19 @@ const firstLine = `echo x >> prompted; read -r line; text=${line#*\"text\":\"}; 
 // agent when nothing goes wrong.
 var mixedTimes = map[string]int{"built": 1, "checked": 4, "prompted": 6}
 
-// people press what they are shown in chat 1, each message once: ann and bob approve, a step that
-// has failed 3 times is tried again, and later skipped; what was interrupted is run again.
-type people struct {
-	r     *rig
+// crowd are people who press what they are shown in a chat, each message once: ann and bob approve,
+// a step that has failed 3 times is tried again, and later skipped; what was interrupted is run
+// again.
+type crowd struct {
+	t     *testing.T
+	net   *gatewaytest.Network
+	chat  string
 	seen  map[string]bool // ids of messages
 	again int             // how often something was run again
 }
 
 // unseen returns the messages that the people have to do something about.
-func (p *people) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
+func (p *crowd) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
 	for _, c := range calls {
 		if len(c.Buttons) > 0 && c.Kind != string(channels.Progress) && !p.seen[c.ID] {
 			all = append(all, c)
@@ -48,23 +51,33 @@ func (p *people) unseen(calls []gatewaytest.Call) (all []gatewaytest.Call) {
 	return all
 }
 
-func (p *people) react(c gatewaytest.Call) {
+func (p *crowd) react(c gatewaytest.Call) {
 	p.seen[c.ID] = true
 	switch {
 	case strings.Contains(c.Text, "2 people have to approve."):
-		p.r.press("ann", c, 0)
-		p.r.press("bob", c, 0)
+		p.net.Press(p.chat, "ann", c.Buttons[0])
+		p.net.Press(p.chat, "bob", c.Buttons[0])
 	case strings.Contains(c.Text, "Step 3 has failed 3 times."):
-		p.r.press("ann", c, 0)
+		p.net.Press(p.chat, "ann", c.Buttons[0])
 	case strings.Contains(c.Text, "Step 3 has failed 4 times."):
-		p.r.net.Say("1", "bob", "/run skip it is broken")
+		p.net.Say(p.chat, "bob", "/run skip it is broken")
 	case strings.Contains(c.Text, "I was restarted while working on this."):
 		p.again++
-		p.r.press("ann", c, 0)
+		p.net.Press(p.chat, "ann", c.Buttons[0])
 	case strings.HasPrefix(c.Text, "Queued"):
 	default:
-		p.r.t.Errorf("nobody knows what to do about %q", c.Text)
+		p.t.Errorf("nobody knows what to do about %q", c.Text)
 	}
+}
+
+// people are a crowd in chat 1 of a rig.
+type people struct {
+	crowd
+	r *rig
+}
+
+func newPeople(r *rig) *people {
+	return &people{crowd{t: r.t, net: r.net, chat: "1", seen: map[string]bool{}}, r}
 }
 
 // isReport reports whether a message is the end of a run.
@@ -125,7 +138,7 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 	r := newMixedRig(t)
 	m := r.startCrashing(moment{})
 	r.net.Say("1", "ann", "/run mixed")
-	p := &people{r: r, seen: map[string]bool{}}
+	p := newPeople(r)
 	p.complete(m)
 	p.check()
 	r.stop()
@@ -144,7 +157,7 @@ func TestAKillAtAnyWriteOfARunLosesAndRepeatsNothing(t *testing.T) {
 			r := newMixedRig(t)
 			m := r.startCrashing(at)
 			r.net.Say("1", "ann", "/run mixed")
-			p := &people{r: r, seen: map[string]bool{}}
+			p := newPeople(r)
 			p.complete(m)
 			p.check()
 		})

@@ -22,7 +22,7 @@ func TestARestartAtEachQuestionOfARunChangesNothing(t *testing.T) {
 	r := newMixedRig(t)
 	r.start()
 	r.net.Say("1", "ann", "/run mixed")
-	p := &people{r: r, seen: map[string]bool{}}
+	p := newPeople(r)
 	restarts := 0
 	for {
 		calls, ok := r.net.Await("1", patience, func(calls []gatewaytest.Call) bool {
@@ -75,7 +75,7 @@ func TestARestartWaitsForTheCommandOfAStep(t *testing.T) {
 	r.settings.DrainTimeout = patience
 	r.start()
 	r.net.Say("1", "ann", "/run wait")
-	r.awaitFile("begun")
+	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	time.AfterFunc(50*time.Millisecond, func() { r.touch("go") })
 	r.restart()
 	r.press("ann", r.awaitText("1", "Go on?"), 0)
@@ -91,7 +91,7 @@ func TestACommandThatARestartCutOffIsNoFailureAndIsRunAgainWhenThePersonSaysSo(t
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
 	r.net.Say("1", "ann", "/run wait")
-	r.awaitFile("begun")
+	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
 	runs, err := runbook.Runs{Records: r.store}.List(t.Context())
@@ -120,7 +120,7 @@ func TestTheButtonOfARunThatWasResumedMeanwhileBeginsNoOther(t *testing.T) {
 	r.settings.DrainTimeout = time.Millisecond
 	r.start()
 	r.net.Say("1", "ann", "/run wait")
-	r.awaitFile("begun")
+	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.restart()
 	cut := r.awaitText("1", "I was restarted while working on this.")
 	r.touch("go")

@@ -133,7 +133,7 @@ func TestAMessageWhileAStepIsExecutedIsTreatedAsTheSettingsSay(t *testing.T) {
 			r.settings.WhileRunning = how
 			r.start()
 			r.net.Say("1", "ann", "/run wait")
-			r.awaitFile("begun")
+			r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 			r.net.Say("1", "ann", "hello")
 			r.net.Say("2", "ann", "/whoami") // when this is answered, the other has been received
 			r.awaitText("2", "user id")
@@ -189,7 +189,7 @@ func TestARunGoesOnWithoutThePersonWhoBeganItAndLostAccess(t *testing.T) {
 	r.net.Say("1", "ann", "/run gate")
 	gate := r.gates("1", 1)[0]
 	r.net.Say("2", "ann", "/run wait")
-	r.awaitFile("begun")
+	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.reload(func(s *gateway.Settings) { s.AllowFrom = map[string][]string{"net": {"bob"}} })
 	r.awaitIdle("2")
 	r.awaitDismissed()

@@ -243,7 +243,7 @@ func TestAStoppedRunIsResumed(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"wait": book})
 	r.start()
 	r.net.Say("1", "ann", "/run wait")
-	r.awaitFile("begun")
+	r.awaitTrue("the command", func() bool { return r.lines("begun") == 1 })
 	r.net.Say("1", "ann", "/stop")
 	r.awaitText("1", `Stopped. The run of "Wait" waits at step 1. To go on, send /run resume`)
 	r.writeWorkspace("go", "")

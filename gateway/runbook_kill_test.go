@@ -1,0 +1,135 @@
+package gateway_test
+
+import (
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"nanobot/gateway/gatewaytest"
+	"nanobot/gateway/runbook"
+	"nanobot/gateway/store/sqlite"
+	"nanobot/internal/killtest"
+)
+
+// runChat is a chat in which people run one runbook after the other.
+type runChat struct {
+	crowd
+	begun int
+}
+
+// count counts the messages of the chat of which something is so.
+func (c *runChat) count(so func(gatewaytest.Call) bool) (n int) {
+	for _, call := range c.net.Sent(c.chat) {
+		if so(call) {
+			n++
+		}
+	}
+	return n
+}
+
+// ended reports whether the chat was told the end of all runs.
+func (c *runChat) ended() bool { return c.count(isReport) == c.begun && c.count(hasFiles) == c.begun }
+
+// act presses what is open.
+func (c *runChat) act() {
+	for _, call := range c.unseen(c.net.Sent(c.chat)) {
+		c.react(call)
+	}
+}
+
+// TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing kills a daemon with SIGKILL again and again
+// while people execute runbooks in three chats. With NANOBOT_LONG=1 there are 150 kills.
+func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
+	kills := 4
+	if long() {
+		kills = 150
+	}
+	net := gatewaytest.NewNetwork()
+	t.Cleanup(net.Close)
+	net.Idempotent = true
+	dir, folder := t.TempDir(), t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "mixed.md"), []byte(mixedRunbook), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec := daemonSpec{
+		Dir: dir, State: filepath.Join(dir, ".nanobot"), Command: firstLine, OnCrash: "report", Runbooks: folder,
+		Networks: []networkSpec{{Name: "net", URL: net.URL, Idempotent: true}},
+	}
+	var chats []*runChat
+	for i := range 3 {
+		chats = append(chats, &runChat{crowd: crowd{t: t, net: net, chat: strconv.Itoa(i), seen: map[string]bool{}}})
+	}
+	seed := killtest.Seed()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("NANOBOT_SEED=%d", seed)
+		}
+	})
+	killtest.Storm{
+		Random: rand.New(rand.NewPCG(seed, 0)), Kills: kills, Killed: func() {},
+		Write: func(random *rand.Rand) {
+			c := chats[random.IntN(len(chats))]
+			if c.act(); c.ended() {
+				c.begun++
+				net.Say(c.chat, "ann", "/run mixed")
+			}
+		},
+		Start: func() (*killtest.Child, func() bool) {
+			_, polls := net.Acknowledged()
+			spec.Number++
+			return startDaemon(t, spec), func() bool { _, now := net.Acknowledged(); return now > polls }
+		},
+	}.Run(t)
+	last := startDaemon(t, spec)
+	for _, c := range chats {
+		for deadline := time.Now().Add(patience); !c.ended(); time.Sleep(5 * time.Millisecond) {
+			if c.act(); time.Now().After(deadline) {
+				log, _ := os.ReadFile(filepath.Join(dir, "log"))
+				t.Fatalf("chat %s was shown %q; the daemons logged:\n%s", c.chat, texts(net.Sent(c.chat)), log)
+			}
+		}
+	}
+	if err := last.End(); err != nil {
+		t.Error(err)
+	}
+	checkKilled(t, dir, chats)
+}
+
+// checkKilled checks what has become of the runs of all chats.
+func checkKilled(t *testing.T, dir string, chats []*runChat) {
+	t.Helper()
+	begun, again := 0, 0
+	for _, c := range chats {
+		begun, again = begun+c.begun, again+c.again
+		answers := c.count(func(call gatewaytest.Call) bool { return strings.HasPrefix(call.Text, "Runbook ") })
+		late := c.count(func(call gatewaytest.Call) bool { return strings.Contains(call.Text, "not open any more") })
+		if answers != c.begun*mixedTimes["prompted"] || late > 0 || !c.ended() {
+			t.Errorf("of %d runs chat %s was shown %d answers and %q", c.begun, c.chat, answers, texts(c.net.Sent(c.chat)))
+		}
+	}
+	for name, times := range mixedTimes {
+		content, _ := os.ReadFile(filepath.Join(dir, name))
+		if n := strings.Count(string(content), "\n"); n < times*begun || n > times*begun+again {
+			t.Errorf("%s %d times in %d runs with %d interruptions", name, n, begun, again)
+		}
+	}
+	s, err := sqlite.Open(t.Context(), filepath.Join(dir, ".nanobot"), sqlite.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	runs, err := runbook.Runs{Records: s}.List(t.Context())
+	if err != nil || len(runs) != begun {
+		t.Errorf("there are %d runs, not %d: %v", len(runs), begun, err)
+	}
+	for _, run := range runs {
+		if _, err := runbook.Verify(run.Export()); err != nil || run.Status != runbook.Complete || len(run.Records) != 4 {
+			t.Errorf("run %s is %s with %d records: %v", run.ID, run.Status, len(run.Records), err)
+		}
+	}
+	t.Logf("%d runs, %d interruptions", begun, again)
+}
