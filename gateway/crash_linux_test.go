@@ -31,9 +31,6 @@ const crashAgent = `echo $$ >> pids; read -r line; text=${line#*\"text\":\"}; n=
 	esac
 	say b`
 
-// long reports whether tests may take minutes: NANOBOT_LONG=1 asks for it.
-func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
-
 // TestKillingTheDaemonAtAnyInstantLosesNothing kills a daemon with SIGKILL again and again, in the
 // midst of its start, its turns and its sends, while people keep writing on two networks that
 // outlive it and keep score. With NANOBOT_LONG=1 there are 200 kills for each way to treat cut off

@@ -277,3 +277,6 @@ func (r *rig) remove(name string) {
 		r.t.Fatal(err)
 	}
 }
+
+// long reports whether tests may take minutes: NANOBOT_LONG=1 asks for it.
+func long() bool { return os.Getenv("NANOBOT_LONG") == "1" }
