@@ -14,8 +14,8 @@ import (
 	"nanobot/terminal"
 )
 
-// toolClient is a process of the agent of chat 1 that uses the tools.
-type toolClient struct {
+// agentProcess is a process of the agent of chat 1 that uses the tools.
+type agentProcess struct {
 	*mcp.ClientSession
 	t      *testing.T
 	conn   net.Conn
@@ -23,10 +23,10 @@ type toolClient struct {
 }
 
 // connectTools connects a process to the gateway that runs.
-func (r *rig) connectTools() *toolClient {
+func (r *rig) connectTools() *agentProcess {
 	r.t.Helper()
 	ours, theirs := net.Pipe()
-	c := &toolClient{t: r.t, conn: ours, served: make(chan error, 1)}
+	c := &agentProcess{t: r.t, conn: ours, served: make(chan error, 1)}
 	gw := r.gw
 	go func() {
 		c.served <- gw.ServeTools(r.t.Context(), theirs, gateway.ToolCaller{Owner: terminal.Owner{Channel: "net", ChatID: "1"}})
@@ -42,7 +42,7 @@ func (r *rig) connectTools() *toolClient {
 }
 
 // leave ends the connection, as the end of the process does.
-func (c *toolClient) leave() {
+func (c *agentProcess) leave() {
 	if c.served == nil {
 		return
 	}
@@ -63,7 +63,7 @@ type answered struct {
 }
 
 // use calls a tool. A call that the connection's end cuts off returns nothing.
-func (c *toolClient) use(tool string, args any) (a answered) {
+func (c *agentProcess) use(tool string, args any) (a answered) {
 	got, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return a
@@ -76,7 +76,7 @@ func (c *toolClient) use(tool string, args any) (a answered) {
 }
 
 // beginGate begins a run, and returns the call that asks the people of the chat to approve it.
-func (c *toolClient) beginGate() map[string]any {
+func (c *agentProcess) beginGate() map[string]any {
 	found := c.use("kairos_search", map[string]any{"query": "gate"})
 	if len(found.Choices) != 1 {
 		c.t.Fatalf("found %+v", found)
@@ -89,7 +89,7 @@ func (c *toolClient) beginGate() map[string]any {
 }
 
 // next calls kairos_next in the background.
-func (c *toolClient) next(args any) <-chan answered {
+func (c *agentProcess) next(args any) <-chan answered {
 	result := make(chan answered, 1)
 	go func() { result <- c.use("kairos_next", args) }()
 	return result
@@ -131,9 +131,9 @@ func TestAnAgentIsToldThatItsApprovalWasRejected(t *testing.T) {
 
 func TestAQuestionOutlivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
 	t.Parallel()
-	for name, away := range map[string]func(*rig, *toolClient){
-		"the process ends":     func(_ *rig, c *toolClient) { c.leave() },
-		"the gateway restarts": func(r *rig, _ *toolClient) { r.restart() },
+	for name, away := range map[string]func(*rig, *agentProcess){
+		"the process ends":     func(_ *rig, c *agentProcess) { c.leave() },
+		"the gateway restarts": func(r *rig, _ *agentProcess) { r.restart() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
