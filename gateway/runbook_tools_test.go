@@ -100,6 +100,7 @@ func TestAnAgentThatProvesAnApprovalWaitsForThePeopleOfItsChat(t *testing.T) {
 	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 	r.settings.Runbooks.Approvers = []string{"net:bob"}
 	r.start()
+	r.greet("1")
 	c := r.connectTools()
 	result := c.next(c.beginGate())
 	gate := r.gates("1", 1)[0]
@@ -120,6 +121,7 @@ func TestAnAgentIsToldThatItsApprovalWasRejected(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 	r.start()
+	r.greet("1")
 	c := r.connectTools()
 	result := c.next(c.beginGate())
 	r.press("bob", r.gates("1", 1)[0], 1)
@@ -139,6 +141,7 @@ func TestAQuestionOutlivesTheProcessAndTheGatewayThatAskedIt(t *testing.T) {
 			t.Parallel()
 			r := newRunbookRig(t, "true", map[string]string{"gate": gateRunbook})
 			r.start()
+			r.greet("1")
 			c := r.connectTools()
 			call := c.beginGate()
 			result := c.next(call)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/gateway/runbook/chatrun"
+	"nanobot/gateway/tools"
 )
 
 // longestDecision is how long a tool waits for people to decide. The question stays open after it.
@@ -27,5 +29,21 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	if t, ok := g.lanes.Running(chat); ok {
 		defer t.PauseForTool()()
 	}
-	return g.runbooks.Decide(ctx, run, step)
+	err := g.runbooks.Decide(ctx, run, step, func() error { return g.admitQuestion(ctx, chat) })
+	if errors.Is(err, chatrun.ErrManyOpen) {
+		return &tools.TooManyError{Reason: err.Error()}
+	}
+	return err
+}
+
+// admitQuestion refuses a question of a tool that may not be put to a chat.
+func (g *Gateway) admitQuestion(ctx context.Context, chat channels.Chat) error {
+	_, err := g.checkAccess(ctx, chat)
+	switch {
+	case errors.Is(err, errNoAccess):
+		return &tools.UnaskedError{Err: err}
+	case err != nil:
+		return err
+	}
+	return g.rates.messages.admit(chat)
 }

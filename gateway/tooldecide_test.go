@@ -2,8 +2,6 @@ package gateway_test
 
 import (
 	"context"
-	"encoding/json"
-	"net"
 	"strings"
 	"sync"
 	"testing"
@@ -11,82 +9,35 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"nanobot/gateway"
+	"nanobot/channels"
+	"nanobot/gateway/gatewaytest"
 	"nanobot/terminal"
 )
 
-// toolClient is a connection to the tools of a chat.
-type toolClient struct {
-	r       *rig
-	session *mcp.ClientSession
-	close   func() // and waits until nothing of it runs
-}
-
-// tools connects a process of the default agent in a chat.
-func (r *rig) tools(chat string) *toolClient {
-	r.t.Helper()
-	ours, theirs := net.Pipe()
-	served := make(chan error, 1)
-	owner := terminal.Owner{Channel: "net", ChatID: chat, Agent: "default"}
-	go func() { served <- r.gw.ServeTools(r.t.Context(), theirs, gateway.ToolCaller{Owner: owner}) }()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(r.t.Context(), &mcp.IOTransport{Reader: ours, Writer: ours}, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	closed := sync.OnceFunc(func() {
-		_ = ours.Close() // as a process that is killed
-		<-served
-		_ = session.Close()
-	})
-	r.t.Cleanup(closed)
-	return &toolClient{r, session, closed}
-}
-
 // call calls a tool and returns the JSON of its result. It may be called from any goroutine.
-func (c *toolClient) call(tool string, args map[string]any) string {
-	got, err := c.session.CallTool(c.r.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
+func (c *agentProcess) call(tool string, args any) string {
+	got, err := c.CallTool(c.t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
 	if err != nil {
 		return err.Error()
 	}
 	return got.Content[0].(*mcp.TextContent).Text
 }
 
-// shownStep is what the tests need of an answer of kairos_begin and kairos_next.
-type shownStep struct {
-	Run         string
-	CurrentStep struct{ URI string } `json:"current_step"`
-	Challenge   struct {
-		Nonce     string
-		ProofHash string `json:"proof_hash"`
-	}
+// greet has somebody write in a chat, so that tools may ask there.
+func (r *rig) greet(chat string) {
+	r.t.Helper()
+	r.net.Say(chat, "ann", "hello")
+	r.awaitTrue("the first message", func() bool {
+		known, err := r.store.Recent(r.t.Context(), channels.Chat{Channel: "net", ID: chat}, 1)
+		return err == nil && len(known) > 0
+	})
 }
 
-// begin begins a run of the only runbook.
-func (c *toolClient) begin() (shown shownStep) {
-	c.r.t.Helper()
-	var found struct{ Choices []struct{ URI string } }
-	if err := json.Unmarshal([]byte(c.call("kairos_search", map[string]any{"query": ""})), &found); err != nil || len(found.Choices) != 1 {
-		c.r.t.Fatalf("found %+v, %v", found, err)
-	}
-	if err := json.Unmarshal([]byte(c.call("kairos_begin", map[string]any{"uri": found.Choices[0].URI})), &shown); err != nil || shown.Run == "" {
-		c.r.t.Fatalf("begun %+v, %v", shown, err)
-	}
-	return shown
-}
-
-// approve says that the person approves the step, which is for the people of the chat to say.
-func (c *toolClient) approve(s shownStep) string {
-	return c.call("kairos_next", map[string]any{"uri": s.CurrentStep.URI, "run": s.Run, "solution": map[string]any{
-		"type": "user_input", "nonce": s.Challenge.Nonce, "proof_hash": s.Challenge.ProofHash, "user_input": map[string]string{"confirmation": "yes"},
-	}})
-}
-
-// waits calls approve in another goroutine.
-func (c *toolClient) waits(s shownStep) (answer func() string) {
+// prove calls kairos_next in another goroutine. The function that it returns waits for the result.
+func (c *agentProcess) prove(args any) (answer func() string) {
 	var got string
 	var work sync.WaitGroup
-	work.Go(func() { got = c.approve(s) })
+	work.Go(func() { got = c.call("kairos_next", args) })
 	return func() string { work.Wait(); return got }
 }
 
@@ -121,8 +72,8 @@ func TestTheClockOfATurnStandsStillWhileAToolWaitsForAnApprover(t *testing.T) {
 	defer close(protocol.end)
 	r.net.Say("1", "ann", "ship it")
 	ctx := <-protocol.turns
-	c := r.tools("1")
-	answer := c.waits(c.begin())
+	c := r.connectTools()
+	answer := c.prove(c.beginGate())
 	question := r.awaitText("1", "Go on?")
 	least, _ := left(ctx)
 	for began := time.Now(); time.Since(began) < 20*time.Millisecond; time.Sleep(time.Millisecond) { // for the clock to run
@@ -141,17 +92,92 @@ func TestAPersonIsToldThatNoAgentWaitsForTheDecision(t *testing.T) {
 	t.Parallel()
 	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
 	r.start()
-	c := r.tools("1")
-	r.net.Say("1", "ann", "hello")
-	r.awaitIdle("1")
-	run := c.begin()
-	answer := c.waits(run)
+	c := r.connectTools()
+	r.greet("1")
+	run := c.beginGate()
+	answer := c.prove(run)
 	question := r.awaitText("1", "Go on?")
-	c.close()
+	c.leave()
 	answer()
 	r.press("ann", question, 0)
-	r.awaitText("1", "No agent is waiting for this decision. Ask it to go on with run `"+run.Run+"`.")
-	if got := r.tools("1").approve(run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
+	r.awaitText("1", "No agent is waiting for this decision. Ask it to go on with run `"+run["run"].(string)+"`.")
+	if got := r.connectTools().call("kairos_next", run); !strings.Contains(got, `"proof_hash"`) || strings.Contains(got, "error") {
 		t.Errorf("the agent was told %s", got)
+	}
+}
+
+func TestTheOpenQuestionsOfAgentsInAChatAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r.start()
+	r.greet("1")
+	c := r.connectTools()
+	answers := make(chan string, 8)
+	for range cap(answers) {
+		run := c.beginGate()
+		go func() { answers <- c.call("kairos_next", run) }()
+	}
+	for range 3 {
+		if got := <-answers; !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "5 questions about runs are open in this chat already; wait") {
+			t.Errorf("the agent was told %s", got)
+		}
+	}
+	questions := r.questions("1", 5)
+	r.press("ann", questions[0], 0)
+	if got := <-answers; strings.Contains(got, "error") {
+		t.Errorf("the agent was told %s", got)
+	}
+	answer := c.prove(c.beginGate())
+	questions = append(questions, r.questions("1", 6)[5])
+	for _, q := range questions[1:] {
+		r.press("ann", q, 1)
+	}
+	answer()
+	for range 4 {
+		<-answers
+	}
+}
+
+// questions waits for so many questions.
+func (r *rig) questions(chat string, n int) (found []gatewaytest.Call) {
+	r.t.Helper()
+	_, ok := r.net.Await(chat, patience, func(calls []gatewaytest.Call) bool {
+		found = nil
+		for _, c := range calls {
+			if strings.Contains(c.Text, "Go on?") {
+				found = append(found, c)
+			}
+		}
+		return len(found) >= n
+	})
+	if !ok || len(found) != n {
+		r.t.Fatalf("there are %d questions, not %d", len(found), n)
+	}
+	return found
+}
+
+func TestTheQuestionsOfAgentsHaveTheRateOfMessages(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r.start()
+	r.greet("1")
+	c := r.connectTools()
+	for strings.Contains(c.call("send_message", map[string]any{"text": "hi"}), `"sent":true`) {
+	}
+	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"RATE_LIMITED"`) || !strings.Contains(got, "Too many messages") {
+		t.Errorf("the agent was told %s", got)
+	}
+}
+
+func TestNobodyIsAskedWhoMayNotTalkToTheBot(t *testing.T) {
+	t.Parallel()
+	r := newRunbookRig(t, "true", map[string]string{"gate": approvalRunbook})
+	r.start()
+	c := r.connectTools() // a chat in which nobody has written
+	if got := c.call("kairos_next", c.beginGate()); !strings.Contains(got, `"ELICITATION_FAILED"`) || !strings.Contains(got, "may talk to the bot") {
+		t.Errorf("the agent was told %s", got)
+	}
+	if calls := r.net.Sent("1"); len(calls) > 0 {
+		t.Errorf("the chat was shown %q", texts(calls))
 	}
 }

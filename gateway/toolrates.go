@@ -9,6 +9,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"nanobot/channels"
+	"nanobot/gateway/tools"
 )
 
 const (
@@ -55,8 +56,8 @@ func (r *chatRates) admit(chat channels.Chat) error {
 		return nil
 	}
 	reserved.Cancel()
-	return fmt.Errorf("that are too many %s: %d at once and %d a minute are allowed in a chat; wait %d s and try again",
-		r.what, r.burst, time.Minute/r.every, int(math.Ceil(wait.Seconds())))
+	return &tools.TooManyError{Reason: fmt.Sprintf("Too many %s: %d at once and %d a minute are allowed in a chat. Wait %d s, then try again.",
+		r.what, r.burst, time.Minute/r.every, int(math.Ceil(wait.Seconds())))}
 }
 
 // forgetIdle forgets chats that may send as much as any new one, when many are remembered.

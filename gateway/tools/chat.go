@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -78,6 +79,9 @@ func (s *session) send(ctx context.Context, m Message) (any, error) {
 func chatFailure(ctx context.Context, code string, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if errors.As(err, new(*TooManyError)) {
+		code = rateLimited
 	}
 	return &failure{Code: code, Message: sentence(err)}
 }

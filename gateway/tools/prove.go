@@ -170,6 +170,8 @@ func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, er
 		return nil, true, waiting.Err()
 	case errors.As(err, new(*UnaskedError)):
 		return p.refuse(ctx, runbook.Refusal{Step: before.Step, Unasked: sentence(err)})
+	case errors.As(err, new(*TooManyError)):
+		return nil, true, &failure{Code: rateLimited, Message: sentence(err)}
 	case err != nil: // and the question may be open
 		p.log.Warn("no longer waiting for an approval", zap.String("runbook_run", p.run), zap.Error(err))
 		return nil, true, stillUndecided(sentence(err))

@@ -49,6 +49,13 @@ type Found struct {
 	Time time.Time `json:"time"`
 }
 
+// TooManyError is the error of a Chat, or of Options.Decide, that refuses what is too much for now.
+// Its text is shown to the agent and says when to try again.
+type TooManyError struct{ Reason string }
+
+// Error returns the reason.
+func (e *TooManyError) Error() string { return e.Reason }
+
 // UnaskedError is the error of Options.Decide if nobody can be asked, and why. Its text is shown to
 // the agent.
 type UnaskedError struct{ Err error }
@@ -68,7 +75,8 @@ type Options struct {
 
 	// Decide opens the user_input question of a run's present step in its chat, unless it is open,
 	// and waits until that step is decided. An *UnaskedError counts as a failure of the step; any
-	// other error leaves the run as it is. nil: runs of a chat cannot be approved here.
+	// other error, such as a *TooManyError, leaves the run as it is. nil: runs of a chat cannot be
+	// approved here.
 	Decide func(ctx context.Context, run string, step int) error
 	// CheckShell executes the command of a shell step of a run, which an agent says to have
 	// succeeded. An error leaves the step as it is. nil: what agents report is trusted.

@@ -25,6 +25,7 @@ import (
 // Questions are those that were put to people.
 type Questions interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
+	OpenQuestions(ctx context.Context, chat channels.Chat) ([]store.Question, error)
 	Withdraw(ctx context.Context, id string) (bool, error)
 	// Known reports whether a message was received.
 	Known(ctx context.Context, chat channels.Chat, id string) (bool, error)
@@ -51,6 +52,7 @@ type Options struct {
 type Runbooks struct {
 	o       Options
 	changes changes
+	asking  sync.Mutex // held while a question is put for an agent
 }
 
 // New returns the runbooks of all chats.

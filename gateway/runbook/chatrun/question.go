@@ -2,7 +2,6 @@ package chatrun
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -116,39 +115,4 @@ func isGate(s runbook.Step) bool { return s.Challenge != nil && s.Challenge.Type
 func chatOf(r runbook.Run) channels.Chat {
 	channel, id, _ := strings.Cut(r.Chat, ":")
 	return channels.Chat{Channel: channel, ID: id}
-}
-
-// Decide asks the people of a run's chat to approve its present step, unless they are asked
-// already, and waits until they have decided. If ctx ends before, the question stays open.
-func (b *Runbooks) Decide(ctx context.Context, run string, step int) error {
-	for {
-		done, err := b.awaitDecision(ctx, run, step)
-		if done || err != nil {
-			return err
-		}
-	}
-}
-
-// awaitDecision asks about a step of a run and waits for the next decision about the run. It reports
-// true if the step was decided before.
-func (b *Runbooks) awaitDecision(ctx context.Context, run string, step int) (done bool, err error) {
-	decided, leave := b.changes.next(run)
-	defer leave()
-	r, err := b.o.Runs.Load(ctx, run)
-	if err != nil || r.Step != step || r.Status != runbook.Waiting {
-		return true, err
-	}
-	err = b.ask(ctx, r, false)
-	switch {
-	case errors.Is(err, runbook.ErrStale): // decided meanwhile
-		return false, nil
-	case err != nil:
-		return false, err
-	}
-	select {
-	case <-decided:
-		return false, nil
-	case <-ctx.Done():
-		return false, context.Cause(ctx)
-	}
 }
