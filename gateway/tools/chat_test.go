@@ -228,6 +228,18 @@ func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 	}}).ok().want("challenge.type", "user_input")
 }
 
+func TestAnAgentDoesNotEndARunThatAPersonBegan(t *testing.T) {
+	r := newRig(t)
+	r.write("ship", fourSteps("Ship"))
+	run := r.beginFor("telegram:7", "telegram:1")
+	c := r.connect(r.inChat(&chat{name: "telegram:1"}), nil)
+	rate := args{"uri": run.Source.StepURI(1), "run": run.ID, "outcome": "failure", "message": "I give up"}
+	c.call("kairos_attest", rate).fails("NOT_ALLOWED", "A person began this run")
+	if now, err := r.runs().Load(t.Context(), run.ID); err != nil || now.Encode() != run.Encode() {
+		t.Errorf("the run was changed: %+v, %v", now, err)
+	}
+}
+
 func TestTheRunsOfTheTerminalAreNotAnAgents(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))

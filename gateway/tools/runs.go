@@ -136,6 +136,12 @@ func (s *session) next(ctx context.Context, c call) (any, error) {
 // maxRemark is the size of the largest message of kairos_attest.
 const maxRemark = 8 << 10
 
+// errForeignRun refuses to end a run that a person began.
+var errForeignRun = &failure{
+	Code:    notAllowed,
+	Message: "A person began this run, so only a person can end it. Tell the chat why the run should end.",
+}
+
 // attest rates a run.
 func (s *session) attest(ctx context.Context, c call) (any, error) {
 	uri, err := readURI(c.args)
@@ -161,6 +167,9 @@ func (s *session) attest(ctx context.Context, c call) (any, error) {
 	}
 	var attested runbook.Attested
 	_, err = s.o.Runs.Apply(ctx, id, func(r runbook.Run, env runbook.Env) (after runbook.Run, err error) {
+		if r.By != s.by && r.Status == runbook.Waiting && rating.Outcome == "failure" {
+			return r, errForeignRun
+		}
 		after, attested, err = runbook.Attest(r, rating, env)
 		return after, err
 	})
