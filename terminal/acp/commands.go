@@ -63,9 +63,11 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 		return nil, listed(question, usage, all, now), nil
 	}
 	names := labels(all, now)
-	answer, err := x.t.Ask(ctx, terminal.Question{
-		Text: question, Options: names, Within: x.askTimeout(), Approval: usage == "/"+modeChoice,
-	})
+	q := terminal.Question{Text: question, Options: names, Within: x.askTimeout()}
+	if usage == "/"+modeChoice {
+		q.ID, q.Approval = modeQuestion(), true
+	}
+	answer, err := x.t.Ask(ctx, q)
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)
 	}

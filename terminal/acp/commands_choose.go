@@ -2,6 +2,7 @@ package acp
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -115,12 +116,16 @@ func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string
 // modeChoice is the choice that may permit something: an agent has modes in which it does not ask.
 const modeChoice = "mode"
 
+// modeQuestion is the ID of a question about the mode. It is never the same as another: who allows a
+// mode once has not allowed it again.
+func modeQuestion() string { return "mode-" + rand.Text() }
+
 // approveMode asks the approvers about another mode. It returns what the person is told if they do
 // not agree.
 func (x *turn) approveMode(ctx context.Context, o *option) (said string, err error) {
 	const yes, no = "Yes", "No"
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Within: x.askTimeout(), Approval: true,
+		ID: modeQuestion(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Within: x.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -64,9 +64,16 @@ func TestAnotherModeNeedsAnApproverWhereThereAreAny(t *testing.T) {
 	p.says("/mode plan").is(terminal.Done, "Mode: Plan first")
 	answer = "Code"
 	p.says("/mode").is(terminal.Done, "Mode: Code")
-	for i, text := range []string{"🔐 Change the mode to `Plan first`?", "🔐 Change the mode to `Plan first`?", "Which mode?"} {
+	p.says("/mode").is(terminal.Done, "Mode: Code")
+	ids := map[string]bool{"": true}
+	for i, text := range []string{"🔐 Change the mode to `Plan first`?", "🔐 Change the mode to `Plan first`?", "Which mode?", "Which mode?"} {
 		if i >= len(asked) || asked[i].Text != text || !asked[i].Approval {
-			t.Errorf("asked %+v, want %q for approvers", asked, text)
+			t.Fatalf("asked %+v, want %q for approvers", asked, text)
+		}
+		if id := asked[i].ID; ids[id] { // an answer that was given before a crash would answer it, too
+			t.Errorf("question %d has the ID %q", i, id)
+		} else {
+			ids[id] = true
 		}
 	}
 }
