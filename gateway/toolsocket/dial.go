@@ -2,6 +2,7 @@ package toolsocket
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,12 +40,10 @@ func greet(ctx context.Context, conn net.Conn, h Hello) (*bufio.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := conn.Write(append(line, '\n')); err != nil {
-		return nil, fmt.Errorf("say hello: %w", err)
-	}
+	_, unsaid := conn.Write(append(line, '\n')) // it may be turned away before, and the answer says why
 	in := bufio.NewReaderSize(conn, maxHello)
 	if line, err = in.ReadSlice('\n'); err != nil {
-		return nil, errors.Join(fmt.Errorf("the daemon does not answer: %w", err), context.Cause(ctx))
+		return nil, errors.Join(fmt.Errorf("the daemon does not answer: %w", cmp.Or(unsaid, err)), context.Cause(ctx))
 	}
 	var w Welcome
 	if err := json.Unmarshal(line, &w); err != nil {

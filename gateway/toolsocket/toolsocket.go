@@ -13,10 +13,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
-	"os"
 	"sync"
 	"time"
 
@@ -28,9 +26,10 @@ import (
 )
 
 const (
-	// mostConnections and mostPerChat bound the connections at the same time. One more than
-	// mostPerChat is refused, one more than mostConnections waits to be accepted.
-	mostConnections, mostPerChat = 512, 64
+	// mostConnections and mostPerGroup bound the connections at the same time: of all, of each chat, and
+	// of each user's processes that have not said hello. One more than mostPerGroup is refused, one more
+	// than mostConnections waits to be accepted.
+	mostConnections, mostPerGroup = 512, 64
 	// helloTimeout is how long a process may take to say who it is.
 	helloTimeout = 10 * time.Second
 	maxHello     = 16 << 10
@@ -79,14 +78,14 @@ type Options struct {
 // server is one run of Run.
 type server struct {
 	Options
-	mu      sync.Mutex
-	perChat map[string]int
+	mu     sync.Mutex
+	counts map[string]int // of connections, by group
 }
 
 // Run serves the connections to a socket until ctx ends. It closes the listener, and returns when
 // no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
-	s := &server{Options: o, perChat: map[string]int{}}
+	s := &server{Options: o, counts: map[string]int{}}
 	defer func() { _ = l.Close() }() // also when the next line is doing so
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	slots := make(chan struct{}, mostConnections)
@@ -126,32 +125,52 @@ func pause(ctx context.Context) {
 func (s *server) handle(ctx context.Context, conn *peersocket.Conn) {
 	defer func() { _ = conn.Close() }()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
 	in := bufio.NewReaderSize(conn, maxHello)
-	hello, err := readHello(in)
-	if err != nil {
-		return // it is gone, or no client of ours
-	}
-	caller, refusal := s.identify(ctx, conn, hello)
-	if refusal == "" && !s.enter(caller) {
-		refusal = fmt.Sprintf("this chat has %d connections already; close some", mostPerChat)
-	} else if refusal == "" {
-		defer s.leave(caller)
-	}
-	if ctx.Err() != nil {
+	caller, leave, refusal := s.greet(ctx, conn, in)
+	defer leave()
+	switch {
+	case ctx.Err() != nil || errors.Is(refusal, errSilent):
 		return
-	}
-	if refusal != "" {
-		s.refuse(conn, caller, refusal)
+	case refusal != nil:
+		s.refuse(conn, caller, refusal.Error())
 		return
 	}
 	if write(conn, Welcome{Chat: chatOf(caller.Owner)}) != nil || conn.SetDeadline(time.Time{}) != nil {
 		return
 	}
-	err = s.Serve(ctx, bufferedConn{in, conn}, caller)
+	err := s.Serve(ctx, bufferedConn{in, conn}, caller)
 	if err != nil && ctx.Err() == nil {
 		s.Log.Debug("connection of a tool ended", zap.String("chat", chatOf(caller.Owner)), zap.Error(err))
 	}
+}
+
+// errSilent is a process that is gone, or no client of ours.
+var errSilent = errors.New("it says no hello")
+
+// greet tells who has connected, reads the hello and counts the connection until leave is called. A
+// connection is counted before its hello is read, so that nobody keeps others out with silent ones.
+func (s *server) greet(ctx context.Context, conn *peersocket.Conn, in *bufio.Reader) (c Caller, leave func(), refusal error) {
+	_ = conn.SetDeadline(time.Now().Add(helloTimeout))
+	p, refusal := s.identify(conn)
+	c.Owner = p.owner
+	if refusal != nil {
+		return c, func() {}, refusal
+	}
+	leave, refusal = s.enter(p.group())
+	if refusal != nil {
+		return c, leave, refusal
+	}
+	hello, err := readHello(in)
+	if err != nil {
+		return c, leave, errSilent
+	}
+	c.Dir = hello.Dir
+	if c.Owner, refusal = s.ownerByToken(ctx, p, hello.Token); refusal != nil || !p.outside {
+		return c, leave, refusal
+	}
+	leave() // it is counted for its chat from now on
+	leave, refusal = s.enter(chatOf(c.Owner))
+	return c, leave, refusal
 }
 
 // chatOf names the chat of an owner; "": it has none.
@@ -197,100 +216,4 @@ func (s *server) refuse(conn *peersocket.Conn, c Caller, reason string) {
 		s.Refused(Refusal{Peer: peer, Owner: c.Owner, Reason: reason})
 	}
 	_ = write(conn, Welcome{Error: reason})
-}
-
-// identify returns for whom a process acts, or why it is refused. The caller then has what is known
-// of it.
-func (s *server) identify(ctx context.Context, conn *peersocket.Conn, h Hello) (c Caller, refusal string) {
-	c.Dir = h.Dir
-	peer, err := conn.Peer()
-	if err != nil {
-		return c, "the daemon cannot tell which process this is"
-	}
-	owner, outside := s.ownerOf(peer)
-	if !conn.PeerLives() { // and the owner may be that of another process with its pid
-		return c, "the process that connected is gone"
-	}
-	if !outside {
-		return s.identifyAgent(ctx, c, owner, h.Token)
-	}
-	if peer.UID != os.Geteuid() && peer.UID != 0 {
-		return c, fmt.Sprintf("this process is of another user (%d) and was not started by an agent of the bot", peer.UID)
-	}
-	return s.identifyOther(ctx, c, h.Token)
-}
-
-// ownerOf returns whose a process is; "": that cannot be told. outside says that no agent has
-// started it.
-func (s *server) ownerOf(peer peersocket.Peer) (owner string, outside bool) {
-	if peer.Pid == 0 { // our descendants are in our PID namespace, or in one within
-		return "", true
-	}
-	owner, descends, err := s.OwnerOf(peer.Pid)
-	if err != nil && peer.UID == 0 && os.Geteuid() != 0 { // the kernel may hide the processes of root from us
-		return "", true
-	}
-	return owner, err == nil && !descends
-}
-
-// identifyAgent is identify for a process of ours.
-func (s *server) identifyAgent(ctx context.Context, c Caller, owner, token string) (_ Caller, refusal string) {
-	o, ok := terminal.ParseOwner(owner)
-	if !ok {
-		return c, "the daemon cannot tell which chat this process works for; start nanobot mcp as a child of the agent"
-	}
-	c.Owner = o
-	if token == "" {
-		return c, ""
-	}
-	chat, known, err := s.ChatOfToken(ctx, token)
-	switch {
-	case err != nil:
-		return c, s.unreadable(err)
-	case !known, chat.Channel != o.Channel, chat.ID != o.ChatID:
-		return c, "the token in $NANOBOT_CHAT_TOKEN is not that of the chat which this process works for"
-	}
-	return c, ""
-}
-
-// identifyOther is identify for a process that no agent has started.
-func (s *server) identifyOther(ctx context.Context, c Caller, token string) (_ Caller, refusal string) {
-	if token == "" {
-		return c, ""
-	}
-	chat, known, err := s.ChatOfToken(ctx, token)
-	switch {
-	case err != nil:
-		return c, s.unreadable(err)
-	case !known:
-		return c, "the token in $NANOBOT_CHAT_TOKEN is no chat's"
-	}
-	c.Owner = terminal.Owner{Channel: chat.Channel, ChatID: chat.ID}
-	return c, ""
-}
-
-func (s *server) unreadable(err error) string {
-	s.Log.Error("cannot look up the token of a chat", zap.Error(err))
-	return "the daemon cannot read its state at the moment; try again"
-}
-
-// enter counts a connection of a chat, unless there are too many.
-func (s *server) enter(c Caller) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	chat := chatOf(c.Owner)
-	if s.perChat[chat] >= mostPerChat {
-		return false
-	}
-	s.perChat[chat]++
-	return true
-}
-
-func (s *server) leave(c Caller) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	chat := chatOf(c.Owner)
-	if s.perChat[chat]--; s.perChat[chat] == 0 {
-		delete(s.perChat, chat)
-	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -167,7 +168,7 @@ func TestAProcessActsForItsOwnChatOnly(t *testing.T) {
 		"an agent's with nobody's token":   {agents, "nonsense", "", "not that of the chat which this process works for"},
 		"an agent's when the store fails":  {agents, "broken", "", "try again"},
 		"a descendant of unknown owner":    {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "", "", "cannot tell which chat"},
-		"such a one with a token":          {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "token1", "", "cannot tell which chat"},
+		"that one with a token":            {func(int) (string, bool, error) { return "", true, process.ErrNoOwner }, "token1", "", "cannot tell which chat"},
 		"a descendant that nobody owns":    {func(int) (string, bool, error) { return "", true, nil }, "token1", "", "cannot tell which chat"},
 		"another one without a token":      {outsider, "", "{Owner: : Dir:/d}", ""},
 		"another one with a token":         {outsider, "token2", "{Owner: net:2 Dir:/d}", ""},
@@ -332,5 +333,44 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(parent); len(left) > 0 {
 		t.Errorf("it left %v", left)
+	}
+}
+
+// TestSilentConnectionsOfOneUserKeepNoAgentOut opens more connections than the daemon accepts at the
+// same time, and says no hello on any.
+func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
+	r := newRig(t)
+	for range 600 {
+		c, err := net.Dial("unix", r.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = c.Close() }()
+	}
+	refused := 0
+	for deadline := time.Now().Add(time.Minute); refused < 600-64; time.Sleep(time.Millisecond) {
+		if r.change(func() { refused = len(r.refused) }); time.Now().After(deadline) {
+			t.Fatalf("%d are refused", refused)
+		}
+	}
+	if _, refusal := r.dial(toolsocket.Hello{}); !strings.Contains(refusal, "64 connections of this chat or user") {
+		t.Errorf("one more of the user: %q", refusal)
+	}
+	r.change(func() { r.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
+	if caller, refusal := r.dial(toolsocket.Hello{}); refusal != "" {
+		t.Errorf("an agent: %q, refused: %q", caller, refusal)
+	}
+}
+
+func TestAProcessOfNoKnownChatIsRefusedBeforeItsHello(t *testing.T) {
+	r := newRig(t)
+	r.change(func() { r.owner = func(int) (string, bool, error) { return "", true, nil } })
+	c, err := net.Dial("unix", r.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	if said, err := io.ReadAll(c); err != nil || !strings.Contains(string(said), "cannot tell which chat") {
+		t.Errorf("it says %q, %v", said, err)
 	}
 }
