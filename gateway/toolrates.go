@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// toolMessages and toolProgress are how many messages and words of progress the tools of a chat
+	// toolMessages and toolProgress are how many messages and updates of the progress the tools of a chat
 	// may send at once, and toolMessageEvery and toolProgressEvery how soon another one.
 	toolMessages, toolMessageEvery  = 20, time.Minute / 30
 	toolProgress, toolProgressEvery = 60, time.Minute / 120
@@ -26,7 +26,7 @@ type toolRates struct{ messages, progress chatRates }
 func newToolRates() toolRates {
 	return toolRates{
 		messages: chatRates{what: "messages", burst: toolMessages, every: toolMessageEvery},
-		progress: chatRates{what: "words of progress", burst: toolProgress, every: toolProgressEvery},
+		progress: chatRates{what: "updates of the progress", burst: toolProgress, every: toolProgressEvery},
 	}
 }
 

@@ -92,7 +92,7 @@ func noteHidden(cfg *config.Config, parent string, log *zap.Logger) {
 	}
 }
 
-// anyAgent reports whether an agent is such a one.
+// anyAgent reports whether a condition holds for the settings of any agent.
 func anyAgent(cfg *config.Config, is func(config.Terminal) bool) bool {
 	return slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {
 		own, _ := cfg.ForAgent(name)

@@ -66,9 +66,6 @@ func (s *session) sendFiles(ctx context.Context, c call) (any, error) {
 }
 
 func (s *session) send(ctx context.Context, m Message) (any, error) {
-	if err := admit(s.messages, "messages"); err != nil {
-		return nil, err
-	}
 	if err := s.o.Chat.Send(ctx, m); err != nil {
 		return nil, chatFailure(ctx, notSent, err)
 	}
@@ -95,9 +92,6 @@ type answered struct {
 func (s *session) askUser(ctx context.Context, c call) (any, error) {
 	q, err := readQuestion(c.args)
 	if err != nil {
-		return nil, err
-	}
-	if err := admit(s.messages, "messages"); err != nil {
 		return nil, err
 	}
 	ctx, cancel := s.untilEnd(ctx)
@@ -149,9 +143,6 @@ type shown struct {
 func (s *session) progress(ctx context.Context, c call) (any, error) {
 	text, err := c.args.required("text", maxProgress)
 	if err != nil {
-		return nil, err
-	}
-	if err := admit(s.updates, "updates of the progress"); err != nil {
 		return nil, err
 	}
 	if err := s.o.Chat.Progress(ctx, text); err != nil {

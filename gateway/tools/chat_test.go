@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"nanobot/gateway/runbook"
@@ -128,21 +127,20 @@ func TestProgressAndHistory(t *testing.T) {
 }
 
 func TestAnAgentThatFloodsTheChatIsToldToWait(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := newRig(t)
-		k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, nil }}
-		c := r.connect(r.inChat(k), nil)
-		for range 30 {
-			c.call("send_message", args{"text": "x"}).ok()
-		}
-		c.call("send_message", args{"text": "x"}).fails("RATE_LIMITED", "at most 30 a minute. Wait 2 s")
-		c.call("send_files", args{"files": []args{{"path": "x"}}}).fails("RATE_LIMITED", "Wait")
-		c.call("ask_user", args{"question": "x"}).fails("RATE_LIMITED", "Wait")
-		c.call("progress", args{"text": "x"}).ok()
-		time.Sleep(2 * time.Second)
+	r := newRig(t)
+	tooMany := &tools.TooManyError{Reason: "too many messages. Wait 2 s, then try again."}
+	k := &chat{name: "telegram:1", ask: func(context.Context, terminal.Question) (terminal.Answer, error) { return terminal.Answer{}, tooMany }}
+	c := r.connect(r.inChat(k), nil)
+	for range 130 { // only the chat bounds how much is sent to it
 		c.call("send_message", args{"text": "x"}).ok()
-		c.call("send_message", args{"text": "x"}).fails("RATE_LIMITED", "Wait")
-	})
+		c.call("progress", args{"text": "x"}).ok()
+	}
+	k.err = tooMany
+	for tool, a := range map[string]args{
+		"send_message": {"text": "x"}, "send_files": {"files": []args{{"path": "x"}}}, "ask_user": {"question": "x"}, "progress": {"text": "x"},
+	} {
+		c.call(tool, a).fails("RATE_LIMITED", "Too many messages. Wait 2 s, then try again.")
+	}
 }
 
 // TestAChatSeesItsOwnRunsAlone tries to use the run of one chat from another, and without any.

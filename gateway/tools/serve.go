@@ -74,8 +74,8 @@ type session struct {
 	// answer of a person or a command then.
 	untilEnd func(context.Context) (context.Context, context.CancelFunc)
 
-	messages, updates, writes *rate.Limiter
-	checking                  chan struct{} // holds a value while a command is executed
+	writes   *rate.Limiter // of runbooks and runs; what goes to the chat is bounded by the chat
+	checking chan struct{} // holds a value while a command is executed
 
 	mu    sync.Mutex
 	begun map[runbook.Source]begunRun // the last one of each runbook
@@ -87,17 +87,13 @@ type begunRun struct {
 	steps int
 }
 
-const (
-	messagesPerMinute = 30  // of messages, albums and questions
-	updatesPerMinute  = 120 // of progress
-	writesPerMinute   = 60  // of runbooks that are stored and runs that are begun
-)
+// writesPerMinute is how many runbooks a connection may store and runs begin.
+const writesPerMinute = 60
 
 func newSession(o Options) *session {
-	perMinute := func(n int) *rate.Limiter { return rate.NewLimiter(rate.Every(time.Minute/time.Duration(n)), n) }
 	s := &session{
 		o: o, by: cmp.Or(o.By, runbook.ByAgent), log: cmp.Or(o.Log, zap.NewNop()), checking: make(chan struct{}, 1), begun: map[runbook.Source]begunRun{},
-		messages: perMinute(messagesPerMinute), updates: perMinute(updatesPerMinute), writes: perMinute(writesPerMinute),
+		writes: rate.NewLimiter(rate.Every(time.Minute/writesPerMinute), writesPerMinute),
 	}
 	if o.Chat != nil {
 		s.chat = o.Chat.Name()

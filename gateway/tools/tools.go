@@ -14,8 +14,8 @@ import (
 )
 
 // Chat is the chat that a connection acts for. Its methods are called from several goroutines. They
-// return when ctx ends, which it does with the connection. The text of an error is shown to the
-// agent.
+// return when ctx ends, which it does with the connection, and bound how much is sent. The text of an
+// error is shown to the agent.
 type Chat interface {
 	// Name returns channel:id, as runbook.Run.Chat has it.
 	Name() string

@@ -113,7 +113,7 @@ func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
 	return false
 }
 
-// anyChild reports whether a child that lives or is being started is such a one.
+// anyChild reports whether a condition holds for any child that lives or is being started.
 func (d *descendants) anyChild(is func(*supervised) bool) bool {
 	for c := range d.starting {
 		if is(c) {

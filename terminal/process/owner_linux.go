@@ -137,7 +137,7 @@ func (r *subreaper) addTraces(pid int, owners map[string]bool) {
 	}
 }
 
-// ownerWhere returns the owner of the child that is such a one, or "".
+// ownerWhere returns the owner of the child for which a condition holds, or "".
 func (r *subreaper) ownerWhere(is func(*supervised) bool) (owner string) {
 	d := descendants{subreaper: r}
 	d.anyChild(func(c *supervised) bool {
