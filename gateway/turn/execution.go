@@ -39,6 +39,10 @@ type Task struct {
 // Emit shows a frame in the chat.
 func (x *Execution) Emit(f terminal.Frame) error { return x.calls.emit(f) }
 
+// ShowAbove has what tools show as progress appear below a text from now on, so that it does not
+// replace what the executor shows.
+func (x *Execution) ShowAbove(text string) { x.turn.tools.setAbove(text) }
+
 // Running says that processes run from now on until the function that it returns is called, so that
 // after a crash in between the turn counts as one that had begun. So does a turn whose ctx has ended
 // by then, which has cut the processes off: when the gateway shuts down it is for the next start to

@@ -25,7 +25,8 @@ type toolAccess struct {
 	calls callbacks
 	ended <-chan struct{} // closed when the turn is told to end; nil: its agent does not run
 	pause func() (resume func())
-	said  int // messages of tools
+	said  int    // messages of tools
+	above string // what the progress of tools is shown below
 }
 
 // admit lets tools act until the function that it returns is called.
@@ -47,6 +48,12 @@ func (a *toolAccess) setClock(pause func() (resume func())) {
 	a.pause = pause
 }
 
+func (a *toolAccess) setAbove(text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.above = text
+}
+
 // EmitForTool takes what a tool says in the turn, as if its agent had said it. Files are closed by
 // the caller.
 func (t *Turn) EmitForTool(f terminal.Frame) error {
@@ -57,6 +64,9 @@ func (t *Turn) EmitForTool(f terminal.Frame) error {
 	}
 	t.tools.said++
 	f.Sequence = toolSequence + t.tools.said
+	if f.Kind == terminal.Progress && t.tools.above != "" {
+		f.Board, f.Text = true, t.tools.above+"\n\n"+f.Text
+	}
 	return t.tools.calls.emit(f)
 }
 
