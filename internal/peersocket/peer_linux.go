@@ -51,11 +51,20 @@ func lives(pidfd *os.File) bool {
 	if pidfd == nil {
 		return true
 	}
-	poll := []unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}} // which it is once it has exited
-	for {
-		n, err := unix.Poll(poll, 0)
-		if !errors.Is(err, unix.EINTR) {
-			return err == nil && n == 0
-		}
+	raw, err := pidfd.SyscallConn() // which another goroutine may close meanwhile
+	if err != nil {
+		return false
 	}
+	alive := false
+	err = raw.Control(func(fd uintptr) {
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} // which it is once it has exited
+		for {
+			n, err := unix.Poll(poll, 0)
+			if !errors.Is(err, unix.EINTR) {
+				alive = err == nil && n == 0
+				return
+			}
+		}
+	})
+	return err == nil && alive
 }
