@@ -108,8 +108,9 @@ func (w *writer) commitTogether(jobs []*job) error {
 		return err
 	}
 	// What went into files that were removed or replaced meanwhile nobody finds again, so it is not
-	// confirmed.
-	return w.files.Check()
+	// confirmed. That the files cannot be looked at for a moment says nothing: it is stored.
+	_ = w.files.Check()
+	return w.files.Err()
 }
 
 // apart does jobs again of which one failed, each behind a savepoint. That costs more, so it is not
