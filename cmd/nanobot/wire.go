@@ -97,7 +97,7 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 		OnCrash: turn.OnCrash(cfg.Gateway.OnCrash), AtMostOnce: cfg.Gateway.Delivery == "atMostOnce",
 		DrainTimeout: time.Duration(cfg.Gateway.DrainTimeout) * time.Second,
 		Runbooks: gateway.Runbooks{
-			Folder: cfg.Runbooks.Folder, Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
+			Folder: runbooksFolder(cfg), Approvers: cfg.Runbooks.Approvers, CheckShell: cfg.Runbooks.AgentShell == "check",
 		},
 	}
 	for _, n := range networks {
@@ -106,6 +106,24 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 		}
 	}
 	return s, nil
+}
+
+// runbooksFolder is the folder of the runbooks that chats have. Where agents are confined it must be
+// there already, and in the workspace it must be no link to another place: otherwise an agent could
+// make one that leads to files which it must not read. "": there is none.
+func runbooksFolder(cfg *config.Config) string {
+	folder := cfg.Runbooks.Folder
+	if !slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {
+		own, ok := cfg.ForAgent(name)
+		return ok && (own.Terminal.Sandbox != "none" && own.Terminal.Sandbox != "" || own.Terminal.User != "")
+	}) {
+		return folder
+	}
+	real, err := filepath.EvalSymlinks(folder)
+	if err != nil || holdsAny(cfg.Workspace, folder) && !holdsAny(cfg.Workspace, real) {
+		return ""
+	}
+	return real
 }
 
 // newAgents makes the agents of a configuration. The error names every one that cannot be made.

@@ -176,3 +176,32 @@ func TestAConfigForRunAndChatAloneIsGood(t *testing.T) {
 		t.Errorf("serve: %d %s", status, said)
 	}
 }
+
+func TestConfinedAgentsCannotMakeTheFolderOfRunbooks(t *testing.T) {
+	dir := t.TempDir()
+	workspace, elsewhere := filepath.Join(dir, "work"), filepath.Join(dir, "elsewhere")
+	for _, folder := range []string{workspace, elsewhere} {
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cfg := config.Default()
+	cfg.Workspace, cfg.Runbooks.Folder = workspace, filepath.Join(workspace, "runbooks")
+	if got := runbooksFolder(&cfg); got != cfg.Runbooks.Folder {
+		t.Errorf("without a sandbox it is %q", got)
+	}
+	cfg.Terminal.Sandbox = "landlock"
+	if got := runbooksFolder(&cfg); got != "" {
+		t.Errorf("before it is made it is %q", got)
+	}
+	if err := os.Symlink(elsewhere, cfg.Runbooks.Folder); err != nil {
+		t.Fatal(err)
+	}
+	if got := runbooksFolder(&cfg); got != "" {
+		t.Errorf("a link leads to %q", got)
+	}
+	cfg.Runbooks.Folder = elsewhere
+	if got := runbooksFolder(&cfg); got != elsewhere {
+		t.Errorf("outside the workspace it is %q", got)
+	}
+}

@@ -41,7 +41,10 @@ func (f Folder) Read(name string) (text, short string, err error) {
 	if short == "" || short[0] == '.' || strings.ContainsAny(short, `/\`) {
 		return "", "", fmt.Errorf("%q is no name of a runbook", name)
 	}
-	text, err = ReadFile(filepath.Join(string(f), short+extension), MaxText+1)
+	text, err = readRegular(filepath.Join(string(f), short+extension), syscall.O_NOFOLLOW, MaxText+1)
+	if errors.Is(err, syscall.ELOOP) {
+		err = fmt.Errorf("%s is a link, which is not followed: an agent could have made it", short+extension)
+	}
 	return text, short, err
 }
 
@@ -60,15 +63,17 @@ func (f Folder) Load(name string) (Runbook, Source, error) {
 }
 
 // ReadFile reads a regular file, or its first bytes if it has more than limit.
-func ReadFile(path string, limit int64) (string, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO would block
+func ReadFile(path string, limit int64) (string, error) { return readRegular(path, 0, limit) }
+
+func readRegular(path string, flags int, limit int64) (string, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|flags, 0) // a FIFO would block
 	if err != nil {
 		return "", err
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a folder", path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is no regular file", path)
 	}
 	if err != nil {
 		return "", err

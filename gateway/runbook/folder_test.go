@@ -1,0 +1,31 @@
+package runbook_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"nanobot/gateway/runbook"
+)
+
+func TestOnlyRegularFilesOfTheFolderAreRunbooks(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret.md")
+	if err := os.WriteFile(secret, []byte("# Secret\n\nof another chat\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(dir, "link.md")); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mkfifo(filepath.Join(dir, "fifo.md"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"link": "is a link", "fifo": "no regular file", "none": "no such file", "../secret": "no name of a runbook"} {
+		text, _, err := runbook.Folder(dir).Read(name)
+		if err == nil || !strings.Contains(err.Error(), want) || text != "" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
