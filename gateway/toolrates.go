@@ -17,16 +17,20 @@ const (
 	// may send at once, and toolMessageEvery and toolProgressEvery how soon another one.
 	toolMessages, toolMessageEvery  = 20, time.Minute / 30
 	toolProgress, toolProgressEvery = 60, time.Minute / 120
-	mostChatRates                   = 1000 // chats that are remembered
+	// toolWrites and toolWriteEvery are the same for runbooks that are stored and runs that begin, which
+	// stay on disk.
+	toolWrites, toolWriteEvery = 60, time.Minute / 30
+	mostChatRates              = 1000 // chats that are remembered
 )
 
 // toolRates bound what tools send.
-type toolRates struct{ messages, progress chatRates }
+type toolRates struct{ messages, progress, writes chatRates }
 
 func newToolRates() toolRates {
 	return toolRates{
 		messages: chatRates{what: "messages", burst: toolMessages, every: toolMessageEvery},
 		progress: chatRates{what: "updates of the progress", burst: toolProgress, every: toolProgressEvery},
+		writes:   chatRates{what: "runbooks and runs", burst: toolWrites, every: toolWriteEvery},
 	}
 }
 

@@ -31,7 +31,8 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 	set := g.set().Runbooks
 	o := tools.Options{
 		Runs: runbook.Runs{Records: g.o.Store}, Folder: runbook.Folder(set.Folder), Log: g.o.Log,
-		Audit: func(tool string, err error) { g.auditTool(c, tool, err) },
+		Audit:      func(tool string, err error) { g.auditTool(c, tool, err) },
+		AdmitWrite: func() error { return g.rates.writes.admit(c.chat()) },
 		Decide: func(ctx context.Context, run string, step int) error {
 			return g.decideForTool(ctx, c.chat(), run, step)
 		},

@@ -303,7 +303,7 @@ func TestTooManyConnectionsKeepNobodyOut(t *testing.T) {
 		})
 	}
 	all.Wait()
-	if len(open) != 64 || refused != 136 {
+	if len(open) != 16 || refused != 184 {
 		t.Errorf("%d are open, %d refused", len(open), refused)
 	}
 	if said := b.run("1", toolScript{}.call("send_message", map[string]any{"text": "hi"})); said != `send_message: {"sent":true}` {

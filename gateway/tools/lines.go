@@ -18,9 +18,12 @@ import (
 const (
 	// maxLine is the length of the longest message that is read. The largest runbook takes six
 	// times its size if a client escapes each of its characters.
-	maxLine = 4 << 20
-	// maxCalls is how many calls of a connection are executed at the same time.
-	maxCalls = 64
+	maxLine = 2 << 20
+	// maxCalls is how many calls of a connection are executed at the same time, and maxCallBytes how
+	// long they may be together.
+	maxCalls, maxCallBytes = 64, 8 << 20
+	// maxUnread is how many answers may wait for a client to read them before its next call is read.
+	maxUnread = 8
 	// endGrace is how long the calls that are being executed at the end of the input may take. Those
 	// that wait for a person or a command are cancelled at once.
 	endGrace = 10 * time.Second
@@ -39,12 +42,18 @@ type lineConn struct {
 
 	writing sync.Mutex
 	mu      sync.Mutex
-	calls   map[jsonrpc.ID]bool // that are executed; false while the answer is written
-	changed chan struct{}       // gets a value when a call was answered
+	calls   map[jsonrpc.ID]callState // that have no answer yet
+	changed chan struct{}            // gets a value when a call was answered
 
 	closing  sync.Once
 	closed   chan struct{}
 	closeErr error
+}
+
+// callState is a call that has no answer yet.
+type callState struct {
+	executed bool // false while the answer is written
+	size     int  // of its line
 }
 
 var (
@@ -55,7 +64,7 @@ var (
 func newLineConn(stream io.ReadWriteCloser, ended func()) *lineConn {
 	return &lineConn{
 		stream: stream, input: bufio.NewReaderSize(stream, 64<<10), ended: ended,
-		calls: map[jsonrpc.ID]bool{}, changed: make(chan struct{}, 1), closed: make(chan struct{}),
+		calls: map[jsonrpc.ID]callState{}, changed: make(chan struct{}, 1), closed: make(chan struct{}),
 	}
 }
 
@@ -84,7 +93,7 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	if !ok {
 		return c.writeLine(line)
 	}
-	c.note(func() { c.calls[answer.ID] = false }) // so that a client may send the next call as soon as it has read this
+	c.note(func() { c.calls[answer.ID] = callState{} }) // so that a client may send the next call as soon as it has read this
 	defer c.note(func() { delete(c.calls, answer.ID) })
 	return c.writeLine(line)
 }
@@ -158,6 +167,7 @@ func (c *lineConn) isBusy() bool {
 
 // next reads a line. The message is nil if the line was refused or blank.
 func (c *lineConn) next() (jsonrpc.Message, error) {
+	c.awaitReader()
 	line, skipped, err := c.readLine()
 	switch {
 	case err != nil:
@@ -173,27 +183,49 @@ func (c *lineConn) next() (jsonrpc.Message, error) {
 	if err != nil {
 		return nil, c.refuse(scanID(line), jsonrpc.CodeInvalidRequest, "The line is not a JSON-RPC message: "+err.Error())
 	}
-	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admit(r) {
-		return nil, c.refuse(scanID(line), codeBusy, fmt.Sprintf("%d calls are being executed. Wait for their answers.", maxCalls))
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && !c.admit(r, len(line)) {
+		return nil, c.refuse(scanID(line), codeBusy, fmt.Sprintf("%d calls, or %d bytes of them, are being executed. Wait for their answers.", maxCalls, maxCallBytes))
 	}
 	return m, nil
 }
 
 // admit notes a call, unless there are too many.
-func (c *lineConn) admit(r *jsonrpc.Request) bool {
+func (c *lineConn) admit(r *jsonrpc.Request, size int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	executed := 0
-	for _, e := range c.calls {
-		if e {
+	executed, bytes := 0, size
+	for _, call := range c.calls {
+		bytes += call.size
+		if call.executed {
 			executed++
 		}
 	}
-	if executed >= maxCalls {
+	if executed >= maxCalls || executed > 0 && bytes > maxCallBytes {
 		return false
 	}
-	c.calls[r.ID] = true
+	c.calls[r.ID] = callState{executed: true, size: size}
 	return true
+}
+
+// awaitReader waits while many answers are not read by the client, so that they do not pile up.
+func (c *lineConn) awaitReader() {
+	unread := func() (n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, call := range c.calls {
+			if !call.executed {
+				n++
+			}
+		}
+		return n
+	}
+	for unread() > maxUnread {
+		select {
+		case <-c.changed:
+		case <-c.closed:
+			return
+		}
+	}
 }
 
 // readLine reads a line. One that is too long is skipped, and what was seen of it is returned. The

@@ -191,7 +191,7 @@ func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
 	} {
 		sent := make(chan struct{})
 		go func() { defer close(sent); c.send(line) }()
-		if m := c.receive(); m.ID != id || m.Error.Code != -32001 || !strings.Contains(m.Error.Message, "4194304") {
+		if m := c.receive(); m.ID != id || m.Error.Code != -32001 || !strings.Contains(m.Error.Message, "2097152") {
 			t.Errorf("a long line is answered with %+v, not to %v", m, id)
 		}
 		<-sent

@@ -40,7 +40,7 @@ func (s *session) mint(ctx context.Context, c call) (any, error) {
 	if err := s.checkRoom(ctx, read.Label, read.Text); err != nil {
 		return nil, err
 	}
-	if err := admit(s.writes, "runbooks and runs"); err != nil {
+	if err := s.admitWrite(); err != nil {
 		return nil, err
 	}
 	stored, err := s.o.Runs.Mint(ctx, m)
@@ -109,14 +109,14 @@ func (s *session) checkRoom(ctx context.Context, label, text string) error {
 	if err != nil {
 		return err
 	}
-	size := len(text)
+	size, number := len(text), 1
 	for _, b := range minted {
-		if b.Label == label {
-			return nil // it is replaced, or a duplicate
+		if b.Label == label { // it is replaced, or a duplicate
+			continue
 		}
-		size += len(b.Text)
+		size, number = size+len(b.Text), number+1
 	}
-	if len(minted) >= maxMinted || size > maxMintedBytes {
+	if number > maxMinted || size > maxMintedBytes {
 		return &failure{Code: storeFailed, Message: fmt.Sprintf("%d runbooks are stored already, which is too much. Replace one of them with force_update.", len(minted))}
 	}
 	return nil

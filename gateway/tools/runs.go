@@ -15,7 +15,7 @@ func (s *session) begin(ctx context.Context, c call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := admit(s.writes, "runbooks and runs"); err != nil {
+	if err := s.admitWrite(); err != nil {
 		return nil, err
 	}
 	r, a, err := s.o.Runs.Begin(ctx, runbook.Start{

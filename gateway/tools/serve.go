@@ -74,7 +74,7 @@ type session struct {
 	// answer of a person or a command then.
 	untilEnd func(context.Context) (context.Context, context.CancelFunc)
 
-	writes   *rate.Limiter // of runbooks and runs; what goes to the chat is bounded by the chat
+	writes   *rate.Limiter // of runbooks and runs, unless Options.AdmitWrite bounds them
 	checking chan struct{} // holds a value while a command is executed
 
 	mu    sync.Mutex
@@ -187,13 +187,21 @@ func refusalOf(value any) error {
 }
 
 // admit refuses a call if there were too many of its kind.
-func admit(limit *rate.Limiter, what string) error {
-	r := limit.Reserve()
+func (s *session) admitWrite() error {
+	if s.o.AdmitWrite != nil {
+		var tooMany *TooManyError
+		err := s.o.AdmitWrite()
+		if errors.As(err, &tooMany) {
+			return &failure{Code: rateLimited, Message: tooMany.Reason}
+		}
+		return err
+	}
+	r := s.writes.Reserve()
 	wait := r.Delay()
 	if wait == 0 {
 		return nil
 	}
 	r.Cancel()
 	seconds := int(math.Ceil(wait.Seconds()))
-	return &failure{Code: rateLimited, Message: fmt.Sprintf("Too many %s: at most %d a minute. Wait %d s, then try again.", what, limit.Burst(), seconds)}
+	return &failure{Code: rateLimited, Message: fmt.Sprintf("Too many runbooks and runs: at most %d a minute. Wait %d s, then try again.", writesPerMinute, seconds)}
 }

@@ -81,6 +81,9 @@ type Options struct {
 	// CheckShell executes the command of a shell step of a run, which an agent says to have
 	// succeeded. An error leaves the step as it is. nil: what agents report is trusted.
 	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
+	// AdmitWrite refuses what stores a runbook or begins a run too often, with a TooManyError. nil: the
+	// connection alone is bounded.
+	AdmitWrite func() error
 	// Audit is called after each call of a tool. nil: nobody is told.
 	Audit func(tool string, err error)
 	Log   *zap.Logger

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"golang.org/x/time/rate"
 
 	"nanobot/channels"
 	"nanobot/internal/peersocket"
@@ -29,7 +30,7 @@ const (
 	// mostConnections and mostPerGroup bound the connections at the same time: of all, of each chat, and
 	// of each user's processes that have not said hello. One more than mostPerGroup is refused, one more
 	// than mostConnections waits to be accepted.
-	mostConnections, mostPerGroup = 512, 64
+	mostConnections, mostPerGroup = 512, 16
 	// helloTimeout is how long a process may take to say who it is.
 	helloTimeout = 10 * time.Second
 	maxHello     = 16 << 10
@@ -80,12 +81,17 @@ type server struct {
 	Options
 	mu     sync.Mutex
 	counts map[string]int // of connections, by group
+	// recorded bounds how many refusals are logged and told: anybody on the machine can cause them.
+	recorded *rate.Limiter
 }
+
+// mostRecorded is how many refusals are recorded at once, and then a minute.
+const mostRecorded = 60
 
 // Run serves the connections to a socket until ctx ends. It closes the listener, and returns when
 // no connection is left.
 func Run(ctx context.Context, l *peersocket.Listener, o Options) error {
-	s := &server{Options: o, counts: map[string]int{}}
+	s := &server{Options: o, counts: map[string]int{}, recorded: rate.NewLimiter(rate.Every(time.Minute/mostRecorded), mostRecorded)}
 	defer func() { _ = l.Close() }() // also when the next line is doing so
 	defer context.AfterFunc(ctx, func() { _ = l.Close() })()
 	slots := make(chan struct{}, mostConnections)
@@ -209,11 +215,14 @@ func (c bufferedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // refuse turns a process away.
 func (s *server) refuse(conn *peersocket.Conn, c Caller, reason string) {
+	defer func() { _ = write(conn, Welcome{Error: reason}) }()
+	if !s.recorded.Allow() {
+		return
+	}
 	peer, _ := conn.Peer()
 	s.Log.Warn("process refused that wanted to use tools", zap.Int("pid", peer.Pid), zap.Int("uid", peer.UID),
 		zap.String("chat", chatOf(c.Owner)), zap.String("reason", reason))
 	if s.Refused != nil {
 		s.Refused(Refusal{Peer: peer, Owner: c.Owner, Reason: reason})
 	}
-	_ = write(conn, Welcome{Error: reason})
 }

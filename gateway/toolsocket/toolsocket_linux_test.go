@@ -348,17 +348,27 @@ func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 		defer func() { _ = c.Close() }()
 	}
 	refused := 0
-	for deadline := time.Now().Add(time.Minute); refused < 600-64; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); refused < 60; time.Sleep(time.Millisecond) { // no more are recorded at once
 		if r.change(func() { refused = len(r.refused) }); time.Now().After(deadline) {
 			t.Fatalf("%d are refused", refused)
 		}
 	}
-	if _, refusal := r.dial(toolsocket.Hello{}); !strings.Contains(refusal, "64 connections of this chat or user") {
+	if _, refusal := r.dial(toolsocket.Hello{}); !strings.Contains(refusal, "16 connections of this chat or user") {
 		t.Errorf("one more of the user: %q", refusal)
 	}
 	r.change(func() { r.owner = func(int) (string, bool, error) { return "default net:1", true, nil } })
-	if caller, refusal := r.dial(toolsocket.Hello{}); refusal != "" {
-		t.Errorf("an agent: %q, refused: %q", caller, refusal)
+	// Some of the silent ones may still have been identified as the agent's.
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		caller, refusal := r.dial(toolsocket.Hello{})
+		if refusal == "" {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("an agent: %q, refused: %q", caller, refusal)
+		}
+	}
+	if r.change(func() { refused = len(r.refused) }); refused > 70 { // some more with the time
+		t.Errorf("%d refusals are recorded", refused)
 	}
 }
 

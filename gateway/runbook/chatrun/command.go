@@ -3,6 +3,7 @@ package chatrun
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.uber.org/zap"
@@ -34,6 +35,10 @@ func (b *Runbooks) List() (text string, runnable []string) {
 	}
 	lines := []string{"Runbooks. To run one, send /run and its name:"}
 	for _, name := range names {
+		if slices.Contains([]string{resumeWord, skipWord, commentWord}, strings.ToLower(name)) {
+			lines = append(lines, fmt.Sprintf("- %s: cannot be run in a chat, because /run %[2]s means something else. Rename the file.", terminal.CodeSpan(name), name))
+			continue
+		}
 		book, _, err := folder.Load(name)
 		if err != nil {
 			lines = append(lines, fmt.Sprintf("- %s: %s", terminal.CodeSpan(name), terminal.OneLine(cannotRun(name, err), 200)))

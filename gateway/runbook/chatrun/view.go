@@ -75,14 +75,15 @@ func marksOf(r runbook.Run) map[int]string {
 // questionText asks what is to be decided at the present step.
 func questionText(r runbook.Run) string {
 	step, _ := r.Present()
-	parts := []string{checklist(r)}
+	var parts []string
+	if !IsExecuted(r) {
+		parts = append(parts, agentRuns(r))
+	}
+	parts = append(parts, checklist(r))
 	if step.Body != "" {
 		parts = append(parts, terminal.Shorten(step.Body, longestBody))
 	}
 	if isGate(step) {
-		if hasReported(r) {
-			parts = append(parts, "The agent executes this run, and has reported how its commands ended.")
-		}
 		parts = append(parts, terminal.Shorten(step.Challenge.Prompt, longestBody))
 		if step.Challenge.Approvals > 1 {
 			parts = append(parts, fmt.Sprintf("%d people have to approve.", step.Challenge.Approvals))
@@ -97,6 +98,18 @@ func questionText(r runbook.Run) string {
 		parts = append(parts, "You can write the comment yourself: reply to this message with it, or send /run comment and the text.")
 	}
 	return strings.Join(append(parts, "To skip the step, send /run skip and the reason."), "\n\n")
+}
+
+// agentRuns tells people that it is an agent that executes the run, and what it may have made up.
+func agentRuns(r runbook.Run) string {
+	text := "🤖 The agent executes this run."
+	if r.Source == runbook.MintedAs(r.Runbook().Label) {
+		text += " It was written by an agent."
+	}
+	if hasReported(r) {
+		text += " The agent has reported itself how its commands ended."
+	}
+	return text
 }
 
 // hasReported reports whether a command was executed by the agent, and not by nanobot.
