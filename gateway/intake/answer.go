@@ -110,7 +110,7 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 
 // asksAboutRun reports whether a question is about a run of a runbook.
 func (i *Intake) asksAboutRun(q store.Question) bool {
-	return i.o.Runbooks != nil && i.o.Runbooks.Asks(q.ID)
+	return i.o.Runbooks != nil && i.o.Runbooks.IsQuestion(q.ID)
 }
 
 // repliesTo reports whether a message is a reply to the message of a question.

@@ -12,16 +12,16 @@ import (
 
 // Runbooks are the procedures that people can run in their chats.
 type Runbooks interface {
-	// On reports whether there are any.
-	On() bool
+	// Available reports whether there are any.
+	Available() bool
 	// List tells which ones there are, and returns the names of those that can be run.
 	List() (text string, runnable []string)
 	// Command carries out what follows /run.
-	Command(ctx context.Context, s chatrun.Said) (chatrun.Result, error)
-	// Asks reports whether a question is about a run, by its id, and Answer carries out what a
+	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
+	// IsQuestion reports whether a question is about a run, by its id, and Answer carries out what a
 	// person says to it.
-	Asks(question string) bool
-	Answer(ctx context.Context, q store.Question, s chatrun.Said) (chatrun.Result, error)
+	IsQuestion(question string) bool
+	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)
 }
 
 // The commands about runbooks are offered only where there are any. Elsewhere they go to the agent.
@@ -32,7 +32,7 @@ var runbookMenu = []channels.Command{
 	{Name: runCommand, Help: "run a runbook, or /run resume one", Args: true},
 }
 
-func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.On() }
+func (i *Intake) hasRunbooks() bool { return i.o.Runbooks != nil && i.o.Runbooks.Available() }
 
 // runbooks lists the runbooks.
 func (c call) runbooks(context.Context) (string, error) {
@@ -53,7 +53,7 @@ func (i *Intake) run(ctx context.Context, in channels.Incoming, args string) err
 	if known, err := i.settleKnown(ctx, in); known || err != nil {
 		return err
 	}
-	result, err := i.o.Runbooks.Command(ctx, i.said(in, args))
+	result, err := i.o.Runbooks.Command(ctx, i.statement(in, args))
 	if err != nil {
 		return err
 	}
@@ -62,12 +62,12 @@ func (i *Intake) run(ctx context.Context, in channels.Incoming, args string) err
 		decision = audit.Unentitled
 	}
 	i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: decision, Command: "/" + runCommand, Text: in.Text})
-	return i.goOn(ctx, in, result)
+	return i.continueRun(ctx, in, result)
 }
 
-// said is what a person says about a run.
-func (i *Intake) said(in channels.Incoming, text string) chatrun.Said {
-	return chatrun.Said{In: in, Text: text, Approver: approves(i.o.Settings().RunApprovers, in.Chat.Channel, in.User.ID)}
+// statement is what a person says about a run.
+func (i *Intake) statement(in channels.Incoming, text string) chatrun.Statement {
+	return chatrun.Statement{In: in, Text: text, Approver: approves(i.o.Settings().RunApprovers, in.Chat.Channel, in.User.ID)}
 }
 
 // answerRun takes a message as what a person says to a question about a run. It reports whether it
@@ -80,8 +80,8 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 	if !ok {
 		text = in.Text
 	}
-	result, err := i.o.Runbooks.Answer(ctx, q, i.said(in, text))
-	if err != nil || result.NotMeant {
+	result, err := i.o.Runbooks.Answer(ctx, q, i.statement(in, text))
+	if err != nil || result.Unrelated {
 		return err != nil, err
 	}
 	switch {
@@ -93,7 +93,7 @@ func (i *Intake) answerRun(ctx context.Context, in channels.Incoming, q store.Qu
 		i.recordAnswer(in, q)
 	}
 	in.Text = text // what a button says, too, is part of the history
-	return true, i.goOn(ctx, in, result)
+	return true, i.continueRun(ctx, in, result)
 }
 
 // settleKnown settles a message that was received before, which the network brings again. What it
@@ -110,9 +110,9 @@ func (i *Intake) settleKnown(ctx context.Context, in channels.Incoming) (bool, e
 	return true, i.settle(ctx, in, "")
 }
 
-// goOn settles a message about a run, or gives it a turn in which the run goes on.
-func (i *Intake) goOn(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
-	if !result.GoOn {
+// continueRun settles a message about a run, or gives it a turn in which the run goes on.
+func (i *Intake) continueRun(ctx context.Context, in channels.Incoming, result chatrun.Result) error {
+	if !result.Continue {
 		return i.settle(ctx, in, result.Reply)
 	}
 	if result.Press != "" {

@@ -29,8 +29,8 @@ const (
 	askedAgain     = "asked again below"
 )
 
-// Said is what a person says to a question about a run.
-type Said struct {
+// Statement is what a person says to a question about a run.
+type Statement struct {
 	In   channels.Incoming
 	Text string // one of the options, or words of their own
 	// Approver says that the person may decide.
@@ -41,20 +41,20 @@ type Said struct {
 type Result struct {
 	// Reply is what the person is told; "": nothing.
 	Reply string
-	// GoOn says that the run goes on in a turn of the message, which is then handed on as a press
+	// Continue says that the run goes on in a turn of the message, which is then handed on as a press
 	// of Press, if that is not "".
-	GoOn  bool
-	Press string
-	// NotMeant says that the words have nothing to do with the run, Refused that the person may not
+	Continue bool
+	Press    string
+	// Unrelated says that the words have nothing to do with the run, Refused that the person may not
 	// decide, and Decided that the run was changed.
-	NotMeant, Refused, Decided bool
+	Unrelated, Refused, Decided bool
 }
 
 // by names the person in records.
-func (s Said) by() string { return s.In.Chat.Channel + ":" + s.In.User.ID }
+func (s Statement) by() string { return s.In.Chat.Channel + ":" + s.In.User.ID }
 
 // name is what the person is called in the chat.
-func (s Said) name() string {
+func (s Statement) name() string {
 	u := s.In.User
 	return channels.Literal(channels.FirstLine(cmp.Or(u.Name, u.Username, u.ID), longestName))
 }
@@ -64,7 +64,7 @@ const longestName = 80
 
 // Answer carries out what a person says to a question about a run. It may be called again with the
 // same message.
-func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result, error) {
+func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (Result, error) {
 	run, step, _ := parseQuestion(q.ID)
 	r, err := b.o.Runs.Load(ctx, run)
 	switch {
@@ -83,8 +83,8 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 		return Result{Reply: notOpen}, b.closeQuestion(ctx, q, alreadyDecided)
 	case errors.Is(err, runbook.ErrTooSoon), errors.Is(err, runbook.ErrGate):
 		return Result{Reply: nothingWaits}, nil
-	case errors.Is(err, errNotMeant):
-		return Result{NotMeant: true}, nil
+	case errors.Is(err, errUnrelated):
+		return Result{Unrelated: true}, nil
 	case err != nil:
 		return Result{}, err
 	case end == "":
@@ -94,7 +94,7 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Said) (Result
 }
 
 // askAfterPress asks a question again that a press has not ended, where a press removes the buttons.
-func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Said) error {
+func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
 	if s.In.Press == "" || b.o.Outbox.KeepsButtons(s.In.Chat) {
 		return nil
 	}
@@ -110,11 +110,11 @@ func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question
 	if err := b.closeQuestion(ctx, q, how); err != nil {
 		return Result{}, err
 	}
-	waited := b.changes.tell(r.ID)
+	waited := b.changes.notify(r.ID)
 	result := Result{Decided: true}
 	switch {
 	case IsExecuted(r):
-		result.GoOn, result.Press = true, outbox.AnswerPress+q.ID
+		result.Continue, result.Press = true, outbox.AnswerPress+q.ID
 	case !waited:
 		now, err := b.o.Runs.Load(ctx, r.ID)
 		if err != nil {
@@ -130,7 +130,7 @@ func (b *Runbooks) conclude(ctx context.Context, r runbook.Run, q store.Question
 // decidedBefore is for a question that was decided and with which no turn has gone on yet: perhaps
 // a crash came between the decision and its turn. The network then brings the same message again,
 // or the person presses again.
-func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Question, s Said) (Result, error) {
+func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Question, s Statement) (Result, error) {
 	message := driverOf(r).Message
 	known, err := b.o.Questions.Known(ctx, s.In.Chat, message)
 	if err != nil {
@@ -148,14 +148,14 @@ func (b *Runbooks) decidedBefore(ctx context.Context, r runbook.Run, q store.Que
 	return result, nil
 }
 
-// errNotMeant is that somebody's words have nothing to do with a run.
-var errNotMeant = errors.New("it is not about the run")
+// errUnrelated is that somebody's words have nothing to do with a run.
+var errUnrelated = errors.New("it is not about the run")
 
 // decision is what a person says to a question about a step.
 type decision struct {
 	question store.Question
 	step     int
-	Said
+	Statement
 }
 
 // apply changes a run by a transition. If that ends the question, the run says so: transition
@@ -188,7 +188,7 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 	case isComment:
 		return b.comment(ctx, r, s)
 	default:
-		return Result{}, "", errNotMeant
+		return Result{}, "", errUnrelated
 	}
 	switch s.Text {
 	case approve:

@@ -58,8 +58,8 @@ type Runbooks struct {
 // New returns the runbooks of all chats.
 func New(o Options) *Runbooks { return &Runbooks{o: o} }
 
-// On reports whether there is a folder of runbooks.
-func (b *Runbooks) On() bool {
+// Available reports whether there is a folder of runbooks.
+func (b *Runbooks) Available() bool {
 	info, err := os.Stat(string(b.o.Folder()))
 	return err == nil && info.IsDir()
 }
@@ -232,8 +232,8 @@ func (c *changes) next(run string) (decided <-chan struct{}, leave func()) {
 	}
 }
 
-// tell reports whether anybody was waiting for the decision.
-func (c *changes) tell(run string) (waited bool) {
+// notify reports whether anybody was waiting for the decision.
+func (c *changes) notify(run string) (waited bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w, waited := c.waits[run]

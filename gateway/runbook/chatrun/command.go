@@ -55,7 +55,7 @@ func (b *Runbooks) List() (text string, runnable []string) {
 }
 
 // Command carries out what follows /run.
-func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
+func (b *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 	word, rest, _ := strings.Cut(s.Text, " ")
 	rest = strings.TrimSpace(rest)
 	switch strings.ToLower(word) {
@@ -67,7 +67,7 @@ func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
 		if err != nil || !ok {
 			return Result{Reply: nothingToResume}, err
 		}
-		return Result{GoOn: true}, nil
+		return Result{Continue: true}, nil
 	case skipWord:
 		s.Text = strings.TrimSpace(skip + " " + rest)
 		return b.answerNewest(ctx, s, runbook.Run.CanSkip)
@@ -78,7 +78,7 @@ func (b *Runbooks) Command(ctx context.Context, s Said) (Result, error) {
 	if _, _, err := b.o.Folder().Load(s.Text); err != nil {
 		return Result{Reply: cannotRun(s.Text, err)}, nil
 	}
-	return Result{GoOn: true}, nil
+	return Result{Continue: true}, nil
 }
 
 // usage tells what /run does, and which runs wait.
@@ -104,7 +104,7 @@ func takesComment(r runbook.Run) bool {
 
 // answerNewest answers the open question about the chat's newest run that fits, or the one that this
 // message has decided before.
-func (b *Runbooks) answerNewest(ctx context.Context, s Said, fits func(runbook.Run) bool) (Result, error) {
+func (b *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
 	r, ok, err := b.newest(ctx, s.In.Chat, func(r runbook.Run) bool {
 		return s.In.ID != "" && driverOf(r).Message == s.In.ID
 	})
@@ -121,7 +121,7 @@ func (b *Runbooks) answerNewest(ctx context.Context, s Said, fits func(runbook.R
 		return Result{Reply: nothingWaits}, err
 	}
 	result, err := b.Answer(ctx, q, s)
-	if result.NotMeant {
+	if result.Unrelated {
 		return Result{Reply: nothingWaits}, nil
 	}
 	return result, err

@@ -17,10 +17,10 @@ import (
 // Executes reports whether a message begins a run or goes on with one.
 func (b *Runbooks) Executes(in channels.Incoming) bool {
 	if id, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
-		return b.Asks(id)
+		return b.IsQuestion(id)
 	}
 	_, ok := commandArgs(in)
-	return ok && b.On()
+	return ok && b.Available()
 }
 
 // commandArgs returns what follows /run in a message or a press.

@@ -25,8 +25,10 @@ const (
 	abort   = "Abort"
 )
 
-// Asks reports whether a question is about a run, by its id.
-func (b *Runbooks) Asks(question string) bool { return strings.HasPrefix(question, questionPrefix) }
+// IsQuestion reports whether a question is about a run, by its id.
+func (b *Runbooks) IsQuestion(question string) bool {
+	return strings.HasPrefix(question, questionPrefix)
+}
 
 func questionID(run string, step, n int) string {
 	return fmt.Sprintf("%s%s.%d.%d", questionPrefix, run, step, n)
