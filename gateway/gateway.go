@@ -371,6 +371,9 @@ func (g *Gateway) prune(ctx context.Context) error {
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}
+		if err := (runbook.Runs{Records: g.o.Store}).PruneAgentRuns(ctx, retention.Age); err != nil && ctx.Err() == nil {
+			g.o.Log.Warn("runs of agents not pruned", zap.Error(err))
+		}
 	}
 	return nil
 }

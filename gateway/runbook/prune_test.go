@@ -1,0 +1,33 @@
+package runbook_test
+
+import (
+	"testing"
+	"time"
+
+	"nanobot/gateway/runbook"
+)
+
+func TestOldRunsOfAgentsAreRemoved(t *testing.T) {
+	book, _, _ := runbook.Parse("# One\n\n```json\n{\"challenge\":{\"shell\":{\"cmd\":\"true\"}}}\n```\n")
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	runs := runbook.Runs{Records: &memory{values: map[string]string{}}, Now: func() time.Time { return now }}
+	begin := func(by string) string {
+		r, _, err := runs.Begin(t.Context(), runbook.Start{Runbook: book, By: by, Chat: "net:1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.ID
+	}
+	old, person := begin(runbook.ByAgent), begin("net:ann")
+	now = now.Add(20 * 24 * time.Hour)
+	young := begin(runbook.ByAgent)
+	now = now.Add(11 * 24 * time.Hour)
+	if err := runs.PruneAgentRuns(t.Context(), 30*24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	for id, stays := range map[string]bool{old: false, person: true, young: true} {
+		if _, err := runs.Load(t.Context(), id); (err == nil) != stays {
+			t.Errorf("run %s: %v, stays: %v", id, err, stays)
+		}
+	}
+}
