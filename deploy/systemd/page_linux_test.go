@@ -104,7 +104,7 @@ func TestAServerIsSetUpByThePage(t *testing.T) {
 func (p page) backup(api *telegramtest.Server) {
 	p.Helper()
 	p.step("sudo sqlite3 /var/lib/nanobot/mybot/nanobot.db '.backup mybot.db'", "")
-	if out := p.run("sqlite3", "/tmp/mybot.db", "PRAGMA integrity_check; SELECT count(*) FROM guest"); out != "ok\n1" {
+	if out := p.run("sqlite3", "/tmp/mybot.db", "PRAGMA integrity_check; SELECT count(*) FROM pairing"); out != "ok\n1" {
 		p.Errorf("the copy of the database is %q", out)
 	}
 	p.step("sudo nanobot bots stop mybot", "")
