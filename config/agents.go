@@ -90,8 +90,8 @@ func (c *Config) otherSecrets() []Secret {
 	secrets(reflect.ValueOf(&c.Terminal), nil, func(_ []string, v reflect.Value) { own[v.Interface().(Secret)] = true })
 	var all []Secret
 	secrets(reflect.ValueOf(c.Agents), nil, func(path []string, v reflect.Value) {
-		// A value that stands in the env of an MCP server may be as common as "1": whatever contains
-		// it would be kept from the agent.
+		// A value that stands in the env of an MCP server may be as common as "1": whatever
+		// contains it would be kept from the agent.
 		common := path[len(path)-2] == "env" && !v.Interface().(Secret).IsReference()
 		if s := v.Interface().(Secret); !own[s] && !common {
 			all = append(all, s)

@@ -97,9 +97,9 @@ func (p place) resolve(name, value string) (path []string, typ reflect.Type, hin
 	}
 }
 
-// splitMapKey splits what follows PROVIDERS__, MCPSERVERS__ or AGENTS__ into a name and a key. The name of a
-// provider may contain the separator itself, so the key is what stands last; without one the whole
-// is the name of an object.
+// splitMapKey splits what follows PROVIDERS__, MCPSERVERS__ or AGENTS__ into a name and a key. The
+// name of a provider may contain the separator itself, so the key is what stands last; without one
+// the whole is the name of an object.
 func splitMapKey(p place, rest, value string) (key, field string) {
 	if p.typ == agentsType {
 		return splitAgent(rest)
@@ -118,8 +118,8 @@ func splitMapKey(p place, rest, value string) (key, field string) {
 	return rest[:i], rest[i+len(separator):]
 }
 
-// hasUserKeys reports whether a segment names a key of p below which the user chooses the keys, such
-// as the env of an MCP server.
+// hasUserKeys reports whether a segment names a key of p below which the user chooses the keys,
+// such as the env of an MCP server.
 func hasUserKeys(p place, segment string) bool {
 	key := matchKey(p, segment)
 	child, found := p.child(key)

@@ -133,8 +133,8 @@ func (c *Config) WithoutCredentials() *Config {
 	return &part
 }
 
-// without returns the section without some of the keys of its providers, and without the MCP servers
-// that need such a secret.
+// without returns the section without some of the keys of its providers, and without the MCP
+// servers that need such a secret.
 func (t *Terminal) without(some func(Secret) bool) Terminal {
 	rest := *t
 	rest.Providers = map[string]Provider{}

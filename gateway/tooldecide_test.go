@@ -44,7 +44,8 @@ func (c *agentProcess) prove(args any) (answer func() string) {
 const approvalRunbook = "# Gate\n\n## Go\n\n```json\n{\"challenge\":{\"type\":\"user_input\",\"user_input\":{\"prompt\":\"Go on?\"}}}\n```\n" +
 	"## Sum up\n\nSay what you did.\n\n```json\n{\"challenge\":{\"type\":\"comment\"}}\n```\n"
 
-// clock is a protocol whose turns last until they are ended, and that knows how much time they have.
+// clock is a protocol whose turns last until they are ended, and that knows how much time they
+// have.
 type clock struct {
 	turns chan context.Context
 	end   chan struct{}

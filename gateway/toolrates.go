@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// toolMessages and toolProgress are how many messages and updates of the progress the tools of a chat
-	// may send at once, and toolMessageEvery and toolProgressEvery how soon another one.
+	// toolMessages and toolProgress are how many messages and updates of the progress the tools of
+	// a chat may send at once, and toolMessageEvery and toolProgressEvery how soon another one.
 	toolMessages, toolMessageEvery  = 20, time.Minute / 30
 	toolProgress, toolProgressEvery = 60, time.Minute / 120
-	// toolWrites and toolWriteEvery are the same for runbooks that are stored and runs that begin, which
-	// stay on disk.
+	// toolWrites and toolWriteEvery are the same for runbooks that are stored and runs that begin,
+	// which stay on disk.
 	toolWrites, toolWriteEvery = 60, time.Minute / 30
 	mostChatRates              = 1000 // chats that are remembered
 )

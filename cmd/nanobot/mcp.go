@@ -97,8 +97,8 @@ func pipeToDaemon(ctx context.Context, conn net.Conn, std stdio) error {
 	return cmp.Or(err, errDaemonGone)
 }
 
-// readApart returns a reader of stdin that can be closed while a read waits for input. The goroutine
-// that waits then ends with the process.
+// readApart returns a reader of stdin that can be closed while a read waits for input. The
+// goroutine that waits then ends with the process.
 func readApart(in io.Reader) *io.PipeReader {
 	r, w := io.Pipe()
 	go func() {

@@ -108,9 +108,9 @@ func newSettings(cfg *config.Config, h host, log *zap.Logger) (gateway.Settings,
 	return s, nil
 }
 
-// runbooksFolder is the folder of the runbooks that chats have. Where agents are confined it must be
-// there already, and in the workspace it must be no link to another place: otherwise an agent could
-// make one that leads to files which it must not read. "": there is none.
+// runbooksFolder is the folder of the runbooks that chats have. Where agents are confined it must
+// be there already, and in the workspace it must be no link to another place: otherwise an agent
+// could make one that leads to files which it must not read. "": there is none.
 func runbooksFolder(cfg *config.Config) string {
 	folder := cfg.Runbooks.Folder
 	if !slices.ContainsFunc(cfg.AgentNames(), func(name string) bool {

@@ -18,8 +18,8 @@ type Runbooks interface {
 	List() (text string, runnable []string)
 	// Command carries out what follows /run.
 	Command(ctx context.Context, s chatrun.Statement) (chatrun.Result, error)
-	// IsQuestion reports whether a question is about a run, by its id, and Answer carries out what a
-	// person says to it.
+	// IsQuestion reports whether a question is about a run, by its id, and Answer carries out what
+	// a person says to it.
 	IsQuestion(question string) bool
 	Answer(ctx context.Context, q store.Question, s chatrun.Statement) (chatrun.Result, error)
 }

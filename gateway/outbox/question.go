@@ -51,8 +51,8 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	return nil
 }
 
-// KeepsButtons reports whether the buttons of an approval stay when one is pressed, because that may
-// be refused: only where ShowEnd can remove them.
+// KeepsButtons reports whether the buttons of an approval stay when one is pressed, because that
+// may be refused: only where ShowEnd can remove them.
 func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
 	_, ok := o.o.Channels[chat.Channel].(channels.Replacer)
 	return ok

@@ -175,8 +175,8 @@ var (
 )
 
 // CanSkip reports whether the present step has failed so often that a person may skip it. A step
-// that the people of a chat approve never has: an agent can fail there as often as it likes, and one
-// person could then decide alone what is for several.
+// that the people of a chat approve never has: an agent can fail there as often as it likes, and
+// one person could then decide alone what is for several.
 func (r Run) CanSkip() bool {
 	return r.Status == Waiting && r.Issued.Failures >= maxFailures && !r.isGate()
 }

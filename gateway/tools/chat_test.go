@@ -199,8 +199,8 @@ func (r *rig) beginFor(by, chat string) runbook.Run {
 	return run
 }
 
-// TestAnAgentReportsNoCommandsInARunThatAPersonBegan is the run of /run: nanobot executes its commands
-// itself, and an agent proves only what is an agent's to prove.
+// TestAnAgentReportsNoCommandsInARunThatAPersonBegan is the run of /run: nanobot executes its
+// commands itself, and an agent proves only what is an agent's to prove.
 func TestAnAgentReportsNoCommandsInARunThatAPersonBegan(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))
@@ -315,8 +315,8 @@ func TestAChatThatDoesNotDecideIsToldOf(t *testing.T) {
 	alone.next(alone.begin("Gate"), "user_input", args{"confirmation": "yes"}).refused("ELICITATION_FAILED")
 }
 
-// TestAnApprovalOutlivesACallThatEndsEarly is a gate of two people: the daemon restarts, or the store
-// fails, when one of them has approved.
+// TestAnApprovalOutlivesACallThatEndsEarly is a gate of two people: the daemon restarts, or the
+// store fails, when one of them has approved.
 func TestAnApprovalOutlivesACallThatEndsEarly(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", "# Gate\n\n"+step("Ask", `{"type": "user_input", "user_input": {"prompt": "Ship it?", "approvals": 2}}`))

@@ -47,8 +47,8 @@ func newForm(r runbook.Run, step runbook.Step) *mcp.ElicitParams {
 	}
 }
 
-// confirm has the client ask its user to approve the present step. An approval becomes the solution;
-// all else is the answer.
+// confirm has the client ask its user to approve the present step. An approval becomes the
+// solution; all else is the answer.
 func (p *proving) confirm(ctx context.Context, before runbook.Run) (a any, done bool, err error) {
 	step, _ := before.Present()
 	waiting, cancel := p.untilEnd(ctx)

@@ -13,7 +13,8 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// versions are those of the protocol in which the server calls the client, and in which it does not.
+// versions are those of the protocol in which the server calls the client, and in which it does
+// not.
 var versions = map[string]string{"before": "2025-11-25", "from": "2026-07-28"}
 
 func answering(action string, content map[string]any) *mcp.ClientOptions {
@@ -96,7 +97,8 @@ func TestAQuestionThatCannotBePutSaysWhy(t *testing.T) {
 	}
 }
 
-// TestOnlyARightSolutionIsAskedFor checks that nobody is bothered by a solution that is wrong anyway.
+// TestOnlyARightSolutionIsAskedFor checks that nobody is bothered by a solution that is wrong
+// anyway.
 func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate)
@@ -112,8 +114,8 @@ func TestOnlyARightSolutionIsAskedFor(t *testing.T) {
 	c.next(c.begin("Pair"), "user_input", args{}).refused("ELICITATION_FAILED").want("message", "This step needs the approval of 2 people.")
 }
 
-// TestAnAnswerThatComesTooLateChangesNothing has another connection prove the step while the user is
-// asked.
+// TestAnAnswerThatComesTooLateChangesNothing has another connection prove the step while the user
+// is asked.
 func TestAnAnswerThatComesTooLateChangesNothing(t *testing.T) {
 	r := newRig(t)
 	r.write("gate", gate+step("After", commentChallenge))

@@ -19,22 +19,23 @@ const (
 	// maxLine is the length of the longest message that is read. The largest runbook takes six
 	// times its size if a client escapes each of its characters.
 	maxLine = 2 << 20
-	// maxCalls is how many calls of a connection are executed at the same time, and maxCallBytes how
-	// long they may be together.
+	// maxCalls is how many calls of a connection are executed at the same time, and maxCallBytes
+	// how long they may be together.
 	maxCalls, maxCallBytes = 64, 8 << 20
-	// maxUnread is how many answers may wait for a client to read them before its next call is read.
+	// maxUnread is how many answers may wait for a client to read them before its next call is
+	// read.
 	maxUnread = 8
-	// endGrace is how long the calls that are being executed at the end of the input may take. Those
-	// that wait for a person or a command are cancelled at once.
+	// endGrace is how long the calls that are being executed at the end of the input may take.
+	// Those that wait for a person or a command are cancelled at once.
 	endGrace = 10 * time.Second
 	// codeTooLarge is the JSON-RPC error of a message that is too long, and codeBusy that of a call
 	// too many; both are in the range that JSON-RPC leaves to servers.
 	codeTooLarge, codeBusy = -32001, -32002
 )
 
-// lineConn is a connection whose messages are lines of JSON. The SDK's IOTransport ends at the first
-// line that is not a message, and drops the answers to calls that came right before the end of the
-// input; lineConn refuses the line, and answers first.
+// lineConn is a connection whose messages are lines of JSON. The SDK's IOTransport ends at the
+// first line that is not a message, and drops the answers to calls that came right before the end
+// of the input; lineConn refuses the line, and answers first.
 type lineConn struct {
 	stream io.ReadWriteCloser
 	input  *bufio.Reader

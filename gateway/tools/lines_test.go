@@ -203,7 +203,8 @@ func TestALineThatIsTooLongIsSkippedAndItsIDAnswered(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedBeforeTheEndOfTheInputIsAnswered is a client that writes all it has and then reads.
+// TestWhatWasAskedBeforeTheEndOfTheInputIsAnswered is a client that writes all it has and then
+// reads.
 func TestWhatWasAskedBeforeTheEndOfTheInputIsAnswered(t *testing.T) {
 	r := newRig(t)
 	r.write("ship", fourSteps("Ship"))

@@ -60,8 +60,8 @@ func (p *proving) prove(ctx context.Context) (any, error) {
 	}
 }
 
-// attempt proves the present step unless something else must happen first. The run is returned as it
-// was before.
+// attempt proves the present step unless something else must happen first. The run is returned as
+// it was before.
 func (p *proving) attempt(ctx context.Context) (before runbook.Run, a runbook.Answer, err error) {
 	_, err = p.o.Runs.Apply(ctx, p.run, func(r runbook.Run, env runbook.Env) (runbook.Run, error) {
 		before = r
@@ -179,7 +179,8 @@ func (p *proving) decide(ctx context.Context, before runbook.Run) (any, bool, er
 	return nil, false, nil
 }
 
-// stillUndecided is the failure of a call that ends before people have decided. The run is unchanged.
+// stillUndecided is the failure of a call that ends before people have decided. The run is
+// unchanged.
 func stillUndecided(why string) error {
 	return &failure{Code: undecided, Message: why + " Call kairos_next again to wait for their decision."}
 }

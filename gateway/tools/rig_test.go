@@ -138,7 +138,8 @@ type result struct {
 	fields  args
 }
 
-// call calls a tool, and checks that the text and the structured content of the result are the same.
+// call calls a tool, and checks that the text and the structured content of the result are the
+// same.
 func (c *client) call(tool string, a any) result {
 	c.Helper()
 	got, err := c.CallTool(c.Context(), &mcp.CallToolParams{Name: tool, Arguments: a})

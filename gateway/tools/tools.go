@@ -14,8 +14,8 @@ import (
 )
 
 // Chat is the chat that a connection acts for. Its methods are called from several goroutines. They
-// return when ctx ends, which it does with the connection, and bound how much is sent. The text of an
-// error is shown to the agent.
+// return when ctx ends, which it does with the connection, and bound how much is sent. The text of
+// an error is shown to the agent.
 type Chat interface {
 	// Name returns channel:id, as runbook.Run.Chat has it.
 	Name() string
@@ -81,8 +81,8 @@ type Options struct {
 	// CheckShell executes the command of a shell step of a run, which an agent says to have
 	// succeeded. An error leaves the step as it is. nil: what agents report is trusted.
 	CheckShell func(ctx context.Context, run, command string, timeout time.Duration) (runbook.ShellProof, error)
-	// AdmitWrite refuses what stores a runbook or begins a run too often, with a TooManyError. nil: the
-	// connection alone is bounded.
+	// AdmitWrite refuses what stores a runbook or begins a run too often, with a TooManyError. nil:
+	// the connection alone is bounded.
 	AdmitWrite func() error
 	// Audit is called after each call of a tool. nil: nobody is told.
 	Audit func(tool string, err error)

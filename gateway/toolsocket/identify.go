@@ -38,8 +38,8 @@ func (p process) group() string {
 	return chatOf(p.owner)
 }
 
-// identify tells which process has connected. The refusal says why it may not use tools, whatever its
-// hello is.
+// identify tells which process has connected. The refusal says why it may not use tools, whatever
+// its hello is.
 func (s *server) identify(conn *peersocket.Conn) (p process, refusal error) {
 	peer, err := conn.Peer()
 	if err != nil {
@@ -76,8 +76,8 @@ func (s *server) ownerOf(peer peersocket.Peer) (owner string, outside bool) {
 	return owner, err == nil && !descends
 }
 
-// ownerByToken returns for whom a process acts that has a token, or "". A process of an agent acts for
-// its own chat alone.
+// ownerByToken returns for whom a process acts that has a token, or "". A process of an agent acts
+// for its own chat alone.
 func (s *server) ownerByToken(ctx context.Context, p process, token string) (o terminal.Owner, refusal error) {
 	if token == "" {
 		return p.owner, nil

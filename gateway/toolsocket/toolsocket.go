@@ -27,9 +27,9 @@ import (
 )
 
 const (
-	// mostConnections and mostPerGroup bound the connections at the same time: of all, of each chat, and
-	// of each user's processes that have not said hello. One more than mostPerGroup is refused, one more
-	// than mostConnections waits to be accepted.
+	// mostConnections and mostPerGroup bound the connections at the same time: of all, of each
+	// chat, and of each user's processes that have not said hello. One more than mostPerGroup is
+	// refused, one more than mostConnections waits to be accepted.
 	mostConnections, mostPerGroup = 512, 16
 	// helloTimeout is how long a process may take to say who it is.
 	helloTimeout = 10 * time.Second

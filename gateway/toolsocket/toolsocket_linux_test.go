@@ -336,8 +336,8 @@ func TestConnectionsEndWithTheServer(t *testing.T) {
 	}
 }
 
-// TestSilentConnectionsOfOneUserKeepNoAgentOut opens more connections than the daemon accepts at the
-// same time, and says no hello on any.
+// TestSilentConnectionsOfOneUserKeepNoAgentOut opens more connections than the daemon accepts at
+// the same time, and says no hello on any.
 func TestSilentConnectionsOfOneUserKeepNoAgentOut(t *testing.T) {
 	r := newRig(t)
 	for range 600 {

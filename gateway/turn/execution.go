@@ -44,9 +44,9 @@ func (x *Execution) Emit(f terminal.Frame) error { return x.calls.emit(f) }
 func (x *Execution) ShowAbove(text string) { x.turn.tools.setAbove(text) }
 
 // Running says that processes run from now on until the function that it returns is called, so that
-// after a crash in between the turn counts as one that had begun. So does a turn whose ctx has ended
-// by then, which has cut the processes off: when the gateway shuts down it is for the next start to
-// find.
+// after a crash in between the turn counts as one that had begun. So does a turn whose ctx has
+// ended by then, which has cut the processes off: when the gateway shuts down it is for the next
+// start to find.
 func (x *Execution) Running(ctx context.Context) (ended func()) {
 	x.turn.recordProcess(terminal.RecordStarting())
 	return func() {

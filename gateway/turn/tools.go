@@ -89,8 +89,8 @@ func (t *Turn) AskForTool(ctx context.Context, q terminal.Question) (terminal.An
 	return ask(ctx, q)
 }
 
-// PauseForTool stops the clock of the turn while a tool waits for people, until the function that it
-// returns is called.
+// PauseForTool stops the clock of the turn while a tool waits for people, until the function that
+// it returns is called.
 func (t *Turn) PauseForTool() (resume func()) {
 	t.tools.mu.Lock()
 	ended, pause := t.tools.ended, t.tools.pause

@@ -116,8 +116,8 @@ func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string
 // modeChoice is the choice that may permit something: an agent has modes in which it does not ask.
 const modeChoice = "mode"
 
-// modeQuestion is the ID of a question about the mode. It is never the same as another: who allows a
-// mode once has not allowed it again.
+// modeQuestion is the ID of a question about the mode. It is never the same as another: who allows
+// a mode once has not allowed it again.
 func modeQuestion() string { return "mode-" + rand.Text() }
 
 // approveMode asks the approvers about another mode. It returns what the person is told if they do

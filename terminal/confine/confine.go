@@ -45,8 +45,8 @@ type Options struct {
 	Private, Fixed []string
 	State          string
 	Program        string // the gateway's own, which the agent must not change either
-	// RunProgram lets the agent start Program, unless that is where the agent has temporary files of
-	// its own.
+	// RunProgram lets the agent start Program, unless that is where the agent has temporary files
+	// of its own.
 	RunProgram bool
 }
 

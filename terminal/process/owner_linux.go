@@ -112,8 +112,8 @@ func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure b
 	for _, p := range line {
 		r.addTraces(p.Pid, owners)
 	}
-	// Without cgroups only the environment tells, which another agent can copy: it counts if no other
-	// child can have left the orphan.
+	// Without cgroups only the environment tells, which another agent can copy: it counts if no
+	// other child can have left the orphan.
 	if len(owners) == 0 || r.cgroups == nil {
 		r.addPossible(top, owners)
 	}

@@ -41,12 +41,12 @@ type Statement struct {
 type Result struct {
 	// Reply is what the person is told; "": nothing.
 	Reply string
-	// Continue says that the run goes on in a turn of the message, which is then handed on as a press
-	// of Press, if that is not "".
+	// Continue says that the run goes on in a turn of the message, which is then handed on as a
+	// press of Press, if that is not "".
 	Continue bool
 	Press    string
-	// Unrelated says that the words have nothing to do with the run, Refused that the person may not
-	// decide, and Decided that the run was changed.
+	// Unrelated says that the words have nothing to do with the run, Refused that the person may
+	// not decide, and Decided that the run was changed.
 	Unrelated, Refused, Decided bool
 }
 
@@ -93,7 +93,8 @@ func (b *Runbooks) Answer(ctx context.Context, q store.Question, s Statement) (R
 	return b.conclude(ctx, r, q, end+" (by "+s.name()+")")
 }
 
-// askAfterPress asks a question again that a press has not ended, where a press removes the buttons.
+// askAfterPress asks a question again that a press has not ended, where a press removes the
+// buttons.
 func (b *Runbooks) askAfterPress(ctx context.Context, run string, s Statement) error {
 	if s.In.Press == "" || b.o.Outbox.KeepsButtons(s.In.Chat) {
 		return nil

@@ -163,8 +163,8 @@ func (b *Runbooks) addListed(ctx context.Context, chat channels.Chat, id string)
 	}
 }
 
-// dropEnded shortens a list of runs by the oldest ones that have ended, so that all that wait can be
-// found.
+// dropEnded shortens a list of runs by the oldest ones that have ended, so that all that wait can
+// be found.
 func (b *Runbooks) dropEnded(ctx context.Context, ids []string) ([]string, error) {
 	for i := len(ids) - 1; i > 0 && len(ids) > mostListed; i-- {
 		r, err := b.o.Runs.Load(ctx, ids[i])

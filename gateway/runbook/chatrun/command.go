@@ -102,8 +102,8 @@ func takesComment(r runbook.Run) bool {
 	return ok && r.Status == runbook.Waiting && step.Challenge != nil && step.Challenge.Type == runbook.Comment
 }
 
-// answerNewest answers the open question about the chat's newest run that fits, or the one that this
-// message has decided before.
+// answerNewest answers the open question about the chat's newest run that fits, or the one that
+// this message has decided before.
 func (b *Runbooks) answerNewest(ctx context.Context, s Statement, fits func(runbook.Run) bool) (Result, error) {
 	r, ok, err := b.newest(ctx, s.In.Chat, func(r runbook.Run) bool {
 		return s.In.ID != "" && driverOf(r).Message == s.In.ID

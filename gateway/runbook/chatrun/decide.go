@@ -8,8 +8,8 @@ import (
 	"nanobot/gateway/runbook"
 )
 
-// mostOpen is how many steps of the runs that agents execute may wait for the people of a chat at the
-// same time.
+// mostOpen is how many steps of the runs that agents execute may wait for the people of a chat at
+// the same time.
 const mostOpen = 5
 
 // ErrManyOpen is that too many steps wait for the people of a chat. The text is for the agent.
@@ -33,8 +33,8 @@ type decidable struct {
 	step int
 }
 
-// awaitDecision asks about a step of a run and waits for the next decision about the run. It reports
-// true if the step was decided before.
+// awaitDecision asks about a step of a run and waits for the next decision about the run. It
+// reports true if the step was decided before.
 func (b *Runbooks) awaitDecision(ctx context.Context, s decidable, admit func() error) (done bool, err error) {
 	decided, leave := b.changes.next(s.run)
 	defer leave()

@@ -205,8 +205,8 @@ func (e *execution) stopped() (terminal.Outcome, error) {
 	return terminal.Outcome{Status: terminal.Stopped}, e.x.Emit(terminal.Frame{Kind: terminal.Error, Code: "STOPPED", Text: text, Sequence: noteSequence})
 }
 
-// showBoard shows the checklist as the board of the turn, above what the agent shows as progress, by a
-// frame or by a tool.
+// showBoard shows the checklist as the board of the turn, above what the agent shows as progress,
+// by a frame or by a tool.
 func (e *execution) showBoard(f terminal.Frame) error {
 	text := checklist(e.run)
 	e.x.ShowAbove(text)

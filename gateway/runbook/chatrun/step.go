@@ -23,8 +23,8 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	if isGate(step) || e.run.CanSkip() && !driverOf(e.run).Retry {
 		return true, e.ask(ctx, e.run, e.again)
 	}
-	// Until the proof is recorded: after a crash in between, the agent's work and the command are not
-	// repeated without a word.
+	// Until the proof is recorded: after a crash in between, the agent's work and the command are
+	// not repeated without a word.
 	defer e.x.Running(ctx)()
 	answer, outcome, err := e.prompt(ctx, step)
 	if err != nil || ctx.Err() != nil {
@@ -162,8 +162,8 @@ func (e *execution) record(ctx context.Context, p runbook.Proof, failure string)
 }
 
 // store changes the run by a transition that must not be lost, because a command was executed or an
-// agent has worked for it: not by the end of ctx, and while the disk is full it is tried again until
-// then.
+// agent has worked for it: not by the end of ctx, and while the disk is full it is tried again
+// until then.
 func (e *execution) store(ctx context.Context, transition func(runbook.Run, runbook.Env) (runbook.Run, error)) error {
 	var refused error // for another reason
 	err := backoff.Until(ctx, func() error {

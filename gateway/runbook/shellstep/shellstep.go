@@ -30,8 +30,8 @@ func Place(p terminal.Place, run string) terminal.Place {
 	return p
 }
 
-// Run executes a command and returns what was seen of it. The error is that ctx has ended: the proof
-// then says nothing.
+// Run executes a command and returns what was seen of it. The error is that ctx has ended: the
+// proof then says nothing.
 func Run(ctx context.Context, place terminal.Place, command string, timeout time.Duration) (runbook.ShellProof, error) {
 	began := time.Now()
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{Place: place, Timeout: timeout, Head: maxOutput, Tail: maxOutput})

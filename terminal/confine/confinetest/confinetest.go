@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Outside returns a new folder that is in no temp folder, since every sandbox lets agents use these.
-// The test is skipped if no other folder can be written to.
+// Outside returns a new folder that is in no temp folder, since every sandbox lets agents use
+// these. The test is skipped if no other folder can be written to.
 func Outside(t testing.TB) string {
 	t.Helper()
 	home, _ := os.UserHomeDir()
