@@ -180,7 +180,7 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 	present, _ := r.Present()
 	word, reason, _ := strings.Cut(s.Text, " ")
 	reason = strings.TrimSpace(reason)
-	skips := reason != "" && strings.EqualFold(word, skip) && slices.Contains(s.question.Options, skip)
+	skips := reason != "" && strings.EqualFold(word, skipOption) && slices.Contains(s.question.Options, skipOption)
 	switch isComment := present.Challenge != nil && present.Challenge.Type == runbook.Comment; {
 	case slices.Contains(s.question.Options, s.Text) || skips:
 		if !s.Approver {
@@ -192,14 +192,14 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 		return Result{}, "", errUnrelated
 	}
 	switch s.Text {
-	case approve:
+	case approveOption:
 		return b.approve(ctx, r, s)
-	case reject:
+	case rejectOption:
 		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			now, _, err := runbook.Decline(now, runbook.Refusal{Step: s.step, By: s.by(), End: true}, env)
 			return now, true, err
 		})
-	case retry:
+	case retryOption:
 		err = b.apply(ctx, r.ID, s, func(now runbook.Run, _ runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step || now.Status != runbook.Waiting {
 				return now, false, runbook.ErrStale
@@ -209,7 +209,7 @@ func (b *Runbooks) carryOut(ctx context.Context, r runbook.Run, s decision) (res
 			now.Driver = d.encode()
 			return now, true, nil
 		})
-	case abort:
+	case abortOption:
 		err = b.apply(ctx, r.ID, s, func(now runbook.Run, env runbook.Env) (runbook.Run, bool, error) {
 			if now.Step != s.step {
 				return now, false, runbook.ErrStale
@@ -235,7 +235,7 @@ func (b *Runbooks) approve(ctx context.Context, r runbook.Run, s decision) (resu
 	})
 	switch {
 	case err != nil || a.Outcome != runbook.NeedsApproval:
-		return Result{}, approve, err
+		return Result{}, approveOption, err
 	case len(r.Approvals) == before:
 		return Result{Reply: "You have approved already. Somebody else has to approve, too."}, "", nil
 	}
@@ -251,7 +251,7 @@ func (b *Runbooks) skip(ctx context.Context, r runbook.Run, s decision, reason s
 		now, _, err := runbook.Skip(now, runbook.Skipping{Step: s.step, By: s.by(), Reason: reason}, env)
 		return now, true, err
 	})
-	return Result{}, fmt.Sprintf("%s: %s", skip, channels.Literal(channels.FirstLine(reason, longestName))), err
+	return Result{}, fmt.Sprintf("%s: %s", skipOption, channels.Literal(channels.FirstLine(reason, longestName))), err
 }
 
 // comment proves the step with what a person wrote.

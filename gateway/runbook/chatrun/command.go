@@ -69,7 +69,7 @@ func (b *Runbooks) Command(ctx context.Context, s Statement) (Result, error) {
 		}
 		return Result{Continue: true}, nil
 	case skipWord:
-		s.Text = strings.TrimSpace(skip + " " + rest)
+		s.Text = strings.TrimSpace(skipOption + " " + rest)
 		return b.answerNewest(ctx, s, runbook.Run.CanSkip)
 	case commentWord:
 		s.Text = rest

@@ -18,11 +18,11 @@ const questionPrefix = "run."
 
 // What people can choose.
 const (
-	approve = "Approve"
-	reject  = "Reject"
-	retry   = "Retry"
-	skip    = "Skip"
-	abort   = "Abort"
+	approveOption = "Approve"
+	rejectOption  = "Reject"
+	retryOption   = "Retry"
+	skipOption    = "Skip"
+	abortOption   = "Abort"
 )
 
 // IsQuestion reports whether a question is about a run, by its id.
@@ -105,9 +105,9 @@ func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how stri
 // options are what can be chosen at the present step of a run.
 func options(r runbook.Run) []string {
 	if step, _ := r.Present(); isGate(step) {
-		return []string{approve, reject}
+		return []string{approveOption, rejectOption}
 	}
-	return []string{retry, skip, abort}
+	return []string{retryOption, skipOption, abortOption}
 }
 
 // isGate reports whether a step is proved by people.

@@ -8,7 +8,7 @@ import (
 
 	"go.uber.org/zap"
 
-	backoff "nanobot/gateway/retry"
+	"nanobot/gateway/retry"
 	"nanobot/gateway/runbook"
 	"nanobot/gateway/runbook/shellstep"
 	"nanobot/gateway/store"
@@ -166,7 +166,7 @@ func (e *execution) record(ctx context.Context, p runbook.Proof, failure string)
 // until then.
 func (e *execution) store(ctx context.Context, transition func(runbook.Run, runbook.Env) (runbook.Run, error)) error {
 	var refused error // for another reason
-	err := backoff.Until(ctx, func() error {
+	err := retry.Until(ctx, func() error {
 		r, err := e.o.Runs.Apply(context.WithoutCancel(ctx), e.run.ID, transition)
 		switch {
 		case errors.Is(err, store.ErrFull):
