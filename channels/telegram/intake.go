@@ -223,7 +223,8 @@ func (in *intake) add(ctx context.Context, q *chatQueue, p *pending, u *update) 
 	}
 }
 
-// use returns the queue of a chat, which is there until leave is called.
+// use returns the queue of a chat, which stays in chats until leave is called, and as long as
+// something of the chat is pending.
 func (in *intake) use(chat string) *chatQueue {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -239,7 +240,10 @@ func (in *intake) use(chat string) *chatQueue {
 func (in *intake) leave(q *chatQueue) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	if q.users--; q.users == 0 {
+	q.users--
+	// When Run ends, the goroutine of the chat leaves messages pending. An update that is accepted
+	// after that must still find them, or it would be received before them.
+	if q.users == 0 && len(q.pending) == 0 {
 		delete(in.chats, q.name)
 	}
 }
