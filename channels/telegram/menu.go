@@ -11,6 +11,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
+	"nanobot/channels/telegram/entities"
 )
 
 // What Telegram takes as a menu.
@@ -35,7 +37,10 @@ func menuOf(commands []channels.Command) []menuItem {
 		if !commandForm.MatchString(c.Name) || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
 			continue
 		}
-		help := cmp.Or(channels.Split(strings.Join(strings.Fields(c.Help), " "), maxHelp, channels.UTF16)...)
+		help := strings.Join(strings.Fields(c.Help), " ")
+		if parts := markdown.Plain(help).Split(maxHelp, entities.Cost); len(parts) > 0 {
+			help = parts[0].Text
+		}
 		menu = append(menu, menuItem{c.Name, cmp.Or(help, c.Name)})
 	}
 	return menu

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -153,9 +154,12 @@ func (p *post) noted() entities.Text {
 // leftover is what remains to be said when no file is left to say it below.
 func (p *post) leftover() []part {
 	var parts []part
-	for _, words := range p.noted().Split(textLimit) {
-		parts = append(parts, part{as: asText, words: words})
+	if all := p.noted(); channels.UTF16(all.Text) <= textLimit {
+		parts = []part{{as: asText, words: all}}
+	} else {
+		parts = append([]part{{as: asText, words: p.words}}, texts(markdown.Plain(strings.Join(p.refused, "\n")))...)
 	}
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.words.Text == "" })
 	p.words, p.refused = entities.Text{}, nil
 	return parts
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -116,63 +117,55 @@ func cut(m channels.Message, most int64) []part {
 		return cutScreen(m, most)
 	}
 	files, refused := sendable(m.Media, most)
-	words, doc := render(m.Text)
+	words, doc := read(m.Text)
 	rest := albums(files)
 	if doc != nil {
-		parts := append([]part{{asDocument, words, []channels.File{*doc}}}, rest...)
-		return below(parts, entities.Text{Text: refused}, m.Buttons)
+		parts := append([]part{{asDocument, entities.Write(words), []channels.File{*doc}}}, rest...)
+		return below(parts, markdown.Plain(refused), m.Buttons)
 	}
-	words.Text = strings.TrimPrefix(words.Text+"\n"+refused, "\n")
-	words.Text = strings.TrimSuffix(words.Text, "\n")
+	words.Text = strings.Trim(words.Text+"\n"+refused, "\n")
 	fits := len(rest) > 0 && channels.UTF16(words.Text) <= captionLimit
-	if caption := words.Split(captionLimit); len(caption) == 1 {
-		words = caption[0] // with no more entities than Telegram takes
-	}
 	switch {
 	case fits && len(m.Buttons) > 0 && rest[len(rest)-1].as == asAlbum:
 		return below(rest, words, m.Buttons)
 	case fits:
-		rest[0].words = words
+		rest[0].words = entities.Write(words)
 		return rest
 	}
-	var parts []part
-	for _, t := range words.Split(textLimit) {
-		parts = append(parts, part{as: asText, words: t})
-	}
-	return below(append(parts, rest...), entities.Text{}, m.Buttons)
+	return below(append(texts(words), rest...), markdown.Text{}, m.Buttons)
 }
 
-// below puts a text behind the parts, and sees to it that buttons have a message to be under, which
-// an album is not.
-func below(parts []part, words entities.Text, buttons []channels.Button) []part {
-	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
-		words.Text = "👇"
-	}
-	for _, t := range words.Split(textLimit) {
+// texts makes a part of each bubble of a text.
+func texts(words markdown.Text) (parts []part) {
+	for _, t := range entities.Split(words, textLimit) {
 		parts = append(parts, part{as: asText, words: t})
 	}
 	return parts
 }
 
-// render makes text of Markdown. A text too long for a few bubbles comes back as a document, with
-// its beginning.
-func render(markdown string) (entities.Text, *channels.File) {
-	// A text is not rendered when it is out of the question that it fits.
-	if len(markdown) <= 16*bubbles*textLimit {
-		words := entities.Render(markdown)
-		if channels.UTF16(words.Text) <= bubbles*textLimit && len(words.Split(textLimit)) <= bubbles {
+// below puts a text behind the parts, and sees to it that buttons have a message to be under, which
+// an album is not.
+func below(parts []part, words markdown.Text, buttons []channels.Button) []part {
+	if len(buttons) > 0 && words.Text == "" && len(parts) > 0 && parts[len(parts)-1].as == asAlbum {
+		words.Text = "👇"
+	}
+	return append(parts, texts(words)...)
+}
+
+// read makes text of Markdown. A text too long for a few bubbles comes back as a document, with its
+// beginning.
+func read(source string) (markdown.Text, *channels.File) {
+	if strings.TrimSpace(source) == "" {
+		return markdown.Text{}, nil
+	}
+	// A text is not read when it is out of the question that it fits.
+	if len(source) <= 16*bubbles*textLimit {
+		words := entities.Read(source)
+		if channels.UTF16(words.Text) <= bubbles*textLimit && len(entities.Split(words, textLimit)) <= bubbles {
 			return words, nil
 		}
 	}
-	parts, doc := channels.Parts(markdown, 4*captionLimit, channels.UTF16, 0)
-	if doc == nil {
-		return entities.Text{}, nil
-	}
-	words := entities.Render(parts[0])
-	if channels.UTF16(words.Text) > captionLimit {
-		words = words.Split(captionLimit)[0]
-	}
-	return words, doc
+	return entities.Beginning(source, captionLimit), markdown.Document(source)
 }
 
 // sendable returns the files that Telegram takes, and what to say of those that it does not.

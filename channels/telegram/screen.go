@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -15,20 +16,20 @@ const screenCaption = 1024
 // the screen is sent before it, but for progress, which is one message: its text is cut.
 func cutScreen(m channels.Message, most int64) []part {
 	files, refused := sendable(m.Media, most)
-	caption := entities.Render(m.Text)
+	caption := entities.Read(m.Text)
 	var parts []part
 	if channels.UTF16(caption.Text) > screenCaption {
 		if m.Kind == channels.Progress {
-			caption = caption.Split(screenCaption)[0]
+			caption = caption.Split(screenCaption, entities.Cost)[0]
 			caption.Text += "…"
 		} else {
 			words := m
 			words.Screen, words.Media, words.Buttons = nil, nil, nil
-			parts, caption = cut(words, most), entities.Text{}
+			parts, caption = cut(words, most), markdown.Text{}
 		}
 	}
-	parts = append(parts, part{as: asText, words: screenWords(caption, m.Screen)})
-	return below(append(parts, albums(files)...), entities.Text{Text: refused}, m.Buttons)
+	parts = append(parts, part{as: asText, words: screenWords(entities.Write(caption), m.Screen)})
+	return below(append(parts, albums(files)...), markdown.Plain(refused), m.Buttons)
 }
 
 // screenWords renders a screen below its caption as one text that fits a message.

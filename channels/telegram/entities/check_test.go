@@ -11,6 +11,9 @@ import (
 	"nanobot/channels/telegram/entities"
 )
 
+// read makes text and entities of Markdown.
+func read(source string) entities.Text { return entities.Write(entities.Read(source)) }
+
 // notate writes a text with its entities as tags, for people to read.
 func notate(t entities.Text) string {
 	units := utf16.Encode([]rune(t.Text))

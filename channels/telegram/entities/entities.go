@@ -1,12 +1,13 @@
-// Package entities turns Markdown, as language models write it, into plain text with a list of
-// Telegram message entities, and cuts such a text into parts. It knows nothing of the Bot API's
-// calls.
+// Package entities writes a text and its formatting as Telegram wants it: plain text with a list of
+// message entities. It knows nothing of the Bot API's calls.
 package entities
 
 import (
+	"slices"
 	"strings"
 
-	"github.com/yuin/goldmark/text"
+	"nanobot/channels"
+	"nanobot/channels/markdown"
 )
 
 // The types of entity that Markdown can ask for, by their names in the Bot API.
@@ -41,21 +42,70 @@ type Text struct {
 // Plain returns the text alone, for when Telegram refuses the entities.
 func (t Text) Plain() Text { return Text{Text: t.Text} }
 
-// Render reads Markdown. What a chat cannot show is put into words: a list gets bullets, a table
-// becomes aligned monospace, or one paragraph a row when it is too wide for a phone. Line breaks
-// stay line breaks and HTML is text. The text is empty only if nothing in the Markdown is visible.
-func Render(markdown string) Text {
-	source := clean(markdown)
-	if !visible(source) {
-		return Text{}
+// layout is how Telegram shows Markdown.
+var layout = markdown.Layout{Target: target}
+
+// Cost is what Telegram counts: UTF-16 units of the text, and nothing for its formatting.
+var Cost = markdown.Cost{Words: channels.UTF16}
+
+// Read reads Markdown.
+func Read(source string) markdown.Text { return layout.Text(clean(source)) }
+
+// Beginning reads the beginning of a text that is sent as a document.
+func Beginning(source string, limit int) markdown.Text {
+	return layout.Beginning(clean(source), limit, Cost)
+}
+
+// clean leaves out the marks that turn the direction of writing, as Telegram's servers do before
+// they count.
+func clean(source string) string {
+	source = strings.ToValidUTF8(source, "\uFFFD")
+	return strings.Map(func(r rune) rune {
+		if '\u202a' <= r && r <= '\u202e' {
+			return -1
+		}
+		return r
+	}, source)
+}
+
+// Split cuts a text into parts of at most limit UTF-16 units.
+func Split(t markdown.Text, limit int) []Text {
+	var parts []Text
+	for _, p := range t.Split(limit, Cost) {
+		parts = append(parts, Write(p))
 	}
-	w := newWriter([]byte(source))
-	document := commonMark.Parse(text.NewReader(w.source))
-	w.findReferences(document)
-	w.blocks(document)
-	t := assemble(unmask(string(w.out), w.marks))
-	if !visible(t.Text) { // nothing but Markdown's own signs, which had better be shown than lost
-		return Text{Text: strings.TrimSpace(source)}
+	return parts
+}
+
+// Telegram ignores what a message has beyond 100 entities.
+const maxEntities = 100
+
+// Write makes entities of marks. Of more than 100 the least telling are dropped, since Telegram
+// would drop the last.
+func Write(t markdown.Text) Text {
+	return Text{Text: t.Text, Entities: prune(place(t.Text, settle(t)))}
+}
+
+// loss orders the types of entity by how little they would be missed.
+var loss = map[string]int{
+	Spoiler: 0, Link: 1, Pre: 2, Quote: 3, ExpandableQuote: 3, Code: 4, Bold: 5, Strikethrough: 5, Italic: 6,
+}
+
+// prune keeps the 100 entities that matter most.
+func prune(all []Entity) []Entity {
+	if len(all) <= maxEntities {
+		return all
 	}
-	return t
+	order := make([]int, len(all))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return loss[all[a].Type] - loss[all[b].Type] })
+	order = order[:maxEntities]
+	slices.Sort(order)
+	kept := make([]Entity, len(order))
+	for i, at := range order {
+		kept[i] = all[at]
+	}
+	return kept
 }

@@ -22,7 +22,7 @@ func FuzzRender(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, markdown string) {
-		got := entities.Render(markdown)
+		got := read(markdown)
 		if wrong := check(got); wrong != "" {
 			t.Errorf("%q became %+v: %s", markdown, got, wrong)
 		}
@@ -40,13 +40,13 @@ func FuzzSplit(f *testing.F) {
 		f.Add(s, uint8(i), i%3 == 0)
 	}
 	f.Fuzz(func(t *testing.T, text string, limit uint8, plain bool) {
-		whole := entities.Render(text)
+		whole := entities.Read(text)
 		if plain {
-			whole = whole.Plain()
+			whole.Marks = nil
 		}
 		// Short limits find more, and zero counts as one.
-		parts := whole.Split(int(limit % 64))
-		if wrong := checkParts(whole, max(1, int(limit%64)), parts); wrong != "" {
+		parts := entities.Split(whole, int(limit%64))
+		if wrong := checkParts(entities.Write(whole), max(1, int(limit%64)), parts); wrong != "" {
 			t.Errorf("%q cut at %d: %s\n%+v", text, limit%64, wrong, parts)
 		}
 	})

@@ -101,9 +101,9 @@ func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 		var whole entities.Text
 		var parts []entities.Text
 		lineartest.Check(t, name, megabyte/16, func(n int) {
-			rendered := entities.Render(text(n))
-			if cut := rendered.Split(4096); n == megabyte/16 {
-				whole, parts = rendered, cut
+			read := entities.Read(text(n))
+			if cut := entities.Split(read, 4096); n == megabyte/16 {
+				whole, parts = entities.Write(read), cut
 			}
 		})
 		for _, p := range append(parts, whole) {
@@ -115,7 +115,7 @@ func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 }
 
 func TestNestingBeyondReasonIsShownAsItStands(t *testing.T) {
-	got := entities.Render(strings.Repeat("> ", 100) + "a").Text
+	got := read(strings.Repeat("> ", 100) + "a").Text
 	if !strings.HasSuffix(got, "> > a") || strings.Count(got, ">") != 99 {
 		t.Errorf("got %q", got)
 	}
@@ -128,7 +128,7 @@ func BenchmarkNasty(b *testing.B) {
 			markdown := nasty[name](megabyte)
 			b.SetBytes(int64(len(markdown)))
 			for b.Loop() {
-				entities.Render(markdown).Split(4096)
+				entities.Split(entities.Read(markdown), 4096)
 			}
 		})
 	}
@@ -140,6 +140,6 @@ func BenchmarkAnswer(b *testing.B) {
 	b.SetBytes(int64(len(markdown)))
 	b.ReportAllocs()
 	for b.Loop() {
-		entities.Render(markdown).Split(4096)
+		entities.Split(entities.Read(markdown), 4096)
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-
-	"nanobot/channels/telegram/entities"
 )
 
 type golden struct{ name, markdown, want string }
@@ -14,7 +12,7 @@ func testGolden(t *testing.T, table []golden) {
 	t.Helper()
 	for _, tt := range table {
 		t.Run(tt.name, func(t *testing.T) {
-			got := entities.Render(tt.markdown)
+			got := read(tt.markdown)
 			if n := notate(got); n != tt.want {
 				t.Errorf("got\n%s\nwant\n%s", n, tt.want)
 			}
@@ -164,7 +162,7 @@ func TestTablesAreAligned(t *testing.T) {
 
 func TestALongAndWideTableHasALineForEachRow(t *testing.T) {
 	row := "|" + strings.Repeat("a **cell**|", 20) + "\n"
-	got := entities.Render(row + "|" + strings.Repeat("-|", 20) + "\n" + strings.Repeat(row, 30))
+	got := read(row + "|" + strings.Repeat("-|", 20) + "\n" + strings.Repeat(row, 30))
 	lines := strings.Split(got.Text, "\n")
 	if len(lines) != 31 || lines[30] != strings.TrimSuffix(strings.Repeat("a cell | ", 20), " | ") {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
@@ -194,7 +192,7 @@ func TestPlainTextPassesUnchanged(t *testing.T) {
 		"key=_value_ and a:_b_",
 		"!", "1)", "+", "-", "[", "]", "`", "*", "_", "\\",
 	} {
-		if got := entities.Render(text); got.Text != text || len(got.Entities) > 0 {
+		if got := read(text); got.Text != text || len(got.Entities) > 0 {
 			t.Errorf("%q became %q", text, notate(got))
 		}
 	}
@@ -202,26 +200,26 @@ func TestPlainTextPassesUnchanged(t *testing.T) {
 
 func TestMarkdownWithNothingInItIsShownAsItStands(t *testing.T) {
 	for _, markdown := range []string{"#", "> ", "```\n```", "-", "[]()", "[a]: https://example.org", "```go", "&nbsp;"} {
-		if got := entities.Render(markdown); !visible(got.Text) {
+		if got := read(markdown); !visible(got.Text) {
 			t.Errorf("%q became %q", markdown, got.Text)
 		}
 	}
 	for _, blank := range []string{"", " \n\t", "\u200b", "\x00\x01", "\u202e"} {
-		if got := entities.Render(blank); got.Text != "" || got.Entities != nil {
+		if got := read(blank); got.Text != "" || got.Entities != nil {
 			t.Errorf("%q became %q", blank, got.Text)
 		}
 	}
 }
 
 func TestCharactersThatTelegramDropsAreDroppedBeforeTheyAreCounted(t *testing.T) {
-	got := entities.Render("a\r\nb\rc\u202e \x1b**d**\xff")
+	got := read("a\r\nb\rc\u202e \x1b**d**\xff")
 	if n := notate(got); n != "a\nb\nc  <bold>d</bold>\uFFFD" {
 		t.Errorf("got %q", n)
 	}
 }
 
 func TestEntitiesAreJSONAsTelegramWantsIt(t *testing.T) {
-	got, err := json.Marshal(entities.Render("👍 [a](https://b.org)\n```go\nx\n```"))
+	got, err := json.Marshal(read("👍 [a](https://b.org)\n```go\nx\n```"))
 	want := `{"text":"👍 a\nx","entities":[{"type":"text_link","offset":3,"length":1,"url":"https://b.org"},` +
 		`{"type":"pre","offset":5,"length":1,"language":"go"}]}`
 	if err != nil || string(got) != want {
@@ -230,7 +228,7 @@ func TestEntitiesAreJSONAsTelegramWantsIt(t *testing.T) {
 }
 
 func TestPlainIsTheTextAlone(t *testing.T) {
-	if got := entities.Render("**a** b").Plain(); got.Text != "a b" || got.Entities != nil {
+	if got := read("**a** b").Plain(); got.Text != "a b" || got.Entities != nil {
 		t.Errorf("got %+v", got)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"nanobot/channels"
-	"nanobot/channels/telegram/entities"
 )
 
 func TestALinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
@@ -16,7 +15,7 @@ func TestALinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
 		{"no address", "[here](https://evil.example)", evil + "here</text_link>"},
 		{"bold within", "[**bank.example**](https://evil.example) x", evil + "<bold>bank.example</bold></text_link> (leads to evil.example) x"},
 		{"bold around", "**a [bank.example](https://evil.example) b**", "<bold>a " + evil + "bank.example</text_link> (leads to evil.example) b</bold>"},
-		{"bold up to the link", "**a [bank.example](https://evil.example)** b", "<bold>a " + evil + "bank.example</text_link></bold> (leads to evil.example) b"},
+		{"bold up to the link", "**a [bank.example](https://evil.example)** b", "<bold>a " + evil + "bank.example</text_link> (leads to evil.example)</bold> b"},
 		{"by reference", "[bank.example][1] x\n\n[1]: https://evil.example", evil + "bank.example</text_link> (leads to evil.example) x"},
 		{"a picture", "![bank.example](https://evil.example)", evil + "bank.example</text_link> (leads to evil.example)"},
 		{"written with references", "[bank&#46;example](https://evil.example)", evil + "bank.example</text_link> (leads to evil.example)"},
@@ -33,7 +32,7 @@ func TestALinkThatShowsAnotherAddressSaysWhereItLeads(t *testing.T) {
 
 func TestReferencesBringBackNothingThatTurnsTheDirection(t *testing.T) {
 	for _, markdown := range []string{"a &#x202e;b", "a &#8238;b", "a &#x2067;b", "[a&#x202E;b](https://a.example)", "a \\&#x202e;b"} {
-		if got := entities.Render(channels.SteadyText(markdown)); strings.ContainsAny(got.Text, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069") {
+		if got := read(channels.SteadyText(markdown)); strings.ContainsAny(got.Text, "\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069") {
 			t.Errorf("%q becomes %+q", markdown, got.Text)
 		}
 	}

@@ -1,4 +1,4 @@
-package entities
+package markdown
 
 import (
 	"unicode"
@@ -10,10 +10,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// span is a stretch of text in a style, between two delimiters.
+// span is a stretch of text of one kind, between two delimiters.
 type span struct {
 	ast.BaseInline
-	style style
+	kind Kind
 }
 
 var kindSpan = ast.NewNodeKind("Span")
@@ -46,9 +46,9 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 	var processor parser.DelimiterProcessor = d
 	switch c {
 	case '~':
-		processor = pairs{style: strike}
+		processor = pairs{kind: Strike}
 	case '|':
-		processor = pairs{style: spoiler}
+		processor = pairs{kind: Spoiler}
 	}
 	node := parser.NewDelimiter(f.canOpen(), f.canClose(), n, c, processor)
 	node.Segment = segment.WithStop(segment.Start + n)
@@ -65,18 +65,18 @@ func (delimiters) CanOpenCloser(opener, closer *parser.Delimiter) bool {
 
 func (d delimiters) OnMatch(consumes int) ast.Node {
 	if consumes == 2 {
-		return &span{style: bold}
+		return &span{kind: Bold}
 	}
-	return &span{style: italic}
+	return &span{kind: Italic}
 }
 
 // pairs is delimiters for marks that always come in twos.
 type pairs struct {
 	delimiters
-	style style
+	kind Kind
 }
 
-func (p pairs) OnMatch(int) ast.Node { return &span{style: p.style} }
+func (p pairs) OnMatch(int) ast.Node { return &span{kind: p.kind} }
 
 // flanks is what stands around a run of delimiters.
 type flanks struct {

@@ -1,4 +1,4 @@
-package entities
+package markdown
 
 import (
 	"bytes"

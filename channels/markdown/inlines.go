@@ -1,4 +1,4 @@
-package entities
+package markdown
 
 import (
 	"strings"
@@ -6,8 +6,9 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// inlines writes the text of a block. It does not call itself: 100,000 asterisks nest that deep.
-func (w *writer) inlines(block ast.Node) {
+// inlines walks over the words of a block. It does not call itself: 100,000 asterisks nest that
+// deep.
+func (w *walker) inlines(block ast.Node) {
 	for n := block.FirstChild(); n != nil; {
 		if w.enter(n) && n.FirstChild() != nil {
 			n = n.FirstChild()
@@ -24,59 +25,68 @@ func (w *writer) inlines(block ast.Node) {
 	}
 }
 
-// enter writes a node up to its children, and tells whether they are to be written too.
-func (w *writer) enter(n ast.Node) bool {
+// enter tells of a node up to its children, and whether they are to be told, too.
+func (w *walker) enter(n ast.Node) bool {
+	if e, ok := w.element(n); ok {
+		w.r.Begin(e)
+		if e.Kind == Code {
+			w.r.Text(w.codeSpan(n))
+		}
+		return e.Kind != Code
+	}
 	switch n := n.(type) {
 	case *ast.Text:
-		w.textNode(n)
+		w.text(n)
 	case *ast.String:
-		w.write(string(n.Value))
-	case *ast.CodeSpan:
-		w.depth[code]++
-		w.write(w.codeSpan(n))
-		w.depth[code]--
-		return false
-	case *span:
-		w.depth[n.style]++
-		return true
-	case *ast.Link:
-		w.openLink(n.Destination)
-		return true
-	case *ast.Image:
-		w.openLink(n.Destination)
-		return true
+		w.r.Text(string(n.Value))
 	case *ast.AutoLink:
-		w.write(string(n.Label(w.source)))
+		w.r.Text(string(n.Label(w.source)))
 	case *ast.RawHTML:
 		w.rawHTML(n)
 	}
 	return false
 }
 
-// leave writes what follows the children of a node.
-func (w *writer) leave(n ast.Node) {
-	switch n := n.(type) {
-	case *span:
-		w.depth[n.style]--
-	case *ast.Link, *ast.Image:
-		w.closeLink()
+// leave tells that a node ends.
+func (w *walker) leave(n ast.Node) {
+	if e, ok := w.element(n); ok {
+		w.r.End(e)
 	}
 }
 
-func (w *writer) textNode(n *ast.Text) {
+// element returns the element that a node within a line is.
+func (w *walker) element(n ast.Node) (Element, bool) {
+	switch n := n.(type) {
+	case *span:
+		return Element{Kind: n.kind}, true
+	case *ast.CodeSpan:
+		return Element{Kind: Code}, true
+	case *ast.Link:
+		return w.link(n, n.Destination), true
+	case *ast.Image:
+		return w.link(n, n.Destination), true
+	}
+	return Element{}, false
+}
+
+func (w *walker) link(n ast.Node, destination []byte) Element {
+	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Note: w.notes[n]}
+}
+
+func (w *walker) text(n *ast.Text) {
 	s := string(n.Segment.Value(w.source))
 	if !n.IsRaw() {
 		s = decode(s)
 	}
-	w.write(s)
+	w.r.Text(s)
 	if n.SoftLineBreak() || n.HardLineBreak() {
-		w.newLine(w.nextIndent(n.Segment.Stop))
+		w.r.Break(w.nextIndent(n.Segment.Stop))
 	}
 }
 
 // nextIndent returns the indentation of the line behind the one that p is in. Only outside lists
 // and quotes is it the author's own.
-func (w *writer) nextIndent(p int) string {
+func (w *walker) nextIndent(p int) string {
 	if w.nested > 0 {
 		return ""
 	}
@@ -91,7 +101,7 @@ func (w *writer) nextIndent(p int) string {
 
 // codeSpan returns the text of a code span on one line. In a table its bars have backslashes before
 // them.
-func (w *writer) codeSpan(n ast.Node) string {
+func (w *walker) codeSpan(n ast.Node) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
 		if t, ok := c.(*ast.Text); ok {
@@ -105,12 +115,12 @@ func (w *writer) codeSpan(n ast.Node) string {
 	return s
 }
 
-func (w *writer) rawHTML(n *ast.RawHTML) {
-	raw := w.lines(n.Segments)
+func (w *walker) rawHTML(n *ast.RawHTML) {
+	raw := w.linesOf(n.Segments)
 	switch strings.ToLower(strings.ReplaceAll(raw, " ", "")) {
 	case "<br>", "<br/>":
-		w.newLine("")
+		w.r.Break("")
 	default:
-		w.plain(raw)
+		w.plainLines(raw)
 	}
 }

@@ -1,4 +1,4 @@
-package entities
+package markdown
 
 import (
 	"strconv"
@@ -7,10 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark/util"
+
+	"nanobot/channels"
 )
 
-// clean does what Telegram's servers do to every text before they count it: carriage returns go,
-// control characters become spaces, and the marks that turn the direction of writing are left out.
+// clean makes a text valid UTF-8 without control characters, which become spaces. Every way to end
+// a line becomes a line feed.
 func clean(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if strings.IndexFunc(s, unclean) < 0 {
@@ -30,14 +32,12 @@ func cleanRune(r rune) rune {
 		return '\n'
 	case r < ' ':
 		return ' '
-	case '\u202a' <= r && r <= '\u202e':
-		return -1
 	}
 	return r
 }
 
-// visible tells whether there is something to see in a text. Telegram refuses a message without.
-func visible(s string) bool { return strings.IndexFunc(s, visibleRune) >= 0 }
+// Visible tells whether there is something to see in a text. Telegram refuses a message without.
+func Visible(s string) bool { return strings.IndexFunc(s, visibleRune) >= 0 }
 
 func visibleRune(r rune) bool {
 	if '!' <= r && r <= '~' {
@@ -78,7 +78,9 @@ func decode(s string) string {
 // The longest name of a character reference is CounterClockwiseContourIntegral.
 const maxReference = 34
 
-// reference reads the character reference that s starts with, and returns its length or 0.
+// reference reads the character reference that s starts with, and returns its length or 0. A
+// character that turns the direction of writing is left out: the text was made steady before
+// references were read.
 func reference(s string) (string, int) {
 	end := strings.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {
@@ -87,7 +89,7 @@ func reference(s string) (string, int) {
 	name := s[1:end]
 	if name[0] != '#' {
 		if e, ok := util.LookUpHTML5EntityByName(name); ok {
-			return clean(string(e.Characters)), end + 1
+			return channels.SteadyName(clean(string(e.Characters))), end + 1
 		}
 		return "", 0
 	}
@@ -100,11 +102,8 @@ func reference(s string) (string, int) {
 		return "", 0
 	}
 	r := rune(n)
-	switch {
-	case r == 0 || !utf8.ValidRune(r):
+	if r == 0 || !utf8.ValidRune(r) {
 		r = utf8.RuneError
-	case r >= '\u2066' && r <= '\u2069': // the text was made steady before references were read
-		return "", end + 1
 	}
-	return clean(string(r)), end + 1
+	return channels.SteadyName(clean(string(r))), end + 1
 }

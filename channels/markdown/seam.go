@@ -1,4 +1,4 @@
-package entities
+package markdown
 
 import (
 	"strings"
@@ -41,7 +41,7 @@ func (s *splitter) seamAt(q int) seam {
 		return seam{end: q, next: q, level: wordLevel(s.text[:q])}
 	}
 	m := seam{end: q, next: w, level: space}
-	_, code := s.pres.around(q)
+	_, code := s.blocks.around(q)
 	_, atom := s.atoms.around(q)
 	first := strings.IndexByte(s.text[q:w], '\n')
 	switch {
@@ -66,24 +66,10 @@ func (s *splitter) lineLevel(q, next int) level {
 		return line
 	case strings.Count(s.text[q:next], "\n") > 1:
 		return paragraph
-	case s.starts[next], isItem(s.text[next:]):
+	case s.starts[next]:
 		return block
 	}
 	return line
-}
-
-// isItem tells whether a text starts with the bullet or number of a list item.
-func isItem(text string) bool {
-	for _, bullet := range []string{"• ", "☐ ", "☑ "} {
-		if strings.HasPrefix(text, bullet) {
-			return true
-		}
-	}
-	i := 0
-	for i < len(text) && i < 9 && '0' <= text[i] && text[i] <= '9' {
-		i++
-	}
-	return i > 0 && i+1 < len(text) && (text[i] == '.' || text[i] == ')') && text[i+1] == ' '
 }
 
 // wordFits tells whether what starts at p fits a part, up to the next white space or to the end of
@@ -91,14 +77,14 @@ func isItem(text string) bool {
 func (s *splitter) wordFits(p int) bool {
 	end := p
 	if a, ok := s.atoms.around(p + 1); ok {
-		end = a.end
+		end = a.End
 	}
 	used := 0
 	for i, r := range s.text[p:] {
 		if p+i >= end && breakable(r) {
 			return true
 		}
-		if used += runeWidth(r); used > s.limit {
+		if used += s.cost.Words(string(r)); used > s.limit {
 			return false
 		}
 	}
@@ -116,9 +102,9 @@ func (s *splitter) clusterEnd(p int) int {
 	if a < utf8.RuneSelf && b < utf8.RuneSelf && (a != '\r' || b != '\n') {
 		return p + 1
 	}
-	// No unit of UTF-16 takes more than three bytes, so what reaches the end of this is too long
-	// anyway.
-	near := s.text[p:min(len(s.text), p+3*s.limit+2*utf8.UTFMax)]
+	// No character costs less than a quarter of its bytes, so what reaches the end of this is too
+	// long anyway.
+	near := s.text[p:min(len(s.text), p+4*s.limit+2*utf8.UTFMax)]
 	found, _, _, _ := uniseg.FirstGraphemeClusterInString(near, -1)
 	return p + len(found)
 }

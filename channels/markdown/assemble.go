@@ -1,0 +1,133 @@
+package markdown
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Assemble makes a Text of a text and its marks. White space around the text goes, except at the
+// start of code; so does white space at the ends of marks, and marks without words. Marks of one
+// kind that touch become one.
+func Assemble(s string, marks []Mark) Text {
+	end := len(strings.TrimRightFunc(s, unicode.IsSpace))
+	start := blankLen(s)
+	kept := make([]Mark, 0, len(marks))
+	var code []Mark
+	for _, m := range marks {
+		if m.End = min(m.End, end); m.Start >= m.End || !Visible(s[m.Start:m.End]) {
+			continue
+		}
+		if isCode(m) {
+			start = min(start, m.Start)
+			code = append(code, m)
+		}
+		kept = append(kept, m)
+	}
+	if start >= end {
+		return Text{}
+	}
+	slices.SortFunc(code, compareMarks)
+	for i, m := range kept {
+		if !isCode(m) && m.Kind != Marker {
+			m = trim(s, m, code)
+		}
+		m.Start -= start
+		m.End -= start
+		kept[i] = m
+	}
+	s = s[start:end]
+	return Text{Text: s, Marks: nest(s, unite(kept))}
+}
+
+func isCode(m Mark) bool { return m.Kind == Code || m.Kind == CodeBlock }
+
+// trim takes white space off the ends of a mark, but no further than the code in it.
+func trim(s string, m Mark, code []Mark) Mark {
+	said := s[m.Start:m.End]
+	t := m
+	t.End = m.Start + len(strings.TrimRightFunc(said, unicode.IsSpace))
+	t.Start = m.Start + blankLen(said)
+	from, _ := slices.BinarySearchFunc(code, m.Start, func(c Mark, p int) int { return c.Start - p })
+	to, _ := slices.BinarySearchFunc(code, m.End, func(c Mark, p int) int { return c.Start - p })
+	if from < to {
+		t.Start = min(t.Start, code[from].Start)
+		t.End = max(t.End, code[to-1].End)
+	}
+	return t
+}
+
+// blankLen returns the length of the white space that s starts with.
+func blankLen(s string) int { return len(s) - len(strings.TrimLeftFunc(s, unicode.IsSpace)) }
+
+// rank orders marks of the same place from the outer to the inner.
+var rank = [kinds]int{
+	Quote: 1, Heading: 2, Link: 3, Spoiler: 4, Bold: 5, Italic: 6, Strike: 7, Code: 8, CodeBlock: 8, Marker: 9,
+}
+
+func compareMarks(a, b Mark) int {
+	return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End), cmp.Compare(rank[a.Kind], rank[b.Kind]))
+}
+
+// unite makes one of marks of the same kind within a line that touch, or of which one holds the
+// other.
+func unite(marks []Mark) []Mark {
+	slices.SortFunc(marks, compareMarks)
+	var last [kinds]int // of each kind the place in kept of the last one, and one more
+	kept := marks[:0]
+	for _, m := range marks {
+		switch m.Kind {
+		case Bold, Italic, Strike, Spoiler:
+			if i := last[m.Kind]; i > 0 && kept[i-1].End >= m.Start {
+				kept[i-1].End = max(kept[i-1].End, m.End)
+				continue
+			}
+			last[m.Kind] = len(kept) + 1
+		default:
+		}
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// queue is a heap of marks by their place.
+type queue []Mark
+
+func (q queue) Len() int           { return len(q) }
+func (q queue) Less(i, j int) bool { return compareMarks(q[i], q[j]) < 0 }
+func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
+func (q *queue) Push(x any)        { *q = append(*q, x.(Mark)) }
+func (q *queue) Pop() any {
+	last := (*q)[len(*q)-1]
+	*q = (*q)[:len(*q)-1]
+	return last
+}
+
+// nest sorts marks and cuts those that reach out of another in two, so that of any two either one
+// is inside the other, or they have nothing in common.
+func nest(s string, marks []Mark) []Mark {
+	if len(marks) == 0 {
+		return nil
+	}
+	slices.SortFunc(marks, compareMarks)
+	q := queue(marks) // a sorted list is a heap
+	sorted := make([]Mark, 0, len(marks))
+	var ends []int // of the marks around the current place, the innermost last
+	for len(q) > 0 {
+		m := heap.Pop(&q).(Mark)
+		for len(ends) > 0 && ends[len(ends)-1] <= m.Start {
+			ends = ends[:len(ends)-1]
+		}
+		if len(ends) > 0 && ends[len(ends)-1] < m.End {
+			rest := m
+			m.End = ends[len(ends)-1]
+			rest.Start = m.End + blankLen(s[m.End:rest.End])
+			heap.Push(&q, rest)
+		}
+		ends = append(ends, m.End)
+		sorted = append(sorted, m)
+	}
+	return sorted
+}

@@ -1,0 +1,354 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+)
+
+const rule = "———"
+
+// writer is a renderer that puts together a plain text and its marks.
+type writer struct {
+	layout Layout
+	out    []byte
+	marks  []Mark
+
+	prefix string // starts every line
+	lead   string // starts the next line instead: the bullet of a list item
+	marker int    // how many bytes at the end of lead are such a bullet
+	indent string // follows either on the next line
+	breaks int    // line breaks to be written before the next text
+
+	open    []Mark // what is being written; the start of those from pending on is not known yet
+	pending int
+	saved   []string // the prefixes of the lists and quotes around
+	nested  int      // how many lists and quotes are open
+	quotes  int
+	links   int
+	code    bool // a block of code is being written
+}
+
+// Begin starts an element.
+func (w *writer) Begin(e Element) {
+	if e.Gap > 0 {
+		w.gap(e.Gap)
+	}
+	switch e.Kind {
+	case Paragraph:
+		if w.nested == 0 {
+			w.indent = e.Indent
+		}
+	case Heading:
+		w.begin(Mark{Kind: Heading, Level: e.Level})
+	case CodeBlock:
+		w.beginCode(e)
+	case Quote:
+		w.beginQuote()
+	case Item:
+		w.beginItem(e)
+	case Rule:
+		w.Text(rule)
+	case Link:
+		w.beginLink(e)
+	case Bold, Italic, Strike, Spoiler, Code:
+		w.begin(Mark{Kind: e.Kind})
+	case List:
+	}
+}
+
+// End ends an element.
+func (w *writer) End(e Element) {
+	switch e.Kind {
+	case Heading, Bold, Italic, Strike, Spoiler, Code:
+		w.end()
+	case CodeBlock:
+		w.endCode()
+	case Quote:
+		w.endQuote()
+	case Item:
+		w.endItem()
+	case Link:
+		w.endLink(e)
+	case Paragraph, Rule, List:
+	}
+}
+
+// Text adds words.
+func (w *writer) Text(s string) {
+	if s == "" || w.code && !Visible(s) {
+		return
+	}
+	w.flush()
+	for ; w.pending < len(w.open); w.pending++ {
+		w.open[w.pending].Start = len(w.out)
+	}
+	w.out = append(w.out, s...)
+}
+
+// Break breaks the line within a block.
+func (w *writer) Break(indent string) {
+	w.breaks++
+	w.indent = indent
+}
+
+// begin starts a mark, which begins where the next words are written.
+func (w *writer) begin(m Mark) { w.open = append(w.open, m) }
+
+// end ends the mark that was started last. One without words is none.
+func (w *writer) end() Mark {
+	last := len(w.open) - 1
+	m := w.open[last]
+	w.open = w.open[:last]
+	if w.pending > last {
+		w.pending = last
+		m.End = len(w.out)
+		w.marks = append(w.marks, m)
+	}
+	return m
+}
+
+// gap ends a block. The next begins after at least n line breaks.
+func (w *writer) gap(n int) {
+	w.breaks = max(w.breaks, n)
+	w.indent = ""
+}
+
+// flush writes the line breaks that are due, and what the new line starts with.
+func (w *writer) flush() {
+	if w.breaks == 0 && len(w.out) > 0 && w.lead == "" {
+		return
+	}
+	if len(w.out) > 0 {
+		w.out = append(w.out, strings.Repeat("\n", w.breaks)...)
+	}
+	for ; w.pending < len(w.open) && w.open[w.pending].Kind == Quote; w.pending++ {
+		w.open[w.pending].Start = len(w.out) // it holds the bullets in it
+	}
+	if w.lead == "" {
+		w.out = append(w.out, w.prefix...)
+	}
+	w.out = append(w.out, w.lead...)
+	if w.marker > 0 {
+		w.marks = append(w.marks, Mark{Kind: Marker, Start: len(w.out) - w.marker, End: len(w.out)})
+	}
+	w.out = append(w.out, w.indent...)
+	w.lead, w.marker, w.indent, w.breaks = "", 0, "", 0
+}
+
+// ownLine makes sure that what comes next starts a line, without a bullet before it.
+func (w *writer) ownLine() {
+	if w.lead != "" {
+		w.flushBullet()
+		w.gap(1)
+	}
+}
+
+// flushBullet writes a bullet that nothing follows.
+func (w *writer) flushBullet() {
+	bare := strings.TrimRight(w.lead, " ")
+	w.marker = max(0, w.marker-(len(w.lead)-len(bare)))
+	w.lead = bare
+	w.flush()
+}
+
+// beginCode starts a block of code. Nothing stands before its lines.
+func (w *writer) beginCode(e Element) {
+	w.ownLine()
+	w.save("")
+	w.code = true
+	w.begin(Mark{Kind: CodeBlock, Language: e.Language})
+}
+
+func (w *writer) endCode() {
+	w.end()
+	w.code = false
+	w.restore()
+}
+
+func (w *writer) save(prefix string) {
+	w.saved = append(w.saved, w.prefix)
+	w.prefix = prefix
+}
+
+func (w *writer) restore() {
+	last := len(w.saved) - 1
+	w.prefix, w.saved = w.saved[last], w.saved[:last]
+}
+
+// beginQuote starts a quote. One within another has a sign before its lines.
+func (w *writer) beginQuote() {
+	w.ownLine()
+	w.nested++
+	if w.quotes++; w.quotes > 1 {
+		w.save(w.prefix + "> ")
+		return
+	}
+	w.save("")
+	w.begin(Mark{Kind: Quote})
+}
+
+func (w *writer) endQuote() {
+	w.nested--
+	if w.quotes--; w.quotes == 0 {
+		w.end()
+	}
+	w.restore()
+}
+
+// beginItem starts an item behind its bullet, number or box.
+func (w *writer) beginItem(e Element) {
+	w.nested++
+	marker := e.Number + e.Box
+	switch {
+	case e.Sign != "":
+		marker = e.Sign + " " // a lone sign means itself
+	case marker == "":
+		marker = w.layout.Bullet
+	}
+	if w.lead == "" {
+		w.lead = w.prefix
+	}
+	w.lead += marker
+	w.marker += len(marker)
+	w.save(w.prefix + strings.Repeat(" ", min(uniseg.StringWidth(marker), 8)))
+}
+
+func (w *writer) endItem() {
+	if w.lead != "" { // an empty item
+		w.flushBullet()
+	}
+	w.restore()
+	w.nested--
+}
+
+// beginLink starts a link or picture. A link within a link is text.
+func (w *writer) beginLink(e Element) {
+	w.flush()
+	w.links++
+	m := Mark{Kind: Link}
+	if w.links == 1 && w.layout.Target != nil {
+		m.URL = w.layout.Target(e.URL)
+	}
+	w.begin(m)
+	w.open[len(w.open)-1].Start = len(w.out) // to tell what was said within
+}
+
+// endLink ends a link. Where it leads is written behind it if that cannot be tapped, or if the link
+// shows another address.
+func (w *writer) endLink(e Element) {
+	w.links--
+	if w.links > 0 {
+		w.drop()
+		return
+	}
+	m := w.open[len(w.open)-1]
+	said := strings.TrimSpace(string(w.out[m.Start:]))
+	if !Visible(said) {
+		w.Text(e.URL)
+	}
+	if m.URL == "" {
+		w.drop()
+	} else {
+		w.end()
+	}
+	switch {
+	case e.Note != "" && m.URL != "":
+		w.Text(e.Note)
+	case m.URL == "" && e.URL != "" && Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
+		w.Text(" (" + e.URL + ")")
+	}
+}
+
+// drop forgets the mark that was started last.
+func (w *writer) drop() {
+	w.open = w.open[:len(w.open)-1]
+	w.pending = min(w.pending, len(w.open))
+}
+
+// Beyond so many cells the names of the columns are not repeated with every cell.
+const (
+	maxLabelled   = 500
+	maxLabelWidth = 40
+)
+
+// Table writes a table in monospace. One that is too wide for that is written as a paragraph for
+// each row, or as a line for each row if it is long as well.
+func (w *writer) Table(t Table) {
+	if t.Gap > 0 {
+		w.gap(t.Gap)
+	}
+	w.ownLine()
+	if drawn, width := t.grid(w.layout.TableWidth); width <= w.layout.TableWidth {
+		w.beginCode(Element{Kind: CodeBlock})
+		w.Text(drawn)
+		w.endCode()
+		return
+	}
+	w.nested++
+	defer func() { w.nested-- }()
+	if len(t.Rows)*len(t.Aligns) > maxLabelled || len(t.Rows) == 1 {
+		w.tableLines(t)
+		return
+	}
+	var names []string
+	for _, cell := range t.Rows[0] {
+		names = append(names, cell.Plain())
+	}
+	for i, row := range t.Rows[1:] {
+		if i > 0 {
+			w.gap(2)
+		}
+		w.record(row, names)
+	}
+}
+
+// record writes the first cell of a row in bold, and the others below it behind the names of their
+// columns.
+func (w *writer) record(row []Cell, names []string) {
+	for i, cell := range row {
+		if cell.Empty() {
+			continue
+		}
+		w.gap(1)
+		switch {
+		case i == 0:
+			w.begin(Mark{Kind: Bold})
+			cell.Walk(w)
+			w.end()
+			continue
+		case names[i] != "" && uniseg.StringWidth(names[i]) <= maxLabelWidth:
+			w.bullet()
+			w.Text(names[i] + ": ")
+		default:
+			w.bullet()
+		}
+		cell.Walk(w)
+	}
+}
+
+// bullet writes a bullet.
+func (w *writer) bullet() {
+	w.begin(Mark{Kind: Marker})
+	w.Text(w.layout.Bullet)
+	w.end()
+}
+
+// tableLines writes each row in a line.
+func (w *writer) tableLines(t Table) {
+	for i, row := range t.Rows {
+		w.gap(1)
+		if i == 0 {
+			w.begin(Mark{Kind: Bold})
+		}
+		for c, cell := range row {
+			if c > 0 {
+				w.Text(" | ")
+			}
+			cell.Walk(w)
+		}
+		if i == 0 {
+			w.end()
+		}
+	}
+}

@@ -1,0 +1,263 @@
+package markdown
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"nanobot/channels"
+)
+
+// Cost is what a network counts of a part. A part is no longer than the sum of it.
+type Cost struct {
+	// Words measures words outside code, with what stands before characters that would mean
+	// something else.
+	Words channels.Measure
+	// Code measures what is within code; nil is Words.
+	Code channels.Measure
+	// Mark is what the signs of a mark add to a part that it is in, or begins in; nil: nothing.
+	Mark func(m Mark) int
+	// QuotedLine is what each line of a quote adds.
+	QuotedLine int
+}
+
+// Split cuts a text into parts that cost at most limit, each of which reads well by itself.
+//
+// A part ends at the best place in its latter half: an empty line, before a quote, a block of code
+// or a list item, the end of a line, of a sentence, of a word. Words, links and code in a line stay
+// whole if they fit a part. A mark that is cut goes on in the next part. Grapheme clusters are cut
+// only when one alone is longer than limit, and runes never: one that costs more than limit is a
+// part of its own. Nothing but white space at the seams is lost, and no part is blank.
+func (t Text) Split(limit int, cost Cost) []Text {
+	if !Visible(t.Text) {
+		return nil
+	}
+	if cost.Code == nil {
+		cost.Code = cost.Words
+	}
+	if cost.Mark == nil {
+		cost.Mark = func(Mark) int { return 0 }
+	}
+	if t.cost(cost) <= limit {
+		return []Text{t}
+	}
+	s := newSplitter(t, max(limit, 1), cost)
+	var parts []Text
+	for pos := 0; pos < len(t.Text); {
+		m := s.cut(pos)
+		for s.next < len(t.Marks) && t.Marks[s.next].Start < m.end {
+			s.around = append(s.around, t.Marks[s.next])
+			s.next++
+		}
+		if part := t.Text[m.start:m.end]; Visible(part) {
+			parts = append(parts, Assemble(part, within(s.around, m.start, m.end)))
+		}
+		pos = m.next
+		s.around = slices.DeleteFunc(s.around, func(a Mark) bool { return a.End <= pos })
+	}
+	return parts
+}
+
+// cost is what the whole text costs at most.
+func (t Text) cost(c Cost) int {
+	sum := max(c.Words(t.Text), c.Code(t.Text))
+	for _, m := range t.Marks {
+		sum += c.Mark(m)
+		if m.Kind == Quote {
+			sum += c.QuotedLine * strings.Count(t.Text[m.Start:m.End], "\n")
+		}
+	}
+	return sum
+}
+
+// within returns what lies of marks between two places, counted from the first.
+func within(marks []Mark, start, end int) []Mark {
+	var inside []Mark
+	for _, m := range marks {
+		m.Start, m.End = max(m.Start, start)-start, min(m.End, end)-start
+		if m.Start < m.End {
+			inside = append(inside, m)
+		}
+	}
+	return inside
+}
+
+// splitter finds the seams of a text.
+type splitter struct {
+	text   string
+	limit  int
+	cost   Cost
+	marks  []Mark
+	next   int    // the first mark that begins behind the parts that were cut
+	around []Mark // those that reach into the next part
+
+	blocks ranges // of code
+	quotes ranges
+	code   ranges       // of code, in blocks and in lines
+	atoms  ranges       // links and code in a line, better left whole
+	starts map[int]bool // of list items, quotes and blocks of code
+	heads  map[int]bool // the ends of headings, and of lines that are bold as a whole
+}
+
+func newSplitter(t Text, limit int, cost Cost) *splitter {
+	s := &splitter{text: t.Text, limit: limit, cost: cost, marks: t.Marks, starts: map[int]bool{}, heads: map[int]bool{}}
+	for _, m := range t.Marks {
+		switch m.Kind {
+		case CodeBlock:
+			s.blocks = append(s.blocks, m)
+			s.code = append(s.code, m)
+			s.starts[m.Start] = true
+		case Quote:
+			s.quotes = append(s.quotes, m)
+			s.starts[m.Start] = true
+		case Marker:
+			s.starts[m.Start] = true
+		case Link, Code:
+			s.atoms = s.atoms.add(m)
+			if m.Kind == Code {
+				s.code = append(s.code, m)
+			}
+		case Heading:
+			s.heads[m.End] = true
+		case Bold:
+			if m.Start == 0 || t.Text[m.Start-1] == '\n' {
+				s.heads[m.End] = true
+			}
+		default:
+		}
+	}
+	return s
+}
+
+// ranges are marks in order and apart from one another.
+type ranges []Mark
+
+// add adds a mark, unless it lies in the last one.
+func (r ranges) add(m Mark) ranges {
+	if n := len(r); n > 0 && m.Start < r[n-1].End {
+		return r
+	}
+	return append(r, m)
+}
+
+// around returns the mark that p lies inside of.
+func (r ranges) around(p int) (Mark, bool) {
+	i, _ := slices.BinarySearchFunc(r, p, func(m Mark, p int) int { return m.End - p - 1 })
+	if i < len(r) && r[i].Start < p && p < r[i].End {
+		return r[i], true
+	}
+	return Mark{}, false
+}
+
+// holds tells whether the character at p is in one of the marks.
+func (r ranges) holds(p int) bool {
+	i, _ := slices.BinarySearchFunc(r, p, func(m Mark, p int) int { return m.End - p - 1 })
+	return i < len(r) && r[i].Start <= p
+}
+
+// measure returns what the text between two places costs, which is one cluster or white space.
+func (s *splitter) measure(p, q int) int {
+	piece := s.text[p:q]
+	if s.code.holds(p) {
+		return s.cost.Code(piece) + s.lines(p, piece)
+	}
+	return s.cost.Words(piece) + s.lines(p, piece)
+}
+
+// lines returns what the lines that end in a piece cost in a quote.
+func (s *splitter) lines(p int, piece string) int {
+	if s.cost.QuotedLine == 0 {
+		return 0
+	}
+	n := strings.Count(piece, "\n")
+	if _, ok := s.quotes.around(p); n == 0 || !ok {
+		return 0
+	}
+	return n * s.cost.QuotedLine
+}
+
+// cut finds where the part that starts at pos should end.
+func (s *splitter) cut(pos int) seam {
+	var best [levels]seam
+	start, used, mark := pos, 0, s.next
+	for _, m := range s.around {
+		used += s.cost.Mark(m)
+	}
+	for p := pos; p < len(s.text); {
+		q := s.spaceEnd(p)
+		blank := q > p
+		if !blank {
+			q = s.clusterEnd(p)
+		}
+		n := s.measure(p, q)
+		if blank && p == start && n > s.limit/4 {
+			// An indentation that would fill the part is of no use to anybody.
+			start, p = q, q
+			continue
+		}
+		for ; mark < len(s.marks) && s.marks[mark].Start < q; mark++ {
+			n += s.cost.Mark(s.marks[mark])
+		}
+		if used += n; used > s.limit {
+			break
+		}
+		p = q
+		if blank {
+			continue
+		}
+		m := s.seamAt(q)
+		m.start, m.used = start, used
+		best[m.level] = m
+		if m.next == len(s.text) {
+			return m
+		}
+	}
+	if m, ok := s.choose(best); ok {
+		return m
+	}
+	return s.force(start)
+}
+
+// choose takes the best seam in the latter half of what fits. A word, link or code that would be
+// cut is rather moved to the next part as a whole, if it fits that.
+func (s *splitter) choose(best [levels]seam) (seam, bool) {
+	longest, last := 0, seam{}
+	for l, m := range best {
+		longest = max(longest, m.used)
+		if level(l) >= space && m.used > last.used {
+			last = m
+		}
+	}
+	for l := paragraph; l >= space; l-- {
+		if m := best[l]; m.used > 0 && 2*m.used >= longest {
+			return m, true
+		}
+	}
+	if last.used > 0 && s.wordFits(last.next) {
+		return last, true
+	}
+	for l := inside; l >= cluster; l-- {
+		if m := best[l]; m.used > 0 && 2*m.used >= longest {
+			return m, true
+		}
+	}
+	return last, last.used > 0
+}
+
+// force cuts where there is no seam: through a cluster that is longer than a part, or before one
+// that is not, but for white space before it.
+func (s *splitter) force(pos int) seam {
+	start := s.spaceEnd(pos)
+	if start > pos {
+		return s.cut(start)
+	}
+	p, used := pos, 0
+	for p < len(s.text) {
+		_, n := utf8.DecodeRuneInString(s.text[p:])
+		if used += s.cost.Words(s.text[p : p+n]); used > s.limit && p > pos {
+			break
+		}
+		p += n
+	}
+	return seam{start: pos, end: p, next: p}
+}

@@ -1,0 +1,116 @@
+package markdown
+
+import (
+	"strings"
+
+	"github.com/rivo/uniseg"
+	"github.com/yuin/goldmark/ast"
+	extast "github.com/yuin/goldmark/extension/ast"
+)
+
+// Align is where the cells of a column stand.
+type Align int
+
+// The ways to align a column.
+const (
+	AlignNone Align = iota
+	AlignLeft
+	AlignCenter
+	AlignRight
+)
+
+// Table is a table of Markdown. Its first row is the head, and every row has a cell for each
+// column.
+type Table struct {
+	Gap    int // as of an Element
+	Aligns []Align
+	Rows   [][]Cell
+}
+
+// Cell is one cell of a table.
+type Cell struct {
+	walker *walker
+	node   ast.Node
+}
+
+// Empty reports whether there is nothing in the cell.
+func (c Cell) Empty() bool { return !c.node.HasChildren() }
+
+// Walk tells a renderer the words of the cell.
+func (c Cell) Walk(r Renderer) {
+	w := walker{source: c.walker.source, r: r, nested: 1, inTable: true}
+	w.findNotes(c.node)
+	w.inlines(c.node)
+}
+
+// Plain returns the words of the cell in one line.
+func (c Cell) Plain() string {
+	shown := &shownWords{}
+	c.Walk(shown)
+	return strings.Join(strings.Fields(shown.text.String()), " ")
+}
+
+func (w *walker) table(n *extast.Table, gap int) {
+	t := Table{Gap: gap}
+	for _, a := range n.Alignments {
+		t.Aligns = append(t.Aligns, map[extast.Alignment]Align{
+			extast.AlignLeft: AlignLeft, extast.AlignCenter: AlignCenter, extast.AlignRight: AlignRight,
+		}[a])
+	}
+	for row := n.FirstChild(); row != nil; row = row.NextSibling() {
+		var cells []Cell
+		for cell := row.FirstChild(); cell != nil; cell = cell.NextSibling() {
+			cells = append(cells, Cell{w, cell})
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	w.r.Table(t)
+}
+
+// grid draws a table with aligned columns and a line below the head, and returns how wide it is.
+// Beyond most columns it is not drawn.
+func (t Table) grid(most int) (drawn string, width int) {
+	rows := make([][]string, len(t.Rows))
+	widths := make([]int, len(t.Aligns))
+	for i, row := range t.Rows {
+		for c, cell := range row {
+			text := cell.Plain()
+			rows[i] = append(rows[i], text)
+			widths[c] = max(widths[c], uniseg.StringWidth(text))
+		}
+	}
+	width = 3 * (len(widths) - 1)
+	for _, w := range widths {
+		width += w
+	}
+	if width > most {
+		return "", width
+	}
+	var b strings.Builder
+	for i, row := range rows {
+		for c := range row {
+			row[c] = pad(row[c], widths[c], t.Aligns[c])
+		}
+		b.WriteString(strings.TrimRight(strings.Join(row, " | "), " ") + "\n")
+		if i == 0 {
+			for c, w := range widths {
+				row[c] = strings.Repeat("-", w)
+			}
+			b.WriteString(strings.Join(row, "-+-") + "\n")
+		}
+	}
+	return strings.TrimRight(b.String(), "\n"), width
+}
+
+func pad(cell string, width int, a Align) string {
+	n := max(width-uniseg.StringWidth(cell), 0)
+	left := 0
+	switch a {
+	case AlignRight:
+		left = n
+	case AlignCenter:
+		left = n / 2
+	case AlignLeft, AlignNone:
+	}
+	return strings.Repeat(" ", left) + cell + strings.Repeat(" ", n-left)
+}

@@ -1,0 +1,124 @@
+package entities
+
+import (
+	"slices"
+	"strings"
+
+	"nanobot/channels"
+	"nanobot/channels/markdown"
+)
+
+// A quote of more than this is folded: Telegram shows three lines of it until it is tapped.
+const (
+	longQuoteLines = 12
+	longQuoteBytes = 1000
+)
+
+// settle leaves of marks what Telegram can show. Code cannot be anything else as well: it gives way
+// to a link or a spoiler, whose loss would be felt, and the others give way to it. Bullets are text,
+// and headings are bold.
+func settle(t markdown.Text) []markdown.Mark {
+	code := codeOf(t.Marks)
+	kept := make([]markdown.Mark, 0, len(t.Marks))
+	for _, m := range t.Marks {
+		switch m.Kind {
+		case markdown.Quote, markdown.CodeBlock, markdown.Link, markdown.Spoiler:
+			kept = append(kept, m)
+		case markdown.Heading:
+			m.Kind, m.Level = markdown.Bold, 0
+			kept = append(kept, apart(m, code)...)
+		case markdown.Bold, markdown.Italic, markdown.Strike:
+			kept = append(kept, apart(m, code)...)
+		default:
+		}
+	}
+	return markdown.Assemble(t.Text, append(kept, code...)).Marks
+}
+
+// codeOf returns the marks of code in a line that lie in no link and no spoiler.
+func codeOf(marks []markdown.Mark) []markdown.Mark {
+	var code []markdown.Mark
+	end := 0 // of the links and spoilers so far
+	for _, m := range marks {
+		switch m.Kind {
+		case markdown.Link, markdown.Spoiler:
+			end = max(end, m.End)
+		case markdown.Code:
+			if m.Start >= end {
+				code = append(code, m)
+			}
+		default:
+		}
+	}
+	return code
+}
+
+// apart returns a mark without the code in it.
+func apart(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
+	i, _ := slices.BinarySearchFunc(code, m.Start, func(c markdown.Mark, p int) int { return c.End - p - 1 })
+	var pieces []markdown.Mark
+	for ; i < len(code) && code[i].Start < m.End; i++ {
+		before := m
+		before.End = code[i].Start
+		if before.Start < before.End {
+			pieces = append(pieces, before)
+		}
+		m.Start = max(m.Start, code[i].End)
+	}
+	if m.Start < m.End {
+		pieces = append(pieces, m)
+	}
+	return pieces
+}
+
+// place turns marks into entities, counted in UTF-16 units.
+func place(s string, marks []markdown.Mark) []Entity {
+	if len(marks) == 0 {
+		return nil
+	}
+	places := make([]int, 0, 2*len(marks))
+	for _, m := range marks {
+		places = append(places, m.Start, m.End)
+	}
+	slices.Sort(places)
+	units := make(map[int]int, len(places))
+	at, sum := 0, 0
+	for _, p := range places {
+		sum += channels.UTF16(s[at:p])
+		at = p
+		units[p] = sum
+	}
+	all := make([]Entity, len(marks))
+	for i, m := range marks {
+		all[i] = Entity{
+			Type: typeOf(m, s[m.Start:m.End]), Offset: units[m.Start], Length: units[m.End] - units[m.Start],
+			URL: m.URL, Language: m.Language,
+		}
+	}
+	return all
+}
+
+// typeOf returns the type of entity that a mark around some words is.
+func typeOf(m markdown.Mark, said string) string {
+	switch m.Kind {
+	case markdown.Bold:
+		return Bold
+	case markdown.Italic:
+		return Italic
+	case markdown.Strike:
+		return Strikethrough
+	case markdown.Spoiler:
+		return Spoiler
+	case markdown.Code:
+		return Code
+	case markdown.CodeBlock:
+		return Pre
+	case markdown.Link:
+		return Link
+	default:
+	}
+	if len(said) > longQuoteBytes || strings.Count(said, "\n") >= longQuoteLines {
+		return ExpandableQuote
+	}
+	return Quote
+}
