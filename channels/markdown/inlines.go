@@ -29,18 +29,21 @@ func (w *walker) inlines(block ast.Node) {
 func (w *walker) enter(n ast.Node) bool {
 	if e, ok := w.element(n); ok {
 		w.r.Begin(e)
-		if e.Kind == Code {
+		switch n := n.(type) {
+		case *ast.CodeSpan:
 			w.r.Text(w.codeSpan(n))
+		case *ast.AutoLink:
+			w.r.Text(string(n.Label(w.source)))
+		default:
+			return true
 		}
-		return e.Kind != Code
+		return false
 	}
 	switch n := n.(type) {
 	case *ast.Text:
 		w.text(n)
 	case *ast.String:
 		w.r.Text(string(n.Value))
-	case *ast.AutoLink:
-		w.r.Text(string(n.Label(w.source)))
 	case *ast.RawHTML:
 		w.rawHTML(n)
 	}
@@ -61,6 +64,8 @@ func (w *walker) element(n ast.Node) (Element, bool) {
 		return Element{Kind: n.kind}, true
 	case *ast.CodeSpan:
 		return Element{Kind: Code}, true
+	case *ast.AutoLink:
+		return Element{Kind: AutoLink, URL: w.autoLinkURL(n)}, true
 	case *ast.Link:
 		return w.link(n, n.Destination), true
 	case *ast.Image:
@@ -71,6 +76,13 @@ func (w *walker) element(n ast.Node) (Element, bool) {
 
 func (w *walker) link(n ast.Node, destination []byte) Element {
 	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Note: w.notes[n]}
+}
+
+func (w *walker) autoLinkURL(n *ast.AutoLink) string {
+	if n.AutoLinkType == ast.AutoLinkEmail {
+		return "mailto:" + string(n.Label(w.source))
+	}
+	return string(n.URL(w.source))
 }
 
 func (w *walker) text(n *ast.Text) {

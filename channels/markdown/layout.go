@@ -53,7 +53,7 @@ func (w *writer) Begin(e Element) {
 		w.beginLink(e)
 	case Bold, Italic, Strike, Spoiler, Code:
 		w.begin(Mark{Kind: e.Kind})
-	case List:
+	case List, AutoLink:
 	}
 }
 
@@ -70,7 +70,7 @@ func (w *writer) End(e Element) {
 		w.endItem()
 	case Link:
 		w.endLink(e)
-	case Paragraph, Rule, List:
+	case Paragraph, Rule, List, AutoLink:
 	}
 }
 

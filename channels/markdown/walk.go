@@ -29,7 +29,8 @@ const (
 	Strike
 	Spoiler
 	Code
-	Link // or a picture
+	Link     // or a picture
+	AutoLink // an address that is written as it is; many networks find these by themselves
 	kinds
 )
 
