@@ -122,7 +122,7 @@ func fits(kind, value string) bool {
 	case kind == "bool":
 		_, err = strconv.ParseBool(value)
 	case kind == "json":
-		return json.Valid([]byte(value))
+		return value != "null" && json.Valid([]byte(value))
 	}
 	return err == nil
 }

@@ -178,6 +178,19 @@ func TestTokensAndMethodsAreChecked(t *testing.T) {
 	}
 }
 
+func TestAFormIsCheckedLikeJSON(t *testing.T) {
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person})
+	if r := form(t, s, "sendMessage", params{"chat_id": person, "text": "hello"}); !r.OK {
+		t.Errorf("a form without files is refused with %q", r.Description)
+	}
+	refused(t, form(t, s, "sendMessage", params{"chat_id": person, "text": "\xff"}), 400, "must be encoded in UTF-8")
+	form(t, s, "sendMessage", params{"chat_id": person, "text": "hello", "reply_markup": "null"})
+	if v := s.TakeViolations(); len(v) != 2 || !strings.Contains(v[1], "reply_markup should be json") {
+		t.Errorf("violations %q", v)
+	}
+}
+
 // watched is a test that only notes that it was failed.
 type watched struct {
 	testing.TB

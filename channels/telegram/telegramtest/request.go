@@ -9,6 +9,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/url"
+	"unicode/utf8"
 )
 
 // read takes a request apart: JSON, a form or multipart, and what stands in the query. The call is
@@ -110,6 +111,9 @@ func (s *Server) readMultipart(c *Call, parts *multipart.Reader) error {
 			total += int64(len(content))
 		} else {
 			c.Params[name] = string(content)
+		}
+		if !utf8.ValidString(c.Params[name]) {
+			return forbid("strings must be encoded in UTF-8")
 		}
 	}
 	s.mu.Lock()
