@@ -6,6 +6,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
 	"nanobot/channels"
 	"nanobot/channels/remote"
 )
@@ -25,21 +28,17 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 		return err
 	}
 	to.chat = c.current(ctx, to.chat)
-	return c.act(ctx, to, "typing")
+	return c.act(ctx, to, models.ChatActionTyping)
 }
 
 // act shows what the bot is about, unless the chat must be left alone.
-func (c *Channel) act(ctx context.Context, to place, action string) error {
+func (c *Channel) act(ctx context.Context, to place, action models.ChatAction) error {
 	if c.pace.held(to.chat) {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	params := map[string]any{"chat_id": to.chat, "action": action}
-	if to.thread != 0 {
-		params["message_thread_id"] = to.thread
-	}
-	err := c.api.call(ctx, "sendChatAction", params, nil)
+	err := executeQuickly(ctx, c.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+		ChatID: to.chat, MessageThreadID: to.thread, Action: action,
+	})
 	var no *refusal
 	if errors.As(err, &no) {
 		c.pace.hold(to.chat, no.wait(), false)
@@ -74,18 +73,18 @@ func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
 }
 
 // action is what Telegram calls the sending of such a file; an album is what its first item is.
-func (p *post) action() string {
+func (p *post) action() models.ChatAction {
 	as := p.as
 	if as == asAlbum {
 		as = single(p.files[0])
 	}
 	switch as {
 	case asPhoto:
-		return "upload_photo"
+		return models.ChatActionUploadPhoto
 	case asVideo, asAnimation:
-		return "upload_video"
+		return models.ChatActionUploadVideo
 	case asAudio, asVoice:
-		return "upload_voice"
+		return models.ChatActionUploadVoice
 	}
-	return "upload_document"
+	return models.ChatActionUploadDocument
 }

@@ -1,143 +1,169 @@
 package telegram
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels/remote"
 )
 
-// api makes calls. The answer is read by ourselves and not by the library because of a message that
-// was sent only the id matters: were an answer too new for the library's types, a message would
-// count as not sent and go out twice.
+// api makes calls of the Bot API. Calls without files are methods of the library go-telegram/bot,
+// which encodes parameters and decodes results: see execute and query. The package writes three
+// kinds of request by hand:
+//
+//   - uploads, because the library builds the whole request in memory: a file of 48 MiB allocates
+//     about 160 MiB there, and about 100 KiB here (TestAnUploadIsStreamed);
+//   - getUpdates, because the library exports no method for it, only a loop of its own, which
+//     confirms updates before they are stored;
+//   - downloads, for which the library has no method.
+//
+// All requests go through one transport. Whether a call was refused, or may have been carried out,
+// is decided by what the transport has recorded of it, and never by an error of the library.
 type api struct {
-	base, token string
-	http        *remote.Client
+	*transport
+	base string
+	bot  *bot.Bot
 }
 
-// hidden stands for the token, which is part of every URL and must be in no error.
-const hidden = "***"
-
-// maxAnswer bounds what is read of an answer. A hundred updates are some hundred kilobytes.
-const maxAnswer = 32 << 20
-
-// refusal is an answer that says no.
-type refusal struct {
-	Method      string
-	Code        int
-	Description string
-	RetryAfter  time.Duration
-	MigrateTo   int64
-}
-
-func (e *refusal) Error() string { return fmt.Sprintf("%s: %d %s", e.Method, e.Code, e.Description) }
-
-// says tells whether the description contains one of the words, whatever their case.
-func (e *refusal) says(words ...string) bool {
-	description := strings.ToLower(e.Description)
-	for _, w := range words {
-		if strings.Contains(description, strings.ToLower(w)) {
-			return true
-		}
-	}
-	return false
-}
-
-// silence is a call without an answer.
-type silence struct {
-	Method  string
-	Err     error
-	Written bool // the whole request was on its way: it may have been carried out
-}
-
-func (e *silence) Error() string { return e.Method + ": " + e.Err.Error() }
-
-func (e *silence) Unwrap() error { return e.Err }
-
-// answer is what the Bot API says to everything.
-type answer struct {
-	OK          bool            `json:"ok"`
-	Result      json.RawMessage `json:"result"`
-	Description string          `json:"description"`
-	ErrorCode   int             `json:"error_code"`
-	Parameters  struct {
-		RetryAfter int   `json:"retry_after"`
-		MigrateTo  int64 `json:"migrate_to_chat_id"`
-	} `json:"parameters"`
-}
-
-// call makes a call without files. Into may be nil.
-func (a *api) call(ctx context.Context, method string, params, into any) error {
-	body, err := remote.NewJSON(params)
-	return a.post(ctx, method, body, err, into)
-}
-
-// post makes a call with a body, which it closes, unless that could not be made.
-func (a *api) post(ctx context.Context, method string, body *remote.Body, err error, into any) error {
+// newAPI returns an api. It makes no network call.
+func newAPI(base, token string, client *http.Client) (*api, error) {
+	a := &api{base: base, transport: &transport{token: token, http: remote.NewClient(client)}}
+	var err error
+	// The library's own handlers of errors, debug messages and updates print them with package log.
+	// The poll timeout and the channel of updates are of its poll loop, which does not run.
+	a.bot, err = bot.New(
+		token, bot.WithSkipGetMe(), bot.WithServerURL(base), bot.WithHTTPClient(0, a.transport), bot.WithUpdatesChannelCap(0),
+		bot.WithErrorsHandler(func(error) {}), bot.WithDebugHandler(func(string, ...any) {}),
+		bot.WithDefaultHandler(func(context.Context, *bot.Bot, *models.Update) {}),
+	)
 	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		return nil, errors.New(a.clean(err.Error()))
+	}
+	return a, nil
+}
+
+// callTimeout is how long a call may take that moves no file.
+const callTimeout = 30 * time.Second
+
+// execute makes a call that has an effect, by a method of the library. The call has succeeded when
+// Telegram says so, also if its answer is too new for the library's types: otherwise a message
+// would count as not sent and go out twice.
+func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*call, error) {
+	made := &call{}
+	_, err := method(a.bot, withCall(ctx, made), params)
+	return made, a.outcome(made, err)
+}
+
+// executeQuickly is execute within callTimeout.
+func executeQuickly[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) error {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	_, err := execute(ctx, a, method, params)
+	return err
+}
+
+// query makes a call for its result, by a method of the library.
+func query[R any](ctx context.Context, a *api, method func(context.Context) (*R, error)) (*R, error) {
+	made := &call{}
+	result, err := method(withCall(ctx, made))
+	if failed := a.outcome(made, err); failed != nil {
+		return nil, failed
+	}
+	if err != nil {
+		return nil, a.undecodable(made, err)
+	}
+	return result, nil
+}
+
+func (a *api) getMe(ctx context.Context) (*models.User, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return query(ctx, a, a.bot.GetMe)
+}
+
+func (a *api) getWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return query(ctx, a, a.bot.GetWebhookInfo)
+}
+
+func (a *api) getFile(ctx context.Context, id string) (*models.File, error) {
+	return query(ctx, a, func(ctx context.Context) (*models.File, error) {
+		return a.bot.GetFile(ctx, &bot.GetFileParams{FileID: id})
+	})
+}
+
+// getUpdates asks for updates, undecoded: one that cannot be decoded must not cost the others.
+func (a *api) getUpdates(ctx context.Context, params map[string]any) (updates []json.RawMessage, err error) {
+	body, err := remote.NewJSON(params)
+	made, err := a.post(ctx, "getUpdates", body, err)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(made.result, &updates); err != nil {
+		return nil, a.undecodable(made, err)
+	}
+	return updates, nil
+}
+
+// sentID returns the id of the message that a call has sent, of an album that of the first. It reads
+// the result as Telegram sent it, whatever the library makes of the rest.
+func (a *api) sentID(made *call, err error) (int, error) {
+	if err != nil {
+		return 0, err
+	}
+	type sent struct {
+		ID int `json:"message_id"`
+	}
+	var all []sent
+	if bytes.HasPrefix(made.result, []byte("[")) {
+		err = json.Unmarshal(made.result, &all)
+	} else {
+		all = make([]sent, 1)
+		err = json.Unmarshal(made.result, &all[0])
+	}
+	switch {
+	case err != nil:
+		return 0, a.undecodable(made, err)
+	case len(all) == 0:
+		return 0, nil
+	}
+	return all[0].ID, nil
+}
+
+// post makes a call by hand, with a body that it closes, unless the body could not be made.
+func (a *api) post(ctx context.Context, method string, body *remote.Body, err error) (*call, error) {
+	made := &call{}
+	if err != nil {
+		return made, fmt.Errorf("%s: %w", method, err)
 	}
 	defer body.Close()
-	req, err := body.Request(ctx, http.MethodPost, a.url(method))
+	req, err := body.Request(withCall(ctx, made), http.MethodPost, a.base+"/bot"+a.token+"/"+method)
 	if err != nil {
-		return a.silent(method, err, false)
+		return made, a.silent(method, err, false)
 	}
-	return a.do(req, method, into)
+	_, _ = a.Do(req) // which has read the answer, and recorded the error
+	return made, made.err
 }
 
-func (a *api) url(method string) string { return a.base + "/bot" + a.token + "/" + method }
-
-// do makes a request and reads its answer.
-func (a *api) do(req *http.Request, method string, into any) error {
-	resp, written, err := a.http.Do(req)
-	if err != nil {
-		return a.silent(method, err, written)
+// outcome is what a call of the library came to. err is the library's error, which counts only if
+// the library has made no request.
+func (a *api) outcome(made *call, err error) error {
+	if !made.requested && err != nil {
+		return errors.New(a.clean(err.Error()))
 	}
-	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return a.silent(method, err, true)
-	}
-	var ans answer
-	if err := json.Unmarshal(body, &ans); err != nil || !ans.OK && ans.ErrorCode == 0 {
-		if resp.StatusCode >= 300 { // a proxy's page
-			return &refusal{Method: method, Code: resp.StatusCode, Description: http.StatusText(resp.StatusCode)}
-		}
-		return a.silent(method, errors.New("the answer is not the Bot API's"), true)
-	}
-	if !ans.OK {
-		return &refusal{
-			Method: method, Code: ans.ErrorCode, Description: a.clean(ans.Description),
-			RetryAfter: time.Duration(ans.Parameters.RetryAfter) * time.Second, MigrateTo: ans.Parameters.MigrateTo,
-		}
-	}
-	if into == nil {
-		return nil
-	}
-	if err := json.Unmarshal(ans.Result, into); err != nil {
-		return a.silent(method, fmt.Errorf("decode answer: %w", err), true)
-	}
-	return nil
+	return made.err
 }
 
-// silent makes an error of a call that was not answered. The URL is left out, since it contains the
-// token.
-func (a *api) silent(method string, err error, written bool) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	if text := err.Error(); strings.Contains(text, a.token) {
-		err = errors.New(a.clean(text))
-	}
-	return &silence{Method: method, Err: err, Written: written}
+// undecodable is the error of an answer that says OK and has a result that cannot be used.
+func (a *api) undecodable(made *call, err error) error {
+	return a.silent(made.method, fmt.Errorf("decode answer: %w", err), true)
 }
-
-func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, hidden) }

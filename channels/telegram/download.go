@@ -89,19 +89,15 @@ func patience(size int64) time.Duration {
 }
 
 func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *file) (string, error) {
-	var stored struct {
-		Path string `json:"file_path"`
-		Size int64  `json:"file_size"`
-	}
 	ctx, cancel := context.WithTimeout(ctx, patience(f.Size))
 	defer cancel()
-	err := c.api.call(ctx, "getFile", map[string]any{"file_id": f.ID}, &stored)
+	stored, err := c.api.getFile(ctx, f.ID)
 	var no *refusal
 	if errors.As(err, &no) && no.says("too big") {
 		return "", &tooBig{maxDownload}
 	}
 	if err == nil {
-		err = c.within(stored.Size)
+		err = c.within(stored.FileSize)
 	}
 	if err != nil {
 		return "", err
@@ -111,18 +107,18 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // it was only for its files
-	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + inbox.Name(f.called(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
-	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
-		return c.adopt(stored.Path, folder, name)
+	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + inbox.Name(f.called(stored.FilePath), strings.ReplaceAll(f.kind, " ", "_"))
+	if filepath.IsAbs(stored.FilePath) { // a local Bot API server, which has the file on this disk
+		return c.adopt(stored.FilePath, folder, name)
 	}
-	if path, ok := folder.Find(name, stored.Size); ok && stored.Size > 0 {
+	if path, ok := folder.Find(name, stored.FileSize); ok && stored.FileSize > 0 {
 		return path, nil
 	}
 	most := int64(maxDownload)
 	if c.o.MaxDownload > 0 {
 		most = min(most, c.o.MaxDownload)
 	}
-	return folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, stored.Path, to, most) })
+	return folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, stored.FilePath, to, most) })
 }
 
 // get streams a stored file, unless it is bigger than it may be.

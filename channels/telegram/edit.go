@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/go-telegram/bot/models"
+	"github.com/go-telegram/bot"
 
 	"nanobot/channels"
 )
@@ -18,10 +18,11 @@ func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) erro
 	}
 	p.as, p.files, p.edits = asText, nil, true
 	err = c.insist(ctx, p, func() error {
-		return c.api.call(ctx, "editMessageText", request{
-			Chat: p.to.chat, Message: message, Text: p.words.Text, Entities: p.words.Entities,
-			Preview: &models.LinkPreviewOptions{IsDisabled: new(true)}, Keyboard: keyboard(o.Buttons),
-		}, nil)
+		_, err := execute(ctx, c.api, (*bot.Bot).EditMessageText, &bot.EditMessageTextParams{
+			ChatID: p.to.chat, MessageID: message, Text: valid(p.words.Text), Entities: messageEntities(p.words.Entities),
+			LinkPreviewOptions: noPreview(), ReplyMarkup: keyboard(o.Buttons),
+		})
+		return err
 	})
 	switch {
 	case unchanged(err):
@@ -44,7 +45,8 @@ func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) err
 		return &channels.SendError{Err: err, Permanent: true}
 	}
 	err = c.insist(ctx, p, func() error {
-		return c.api.call(ctx, "deleteMessage", request{Chat: p.to.chat, Message: message}, nil)
+		_, err := execute(ctx, c.api, (*bot.Bot).DeleteMessage, &bot.DeleteMessageParams{ChatID: p.to.chat, MessageID: message})
+		return err
 	})
 	if gone(err) {
 		return nil

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
@@ -23,17 +25,11 @@ const (
 
 var commandForm = regexp.MustCompile(`^[a-z0-9_]{1,32}$`)
 
-// menuItem is one line of a menu.
-type menuItem struct {
-	Command     string `json:"command"`
-	Description string `json:"description"`
-}
-
 // menuOf makes a menu of commands. Those that Telegram does not take can still be typed.
-func menuOf(commands []channels.Command) []menuItem {
-	var menu []menuItem
+func menuOf(commands []channels.Command) []models.BotCommand {
+	var menu []models.BotCommand
 	for _, c := range commands {
-		again := func(m menuItem) bool { return m.Command == c.Name }
+		again := func(m models.BotCommand) bool { return m.Command == c.Name }
 		if !commandForm.MatchString(c.Name) || slices.ContainsFunc(menu, again) || len(menu) == maxCommands {
 			continue
 		}
@@ -41,7 +37,7 @@ func menuOf(commands []channels.Command) []menuItem {
 		if parts := markdown.Plain(help).Split(maxHelp, entities.Cost); len(parts) > 0 {
 			help = parts[0].Text
 		}
-		menu = append(menu, menuItem{c.Name, cmp.Or(help, c.Name)})
+		menu = append(menu, models.BotCommand{Command: c.Name, Description: cmp.Or(help, c.Name)})
 	}
 	return menu
 }
@@ -58,7 +54,7 @@ func (c *Channel) showMenu(ctx context.Context) {
 	}
 	trouble := c.newTrouble("command menu not set, will retry")
 	for {
-		err := c.ask(ctx, "setMyCommands", map[string]any{"commands": menu}, nil)
+		err := executeQuickly(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
 		var no *refusal
 		if errors.As(err, &no) && no.final() {
 			c.log.Warn("command menu not set", zap.Error(err))
@@ -76,11 +72,10 @@ func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands 
 	if err != nil {
 		return err
 	}
-	params := map[string]any{"scope": map[string]any{"type": "chat", "chat_id": c.current(ctx, to.chat)}}
+	scope := &models.BotCommandScopeChat{ChatID: c.current(ctx, to.chat)}
 	all, plain := menuOf(slices.Concat(c.menu, commands)), menuOf(c.menu)
 	if len(all) == len(plain) {
-		return c.ask(ctx, "deleteMyCommands", params, nil)
+		return executeQuickly(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope})
 	}
-	params["commands"] = all
-	return c.ask(ctx, "setMyCommands", params, nil)
+	return executeQuickly(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope})
 }

@@ -19,10 +19,16 @@ import (
 	"nanobot/channels/telegram"
 )
 
-// roundTrip is a network that is a function.
+// roundTrip is a network that is a function. It panics at a request that should have come through
+// the library.
 type roundTrip func(*http.Request) (*http.Response, error)
 
-func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+func (f roundTrip) RoundTrip(req *http.Request) (*http.Response, error) {
+	if _, _, err := routeOf(req); err != nil {
+		panic(err)
+	}
+	return f(req)
+}
 
 func respond(req *http.Request, status int, body string, header ...string) *http.Response {
 	if req.Body != nil {

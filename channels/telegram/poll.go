@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/go-telegram/bot"
 )
 
 // poller asks for updates and has them accepted. The next poll confirms them, because they are
@@ -67,8 +69,7 @@ func (p *poller) poll(ctx context.Context) ([]json.RawMessage, error) {
 	}
 	call, cancel := context.WithTimeoutCause(ctx, wait+p.c.o.Timing.Margin, errStalled)
 	defer cancel()
-	var batch []json.RawMessage
-	err := p.c.api.call(call, "getUpdates", params, &batch)
+	batch, err := p.c.api.getUpdates(call, params)
 	if err != nil && ctx.Err() == nil && call.Err() != nil {
 		p.c.api.http.CloseIdleConnections() // what made this poll hang would make the next one hang
 		return nil, errStalled
@@ -102,7 +103,7 @@ func explain(err error) error {
 // removeWebhook takes away what an earlier run in webhook mode, or another program before us, has
 // left. What Telegram has not delivered yet is polled.
 func (c *Channel) removeWebhook(ctx context.Context) error {
-	err := c.ask(ctx, "deleteWebhook", map[string]any{"drop_pending_updates": false}, nil)
+	err := executeQuickly(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err == nil {
 		c.log.Info("a webhook is set for this bot; it was removed, because the mode is poll")
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
@@ -40,9 +41,8 @@ func pressed(p *press) channels.Incoming {
 // acknowledge ends the waiting sign on a button. It is too late when the press is old, which does
 // not matter.
 func (c *Channel) acknowledge(ctx context.Context, p *press) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	if err := c.api.call(ctx, "answerCallbackQuery", map[string]any{"callback_query_id": p.ID}, nil); err != nil {
+	err := executeQuickly(ctx, c.api, (*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
+	if err != nil {
 		c.log.Debug("press not acknowledged", zap.Error(err))
 	}
 }
@@ -61,8 +61,8 @@ func (c *Channel) removeButtons(ctx context.Context, p *press) {
 	chat := p.Message.Chat.ID
 	err := c.pace.wait(ctx, chat, 1, true)
 	if err == nil {
-		params := map[string]any{"chat_id": chat, "message_id": p.Message.ID}
-		err = c.api.call(ctx, "editMessageReplyMarkup", params, nil)
+		params := &bot.EditMessageReplyMarkupParams{ChatID: chat, MessageID: p.Message.ID}
+		_, err = execute(ctx, c.api, (*bot.Bot).EditMessageReplyMarkup, params)
 	}
 	if err != nil && !unchanged(err) {
 		c.log.Debug("buttons not removed", zap.Error(err))

@@ -2,7 +2,6 @@ package telegram
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -10,8 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/go-telegram/bot/models"
+
 	"nanobot/channels"
-	"nanobot/channels/remote"
 )
 
 // The checks that Examine makes.
@@ -30,7 +30,10 @@ const onlyOne = "stop the other program, or get a token of its own from @BotFath
 // and who else uses it.
 func (c *Channel) Examine(ctx context.Context, e channels.Examination) []channels.Finding {
 	x := &probe{Channel: c, e: e, clock: &clock{next: c.api.http.Transport}}
-	x.api = &api{base: c.o.APIBase, token: c.o.Token, http: remote.NewClient(&http.Client{Transport: x.clock})}
+	var err error
+	if x.api, err = newAPI(c.o.APIBase, c.o.Token, &http.Client{Transport: x.clock}); err != nil {
+		return []channels.Finding{{Check: checkToken, Status: channels.Bad, Detail: err.Error()}}
+	}
 	defer c.api.http.CloseIdleConnections()
 	if !x.token(ctx) {
 		return x.found
@@ -51,12 +54,6 @@ type probe struct {
 	found []channels.Finding
 }
 
-func (x *probe) ask(ctx context.Context, method string, params, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return x.api.call(ctx, method, params, into)
-}
-
 func (x *probe) say(check string, status channels.Verdict, detail, fix string) {
 	x.found = append(x.found, channels.Finding{Check: check, Status: status, Detail: x.api.clean(detail), Fix: fix})
 }
@@ -72,11 +69,7 @@ func (x *probe) cannot(check string, err error) {
 
 // token asks who the bot is. It reports whether there is any use in asking more.
 func (x *probe) token(ctx context.Context) bool {
-	var me struct {
-		Username string `json:"username"`
-		ReadsAll bool   `json:"can_read_all_group_messages"`
-	}
-	err := x.ask(ctx, "getMe", struct{}{}, &me)
+	me, err := x.api.getMe(ctx)
 	if wrong := wrongToken(err); wrong != nil {
 		x.say(checkToken, channels.Bad, wrong.Error(), "copy the token that @BotFather shows for this bot (/mybots → API Token) to where channels.telegram.token says")
 		return false
@@ -87,7 +80,7 @@ func (x *probe) token(ctx context.Context) bool {
 	}
 	x.say(checkToken, channels.Good, "the bot is @"+me.Username, "")
 	switch {
-	case x.o.Groups == "all" && !me.ReadsAll:
+	case x.o.Groups == "all" && !me.CanReadAllGroupMessages:
 		x.say(checkPrivacy, channels.Doubtful, `channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
 			`tell @BotFather /setprivacy, choose the bot, Disable, and add it to its groups anew; or set channels.telegram.groups to "mention"`)
 	case x.o.Groups == "all":
@@ -100,8 +93,8 @@ func (x *probe) token(ctx context.Context) bool {
 
 // webhook asks whether one is set, and looks for another poller if none is.
 func (x *probe) webhook(ctx context.Context) {
-	var info hookInfo
-	if err := x.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil {
+	info, err := x.api.getWebhookInfo(ctx)
+	if err != nil {
 		x.cannot(checkWebhook, err)
 		return
 	}
@@ -126,8 +119,8 @@ func (x *probe) webhook(ctx context.Context) {
 const recent = 10 * time.Minute
 
 // own looks at the webhook in webhook mode.
-func (x *probe) own(info hookInfo) {
-	failed := time.Unix(info.ErrorDate, 0)
+func (x *probe) own(info *models.WebhookInfo) {
+	failed := time.Unix(int64(info.LastErrorDate), 0)
 	switch {
 	case info.URL == "" && !x.e.Running:
 		x.say(checkWebhook, channels.Good, "none is set yet; the start sets it", "")
@@ -136,11 +129,11 @@ func (x *probe) own(info hookInfo) {
 			"nothing if it is of an earlier run; if another program is there, "+onlyOne)
 	case info.URL != x.hook.url:
 		x.say(checkWebhook, channels.Bad, "the one that our daemon has set was removed or replaced", onlyOne)
-	case info.ErrorDate > 0 && time.Since(failed) < recent:
-		x.say(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Error, failed.Format(time.TimeOnly), info.Pending),
+	case info.LastErrorDate > 0 && time.Since(failed) < recent:
+		x.say(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.LastErrorMessage, failed.Format(time.TimeOnly), info.PendingUpdateCount),
 			"see that the daemon runs, and that what stands in front of http.listen has a valid certificate and passes the path on as it is")
 	default:
-		x.say(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", host(info.URL), info.Pending), "")
+		x.say(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", host(info.URL), info.PendingUpdateCount), "")
 	}
 }
 
@@ -155,8 +148,7 @@ func (x *probe) poller(ctx context.Context) {
 	wait := max(x.e.Listen, time.Second)
 	call, cancel := context.WithTimeout(ctx, wait+callTimeout)
 	defer cancel()
-	var waiting []json.RawMessage
-	err := x.api.call(call, "getUpdates", map[string]any{"timeout": int(wait / time.Second), "limit": 1}, &waiting)
+	waiting, err := x.api.getUpdates(call, map[string]any{"timeout": int(wait / time.Second), "limit": 1})
 	var no *refusal
 	switch {
 	case err == nil && len(waiting) > 0:

@@ -95,7 +95,7 @@ func TestTheAgentsCommandsAreInTheMenuOfTheirChat(t *testing.T) {
 	if err := calls[0].Into("commands", &menu); err != nil {
 		t.Fatal(err)
 	}
-	if calls[0].Params["scope"] != `{"chat_id":42,"type":"chat"}` || len(menu) != 100 {
+	if calls[0].Params["scope"] != `{"type":"chat","chat_id":42}` || len(menu) != 100 {
 		t.Errorf("%d commands for %s", len(menu), calls[0].Params["scope"])
 	}
 	want := []telegramtest.Command{{Command: "stop", Description: "stop it"}, {Command: "plan", Description: "make a plan of more than one line"}, {Command: "quiet", Description: "quiet"}}

@@ -69,9 +69,9 @@ func newRig(t *testing.T, change ...func(*telegram.Options)) *rig {
 func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*telegram.Options)) *rig {
 	t.Helper()
 	core, logs := observer.New(zapcore.DebugLevel)
-	transport := &http.Transport{}
+	network := newRoutes(t)
 	o := telegram.Options{
-		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: transport}, Unpaced: true,
+		Token: s.Token, APIBase: s.URL, Log: zap.New(core), Client: &http.Client{Transport: network}, Unpaced: true,
 		Folder: channelstest.Folder(h.dir, "media"),
 		// Parts that come with one poll are one album however short this is; see endless for parts
 		// that come one by one.
@@ -86,7 +86,6 @@ func newRigOn(t *testing.T, s *telegramtest.Server, h *home, change ...func(*tel
 	}
 	ch.Remember(h.memory)
 	t.Cleanup(func() {
-		transport.CloseIdleConnections()
 		if strings.Contains(channelstest.Logged(t, logs), s.Token) {
 			t.Error("the token is in the log")
 		}

@@ -106,8 +106,9 @@ func (in *intake) listen(ctx context.Context) error {
 func (c *Channel) identify(ctx context.Context) error {
 	trouble := c.newTrouble("cannot reach Telegram, will retry")
 	for {
-		err := c.ask(ctx, "getMe", struct{}{}, &c.me)
+		me, err := c.api.getMe(ctx)
 		if err == nil {
+			c.me = *me
 			c.log.Info("connected", zap.String("bot", "@"+c.me.Username))
 			c.well.set(nil)
 			return nil
@@ -120,16 +121,6 @@ func (c *Channel) identify(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
-}
-
-// callTimeout is how long a call may take that moves no file.
-const callTimeout = 30 * time.Second
-
-// ask makes a call that is answered at once.
-func (c *Channel) ask(ctx context.Context, method string, params, into any) error {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return c.api.call(ctx, method, params, into)
 }
 
 // wrongToken returns what to tell the operator if Telegram does not know the token.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
@@ -15,22 +17,18 @@ import (
 	"nanobot/channels/telegram/entities"
 )
 
-// request is the parameters of all the calls that send or edit. A call has those that it takes.
+// request is the parameters of all the calls that send files. A call has those that it takes.
 type request struct {
-	Chat            int64                        `json:"chat_id"`
-	Thread          int                          `json:"message_thread_id,omitempty"`
-	Message         int                          `json:"message_id,omitempty"`
-	Text            string                       `json:"text,omitempty"`
-	Entities        []entities.Entity            `json:"entities,omitempty"`
-	Caption         string                       `json:"caption,omitempty"`
-	CaptionEntities []entities.Entity            `json:"caption_entities,omitempty"`
-	Media           []media                      `json:"media,omitempty"`
-	Streaming       bool                         `json:"supports_streaming,omitempty"`
-	NoDetection     bool                         `json:"disable_content_type_detection,omitempty"`
-	Silent          bool                         `json:"disable_notification,omitempty"`
-	Preview         *models.LinkPreviewOptions   `json:"link_preview_options,omitempty"`
-	Reply           *models.ReplyParameters      `json:"reply_parameters,omitempty"`
-	Keyboard        *models.InlineKeyboardMarkup `json:"reply_markup,omitempty"`
+	Chat            int64                   `json:"chat_id"`
+	Thread          int                     `json:"message_thread_id,omitempty"`
+	Caption         string                  `json:"caption,omitempty"`
+	CaptionEntities []entities.Entity       `json:"caption_entities,omitempty"`
+	Media           []media                 `json:"media,omitempty"`
+	Streaming       bool                    `json:"supports_streaming,omitempty"`
+	NoDetection     bool                    `json:"disable_content_type_detection,omitempty"`
+	Silent          bool                    `json:"disable_notification,omitempty"`
+	Reply           *models.ReplyParameters `json:"reply_parameters,omitempty"`
+	Keyboard        models.ReplyMarkup      `json:"reply_markup,omitempty"`
 }
 
 // media is one item of an album.
@@ -149,16 +147,8 @@ func (p *post) asDocument() bool {
 
 // post makes the call and returns the id of what was sent, of an album that of the first.
 func (c *Channel) post(ctx context.Context, p *post) (int, error) {
-	r := p.request()
-	type sent struct {
-		ID int `json:"message_id"`
-	}
-	var one sent
 	if p.as == asText {
-		r.Text, r.Entities = p.words.Text, p.words.Entities
-		r.Preview = &models.LinkPreviewOptions{IsDisabled: new(true)}
-		err := c.api.call(ctx, "sendMessage", r, &one)
-		return one.ID, err
+		return c.api.sentID(execute(ctx, c.api, (*bot.Bot).SendMessage, p.message()))
 	}
 	select {
 	case c.upload <- struct{}{}:
@@ -167,18 +157,15 @@ func (c *Channel) post(ctx context.Context, p *post) (int, error) {
 		return 0, ctx.Err()
 	}
 	defer c.announce(ctx, p)()
-	if p.as != asAlbum {
-		r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
-		r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
-		err := c.api.upload(ctx, methodOf[p.as], r, []remote.Upload{{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}}, &one)
-		return one.ID, err
+	r := p.request()
+	if p.as == asAlbum {
+		files := p.album(&r)
+		return c.api.sentID(c.api.upload(ctx, "sendMediaGroup", r, files))
 	}
-	var all []sent
-	files := p.album(&r)
-	if err := c.api.upload(ctx, "sendMediaGroup", r, files, &all); err != nil || len(all) == 0 {
-		return 0, err
-	}
-	return all[0].ID, nil
+	r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
+	r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
+	file := remote.Upload{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}
+	return c.api.sentID(c.api.upload(ctx, methodOf[p.as], r, []remote.Upload{file}))
 }
 
 var methodOf = map[string]string{
@@ -203,16 +190,53 @@ func (p *post) album(r *request) []remote.Upload {
 	return files
 }
 
-// request is what all calls have in common.
+// message is the parameters of a call that sends text.
+func (p *post) message() *bot.SendMessageParams {
+	return &bot.SendMessageParams{
+		ChatID: p.to.chat, MessageThreadID: p.to.thread, Text: valid(p.words.Text), Entities: messageEntities(p.words.Entities),
+		LinkPreviewOptions: noPreview(), DisableNotification: p.silent(), ReplyParameters: p.reply(), ReplyMarkup: keyboard(p.o.Buttons),
+	}
+}
+
+// request is what all calls that send files have in common.
 func (p *post) request() request {
-	r := request{
-		Chat: p.to.chat, Thread: p.to.thread,
-		Silent: p.o.Kind == channels.Progress, Keyboard: keyboard(p.o.Buttons),
+	return request{Chat: p.to.chat, Thread: p.to.thread, Silent: p.silent(), Reply: p.reply(), Keyboard: keyboard(p.o.Buttons)}
+}
+
+// silent tells whether nobody is to be notified.
+func (p *post) silent() bool { return p.o.Kind == channels.Progress }
+
+// reply points at the message that is answered, if there is one and it is in the same chat.
+func (p *post) reply() *models.ReplyParameters {
+	chat, id, err := parseMessageID(p.home, p.o.ReplyTo)
+	if err != nil || chat != p.to.chat {
+		return nil
 	}
-	if chat, id, err := parseMessageID(p.home, p.o.ReplyTo); err == nil && chat == p.to.chat {
-		r.Reply = &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
+	return &models.ReplyParameters{MessageID: id, AllowSendingWithoutReply: true}
+}
+
+func noPreview() *models.LinkPreviewOptions {
+	return &models.LinkPreviewOptions{IsDisabled: new(true)}
+}
+
+// valid returns a text in which each byte that is not UTF-8 is U+FFFD, which leaves the offsets of
+// entities as they are. The library sends texts as they are, and Telegram refuses other bytes.
+func valid(text string) string {
+	if utf8.ValidString(text) {
+		return text
 	}
-	return r
+	return string([]rune(text))
+}
+
+// messageEntities returns entities as the library sends them.
+func messageEntities(from []entities.Entity) []models.MessageEntity {
+	var out []models.MessageEntity
+	for _, e := range from {
+		out = append(out, models.MessageEntity{
+			Type: models.MessageEntityType(e.Type), Offset: e.Offset, Length: e.Length, URL: e.URL, Language: e.Language,
+		})
+	}
+	return out
 }
 
 const (
@@ -223,8 +247,9 @@ const (
 	maxButtons = 100
 )
 
-// keyboard lays out buttons in rows.
-func keyboard(buttons []channels.Button) *models.InlineKeyboardMarkup {
+// keyboard lays out buttons in rows. It returns nil if there are none: the library would send a nil
+// pointer as null.
+func keyboard(buttons []channels.Button) models.ReplyMarkup {
 	if len(buttons) == 0 {
 		return nil
 	}

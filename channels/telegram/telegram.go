@@ -2,6 +2,8 @@
 // them delivered to a webhook, confirms one only when it is safe, gathers albums, and sends text,
 // files and albums within the limits of the network. It knows nothing of agents or of how what it
 // receives is stored.
+//
+// The library go-telegram/bot makes the calls, but for uploads, getUpdates and downloads: see api.
 package telegram
 
 import (
@@ -18,11 +20,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/go-telegram/bot/models"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -84,12 +86,12 @@ type Channel struct {
 	earlier *earlierState
 
 	menu   []channels.Command
-	resume string // the cursor that Run begins with
-	cursor int64  // all updates up to this one are stored; only Run touches it once it runs
-	me     user   // the bot itself; only Run touches it
-	prefix string // what stands before message ids; see recognise
-	well   health // of the connection to Telegram
-	stored health // of what is received: whether it can be stored
+	resume string      // the cursor that Run begins with
+	cursor int64       // all updates up to this one are stored; only Run touches it once it runs
+	me     models.User // the bot itself; only Run touches it
+	prefix string      // what stands before message ids; see recognise
+	well   health      // of the connection to Telegram
+	stored health      // of what is received: whether it can be stored
 }
 
 var (
@@ -150,10 +152,13 @@ func New(o Options) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
+	calls, err := newAPI(o.APIBase, o.Token, o.Client)
+	if err != nil {
+		return nil, err
+	}
 	return &Channel{
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
-		api:  &api{base: o.APIBase, token: o.Token, http: remote.NewClient(o.Client)},
-		pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
+		api: calls, pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
 		moves: newMoves(earlier.moved), earlier: earlier, inbox: inbox.New(o.Folder),
 	}, nil
 }

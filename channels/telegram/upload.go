@@ -22,10 +22,10 @@ import (
 )
 
 // upload makes a call with files.
-func (a *api) upload(ctx context.Context, method string, params any, files []remote.Upload, into any) error {
+func (a *api) upload(ctx context.Context, method string, params any, files []remote.Upload) (*call, error) {
 	fields, err := fieldsOf(params)
 	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
+		return nil, fmt.Errorf("%s: %w", method, err)
 	}
 	form, err := remote.NewForm(func(w *multipart.Writer) error {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
@@ -35,7 +35,7 @@ func (a *api) upload(ctx context.Context, method string, params any, files []rem
 		}
 		return nil
 	}, files)
-	return a.post(ctx, method, form, err, into)
+	return a.post(ctx, method, form, err)
 }
 
 // fileName is a name that stays one line of a form.

@@ -4,18 +4,11 @@ import (
 	"context"
 	"time"
 
+	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
 
 	"nanobot/channels/remote"
 )
-
-// hookInfo is what Telegram says of a webhook.
-type hookInfo struct {
-	URL       string `json:"url"`
-	Pending   int    `json:"pending_update_count"`
-	ErrorDate int64  `json:"last_error_date"`
-	Error     string `json:"last_error_message"`
-}
 
 // keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is
 // closed once the parts of albums that a restart cut off have come, or will not. It returns an
@@ -31,8 +24,8 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 		close(complete)
 	}
 	for remote.Sleep(ctx, c.o.Timing.Watch) {
-		var info hookInfo
-		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil {
+		info, err := c.api.getWebhookInfo(ctx)
+		if err != nil {
 			if wrong := wrongToken(err); wrong != nil {
 				return wrong
 			}
@@ -40,10 +33,10 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 			continue // what cannot be asked now is asked next time
 		}
 		c.well.set(nil)
-		if info.ErrorDate > began {
-			began = info.ErrorDate
+		if failed := int64(info.LastErrorDate); failed > began {
+			began = failed
 			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.hook.url),
-				zap.String("reason", info.Error), zap.Int("waiting", info.Pending))
+				zap.String("reason", info.LastErrorMessage), zap.Int("waiting", info.PendingUpdateCount))
 		}
 		if info.URL != c.hook.url {
 			c.log.Warn("somebody has changed this bot's webhook; setting it again. A token serves one program only",
@@ -60,11 +53,12 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 // minutes before it tries again, and setting the same webhook once more does not change that: only
 // a new one does. Nothing is dropped.
 func (c *Channel) hurry(ctx context.Context) {
-	var info hookInfo
-	if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err != nil || info.URL != c.hook.url || info.Pending == 0 {
+	info, err := c.api.getWebhookInfo(ctx)
+	if err != nil || info.URL != c.hook.url || info.PendingUpdateCount == 0 {
 		return // what is wrong, if anything, comes to light when the webhook is set
 	}
-	if err := c.ask(ctx, "deleteWebhook", map[string]any{"drop_pending_updates": false}, nil); err != nil && ctx.Err() == nil {
+	err = executeQuickly(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+	if err != nil && ctx.Err() == nil {
 		c.log.Debug("webhook not renewed", zap.Error(err))
 	}
 }
@@ -76,11 +70,11 @@ const maxConnections = 40
 // register tells Telegram where to deliver, until it agrees.
 func (c *Channel) register(ctx context.Context) error {
 	trouble := c.newTrouble("webhook not registered, will retry")
-	params := map[string]any{
-		"url": c.hook.url, "secret_token": c.hook.secret, "max_connections": maxConnections, "allowed_updates": allowedUpdates,
+	params := &bot.SetWebhookParams{
+		URL: c.hook.url, SecretToken: c.hook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
 	}
 	for {
-		err := c.ask(ctx, "setWebhook", params, nil)
+		err := executeQuickly(ctx, c.api, (*bot.Bot).SetWebhook, params)
 		if err == nil {
 			c.log.Info("webhook registered", zap.String("url", c.hook.url))
 			c.well.set(nil)
@@ -102,8 +96,7 @@ func (c *Channel) awaitRest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
 	defer cancel()
 	for {
-		var info hookInfo
-		if err := c.ask(ctx, "getWebhookInfo", struct{}{}, &info); err == nil && info.Pending == 0 {
+		if info, err := c.api.getWebhookInfo(ctx); err == nil && info.PendingUpdateCount == 0 {
 			return
 		}
 		if !remote.Sleep(ctx, c.o.Timing.Resend/30) {

@@ -1,0 +1,269 @@
+package telegram_test
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"nanobot/channels"
+	"nanobot/channels/channelstest"
+	"nanobot/channels/telegram"
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// converse has a bot do all that it can, by polling and by webhook, and returns the routes of its
+// calls.
+func converse(t *testing.T) map[string]string {
+	t.Helper()
+	s := telegramtest.New(t)
+	s.AddUser(telegramtest.User{ID: person, FirstName: "Ada"})
+	network := newRoutes(t)
+	watched := func(o *telegram.Options) { o.Client = &http.Client{Transport: network} }
+
+	f := newFront(t, s)
+	hooked := newHookRigOn(t, s, f, newHome(t), watched)
+	stop := hooked.run()
+	hooked.registered()
+	stop()
+
+	r := newRigOn(t, s, newHome(t), watched)
+	r.SetMenu([]channels.Command{{Name: "stop", Help: "stop it"}})
+	stop = r.run()
+	s.Post(telegramtest.Post{Chat: person, Text: "look", Media: &telegramtest.Media{Kind: "document", Name: "a.txt", Content: []byte("x")}})
+	r.wait(1)
+	receipts := r.tell(channels.Message{Text: "which?", Buttons: []channels.Button{{Label: "Yes", Data: "yes"}}})
+	s.Press(person, 0, s.Shown(person)[0].ID, "yes")
+	r.wait(2)
+	for _, method := range []string{"answerCallbackQuery", "editMessageReplyMarkup", "setMyCommands"} {
+		r.until(method, func(c []telegramtest.Call) bool { return len(c) > 0 && c[0].Done })
+	}
+	r.tell(channels.Message{Media: []channels.File{r.file("a.pdf", []byte("x"))}})
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	must(r.Typing(t.Context(), chatOf("42")))
+	must(r.Edit(t.Context(), receipts[0].ID, r.hello("changed")))
+	must(r.Remove(t.Context(), chatOf("42"), receipts[0].ID))
+	must(r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan"}}))
+	must(r.SetChatMenu(t.Context(), chatOf("42"), nil))
+	stop()
+	examine(t, s, channels.Examination{}, watched)
+	return network.routes()
+}
+
+func TestCallsWithoutFilesAreMadeByTheLibrary(t *testing.T) {
+	want := map[string]string{
+		"getUpdates": byHand, "sendDocument": byHand, download: byHand,
+
+		"answerCallbackQuery": byLibrary, "deleteMessage": byLibrary, "deleteMyCommands": byLibrary, "deleteWebhook": byLibrary,
+		"editMessageReplyMarkup": byLibrary, "editMessageText": byLibrary, "getFile": byLibrary, "getMe": byLibrary,
+		"getWebhookInfo": byLibrary, "sendChatAction": byLibrary, "sendMessage": byLibrary, "setMyCommands": byLibrary,
+		"setWebhook": byLibrary,
+	}
+	if got := converse(t); !maps.Equal(got, want) {
+		t.Errorf("the routes are %v, want %v", got, want)
+	}
+}
+
+func TestACallThatBypassesTheLibraryIsFound(t *testing.T) {
+	var found error
+	client := &http.Client{Transport: watch(func(req *http.Request) (*http.Response, error) {
+		_, _, found = routeOf(req)
+		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
+	})}
+	resp, err := client.Post("http://127.0.0.1/bot1:abc/sendDocument", "application/json", strings.NewReader(`{"chat_id":42}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if found == nil {
+		t.Error("a call by hand is not found")
+	}
+	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, client))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.SendMessage(t.Context(), &bot.SendMessageParams{ChatID: 42, Text: "hello"}); err != nil || found != nil {
+		t.Errorf("a call of the library: %v, %v", err, found)
+	}
+}
+
+// watch is a network that is a function and may be used by others than the channel.
+type watch func(*http.Request) (*http.Response, error)
+
+func (f watch) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
+
+func TestAChannelIsMadeWithoutANetworkCall(t *testing.T) {
+	_, err := telegram.New(telegram.Options{
+		Token: "1:abc", Folder: channelstest.Folder(""),
+		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			t.Errorf("it calls %s", req.URL.Path)
+			return respond(req, 200, `{"ok":true,"result":{"id":1}}`), nil
+		})},
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestASendWhoseAnswerTheLibraryCannotDecodeHasItsReceipt(t *testing.T) {
+	const one, album = `{"message_id":7,"date":"today","chat":["new"]}`, `[{"message_id":7,"date":"today"},{"message_id":8,"chat":["new"]}]`
+	r := newRig(t)
+	picture := r.file("a.png", telegramtest.PNG(10, 10))
+	for method, m := range map[string]channels.Message{
+		"sendMessage":    {Text: "hello"},
+		"sendPhoto":      {Media: []channels.File{picture}},
+		"sendVideo":      {Media: []channels.File{r.file("a.mp4", []byte("x"))}},
+		"sendAnimation":  {Media: []channels.File{r.file("a.gif", []byte("GIF89a"))}},
+		"sendAudio":      {Media: []channels.File{r.file("a.mp3", []byte("x"))}},
+		"sendVoice":      {Media: []channels.File{r.file("a.ogg", []byte("OggS OpusHead"))}},
+		"sendDocument":   {Media: []channels.File{r.file("a.pdf", []byte("x"))}},
+		"sendMediaGroup": {Media: []channels.File{picture, picture}},
+	} {
+		result := one
+		if method == "sendMediaGroup" {
+			result = album
+		}
+		r.server.FailNext(method, telegramtest.Fault{Body: `{"ok":true,"result":` + result + `}`})
+		if got := r.tell(m); len(got) != 1 || got[0].ID != "7" {
+			t.Errorf("%s: the receipts are %+v", method, got)
+		}
+		if calls := r.server.Calls(method); len(calls) != 1 {
+			t.Errorf("%s was called %d times", method, len(calls))
+		}
+	}
+	if err := json.Unmarshal([]byte(one), new(models.Message)); err == nil {
+		t.Error("the library can decode the answer")
+	}
+}
+
+func TestACallThatSucceededIsNotJudgedByWhatTheLibraryCanDecode(t *testing.T) {
+	r := newRig(t)
+	id := r.tell(channels.Message{Text: "one"})[0].ID
+	strange := telegramtest.Fault{Body: `{"ok":true,"result":{"message_id":"new","chat":[]}}`}
+	for _, method := range []string{"editMessageText", "deleteMessage", "sendChatAction", "setMyCommands"} {
+		r.server.FailNext(method, strange)
+	}
+	if err := r.Edit(t.Context(), id, r.hello("two")); err != nil {
+		t.Error(err)
+	}
+	if err := r.Typing(t.Context(), chatOf("42")); err != nil {
+		t.Error(err)
+	}
+	if err := r.SetChatMenu(t.Context(), chatOf("42"), []channels.Command{{Name: "plan"}}); err != nil {
+		t.Error(err)
+	}
+	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
+		t.Error(err)
+	}
+	r.server.FailNext("sendMessage", strange) // sent, but nobody knows as which message
+	if se := r.sendError(t.Context(), r.hello("hello")); !se.Unknown || se.Permanent {
+		t.Errorf("got %+v", se)
+	}
+}
+
+// endlessAnswer is an answer without an end. It counts what was read of it.
+type endlessAnswer struct{ read int }
+
+func (e *endlessAnswer) Read(b []byte) (int, error) {
+	clear(b)
+	e.read += len(b)
+	return len(b), nil
+}
+
+func (*endlessAnswer) Close() error { return nil }
+
+func TestAnAnswerWithoutAnEndIsNotReadForever(t *testing.T) {
+	answer := &endlessAnswer{}
+	ch, err := telegram.New(telegram.Options{
+		Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true,
+		Client: &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+			resp := respond(req, 200, "")
+			resp.Body = answer
+			return resp, nil
+		})},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := channels.Outgoing{Chat: chatOf("42"), Text: "hello"}
+	if se := channelstest.MustFail(t.Context(), t, ch, o, "1:abc"); !se.Unknown || answer.read > 33<<20 {
+		t.Errorf("%d bytes were read: %+v", answer.read, se)
+	}
+}
+
+func TestTextThatIsNotUTF8KeepsItsFormatting(t *testing.T) {
+	r := newRig(t)
+	o := r.hello("ab **bold**")
+	o.Text = strings.Replace(o.Text, "ab", "\xff\xfe", 1)
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	m := r.server.Wait(t, person, 1)[0]
+	if m.Text != "\uFFFD\uFFFD bold" || len(m.Entities) != 1 || covered(m, m.Entities[0]) != "bold" {
+		t.Errorf("shown is %+v", m)
+	}
+	o.Text = "\xff\xfe BOLD"
+	if err := r.Edit(t.Context(), itoa(m.ID), o); err != nil {
+		t.Error(err)
+	}
+}
+
+// allocated returns how many bytes a function allocates.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// The library would hold a file in memory, more than three times while its buffer grows. If that
+// changes, uploads can go through the library, too.
+func TestAnUploadIsStreamed(t *testing.T) {
+	const size, bound = 48 << 20, 2 << 20
+	network := &http.Client{Transport: watch(func(req *http.Request) (*http.Response, error) {
+		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
+	})}
+	file := (&rig{t: t}).sparse("large.bin", size)
+	ch, err := telegram.New(telegram.Options{Token: "1:abc", Folder: channelstest.Folder(""), Unpaced: true, Client: network})
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := channelstest.MustPlan(t, ch, channels.Message{Chat: chatOf("42"), Media: []channels.File{file}})
+	ours := allocated(func() {
+		if _, err := ch.Send(t.Context(), parts[0]); err != nil {
+			t.Error(err)
+		}
+	})
+	b, err := bot.New("1:abc", bot.WithSkipGetMe(), bot.WithHTTPClient(0, network))
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs := allocated(func() {
+		content, err := os.Open(file.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer content.Close()
+		if _, err := b.SendDocument(t.Context(), &bot.SendDocumentParams{
+			ChatID: 42, Document: &models.InputFileUpload{Filename: "large.bin", Data: content},
+		}); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Logf("48 MiB: we allocate %d KiB, the library %d KiB", ours>>10, theirs>>10)
+	if ours > bound || theirs < size {
+		t.Errorf("of %d bytes we allocate %d, the library %d", size, ours, theirs)
+	}
+}
