@@ -2,7 +2,9 @@ package discord
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"unicode"
@@ -32,45 +34,31 @@ func isCommandName(name string) bool {
 	return n >= 1 && n <= 32 && !strings.ContainsFunc(name, strange)
 }
 
-// registered is a command as Discord knows it, as far as we say anything about it.
-type registered struct {
-	Name        string                             `json:"name"`
-	Description string                             `json:"description"`
-	Type        discordgo.ApplicationCommandType   `json:"type"`
-	Contexts    []discordgo.InteractionContextType `json:"contexts"`
-	Options     []registeredOption                 `json:"options,omitempty"`
-}
-
-type registeredOption struct {
-	Type        discordgo.ApplicationCommandOptionType `json:"type"`
-	Name        string                                 `json:"name"`
-	Description string                                 `json:"description"`
-	Required    bool                                   `json:"required,omitempty"`
-}
-
 // commands is what we want to be offered when somebody types a slash: the gateway's commands, and
 // one for the agent.
-func (c *Channel) commands() []registered {
-	all := []registered{{Name: askCommand, Description: "ask the agent", Options: []registeredOption{
+func (c *Channel) commands() []*discordgo.ApplicationCommand {
+	all := []*discordgo.ApplicationCommand{{Name: askCommand, Description: "ask the agent", Options: []*discordgo.ApplicationCommandOption{
 		{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what to ask", Required: true},
 		{Type: discordgo.ApplicationCommandOptionAttachment, Name: fileOption, Description: "a file to go with it"},
 	}}}
 	for _, m := range c.menu {
 		name := strings.ToLower(m.Name)
 		if isCommandName(name) && name != askCommand {
-			command := registered{Name: name, Description: short(m.Help, name)}
+			command := &discordgo.ApplicationCommand{Name: name, Description: short(m.Help, name)}
 			if m.Args {
-				command.Options = []registeredOption{{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what follows the command"}}
+				command.Options = []*discordgo.ApplicationCommandOption{
+					{Type: discordgo.ApplicationCommandOptionString, Name: textOption, Description: "what follows the command"},
+				}
 			}
 			all = append(all, command)
 		}
 	}
-	for i := range all {
-		all[i].Type = discordgo.ChatApplicationCommand
-		all[i].Contexts = []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
-		if c.o.Groups == "off" {
-			all[i].Contexts = all[i].Contexts[1:]
-		}
+	contexts := []discordgo.InteractionContextType{discordgo.InteractionContextGuild, discordgo.InteractionContextBotDM}
+	if c.o.Groups == "off" {
+		contexts = contexts[1:]
+	}
+	for _, command := range all {
+		command.Type, command.Contexts = discordgo.ChatApplicationCommand, &contexts
 	}
 	return all
 }
@@ -110,25 +98,41 @@ func (c *Channel) register(ctx context.Context, app flake) {
 func (c *Channel) registerOnce(ctx context.Context, app flake) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	const route = "/applications/{application_id}/commands"
-	args := []string{app.String()}
-	var there []registered
-	if err := c.api.call(ctx, request{method: "GET", route: route, args: args}, &there); err != nil {
+	id := app.String()
+	var raw json.RawMessage
+	err := c.api.call(ctx, route{getCommands, id}, &raw, func(l library) (any, error) { return l.ApplicationCommands(id, "", l.options...) })
+	if err != nil {
 		return err
 	}
+	var there []*discordgo.ApplicationCommand
+	_ = json.Unmarshal(raw, &there) // what cannot be decoded is not what we want
 	wanted := c.commands()
-	if slices.EqualFunc(sorted(there), sorted(wanted), registered.equal) {
+	if slices.Equal(summaries(there), summaries(wanted)) {
 		return nil
 	}
-	return c.api.call(ctx, request{method: "PUT", route: route, args: args, body: wanted}, nil)
+	return c.api.call(ctx, route{putCommands, id}, nil, func(l library) (any, error) {
+		return l.ApplicationCommandBulkOverwrite(id, "", wanted, l.options...)
+	})
 }
 
-func sorted(all []registered) []registered {
-	return slices.SortedFunc(slices.Values(all), func(a, b registered) int { return strings.Compare(a.Name, b.Name) })
-}
-
-func (r registered) equal(other registered) bool {
-	where, there := slices.Sorted(slices.Values(r.Contexts)), slices.Sorted(slices.Values(other.Contexts))
-	return r.Name == other.Name && r.Description == other.Description && r.Type == other.Type &&
-		slices.Equal(r.Options, other.Options) && slices.Equal(where, there)
+// summaries are what commands say, as far as we set it, in alphabetical order.
+func summaries(all []*discordgo.ApplicationCommand) []string {
+	var out []string
+	for _, c := range all {
+		if c == nil {
+			continue
+		}
+		words := []string{fmt.Sprintf("%q %q %d", c.Name, c.Description, c.Type)}
+		if c.Contexts != nil {
+			words = append(words, fmt.Sprint(slices.Sorted(slices.Values(*c.Contexts))))
+		}
+		for _, o := range c.Options {
+			if o != nil {
+				words = append(words, fmt.Sprintf("%q %q %d %t", o.Name, o.Description, o.Type, o.Required))
+			}
+		}
+		out = append(out, strings.Join(words, " "))
+	}
+	slices.Sort(out)
+	return out
 }

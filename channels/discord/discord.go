@@ -1,8 +1,19 @@
-// Package discord is the channel to Discord. It keeps its own connection to the gateway and its own
-// pace with the REST API, fetches what was said while it was away, and sends text and files within
-// the limits of the network. Of the library it takes the names and the types: its session loses
-// events when it reconnects, cannot be told to give up, and lives in variables that all bots of a
-// process would share. It knows nothing of agents, queues or storage.
+// Package discord is the channel to Discord. It receives messages from the gateway, fetches what was
+// said while it was away, and sends text and files within the limits of the network. It knows
+// nothing of agents, queues or storage.
+//
+// The library discordgo makes all calls of the REST API that carry no files: it knows the addresses,
+// the parameters and the JSON. These parts are written by hand:
+//
+//   - What an answer means (transport.go, refusal.go). The errors of the library do not tell whether
+//     a request was sent, contain secrets, and are also made of answers that are only too new for
+//     its types, such as a message with an unknown component. Answers are decoded by types that
+//     have only the fields that are read.
+//   - Rate limits (limits.go). The library sleeps without looking at the context, and locks a route
+//     while a call of it is not answered.
+//   - Requests with files (rest.go). The library holds them in memory.
+//   - The connection to the gateway (session.go). The session of the library loses events when it
+//     reconnects, and can hang for good.
 package discord
 
 import (
@@ -22,7 +33,6 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -133,7 +143,7 @@ func New(o Options) (*Channel, error) {
 	}
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
-		api:    &api{base: o.APIBase, token: o.Token, http: remote.NewClient(o.Client), limits: newLimits(o.Unpaced)},
+		api:    newAPI(o),
 		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce), inbox: inbox.New(o.Folder),
 		world: newWorld(), slash: newSlashes(), memory: newMemory(""),
 	}, nil

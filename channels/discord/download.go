@@ -57,24 +57,24 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 // get streams a file. Its address is signed and not Discord's API: neither is it shown, nor is our
 // token sent there.
 func (a *api) get(ctx context.Context, url string, to io.Writer) error {
-	r := request{method: "GET", route: "attachment"}
+	const name = "GET attachment"
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
-		return &silence{Name: r.name(), Err: errors.New("no address to download from")}
+		return &silence{Name: name, Err: errors.New("no address to download from")}
 	}
 	req.Header.Set("User-Agent", agent)
 	resp, written, err := a.http.Do(req)
 	if err != nil {
-		return a.silent(r, err, written)
+		return &silence{Name: name, Err: withoutSecrets(err, a.token, req.URL), Written: written}
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return &refusal{Name: r.name(), Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
+		return &refusal{Name: name, Status: resp.StatusCode, Message: http.StatusText(resp.StatusCode)}
 	}
 	n, err := io.Copy(to, io.LimitReader(resp.Body, maxDownload+1))
 	switch {
 	case err != nil:
-		return a.silent(r, err, true)
+		return &silence{Name: name, Err: withoutSecrets(err, a.token, req.URL), Written: true}
 	case n > maxDownload:
 		return errTooBig
 	}

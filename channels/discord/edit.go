@@ -12,19 +12,22 @@ import (
 // Edit replaces the text of a message and its buttons. Files cannot be edited in: only the text of
 // o is shown.
 func (c *Channel) Edit(ctx context.Context, id string, o channels.Outgoing) error {
-	r, err := messageCall("PATCH", o.Chat, id)
-	if err != nil {
+	if err := checkMessage(o.Chat, id); err != nil {
 		return err
 	}
 	rows := components(o.Buttons)
 	if rows == nil {
 		rows = []discordgo.MessageComponent{} // none, and not those that there are
 	}
-	r.body = content{Text: o.Text, Mentions: nobody, Components: rows}
-	if err = c.api.call(ctx, r, nil); gone(err) {
+	err := c.api.edit(ctx, &discordgo.MessageEdit{Channel: o.Chat.ID, ID: id, Content: &o.Text, AllowedMentions: nobody, Components: &rows})
+	if gone(err) {
 		return &channels.SendError{Err: fmt.Errorf("%w: %w", channels.ErrGone, err), Permanent: true}
 	}
 	return sendError(err)
+}
+
+func (a *api) edit(ctx context.Context, m *discordgo.MessageEdit) error {
+	return a.call(ctx, route{editMessage, m.Channel}, nil, func(l library) (any, error) { return l.ChannelMessageEditComplex(m, l.options...) })
 }
 
 // Replace edits a message for good.
@@ -34,22 +37,24 @@ func (c *Channel) Replace(ctx context.Context, id string, o channels.Outgoing) (
 
 // Remove deletes a message.
 func (c *Channel) Remove(ctx context.Context, chat channels.Chat, id string) error {
-	r, err := messageCall("DELETE", chat, id)
-	if err != nil {
+	if err := checkMessage(chat, id); err != nil {
 		return err
 	}
-	if err = c.api.call(ctx, r, nil); gone(err) {
+	err := c.api.call(ctx, route{deleteMessage, chat.ID}, nil, func(l library) (any, error) {
+		return nil, l.ChannelMessageDelete(chat.ID, id, l.options...)
+	})
+	if gone(err) {
 		return nil
 	}
 	return sendError(err)
 }
 
-// messageCall is a call about a message that we have sent.
-func messageCall(method string, chat channels.Chat, id string) (request, error) {
+// checkMessage refuses what cannot be a message that we have sent.
+func checkMessage(chat channels.Chat, id string) error {
 	if parseFlake(chat.ID) == 0 || parseFlake(id) == 0 {
-		return request{}, &channels.SendError{Err: fmt.Errorf("%q in %q is no message of Discord's", id, chat.ID), Permanent: true}
+		return &channels.SendError{Err: fmt.Errorf("%q in %q is no message of Discord's", id, chat.ID), Permanent: true}
 	}
-	return request{method: method, route: "/channels/{channel_id}/messages/{message_id}", args: []string{chat.ID, id}}, nil
+	return nil
 }
 
 // Typing shows for some ten seconds that somebody is typing. It is left out while the chat must be
@@ -58,11 +63,11 @@ func (c *Channel) Typing(ctx context.Context, chat channels.Chat) error {
 	if parseFlake(chat.ID) == 0 {
 		return fmt.Errorf("%q is no chat of Discord's", chat.ID)
 	}
-	r := request{method: "POST", route: "/channels/{channel_id}/typing", args: []string{chat.ID}}
+	r := route{startTyping, chat.ID}
 	if c.api.limits.held(r) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return c.api.call(ctx, r, nil)
+	return c.api.call(ctx, r, nil, func(l library) (any, error) { return nil, l.ChannelTyping(chat.ID, l.options...) })
 }

@@ -7,11 +7,14 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
 	"nanobot/channels/discord"
@@ -174,4 +177,47 @@ func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	if n := early.Load(); n != 0 {
 		t.Errorf("%d of those that must wait came first", n)
 	}
+}
+
+// Requests with files are not made by the library because it holds them in memory.
+func TestAFileIsStreamedWhileTheLibraryHoldsItInMemory(t *testing.T) {
+	const size = 4 << 20
+	discard := roundTrip(func(req *http.Request) (*http.Response, error) {
+		_, _ = io.Copy(io.Discard, req.Body)
+		req.Body.Close()
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(`{"id":"1"}`))}, nil
+	})
+	r := newRig(t, func(o *discord.Options) { o.Client.Transport = discard })
+	o := r.plan(channels.Message{Chat: chatOf(r.dm), Media: r.files(1, size)})[0]
+	ours := allocated(func() {
+		if _, err := r.Send(t.Context(), o); err != nil {
+			t.Error(err)
+		}
+	})
+	file, err := os.Open(o.Media[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	library := allocated(func() {
+		s := &discordgo.Session{Client: &http.Client{Transport: discard}, Ratelimiter: discordgo.NewRatelimiter()}
+		if _, err := s.ChannelFileSend(r.dm, "f", file, discordgo.WithContext(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	if ours > size/4 {
+		t.Errorf("a file of %d bytes costs %d bytes of memory", size, ours)
+	}
+	if library < size {
+		t.Errorf("the library holds only %d of %d bytes: it could send files too", library, size)
+	}
+}
+
+// allocated is how many bytes of memory a function takes, be they freed meanwhile or not.
+func allocated(f func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	f()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

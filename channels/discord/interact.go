@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/url"
 	"strings"
 	"time"
 
@@ -179,7 +178,7 @@ func (c *Channel) acknowledge(ctx context.Context, u *use) {
 			} `json:"message"`
 		} `json:"resource"`
 	}
-	err := c.respond(ctx, u, map[string]any{"type": kind}, &response)
+	err := c.respond(ctx, u, &discordgo.InteractionResponse{Type: kind}, &response)
 	u.ok = err == nil
 	if u.said != nil {
 		u.said.message = response.Resource.Message.ID
@@ -190,15 +189,17 @@ func (c *Channel) acknowledge(ctx context.Context, u *use) {
 }
 
 // respond answers an interaction as long as there is time.
-func (c *Channel) respond(ctx context.Context, u *use, answer, into any) error {
+func (c *Channel) respond(ctx context.Context, u *use, answer *discordgo.InteractionResponse, into any) error {
 	ctx, cancel := context.WithDeadline(ctx, u.began.Add(answerTime))
 	defer cancel()
-	r := request{
-		method: "POST", route: "/interactions/{interaction_id}/{interaction_token}/callback", args: []string{u.ID.String(), u.Token},
-		query: url.Values{"with_response": {"true"}}, body: answer,
-	}
+	i := &discordgo.Interaction{ID: u.ID.String(), Token: u.Token}
+	// The library's method has no parameter for with_response, by which Discord tells the id of the
+	// message that it makes.
+	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
 	for {
-		err := c.api.call(ctx, r, into)
+		err := c.api.call(ctx, route{callback, i.ID + "/" + i.Token}, into, func(l library) (any, error) {
+			return nil, l.InteractionRespond(i, answer, append(l.options, withResponse)...)
+		})
 		var no *refusal
 		switch {
 		case err == nil || errors.As(err, &no) && no.Code == alreadyAnswered: // by an earlier try whose answer was lost
@@ -212,8 +213,8 @@ func (c *Channel) respond(ctx context.Context, u *use, answer, into any) error {
 // decline tells who uses a command on a server that we answer in direct messages only. Nobody else
 // sees it.
 func (c *Channel) decline(ctx context.Context, u *use) {
-	answer := map[string]any{"type": discordgo.InteractionResponseChannelMessageWithSource, "data": map[string]any{
-		"content": "I answer in direct messages only.", "flags": discordgo.MessageFlagsEphemeral,
+	answer := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
+		Content: "I answer in direct messages only.", Flags: discordgo.MessageFlagsEphemeral,
 	}}
 	if err := c.respond(ctx, u, answer, nil); err != nil && ctx.Err() == nil {
 		c.log.Debug("interaction not declined", zap.Stringer("id", u.ID), zap.Error(err))
@@ -230,16 +231,15 @@ func (c *Channel) settle(ctx context.Context, u *use) {
 	var err error
 	switch {
 	case u.said != nil && u.ok && time.Since(u.began) < tokenLife:
-		err = c.api.call(ctx, request{
-			method: "PATCH", route: "/webhooks/{webhook_id}/{webhook_token}/messages/@original", args: []string{u.App.String(), u.Token},
-			body: map[string]any{"content": u.quoted(), "allowed_mentions": nobody},
-		}, nil)
+		i := &discordgo.Interaction{AppID: u.App.String(), Token: u.Token}
+		err = c.api.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) {
+			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quoted()), AllowedMentions: nobody}, l.options...)
+		})
 	case u.said == nil && strings.HasPrefix(u.pressed(), stayMark): // its buttons stay
 	case u.said == nil && u.Message != nil && c.known(by):
-		err = c.api.call(ctx, request{
-			method: "PATCH", route: "/channels/{channel_id}/messages/{message_id}", args: []string{u.ChannelID.String(), u.Message.ID.String()},
-			body: map[string]any{"components": []any{}},
-		}, nil)
+		err = c.api.edit(ctx, &discordgo.MessageEdit{
+			Channel: u.ChannelID.String(), ID: u.Message.ID.String(), Components: &[]discordgo.MessageComponent{},
+		})
 	}
 	if err != nil {
 		c.log.Debug("interaction not shown as received", zap.Stringer("id", u.ID), zap.Error(err))

@@ -51,14 +51,14 @@ type slot struct {
 
 // turn is the permission to make one call.
 type turn struct {
-	r      request
+	r      route
 	bucket *bucket
 	slot   *slot // nil for what is not counted
 }
 
 // take returns when a call may be made. A call that would have to wait for long is refused, with
 // the time.
-func (l *limits) take(ctx context.Context, r request) (turn, error) {
+func (l *limits) take(ctx context.Context, r route) (turn, error) {
 	for {
 		if err := ctx.Err(); err != nil {
 			return turn{}, err
@@ -68,7 +68,7 @@ func (l *limits) take(ctx context.Context, r request) (turn, error) {
 			return t, nil
 		}
 		if d.wait > longestPause && d.change == nil {
-			return turn{}, &channels.SendError{Err: fmt.Errorf("%s: not asked: %s", r.name(), d.why), After: d.wait}
+			return turn{}, &channels.SendError{Err: fmt.Errorf("%s: not asked: %s", r.name, d.why), After: d.wait}
 		}
 		if !d.pass(ctx) {
 			return turn{}, ctx.Err()
@@ -78,7 +78,7 @@ func (l *limits) take(ctx context.Context, r request) (turn, error) {
 
 // await returns when a call's bucket has something left, or will not have for long. It takes
 // nothing.
-func (l *limits) await(ctx context.Context, r request) {
+func (l *limits) await(ctx context.Context, r route) {
 	for ctx.Err() == nil {
 		l.mu.Lock()
 		d := l.bucket(r).delay(time.Now())
@@ -112,7 +112,7 @@ func (d delay) pass(ctx context.Context) bool {
 }
 
 // ask takes a turn if there is one. Otherwise it says how long to wait.
-func (l *limits) ask(r request, now time.Time) (turn, delay) {
+func (l *limits) ask(r route, now time.Time) (turn, delay) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.sweep(now)
@@ -155,7 +155,7 @@ func (l *limits) slot(now time.Time) (*slot, time.Duration) {
 	return nil, wait
 }
 
-func (l *limits) bucket(r request) *bucket {
+func (l *limits) bucket(r route) *bucket {
 	key := l.key(r)
 	b := l.buckets[key]
 	if b == nil {
@@ -165,8 +165,8 @@ func (l *limits) bucket(r request) *bucket {
 	return b
 }
 
-func (l *limits) key(r request) string {
-	own := r.name() + " " + r.major()
+func (l *limits) key(r route) string {
+	own := r.name + " " + r.major
 	if key, ok := l.shared[own]; ok {
 		return key
 	}
@@ -183,8 +183,8 @@ func (l *limits) give(t turn, h http.Header, err error) {
 	}
 	b := t.bucket
 	b.flying--
-	if name := h.Get("X-RateLimit-Bucket"); name != "" && l.key(t.r) != name+" "+t.r.major() {
-		l.shared[t.r.name()+" "+t.r.major()] = name + " " + t.r.major()
+	if name := h.Get("X-RateLimit-Bucket"); name != "" && l.key(t.r) != name+" "+t.r.major {
+		l.shared[t.r.name+" "+t.r.major] = name + " " + t.r.major
 		b = l.move(b, l.key(t.r))
 	}
 	b.learn(h, now)
@@ -234,7 +234,7 @@ func (l *limits) hold(until time.Time, why string) {
 }
 
 // held tells whether a call would have to wait.
-func (l *limits) held(r request) bool {
+func (l *limits) held(r route) bool {
 	now := time.Now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -3,12 +3,11 @@ package discord
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"math"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"go.uber.org/zap"
@@ -105,18 +104,42 @@ func (c *Channel) history(ctx context.Context, id, after flake, thread bool) ([]
 	defer cancel()
 	if _, ok := c.world.room(id); !ok && thread {
 		var p place
-		if err := c.api.call(ctx, request{method: "GET", route: "/channels/{channel_id}", args: []string{id.String()}}, &p); err != nil {
+		err := c.api.call(ctx, route{getChannel, id.String()}, &p, func(l library) (any, error) { return l.Channel(id.String(), l.options...) })
+		if err != nil {
 			return nil, err
 		}
 		c.world.add(p)
 	}
+	var all []json.RawMessage
+	err := c.api.call(ctx, route{getMessages, id.String()}, &all, func(l library) (any, error) {
+		return l.ChannelMessages(id.String(), pageSize, "", after.String(), "", l.options...)
+	})
 	var page []*message
-	err := c.api.call(ctx, request{
-		method: "GET", route: "/channels/{channel_id}/messages", args: []string{id.String()},
-		query: url.Values{"after": {after.String()}, "limit": {strconv.Itoa(pageSize)}},
-	}, &page)
+	for _, raw := range all {
+		if m := c.decodeMessage(raw); m.ID != 0 {
+			page = append(page, m)
+		}
+	}
 	slices.SortFunc(page, func(a, b *message) int { return cmp.Compare(a.ID, b.ID) })
 	return page, err
+}
+
+// decodeMessage reads one message of a page by itself, so that a strange one costs no other. It is
+// not decoded by the library, which fails for components that it does not know. Of a message that
+// cannot be decoded only the id is left, with a type that nobody takes in, so that the search goes
+// on behind it.
+func (c *Channel) decodeMessage(raw json.RawMessage) *message {
+	var m message
+	err := json.Unmarshal(raw, &m)
+	if err == nil {
+		return &m
+	}
+	m = message{Type: -1}
+	_ = json.Unmarshal(raw, &struct {
+		ID *flake `json:"id"`
+	}{&m.ID})
+	c.log.Error("undecodable message skipped", zap.Stringer("id", m.ID), zap.Int("bytes", len(raw)), zap.Error(err))
+	return &m
 }
 
 // found takes in a page of the past of a chat, or why there is none.

@@ -93,6 +93,14 @@ func TestWhatWasSaidWhileWeWereAwayIsReceivedOnceInOrder(t *testing.T) {
 	}
 }
 
+// unlisted drops the events that list the threads of a server.
+func unlisted(event string, _ json.RawMessage) int {
+	if event == "GUILD_CREATE" || event == "THREAD_CREATE" {
+		return 0
+	}
+	return 1
+}
+
 func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
 	r := newRig(t, all, nobodyInAdvance)
 	g := r.server.AddGuild("home")
@@ -102,12 +110,7 @@ func TestAThreadThatWentToSleepIsLookedInto(t *testing.T) {
 	r.wait(1)
 	stop()
 	r.server.Say(thread, ada, "meanwhile")
-	r.server.SetDelivery(func(event string, _ json.RawMessage) int { // as if it were not in the list of threads any more
-		if event == "GUILD_CREATE" {
-			return 0
-		}
-		return 1
-	})
+	r.server.SetDelivery(unlisted)
 	next := r.restarted(all, nobodyInAdvance)
 	next.run()
 	if got := next.waitNew(r, 1); got[0].Text != "meanwhile" || got[0].ThreadID != thread {

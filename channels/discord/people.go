@@ -43,7 +43,9 @@ func (c *Channel) conversation(ctx context.Context, id flake) place {
 	for {
 		var p place
 		call, cancel := context.WithTimeout(ctx, callTimeout)
-		err := c.api.call(call, request{method: "POST", route: "/users/@me/channels", body: map[string]any{"recipient_id": id}}, &p)
+		err := c.api.call(call, route{name: openDM}, &p, func(l library) (any, error) {
+			return l.UserChannelCreate(id.String(), l.options...)
+		})
 		cancel()
 		var no *refusal
 		switch {

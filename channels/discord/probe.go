@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/bwmarrin/discordgo"
+
 	"nanobot/channels"
 )
 
@@ -30,7 +32,10 @@ func (c *Channel) Examine(ctx context.Context, _ channels.Examination) []channel
 		Name  string `json:"name"`
 		Flags int    `json:"flags"`
 	}
-	err := c.api.call(ctx, request{method: http.MethodGet, route: "/applications/@me"}, &app)
+	err := c.api.call(ctx, route{name: getApplication}, &app, func(l library) (any, error) {
+		me := discordgo.EndpointApplication("@me") // Session.Application takes no context, and asks an older route
+		return l.RequestWithBucketID(http.MethodGet, me, nil, me, l.options...)
+	})
 	var no *refusal
 	if errors.As(err, &no) && no.Status == http.StatusUnauthorized {
 		return []channels.Finding{{

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -47,8 +46,11 @@ func (e *silence) Error() string { return e.Name + ": " + e.Err.Error() }
 
 func (e *silence) Unwrap() error { return e.Err }
 
+// errForeign is the error of a good answer that cannot be Discord's.
+var errForeign = errors.New("the answer is not Discord's")
+
 // refused makes an error of an answer that says no. One that is not JSON is a proxy's.
-func (a *api) refused(r request, resp *http.Response, body []byte) error {
+func (a *api) refused(r route, got *answer) error {
 	var no struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
@@ -56,17 +58,17 @@ func (a *api) refused(r request, resp *http.Response, body []byte) error {
 		RetryAfter float64         `json:"retry_after"`
 		Global     bool            `json:"global"`
 	}
-	e := &refusal{Name: r.name(), Status: resp.StatusCode, Foreign: true, Shared: resp.Header.Get("X-RateLimit-Scope") == "shared"}
-	if json.Unmarshal(body, &no) == nil {
+	e := &refusal{Name: r.name, Status: got.status, Foreign: true, Shared: got.header.Get("X-RateLimit-Scope") == "shared"}
+	if json.Unmarshal(got.body, &no) == nil {
 		e.Foreign, e.Global = false, no.Global
 		e.Code, e.Message = no.Code, a.clean(no.Message)
 		e.Details = a.clean(excerpt(no.Errors, 300))
 		e.After = seconds(no.RetryAfter)
 	}
 	if e.Message == "" {
-		e.Message = http.StatusText(resp.StatusCode)
+		e.Message = http.StatusText(got.status)
 	}
-	if after, err := strconv.ParseFloat(resp.Header.Get("Retry-After"), 64); err == nil {
+	if after, err := strconv.ParseFloat(got.header.Get("Retry-After"), 64); err == nil {
 		e.After = max(e.After, seconds(after))
 	}
 	if e.Status == http.StatusTooManyRequests {
@@ -91,19 +93,6 @@ func excerpt(b json.RawMessage, most int) string {
 		text = strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
-}
-
-// silent makes an error of a call that was not answered. The URL is left out, since it may contain
-// a secret.
-func (a *api) silent(r request, err error, written bool) error {
-	var u *url.Error
-	if errors.As(err, &u) {
-		err = u.Err
-	}
-	if text := err.Error(); strings.Contains(text, a.token) || strings.Contains(text, a.base) {
-		err = errors.New(a.clean(strings.ReplaceAll(text, a.base+r.path(), a.base+r.route)))
-	}
-	return &silence{Name: r.name(), Err: err, Written: written}
 }
 
 func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, hidden) }

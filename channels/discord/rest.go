@@ -4,11 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -17,113 +13,85 @@ import (
 	"nanobot/channels/remote"
 )
 
-// api makes calls of the REST API. What an answer says is decoded by ourselves and not by the
-// library because of a message that was sent only the id matters: were an answer too new for the
-// library's types, a message would count as not sent.
+// api makes the calls of the REST API. Calls without files go through discordgo.
 type api struct {
-	base, token string
-	http        *remote.Client
-	limits      *limits
-	skew        atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
+	token  string
+	client *http.Client   // sends to the API: its transport is a *transport
+	http   *remote.Client // sends to anybody; the transport uses it too
+	limits *limits
+	skew   atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
 }
 
 const (
-	// hidden stands for the token, which must be in no error.
+	// hidden replaces secrets in errors.
 	hidden = "***"
-	// maxAnswer bounds what is read of an answer. A hundred messages are some hundred kilobytes.
-	maxAnswer = 32 << 20
 	// callTimeout is how long a call may take that moves no file.
 	callTimeout = 30 * time.Second
-	// agent is how Discord wants programs to name themselves: what they are made with, and its
-	// version.
+	// agent is the form of User-Agent that Discord asks for: the library and its version.
 	agent = "DiscordBot (https://github.com/bwmarrin/discordgo, v" + discordgo.VERSION + ") nanobot"
+	// logNothing is below all log levels of the library, which writes to the standard logger.
+	logNothing = -1
 )
 
-// request is one call. Its route is as Discord writes it, with the arguments in braces, and is what
-// errors and logs show: an argument may be a secret.
-type request struct {
-	method, route string
-	args          []string
-	query         url.Values
-	body          any             // JSON, or nil
-	files         []remote.Upload // sent along with the body
-}
-
-func (r request) name() string { return r.method + " " + r.route }
-
-// path puts the arguments in place of the braces.
-func (r request) path() string {
-	out := r.route
-	for _, a := range r.args {
-		from, to := strings.IndexByte(out, '{'), strings.IndexByte(out, '}')
-		out = out[:from] + url.PathEscape(a) + out[to+1:]
+func newAPI(o Options) *api {
+	client := remote.NewClient(o.Client)
+	return &api{
+		token:  o.Token,
+		client: &http.Client{Transport: &transport{base: o.APIBase, token: o.Token, next: client}},
+		http:   client,
+		limits: newLimits(o.Unpaced),
 	}
-	if len(r.query) > 0 {
-		out += "?" + r.query.Encode()
-	}
-	return out
 }
 
-// major is what a route's limit is counted by: the channel, or the id and token of a webhook or
-// interaction.
-func (r request) major() string {
-	n := min(len(r.args), 1)
-	if strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/") {
-		n = min(len(r.args), 2)
-	}
-	return strings.Join(r.args[:n], "/")
+// library is a session of discordgo for one call, and the options that its methods must be given.
+type library struct {
+	*discordgo.Session
+	options []discordgo.RequestOption
 }
 
-// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot
-// may do in all.
-func (r request) isInteraction() bool {
-	return strings.HasPrefix(r.route, "/webhooks/") || strings.HasPrefix(r.route, "/interactions/")
+// call makes a call through the library when its turn has come, and decodes the answer into a
+// value, which may be nil. What the library returns is ignored: see answer.
+//
+// Each call has a session of its own. The library locks a route for as long as a request takes, and
+// sleeps until a rate limit ends without looking at the context: calls that share a session would
+// wait for one that hangs. It also never forgets a route. Our own limits pace the calls.
+func (a *api) call(ctx context.Context, r route, into any, do func(library) (any, error)) error {
+	return a.perform(ctx, r, into, func(ctx context.Context) {
+		_, _ = do(library{
+			&discordgo.Session{Client: a.client, UserAgent: agent, LogLevel: logNothing, Ratelimiter: discordgo.NewRatelimiter()},
+			[]discordgo.RequestOption{discordgo.WithContext(ctx), discordgo.WithRetryOnRatelimit(false), discordgo.WithRestRetries(0)},
+		})
+	})
 }
 
-// call makes a call when its turn has come, and decodes the answer. Into may be nil.
-func (a *api) call(ctx context.Context, r request, into any) error {
+// perform makes a call when its turn has come. Do passes its context on to the request, so that the
+// transport can tell what became of it.
+func (a *api) perform(ctx context.Context, r route, into any, do func(ctx context.Context)) error {
 	turn, err := a.limits.take(ctx, r)
 	if err != nil {
 		return err
 	}
-	header, err := a.make(ctx, r, into)
-	a.limits.give(turn, header, err)
+	var got answer
+	do(context.WithValue(ctx, answerKey{}, &got))
+	a.compare(got.header.Get("Date"), time.Now())
+	err = a.outcome(r, &got, into)
+	a.limits.give(turn, got.header, err)
 	return err
 }
 
-// make makes a call and returns the headers of its answer, if there was one.
-func (a *api) make(ctx context.Context, r request, into any) (http.Header, error) {
-	body, err := bodyOf(r)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", r.name(), err)
+// outcome is what an answer means: nil, a refusal or a silence.
+func (a *api) outcome(r route, got *answer, into any) error {
+	switch {
+	case got.err != nil:
+		return &silence{Name: r.name, Err: got.err, Written: got.written}
+	case got.status == 0:
+		return &silence{Name: r.name, Err: errors.New("the library made no request")}
+	case got.status >= 300:
+		return a.refused(r, got)
+	case into != nil && json.Unmarshal(got.body, into) != nil:
+		return &silence{Name: r.name, Err: errForeign, Written: true}
 	}
-	defer body.Close()
-	req, err := body.Request(ctx, r.method, a.base+r.path())
-	if err != nil {
-		return nil, a.silent(r, err, false)
-	}
-	req.Header.Set("Authorization", "Bot "+a.token)
-	req.Header.Set("User-Agent", agent)
-	resp, written, err := a.http.Do(req)
-	if err != nil {
-		return nil, a.silent(r, err, written)
-	}
-	defer resp.Body.Close()
-	a.compare(resp.Header.Get("Date"), time.Now())
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
-	if err != nil {
-		return resp.Header, a.silent(r, err, true)
-	}
-	if resp.StatusCode >= 300 {
-		return resp.Header, a.refused(r, resp, answer)
-	}
-	if into == nil {
-		return resp.Header, nil
-	}
-	if err := json.Unmarshal(answer, into); err != nil {
-		return resp.Header, a.silent(r, errors.New("the answer is not Discord's"), true)
-	}
-	return resp.Header, nil
+	return nil
 }
 
 // compare compares clocks. Headers tell only seconds, so less than a minute is no difference.

@@ -103,6 +103,7 @@ func newRigOn(t *testing.T, s *discordtest.Server, dir string, change ...func(*d
 	for _, f := range change {
 		f(&o)
 	}
+	o.Client.Transport = libraryOnly{t, o.Client.Transport}
 	ch, err := discord.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -8,38 +8,27 @@ import (
 	"encoding/base32"
 	"errors"
 	"fmt"
-	"strconv"
+	"net/http"
 	"strings"
 
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
 )
 
-// content is what a message is made of, to be sent or to replace another.
-type content struct {
-	Text       string                            `json:"content"`
-	Mentions   *discordgo.MessageAllowedMentions `json:"allowed_mentions"`
-	Components []discordgo.MessageComponent      `json:"components"`
-}
-
-// creation is a new message.
+// creation is a new message. The library's type lacks the nonce, and describes no files that we
+// upload by ourselves.
 type creation struct {
-	content
-	Nonce   string                      `json:"nonce"`
-	Enforce bool                        `json:"enforce_nonce"`
-	Reply   *discordgo.MessageReference `json:"message_reference,omitempty"`
-	Flags   discordgo.MessageFlags      `json:"flags,omitempty"`
-	Files   []fileNote                  `json:"attachments,omitempty"`
+	discordgo.MessageSend
+	Nonce       string     `json:"nonce"`
+	Enforce     bool       `json:"enforce_nonce"`
+	Attachments []fileNote `json:"attachments,omitempty"`
 }
 
-// fileNote tells about a file that is sent along.
-type fileNote struct {
-	ID   string `json:"id"`
-	Name string `json:"filename"`
+// sent is what is read of the answer to a creation.
+type sent struct {
+	ID flake `json:"id"`
 }
 
 // nobody is pinged by what an agent says, whoever it names.
@@ -144,36 +133,28 @@ func (p *post) mend(err error) bool {
 // post makes the call and returns the id of what was sent.
 func (c *Channel) post(ctx context.Context, p *post) (string, error) {
 	m := creation{
-		content: content{Text: p.text, Mentions: nobody, Components: components(p.buttons)},
-		Nonce:   p.nonce, Enforce: true,
+		MessageSend: discordgo.MessageSend{Content: p.text, AllowedMentions: nobody, Components: components(p.buttons)},
+		Nonce:       p.nonce, Enforce: true,
 	}
 	if p.o.Kind == channels.Progress {
 		m.Flags = discordgo.MessageFlagsSuppressNotifications
 	}
 	if p.reply != 0 {
-		m.Reply = &discordgo.MessageReference{MessageID: p.reply.String(), FailIfNotExists: new(false)}
+		m.Reference = &discordgo.MessageReference{MessageID: p.reply.String(), FailIfNotExists: new(false)}
 	}
-	r := request{method: "POST", route: "/channels/{channel_id}/messages", args: []string{p.to.String()}}
-	for i, f := range p.files {
-		name := inbox.Name(strings.ToValidUTF8(f.Name, "_"), "file")
-		m.Files = append(m.Files, fileNote{strconv.Itoa(i), name})
-		r.files = append(r.files, remote.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
+	r := route{createMessage, p.to.String()}
+	var s sent
+	var err error
+	if len(p.files) > 0 {
+		s, err = c.postFiles(ctx, r, m, p.files)
+	} else {
+		err = c.api.call(ctx, r, &s, func(l library) (any, error) { // ChannelMessageSendComplex takes no nonce
+			messages := discordgo.EndpointChannelMessages(r.major)
+			return l.RequestWithBucketID(http.MethodPost, messages, m, messages, l.options...)
+		})
 	}
-	if len(r.files) > 0 {
-		c.api.limits.await(ctx, r) // others may send their files meanwhile
-		select {
-		case c.upload <- struct{}{}:
-			defer func() { <-c.upload }()
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
+	if err == nil && s.ID == 0 {
+		err = &silence{Name: r.name, Err: errForeign, Written: true}
 	}
-	r.body = m
-	var sent struct {
-		ID flake `json:"id"`
-	}
-	if err := c.api.call(ctx, r, &sent); err != nil {
-		return "", err
-	}
-	return sent.ID.String(), nil
+	return s.ID.String(), err
 }

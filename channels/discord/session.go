@@ -149,19 +149,15 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !remote.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
-	var gateway struct {
-		URL   string `json:"url"`
-		Limit struct {
-			Remaining int     `json:"remaining"`
-			After     float64 `json:"reset_after"`
-		} `json:"session_start_limit"`
-	}
+	var gateway discordgo.GatewayBotResponse
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := s.c.api.call(call, request{method: "GET", route: "/gateway/bot"}, &gateway); err != nil {
+	err := s.c.api.call(call, route{name: getGateway}, &gateway, func(l library) (any, error) { return l.GatewayBot(l.options...) })
+	if err != nil {
 		return "", err
 	}
-	if wait := seconds(gateway.Limit.After / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
+	limit := gateway.SessionStartLimit
+	if wait := seconds(float64(limit.ResetAfter) / 1000); s.id == "" && limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
 		if !remote.Sleep(ctx, wait) {
 			return "", ctx.Err()

@@ -36,13 +36,13 @@ func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, fla
 	if r.kind == discordgo.ChannelTypeGuildNews {
 		r2.kind = discordgo.ChannelTypeGuildNewsThread
 	}
-	call := request{
-		method: "POST", route: "/channels/{channel_id}/messages/{message_id}/threads", args: []string{m.Channel.String(), m.ID.String()},
-		body: map[string]any{"name": threadName(c.spoken(m, r)), "auto_archive_duration": archiveAfter},
-	}
+	thread := &discordgo.ThreadStart{Name: threadName(c.spoken(m, r)), AutoArchiveDuration: archiveAfter}
+	at := route{startThread, m.Channel.String()}
 	for try := 1; ; try++ {
 		attempt, cancel := context.WithTimeout(ctx, callTimeout)
-		err := c.api.call(attempt, call, nil)
+		err := c.api.call(attempt, at, nil, func(l library) (any, error) {
+			return l.MessageThreadStartComplex(at.major, m.ID.String(), thread, l.options...)
+		})
 		cancel()
 		var no *refusal
 		if err == nil || errors.As(err, &no) && no.Code == alreadyThread {

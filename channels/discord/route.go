@@ -1,0 +1,32 @@
+package discord
+
+import "strings"
+
+// The routes that are called, with the names of their arguments in braces. Errors and logs show
+// these and not the paths: an argument may be a secret.
+const (
+	getGateway     = "GET /gateway/bot"
+	getApplication = "GET /applications/@me"
+	getCommands    = "GET /applications/{application_id}/commands"
+	putCommands    = "PUT /applications/{application_id}/commands"
+	openDM         = "POST /users/@me/channels"
+	getChannel     = "GET /channels/{channel_id}"
+	getMessages    = "GET /channels/{channel_id}/messages"
+	createMessage  = "POST /channels/{channel_id}/messages"
+	editMessage    = "PATCH /channels/{channel_id}/messages/{message_id}"
+	deleteMessage  = "DELETE /channels/{channel_id}/messages/{message_id}"
+	startTyping    = "POST /channels/{channel_id}/typing"
+	startThread    = "POST /channels/{channel_id}/messages/{message_id}/threads"
+	callback       = "POST /interactions/{interaction_id}/{interaction_token}/callback"
+	editOriginal   = "PATCH /webhooks/{webhook_id}/{webhook_token}/messages/@original"
+)
+
+// route is what a call's rate limit is counted by: its name, and the argument that Discord calls
+// the major parameter, which is the channel, or the id and token of an interaction or webhook.
+type route struct{ name, major string }
+
+// isInteraction tells whether a call answers an interaction. Those do not count toward what a bot
+// may do in all.
+func (r route) isInteraction() bool {
+	return strings.Contains(r.name, " /webhooks/") || strings.Contains(r.name, " /interactions/")
+}
