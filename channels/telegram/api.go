@@ -1,7 +1,6 @@
 package telegram
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,7 +21,7 @@ import (
 //   - uploads, because the library builds the whole request in memory: a file of 48 MiB allocates
 //     about 160 MiB there, and about 100 KiB here (TestAnUploadIsStreamed);
 //   - getUpdates, because the library exports no method for it, only a loop of its own, which
-//     confirms updates before they are stored;
+//     confirms updates before they are stored (library_loop_test.go);
 //   - downloads, for which the library has no method.
 //
 // All requests go through one transport. Whether a call was refused, or may have been carried out,
@@ -120,23 +119,18 @@ func (a *api) sentID(made *call, err error) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	type sent struct {
+	message := made.result
+	var album []json.RawMessage
+	if json.Unmarshal(made.result, &album) == nil && len(album) > 0 {
+		message = album[0]
+	}
+	var sent struct {
 		ID int `json:"message_id"`
 	}
-	var all []sent
-	if bytes.HasPrefix(made.result, []byte("[")) {
-		err = json.Unmarshal(made.result, &all)
-	} else {
-		all = make([]sent, 1)
-		err = json.Unmarshal(made.result, &all[0])
-	}
-	switch {
-	case err != nil:
+	if err := json.Unmarshal(message, &sent); err != nil {
 		return 0, a.undecodable(made, err)
-	case len(all) == 0:
-		return 0, nil
 	}
-	return all[0].ID, nil
+	return sent.ID, nil
 }
 
 // post makes a call by hand, with a body that it closes, unless the body could not be made.

@@ -1,8 +1,10 @@
 package telegram_test
 
 import (
+	"context"
 	"encoding/json"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -113,6 +115,27 @@ func TestAChannelIsMadeWithoutANetworkCall(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCallsShareOneConnection(t *testing.T) {
+	dials := 0
+	r := newRig(t, func(o *telegram.Options) {
+		o.Client.Transport.(*routes).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return new(net.Dialer).DialContext(ctx, network, address)
+		}
+	})
+	id := r.tell(channels.Message{Text: "one"})[0].ID
+	if err := r.Edit(t.Context(), id, r.hello("two")); err != nil {
+		t.Error(err)
+	}
+	r.tell(channels.Message{Media: []channels.File{r.file("a.pdf", []byte("x"))}})
+	if err := r.Remove(t.Context(), chatOf("42"), id); err != nil {
+		t.Error(err)
+	}
+	if dials != 1 {
+		t.Errorf("%d connections were made", dials)
 	}
 }
 

@@ -34,7 +34,7 @@ func routeOf(req *http.Request) (method, route string, err error) {
 		return method, byLibrary, nil
 	case req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/file/bot"):
 		return download, byHand, nil
-	case method == "getUpdates": // see TestTheLibrary…, which show what the library's loop loses
+	case method == "getUpdates": // library_loop_test.go shows what the library's loop loses
 		return method, byHand, nil
 	case slices.Contains(uploads, method) && hasFile(req):
 		return method, byHand, nil
