@@ -2,7 +2,6 @@ package markdown
 
 import (
 	"strings"
-	"unicode/utf8"
 
 	"github.com/yuin/goldmark/ast"
 	extast "github.com/yuin/goldmark/extension/ast"
@@ -62,39 +61,59 @@ func (l Layout) Beginning(source string, limit int, cost Cost) Text {
 	return t
 }
 
-// Excerpt returns the beginning of a text of which the rest is only in a file, as Markdown, and
-// says so. A block of code that is cut is closed.
+// Excerpt returns the beginning of a text of which the rest is only in a file, as Markdown of at
+// most limit characters, and says so. A block of code that is cut is closed.
 func Excerpt(source string, limit int) string {
-	source = head(source, 4*limit)
-	room := limit - utf8.RuneCountInString(cutMark)
-	parts := Plain(source).Split(room, Cost{Words: channels.Runes})
-	if len(parts) == 0 {
-		return strings.TrimSpace(cutMark)
+	mark := cutMark
+	if limit < 2*channels.Runes(mark) {
+		mark = shortCutMark
 	}
-	first := parts[0].Text
-	cut := strings.Index(source, first) + len(first)
-	return first + closing([]byte(source), cut) + cutMark
+	source = head(source, 4*limit)
+	room := limit - channels.Runes(mark)
+	for range 3 { // a fence to close takes room that the text has to give up
+		first := beginning(source, room)
+		if first == "" {
+			break
+		}
+		excerpt := first + closing(first+mark) + mark
+		over := channels.Runes(excerpt) - limit
+		if over <= 0 {
+			return excerpt
+		}
+		room = channels.Runes(first) - over
+	}
+	return strings.TrimSpace(mark)
 }
 
-// closing returns what closes the block of code that a text is cut in.
-func closing(source []byte, cut int) string {
-	document := commonMark.Parse(text.NewReader(source))
-	for n := ast.Node(document); n != nil; n = following(n, document) {
-		code, ok := n.(*ast.FencedCodeBlock)
-		if !ok || code.Lines().Len() == 0 {
-			continue
-		}
-		lines := code.Lines()
-		from := lines.At(0).Start
-		if from > cut || lines.At(lines.Len()-1).Stop < cut {
-			continue
-		}
-		fence := source[:from]
-		fence = fence[strings.LastIndexByte(strings.TrimRight(string(fence), "\n"), '\n')+1:]
-		run := strings.TrimLeft(string(fence), " \t>-*+0123456789.)")
-		return "\n" + run[:len(run)-len(strings.TrimLeft(run, run[:1]))]
+// beginning returns at most room characters of a text, up to a good place to cut it. It starts with
+// the first line that is not empty, whose indentation may mean something.
+func beginning(source string, room int) string {
+	start := strings.LastIndexByte(source[:blankLen(source)], '\n') + 1
+	indent := source[start:blankLen(source)]
+	if n := channels.Runes(indent); n > room/4 {
+		indent = ""
+	} else {
+		room -= n
 	}
-	return ""
+	if room <= 0 {
+		return ""
+	}
+	parts := Plain(strings.TrimSpace(source)).Split(room, Cost{Words: channels.Runes})
+	if len(parts) == 0 {
+		return ""
+	}
+	return indent + parts[0].Text
+}
+
+// closing returns the line that closes the block of code that a text ends in. Within a quote or a
+// list the next line that is outside does.
+func closing(source string) string {
+	code, ok := commonMark.Parse(text.NewReader([]byte(source))).LastChild().(*ast.FencedCodeBlock)
+	if !ok {
+		return ""
+	}
+	fence := strings.TrimLeft(source[code.Pos():], " ")
+	return "\n" + fence[:len(fence)-len(strings.TrimLeft(fence, fence[:1]))]
 }
 
 // head returns the first n characters of a text.
