@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/channels/web/history"
 )
 
@@ -27,12 +29,14 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 // too, for scripts.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	m = channels.Presentable(m)
-	parts, doc := channels.Parts(m.Text, longest, channels.Runes, 1)
-	files := m.Media
-	if doc != nil {
-		files = append([]channels.File{*doc}, files...)
+	text, files := strings.ToValidUTF8(m.Text, "\uFFFD"), m.Media
+	switch {
+	case strings.TrimSpace(text) == "":
+		text = ""
+	case utf8.RuneCountInString(text) > longest:
+		files = append([]channels.File{*markdown.Document(text)}, files...)
+		text = markdown.Excerpt(text, longest/4)
 	}
-	text := strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 	var form []byte
 	if m.Screen != nil {
 		var err error
