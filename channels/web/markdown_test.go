@@ -94,8 +94,12 @@ func TestWhatAUserWroteIsNeverHTML(t *testing.T) {
 }
 
 func TestNastyMarkdownIsRenderedInLinearTime(t *testing.T) {
-	for name, text := range channelstest.Nasty {
-		lineartest.Check(t, name, 16<<10, func(n int) { web.Render(text(n)) })
+	// These become much HTML. That the others are read in linear time is a test of the reader.
+	for _, name := range []string{
+		"ampersands", "closers", "code", "deep emphasis", "headings", "items", "links", "long table", "loose items", "nested links",
+		"quotes in lists", "staircase", "tags", "URLs",
+	} {
+		lineartest.Check(t, name, 64<<10, func(n int) { web.Render(channelstest.Nasty[name](n)) })
 	}
 }
 
