@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -61,8 +59,6 @@ func TestAMessageThatComesWhileRunEndsDoesNotOvertakeAPendingOne(t *testing.T) {
 // deliver brings an update to the webhook, and waits until it is handled.
 func deliver(ch *telegram.Channel, update string) {
 	_, h := ch.Mount()
-	req := httptest.NewRequest(http.MethodPost, "/hook", strings.NewReader(update))
-	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", "secret")
-	h.ServeHTTP(httptest.NewRecorder(), req)
+	deliverTo(h, "secret", update)
 	synctest.Wait()
 }

@@ -1,0 +1,243 @@
+package telegram_test
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-telegram/bot"
+	"github.com/go-telegram/bot/models"
+
+	"nanobot/channels/telegram/telegramtest"
+)
+
+// These tests show what the poll loop of github.com/go-telegram/bot does with updates, and so why
+// poll.go and batch.go exist. One that fails after an update of the library says that the library
+// has learnt something, and that it may be time to use its loop.
+
+// libraryLoop is a bot of the library that polls.
+type libraryLoop struct {
+	t      *testing.T
+	server *telegramtest.Server
+	cancel context.CancelFunc
+	done   chan struct{} // closed when Start has returned
+
+	mu     sync.Mutex
+	errors []string
+}
+
+// startLibrary has the library poll a server, and its handler called with the text of each message.
+func startLibrary(t *testing.T, s *telegramtest.Server, handle func(ctx context.Context, text string), options ...bot.Option) *libraryLoop {
+	t.Helper()
+	l := &libraryLoop{t: t, server: s, done: make(chan struct{})}
+	transport := &http.Transport{}
+	b, err := bot.New(s.Token, append([]bot.Option{
+		bot.WithServerURL(s.URL), bot.WithHTTPClient(50*time.Second, &http.Client{Transport: transport}), bot.WithSkipGetMe(),
+		bot.WithDefaultHandler(func(ctx context.Context, _ *bot.Bot, u *models.Update) { handle(ctx, u.Message.Text) }),
+		bot.WithErrorsHandler(l.complain),
+	}, options...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	l.cancel = cancel
+	go func() {
+		defer close(l.done)
+		b.Start(ctx)
+	}()
+	t.Cleanup(func() {
+		l.stop()
+		transport.CloseIdleConnections()
+	})
+	return l
+}
+
+func (l *libraryLoop) complain(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.errors = append(l.errors, err.Error())
+}
+
+func (l *libraryLoop) complaints() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.errors, "\n")
+}
+
+// stop ends the bot as its context does.
+func (l *libraryLoop) stop() {
+	l.cancel()
+	<-l.done
+}
+
+// confirmed waits until the library has told Telegram to forget all updates.
+func (l *libraryLoop) confirmed() {
+	l.t.Helper()
+	if !l.server.AwaitPending(0, patience) {
+		l.t.Fatalf("%d updates are not confirmed: %s", l.server.Pending(), l.complaints())
+	}
+}
+
+// next returns what comes next, and fails the test if nothing does.
+func next(t *testing.T, texts <-chan string) string {
+	t.Helper()
+	select {
+	case text := <-texts:
+		return text
+	case <-time.After(patience):
+		t.Fatal("no update is handled")
+		return ""
+	}
+}
+
+// This is why poll.go asks for updates itself: it moves the offset when an update is stored, and
+// not when it is queued. See TestTheOffsetMovesOnlyWhenAMessageWasStored.
+func TestTheLibraryConfirmsUpdatesThatNoHandlerHasStored(t *testing.T) {
+	for name, c := range map[string]struct {
+		options []bot.Option
+		stored  []string // before the process dies
+		lost    int
+	}{
+		"by default": {nil, nil, 3},
+		// The strictest settings that there are: one update after the other, and no buffer.
+		"one by one": {[]bot.Option{bot.WithNotAsyncHandlers(), bot.WithUpdatesChannelCap(0)}, []string{"one", "two"}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := telegramtest.New(t)
+			for _, text := range []string{"one", "two", "three"} {
+				s.Say(person, text)
+			}
+			var mu sync.Mutex
+			var stored []string
+			first := startLibrary(t, s, func(ctx context.Context, text string) {
+				if !slices.Contains(c.stored, text) {
+					<-ctx.Done() // the process dies before the message is stored
+					return
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				stored = append(stored, text)
+			}, c.options...)
+			first.confirmed()
+			mu.Lock()
+			if lost := 3 - len(stored); lost != c.lost {
+				t.Errorf("%d of 3 messages are confirmed and not stored; expected %d", lost, c.lost)
+			}
+			mu.Unlock()
+			first.stop()
+			s.Say(person, "after the restart")
+			handled := make(chan string, 10)
+			startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
+			if text := next(t, handled); text != "after the restart" {
+				t.Errorf("Telegram has delivered %q again", text)
+			}
+		})
+	}
+}
+
+// This is why Run returns only when each update of its poll is stored or still with Telegram.
+func TestTheLibraryDropsWhatItHasConfirmedWhenItEnds(t *testing.T) {
+	s := telegramtest.New(t)
+	const said = 90 // for each of them it is chance whether it is handled, or dropped with the rest
+	for range said {
+		s.Say(person, "hello")
+	}
+	handled := 0
+	l := startLibrary(t, s, func(ctx context.Context, _ string) {
+		<-ctx.Done()
+		handled++
+	}, bot.WithNotAsyncHandlers())
+	l.confirmed()
+	l.stop()
+	if handled == said || s.Pending() != 0 {
+		t.Errorf("%d of %d messages are handled, and %d are still with Telegram", handled, said, s.Pending())
+	}
+}
+
+// This is why intake waits for all its tasks before Run returns.
+func TestTheLibraryEndsBeforeItsHandlersDo(t *testing.T) {
+	s := telegramtest.New(t)
+	s.Say(person, "hello")
+	begun, release, ended := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	l := startLibrary(t, s, func(context.Context, string) {
+		close(begun)
+		<-release
+		close(ended)
+	})
+	<-begun
+	l.cancel()
+	select {
+	case <-l.done:
+	case <-time.After(patience):
+		t.Error("the library waits for its handler")
+	}
+	close(release)
+	<-ended
+}
+
+// This is why batch.go has a goroutine per chat: in order within it, and side by side with others.
+// With one worker and handlers that are no goroutines, the library has every chat wait for one.
+func TestTheLibraryHandlesMessagesOfAChatAtTheSameTime(t *testing.T) {
+	for name, options := range map[string][]bot.Option{
+		"by default":                 nil,
+		"with more workers":          {bot.WithWorkers(2)},
+		"with two and no goroutines": {bot.WithWorkers(2), bot.WithNotAsyncHandlers()},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := telegramtest.New(t)
+			s.Say(person, "first")
+			s.Say(person, "second")
+			overtaken, handled := make(chan struct{}), make(chan string, 2)
+			startLibrary(t, s, func(ctx context.Context, text string) {
+				if text == "first" {
+					select {
+					case <-overtaken:
+					case <-ctx.Done(): // messages of a chat are handled in order
+					}
+				}
+				handled <- text
+				if text == "second" {
+					close(overtaken)
+				}
+			}, options...)
+			if got := []string{next(t, handled), next(t, handled)}; !slices.Equal(got, []string{"second", "first"}) {
+				t.Errorf("handled %q", got)
+			}
+		})
+	}
+}
+
+// This is why types.go declares the few fields that we read. What is new to the library costs no
+// message: unknown fields and variants are passed over. What has another type than it expects does,
+// in a field that nobody reads. See TestWhatTheLibraryDoesNotKnowCostsNoMessage.
+func TestTheLibrarySkipsAMessageForAFieldThatNobodyReads(t *testing.T) {
+	s := telegramtest.New(t)
+	s.Inject(`{"message":` + halfAStar + `}`)
+	s.Say(person, "after it")
+	handled := make(chan string, 2)
+	l := startLibrary(t, s, func(_ context.Context, text string) { handled <- text })
+	if text := next(t, handled); text != "after it" {
+		t.Errorf("handled %q", text)
+	}
+	l.confirmed()
+	if log := l.complaints(); !strings.Contains(log, "skipped") {
+		t.Errorf("the library says %q", log)
+	}
+}
+
+// halfAStar is a message with a number that is a fraction where the library expects none.
+const halfAStar = `{"message_id":7,"date":1,"chat":{"id":42,"type":"private"},"from":{"id":42,"first_name":"Ada"},
+	"text":"hello","paid_star_count":0.5}`
+
+func TestAMessageIsReceivedWithAFieldThatNobodyReads(t *testing.T) {
+	r := newRig(t)
+	r.server.Inject(`{"message":` + halfAStar + `}`)
+	r.run()
+	if got := r.wait(1)[0]; got.Text != "hello" || got.ID != "7" {
+		t.Errorf("got %+v", got)
+	}
+}
