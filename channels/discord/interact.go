@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/url"
 	"strings"
 	"time"
 
@@ -188,11 +189,16 @@ func (c *Channel) acknowledge(ctx context.Context, u *use) {
 	}
 }
 
+// named names an interaction to the library, which puts the token into addresses as it is.
+func (i *interaction) named() *discordgo.Interaction {
+	return &discordgo.Interaction{ID: i.ID.String(), AppID: i.App.String(), Token: url.PathEscape(i.Token)}
+}
+
 // respond answers an interaction as long as there is time.
 func (c *Channel) respond(ctx context.Context, u *use, answer *discordgo.InteractionResponse, into any) error {
 	ctx, cancel := context.WithDeadline(ctx, u.began.Add(answerTime))
 	defer cancel()
-	i := &discordgo.Interaction{ID: u.ID.String(), Token: u.Token}
+	i := u.named()
 	// The library's method has no parameter for with_response, by which Discord tells the id of the
 	// message that it makes.
 	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
@@ -231,7 +237,7 @@ func (c *Channel) settle(ctx context.Context, u *use) {
 	var err error
 	switch {
 	case u.said != nil && u.ok && time.Since(u.began) < tokenLife:
-		i := &discordgo.Interaction{AppID: u.App.String(), Token: u.Token}
+		i := u.named()
 		err = c.api.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) {
 			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quoted()), AllowedMentions: nobody}, l.options...)
 		})

@@ -356,3 +356,22 @@ func TestARedirectionIsNotFollowed(t *testing.T) {
 		}
 	}
 }
+
+// The library also knows addresses that are not the API's.
+func TestOnlyCallsOfTheAPIAreSent(t *testing.T) {
+	below := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		t.Errorf("%s was asked with the token %q", req.URL, req.Header.Get("Authorization"))
+		return nil, io.ErrUnexpectedEOF
+	})}
+	s := &discordgo.Session{
+		Client:      &http.Client{Transport: discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", below)},
+		Ratelimiter: discordgo.NewRatelimiter(),
+	}
+	recorded := discordgo.WithContext(discord.WithAnswer(t.Context()))
+	if _, err := s.UserAvatarDecode(&discordgo.User{ID: ada, Avatar: "a"}, recorded); err == nil {
+		t.Error("a picture was fetched")
+	}
+	if s.ChannelTyping("1") == nil {
+		t.Error("a call was made whose answer nobody waits for")
+	}
+}
