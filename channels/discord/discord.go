@@ -1,17 +1,17 @@
-// Package discord is the channel to Discord. It receives messages from the gateway, fetches what was
-// said while it was away, and sends text and files within the limits of the network. It knows
+// Package discord is the channel to Discord. It receives messages from the gateway, fetches what
+// was said while it was away, and sends text and files within the limits of the network. It knows
 // nothing of agents, queues or storage.
 //
-// The library discordgo makes all calls of the REST API that carry no files: it knows the addresses,
-// the parameters and the JSON. These parts are written by hand:
+// The library discordgo makes all calls of the REST API that carry no files: it knows the
+// addresses, the parameters and the JSON. These parts are written by hand:
 //
-//   - What an answer means (transport.go, refusal.go). The errors of the library do not tell whether
-//     a request was sent, contain secrets, and are also made of answers that are only too new for
-//     its types, such as a message with an unknown component. Answers are decoded by types that
-//     have only the fields that are read.
+//   - What an answer means (transport.go, refusal.go). The errors of the library do not tell
+//     whether a request was sent, contain secrets, and are also made of answers that are only too
+//     new for its types, such as a message with an unknown component. Answers are decoded by types
+//     that have only the fields that are read.
 //   - Rate limits (limits.go). The library sleeps without looking at the context, and locks a route
 //     while a call of it is not answered.
-//   - Requests with files (rest.go). The library holds them in memory.
+//   - Requests with files (upload.go). The library holds them in memory.
 //   - The connection to the gateway (session.go). The session of the library loses events when it
 //     reconnects, and can hang for good.
 package discord

@@ -195,7 +195,7 @@ func (i *interaction) named() *discordgo.Interaction {
 }
 
 // respond answers an interaction as long as there is time.
-func (c *Channel) respond(ctx context.Context, u *use, answer *discordgo.InteractionResponse, into any) error {
+func (c *Channel) respond(ctx context.Context, u *use, response *discordgo.InteractionResponse, into any) error {
 	ctx, cancel := context.WithDeadline(ctx, u.began.Add(answerTime))
 	defer cancel()
 	i := u.named()
@@ -204,7 +204,7 @@ func (c *Channel) respond(ctx context.Context, u *use, answer *discordgo.Interac
 	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
 	for {
 		err := c.api.call(ctx, route{callback, i.ID + "/" + i.Token}, into, func(l library) (any, error) {
-			return nil, l.InteractionRespond(i, answer, append(l.options, withResponse)...)
+			return nil, l.InteractionRespond(i, response, append(l.options, withResponse)...)
 		})
 		var no *refusal
 		switch {
@@ -219,10 +219,10 @@ func (c *Channel) respond(ctx context.Context, u *use, answer *discordgo.Interac
 // decline tells who uses a command on a server that we answer in direct messages only. Nobody else
 // sees it.
 func (c *Channel) decline(ctx context.Context, u *use) {
-	answer := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
+	response := &discordgo.InteractionResponse{Type: discordgo.InteractionResponseChannelMessageWithSource, Data: &discordgo.InteractionResponseData{
 		Content: "I answer in direct messages only.", Flags: discordgo.MessageFlagsEphemeral,
 	}}
-	if err := c.respond(ctx, u, answer, nil); err != nil && ctx.Err() == nil {
+	if err := c.respond(ctx, u, response, nil); err != nil && ctx.Err() == nil {
 		c.log.Debug("interaction not declined", zap.Stringer("id", u.ID), zap.Error(err))
 	}
 }

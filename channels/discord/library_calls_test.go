@@ -1,17 +1,12 @@
 package discord_test
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -127,146 +122,6 @@ func TestAConversationUsesEveryRouteThroughTheLibrary(t *testing.T) {
 	}
 }
 
-// altered changes the answers to the requests of a method to paths with an ending.
-func altered(method, ending string, change func(h http.Header, body []byte) []byte) func(*discord.Options) {
-	return func(o *discord.Options) {
-		next := o.Client.Transport
-		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
-			resp, err := next.RoundTrip(req)
-			if err != nil || req.Method != method || !strings.HasSuffix(req.URL.Path, ending) {
-				return resp, err
-			}
-			defer resp.Body.Close()
-			body, err := io.ReadAll(resp.Body)
-			resp.Body = io.NopCloser(bytes.NewReader(change(resp.Header, body)))
-			return resp, err
-		})
-	}
-}
-
-// strange is an answer that the library cannot decode.
-const strange = `{"id": "123", "channel_id": 4, "timestamp": "soon", "components": [{"type": 99}], "type": "new"}`
-
-func TestTheLibraryCannotDecodeTheAnswersOfTheseTests(t *testing.T) {
-	if json.Unmarshal([]byte(strange), &discordgo.Message{}) == nil || json.Unmarshal([]byte(`{"type": "new"}`), &discordgo.Channel{}) == nil {
-		t.Error("the library decodes them")
-	}
-}
-
-func TestAnAnswerThatIsNewToTheLibraryIsNoFailure(t *testing.T) {
-	r := newRig(t, threads)
-	r.server.SetFault(func(c discordtest.Call) discordtest.Fault {
-		switch c.Route {
-		case discordtest.CreateMessage, discordtest.EditMessage, discordtest.ThreadFrom, discordtest.PutCommands, discordtest.EditOriginal:
-			return discordtest.Fault{Body: strange}
-		case discordtest.GetCommands:
-			return discordtest.Fault{Body: `[null, {"contexts": "everywhere", "options": [null]}]`}
-		}
-		return discordtest.Fault{}
-	})
-	ch := r.server.AddChannel(r.server.AddGuild("home").ID, "general").ID
-	r.connected()
-	receipt, err := r.Send(t.Context(), r.hello("hello"))
-	if err != nil || receipt.ID != "123" {
-		t.Errorf("sent as %+v, %v", receipt, err)
-	}
-	file := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "a file", Media: []channels.File{r.file("a.txt", []byte("a"))}})[0]
-	if receipt, err = r.Send(t.Context(), file); err != nil || receipt.ID != "123" {
-		t.Errorf("sent with a file as %+v, %v", receipt, err)
-	}
-	shown := r.server.Shown(r.dm)
-	if len(shown) != 2 {
-		t.Fatalf("shown is %+v", shown)
-	}
-	if err := r.Edit(t.Context(), shown[0].ID, r.hello("edited")); err != nil {
-		t.Error(err)
-	}
-	m := r.server.Say(ch, ada, "<@"+r.server.Bot.ID+"> opens a thread")
-	if got := r.wait(1)[0]; got.ThreadID != m.ID {
-		t.Errorf("received %+v", got)
-	}
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.until(discordtest.EditOriginal, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	if log := r.logged(); strings.Contains(log, "not registered") || strings.Contains(log, "not shown") || strings.Contains(log, "not opened") {
-		t.Errorf("the log is %s", log)
-	}
-}
-
-// A repetition of the send is the same message.
-func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
-	r := newRig(t)
-	for _, body := range []string{`{}`, `null`, `{"id": null}`, `[]`} {
-		r.server.FailNext(discordtest.CreateMessage, discordtest.Fault{Body: body})
-		if got := r.sendError(t.Context(), r.hello("hello")); !got.Unknown || got.Permanent {
-			t.Errorf("%s means %+v", body, got)
-		}
-	}
-}
-
-// The library would panic.
-func TestAGatewayThatIsNullIsAskedForAgain(t *testing.T) {
-	r := newRig(t)
-	r.server.FailNext(discordtest.GetGatewayBot, discordtest.Fault{Body: "null"})
-	r.connected()
-}
-
-// The library would drop the answer.
-func TestRateLimitsThatCannotBeReadCostNoReceipt(t *testing.T) {
-	r := newRig(t, altered(http.MethodPost, "/messages", func(h http.Header, body []byte) []byte {
-		h.Set("X-RateLimit-Remaining", "many")
-		h.Set("X-RateLimit-Reset-After", "soon")
-		return body
-	}))
-	r.tell(channels.Message{Text: "hello"})
-}
-
-func TestAStrangeMessageInTheHistoryCostsNoOther(t *testing.T) {
-	const said = 100
-	r := newRig(t, altered(http.MethodGet, "/messages", func(_ http.Header, body []byte) []byte {
-		var page []map[string]any
-		if err := json.Unmarshal(body, &page); err != nil {
-			t.Error(err)
-		}
-		for _, m := range page {
-			switch m["content"] {
-			case "7": // new to the library
-				m["components"] = []any{map[string]any{"type": 99}}
-			case "31": // new to us
-				m["attachments"] = "none"
-			}
-		}
-		body, err := json.Marshal(append(append([]any{nil}, anys(page)...), "?"))
-		if err != nil {
-			t.Error(err)
-		}
-		return body
-	}))
-	for i := range said {
-		r.server.Say(r.dm, ada, strconv.Itoa(i))
-	}
-	r.run()
-	want := slices.DeleteFunc(numbers(said), func(s string) bool { return s == "31" })
-	if got := texts(r.wait(said - 1)); !slices.Equal(got, want) {
-		t.Errorf("received %q", got)
-	}
-	r.untilLogged("undecodable message skipped")
-}
-
-func anys[T any](all []T) (out []any) {
-	for _, one := range all {
-		out = append(out, one)
-	}
-	return out
-}
-
-func numbers(n int) (out []string) {
-	for i := range n {
-		out = append(out, strconv.Itoa(i))
-	}
-	return out
-}
-
 // A session of the library locks a route while a call of it is not answered.
 func TestACallThatHangsHoldsUpNoOtherOfItsRoute(t *testing.T) {
 	r := newRig(t)
@@ -302,34 +157,6 @@ func TestTheLibraryDoesNotWaitForARateLimit(t *testing.T) {
 	}
 	if n := len(r.creates()); n != 1 {
 		t.Errorf("%d calls were made", n)
-	}
-}
-
-func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
-	var signature atomic.Value // of the address of an attachment
-	r := newRig(t, func(o *discord.Options) {
-		next := o.Client.Transport
-		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {
-			if strings.Contains(req.URL.Path, "/attachments/") {
-				signature.Store(req.URL.RawQuery)
-			}
-			if strings.Contains(req.URL.Path, "/interactions/") || strings.Contains(req.URL.Path, "/attachments/") {
-				return nil, fmt.Errorf("cannot reach %s, that is %s with %s", req.URL, req.URL.Path, req.URL.RawQuery)
-			}
-			return next.RoundTrip(req)
-		})
-	})
-	r.SetMenu(menu)
-	r.connected()
-	r.until(discordtest.PutCommands, func(c []discordtest.Call) bool { return len(c) == 1 && c[0].Done })
-	i := r.slash(r.dm, ada, "ask", map[string]any{"text": "hello"})
-	r.server.Say(r.dm, ada, "look", discordtest.File{Name: "a.txt", Content: []byte("a")})
-	r.untilLogged("interaction not acknowledged")
-	r.untilLogged("file not downloaded")
-	for _, secret := range []string{i.Token, signature.Load().(string)} {
-		if log := r.logged(); len(secret) < 10 || strings.Contains(log, secret) {
-			t.Errorf("%q is in the log: %s", secret, log)
-		}
 	}
 }
 

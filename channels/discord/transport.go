@@ -15,9 +15,10 @@ import (
 // maxAnswer bounds what is read of an answer. A hundred messages are some hundred kilobytes.
 const maxAnswer = 32 << 20
 
-// answer is what became of one call, as the transport saw it. Every decision after a call is made by
-// it and none by what the library returns: the errors of the library do not tell whether a request
-// was sent, contain secrets, and are also made of answers that are only too new for its types.
+// answer is what became of one call, as the transport saw it. Every decision after a call is made
+// by it and none by what the library returns: the errors of the library do not tell whether a
+// request was sent, contain secrets, and are also made of answers that are only too new for its
+// types.
 type answer struct {
 	status  int // 0: there is no answer
 	header  http.Header
@@ -39,10 +40,10 @@ type transport struct {
 
 var errNotAPI = errors.New("not a call of Discord's API")
 
-// RoundTrip sends a request and fills in the answer of its context. The library gets the status, and
-// an empty object in place of the body: it fails to decode messages with components that it does
-// not know, and panics if GET /gateway/bot is answered with null. It gets no headers either: there is
-// no redirection to follow and no rate limit to wait for.
+// RoundTrip sends a request and fills in the answer of its context. The library gets the status,
+// and an empty object in place of the body: it fails to decode messages with components that it
+// does not know, and panics if GET /gateway/bot is answered with null. It gets no headers either:
+// there is no redirection to follow and no rate limit to wait for.
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	got, ok := req.Context().Value(answerKey{}).(*answer)
 	path, isAPI := strings.CutPrefix(req.URL.String(), discordgo.EndpointAPI)
