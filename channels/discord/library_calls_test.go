@@ -1,12 +1,15 @@
 package discord_test
 
 import (
+	"context"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -200,5 +203,28 @@ func TestOnlyCallsOfTheAPIAreSent(t *testing.T) {
 	}
 	if s.ChannelTyping("1") == nil {
 		t.Error("a call was made whose answer nobody waits for")
+	}
+}
+
+// Sessions are made for each call; connections are not.
+func TestCallsShareAConnection(t *testing.T) {
+	var dials atomic.Int32
+	r := newRig(t, func(o *discord.Options) {
+		o.Client.Transport.(*http.Transport).DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials.Add(1)
+			return (&net.Dialer{}).DialContext(ctx, network, address)
+		}
+	})
+	for range 3 {
+		sent := r.tell(channels.Message{Text: "hello"})[0]
+		if err := r.Edit(t.Context(), sent.ID, r.hello("hello again")); err != nil {
+			t.Error(err)
+		}
+		if err := r.Remove(t.Context(), chatOf(r.dm), sent.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	if n := dials.Load(); n != 1 {
+		t.Errorf("%d connections were made", n)
 	}
 }
