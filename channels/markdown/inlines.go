@@ -65,7 +65,7 @@ func (w *walker) element(n ast.Node) (Element, bool) {
 	case *ast.CodeSpan:
 		return Element{Kind: Code}, true
 	case *ast.AutoLink:
-		return Element{Kind: AutoLink, URL: w.autoLinkURL(n)}, true
+		return w.autoLink(n), true
 	case *ast.Link:
 		return w.link(n, n.Destination), true
 	case *ast.Image:
@@ -78,11 +78,14 @@ func (w *walker) link(n ast.Node, destination []byte) Element {
 	return Element{Kind: Link, URL: strings.TrimSpace(decode(string(destination))), Note: w.notes[n]}
 }
 
-func (w *walker) autoLinkURL(n *ast.AutoLink) string {
+func (w *walker) autoLink(n *ast.AutoLink) Element {
+	e := Element{Kind: AutoLink, URL: string(n.URL(w.source))}
 	if n.AutoLinkType == ast.AutoLinkEmail {
-		return "mailto:" + string(n.Label(w.source))
+		e.URL = "mailto:" + string(n.Label(w.source))
+	} else if p := n.Pos(); p >= 0 && p < len(w.source) {
+		e.Brackets = w.source[p] == '<'
 	}
-	return string(n.URL(w.source))
+	return e
 }
 
 func (w *walker) text(n *ast.Text) {

@@ -53,7 +53,11 @@ func (w *writer) Begin(e Element) {
 		w.beginLink(e)
 	case Bold, Italic, Strike, Spoiler, Code:
 		w.begin(Mark{Kind: e.Kind})
-	case List, AutoLink:
+	case AutoLink:
+		if e.Brackets {
+			w.begin(Mark{Kind: AutoLink})
+		}
+	default:
 	}
 }
 
@@ -62,6 +66,10 @@ func (w *writer) End(e Element) {
 	switch e.Kind {
 	case Heading, Bold, Italic, Strike, Spoiler, Code:
 		w.end()
+	case AutoLink:
+		if e.Brackets {
+			w.end()
+		}
 	case CodeBlock:
 		w.endCode()
 	case Quote:
@@ -70,7 +78,7 @@ func (w *writer) End(e Element) {
 		w.endItem()
 	case Link:
 		w.endLink(e)
-	case Paragraph, Rule, List, AutoLink:
+	default:
 	}
 }
 

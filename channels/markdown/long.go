@@ -28,9 +28,12 @@ func Document(source string) *channels.File {
 	return &channels.File{Name: name, Kind: channels.Document, Size: int64(len(source)), Content: source}
 }
 
+// sample is how much of a text is looked at to tell whether it is Markdown.
+const sample = 64 << 10
+
 // isMarkdown tells whether a text is written in Markdown, by what plain text rarely has.
 func isMarkdown(source string) bool {
-	s := []byte(source)
+	s := []byte(head(source, sample))
 	document := commonMark.Parse(text.NewReader(s))
 	for n := ast.Node(document); n != nil; n = following(n, document) {
 		switch n := n.(type) {

@@ -22,7 +22,7 @@ var commonMark = parser.NewParser(
 		util.Prioritized(parser.NewCodeBlockParser(), 500),
 		util.Prioritized(parser.NewATXHeadingParser(), 600),
 		util.Prioritized(parser.NewFencedCodeBlockParser(), 700),
-		util.Prioritized(shallow{parser.NewBlockquoteParser()}, 800),
+		util.Prioritized(shallow{quotes{parser.NewBlockquoteParser()}}, 800),
 		util.Prioritized(parser.NewHTMLBlockParser(), 900),
 		util.Prioritized(parser.NewParagraphParser(), 1000),
 	),
@@ -64,6 +64,16 @@ func (s shallow) Open(parent ast.Node, reader text.Reader, pc parser.Context) (a
 		return nil, parser.NoChildren
 	}
 	return s.BlockParser.Open(parent, reader, pc)
+}
+
+// quotes takes no line for a quote that begins like one of a Python session: ">>> print(1)".
+type quotes struct{ parser.BlockParser }
+
+func (q quotes) Open(parent ast.Node, reader text.Reader, pc parser.Context) (ast.Node, parser.State) {
+	if line, _ := reader.PeekLine(); bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte(">>> ")) {
+		return nil, parser.NoChildren
+	}
+	return q.BlockParser.Open(parent, reader, pc)
 }
 
 // effort is what reading the inlines of one block has cost.

@@ -23,8 +23,8 @@ type Cost struct {
 
 // Split cuts a text into parts that cost at most limit, each of which reads well by itself.
 //
-// A part ends at the best place in its latter half: an empty line, before a quote, a block of code
-// or a list item, the end of a line, of a sentence, of a word. Words, links and code in a line stay
+// A part ends at the best place in its latter half: an empty line, before a heading, a quote, a
+// block of code or a list item, the end of a line, of a sentence, of a word. Words, links and code in a line stay
 // whole if they fit a part. A mark that is cut goes on in the next part. Grapheme clusters are cut
 // only when one alone is longer than limit, and runes never: one that costs more than limit is a
 // part of its own. Nothing but white space at the seams is lost, and no part is blank.
@@ -95,7 +95,7 @@ type splitter struct {
 	quotes ranges
 	code   ranges       // of code, in blocks and in lines
 	atoms  ranges       // links and code in a line, better left whole
-	starts map[int]bool // of list items, quotes and blocks of code
+	starts map[int]bool // of headings, list items, quotes and blocks of code
 	heads  map[int]bool // the ends of headings, and of lines that are bold as a whole
 }
 
@@ -118,6 +118,7 @@ func newSplitter(t Text, limit int, cost Cost) *splitter {
 				s.code = append(s.code, m)
 			}
 		case Heading:
+			s.starts[m.Start] = true
 			s.heads[m.End] = true
 		case Bold:
 			if m.Start == 0 || t.Text[m.Start-1] == '\n' {

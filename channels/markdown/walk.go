@@ -30,7 +30,7 @@ const (
 	Spoiler
 	Code
 	Link     // or a picture
-	AutoLink // an address that is written as it is; many networks find these by themselves
+	AutoLink // an address that is written as it is; in the marks of a Text only those in brackets
 	kinds
 )
 
@@ -48,6 +48,7 @@ type Element struct {
 	Box      string // of an item of a task list: "☐ " or "☑ "
 	Sign     string // of an item that is empty and alone: the sign that made it one
 	URL      string // of a link, with its escapes and references resolved
+	Brackets bool   // of an address of the web: it stands between angle brackets
 	Note     string // of a link that shows another address than it leads to: where it leads
 }
 
