@@ -23,7 +23,10 @@ func (s *Server) writeAll(c *conn) {
 		}
 		for _, packet := range out {
 			_ = c.ws.SetWriteDeadline(time.Now().Add(Patience))
-			if err := c.ws.WriteMessage(websocket.TextMessage, packet); err != nil {
+			switch err := c.ws.WriteMessage(websocket.TextMessage, packet); {
+			case errors.Is(err, websocket.ErrCloseSent):
+				return // the client has said goodbye, and the reader ends the connection
+			case err != nil:
 				s.update(func() { s.cut(c) })
 				return
 			}
