@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 )
 
 const (
@@ -91,13 +92,14 @@ func cut(m channels.Message) []part {
 	return parts
 }
 
-// say adds a text, to the last part if it fits.
-func say(parts []part, text string) []part {
-	if n := len(parts); n > 0 && channels.Runes(parts[n-1].text)+1+channels.Runes(text) <= textLimit {
-		parts[n-1].text += "\n" + text
+// say adds words, to the last part if they fit.
+func say(parts []part, words string) []part {
+	texts := split(markdown.Plain(words), textLimit)
+	if n := len(parts); n > 0 && len(texts) == 1 && channels.Runes(parts[n-1].text)+1+channels.Runes(texts[0]) <= textLimit {
+		parts[n-1].text += "\n" + texts[0]
 		return parts
 	}
-	for _, t := range channels.Split(text, textLimit, channels.Runes) {
+	for _, t := range texts {
 		parts = append(parts, part{text: t})
 	}
 	return parts
@@ -105,23 +107,17 @@ func say(parts []part, text string) []part {
 
 // render makes bubbles of Markdown. A text too long for a few of them comes back as a document,
 // with its beginning.
-func render(markdown string) ([]string, *channels.File) {
-	// A text is not rendered when it is out of the question that it fits.
-	if len(markdown) <= 16*bubbles*textLimit {
-		if parts, doc := channels.Parts(native(markdown), textLimit, channels.Runes, bubbles); doc == nil {
+func render(source string) ([]string, *channels.File) {
+	if strings.TrimSpace(source) == "" {
+		return nil, nil
+	}
+	// A text is not read when it is out of the question that it fits.
+	if len(source) <= 16*bubbles*textLimit {
+		if parts := split(layout.Text(source), textLimit); len(parts) <= bubbles {
 			return parts, nil
 		}
 	}
-	parts, doc := channels.Parts(markdown, textLimit, channels.Runes, 0)
-	if doc == nil {
-		return nil, nil
-	}
-	for i, p := range parts {
-		if fit := channels.Split(native(p), textLimit, channels.Runes); len(fit) > 0 {
-			parts[i] = fit[0]
-		}
-	}
-	return parts, doc
+	return []string{write(layout.Beginning(source, textLimit/4, cost))}, markdown.Document(source)
 }
 
 // sendable returns the files that Discord may take, and what to say of those that it does not.

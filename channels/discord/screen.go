@@ -13,19 +13,17 @@ const screenCaption = 500
 // cutScreen makes the parts of a message that shows a screen. Text that is too long to stand above
 // the screen is sent before it, but for progress, which is one message: its text is cut.
 func cutScreen(m channels.Message) []part {
-	caption := native(strings.TrimSpace(m.Text))
+	words := layout.Text(m.Text)
+	caption := write(words)
 	var parts []part
 	if channels.Runes(caption) > screenCaption {
 		if m.Kind == channels.Progress {
-			caption = channels.Split(caption, screenCaption, channels.Runes)[0] + "…"
+			caption = split(words, screenCaption)[0] + "…"
 		} else {
-			words := m
-			words.Screen, words.Media = nil, nil
-			parts, caption = cut(words), ""
+			above := m
+			above.Screen, above.Media = nil, nil
+			parts, caption = cut(above), ""
 		}
-	}
-	if strings.Count(caption, "```")%2 != 0 { // an open block would swallow the fence of the screen
-		caption = strings.ReplaceAll(caption, "```", lookalike)
 	}
 	files, refused := sendable(m.Media)
 	shown := part{text: screenText(caption, m.Screen)}
@@ -51,7 +49,7 @@ func screenText(caption string, s *channels.Screen) string {
 		Limit:   textLimit - channels.Runes(caption) - len(open) - len(shut) - channels.ViewNotes - breaks,
 		Measure: channels.Runes,
 		// Backticks would end the block: they are written as accents that look alike.
-		Escape: func(row string) string { return strings.ReplaceAll(row, "```", lookalike) },
+		Escape: func(row string) string { return strings.ReplaceAll(row, "```", strings.Repeat(lookalike, 3)) },
 	})
 	var lines []string
 	for _, line := range []string{caption, view.NoteAbove(), open + view.Text + shut, view.NoteBelow()} {
