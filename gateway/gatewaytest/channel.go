@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"nanobot/channels"
 )
@@ -88,7 +89,7 @@ func (c *Channel) FileLimit(channels.Chat) (most int64, words string) {
 // Plan cuts text into parts of 4,000 characters.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	var out []channels.Outgoing
-	for _, part := range channels.Split(m.Text, 4000, channels.Runes) {
+	for _, part := range cut(m.Text) {
 		out = append(out, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part, Code: m.Code, ReplyTo: m.ReplyTo})
 	}
 	if len(m.Media) > 0 {
@@ -98,6 +99,24 @@ func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 		out[len(out)-1].Buttons = m.Buttons
 	}
 	return out, nil
+}
+
+// cut cuts a text at white space, where there is some in the latter half of a part.
+func cut(text string) (parts []string) {
+	const most = 4000
+	rest := []rune(text)
+	for strings.TrimSpace(string(rest)) != "" {
+		end := min(most, len(rest))
+		for i := end; end < len(rest) && i > most/2; i-- {
+			if unicode.IsSpace(rest[i]) {
+				end = i
+				break
+			}
+		}
+		parts = append(parts, string(rest[:end]))
+		rest = rest[end:]
+	}
+	return parts
 }
 
 // Send makes one request.

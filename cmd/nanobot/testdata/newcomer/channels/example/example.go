@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 	"nanobot/config"
 )
 
@@ -178,14 +179,14 @@ func (c *Channel) write(l line) error {
 	return err
 }
 
-// Plan cuts the text. There are no files on this network.
+// Plan cuts the text, which this network shows without formatting. There are no files on it.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
 	if m.Screen != nil {
 		m.Text = m.Screen.Fenced(m.Text)
 	}
 	var all []channels.Outgoing
-	for _, part := range channels.Split(m.Text, c.settings.MaxText, channels.Runes) {
-		all = append(all, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part})
+	for _, part := range (markdown.Layout{}).Text(m.Text).Split(c.settings.MaxText, markdown.Cost{Words: channels.Runes}) {
+		all = append(all, channels.Outgoing{Chat: m.Chat, Kind: m.Kind, Text: part.Text})
 	}
 	return all, nil
 }
