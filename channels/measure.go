@@ -20,20 +20,3 @@ func UTF16(text string) int {
 
 // Runes counts code points, as Discord does for message content (2000).
 func Runes(text string) int { return utf8.RuneCountInString(text) }
-
-// ruler measures a text between places, walking it once as long as the places come in order.
-type ruler struct {
-	text    string
-	measure Measure
-	at, sum int
-}
-
-// to returns the measure of the text up to p.
-func (r *ruler) to(p int) int {
-	if p < r.at {
-		return r.sum - r.measure(r.text[p:r.at])
-	}
-	r.sum += r.measure(r.text[r.at:p])
-	r.at = p
-	return r.sum
-}

@@ -3,6 +3,8 @@ package channels
 import (
 	"fmt"
 	"strings"
+
+	"github.com/rivo/uniseg"
 )
 
 // Screen is what a terminal shows. Nobody changes it once it is part of a message. A channel may
@@ -150,12 +152,11 @@ func (w *rowWindow) growDown() bool {
 // cutRow returns the beginning of a row, whole characters only.
 func cutRow(row string, room ScreenRoom) string {
 	left := room.Limit - room.Measure("…")
-	for i := 0; i < len(row); {
-		end := clusterEnd(row, i)
-		if left -= room.Measure(row[i:end]); left < 0 {
-			return row[:i] + "…"
+	for g := uniseg.NewGraphemes(row); g.Next(); {
+		if left -= room.Measure(g.Str()); left < 0 {
+			from, _ := g.Positions()
+			return row[:from] + "…"
 		}
-		i = end
 	}
 	return row
 }
