@@ -14,6 +14,9 @@
 //   - Requests with files (upload.go). The library holds them in memory.
 //   - The connection to the gateway (session.go). The session of the library loses events when it
 //     reconnects, and can hang for good.
+//
+// The tests in library_*_test.go and files_out_test.go show what the library does in each of these
+// cases.
 package discord
 
 import (
