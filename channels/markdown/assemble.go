@@ -112,6 +112,9 @@ func nest(s string, marks []Mark) []Mark {
 		return nil
 	}
 	slices.SortFunc(marks, compareMarks)
+	if nested(marks) {
+		return marks
+	}
 	q := queue(marks) // a sorted list is a heap
 	sorted := make([]Mark, 0, len(marks))
 	var ends []int // of the marks around the current place, the innermost last
@@ -130,4 +133,19 @@ func nest(s string, marks []Mark) []Mark {
 		sorted = append(sorted, m)
 	}
 	return sorted
+}
+
+// nested tells whether none of some sorted marks reaches out of another.
+func nested(marks []Mark) bool {
+	var ends []int // of the marks around the current place, the innermost last
+	for _, m := range marks {
+		for len(ends) > 0 && ends[len(ends)-1] <= m.Start {
+			ends = ends[:len(ends)-1]
+		}
+		if len(ends) > 0 && ends[len(ends)-1] < m.End {
+			return false
+		}
+		ends = append(ends, m.End)
+	}
+	return true
 }
