@@ -1,6 +1,7 @@
 package markdown_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -199,6 +200,19 @@ func withoutEmptyLines(s string) string {
 func TestNastyMarkdownTakesNoLongerThanItsLengthAllows(t *testing.T) {
 	for name, text := range channelstest.Nasty {
 		lineartest.Check(t, name, 64<<10, func(n int) { layout.Text(text(n)).Split(2000, signs) })
+	}
+}
+
+// BenchmarkNasty reads and cuts what is about the longest text that any channel reads.
+func BenchmarkNasty(b *testing.B) {
+	for _, name := range slices.Sorted(maps.Keys(channelstest.Nasty)) {
+		b.Run(name, func(b *testing.B) {
+			source := channelstest.Nasty[name](256 << 10)
+			b.SetBytes(int64(len(source)))
+			for b.Loop() {
+				layout.Text(source).Split(2000, signs)
+			}
+		})
 	}
 }
 
