@@ -5,6 +5,7 @@ package cli
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,17 +85,28 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	return nil
 }
 
+// screenForm is the form of a message with a screen. Its text has both.
+type screenForm struct {
+	Caption string `json:"caption,omitempty"` // Markdown
+	Screen  string `json:"screen"`            // not Markdown
+}
+
 // Plan makes one call of a message: a terminal has no limits. The screen of progress is left out,
 // because what is printed cannot be taken back.
 func (c *Channel) Plan(m channels.Message) ([]channels.Outgoing, error) {
+	var form []byte
 	if m.Screen != nil && m.Kind != channels.Progress {
+		var err error
+		if form, err = json.Marshal(screenForm{Caption: m.Text, Screen: m.Screen.Text()}); err != nil {
+			return nil, fmt.Errorf("store the screen: %w", err)
+		}
 		m.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
 	}
 	if strings.TrimSpace(m.Text) == "" && len(m.Media) == 0 {
 		return nil, nil
 	}
 	return []channels.Outgoing{{
-		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo,
+		Chat: m.Chat, Kind: m.Kind, Text: m.Text, Code: m.Code, Media: m.Media, ReplyTo: m.ReplyTo, Form: form,
 	}}, nil
 }
 

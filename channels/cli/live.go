@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
+	"encoding/json"
 	"io"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/rivo/uniseg"
 
@@ -13,11 +16,13 @@ import (
 // eraseLine returns to the start of a terminal's line and empties it.
 const eraseLine = "\r\x1b[K"
 
-// Live prints for people on a terminal: progress stays on one line that is overwritten.
+// Live prints for people on a terminal: Markdown is rendered, and progress stays on one line that
+// is overwritten.
 type Live struct {
 	Out   io.Writer
 	Width func() int // columns of the terminal
 	Lines bool       // progress scrolls like any message
+	Style bool       // bold, colours and the like may be used
 
 	mu   sync.Mutex
 	busy bool // a progress line is shown
@@ -35,8 +40,35 @@ func (p *Live) Show(o channels.Outgoing) error {
 	if err := p.clear(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.Out, block(o))
+	_, err := io.WriteString(p.Out, p.render(o)+files(o))
 	return err
+}
+
+// render returns the text of a message as lines. What comes with control characters of its own, such
+// as the colours of a program, and what a screen shows is left as it is.
+func (p *Live) render(o channels.Outgoing) string {
+	caption, screen := o.Text, ""
+	if o.Form != nil {
+		var f screenForm
+		if err := json.Unmarshal(o.Form, &f); err == nil {
+			caption, screen = f.Caption, f.Screen
+		}
+	}
+	caption = channels.SteadyText(caption)
+	if caption != "" && !controls(caption) {
+		caption = cmp.Or(renderMarkdown(caption, p.Width(), p.Style), caption)
+	}
+	if caption == "" {
+		screen = strings.TrimLeft(screen, "\n")
+	}
+	return lines(caption) + lines(channels.SteadyText(screen))
+}
+
+// controls tells whether a text has control characters other than those that lay out lines.
+func controls(text string) bool {
+	return strings.ContainsFunc(strings.ReplaceAll(text, "\r\n", "\n"), func(r rune) bool {
+		return unicode.IsControl(r) && r != '\n' && r != '\t'
+	})
 }
 
 // Clear removes the progress line. Call it when the turn has ended.

@@ -49,16 +49,21 @@ func (p Text) Show(o channels.Outgoing) error {
 	if o.Kind == channels.Progress {
 		w = p.Progress
 	}
-	_, err := io.WriteString(w, block(o))
+	_, err := io.WriteString(w, lines(channels.SteadyText(o.Text))+files(o))
 	return err
 }
 
-// block is a message as lines of text, its files below it.
-func block(o channels.Outgoing) string {
-	var b strings.Builder
-	if o.Text != "" {
-		b.WriteString(strings.TrimRight(channels.SteadyText(o.Text), "\n") + "\n")
+// lines ends a text with one line break, unless it is empty.
+func lines(text string) string {
+	if text == "" {
+		return ""
 	}
+	return strings.TrimRight(text, "\n") + "\n"
+}
+
+// files returns a line for each file of a message.
+func files(o channels.Outgoing) string {
+	var b strings.Builder
 	for _, f := range o.Media {
 		fmt.Fprintf(&b, "📎 %s (%s, %s)\n", printable(f), f.Kind, channels.HumanSize(f.Size))
 	}

@@ -18,7 +18,12 @@ func TestRenderingsOfFixedMessages(t *testing.T) {
 		Channel: cli.New(cli.Options{ChatID: "local"}), Chat: channels.Chat{Channel: cli.Name, ID: "local"}, Update: *update,
 		Shown: func(o channels.Outgoing) string {
 			var b strings.Builder
-			for _, p := range []cli.Printer{cli.Text{Out: &b, Progress: &b}, cli.JSON{Out: &b}} {
+			width := func() int { return 60 }
+			for _, p := range []cli.Printer{
+				cli.Text{Out: &b, Progress: &b},
+				cli.JSON{Out: &b},
+				&cli.Live{Out: &b, Width: width}, &cli.Live{Out: &b, Width: width, Lines: true, Style: true},
+			} {
 				if err := p.Show(o); err != nil {
 					t.Error(err)
 				}

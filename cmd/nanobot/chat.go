@@ -103,9 +103,11 @@ func chat(ctx context.Context, cfg *config.Config, flags agentFlags, std stdio, 
 	return err
 }
 
-// newLive shows progress on one line, or as lines of its own when each frame is to be a message.
+// newLive shows progress on one line, or as lines of its own when each frame is to be a message. The
+// user turns styles off by NO_COLOR (https://no-color.org); a dumb terminal has none.
 func newLive(out *os.File, progress string) *cli.Live {
-	return &cli.Live{Out: out, Lines: progress == "message", Width: func() int {
+	style := os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
+	return &cli.Live{Out: out, Lines: progress == "message", Style: style, Width: func() int {
 		w, _, err := term.GetSize(int(out.Fd()))
 		if err != nil || w < 10 {
 			return 80
