@@ -104,7 +104,7 @@ func (w *writer) Break(indent string) {
 func (w *writer) begin(m Mark) { w.open = append(w.open, m) }
 
 // end ends the mark that was started last. One without words is none.
-func (w *writer) end() Mark {
+func (w *writer) end() {
 	last := len(w.open) - 1
 	m := w.open[last]
 	w.open = w.open[:last]
@@ -113,7 +113,6 @@ func (w *writer) end() Mark {
 		m.End = len(w.out)
 		w.marks = append(w.marks, m)
 	}
-	return m
 }
 
 // gap ends a block. The next begins after at least n line breaks.
@@ -253,7 +252,7 @@ func (w *writer) endLink(e Element) {
 	m := w.open[len(w.open)-1]
 	said := strings.TrimSpace(string(w.out[m.Start:]))
 	if !Visible(said) {
-		w.Text(e.URL)
+		w.Text(ShownURL(e.URL))
 	}
 	if m.URL == "" {
 		w.drop()
@@ -264,8 +263,20 @@ func (w *writer) endLink(e Element) {
 	case e.Note != "" && m.URL != "":
 		w.Text(e.Note)
 	case m.URL == "" && e.URL != "" && Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
-		w.Text(" (" + e.URL + ")")
+		w.Text(" (" + ShownURL(e.URL) + ")")
 	}
+}
+
+// maxDataURL is how much of a data: URL is shown.
+const maxDataURL = 100
+
+// ShownURL returns a URL for people to read. Of a data: URL only the beginning is shown: the file
+// in it may have megabytes.
+func ShownURL(u string) string {
+	if len(u) <= maxDataURL || !strings.HasPrefix(strings.ToLower(u[:5]), "data:") {
+		return u
+	}
+	return strings.ToValidUTF8(u[:maxDataURL], "") + "…"
 }
 
 // drop forgets the mark that was started last.

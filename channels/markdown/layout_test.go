@@ -22,6 +22,8 @@ func TestATextKeepsWhatItsMarksSay(t *testing.T) {
 		{"styles in one another", "**a *b* c**", "<b>a <i>b</i> c</b>"},
 		{"an address between brackets", "<" + u + "> " + u, "<address>" + u + "</address> " + u},
 		{"a link that cannot be tapped", "[a](b.txt) [b.txt](b.txt)", "a (b.txt) b.txt"},
+		{"a picture in a data URL", "![a](data:image/png;base64," + strings.Repeat("A", 1000) + ")", "a (data:image/png;base64," + strings.Repeat("A", 78) + "…)"},
+		{"a long address", "[a](ftp:" + strings.Repeat("b", 1000) + ")", "a (ftp:" + strings.Repeat("b", 1000) + ")"},
 		{"a link that shows another address", "[bank.example](https://evil.example) x", "<a https://evil.example>bank.example</a> (leads to evil.example) x"},
 		{"a Python session", ">>> print(1)\n1\n>>> x", ">>> print(1)\n1\n>>> x"},
 		{"a quote in a quote", "> a\n> > b", "<quote>a\n> b</quote>"},

@@ -212,14 +212,14 @@ func (w *htmlWriter) endLink(e markdown.Element) {
 	}
 	said := strings.TrimSpace(w.said.String())
 	if !markdown.Visible(said) {
-		said = shortURL(e.URL)
+		said = markdown.ShownURL(e.URL)
 		w.Text(said)
 	}
 	switch {
 	case w.href != "":
 		w.write("</a>" + html.EscapeString(e.Note))
-	case e.Kind == markdown.Link && e.URL != "" && said != shortURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
-		w.Text(" (" + shortURL(e.URL) + ")")
+	case e.Kind == markdown.Link && e.URL != "" && said != markdown.ShownURL(e.URL) && !strings.HasPrefix(e.URL, "#"):
+		w.Text(" (" + markdown.ShownURL(e.URL) + ")")
 	}
 }
 
@@ -237,14 +237,4 @@ func href(destination string) string {
 		return u.String()
 	}
 	return ""
-}
-
-// A URL that cannot be followed is shown up to here: a picture within a URL may have megabytes.
-const maxShownURL = 300
-
-func shortURL(u string) string {
-	if len(u) <= maxShownURL {
-		return u
-	}
-	return strings.ToValidUTF8(u[:maxShownURL], "") + "…"
 }
