@@ -7,10 +7,10 @@ const AuditOff = "off"
 
 // Audit configures the record of who started what.
 type Audit struct {
-	File    string `json:"file" jsonschema_description:"Where it is written down who started what, relative to the workspace; off: nowhere. Default: audit.jsonl in gateway.stateDir."`
-	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"MiB at which a new file is begun."`
-	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many old files are kept."`
-	Text    bool   `json:"text" jsonschema_description:"Also write down what people said."`
+	File    string `json:"file" jsonschema_description:"File of the audit log, relative to the workspace, or off. Default: audit.jsonl in gateway.stateDir."`
+	MaxSize int    `json:"maxSize" jsonschema:"minimum=1,maximum=1048576" jsonschema_description:"Size in MiB at which the file is rotated."`
+	Keep    int    `json:"keep" jsonschema:"minimum=0,maximum=1000" jsonschema_description:"How many rotated files are kept."`
+	Text    bool   `json:"text" jsonschema_description:"Also records the text of messages."`
 }
 
 // On reports whether there is to be a record. A configuration that was made up and not loaded names

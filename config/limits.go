@@ -9,10 +9,10 @@ import (
 // Limits bounds what the agent may use; 0: any number. Its wall time is terminal.timeout.
 type Limits struct {
 	// Memory is in MiB, CPU in seconds.
-	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory that the agent and what it starts may have together, or each of its processes where no control group can count them; 0: no limit."`
-	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds of processor time that each process of the agent may use; 0: no limit."`
-	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Processes and threads that the agent may have at once; 0: no limit. It needs a control group that can count them, or terminal.user."`
-	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Files that each process of the agent may have open; 0: no limit."`
+	Memory    int `json:"memory" jsonschema:"minimum=0,maximum=16777216" jsonschema_description:"MiB of memory for the agent and its descendants together, or for each process if there is no cgroup to count them; 0: no limit."`
+	CPU       int `json:"cpu" jsonschema:"minimum=0,maximum=315360000" jsonschema_description:"Seconds of CPU time for each process of the agent; 0: no limit."`
+	Processes int `json:"processes" jsonschema:"minimum=0,maximum=4194304" jsonschema_description:"Most processes and threads of the agent at the same time; 0: no limit. Needs a cgroup or terminal.user."`
+	Files     int `json:"files" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"Most open files of each process of the agent; 0: no limit."`
 }
 
 // ReadOnly lets the agent only read below a path of terminal.sandboxPaths that it is behind.

@@ -18,7 +18,7 @@ const (
 // programs: a command that the agent starts, or an address.
 type MCPServer struct {
 	Type    string            `json:"type,omitempty" jsonschema:"enum=stdio,enum=http,enum=sse" jsonschema_description:"How the server is reached. Default: stdio with a command, http with a url."`
-	Command string            `json:"command,omitempty" jsonschema_description:"The program that the agent starts and talks with on standard input and output; no shell."`
+	Command string            `json:"command,omitempty" jsonschema_description:"The program that the agent starts and talks with on stdin and stdout. No shell is used."`
 	Args    []string          `json:"args,omitempty" jsonschema_description:"The arguments of the command."`
 	Env     map[string]Secret `json:"env,omitempty" jsonschema_description:"Environment variables of the command: a value, or file:/path, env:NAME or cred:NAME."`
 	URL     string            `json:"url,omitempty" jsonschema_description:"The address of a server of type http or sse."`

@@ -7,10 +7,10 @@ import (
 
 // Runbooks configures the procedures whose steps must be proved.
 type Runbooks struct {
-	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"The folder of the runbooks, *.md, relative to the workspace. An agent in a sandbox can read it and not change it."`
+	Folder string `json:"folder" jsonschema:"minLength=1" jsonschema_description:"Folder with the runbooks (*.md), relative to the workspace. An agent in a sandbox can read it but not change it."`
 	// Approvers and AgentShell say who is believed.
-	Approvers  []string `json:"approvers" jsonschema_description:"Who may decide at the gates of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
-	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"What an agent's report of exit code 0 counts for: trust it, or check it by running the step's command again."`
+	Approvers  []string `json:"approvers" jsonschema_description:"People who may approve steps of runbooks, as channel:userid, such as telegram:123456. Empty: everybody who may talk to the bot."`
+	AgentShell string   `json:"agentShell" jsonschema:"enum=trust,enum=check" jsonschema_description:"Whether nanobot trusts an agent that reports exit status 0 for a step's command, or runs the command itself to check."`
 }
 
 func checkRunbooks(c *Config) []fault {

@@ -10,12 +10,12 @@ import (
 
 // Settings is the section channels.discord.
 type Settings struct {
-	Enabled   bool          `json:"enabled" jsonschema_description:"Run this channel."`
-	Token     config.Secret `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
-	APIBase   string        `json:"apiBase" jsonschema_description:"Where the REST API lives when it is not Discord's own; it says where the gateway is."`
-	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in servers."`
-	Thread    bool          `json:"thread" jsonschema_description:"Open a thread for each conversation that begins in a channel of a server."`
+	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"Another server with Discord's REST API, which also names its gateway. Default: Discord's own."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers on servers: only when it is mentioned or replied to, always, or never."`
+	Thread    bool          `json:"thread" jsonschema_description:"Opens a thread for each conversation that begins in a channel of a server."`
 }
 
 var (

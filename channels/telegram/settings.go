@@ -14,17 +14,17 @@ import (
 
 // Settings is the section channels.telegram.
 type Settings struct {
-	Enabled   bool          `json:"enabled" jsonschema_description:"Run this channel."`
-	Token     config.Secret `json:"token" jsonschema_description:"The bot's token; also file:/path, env:NAME or cred:NAME."`
-	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric user ids that may talk to the bot; * means everybody, an empty list nobody until they are paired."`
-	APIBase   string        `json:"apiBase" jsonschema_description:"Where the Bot API lives."`
-	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups."`
+	Enabled   bool          `json:"enabled" jsonschema_description:"Switches the channel on."`
+	Token     config.Secret `json:"token" jsonschema_description:"The bot's token, or better a reference to it: file:/path, env:NAME or cred:NAME."`
+	AllowFrom []string      `json:"allowFrom" jsonschema_description:"Numeric IDs of users who may talk to the bot, or * for everybody. Others need to be paired."`
+	APIBase   string        `json:"apiBase" jsonschema_description:"URL of the Bot API server."`
+	Groups    string        `json:"groups" jsonschema:"enum=mention,enum=all,enum=off" jsonschema_description:"When the bot answers in groups: only when it is mentioned or replied to, always, or never."`
 	// MaxDownload is in bytes.
-	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"The most bytes that a file may have which is sent to the bot. 0: what the server hands out, 20 MB on Telegram's own."`
-	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive; webhook needs webhookUrl and http.listen."`
+	MaxDownload int64  `json:"maxDownload" jsonschema:"minimum=0,maximum=2097152000" jsonschema_description:"Largest file in bytes that the bot accepts. 0: as large as the server allows, which is 20 MB on Telegram's own."`
+	Mode        string `json:"mode" jsonschema:"enum=poll,enum=webhook" jsonschema_description:"How updates arrive. webhook needs webhookUrl and http.listen."`
 	// WebhookURL leads, through whatever stands in front, to http.listen; its path is kept.
-	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Where Telegram reaches this program from the internet, such as https://bot.example.com/telegram; for mode webhook."`
-	WebhookSecret config.Secret `json:"webhookSecret" jsonschema_description:"What Telegram says to prove itself to the webhook: letters, digits, _ and -. Default: made of the token. Also file:/path, env:NAME or cred:NAME."`
+	WebhookURL    string        `json:"webhookUrl" jsonschema_description:"Public URL to which Telegram delivers updates, such as https://bot.example.com/telegram."`
+	WebhookSecret config.Secret `json:"webhookSecret" jsonschema_description:"Secret that Telegram sends with each update: 1 to 256 letters, digits, _ and -, or file:/path, env:NAME or cred:NAME. Default: derived from the token."`
 }
 
 var (

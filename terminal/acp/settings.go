@@ -14,18 +14,18 @@ const Name = "acp"
 
 // Settings is the section of an agent that says how one of the Agent Client Protocol is treated.
 type Settings struct {
-	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"Who decides when the agent asks for permission, or has the gateway read or write files or run commands without asking: ask the person, allow what only reads and ask for the rest, allow all, deny all."`
+	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What happens when the agent needs permission: ask the person, allow what only reads and ask about the rest, allow everything, or deny everything."`
 	// Rules go before Permissions.
-	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
-	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a person has to answer; then it is a no."`
-	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds an agent is kept after its last turn."`
-	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Agents that are kept at most; the one longest idle goes first."`
-	Files      bool              `json:"files" jsonschema_description:"Let the agent read and write files through the gateway, within the workspace and the chat's folder."`
-	Terminals  bool              `json:"terminals" jsonschema_description:"Let the agent run commands through the gateway."`
+	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
+	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
+	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
+	MaxKept    int               `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Most agents that are kept between turns. The one that has been idle longest is ended first."`
+	Files      bool              `json:"files" jsonschema_description:"Lets the agent read and write files through nanobot, in the workspace and the chat's folder. Not available together with terminal.user."`
+	Terminals  bool              `json:"terminals" jsonschema_description:"Lets the agent run commands through nanobot."`
 	// TerminalTimeout is in seconds, TerminalMemory in MiB.
-	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds such a command may run."`
-	TerminalMemory  int    `json:"terminalMemory" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space such a command may use; 0: no limit."`
-	AuthMethod      string `json:"authMethod" jsonschema_description:"Id of the agent's own way to sign in, when it asks for one."`
+	TerminalTimeout int    `json:"terminalTimeout" jsonschema:"minimum=1,maximum=315360000" jsonschema_description:"Seconds that such a command may run."`
+	TerminalMemory  int    `json:"terminalMemory" jsonschema:"minimum=0,maximum=1048576" jsonschema_description:"MiB of address space that such a command may use; 0: no limit."`
+	AuthMethod      string `json:"authMethod" jsonschema_description:"ID of the agent's sign-in method, if the agent asks for one."`
 }
 
 var _ config.Settings = (*Settings)(nil)

@@ -25,11 +25,11 @@ const (
 
 // Settings is the section of an agent that says how its sessions are run.
 type Settings struct {
-	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: command runs terminal.command once a round, with the outbox on stdin and the response on stdout; person sends the outbox into the chat, and somebody brings the response of a model."`
-	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What the person is asked about before it is done: run is RUN_COMMAND and DELETE_FILE, all also CREATE_FILE and EDIT_FILE."`
-	Timeout     int    `json:"timeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a RUN_COMMAND may take."`
-	OutputLimit int    `json:"outputLimit" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Characters of a RUN_COMMAND's output that the model is told."`
-	MaxRounds   int    `json:"maxRounds" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Responses of the model to one message at most."`
+	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: command runs terminal.command once in each round, with the prompt on stdin; person sends the prompt to the chat as a file, and somebody sends the model's answer back."`
+	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What needs approval: run is RUN_COMMAND and DELETE_FILE, all is CREATE_FILE and EDIT_FILE as well, never is nothing."`
+	Timeout     int    `json:"timeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a RUN_COMMAND may take."`
+	OutputLimit int    `json:"outputLimit" jsonschema:"minimum=1,maximum=1000000" jsonschema_description:"Most characters of a RUN_COMMAND's output that the model gets."`
+	MaxRounds   int    `json:"maxRounds" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most rounds of one task."`
 }
 
 var _ config.Settings = (*Settings)(nil)

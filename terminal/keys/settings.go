@@ -24,14 +24,14 @@ const (
 
 // Settings is the section of an agent that says how its terminal and its dialogue are.
 type Settings struct {
-	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for a message, which reads a JSON line and prints one for each step; turn is one process for each step, which reads a prompt and prints a response."`
-	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"The format of the agent's responses; auto takes both."`
+	Agent    string `json:"agent" jsonschema:"enum=line,enum=turn" jsonschema_description:"How the agent is run: line is one process for each message, which reads and prints one JSON line for each step; turn is one process for each step, which reads a prompt and prints a response."`
+	Format   string `json:"format" jsonschema:"enum=auto,enum=json,enum=xml" jsonschema_description:"Format of the agent's responses. auto accepts both; xml needs agent to be turn."`
 	Cols     int    `json:"cols" jsonschema:"minimum=20,maximum=500" jsonschema_description:"Columns of the terminal."`
 	Rows     int    `json:"rows" jsonschema:"minimum=5,maximum=200" jsonschema_description:"Rows of the terminal."`
-	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Responses of the agent to one message at most."`
+	MaxSteps int    `json:"maxSteps" jsonschema:"minimum=1,maximum=100000" jsonschema_description:"Most responses of the agent to one message."`
 	Shell    string `json:"shell" jsonschema_description:"The shell that runs in the terminal."`
-	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds a terminal is kept after the last message of its chat. A person who took over and does nothing for as long hands back."`
-	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Terminals that are kept at most; the one longest idle goes first."`
+	Idle     int    `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after the last message of its chat at which a terminal is closed. A person who has taken over and does nothing for this long hands the terminal back."`
+	MaxKept  int    `json:"maxKept" jsonschema:"minimum=1,maximum=10000" jsonschema_description:"Most terminals that are kept between messages. The one that has been idle longest is closed first."`
 }
 
 var _ config.Settings = (*Settings)(nil)
