@@ -1,0 +1,148 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// docsPage is a page of the documentation. Paths are relative to the top of the repository.
+type docsPage struct {
+	path string
+	text string
+}
+
+// docsPages returns every page that a user or a contributor reads.
+func docsPages(t *testing.T) []docsPage {
+	t.Helper()
+	var pages []docsPage
+	for _, folder := range []string{".", "docs", "deploy", "deploy/package", "deploy/examples", "deploy/examples/*"} {
+		paths, err := filepath.Glob(filepath.Join("..", "..", folder, "*.md"))
+		must(t, err)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			must(t, err)
+			rel, err := filepath.Rel(filepath.Join("..", ".."), path)
+			must(t, err)
+			pages = append(pages, docsPage{filepath.ToSlash(rel), string(text)})
+		}
+	}
+	if len(pages) < 15 {
+		t.Fatalf("only %d pages", len(pages))
+	}
+	return pages
+}
+
+// fencedBlock is a block between two lines of backquotes.
+type fencedBlock struct {
+	line      int // of the page, where the block begins
+	language  string
+	code      string
+	notTested string // the reason, if the page says that the block is not tested
+}
+
+var notTestedMark = regexp.MustCompile(`^<!-- not tested: (.+) -->$`)
+
+// fencedBlocks returns the blocks of a page and the text around them.
+func (p docsPage) fencedBlocks() (blocks []fencedBlock, prose string) {
+	var around strings.Builder
+	var block *fencedBlock
+	fence, mark := "", ""
+	for number, line := range strings.Split(p.text, "\n") {
+		trimmed := strings.TrimSpace(line)
+		ticks := trimmed[:len(trimmed)-len(strings.TrimLeft(trimmed, "`"))]
+		switch {
+		case block == nil && len(ticks) >= 3:
+			fence = ticks
+			block = &fencedBlock{line: number + 1, language: strings.TrimSpace(trimmed[len(ticks):]), notTested: mark}
+		case block == nil:
+			around.WriteString(line + "\n")
+			if m := notTestedMark.FindStringSubmatch(trimmed); m != nil {
+				mark = m[1]
+			} else if trimmed != "" {
+				mark = ""
+			}
+		case trimmed == fence:
+			blocks, block, mark = append(blocks, *block), nil, ""
+		default:
+			block.code += line + "\n"
+		}
+	}
+	return blocks, around.String()
+}
+
+var (
+	pageLink    = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	pageHeading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	notInAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// anchors returns the anchors of a page's headings, as GitHub makes them.
+func (p docsPage) anchors() []string {
+	_, prose := p.fencedBlocks()
+	var anchors []string
+	for _, m := range pageHeading.FindAllStringSubmatch(prose, -1) {
+		anchors = append(anchors, strings.ReplaceAll(notInAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return anchors
+}
+
+func TestEveryLinkOfThePagesLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+	pages := map[string]docsPage{}
+	for _, p := range docsPages(t) {
+		pages[p.path] = p
+	}
+	for _, p := range pages {
+		_, prose := p.fencedBlocks()
+		for _, m := range pageLink.FindAllStringSubmatch(prose, -1) {
+			path, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(m[1], ":") {
+				continue // on another site
+			}
+			target := p.path
+			if path != "" {
+				target = filepath.Join(filepath.Dir(p.path), path)
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", target)); err != nil {
+				t.Errorf("%s links to %s, which does not exist", p.path, m[1])
+			} else if anchor != "" && !slices.Contains(pages[target].anchors(), anchor) {
+				t.Errorf("%s links to %s, and %s has no such heading", p.path, m[1], target)
+			}
+		}
+	}
+}
+
+// TestEveryFileThatTheDocsNameExists is for paths of the source, and for Go files that a page names
+// without their folder.
+func TestEveryFileThatTheDocsNameExists(t *testing.T) {
+	t.Parallel()
+	bare := map[string]bool{}
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
+		if strings.HasSuffix(path, ".go") {
+			bare[filepath.Base(path)] = true
+		}
+		return err
+	}))
+	path := regexp.MustCompile("`((?:cmd|config|channels|terminal|gateway|internal|deploy|docs|\\.ci)/[\\w./@-]+)`")
+	goFile := regexp.MustCompile("`(\\w+\\.go)`")
+	for _, p := range docsPages(t) {
+		_, prose := p.fencedBlocks()
+		for _, m := range path.FindAllStringSubmatch(prose, -1) {
+			if strings.ToLower(m[1]) != m[1] && !strings.HasSuffix(m[1], ".md") {
+				continue // NETWORK and PROTOCOL are for the reader to replace
+			}
+			if _, err := os.Stat(filepath.Join("..", "..", m[1])); err != nil {
+				t.Errorf("%s names %s, which does not exist", p.path, m[1])
+			}
+		}
+		for _, m := range goFile.FindAllStringSubmatch(prose, -1) {
+			if !bare[m[1]] {
+				t.Errorf("%s names %s, which does not exist", p.path, m[1])
+			}
+		}
+	}
+}
