@@ -52,7 +52,7 @@ func TestOnlyWhoMayTalkToTheBotAnswersAndOnce(t *testing.T) {
 func TestAQuestionIsOpenForAsLongAsItSays(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "true")
-	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Within: 300 * time.Millisecond})
+	ask := asking(terminal.Question{Text: "Quick?", Options: []string{"Yes", "No"}, Timeout: 300 * time.Millisecond})
 	asked, goOn := make(chan gatewaytest.Call, 1), make(chan struct{})
 	r.net.Fault = func(c gatewaytest.Call) gatewaytest.Fault {
 		if strings.HasPrefix(c.Text, "Quick?") {

@@ -263,9 +263,9 @@ func TestWhatGotNoAnswerBeforeACrashIsAskedAnew(t *testing.T) {
 	runs := 0
 	r.protocol = protocolFunc(func(ctx context.Context, tn terminal.Turn) (terminal.Outcome, error) {
 		runs++
-		q := terminal.Question{ID: "q", Text: "Sure?", Options: []string{"Yes"}, Within: time.Minute}
+		q := terminal.Question{ID: "q", Text: "Sure?", Options: []string{"Yes"}, Timeout: time.Minute}
 		if runs == 1 {
-			q.Within = time.Millisecond
+			q.Timeout = time.Millisecond
 		}
 		a, err := tn.Ask(ctx, q)
 		_ = tn.Emit(terminal.Frame{Kind: terminal.Message, Text: fmt.Sprintf("run %d: %s %v", runs, a.Text, err)})

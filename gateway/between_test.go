@@ -29,7 +29,7 @@ func (l *leaving) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Done}, err
 }
 
-func (l *leaving) Stop(chat string) (ended int) {
+func (l *leaving) StopCommands(chat string) (ended int) {
 	ended = l.left[chat]
 	delete(l.left, chat)
 	return ended

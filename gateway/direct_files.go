@@ -19,7 +19,7 @@ import (
 func (g *Direct) retain(chat string, f terminal.Frame, log *zap.Logger) terminal.Frame {
 	var kept []terminal.File
 	for _, file := range f.Checked {
-		if f.Own != "" && filepath.Dir(file.Path) == f.Own {
+		if f.ProtocolDir != "" && filepath.Dir(file.Path) == f.ProtocolDir {
 			path, err := g.writeToChat(chat, filepath.Base(file.Path), file.Open)
 			if err != nil {
 				log.Warn("file of the agent not kept", zap.Error(err))

@@ -138,7 +138,7 @@ func New(o Options) *Gateway {
 		Admits: func(ctx context.Context, channel, user string) (bool, error) {
 			return g.intake.Admits(ctx, channel, user)
 		},
-		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.About) []channels.Command { return g.intake.AgentCommands(agent, a) },
+		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.AgentInfo) []channels.Command { return g.intake.AgentCommands(agent, a) },
 		Answers: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
 			now, err := g.intake.AgentOf(ctx, chat)
 			return now == agent, err
@@ -199,7 +199,7 @@ func turnSettings(s Settings) turn.Settings {
 }
 
 // about is what an agent told of itself in a chat last.
-func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.About, error) {
+func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error) {
 	if t, ok := g.lanes.Running(chat); ok && t.Agent() == agent {
 		if now, ok := t.About(); ok {
 			return now, nil

@@ -89,7 +89,7 @@ func TestWhatATurnLearnsAfterNewIsForgotten(t *testing.T) {
 		if tn.Envelope.Text == "first" {
 			close(began)
 			<-goOn
-			tn.Tell(terminal.About{Line: "of the past"})
+			tn.ReportAgentInfo(terminal.AgentInfo{Line: "of the past"})
 			return terminal.Outcome{Status: terminal.Done}, tn.Memory.Save(ctx, "of the past")
 		}
 		was, err := tn.Memory.Load(ctx)

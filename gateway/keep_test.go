@@ -24,13 +24,13 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.agent == nil {
-		agent, err := t.Keep(terminal.KeepOptions{})
+		agent, err := t.LaunchPersistent(terminal.PersistentOptions{})
 		if err != nil {
 			return terminal.Outcome{}, err
 		}
 		k.agent, k.lines = agent, bufio.NewScanner(agent.Stdout)
 	} else {
-		t.Uses(k.agent.Pid())
+		t.AttachProcess(k.agent.Pid())
 	}
 	known, err := t.Memory.Load(context.Background())
 	if err != nil {
@@ -45,13 +45,13 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 		case "save":
 			err = t.Memory.Save(context.Background(), text)
 		case "about":
-			about := terminal.About{Line: text}
+			about := terminal.AgentInfo{Line: text}
 			for word := range strings.FieldsSeq(text) {
 				if name, ok := strings.CutPrefix(word, "/"); ok {
 					about.Commands = append(about.Commands, terminal.Command{Name: name, Help: "does " + name})
 				}
 			}
-			t.Tell(about)
+			t.ReportAgentInfo(about)
 		default:
 			return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Text: k.lines.Text()})
 		}
@@ -62,13 +62,13 @@ func (k *keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, er
 	return terminal.Outcome{Status: terminal.Failed}, nil
 }
 
-var _ terminal.Keeper = (*keeping)(nil)
+var _ terminal.PersistentProtocol = (*keeping)(nil)
 
 // Pool is the protocol itself.
 func (k *keeping) Pool() terminal.ProcessPool { return k }
 
 // Idle returns nothing: nobody asks who has used the agent.
-func (k *keeping) Idle() []terminal.KeptAgent { return nil }
+func (k *keeping) Idle() []terminal.IdleAgent { return nil }
 
 // End does nothing: nobody loses access.
 func (k *keeping) End(string) {}

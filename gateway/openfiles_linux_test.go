@@ -184,7 +184,7 @@ type ownFile string
 
 func (p ownFile) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	path := string(p)
-	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Media: []string{path}, Own: filepath.Dir(path)})
+	return terminal.Outcome{Status: terminal.Done}, t.Emit(terminal.Frame{Kind: terminal.Message, Media: []string{path}, ProtocolDir: filepath.Dir(path)})
 }
 
 func TestAFileOfTheProtocolIsOpenedOnceWhenItIsCopiedIntoTheChatsFolder(t *testing.T) {

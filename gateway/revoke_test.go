@@ -270,7 +270,7 @@ func (p *slowHands) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome
 	}
 	for {
 		select {
-		case line := <-t.Inject:
+		case line := <-t.Injections:
 			p.read <- line.Text
 		default:
 			close(p.read)

@@ -46,7 +46,7 @@ func (g *Gateway) ServeTools(ctx context.Context, conn io.ReadWriteCloser, c Too
 			if err != nil {
 				return runbook.ShellProof{ExitCode: notRun, Stderr: "nanobot: the command did not run: " + err.Error() + "\n"}, ctx.Err()
 			}
-			return shellstep.Run(ctx, shellstep.Place(place, run), command, timeout)
+			return shellstep.Run(ctx, shellstep.ExecEnv(place, run), command, timeout)
 		}
 	}
 	return tools.Serve(ctx, conn, o)
@@ -57,15 +57,15 @@ const notRun = 126
 
 // placeOf is where the agent of a process works, or for a process that acts for no chat, where the
 // local chat's agent does.
-func (g *Gateway) placeOf(ctx context.Context, o terminal.Owner) (terminal.Place, error) {
+func (g *Gateway) placeOf(ctx context.Context, o terminal.Owner) (terminal.ExecEnv, error) {
 	agent, err := g.agentOf(ctx, o)
 	if err != nil {
-		return terminal.Place{}, err
+		return terminal.ExecEnv{}, err
 	}
 	if o.Channel == "" {
-		return agent.Runner.Place("cli", "local")
+		return agent.Runner.ExecEnv("cli", "local")
 	}
-	return agent.Runner.Place(o.Channel, o.ChatID)
+	return agent.Runner.ExecEnv(o.Channel, o.ChatID)
 }
 
 // auditTool writes down that a tool was used.

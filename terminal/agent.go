@@ -47,14 +47,14 @@ func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFu
 	})}, nil
 }
 
-// Ended says how an agent ended and, where it was ended by force, why.
-type Ended struct {
+// AgentExit says how an agent ended and, where it was ended by force, why.
+type AgentExit struct {
 	process.Exit
 	Cause error
 }
 
 // Words says how the agent ended.
-func (e Ended) Words() string {
+func (e AgentExit) Description() string {
 	if e.Signal != "" {
 		return "killed by " + e.Signal
 	}
@@ -62,8 +62,8 @@ func (e Ended) Words() string {
 }
 
 // Wait returns once the agent's whole process group is dead and reaped.
-func (a *Agent) Wait() Ended {
-	e := Ended{Exit: a.Child.Wait()}
+func (a *Agent) Wait() AgentExit {
+	e := AgentExit{Exit: a.Child.Wait()}
 	a.unhook()
 	if e.Forced {
 		e.Cause = a.cause()

@@ -235,7 +235,7 @@ func TestAnAgentThatMayNotAskIsNamedInTheLog(t *testing.T) {
 			t.Error("somebody was asked")
 			return terminal.Answer{}, nil
 		})
-		b.opts.Config.Interactive, b.req.Inject = false, inject
+		b.opts.Config.Interactive, b.req.Injections = false, inject
 		b.run().says("done", "message: m")
 		if w := b.warnings(); !slices.Equal(w, []string{`ask frame "q 1" ignored: terminal.interactive is off`}) {
 			t.Errorf("logged %q", w)

@@ -24,7 +24,7 @@ const maxOpen = 50
 // mediaRules decide which files an agent may send.
 type mediaRules struct {
 	roots []string // folders a file must be in
-	guard Guard
+	guard FileGuard
 	typed typed
 	// covered, if not nil, reports whether the agent sees something else at a path without links.
 	covered func(path string) bool
@@ -35,7 +35,7 @@ type mediaRules struct {
 // mediaRules are the rules for the files of the turn's chat.
 func (t *turn) mediaRules() mediaRules {
 	return mediaRules{
-		roots: t.mediaRoots(t.chat), guard: Guard{Private: t.o.Private, Chats: t.chats()},
+		roots: t.mediaRoots(t.chat), guard: FileGuard{Private: t.o.Private, Chats: t.chats()},
 		covered: func(path string) bool { return t.confine.Covered(t.chat, path) }, user: t.confine.User(),
 	}
 }
@@ -60,7 +60,7 @@ func (m mediaRules) check(path string) (File, error) {
 	if !filepath.IsAbs(path) {
 		return File{}, errors.New("not an absolute path")
 	}
-	if err := m.guard.Path(path); err != nil {
+	if err := m.guard.CheckPath(path); err != nil {
 		return File{}, err
 	}
 	real, err := filepath.EvalSymlinks(path)
@@ -75,7 +75,7 @@ func (m mediaRules) check(path string) (File, error) {
 		return File{}, errors.New("the agent does not see that file, because it has a folder of its own there")
 	}
 	// A link may have been changed since; from here on none is followed.
-	if err := m.guard.Path(real); err != nil {
+	if err := m.guard.CheckPath(real); err != nil {
 		return File{}, err
 	}
 	file, err := m.inspect(real)
@@ -131,7 +131,7 @@ func (m mediaRules) inspect(path string) (File, error) {
 
 // sendable returns why an open file may not be sent.
 func (m mediaRules) sendable(info fs.FileInfo) error {
-	if err := m.guard.File(info); err != nil {
+	if err := m.guard.CheckFile(info); err != nil {
 		return err
 	}
 	switch {
@@ -175,7 +175,7 @@ func insideAny(roots []string, path string) bool {
 // checkOf is check, but for the files that the protocol has written, which need not be in the
 // roots. No link is followed to them.
 func (m mediaRules) checkOf(f Frame, path string) (File, error) {
-	if f.Own == "" || filepath.Dir(path) != f.Own {
+	if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
 		return m.check(path)
 	}
 	return m.inspect(path)

@@ -29,7 +29,7 @@ func TestOthersCanStopTheClockOfATurn(t *testing.T) {
 		b := newBench(t, "plain", "true")
 		b.opts.Config.Timeout, b.opts.Protocol = 600, slow(25*time.Minute)
 		synctest.Test(t, func(t *testing.T) {
-			b.req.OnClock = func(pause func() (resume func())) {
+			b.req.OnClockStart = func(pause func() (resume func())) {
 				resume := pause()
 				time.AfterFunc(test.pause, resume)
 			}

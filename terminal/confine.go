@@ -21,9 +21,9 @@ func newConfinement(o Options) (*confine.Confinement, error) {
 		return nil, err
 	}
 	// The state is kept from the agent by itself.
-	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return slices.Contains(o.Harmless, path) || path == o.State })
+	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return slices.Contains(o.Readable, path) || path == o.State })
 	// To forbid what is not there would forbid to make anything in the folder around it.
-	fixed := slices.DeleteFunc(slices.Clone(o.Harmless), func(path string) bool {
+	fixed := slices.DeleteFunc(slices.Clone(o.Readable), func(path string) bool {
 		_, err := os.Lstat(path)
 		return err != nil
 	})
@@ -63,9 +63,9 @@ func (o *Options) dirs() []string {
 	return []string{o.Workspace, o.Config.Cwd}
 }
 
-// Lacks says in words what the configuration asks for and this machine does not have. It is for the
-// log at the start.
-func (r *Runner) Lacks() []string { return r.confine.Lacks() }
+// MissingFeatures says in words what the configuration asks for and this machine does not have. It
+// is for the log at the start.
+func (r *Runner) MissingFeatures() []string { return r.confine.Lacks() }
 
 // confined puts what is started for the turn under the limits and into the sandbox.
 func (t *turn) confined(o process.Options) process.Options {
@@ -78,7 +78,7 @@ func (t *turn) confined(o process.Options) process.Options {
 func (t *turn) ownTemps(f Frame) []string {
 	out := slices.Clone(f.Media)
 	for i, path := range out {
-		if f.Own == "" || filepath.Dir(path) != f.Own {
+		if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
 			out[i] = t.confine.TempPath(t.chat, path)
 		}
 	}

@@ -158,18 +158,18 @@ type keeper struct {
 
 func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if k.agent == nil {
-		agent, err := t.Keep(terminal.KeepOptions{})
+		agent, err := t.LaunchPersistent(terminal.PersistentOptions{})
 		if err != nil {
 			return terminal.Outcome{}, err
 		}
 		k.agent, k.lines = agent, bufio.NewReader(agent.Stdout)
 	}
-	t.Uses(k.agent.Pid())
+	t.AttachProcess(k.agent.Pid())
 	fmt.Fprintln(k.agent, t.Envelope.Text)
 	k.said, _ = k.lines.ReadString('\n')
-	table := jobs.NewTable(jobs.Options{Dir: t.Place.Dir, Confine: t.Place.Confine})
+	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv.Dir, Confine: t.ExecEnv.ApplySandbox})
 	defer table.Close()
-	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.Place.Env})
+	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.ExecEnv.Env})
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
@@ -259,7 +259,7 @@ func TestAChatsFolderIsNoRootOfItsOwn(t *testing.T) {
 type places struct{ roots []string }
 
 func (p *places) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	p.roots = t.Place.Roots
+	p.roots = t.ExecEnv.Roots
 	return terminal.Outcome{Status: terminal.Done}, nil
 }
 
@@ -300,7 +300,7 @@ func TestOnlyAConfigThatHoldsSecretsIsKeptFromTheAgent(t *testing.T) {
 		b.opts.Private, b.opts.Config.SandboxRequired = []string{file}, true
 		want := "message: tried"
 		if harmless {
-			b.opts.Harmless, want = []string{file}, "message: good tried"
+			b.opts.Readable, want = []string{file}, "message: good tried"
 		}
 		b.run().says(terminal.Done, want)
 		if got, err := os.ReadFile(file); string(got) != "good " {
@@ -315,7 +315,7 @@ func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
 	const attack = `cat runbooks/a.md 2>/dev/null; { echo evil > runbooks/a.md; echo evil > runbooks/b.md; rm -rf runbooks; mv runbooks x; mkdir runbooks; } 2>/dev/null; echo tried`
 	b := newBench(t, "plain", attack).supervised().sandboxed()
 	folder := filepath.Join(b.workspace, "runbooks")
-	b.opts.Private, b.opts.Harmless, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
+	b.opts.Private, b.opts.Readable, b.opts.Config.SandboxRequired = []string{folder}, []string{folder}, true
 	if err := os.Mkdir(folder, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -327,7 +327,7 @@ func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
 	}
 	other := newBench(t, "plain", "echo x > made && cat made").supervised().sandboxed()
 	other.opts.Private = []string{filepath.Join(other.workspace, "runbooks")}
-	other.opts.Harmless = other.opts.Private
+	other.opts.Readable = other.opts.Private
 	other.run().says(terminal.Done, "message: x")
 }
 
@@ -355,11 +355,11 @@ func TestAPlaceIsThatOfAnAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	place, err := r.Place("cli", "local")
+	place, err := r.ExecEnv("cli", "local")
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := shellrun.Run(t.Context(), "pwd; echo $OWN $NANOBOT_CHAT_ID; cat secret 2>/dev/null; exit 3", shellrun.Options{Place: place, Timeout: time.Minute, Head: 1 << 10})
+	got, err := shellrun.Run(t.Context(), "pwd; echo $OWN $NANOBOT_CHAT_ID; cat secret 2>/dev/null; exit 3", shellrun.Options{ExecEnv: place, Timeout: time.Minute, Head: 1 << 10})
 	if want := b.workspace + "\nown local\n"; err != nil || got.Code != 3 || got.Stdout.String() != want {
 		t.Errorf("%d, %q, %v, want %q", got.Code, got.Stdout, err, want)
 	}
@@ -376,7 +376,7 @@ func TestAChatsTemporaryFilesAreItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(strings.Join(r.Lacks(), ""), "no mount namespaces") {
+	if strings.Contains(strings.Join(r.MissingFeatures(), ""), "no mount namespaces") {
 		t.Skip("there is no /tmp of its own here")
 	}
 	b.run().says(terminal.Done, "message:  [made.png]")
@@ -406,7 +406,7 @@ func TestAFileInEverybodysTempFolderIsNotTakenForTheAgents(t *testing.T) {
 					} else {
 						b.supervised().sandboxed()
 					}
-					if r, err := terminal.NewRunner(b.opts); err != nil || strings.Contains(strings.Join(r.Lacks(), ""), "no mount namespaces") {
+					if r, err := terminal.NewRunner(b.opts); err != nil || strings.Contains(strings.Join(r.MissingFeatures(), ""), "no mount namespaces") {
 						t.Skipf("there is no /tmp of its own here: %v", err)
 					}
 					named := path

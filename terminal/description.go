@@ -17,8 +17,8 @@ type Description struct {
 	// TrialText returns the message with which `nanobot doctor` tries an agent; nil: one that asks
 	// for a single word.
 	TrialText func(config.Terminal) string
-	// Judge says what the trial of an agent that has ended by itself with status 0 shows.
-	Judge func(*Trial) Finding
+	// AssessTrial says what the trial of an agent that has ended by itself with status 0 shows.
+	AssessTrial func(*Trial) Finding
 	// Parser reads the output of agents for `nanobot parse`; the zero value: that is not possible
 	// without a running agent.
 	Parser Parser

@@ -16,16 +16,16 @@ const maxGuesses = 1000
 // maxNotes bounds how many remarks about the output a user is shown.
 const maxNotes = 5
 
-// Final says how the end of a turn is told to its chat.
-type Final struct {
+// FinalOptions says how the end of a turn is told to its chat.
+type FinalOptions struct {
 	// Reveal shows STDERR, exit codes and signals; otherwise a failure is one friendly line.
 	Reveal bool
 	// Timeout is the time an agent has, in seconds, for the message that says it was up.
 	Timeout int
 }
 
-// Ending gathers what is said when the agent has ended: plain text, error frames, remarks.
-type Ending struct {
+// FinalResponse gathers what is said when the agent has ended: plain text, error frames, remarks.
+type FinalResponse struct {
 	text   *process.Bounded
 	media  []string
 	errs   *process.Bounded // a line an error frame, as the user reads them
@@ -35,10 +35,11 @@ type Ending struct {
 	spoken bool
 }
 
-// ReadPlain hands each line of an output to take, and returns what take has added to the Ending.
-func ReadPlain(output string, take Take) *Ending {
-	end := NewEnding(2 * (len(output) + 1)) // both halves hold all of it
-	for lines := NewLines(strings.NewReader(output), len(output)); ; {
+// CollectLines hands each line of an output to take, and returns what take has added to the
+// FinalResponse.
+func CollectLines(output string, take LineFunc) *FinalResponse {
+	end := NewFinalResponse(2 * (len(output) + 1)) // both halves hold all of it
+	for lines := NewLineReader(strings.NewReader(output), len(output)); ; {
 		line, err := lines.Next()
 		if err != nil { // the end, since no line is too long
 			return end
@@ -49,21 +50,21 @@ func ReadPlain(output string, take Take) *Ending {
 	}
 }
 
-// NewEnding returns an Ending that keeps at most maxOutput bytes of text: the beginning and the end
-// of more.
-func NewEnding(maxOutput int) *Ending {
+// NewFinalResponse returns a FinalResponse that keeps at most maxOutput bytes of text: the
+// beginning and the end of more.
+func NewFinalResponse(maxOutput int) *FinalResponse {
 	half := maxOutput / 2
-	return &Ending{text: process.NewBounded(half, half), errs: process.NewBounded(half, half)}
+	return &FinalResponse{text: process.NewBounded(half, half), errs: process.NewBounded(half, half)}
 }
 
 // Line adds one line of plain text and remembers the media paths in it.
-func (e *Ending) Line(line []byte) {
+func (e *FinalResponse) AddLine(line []byte) {
 	_, _ = e.text.Write(line)
 	_, _ = e.text.Write([]byte{'\n'})
 	if len(e.media) >= maxGuesses {
 		return
 	}
-	for _, p := range FindMedia(line) {
+	for _, p := range FindMediaPaths(line) {
 		if len(e.media) < maxGuesses && !slices.Contains(e.media, p) {
 			e.media = append(e.media, p)
 		}
@@ -71,12 +72,12 @@ func (e *Ending) Line(line []byte) {
 }
 
 // Plain returns the plain text as a chat is shown it, and the media paths in it.
-func (e *Ending) Plain() (text string, media []string) {
+func (e *FinalResponse) PlainText() (text string, media []string) {
 	return trimText(Clean(e.text.String())), e.media
 }
 
 // Fail adds an error frame. Errors are the last thing a user reads, so they wait.
-func (e *Ending) Fail(f Frame) {
+func (e *FinalResponse) AddError(f Frame) {
 	fmt.Fprintln(e.errs, errorLine(f))
 	if f.Code != "" {
 		e.code = f.Code
@@ -84,23 +85,23 @@ func (e *Ending) Fail(f Frame) {
 }
 
 // Note adds a remark to the user about the output.
-func (e *Ending) Note(s string) {
+func (e *FinalResponse) AddRemark(s string) {
 	if e.noted++; len(e.notes) < maxNotes {
 		e.notes = append(e.notes, s)
 	}
 }
 
-// Spoke says that the user has been shown something already.
-func (e *Ending) Spoke() { e.spoken = true }
+// MarkShown says that the user has been shown something already.
+func (e *FinalResponse) MarkShown() { e.spoken = true }
 
 // NoOutput is the final response of an agent that has said nothing.
 const NoOutput = "(no output)"
 
 // Tell emits the final response: the plain text, then the errors; remarks, STDERR and the exit code
 // go with whichever is last.
-func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
+func (e *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
 	out := e.outcome(end)
-	text, _ := e.Plain()
+	text, _ := e.PlainText()
 	failure, code := e.failure(t.Final, out.Status)
 	tail := e.tail(t.Final, out, end)
 	if hidden := e.internals(end); !t.Final.Reveal && hidden != "" {
@@ -131,15 +132,15 @@ func (e *Ending) Tell(t Turn, end Ended) (Outcome, error) {
 	return out, nil
 }
 
-// TellStopped emits the final response of a turn that ctx has ended while no agent ran: it was
+// EmitStopped emits the final response of a turn that ctx has ended while no agent ran: it was
 // stopped, or its time is up.
-func (t Turn) TellStopped(ctx context.Context) (Outcome, error) {
-	return NewEnding(t.MaxOutput).Tell(t, Ended{
+func (t Turn) EmitStopped(ctx context.Context) (Outcome, error) {
+	return NewFinalResponse(t.MaxOutput).Emit(t, AgentExit{
 		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
 	})
 }
 
-func (e *Ending) outcome(end Ended) Outcome {
+func (e *FinalResponse) outcome(end AgentExit) Outcome {
 	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal, Stderr: Clean(end.Stderr.String())}
 	switch {
 	case end.Forced && errors.Is(end.Cause, ErrTimeout):
@@ -153,7 +154,7 @@ func (e *Ending) outcome(end Ended) Outcome {
 }
 
 // failure returns what went wrong as the user reads it, and its code for machines.
-func (e *Ending) failure(f Final, status Status) (text, code string) {
+func (e *FinalResponse) failure(f FinalOptions, status Status) (text, code string) {
 	text = trimText(Clean(e.errs.String()))
 	switch status {
 	case TimedOut:
@@ -177,7 +178,7 @@ func errorLine(f Frame) string {
 }
 
 // tail returns what is appended to the final response.
-func (e *Ending) tail(f Final, out Outcome, end Ended) string {
+func (e *FinalResponse) tail(f FinalOptions, out Outcome, end AgentExit) string {
 	lines := e.notes
 	if more := e.noted - len(e.notes); more > 0 {
 		lines = append(lines, fmt.Sprintf("⚠ and %d more like these.", more))
@@ -196,7 +197,7 @@ func (e *Ending) tail(f Final, out Outcome, end Ended) string {
 
 // internals are STDERR and the exit code: told to those who may see them, and to the log for the
 // others.
-func (e *Ending) internals(end Ended) string {
+func (e *FinalResponse) internals(end AgentExit) string {
 	text := ""
 	if stderr := trimText(Clean(end.Stderr.String())); stderr != "" {
 		text = "STDERR: " + stderr

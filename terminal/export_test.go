@@ -10,7 +10,7 @@ func Check(root, path string) (File, error) {
 func Inspect(path string) (File, error) { return closed(mediaRules{}.inspect(path)) }
 
 // CheckGuarded is Check where some files are out of bounds.
-func CheckGuarded(root, path string, g Guard) (File, error) {
+func CheckGuarded(root, path string, g FileGuard) (File, error) {
 	return closed(mediaRules{roots: []string{root}, guard: g}.check(path))
 }
 

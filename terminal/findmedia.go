@@ -18,10 +18,10 @@ const (
 	maxPath      = 4096 // the kernel's PATH_MAX: nothing longer can be opened
 )
 
-// FindMedia returns the absolute paths with a media extension in one line of text, in order: bare,
-// quoted (then also with spaces), in parentheses or backticks, before punctuation, as file:// too.
-// It does not look at the disk.
-func FindMedia(line []byte) []string {
+// FindMediaPaths returns the absolute paths with a media extension in one line of text, in order:
+// bare, quoted (then also with spaces), in parentheses or backticks, before punctuation, as file://
+// too. It does not look at the disk.
+func FindMediaPaths(line []byte) []string {
 	var found []string
 	for i := 0; ; {
 		k := bytes.IndexByte(line[i:], '/')

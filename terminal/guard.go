@@ -29,10 +29,10 @@ type ChatFolders struct {
 	Own    string // the folder in it that is this chat's
 }
 
-// Guard refuses what no chat may be given: the gateway's own files, and the files of other chats.
-// Files and folders are compared by identity, so that neither the spelling of a path nor a mount
-// makes a difference.
-type Guard struct {
+// FileGuard refuses what no chat may be given: the gateway's own files, and the files of other
+// chats. Files and folders are compared by identity, so that neither the spelling of a path nor a
+// mount makes a difference.
+type FileGuard struct {
 	Private []string // files and folders of the gateway
 	Chats   []ChatFolders
 	// Limit is how many private files one with several names is compared with; 0: maxCompared.
@@ -41,7 +41,7 @@ type Guard struct {
 
 // Path refuses a path that leads to, or through, something private, whether or not there is a file:
 // what is said of it must not tell. All links are followed.
-func (g Guard) Path(path string) error {
+func (g FileGuard) CheckPath(path string) error {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
 		end, through, err := straight.Way(at)
 		if err == nil {
@@ -54,7 +54,7 @@ func (g Guard) Path(path string) error {
 }
 
 // passed refuses a way, which is a list of paths without links.
-func (g Guard) passed(way []string) error {
+func (g FileGuard) passed(way []string) error {
 	ours, others := g.ours(), g.others()
 	slices.Sort(way)
 	for _, at := range slices.Compact(way) {
@@ -77,7 +77,7 @@ func (g Guard) passed(way []string) error {
 }
 
 // ours are the identities of the gateway's own files and folders.
-func (g Guard) ours() map[fileID]bool {
+func (g FileGuard) ours() map[fileID]bool {
 	ids := map[fileID]bool{}
 	for _, path := range g.Private {
 		if info, err := os.Stat(path); path != "" && err == nil {
@@ -89,7 +89,7 @@ func (g Guard) ours() map[fileID]bool {
 }
 
 // others are the identities of the folders of other chats.
-func (g Guard) others() map[fileID]bool {
+func (g FileGuard) others() map[fileID]bool {
 	ids := map[fileID]bool{}
 	for _, c := range g.Chats {
 		for _, dir := range c.others() {
@@ -104,7 +104,7 @@ func (g Guard) others() map[fileID]bool {
 
 // isStray reports whether a path without links is right below the parent of all chats' folders and
 // not this chat's: another chat's folder that is not there yet, for instance.
-func (g Guard) isStray(at string) bool {
+func (g FileGuard) isStray(at string) bool {
 	return slices.ContainsFunc(g.Chats, func(c ChatFolders) bool {
 		parent, err := os.Stat(c.Parent)
 		above, aerr := os.Lstat(filepath.Dir(at))
@@ -149,7 +149,7 @@ func (c ChatFolders) others() []string {
 // File refuses an open file if one of its names is private. A file with several names is common
 // (git, pnpm and cp -l make them), so it is not refused as such: what is private is searched for
 // it, and it is refused if that is too much or cannot be read.
-func (g Guard) File(info fs.FileInfo) error {
+func (g FileGuard) CheckFile(info fs.FileInfo) error {
 	id, names := idOf(info)
 	if g.ours()[id] {
 		return errOurs

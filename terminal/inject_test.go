@@ -29,7 +29,7 @@ func injected(i int) string {
 
 func TestInjectionsFollowTheEnvelopeInOrder(t *testing.T) {
 	b := newBench(t, "rich", "head -n 101 > heard")
-	b.req.Inject, b.req.Text = waiting(100), strings.Repeat("a large envelope ", 1<<16)
+	b.req.Injections, b.req.Text = waiting(100), strings.Repeat("a large envelope ", 1<<16)
 	b.run().says("done", "message: (no output)")
 	raw, _ := os.ReadFile(filepath.Join(b.workspace, "heard"))
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
@@ -52,7 +52,7 @@ func TestAnInjectionCarriesMediaIfItMay(t *testing.T) {
 		inject <- terminal.Injection{Text: "look <é>", Media: []string{"/a b.jpg"}}
 		close(inject) // no more to come is no reason to end anything
 		b := newBench(t, "rich", listening+hear)
-		b.req.Inject, b.opts.Config.PassMedia = inject, pass
+		b.req.Injections, b.opts.Config.PassMedia = inject, pass
 		media := map[bool]string{true: `["/a b.jpg"]`, false: "[]"}[pass]
 		b.run().says("done", "message: (no output)").heard(`{"type":"inject","version":1,"text":"look <é>","media":` + media + `}`)
 	}
@@ -64,7 +64,7 @@ func TestAnInjectionReachesAnAgentAtWorkAndBetweenAnswers(t *testing.T) {
 		func(context.Context, terminal.Question) (terminal.Answer, error) {
 			return terminal.Answer{Text: "yes"}, nil
 		})
-	b.req.Inject = inject
+	b.req.Injections = inject
 	n := 0
 	b.emit = func(f terminal.Frame) error {
 		if f.Kind == terminal.Progress {
@@ -80,7 +80,7 @@ func TestWhatTheAgentNeverReadIsLeftOrCounted(t *testing.T) {
 	for range 20 {
 		b := newBench(t, "rich", listening+strings.Repeat(hear, 5))
 		inject := waiting(10)
-		b.req.Inject = inject
+		b.req.Injections = inject
 		b.run().heard(injected(0), injected(1), injected(2), injected(3), injected(4))
 		if left := len(inject); left+b.out.Unread != 5 {
 			t.Fatalf("%d left, %d unread, want 5", left, b.out.Unread)
@@ -105,7 +105,7 @@ func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
 			}
 		}
 	})
-	b.req.Inject = inject
+	b.req.Injections = inject
 	b.emit = func(f terminal.Frame) error {
 		if f.Kind != terminal.Progress {
 			return nil
@@ -123,18 +123,18 @@ func TestAnAgentThatNeverReadsIsNotDrowned(t *testing.T) {
 
 func TestAnAgentThatReadsToTheEndEndsWithItsTimeOrItsOutput(t *testing.T) {
 	b := newBench(t, "rich", "cat >/dev/null")
-	b.opts.Config.Timeout, b.req.Inject = 1, waiting(3)
+	b.opts.Config.Timeout, b.req.Injections = 1, waiting(3)
 	b.run().says("timeout", "error: Timed out after 1 s.")
 
 	b = newBench(t, "rich", "echo done; exec 1>&- 2>&-; cat >/dev/null")
-	b.req.Inject = waiting(3)
+	b.req.Injections = waiting(3)
 	b.run().says("done", "message: done")
 }
 
 func TestPlainModeIgnoresInjections(t *testing.T) {
 	b := newBench(t, "plain", "wc -l")
 	inject := waiting(3)
-	b.req.Inject = inject
+	b.req.Injections = inject
 	b.run().says("done", "message: 1")
 	if len(inject) != 3 {
 		t.Errorf("%d left of 3", len(inject))

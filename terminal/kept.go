@@ -8,7 +8,7 @@ import (
 )
 
 // keep starts a process that outlives the turn.
-func (t *turn) keep(o KeepOptions) (*Agent, error) {
+func (t *turn) keep(o PersistentOptions) (*Agent, error) {
 	if o.Args == nil {
 		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
 	}
@@ -40,15 +40,15 @@ func (t *turn) uses(pid int) {
 	}
 }
 
-func (t *turn) tell(a About) {
-	if t.req.OnAbout == nil {
+func (t *turn) tell(a AgentInfo) {
+	if t.req.OnAgentInfo == nil {
 		return
 	}
 	a.Line, a.Commands = Clean(a.Line), slices.Clone(a.Commands)
 	for i, c := range a.Commands {
 		a.Commands[i].Help = Clean(c.Help)
 	}
-	t.req.OnAbout(a)
+	t.req.OnAgentInfo(a)
 }
 
 func (t *turn) memory() Memory {
@@ -69,14 +69,14 @@ func (forgetful) SaveLasting(context.Context, string) error   { return nil }
 
 // pool returns the pool of the agents that the protocol keeps; nil: it keeps none.
 func (r *Runner) pool() ProcessPool {
-	if k, ok := r.o.Protocol.(Keeper); ok {
+	if k, ok := r.o.Protocol.(PersistentProtocol); ok {
 		return k.Pool()
 	}
 	return nil
 }
 
 // Kept returns the agents that are kept and that no turn uses.
-func (r *Runner) Kept() []KeptAgent {
+func (r *Runner) IdleAgents() []IdleAgent {
 	if p := r.pool(); p != nil {
 		return p.Idle()
 	}
@@ -84,7 +84,7 @@ func (r *Runner) Kept() []KeptAgent {
 }
 
 // Release ends the kept agent of a chat (channel:id), unless a turn uses it.
-func (r *Runner) Release(chat string) {
+func (r *Runner) EndIdleAgent(chat string) {
 	if p := r.pool(); p != nil {
 		p.End(chat)
 	}
@@ -99,9 +99,9 @@ func (r *Runner) StartAfresh(chat string) {
 
 // Stop ends what the kept agent of a chat (channel:id) has left running, and says how many commands
 // that were.
-func (r *Runner) Stop(chat string) (ended int) {
-	if s, ok := r.o.Protocol.(Stopper); ok {
-		return s.Stop(chat)
+func (r *Runner) StopCommands(chat string) (ended int) {
+	if s, ok := r.o.Protocol.(CommandStopper); ok {
+		return s.StopCommands(chat)
 	}
 	return 0
 }

@@ -19,6 +19,6 @@ func RecordNotStarted() ProcessRecord { return process.NotStarted() }
 // KillRun kills what a crash has left of a turn's agent. The run is the Request's RunName.
 func KillRun(run string, p ProcessRecord) { process.KillRun(run, p) }
 
-// KillKept kills what a crash has left of the agents that were kept between turns. The gateway is
-// the Request's GatewayName. It must be called before the first turn.
-func KillKept(gateway string) { process.KillOwned(gateway) }
+// KillPersistent kills what a crash has left of the agents that were kept between turns. The
+// gateway is the Request's GatewayName. It must be called before the first turn.
+func KillPersistent(gateway string) { process.KillOwned(gateway) }

@@ -16,9 +16,9 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a line of %d bytes was skipped, the limit is %d", e.Size, e.Max)
 }
 
-// Lines reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a line
-// that is too long.
-type Lines struct {
+// LineReader reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a
+// line that is too long.
+type LineReader struct {
 	r    io.Reader
 	max  int
 	buf  []byte
@@ -45,16 +45,16 @@ const (
 	mostKept = 1 << 20
 )
 
-// NewLines returns a reader of r's lines of at most max bytes.
-func NewLines(r io.Reader, max int) *Lines {
-	return &Lines{r: r, max: max, buf: make([]byte, min(firstRead, max+slack))}
+// NewLineReader returns a reader of r's lines of at most max bytes.
+func NewLineReader(r io.Reader, max int) *LineReader {
+	return &LineReader{r: r, max: max, buf: make([]byte, min(firstRead, max+slack))}
 }
 
 // Next returns the next line without its end (\n or \r\n) and without a byte order mark at the very
 // beginning. The bytes are valid until the next call. A last line without an end counts. It returns
 // a *LongLineError for each line that was skipped, and after the last line the reader's error,
 // usually io.EOF.
-func (l *Lines) Next() ([]byte, error) {
+func (l *LineReader) Next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); i >= 0 {
 			line := l.buf[l.at : l.at+l.seen+i]
@@ -77,7 +77,7 @@ func (l *Lines) Next() ([]byte, error) {
 	}
 }
 
-func (l *Lines) checked(line []byte) ([]byte, error) {
+func (l *LineReader) checked(line []byte) ([]byte, error) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
@@ -92,7 +92,7 @@ func (l *Lines) checked(line []byte) ([]byte, error) {
 }
 
 // fill makes room and reads once.
-func (l *Lines) fill() {
+func (l *LineReader) fill() {
 	if l.at == l.end && len(l.buf) > mostKept {
 		l.buf, l.at, l.end = make([]byte, mostRead), 0, 0
 	}
@@ -112,7 +112,7 @@ func (l *Lines) fill() {
 }
 
 // skip reads on to the end of a line that is already too long.
-func (l *Lines) skip() error {
+func (l *LineReader) skip() error {
 	size := int64(l.end - l.at)
 	l.bom = true
 	for l.err == nil {

@@ -13,7 +13,7 @@ import (
 	"nanobot/terminal"
 )
 
-// model is what Lines must do, without any cleverness.
+// model is what a LineReader must do, without any cleverness.
 func model(data []byte, max int) (out []string) {
 	if len(data) == 0 {
 		return nil
@@ -37,7 +37,7 @@ func model(data []byte, max int) (out []string) {
 }
 
 func read(r io.Reader, max int) (out []string) {
-	for lines := terminal.NewLines(r, max); ; {
+	for lines := terminal.NewLineReader(r, max); ; {
 		line, err := lines.Next()
 		var long *terminal.LongLineError
 		switch {
@@ -74,7 +74,7 @@ func FuzzLinesEqualTheModel(f *testing.F) {
 }
 
 func TestLinesSayHowLongASkippedLineWas(t *testing.T) {
-	lines := terminal.NewLines(strings.NewReader(strings.Repeat("x", 300000)+"\nok\n"), 1000)
+	lines := terminal.NewLineReader(strings.NewReader(strings.Repeat("x", 300000)+"\nok\n"), 1000)
 	_, err := lines.Next()
 	var long *terminal.LongLineError
 	if !errors.As(err, &long) || long.Size != 300000 || long.Max != 1000 {

@@ -9,9 +9,9 @@ import (
 // it by chance.
 const leastHidden = 6
 
-// Lineup is how agents are started, for the record: the command line as it is configured, without
-// the secrets that are known, the working folder, and the names of the variables.
-func (r *Runner) Lineup() (argv []string, dir string, env []string) {
+// LaunchRecord is how agents are started, for the record: the command line as it is configured,
+// without the secrets that are known, the working folder, and the names of the variables.
+func (r *Runner) LaunchRecord() (argv []string, dir string, env []string) {
 	cfg := r.o.Config
 	dir = cfg.Cwd
 	if dir == "" {

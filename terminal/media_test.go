@@ -35,7 +35,7 @@ func TestFindMediaFindsPathsAsPeopleWriteThem(t *testing.T) {
 		"/tmp/a.png...":                                    {"/tmp/a.png"},
 		"<b>/tmp/a.webm</b>":                               {"/tmp/a.webm"},
 	} {
-		if got := terminal.FindMedia([]byte(line)); !slices.Equal(got, want) {
+		if got := terminal.FindMediaPaths([]byte(line)); !slices.Equal(got, want) {
 			t.Errorf("%q: got %q, want %q", line, got, want)
 		}
 	}
@@ -47,7 +47,7 @@ func TestFindMediaFindsNothingElse(t *testing.T) {
 		"/tmp/a.png.bak", "/tmp/a.pngx", "/tmp/a.txt", "/tmp/.png/x", "/tmp/a .png", "$HOME/a.png", "${DIR}/a.png", "C:/a.pngs", "/tmp/a.png/b",
 		"https://example.org/x?y=/tmp/a.png", "and/or.png", "/" + strings.Repeat("x", 5000) + ".png",
 	} {
-		if got := terminal.FindMedia([]byte(line)); got != nil {
+		if got := terminal.FindMediaPaths([]byte(line)); got != nil {
 			t.Errorf("%q: got %q", line, got)
 		}
 	}
@@ -55,7 +55,7 @@ func TestFindMediaFindsNothingElse(t *testing.T) {
 
 func TestFindMediaLooksAtNothingTwice(t *testing.T) {
 	for _, piece := range []string{"(/", "(/x", "url(/assets/xxxxxx)", "'/`/\"/", " /x.", "/.png/"} {
-		lineartest.Check(t, piece, 1<<20, func(n int) { terminal.FindMedia([]byte(strings.Repeat(piece, n/len(piece)))) })
+		lineartest.Check(t, piece, 1<<20, func(n int) { terminal.FindMediaPaths([]byte(strings.Repeat(piece, n/len(piece)))) })
 	}
 }
 
@@ -65,7 +65,7 @@ func FuzzFindMedia(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {
-		for _, p := range terminal.FindMedia(line) {
+		for _, p := range terminal.FindMediaPaths(line) {
 			if !filepath.IsAbs(p) || filepath.Clean(p) != p || filepath.Ext(p) == "" {
 				t.Fatalf("%q is no clean absolute path with an extension", p)
 			}

@@ -69,7 +69,7 @@ func TestStdinIsWhatTheConfigSays(t *testing.T) {
 type keeping struct{ said *string }
 
 func (k keeping) Turn(_ context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	agent, err := t.Keep(terminal.KeepOptions{})
+	agent, err := t.LaunchPersistent(terminal.PersistentOptions{})
 	if err != nil {
 		return terminal.Outcome{}, err
 	}

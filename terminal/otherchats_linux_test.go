@@ -164,7 +164,7 @@ func TestAFileWithSeveralNamesIsRefusedWhereTheSearchIsTooLong(t *testing.T) {
 	must(t, os.Mkdir(filepath.Join(b.workspace, "users/8"), 0o700))
 	plain := b.write("plain.png", "x")
 	users := filepath.Join(b.workspace, "users")
-	g := terminal.Guard{Chats: []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
+	g := terminal.FileGuard{Chats: []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}}}
 	for limit, why := range map[int]string{5: "several names", 0: otherChats} {
 		g.Limit = limit
 		if f, err := terminal.CheckGuarded(b.workspace, filepath.Join(b.workspace, "hard.png"), g); err == nil || !strings.Contains(err.Error(), why) {
@@ -187,7 +187,7 @@ func TestALinkThatChangesWhileAFileIsCheckedLeadsToNoOtherChat(t *testing.T) {
 	one, two := filepath.Join(b.workspace, "one.png"), filepath.Join(b.workspace, "two.png")
 	must(t, os.Symlink(mine, one))
 	must(t, os.Symlink(other, two))
-	g := terminal.Guard{Chats: []terminal.ChatFolders{{Parent: filepath.Join(b.workspace, "users"), Own: filepath.Dir(mine)}}}
+	g := terminal.FileGuard{Chats: []terminal.ChatFolders{{Parent: filepath.Join(b.workspace, "users"), Own: filepath.Dir(mine)}}}
 	over := make(chan struct{})
 	var agent sync.WaitGroup
 	agent.Go(func() {

@@ -26,7 +26,7 @@ func TestFilesOfTheProtocolsOwnMayBeSentFromAnywhereButNotLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	root, private := t.TempDir(), filepath.Join(t.TempDir(), "config.json")
-	frame := terminal.Frame{Kind: terminal.Message, Own: own}
+	frame := terminal.Frame{Kind: terminal.Message, ProtocolDir: own}
 	for _, name := range []string{"good.png", "sub/other.png"} {
 		path := filepath.Join(own, name)
 		_ = os.MkdirAll(filepath.Dir(path), 0o700)

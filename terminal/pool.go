@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// KeptProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of it.
-// One with a method InUse() bool is not ended for want of turns while that returns true.
-type KeptProcess interface {
+// PersistentProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of
+// it. One with a method InUse() bool is not ended for want of turns while that returns true.
+type PersistentProcess interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
 	// once, while no turn uses the process.
@@ -24,7 +24,7 @@ type KeptProcess interface {
 // ProcessPool is a Pool whatever it keeps.
 type ProcessPool interface {
 	// Idle returns the agents that no turn uses.
-	Idle() []KeptAgent
+	Idle() []IdleAgent
 	// End ends the agent of a chat, unless a turn uses it, without waiting for its death.
 	End(chat string)
 	// Close ends all agents that no turn uses and returns when they are dead. A turn after it
@@ -32,19 +32,19 @@ type ProcessPool interface {
 	Close()
 }
 
-// KeptAgent is an agent that is kept between two turns.
-type KeptAgent struct {
+// IdleAgent is an agent that is kept between two turns.
+type IdleAgent struct {
 	Chat  string   // an Envelope.SessionKey
 	Users []string // the ids of the people whose messages it has worked on
 }
 
 // Pool keeps one process for each chat between its turns, for a while and up to a number, and lets
 // one turn of a chat run at a time. It knows nothing of what is said to the processes.
-type Pool[P KeptProcess] struct {
-	// IdleTime is how long a process is kept after the last turn of its chat, and MaxKept how many
-	// are. Neither may be changed after the first turn.
-	IdleTime time.Duration
-	MaxKept  int
+type Pool[P PersistentProcess] struct {
+	// IdleTime is how long a process is kept after the last turn of its chat, and MaxProcesses how
+	// many are. Neither may be changed after the first turn.
+	IdleTime     time.Duration
+	MaxProcesses int
 
 	mu     sync.Mutex
 	chats  map[string]*PoolEntry[P] // those with a turn or a process
@@ -54,7 +54,7 @@ type Pool[P KeptProcess] struct {
 
 // PoolEntry is the entry of one chat in a Pool. The turn that has acquired it uses it until
 // Release.
-type PoolEntry[P KeptProcess] struct {
+type PoolEntry[P PersistentProcess] struct {
 	pool   *Pool[P]
 	chat   string
 	turn   chan struct{} // has an element while a turn runs
@@ -186,12 +186,12 @@ func (p *Pool[P]) expire(e *PoolEntry[P]) {
 func (p *Pool[P]) isIdle(e *PoolEntry[P]) bool { return e.turns == 0 && p.chats[e.chat] == e }
 
 // Idle returns the agents that no turn uses.
-func (p *Pool[P]) Idle() (agents []KeptAgent) {
+func (p *Pool[P]) Idle() (agents []IdleAgent) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.chats {
 		if p.isIdle(e) {
-			agents = append(agents, KeptAgent{Chat: e.chat, Users: slices.Clone(e.users)})
+			agents = append(agents, IdleAgent{Chat: e.chat, Users: slices.Clone(e.users)})
 		}
 	}
 	return agents
@@ -277,7 +277,7 @@ func (p *Pool[P]) shrink(more int) {
 				oldest = e
 			}
 		}
-		if n <= p.MaxKept || oldest == nil {
+		if n <= p.MaxProcesses || oldest == nil {
 			return
 		}
 		p.drop(oldest)

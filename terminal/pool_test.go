@@ -55,7 +55,7 @@ func (f *fakeProcess) timesClosed() int {
 
 type pool = terminal.Pool[*fakeProcess]
 
-func newPool(maxKept int) *pool { return &pool{IdleTime: idleTime, MaxKept: maxKept} }
+func newPool(maxKept int) *pool { return &pool{IdleTime: idleTime, MaxProcesses: maxKept} }
 
 // inPool runs a test in a synctest bubble, and closes the pool at its end.
 func inPool(t *testing.T, maxKept int, f func(t *testing.T, p *pool)) {

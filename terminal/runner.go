@@ -28,7 +28,7 @@ type Options struct {
 	Environ   []string        // the gateway's own environment
 	Secrets   []config.Secret // of the gateway, never shown to the agent
 	Private   []string        // the gateway's own files and folders, never sent
-	Harmless  []string        // of these, those that hold no secret and may be read
+	Readable  []string        // of these, those that hold no secret and may be read
 	State     string          // the folder of the gateway's state; "": none
 	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
 	// Agent is the agent's name, for the owner of its processes.
@@ -55,21 +55,21 @@ type Request struct {
 	History         []HistoryEntry // oldest first
 	// Ask puts an agent's question to the person; nil: nobody answers.
 	Ask Ask
-	// Inject has what the person writes while the agent is at work; nil: nothing, and stdin is
+	// Injections has what the person writes while the agent is at work; nil: nothing, and stdin is
 	// closed as usual. What is put in stays there until the agent reads, so a sender must not wait
-	// longer than the turn lasts. Its files are for Give first.
-	Inject <-chan Injection
+	// longer than the turn lasts. Its files are for GrantFiles first.
+	Injections <-chan Injection
 	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person,
 	// with no process running, and what it returns when the turn goes on, as Turn.AwaitPerson.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
-	// Written, if not nil, returns what the person has written since the turn began, but for
+	// PersonTexts, if not nil, returns what the person has written since the turn began, but for
 	// answers to questions.
-	Written func() []string
-	// OnEnd, if not nil, is called when the agent's time is up or it is told to stop. Frames may
+	PersonTexts func() []string
+	// OnCancel, if not nil, is called when the agent's time is up or it is told to stop. Frames may
 	// follow.
-	OnEnd func()
+	OnCancel func()
 	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
-	// and KillKept after a crash. Without a name there is no mark.
+	// and KillPersistent after a crash. Without a name there is no mark.
 	RunName, GatewayName string
 	// Task names the part of the message that this request is, where the agent is handed a message
 	// in several parts; "": it is all of it.
@@ -78,11 +78,11 @@ type Request struct {
 	Token string
 	// Memory, if not nil, is what is known of the chat from earlier turns.
 	Memory Memory
-	// OnClock, if not nil, is called when the time of the turn begins to count, with
+	// OnClockStart, if not nil, is called when the time of the turn begins to count, with
 	// Turn.PauseTimeout.
-	OnClock func(pause func() (resume func()))
-	// OnAbout, if not nil, is called with what the agent tells of itself.
-	OnAbout func(About)
+	OnClockStart func(pause func() (resume func()))
+	// OnAgentInfo, if not nil, is called with what the agent tells of itself.
+	OnAgentInfo func(AgentInfo)
 	// OnLog, if not nil, is called with each log frame, beside the log.
 	OnLog func(Frame)
 	// OnExit, if not nil, is called when the last process of the turn has exited, where that is
@@ -174,23 +174,23 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
-	if req.OnEnd != nil {
-		defer context.AfterFunc(ctx, req.OnEnd)()
+	if req.OnCancel != nil {
+		defer context.AfterFunc(ctx, req.OnCancel)()
 	}
-	if req.OnClock != nil {
-		req.OnClock(pause)
+	if req.OnClockStart != nil {
+		req.OnClockStart(pause)
 	}
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
-		Launch: t.launch,
-		Keep:   t.keep, Uses: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
-		Place:  t.place(),
-		Memory: t.memory(), Tell: t.tell,
+		Launch:           t.launch,
+		LaunchPersistent: t.keep, AttachProcess: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
+		ExecEnv: t.place(),
+		Memory:  t.memory(), ReportAgentInfo: t.tell,
 		Emit: t.take,
 		Ask:  t.ask, Interactive: cfg.Interactive,
-		Stdin:  cfg.Stdin,
-		Inject: req.Inject, PassMedia: cfg.PassMedia,
-		Final:   Final{Reveal: t.reveal, Timeout: cfg.Timeout},
+		Stdin:      cfg.Stdin,
+		Injections: req.Injections, PassMedia: cfg.PassMedia,
+		Final:   FinalOptions{Reveal: t.reveal, Timeout: cfg.Timeout},
 		OnEmpty: req.OnExit,
 		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
@@ -202,12 +202,12 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	return out, err
 }
 
-// Place prepares the place where the agent of a chat works, for commands that are run outside of
+// ExecEnv prepares the place where the agent of a chat works, for commands that are run outside of
 // turns.
-func (r *Runner) Place(channel, chatID string) (Place, error) {
+func (r *Runner) ExecEnv(channel, chatID string) (ExecEnv, error) {
 	t, err := r.outsideTurns(channel, chatID)
 	if err != nil {
-		return Place{}, err
+		return ExecEnv{}, err
 	}
 	return t.place(), nil
 }
@@ -229,9 +229,9 @@ func (r *Runner) outsideTurns(channel, chatID string) (*turn, error) {
 // UserRoot creates the folder of a chat and opens it.
 func (r *Runner) UserRoot(chatID string) (*os.Root, error) { return UserRoot(r.o.Workspace, chatID) }
 
-// Give lets the agent have files of a chat that come while it is at work. Those of a Request it has
-// anyway.
-func (r *Runner) Give(chatID string, files []string) error {
+// GrantFiles lets the agent have files of a chat that come while it is at work. Those of a Request
+// it has anyway.
+func (r *Runner) GrantFiles(chatID string, files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -311,7 +311,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	}
 	start := func(env []string) (*Agent, error) {
 		o := t.confined(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.Keep,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not become the agent is started again
 			o.OnEmpty = in.onEmpty
@@ -333,10 +333,10 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 }
 
 // place is where the agent works.
-func (t *turn) place() Place {
-	return Place{
+func (t *turn) place() ExecEnv {
+	return ExecEnv{
 		Dir: t.dir(), Roots: t.o.dirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chats(), User: t.confine.User(), Confine: t.confined,
+		Private: t.o.Private, Chats: t.chats(), User: t.confine.User(), ApplySandbox: t.confined,
 	}
 }
 

@@ -27,7 +27,7 @@ func IsShortage(err error) bool {
 
 // Shortage returns a *ShortageError if the agent was never run for want of resources: what its
 // sandbox needs, or the program itself, could not be had. Else it returns nil.
-func (e Ended) Shortage() error {
+func (e AgentExit) Shortage() error {
 	if !IsShortage(e.NotRun) || e.Forced {
 		return nil
 	}

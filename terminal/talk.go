@@ -13,9 +13,9 @@ type Question struct {
 	ID      string
 	Text    string
 	Options []string // answers to choose from; none: any text
-	// Within is how long an answer is waited for; 0: as long as the turn lasts and the gateway
+	// Timeout is how long an answer is waited for; 0: as long as the turn lasts and the gateway
 	// cares.
-	Within time.Duration
+	Timeout time.Duration
 	// Approval says that the answer permits something, so that only the agent's approvers may give
 	// it where there is a list of them.
 	Approval bool
@@ -35,13 +35,13 @@ type Injection struct {
 	Media []string
 }
 
-// ErrNobody says that this turn has no person to ask.
-var ErrNobody = errors.New("nobody is there to be asked")
+// ErrNobodyToAsk says that this turn has no person to ask.
+var ErrNobodyToAsk = errors.New("nobody is there to be asked")
 
 // ask makes a question fit for a chat and passes it on.
 func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	if t.req.Ask == nil {
-		return Answer{}, ErrNobody
+		return Answer{}, ErrNobodyToAsk
 	}
 	if q.Text = Clean(q.Text); strings.TrimSpace(q.Text) == "" {
 		q.Text = "?" // no network shows a message without text
@@ -76,8 +76,8 @@ func (t *turn) texts() []string {
 			texts = append(texts, h.Text)
 		}
 	}
-	if t.req.Written != nil {
-		texts = append(texts, t.req.Written()...)
+	if t.req.PersonTexts != nil {
+		texts = append(texts, t.req.PersonTexts()...)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -24,17 +24,17 @@ type Protocol interface {
 	Turn(ctx context.Context, t Turn) (Outcome, error)
 }
 
-// Keeper is a protocol whose agents may outlive a turn.
-type Keeper interface {
+// PersistentProtocol is a protocol whose agents may outlive a turn.
+type PersistentProtocol interface {
 	// Pool returns what keeps the agents; nil: no agent is kept.
 	Pool() ProcessPool
 }
 
-// Stopper is a protocol whose kept agents may leave something running between turns. Stop ends what
-// is left of a chat, which is an Envelope.SessionKey, and says how many commands that were. It must
-// not take long.
-type Stopper interface {
-	Stop(chat string) (ended int)
+// CommandStopper is a protocol whose kept agents may leave something running between turns. Stop
+// ends what is left of a chat, which is an Envelope.SessionKey, and says how many commands that
+// were. It must not take long.
+type CommandStopper interface {
+	StopCommands(chat string) (ended int)
 }
 
 // Restarter is a protocol that keeps something of a chat which ends when the person starts afresh.
@@ -55,7 +55,7 @@ type Turn struct {
 	// killed: at once if the time is up, politely otherwise.
 	Launch func(ctx context.Context, in Input) (*Agent, error)
 	// Keep starts a process for longer than this turn, until the protocol ends it.
-	Keep func(KeepOptions) (*Agent, error)
+	LaunchPersistent func(PersistentOptions) (*Agent, error)
 	// PauseTimeout stops the clock of the turn until resume is called, for time that a person takes
 	// and not the agent. Never nil.
 	PauseTimeout func() (resume func())
@@ -68,13 +68,13 @@ type Turn struct {
 	// runs again, with the same Envelope.RunID and Attempt. Never nil.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
 	// Uses says that a process that was kept works on this turn.
-	Uses func(pid int)
-	// Place is where the agent works.
-	Place Place
+	AttachProcess func(pid int)
+	// ExecEnv is where the agent works.
+	ExecEnv ExecEnv
 	// Memory is what the protocol knows of this chat from earlier turns. Never nil.
 	Memory Memory
 	// Tell takes what the agent says about itself; the newest counts. Never nil.
-	Tell func(About)
+	ReportAgentInfo func(AgentInfo)
 	// Emit takes one frame, in order, and returns once it is safe. It works after ctx has ended
 	// too, since what was already printed is still delivered.
 	Emit func(Frame) error
@@ -82,31 +82,31 @@ type Turn struct {
 	Ask Ask
 	// Interactive says that the agent may ask.
 	Interactive bool
-	// Inject has what the person writes while the agent is at work; nil if that is not for this
+	// Injections has what the person writes while the agent is at work; nil if that is not for this
 	// turn. A protocol takes from it only while the agent reads, and never after the turn. What it
 	// took and the agent had not read in the end is counted in Outcome.Unread.
-	Inject <-chan Injection
+	Injections <-chan Injection
 	// PassMedia says whether injections carry their media.
 	PassMedia bool
 	// Final says how the end of a turn is told to this chat.
-	Final Final
-	// OnEmpty, if not nil, is called by ReadLines and Converse when the agent has left no process,
-	// though some of what it said is still to be emitted. It may not be called at all.
+	Final FinalOptions
+	// OnEmpty, if not nil, is called by ReadLines and ReadLinesInteractive when the agent has left
+	// no process, though some of what it said is still to be emitted. It may not be called at all.
 	OnEmpty func()
 	// MaxLine is the longest line of output in bytes, MaxOutput the most plain text that is kept.
 	MaxLine, MaxOutput int
 }
 
-// KeepOptions says what Turn.Keep starts.
-type KeepOptions struct {
+// PersistentOptions says what Turn.LaunchPersistent starts.
+type PersistentOptions struct {
 	Args []string // the program and its arguments; nil: the agent's command
 	Env  []string // added to the environment of the chat's agent
 	// Terminal is the size of the pseudo-terminal that the process runs on; nil: it has pipes.
 	Terminal *process.Size
 }
 
-// Place is where an agent works and what it finds there.
-type Place struct {
+// ExecEnv is where an agent works and what it finds there.
+type ExecEnv struct {
 	Dir   string   // its working folder
 	Roots []string // the folders it may use
 	Env   []string // of what is started for it
@@ -121,7 +121,7 @@ type Place struct {
 	User *syscall.Credential
 	// Confine puts a process that is started for the agent under the same limits and into the same
 	// sandbox. Never nil in a turn.
-	Confine func(process.Options) process.Options
+	ApplySandbox func(process.Options) process.Options
 }
 
 // Memory is what a protocol knows of a chat and an agent from turn to turn.
@@ -134,9 +134,9 @@ type Memory interface {
 	SaveLasting(ctx context.Context, s string) error
 }
 
-// About is what an agent tells of itself: a line for who asks how it is, and the commands that it
-// understands.
-type About struct {
+// AgentInfo is what an agent tells of itself: a line for who asks how it is, and the commands that
+// it understands.
+type AgentInfo struct {
 	Line     string    `json:"line,omitempty"`
 	Commands []Command `json:"commands,omitempty"`
 }
@@ -151,7 +151,7 @@ type Command struct {
 type Input struct {
 	First []byte
 	// Keep leaves stdin open behind First, for Agent.Write.
-	Keep bool
+	KeepOpen bool
 	// onStop, if not nil, is called with the cause when ctx has ended and the command was
 	// signalled.
 	onStop context.CancelCauseFunc
@@ -198,7 +198,7 @@ type Frame struct {
 	Media []string // of a Message: paths the agent named
 	// Own is a folder of the protocol's, with those files of Media that it has written itself. They
 	// may be sent wherever that is.
-	Own string
+	ProtocolDir string
 	// Guessed says that Media were found in text and not named on purpose, so that one that does
 	// not exist is no mistake.
 	Guessed bool

@@ -7,7 +7,7 @@ import (
 
 // Stderr returns the last line of the agent's standard error, which usually has the reason, led by
 // a colon; "" if there is none.
-func (t *Trial) Stderr() string {
+func (t *Trial) StderrSuffix() string {
 	lines := strings.Split(strings.TrimSpace(t.Outcome.Stderr), "\n")
 	last := []rune(Clean(strings.TrimSpace(lines[len(lines)-1])))
 	if len(last) == 0 {
@@ -20,7 +20,7 @@ func (t *Trial) Stderr() string {
 func FrameTypes() []string { return []string{"message", "progress", "error", "log", "ask"} }
 
 // Count counts the lines of output that are frames, by type, and the others.
-func (t *Trial) Count() (frames map[string]int, plain int) {
+func (t *Trial) CountFrames() (frames map[string]int, plain int) {
 	frames = map[string]int{}
 	for line := range strings.Lines(string(t.Output)) {
 		line = strings.TrimSpace(line)

@@ -126,8 +126,8 @@ func (t typed) identities(texts []string) (ids map[fileID]bool, complete bool) {
 	return ids, true
 }
 
-// paths are all that could be a path in a line. It is far more generous than FindMedia: what is
-// taken for a path here is only not sent.
+// paths are all that could be a path in a line. It is far more generous than FindMediaPaths: what
+// is taken for a path here is only not sent.
 func (t typed) paths(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for end := 1; end <= len(line); end++ {

@@ -87,7 +87,7 @@ func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
 		t.Fatalf("not typed, and not found either: %+v", b.frames)
 	}
 	for name, text := range texts {
-		b.req.Text, b.req.ReplyTo, b.req.History, b.req.Written = text, nil, nil, nil
+		b.req.Text, b.req.ReplyTo, b.req.History, b.req.PersonTexts = text, nil, nil, nil
 		b.run().says("done", "message: "+path)
 		if t.Failed() {
 			t.Fatal("typed ", name)
@@ -99,14 +99,14 @@ func TestAPathOfTheUsersOwnTextIsNoFoundPath(t *testing.T) {
 	}
 	b.req.Text, b.req.ReplyTo, b.req.History = "hello", nil, []terminal.HistoryEntry{{Role: "user", Text: path}}
 	b.run().says("done", "message: "+path)
-	b.req.History, b.req.Written = nil, func() []string { return []string{path[:3], path[3:]} }
+	b.req.History, b.req.PersonTexts = nil, func() []string { return []string{path[:3], path[3:]} }
 	b.run().says("done", "message: "+path)
 	for _, u := range []terminal.User{{Name: path}, {Username: path}, {ID: path}} {
-		b.req.Text, b.req.Written, b.req.User = "hello", nil, &u
+		b.req.Text, b.req.PersonTexts, b.req.User = "hello", nil, &u
 		b.run().says("done", "message: "+path)
 	}
 	b.req.User = nil
-	b.req.Written = func() []string { return []string{"and " + path} }
+	b.req.PersonTexts = func() []string { return []string{"and " + path} }
 	b.run().says("done", "message: "+path)
 }
 

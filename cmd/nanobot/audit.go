@@ -38,7 +38,7 @@ func auditFiles(cfg *config.Config) []string {
 
 // lineup is how agents are started, for the record.
 func lineup(r *terminal.Runner) audit.Launch {
-	argv, dir, env := r.Lineup()
+	argv, dir, env := r.LaunchRecord()
 	return audit.Launch{Argv: argv, Cwd: dir, Env: env}
 }
 

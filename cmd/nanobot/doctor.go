@@ -60,7 +60,7 @@ Exit status: 0 nothing failed, 1 something did, 78 bad config or a damaged state
 func lacks(s gateway.Settings) []string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s.Agents)) {
-		for _, lack := range s.Agents[name].Runner.Lacks() {
+		for _, lack := range s.Agents[name].Runner.MissingFeatures() {
 			if name != config.DefaultAgent {
 				lack = "agent " + name + ": " + lack
 			}

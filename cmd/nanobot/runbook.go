@@ -297,11 +297,11 @@ func openOrMakeStore(ctx context.Context, cfg *config.Config) (*sqlite.Store, er
 // shellSteps returns how the commands of a run's steps are executed: in the workspace, where the
 // local chat's agent works. What a crash has left of a command of this run is killed.
 func shellSteps(runner *terminal.Runner, workspace, run string) (runbooks.Shell, error) {
-	place, err := runner.Place(cli.Name, "local")
+	place, err := runner.ExecEnv(cli.Name, "local")
 	if err != nil {
 		return nil, err
 	}
-	place = shellstep.Place(place, run)
+	place = shellstep.ExecEnv(place, run)
 	place.Dir = workspace
 	return func(ctx context.Context, command string, timeout time.Duration) (runbook.ShellProof, error) {
 		return shellstep.Run(ctx, place, command, timeout)

@@ -236,7 +236,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 	}
 	runner, err := terminal.NewRunner(terminal.Options{
 		Config: cfg.Terminal, Workspace: cfg.Workspace, Protocol: protocol, Environ: os.Environ(),
-		Secrets: cfg.OwnSecrets(), Private: private(cfg), Harmless: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
+		Secrets: cfg.OwnSecrets(), Private: private(cfg), Readable: harmless(cfg), State: cfg.Gateway.StateDir, Program: program, Supervisor: h.supervisor,
 		Agent: cfg.AgentName(), Socket: h.socket, Log: log,
 	})
 	if err != nil {
@@ -245,7 +245,7 @@ func newRunnerWith(cfg *config.Config, protocol terminal.Protocol, h host, log *
 		}
 		return nil, exit.Error{Status: exit.Config, Err: err}
 	}
-	for _, lack := range runner.Lacks() {
+	for _, lack := range runner.MissingFeatures() {
 		log.Warn(lack)
 	}
 	return runner, nil

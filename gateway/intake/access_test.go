@@ -136,7 +136,7 @@ func TestWhoLosesAccessIsStoppedAndWhatTheyInjectedIsTakenBack(t *testing.T) {
 		in := r.message("bob", "of bob to ann's agent")
 		in.Chat = chatOf("ann")
 		r.receive(in)
-		r.agents.kept = []terminal.KeptAgent{{Chat: "net:ann", Users: []string{"ann", "bob"}}, {Chat: "net:bob", Users: []string{"bob"}}, {Chat: "net:unused"}}
+		r.agents.kept = []terminal.IdleAgent{{Chat: "net:ann", Users: []string{"ann", "bob"}}, {Chat: "net:bob", Users: []string{"bob"}}, {Chat: "net:unused"}}
 
 		ctx, cancel := context.WithCancel(r.t.Context())
 		ended := make(chan struct{})

@@ -86,7 +86,7 @@ func TestWithOneAgentThereIsNoSuchCommand(t *testing.T) {
 		has := func(want bool) {
 			r.t.Helper()
 			offered := slices.ContainsFunc(r.Commands(), func(c channels.Command) bool { return c.Name == "agent" })
-			its := r.AgentCommands(store.DefaultAgent, terminal.About{Commands: []terminal.Command{{Name: "agent"}}})
+			its := r.AgentCommands(store.DefaultAgent, terminal.AgentInfo{Commands: []terminal.Command{{Name: "agent"}}})
 			if offered != want || (len(its) == 0) != want {
 				r.t.Errorf("offered %v, the agent's own are %v, want %v", offered, its, want)
 			}
@@ -181,7 +181,7 @@ func TestStopEndsWhatAnyAgentHasLeftRunning(t *testing.T) {
 func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.addAgents("coder")
-		r.about = map[string]terminal.About{"coder": {Line: "Coder 2", Commands: []terminal.Command{{Name: "review"}}}}
+		r.about = map[string]terminal.AgentInfo{"coder": {Line: "Coder 2", Commands: []terminal.Command{{Name: "review"}}}}
 		r.say("ann", "first")
 		r.finish("ann")
 		r.say("ann", "/agent coder", "The agent coder answers")
@@ -201,8 +201,8 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 func TestTheKeptProcessesOfEveryAgentAreReleasedWithTheirLastPerson(t *testing.T) {
 	simulate(t, func(r *rig) {
 		coder := r.addAgents("coder")["coder"]
-		coder.kept = []terminal.KeptAgent{{Chat: "net:eve", Users: []string{"eve"}}, {Chat: "net:ann", Users: []string{"ann"}}}
-		r.agents.kept = []terminal.KeptAgent{{Chat: "net:eve", Users: []string{"eve"}}}
+		coder.kept = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}, {Chat: "net:ann", Users: []string{"ann"}}}
+		r.agents.kept = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}}
 		ctx, cancel := context.WithCancel(r.t.Context())
 		ended := make(chan struct{})
 		go func() { r.Watch(ctx); close(ended) }()

@@ -134,7 +134,7 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 
 // AgentCommands are an agent's commands that reach it: those of its protocol, then those that it
 // told about itself. The gateway's own of the same name go first.
-func (i *Intake) AgentCommands(agent string, a terminal.About) []channels.Command {
+func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Command {
 	own := i.Commands()
 	var all []channels.Command
 	for _, c := range slices.Concat(i.controlsOf(agent), a.Commands) {
@@ -203,7 +203,7 @@ func (c call) stop(ctx context.Context) (string, error) {
 func (c call) stopLeft(running Turn) (ended int) {
 	for name, agent := range c.o.Settings().Agents {
 		if running == nil || running.Agent() != name {
-			ended += agent.Runner.Stop(c.in.Chat.String())
+			ended += agent.Runner.StopCommands(c.in.Chat.String())
 		}
 	}
 	return ended

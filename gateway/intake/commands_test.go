@@ -75,7 +75,7 @@ func TestNewForgetsTheConversationAndWhatTheTurnStillLearns(t *testing.T) {
 func TestStatusSaysWhatRunsWaitsAndIsNotDelivered(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.say("ann", "/status", "Nothing is running.\nWaiting: 0")
-		r.about = map[string]terminal.About{store.DefaultAgent: {Line: "Coder 2\nwith more to say"}}
+		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Line: "Coder 2\nwith more to say"}}
 		r.say("ann", "the first")
 		time.Sleep(1500 * time.Millisecond)
 		r.finish("ann")
@@ -99,7 +99,7 @@ Not delivered:
 
 func TestHelpNamesTheAgentsCommandsThatReachIt(t *testing.T) {
 	simulate(t, func(r *rig) {
-		r.about = map[string]terminal.About{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
+		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "Stop", Help: "never reached"}, {Name: "review", Help: "look at a change\nclosely"}, {Name: "bare"}, {Name: "start"}}}}
 		r.say("ann", "/help", `/stop: stop what I am doing and forget what waits
 /status: what is running, waiting and undelivered
 /new: start the conversation afresh

@@ -223,7 +223,7 @@ func (i *Intake) Menu() []channels.Command {
 	if i.severalAgents() {
 		return all
 	}
-	for _, c := range i.AgentCommands(store.DefaultAgent, terminal.About{}) {
+	for _, c := range i.AgentCommands(store.DefaultAgent, terminal.AgentInfo{}) {
 		all = slices.Insert(all, len(all)-1, c) // /help is the last
 	}
 	return all

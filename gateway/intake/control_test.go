@@ -254,7 +254,7 @@ func TestStrangersAndTooManyMessagesCarryOutNothing(t *testing.T) {
 func TestHelpAndTheMenuNameTheCommandsOfTheProtocol(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.agents.commands = keysCommands
-		r.about = map[string]terminal.About{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
+		r.about = map[string]terminal.AgentInfo{store.DefaultAgent: {Commands: []terminal.Command{{Name: "KEY", Help: "once"}, {Name: "review"}}}}
 		r.hand(r.message("ann", "/help"))
 		if help := r.told(chatOf("ann"), "/stop")[0].Out.Text; !strings.Contains(help, "The agent's own:\n/key: send keys\n/screen: show the screen\n/review\n") {
 			t.Error(help)

@@ -114,11 +114,13 @@ type Agent struct {
 
 // Runner runs an agent.
 type Runner interface {
-	// Stop ends what the agent has left running in a chat, and returns how many commands that were.
-	Stop(chat string) (ended int)
-	// Kept returns the processes that are kept between turns, and Release ends that of a chat.
-	Kept() []terminal.KeptAgent
-	Release(chat string)
+	// StopCommands ends what the agent has left running in a chat, and returns how many commands
+	// that were.
+	StopCommands(chat string) (ended int)
+	// IdleAgents returns the agents that are kept between turns, and EndIdleAgent ends that of a
+	// chat.
+	IdleAgents() []terminal.IdleAgent
+	EndIdleAgent(chat string)
 	// StartAfresh ends what the agent keeps of a chat whose person starts afresh.
 	StartAfresh(chat string)
 	// Controller is for the commands that the agent's protocol carries out itself. Without any, it
@@ -169,7 +171,7 @@ type Options struct {
 	Outbox   Outbox
 	Settings func() Settings
 	// About is what an agent has told of itself in a chat.
-	About func(ctx context.Context, chat channels.Chat, agent string) (terminal.About, error)
+	About func(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error)
 	// Chosen is told of a chat in which another agent answers from now on.
 	Chosen   func(chat channels.Chat, agent string)
 	Runbooks Runbooks // nil: there are none

@@ -111,7 +111,7 @@ func (i *Intake) releaseRevoked(ctx context.Context) error {
 }
 
 func (i *Intake) releaseRevokedOf(ctx context.Context, runner Runner) error {
-	for _, agent := range runner.Kept() {
+	for _, agent := range runner.IdleAgents() {
 		channel, _, _ := strings.Cut(agent.Chat, ":")
 		wanted := len(agent.Users) == 0
 		for _, user := range agent.Users {
@@ -123,7 +123,7 @@ func (i *Intake) releaseRevokedOf(ctx context.Context, runner Runner) error {
 		}
 		if !wanted {
 			i.o.Log.Info("access revoked, ending the kept agent", zap.String("chat", agent.Chat))
-			runner.Release(agent.Chat)
+			runner.EndIdleAgent(agent.Chat)
 		}
 	}
 	return nil

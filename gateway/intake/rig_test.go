@@ -45,8 +45,8 @@ type rig struct {
 	outbox   *fakeOutbox
 	agents   *fakeAgents // those of the default agent
 	settings intake.Settings
-	about    map[string]terminal.About // by agent
-	chosen   []string                  // agents that were chosen
+	about    map[string]terminal.AgentInfo // by agent
+	chosen   []string                      // agents that were chosen
 
 	answered []string // answers that questions were given
 	records  []audit.Record
@@ -79,7 +79,7 @@ func simulate(t *testing.T, test func(r *rig)) {
 		r.Intake = intake.New(intake.Options{
 			Channels: map[string]channels.Channel{"net": network{}}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
-			About: func(_ context.Context, _ channels.Chat, agent string) (terminal.About, error) {
+			About: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
 				return r.about[agent], nil
 			},
 			Chosen: func(chat channels.Chat, agent string) { r.chosen = append(r.chosen, chat.ID+": "+agent) },
@@ -416,17 +416,17 @@ func (o *fakeOutbox) Abort([]int64)                        {}
 // fakeAgents have left some commands running, and some are kept.
 type fakeAgents struct {
 	left     int
-	kept     []terminal.KeptAgent
+	kept     []terminal.IdleAgent
 	released []string
 	afresh   []string
 	fakeController
 }
 
-func (a *fakeAgents) Stop(string) (ended int) {
+func (a *fakeAgents) StopCommands(string) (ended int) {
 	ended, a.left = a.left, 0
 	return ended
 }
 
-func (a *fakeAgents) Kept() []terminal.KeptAgent { return a.kept }
-func (a *fakeAgents) Release(chat string)        { a.released = append(a.released, chat) }
-func (a *fakeAgents) StartAfresh(chat string)    { a.afresh = append(a.afresh, chat) }
+func (a *fakeAgents) IdleAgents() []terminal.IdleAgent { return a.kept }
+func (a *fakeAgents) EndIdleAgent(chat string)         { a.released = append(a.released, chat) }
+func (a *fakeAgents) StartAfresh(chat string)          { a.afresh = append(a.afresh, chat) }

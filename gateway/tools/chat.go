@@ -131,7 +131,7 @@ func readQuestion(args arguments) (terminal.Question, error) {
 	if seconds < 0 || seconds > longestQuestion.Seconds() {
 		return q, &failure{Code: invalidArgument, Message: fmt.Sprintf("timeout_seconds must be from 0 to %.0f.", longestQuestion.Seconds())}
 	}
-	q.Within = time.Duration(seconds * float64(time.Second))
+	q.Timeout = time.Duration(seconds * float64(time.Second))
 	return q, nil
 }
 

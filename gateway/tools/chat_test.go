@@ -94,7 +94,7 @@ func TestAQuestionWaitsForItsAnswer(t *testing.T) {
 	c := r.connect(r.inChat(k), nil)
 	c.call("ask_user", args{"question": "Which?", "options": []string{"red", "blue"}, "timeout_seconds": 1.5}).ok().want("answer", "blue", "by", "telegram:7")
 	c.call("ask_user", args{"question": "And?"}).ok()
-	want := []terminal.Question{{Text: "Which?", Options: []string{"red", "blue"}, Within: 1500 * time.Millisecond}, {Text: "And?"}}
+	want := []terminal.Question{{Text: "Which?", Options: []string{"red", "blue"}, Timeout: 1500 * time.Millisecond}, {Text: "And?"}}
 	if !equal(asked, want) {
 		t.Errorf("asked: %+v", asked)
 	}

@@ -29,11 +29,11 @@ type about struct {
 	wake  chan struct{}
 
 	mu  sync.Mutex
-	now *terminal.About
+	now *terminal.AgentInfo
 }
 
 // update takes what the agent says about itself. The newest counts.
-func (a *about) update(now terminal.About) {
+func (a *about) update(now terminal.AgentInfo) {
 	now.Commands = slices.Clone(now.Commands)
 	a.mu.Lock()
 	a.now = &now
@@ -46,7 +46,7 @@ func (a *about) update(now terminal.About) {
 }
 
 // newest returns what the agent told last, or nil.
-func (a *about) newest() *terminal.About {
+func (a *about) newest() *terminal.AgentInfo {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.now
@@ -55,7 +55,7 @@ func (a *about) newest() *terminal.About {
 // run records what is told until listening ends. sending ends when networks must not be called any
 // longer.
 func (a *about) run(sending, listening context.Context) {
-	var before terminal.About
+	var before terminal.AgentInfo
 	for first, ended := true, false; !ended; first = false {
 		select {
 		case <-a.wake:
@@ -81,7 +81,7 @@ func (a *about) run(sending, listening context.Context) {
 }
 
 // record keeps what was told, and shows the commands where the channel has a menu for a chat.
-func (a *about) record(sending context.Context, now, before terminal.About) {
+func (a *about) record(sending context.Context, now, before terminal.AgentInfo) {
 	ctx, cancel := context.WithTimeout(sending, outbox.CallTimeout)
 	defer cancel()
 	text, err := json.Marshal(now)
@@ -101,7 +101,7 @@ func (a *about) record(sending context.Context, now, before terminal.About) {
 
 // showMenu shows an agent's commands where the channel has a menu for a chat, unless another agent
 // answers there next.
-func (s *Stage) showMenu(ctx context.Context, chat channels.Chat, agent string, now terminal.About) error {
+func (s *Stage) showMenu(ctx context.Context, chat channels.Chat, agent string, now terminal.AgentInfo) error {
 	menu, ok := s.o.Channels[chat.Channel].(channels.ChatMenu)
 	if !ok {
 		return nil
@@ -129,21 +129,21 @@ func (s *Stage) Chosen(chat channels.Chat, agent string) {
 }
 
 // About is what the agent told of itself in this turn. It reports false when that is nothing.
-func (t *Turn) About() (terminal.About, bool) {
+func (t *Turn) About() (terminal.AgentInfo, bool) {
 	if now := t.about.newest(); now != nil {
 		return *now, true
 	}
-	return terminal.About{}, false
+	return terminal.AgentInfo{}, false
 }
 
 // LastAbout is what an agent told of itself in a chat in earlier turns.
-func (s *Stage) LastAbout(ctx context.Context, chat channels.Chat, agent string) (a terminal.About, err error) {
+func (s *Stage) LastAbout(ctx context.Context, chat channels.Chat, agent string) (a terminal.AgentInfo, err error) {
 	text, err := s.o.Store.Recall(ctx, chat, memoryOf(agent, aboutMemory))
 	if err != nil || text == "" {
 		return a, err
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return terminal.About{}, fmt.Errorf("read what the agent told of itself: %w", err)
+		return terminal.AgentInfo{}, fmt.Errorf("read what the agent told of itself: %w", err)
 	}
 	return a, nil
 }

@@ -45,15 +45,15 @@ func (t *Turn) prompt(ctx context.Context, req terminal.Request, calls callbacks
 	defer t.stage.waits.remove(t) // also if the protocol has panicked
 	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
 	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
-	req.Memory, req.OnAbout = t.memory, t.about.update
+	req.Memory, req.OnAgentInfo = t.memory, t.about.update
 	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
-	req.OnLog, req.OnClock = t.logged, t.tools.setClock
-	req.Written, req.OnEnd = t.inject.written, calls.end
+	req.OnLog, req.OnClockStart = t.logged, t.tools.setClock
+	req.PersonTexts, req.OnCancel = t.inject.written, calls.end
 	if req.Task == "" { // else more tasks may follow
 		req.OnExit = t.slot.AgentExited
 	}
 	if t.inject.lines != nil {
-		req.Inject = t.inject.lines
+		req.Injections = t.inject.lines
 	}
 	if t.set.PassHistory > 0 {
 		if req.History, err = t.history(ctx); err != nil {

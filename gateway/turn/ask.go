@@ -30,8 +30,8 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 			err = fmt.Errorf("panic: %v", p)
 		}
 	}()
-	if q.Within <= 0 || q.Within > askTimeout {
-		q.Within = askTimeout
+	if q.Timeout <= 0 || q.Timeout > askTimeout {
+		q.Timeout = askTimeout
 	}
 	id, earlier, asked, err := t.lookUp(ctx, q)
 	if err != nil {
@@ -45,7 +45,7 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 		}
 	}()
 	if asked { // before a crash
-		q.Within = earlier.Within
+		q.Timeout = earlier.Within
 		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
@@ -55,7 +55,7 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 	} else if err := t.putQuestion(ctx, id, q); err != nil {
 		return terminal.Answer{}, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, q.Within, errNoAnswer)
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
 	defer cancel()
 	select {
 	case a := <-answered:
@@ -98,7 +98,7 @@ func (t *Turn) questionID(q terminal.Question) string {
 
 // putQuestion sends a question.
 func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
-	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Within, Approval: q.Approval}
+	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval}
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
 }
 

@@ -72,23 +72,23 @@ func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, er
 	return x.turn.prompt(ctx, req, calls)
 }
 
-// placer is a runner that can say where the agent of a chat works.
-type placer interface {
-	Place(channel, chatID string) (terminal.Place, error)
+// execEnvProvider is a runner that knows the execution environment of the agent of a chat.
+type execEnvProvider interface {
+	ExecEnv(channel, chatID string) (terminal.ExecEnv, error)
 }
 
-var _ placer = (*terminal.Runner)(nil)
+var _ execEnvProvider = (*terminal.Runner)(nil)
 
-// Place is where the agent of the chat works.
-func (x *Execution) Place() (terminal.Place, error) {
-	r, ok := x.turn.set.Runner.(placer)
+// ExecEnv returns the environment in which the agent of the chat works.
+func (x *Execution) ExecEnv() (terminal.ExecEnv, error) {
+	r, ok := x.turn.set.Runner.(execEnvProvider)
 	if !ok {
-		return terminal.Place{}, errors.New("the agent has no place to work")
+		return terminal.ExecEnv{}, errors.New("the agent has no execution environment")
 	}
 	chat := x.Inbound.In.Chat
-	p, err := r.Place(chat.Channel, chat.ID)
+	p, err := r.ExecEnv(chat.Channel, chat.ID)
 	if err != nil {
-		return p, fmt.Errorf("prepare the agent's place: %w", err)
+		return p, fmt.Errorf("prepare the execution environment: %w", err)
 	}
 	return p, nil
 }

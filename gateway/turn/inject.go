@@ -36,7 +36,7 @@ func (t *Turn) Inject(inbound store.Inbound) {
 	if t.inject.closed || t.working.over() {
 		return
 	}
-	if err := t.set.Runner.Give(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+	if err := t.set.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
 		t.log.Warn("message not handed to the agent at work", zap.Error(err))
 		t.inject.closed = true
 		return

@@ -91,7 +91,7 @@ func TestWhatIsRememberedForAnAgentIsItsOwn(t *testing.T) {
 			loaded = append(loaded, now+"/"+lasting)
 			_ = req.Memory.Save(ctx, "s"+req.Text)
 			_ = req.Memory.SaveLasting(ctx, "l"+req.Text)
-			req.OnAbout(terminal.About{Line: "line of " + req.Text})
+			req.OnAgentInfo(terminal.AgentInfo{Line: "line of " + req.Text})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}
 		r := newRig(t, saves)
@@ -131,7 +131,7 @@ func TestTheMenuOfAChatIsThatOfTheAgentThatAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		has := func(command string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 			return func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-				req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: command}}})
+				req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: command}}})
 				return terminal.Outcome{Status: terminal.Done}, nil
 			}
 		}

@@ -27,7 +27,7 @@ func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error
 	if s.name, err = s.loadName(ctx); err != nil {
 		return err
 	}
-	terminal.KillKept(s.name)
+	terminal.KillPersistent(s.name)
 	for _, inbound := range adopted {
 		terminal.KillRun(runName(inbound), terminal.ProcessRecord(inbound.Process))
 	}

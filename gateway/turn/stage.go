@@ -53,8 +53,8 @@ type Outbox interface {
 // Runner runs agents. Outside tests it is a *terminal.Runner.
 type Runner interface {
 	Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error)
-	// Give lets the agent of a chat read files that were sent while it ran.
-	Give(chat string, files []string) error
+	// GrantFiles lets the agent of a chat read files that were sent while it ran.
+	GrantFiles(chat string, files []string) error
 	Close()
 }
 
@@ -120,7 +120,7 @@ type Options struct {
 	// Wake has the lanes look for the next message.
 	Wake func()
 	// Menu returns those of an agent's commands that reach it.
-	Menu func(agent string, about terminal.About) []channels.Command
+	Menu func(agent string, about terminal.AgentInfo) []channels.Command
 	// Answers reports whether it is this agent that answers the next message of a chat.
 	Answers func(ctx context.Context, chat channels.Chat, agent string) (bool, error)
 	// OfferQueue offers the queue of a chat to the turn that runs in it and reads messages.

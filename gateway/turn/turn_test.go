@@ -29,8 +29,8 @@ type agent struct {
 func (a *agent) Turn(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 	return a.run(ctx, req, emit)
 }
-func (a *agent) Give(string, []string) error { return nil }
-func (a *agent) Close()                      { a.closed = true }
+func (a *agent) GrantFiles(string, []string) error { return nil }
+func (a *agent) Close()                            { a.closed = true }
 
 // disk is a store that remembers how turns ended. Methods that no test needs panic.
 type disk struct {
@@ -223,7 +223,7 @@ func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request
 	r := &rig{agent: agent{run: run}, channels: map[string]channels.Channel{"net": network{}}, chosen: store.DefaultAgent}
 	o := turn.Options{
 		Channels: r.channels, Store: &r.disk, Outbox: &r.box,
-		Menu: func(_ string, a terminal.About) (all []channels.Command) {
+		Menu: func(_ string, a terminal.AgentInfo) (all []channels.Command) {
 			for _, c := range a.Commands {
 				all = append(all, channels.Command{Name: c.Name})
 			}
@@ -441,7 +441,7 @@ func TestWhatWasShownOfAnAnswerBecomesTheAnswer(t *testing.T) {
 func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			expect(t, "first injection", (<-req.Inject).Text, "one")
+			expect(t, "first injection", (<-req.Injections).Text, "one")
 			<-ctx.Done()
 			return terminal.Outcome{Status: terminal.Stopped}, nil
 		})
@@ -568,7 +568,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "plan"}}})
+			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
 		one := r.begin()
@@ -594,9 +594,9 @@ func (slowMenu) SetChatMenu(context.Context, channels.Chat, []channels.Command) 
 func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
-			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "first"}}})
+			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
 			time.Sleep(2 * time.Second) // the menu is being set
-			req.OnAbout(terminal.About{Commands: []terminal.Command{{Name: "second"}}})
+			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "second"}}})
 			return terminal.Outcome{Status: terminal.Done}, nil
 		})
 		r.channels["net"] = slowMenu{}

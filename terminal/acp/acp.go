@@ -37,9 +37,9 @@ type Waits struct {
 }
 
 var (
-	_ terminal.Protocol = (*Protocol)(nil)
-	_ terminal.Keeper   = (*Protocol)(nil)
-	_ terminal.Stopper  = (*Protocol)(nil)
+	_ terminal.Protocol           = (*Protocol)(nil)
+	_ terminal.PersistentProtocol = (*Protocol)(nil)
+	_ terminal.CommandStopper     = (*Protocol)(nil)
 )
 
 // New returns a protocol that keeps no agent yet.
@@ -50,7 +50,7 @@ func New(cfg config.Terminal) *Protocol {
 			Patience: 10 * time.Second, Begin: 2 * time.Minute, Restore: time.Minute,
 			Quiet: 250 * time.Millisecond, Replay: 10 * time.Second,
 		},
-		Kept: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxKept: set.MaxKept},
+		Kept: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
 		cfg:  cfg, set: set, agent: fingerprint(cfg.Command),
 	}
 }
@@ -60,7 +60,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	x := &turn{Protocol: p, t: t}
 	var err error
 	if x.kept, err = p.Kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
-		return x.stopped(ctx, terminal.NewEnding(t.MaxOutput))
+		return x.stopped(ctx, terminal.NewFinalResponse(t.MaxOutput))
 	}
 	defer x.kept.Release()
 	out, err := x.run(ctx)
@@ -69,7 +69,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 }
 
 // Stop ends the commands that a chat's agent has left running.
-func (p *Protocol) Stop(chat string) (ended int) {
+func (p *Protocol) StopCommands(chat string) (ended int) {
 	for key, a := range p.Kept.All() {
 		if s := a.current(); s != nil && key == chat {
 			ended += s.table.KillAll()

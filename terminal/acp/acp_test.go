@@ -104,7 +104,7 @@ type person struct {
 	// saw is called with each frame as it comes.
 	saw func(terminal.Frame)
 
-	about terminal.About
+	about terminal.AgentInfo
 	pids  []int
 }
 
@@ -129,8 +129,8 @@ func (p *person) saysUntil(ctx context.Context, text string) *heard {
 	var mu sync.Mutex
 	req := terminal.Request{
 		Channel: "cli", ChatID: p.chat, Text: text, RunID: "run", Attempt: 1, Ask: p.ask, Media: p.pass, Token: p.token,
-		OnAbout:  func(a terminal.About) { p.about = a },
-		OnLaunch: func(pid int) { p.pids = append(p.pids, pid) },
+		OnAgentInfo: func(a terminal.AgentInfo) { p.about = a },
+		OnLaunch:    func(pid int) { p.pids = append(p.pids, pid) },
 		OnLog: func(f terminal.Frame) {
 			mu.Lock()
 			defer mu.Unlock()

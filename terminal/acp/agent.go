@@ -31,7 +31,7 @@ type agent struct {
 	spoiled bool
 
 	done  chan struct{} // closed when it is dead and ended is set
-	ended terminal.Ended
+	ended terminal.AgentExit
 
 	logging sync.Mutex                 // held while a log frame is emitted
 	emit    func(terminal.Frame) error // of the turn that runs; nil: none
@@ -86,12 +86,12 @@ func talk(child *terminal.Agent, cfg Settings, waits Waits, maxLine int, onEnd f
 	a := &agent{Agent: child, conn: c, cfg: cfg, waits: waits, done: make(chan struct{})}
 	a.conn.notified, a.conn.serve, a.conn.log, a.conn.skipped = a.notified, a.serve, a.log, a.skipped
 	a.work.Go(func() { a.write(child, func() { child.Stop(mercy) }) })
-	go a.run(ctx, terminal.NewLines(child.Stdout, maxLine), onEnd) // Close waits for it
+	go a.run(ctx, terminal.NewLineReader(child.Stdout, maxLine), onEnd) // Close waits for it
 	return a
 }
 
 // run reads what the agent says and cleans up behind it.
-func (a *agent) run(ctx context.Context, lines *terminal.Lines, onEnd func(*agent)) {
+func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(*agent)) {
 	a.read(ctx, lines)
 	a.CloseInput()
 	// One that closed its output and lives on is of no use.

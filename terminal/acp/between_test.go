@@ -17,7 +17,7 @@ func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
 	}
 	p.says(leave(file))
 	other.says(leave(others))
-	if n := d.runner.Stop("cli:a"); n != 1 {
+	if n := d.runner.StopCommands("cli:a"); n != 1 {
 		t.Errorf("%d were stopped", n)
 	}
 	eventually(t, "it is dead", func() bool { return !alive(pidIn(t, file)) })
@@ -25,8 +25,8 @@ func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
 		t.Error("another chat's was stopped")
 	}
 	// The process is dead a moment before its command counts as ended.
-	eventually(t, "there is nothing more to stop", func() bool { return d.runner.Stop("cli:a") == 0 })
-	if n := d.runner.Stop("cli:nobody"); n != 0 {
+	eventually(t, "there is nothing more to stop", func() bool { return d.runner.StopCommands("cli:a") == 0 })
+	if n := d.runner.StopCommands("cli:nobody"); n != 0 {
 		t.Errorf("%d of nobody's were stopped", n)
 	}
 	p.says("run echo again").is(terminal.Done, "again\n(exit 0)")

@@ -63,7 +63,7 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 		return nil, listed(question, usage, all, now), nil
 	}
 	names := labels(all, now)
-	q := terminal.Question{Text: question, Options: names, Within: x.askTimeout()}
+	q := terminal.Question{Text: question, Options: names, Timeout: x.askTimeout()}
 	if usage == "/"+modeChoice {
 		q.ID, q.Approval = modeQuestion(), true
 	}
@@ -72,7 +72,7 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 		return nil, "", context.Cause(ctx)
 	}
 	if err != nil {
-		if errors.Is(err, terminal.ErrNobody) {
+		if errors.Is(err, terminal.ErrNobodyToAsk) {
 			return nil, listed(question, usage, all, now), nil
 		}
 		return nil, "Nothing was chosen.", nil

@@ -125,7 +125,7 @@ func modeQuestion() string { return "mode-" + rand.Text() }
 func (x *turn) approveMode(ctx context.Context, o *option) (said string, err error) {
 	const yes, no = "Yes", "No"
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		ID: modeQuestion(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Within: x.askTimeout(), Approval: true,
+		ID: modeQuestion(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Timeout: x.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:

@@ -78,7 +78,7 @@ func (x *turn) list(ctx context.Context) (all, own []option, err error) {
 // found asks the agent for its sessions.
 func (x *turn) found(ctx context.Context) ([]sessionInfo, error) {
 	var all []sessionInfo
-	params := map[string]any{"cwd": x.t.Place.Dir}
+	params := map[string]any{"cwd": x.t.ExecEnv.Dir}
 	for range maxPages {
 		result, hung, err := x.a.call(ctx, x.Patience, "session/list", params, nil)
 		if x.a.spoiled = x.a.spoiled || hung; err != nil {
@@ -127,7 +127,7 @@ func (x *turn) switchTo(ctx context.Context, o *option) (said string, err error)
 	if o.value == x.s.id {
 		return "This is the conversation that you are in.", nil
 	}
-	s := newSession(x.a, x.t.Place)
+	s := newSession(x.a, x.t.ExecEnv)
 	s.replay(o.value) // so that of two chats that want it at once none has it without the other's knowing
 	old := x.a.turnTo(s)
 	if x.hasSession(o.value, x.t.Envelope.SessionKey) {
@@ -148,6 +148,6 @@ func (x *turn) switchTo(ctx context.Context, o *option) (said string, err error)
 		return "", err
 	}
 	x.a.leave(ctx, old)
-	x.t.Tell(s.summary())
+	x.t.ReportAgentInfo(s.summary())
 	return "Conversation: " + o.name, nil
 }

@@ -37,7 +37,7 @@ func TestModeIsAskedForWhereSomebodyCanAnswer(t *testing.T) {
 		return terminal.Answer{Text: q.Options[1]}, nil
 	}
 	p.says("/model").is(terminal.Done, "Model: Large")
-	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Within == 0 || asked.Approval {
+	if strings.Join(asked.Options, "|") != "✓ Small|Large" || asked.Timeout == 0 || asked.Approval {
 		t.Errorf("asked %+v", asked)
 	}
 	p.says("/mode").is(terminal.Done, "Mode: Plan first")

@@ -85,7 +85,7 @@ func (v *view) sendFiles() {
 // sendWith sends the files that wait, with a text. When Emit has returned, they have been copied.
 func (v *view) sendWith(text string) {
 	v.filesAt = time.Time{}
-	v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Media: v.files.paths, Own: v.files.dir})
+	v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Media: v.files.paths, ProtocolDir: v.files.dir})
 	v.files.remove()
 }
 

@@ -62,7 +62,7 @@ func (v *view) showDiffs(diffs []fileDiff) {
 	var heads []string
 	var bodies, file strings.Builder
 	for _, d := range diffs {
-		c := d.compare(v.turn.Place.Dir)
+		c := d.compare(v.turn.ExecEnv.Dir)
 		heads = append(heads, "✏️ "+c.head)
 		if c.body == "" {
 			continue

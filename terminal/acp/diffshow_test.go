@@ -18,7 +18,7 @@ func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 
 func TestAFinishedEditIsShownAsADiff(t *testing.T) {
 	turn, r := newChat(t)
-	dir := turn.Place.Dir
+	dir := turn.ExecEnv.Dir
 	v := newView(turn, nil)
 	content := fmt.Sprintf(`[{"type":"diff","path":"%s/src/a.go","oldText":"one\ntwo\n","newText":"one\n2\n"}]`, dir)
 	chunk(v, "I edit.", "")

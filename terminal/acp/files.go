@@ -20,7 +20,7 @@ const maxRead = 8 << 20
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
 // readFile answers fs/read_text_file, if permit does not refuse the call; nil permits all.
-func readFile(p terminal.Place, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
+func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
 	var ask struct {
 		Path  string         `json:"path"`
 		Line  maybe[float64] `json:"line"` // numbers of some languages have a fraction
@@ -106,7 +106,7 @@ func (s *spot) readable(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	return s.guard.File(info)
+	return s.guard.CheckFile(info)
 }
 
 func regular(f *os.File) error {

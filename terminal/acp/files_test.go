@@ -13,7 +13,7 @@ import (
 
 // world is a workspace with things outside of it.
 type world struct {
-	terminal.Place
+	terminal.ExecEnv
 	t       *testing.T
 	outside string
 }
@@ -64,7 +64,7 @@ func (w *world) put(path, text string) {
 
 func (w *world) read(params map[string]any) (string, *rpcError) {
 	raw, _ := json.Marshal(params)
-	got, err := readFile(w.Place, raw, nil)
+	got, err := readFile(w.ExecEnv, raw, nil)
 	if err != nil {
 		return "", err
 	}
@@ -74,7 +74,7 @@ func (w *world) read(params map[string]any) (string, *rpcError) {
 
 func (w *world) write(path, text string) *rpcError {
 	raw, _ := json.Marshal(map[string]string{"path": path, "content": text})
-	got, err := writeFile(w.Place, raw, nil)
+	got, err := writeFile(w.ExecEnv, raw, nil)
 	if err == nil {
 		wellFormed(w.t, "WriteTextFileResponse", got)
 	}
@@ -188,14 +188,14 @@ func TestWhatCannotBeReadIsExplained(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for _, params := range []string{`[]`, `{"path":5}`, `5`} {
-		if _, err := readFile(w.Place, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
+		if _, err := readFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
-		if _, err := writeFile(w.Place, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
+		if _, err := writeFile(w.ExecEnv, json.RawMessage(params), nil); err == nil || err.Code != codeInvalidParams {
 			t.Errorf("%s: %v", params, err)
 		}
 	}
-	if _, err := writeFile(w.Place, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != codeInvalidParams {
+	if _, err := writeFile(w.ExecEnv, json.RawMessage(`{"path":"`+w.Dir+`/sub/file"}`), nil); err == nil || err.Code != codeInvalidParams {
 		t.Errorf("without content: %v", err)
 	}
 }

@@ -19,11 +19,11 @@ type spot struct {
 	root  *os.Root
 	rel   string
 	path  string // the whole of it
-	guard terminal.Guard
+	guard terminal.FileGuard
 }
 
 // find returns the spot that a path means, which must be closed. The file need not exist.
-func find(p terminal.Place, path string) (*spot, *rpcError) {
+func find(p terminal.ExecEnv, path string) (*spot, *rpcError) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, invalid("path %q: must be an absolute path", path)
 	}
@@ -34,9 +34,9 @@ func find(p terminal.Place, path string) (*spot, *rpcError) {
 	if slices.ContainsFunc(p.Private, func(own string) bool { return isOrHolds(own, real) }) {
 		return nil, invalid("path %q: one of the gateway's own files, which are not for agents", path)
 	}
-	guard := terminal.Guard{Private: p.Private, Chats: p.Chats}
+	guard := terminal.FileGuard{Private: p.Private, Chats: p.Chats}
 	for _, at := range []string{path, real} { // as it was asked for, and as it was found
-		if err := guard.Path(at); err != nil {
+		if err := guard.CheckPath(at); err != nil {
 			return nil, fileError(path, err)
 		}
 	}

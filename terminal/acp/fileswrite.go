@@ -13,7 +13,7 @@ import (
 )
 
 // writeFile answers fs/write_text_file, if permit does not refuse the call; nil permits all.
-func writeFile(p terminal.Place, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
+func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`

@@ -39,7 +39,7 @@ type remoteServer struct {
 
 // mcpServers are the MCP servers that a session is opened with: those of the configuration that the
 // agent can use, and the gateway's own unless the configuration has one of that name.
-func (a *agent) mcpServers(place terminal.Place) []any {
+func (a *agent) mcpServers(place terminal.ExecEnv) []any {
 	servers := []any{}
 	for _, s := range place.MCPServers {
 		switch can := a.hello.Can.MCP; {
@@ -79,7 +79,7 @@ func gatewayServer(env []string) (stdioServer, bool) {
 
 // programPath returns the absolute path of a program, as the agent would find it; a program that is
 // not found stays as it is written.
-func programPath(name string, place terminal.Place) string {
+func programPath(name string, place terminal.ExecEnv) string {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if filepath.IsAbs(name) {
 			return name

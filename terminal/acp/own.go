@@ -207,7 +207,7 @@ func (s *spot) showChange(about *tool, text string) {
 }
 
 // permitted finds a file for a call that is permitted; nil permits all.
-func permitted(p terminal.Place, path string, allow func(*spot) *rpcError) (*spot, *rpcError) {
+func permitted(p terminal.ExecEnv, path string, allow func(*spot) *rpcError) (*spot, *rpcError) {
 	at, rerr := find(p, path)
 	if rerr != nil || allow == nil {
 		return at, rerr

@@ -380,7 +380,7 @@ func TestNoAnswerToAQuestionOfOurOwnIsARefusal(t *testing.T) {
 	t.Parallel()
 	p := newDesk(t, "", func(c *config.Terminal) { settings(c).AskTimeout = 1 }).person("a")
 	p.ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-		limited, cancel := context.WithTimeout(ctx, q.Within)
+		limited, cancel := context.WithTimeout(ctx, q.Timeout)
 		defer cancel()
 		<-limited.Done()
 		return terminal.Answer{}, limited.Err()

@@ -159,13 +159,13 @@ func (p permissions) askPerson(ctx context.Context, about *tool, options []permi
 	answer, err := p.turn.Ask(limited, terminal.Question{
 		// A question is never the same as another: who allows something once has not allowed it
 		// again.
-		ID: "permission-" + rand.Text(), Text: about.question(p.turn.Place.Dir), Options: names, Within: within, Approval: true,
+		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv.Dir), Options: names, Timeout: within, Approval: true,
 	})
 	no := pick(options, "reject")
 	switch {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
-	case errors.Is(err, terminal.ErrNobody):
+	case errors.Is(err, terminal.ErrNobodyToAsk):
 		p.view.refuse(&p.view.lonely, "There is nobody here to be asked, so what needs a permission is refused: "+asTyped(about.name()))
 		return decision{option: no, by: "rule: nobody is there to be asked"}
 	case err != nil && time.Since(began) >= within:

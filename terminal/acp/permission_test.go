@@ -55,7 +55,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 		}
 	}
 	nobody := func(context.Context, terminal.Question) (terminal.Answer, error) {
-		return terminal.Answer{}, terminal.ErrNobody
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	broken := func(context.Context, terminal.Question) (terminal.Answer, error) {
 		return terminal.Answer{}, errors.New("the store is full")
@@ -98,7 +98,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 			turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
 				if c.ask == nil {
 					t.Error("the person was asked")
-					return terminal.Answer{}, terminal.ErrNobody
+					return terminal.Answer{}, terminal.ErrNobodyToAsk
 				}
 				if !q.Approval {
 					t.Error("everybody may answer")
@@ -126,7 +126,7 @@ func TestPermissionsFollowTheRules(t *testing.T) {
 func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 	turn, _ := newChat(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
-		return terminal.Answer{}, terminal.ErrNobody
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := newView(turn, nil)
 	policy := Settings{Permissions: "allow", Rules: map[string]string{"execute": "deny", "other": "ask"}}
@@ -149,7 +149,7 @@ func TestAPermissionWithoutKindHasThatOfItsToolCall(t *testing.T) {
 func TestThatNobodyIsThereIsSaidOnce(t *testing.T) {
 	turn, r := newChat(t)
 	turn.Ask = func(context.Context, terminal.Question) (terminal.Answer, error) {
-		return terminal.Answer{}, terminal.ErrNobody
+		return terminal.Answer{}, terminal.ErrNobodyToAsk
 	}
 	v := newView(turn, nil)
 	for range 3 {
@@ -192,13 +192,13 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 func TestAPermissionIsCancelledWithItsTurnAndRejectedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turn, r := newChat(t)
-		counts := true // the asker does what Within says
+		counts := true // the asker does what Timeout says
 		turn.Ask = func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-			if q.Within != 7*time.Second {
-				t.Errorf("within %v", q.Within)
+			if q.Timeout != 7*time.Second {
+				t.Errorf("within %v", q.Timeout)
 			}
 			if counts {
-				limited, cancel := context.WithTimeout(ctx, q.Within)
+				limited, cancel := context.WithTimeout(ctx, q.Timeout)
 				defer cancel()
 				ctx = limited
 			}
@@ -251,7 +251,7 @@ func TestAQuestionComesBehindWhatWasSaidAndShowsWhatIsMeant(t *testing.T) {
 		`"title":"Run"`,
 		"\"title\":\"`ls *`\"",
 		`"title":"Run","rawInput":{"command":["bash","-lc","rm -rf a b"]}`,
-		`"title":"Edit a.go","rawInput":{"file_path":"` + turn.Place.Dir + `/src/a.go"},"content":[{"type":"diff","path":"` + turn.Place.Dir + `/src/a.go","oldText":"x\n","newText":"y\n"}]`,
+		`"title":"Edit a.go","rawInput":{"file_path":"` + turn.ExecEnv.Dir + `/src/a.go"},"content":[{"type":"diff","path":"` + turn.ExecEnv.Dir + `/src/a.go","oldText":"x\n","newText":"y\n"}]`,
 		`"title":"Fetch","rawInput":{"url":"https://e.org/?q=1"},"content":[{"type":"content","content":{"type":"text","text":"Why: **because**"}}]`,
 		`"title":"Read","rawInput":"odd","locations":[{"path":"/etc/hosts"}]`,
 		`"title":"Long","rawInput":{"command":"` + strings.Repeat("x", 5000) + `"}`,

@@ -101,7 +101,7 @@ func (c *conn) write(w io.Writer, broken func()) {
 
 // read takes what the agent says until it has ended, and fails whatever waits for an answer. ctx is
 // that of newConn.
-func (c *conn) read(ctx context.Context, lines *terminal.Lines) {
+func (c *conn) read(ctx context.Context, lines *terminal.LineReader) {
 	defer c.fail()
 	for {
 		line, err := lines.Next()

@@ -30,7 +30,7 @@ type update struct {
 type session struct {
 	agent *agent
 	cfg   Settings
-	place terminal.Place
+	place terminal.ExecEnv
 	table *jobs.Table
 	// always is what a person has allowed for the whole session; asking is held by the question of
 	// our own that is open.
@@ -49,7 +49,7 @@ type session struct {
 	late  []spoken // of that time
 	size  int      // in bytes, of late
 	about about
-	told  terminal.About
+	told  terminal.AgentInfo
 	when  time.Time // it was told
 }
 
@@ -70,7 +70,7 @@ type running struct {
 	grants grants         // permissions of this turn
 }
 
-func newSession(a *agent, place terminal.Place) *session {
+func newSession(a *agent, place terminal.ExecEnv) *session {
 	name := a.hello.Info.Title
 	if name == "" {
 		name = a.hello.Info.Name
@@ -78,7 +78,7 @@ func newSession(a *agent, place terminal.Place) *session {
 	return &session{
 		agent: a, cfg: a.cfg, place: place, about: about{agent: terminal.OneLine(name, 60)}, asking: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
-			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.Confine,
+			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.ApplySandbox,
 			Limits: jobs.Limits{
 				Jobs: maxTerminals, Wall: time.Duration(a.cfg.TerminalTimeout) * time.Second,
 				Memory: int64(a.cfg.TerminalMemory) << 20,

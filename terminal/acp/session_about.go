@@ -153,18 +153,18 @@ func (s *session) tell(urgent bool) {
 		return
 	}
 	s.told, s.when = now, time.Now()
-	s.turn.t.Tell(s.sum()) // which may change it
+	s.turn.t.ReportAgentInfo(s.sum()) // which may change it
 }
 
 // summary is what there is to tell of the session.
-func (s *session) summary() terminal.About {
+func (s *session) summary() terminal.AgentInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.sum()
 }
 
-func (s *session) sum() terminal.About {
-	return terminal.About{Line: s.about.line(), Commands: s.about.menu(bool(s.agent.hello.Can.Session.List))}
+func (s *session) sum() terminal.AgentInfo {
+	return terminal.AgentInfo{Line: s.about.line(), Commands: s.about.menu(bool(s.agent.hello.Can.Session.List))}
 }
 
 // menu lists the commands that are understood in the session: ours, then the agent's own.

@@ -19,7 +19,7 @@ var (
 )
 
 // where are the parameters of whatever opens a session.
-func (a *agent) where(place terminal.Place) map[string]any {
+func (a *agent) where(place terminal.ExecEnv) map[string]any {
 	p := map[string]any{"cwd": place.Dir, "mcpServers": a.mcpServers(place)}
 	var extra []string
 	for _, root := range place.Roots {

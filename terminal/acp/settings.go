@@ -40,7 +40,7 @@ func Describe() terminal.Description {
 		},
 		Open: func(t config.Terminal) terminal.Protocol { return New(t) },
 		// The gateway answers this itself once there is a session, so no model is paid.
-		TrialText: func(config.Terminal) string { return "/model" }, Judge: judge,
+		TrialText: func(config.Terminal) string { return "/model" }, AssessTrial: judge,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's
 // terminals.
-func terminalCall(ctx context.Context, table *jobs.Table, p terminal.Place, method string, params json.RawMessage) (any, *rpcError) {
+func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, method string, params json.RawMessage) (any, *rpcError) {
 	if method == "terminal/create" {
 		return createTerminal(table, p, params)
 	}
@@ -88,7 +88,7 @@ func terminalError(ctx context.Context, id string, err error) *rpcError {
 	return &rpcError{Code: codeInternal, Message: err.Error()}
 }
 
-func createTerminal(table *jobs.Table, p terminal.Place, params json.RawMessage) (any, *rpcError) {
+func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessage) (any, *rpcError) {
 	// Unlike elsewhere nothing odd is passed over: another command would run than was meant.
 	var ask struct {
 		Command string                         `json:"command"`

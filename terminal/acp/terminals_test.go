@@ -18,14 +18,14 @@ import (
 type shellOf struct {
 	t     *testing.T
 	table *jobs.Table
-	place terminal.Place
+	place terminal.ExecEnv
 }
 
 func newShell(t *testing.T) *shellOf {
 	w := newWorld(t)
 	w.Env = []string{"PATH=/usr/local/bin:/usr/bin:/bin", "KEPT=yes", "CHANGED=old", "NANOBOT_KEPT=mark"}
 	w.Shell = "/bin/sh"
-	s := &shellOf{t, jobs.NewTable(jobs.Options{Dir: w.Dir, Roots: w.Roots, Shell: w.Shell}), w.Place}
+	s := &shellOf{t, jobs.NewTable(jobs.Options{Dir: w.Dir, Roots: w.Roots, Shell: w.Shell}), w.ExecEnv}
 	t.Cleanup(s.table.Close)
 	return s
 }

@@ -64,7 +64,7 @@ func (x *turn) wake(ctx context.Context) error {
 	if a, ok := x.kept.Process(); ok && !a.isGone() {
 		x.a = a
 		x.a.logTo(x.t.Emit)
-		x.t.Uses(a.Pid())
+		x.t.AttachProcess(a.Pid())
 		return nil
 	} else if ok {
 		a.Close()
@@ -73,12 +73,12 @@ func (x *turn) wake(ctx context.Context) error {
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…"}); err != nil {
 		return err
 	}
-	child, err := x.t.Keep(terminal.KeepOptions{})
+	child, err := x.t.LaunchPersistent(terminal.PersistentOptions{})
 	if err != nil {
 		return err
 	}
 	pool, chat, cfg := x.Kept, x.t.Envelope.SessionKey, *x.set
-	cfg.Files = cfg.Files && x.t.Place.User == nil // another user has not our rights
+	cfg.Files = cfg.Files && x.t.ExecEnv.User == nil // another user has not our rights
 	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { pool.Died(chat, a) })
 	x.a.logTo(x.t.Emit)
 	x.kept.SetProcess(x.a)
@@ -120,7 +120,7 @@ func (x *turn) converse(ctx context.Context, known string) (lost bool, err error
 		x.s = old
 		return false, nil
 	}
-	x.s = newSession(x.a, x.t.Place)
+	x.s = newSession(x.a, x.t.ExecEnv)
 	x.a.turnTo(x.s)
 	if old != nil {
 		x.a.leave(ctx, old)

@@ -21,28 +21,28 @@ func (x *turn) end(ctx context.Context, reason string, err error) (terminal.Outc
 	switch {
 	case err == nil:
 		explain(e, reason)
-		return e.Tell(x.t, alive())
+		return e.Emit(x.t, alive())
 	case ctx.Err() != nil:
 		return x.stopped(ctx, e)
 	case errors.Is(err, errSilent):
-		e.Fail(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.Begin.Seconds())})
-		return e.Tell(x.t, x.givenUp())
+		e.AddError(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.Begin.Seconds())})
+		return e.Emit(x.t, x.givenUp())
 	case errors.Is(err, errGone):
 		return x.died(e)
 	case errors.As(err, &wants):
 		x.a.spoiled = true // it may have to be started anew to see that somebody has signed in
-		e.Fail(terminal.Frame{Code: "AUTH", Text: sentence(wants.Error())})
+		e.AddError(terminal.Frame{Code: "AUTH", Text: sentence(wants.Error())})
 	case errors.As(err, &said):
-		e.Fail(terminal.Frame{Text: sentence(said.Message) + x.details(said)})
+		e.AddError(terminal.Frame{Text: sentence(said.Message) + x.details(said)})
 	default:
 		return terminal.Outcome{}, err
 	}
-	return e.Tell(x.t, alive())
+	return e.Emit(x.t, alive())
 }
 
 // ending lets the agent show no more and returns what is to be told behind what it has shown.
-func (x *turn) ending() (*terminal.Ending, error) {
-	e := terminal.NewEnding(x.t.MaxOutput)
+func (x *turn) ending() (*terminal.FinalResponse, error) {
+	e := terminal.NewFinalResponse(x.t.MaxOutput)
 	if x.r == nil {
 		return e, nil
 	}
@@ -50,10 +50,10 @@ func (x *turn) ending() (*terminal.Ending, error) {
 	x.r.asks.Wait()
 	err := x.r.view.flush()
 	for _, note := range x.a.notes() {
-		e.Note(note)
+		e.AddRemark(note)
 	}
 	if x.r.view.said() {
-		e.Spoke()
+		e.MarkShown()
 	}
 	return e, err
 }
@@ -67,29 +67,29 @@ func (x *turn) say(ctx context.Context, text string, err error) (terminal.Outcom
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
-	e.Spoke() // there may be nothing to add
+	e.MarkShown() // there may be nothing to add
 	if text == "" {
-		return e.Tell(x.t, alive())
+		return e.Emit(x.t, alive())
 	}
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text}); err != nil {
 		return terminal.Outcome{}, err
 	}
-	return e.Tell(x.t, alive())
+	return e.Emit(x.t, alive())
 }
 
 // stopped tells that a turn was stopped or that its time was up. If the agent has used up all of it
 // to begin, it may have said why.
-func (x *turn) stopped(ctx context.Context, e *terminal.Ending) (terminal.Outcome, error) {
+func (x *turn) stopped(ctx context.Context, e *terminal.FinalResponse) (terminal.Outcome, error) {
 	end := alive()
 	if x.r == nil && x.a != nil && errors.Is(context.Cause(ctx), terminal.ErrTimeout) {
 		end = x.givenUp()
 	}
 	end.Forced, end.Cause = true, context.Cause(ctx)
-	return e.Tell(x.t, end)
+	return e.Emit(x.t, end)
 }
 
 // givenUp ends an agent that cannot begin, and returns what it has said on stderr.
-func (x *turn) givenUp() terminal.Ended {
+func (x *turn) givenUp() terminal.AgentExit {
 	x.a.spoiled = true
 	x.a.Close()
 	end := alive()
@@ -98,7 +98,7 @@ func (x *turn) givenUp() terminal.Ended {
 }
 
 // died tells that the agent is gone.
-func (x *turn) died(e *terminal.Ending) (terminal.Outcome, error) {
+func (x *turn) died(e *terminal.FinalResponse) (terminal.Outcome, error) {
 	<-x.a.done
 	end := x.a.ended
 	end.Forced = false // what ended it was not asked for by this turn
@@ -110,29 +110,29 @@ func (x *turn) died(e *terminal.Ending) (terminal.Outcome, error) {
 	default:
 		text = "The agent ended. Your next message starts a new conversation, because this agent cannot resume one."
 	}
-	e.Fail(terminal.Frame{Text: text})
-	return e.Tell(x.t, end)
+	e.AddError(terminal.Frame{Text: text})
+	return e.Emit(x.t, end)
 }
 
 // alive is how the agent is at the end of a turn that it outlives.
-func alive() terminal.Ended {
-	return terminal.Ended{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
+func alive() terminal.AgentExit {
+	return terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 }
 
 // explain says in words why an agent stopped, if it is not that it was done.
-func explain(e *terminal.Ending, reason string) {
+func explain(e *terminal.FinalResponse, reason string) {
 	switch reason {
 	case "end_turn", "":
 	case "max_tokens":
-		e.Line([]byte("The agent stopped: it has used all the tokens that it may. Say “go on” to let it continue, or /new to start afresh."))
+		e.AddLine([]byte("The agent stopped: it has used all the tokens that it may. Say “go on” to let it continue, or /new to start afresh."))
 	case "max_turn_requests":
-		e.Line([]byte("The agent stopped: it has asked its model as often as it may in one turn. Say “go on” to let it continue."))
+		e.AddLine([]byte("The agent stopped: it has asked its model as often as it may in one turn. Say “go on” to let it continue."))
 	case "cancelled":
-		e.Line([]byte("The agent says that its work was cancelled."))
+		e.AddLine([]byte("The agent says that its work was cancelled."))
 	case "refusal":
-		e.Fail(terminal.Frame{Code: "REFUSAL", Text: "The agent refuses to go on with this."})
+		e.AddError(terminal.Frame{Code: "REFUSAL", Text: "The agent refuses to go on with this."})
 	default:
-		e.Line(fmt.Appendf(nil, "The agent stopped: %.200s.", reason))
+		e.AddLine(fmt.Appendf(nil, "The agent stopped: %.200s.", reason))
 	}
 }
 

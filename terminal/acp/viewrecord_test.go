@@ -70,7 +70,7 @@ func newChat(t *testing.T) (terminal.Turn, *recorder) {
 	r := &recorder{files: map[string]string{}}
 	return terminal.Turn{
 		Envelope: terminal.Envelope{UserDataDir: user}, Emit: r.emit,
-		Place: terminal.Place{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"},
+		ExecEnv: terminal.ExecEnv{Dir: dir, Roots: []string{dir, user}, Env: os.Environ(), Shell: "/bin/sh"},
 	}, r
 }
 

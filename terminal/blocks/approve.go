@@ -43,7 +43,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	a, err := x.t.Ask(ctx, terminal.Question{
 		// The turn that is run again after a crash finds the answer that it was given.
 		ID:   fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n),
-		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Within: approveWithin, Approval: true,
+		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Timeout: approveWithin, Approval: true,
 	})
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
@@ -52,7 +52,7 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	switch {
 	case ctx.Err() != nil:
 		return false, context.Cause(ctx)
-	case errors.Is(err, terminal.ErrNobody):
+	case errors.Is(err, terminal.ErrNobodyToAsk):
 		answer, by = approveNot, "rule (nobody is there to be asked)"
 		err = x.tellNobody()
 	case err != nil:
@@ -108,7 +108,7 @@ func (x *turn) showLongCommand(c Command) error {
 		return err
 	}
 	dir := filepath.Join(x.files.path, outboxName)
-	return x.say(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", Own: dir, Media: []string{filepath.Join(dir, name)}})
+	return x.say(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
 }
 
 // runQuestion asks about a shell command.

@@ -67,7 +67,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return terminal.Outcome{}, err
 	}
 	defer files.close()
-	space, err := openWorkspace(t.Place)
+	space, err := openWorkspace(t.ExecEnv)
 	if err != nil {
 		return terminal.Outcome{}, err
 	}

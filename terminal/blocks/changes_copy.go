@@ -75,7 +75,7 @@ func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 		return nil, nil, errCopy
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !c.w.user.may(info, modebits.Read) || c.w.guard.File(info) != nil {
+	if err != nil || !info.Mode().IsRegular() || !c.w.user.may(info, modebits.Read) || c.w.guard.CheckFile(info) != nil {
 		_ = f.Close()
 		return nil, nil, errCopy
 	}

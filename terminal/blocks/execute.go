@@ -141,7 +141,7 @@ func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error)
 	if err := x.board.showRunning(c); err != nil {
 		return Result{}, err
 	}
-	run := commandRun{place: x.t.Place, timeout: x.set.timeout(), limit: x.set.OutputLimit, started: x.t.Uses}
+	run := commandRun{place: x.t.ExecEnv, timeout: x.set.timeout(), limit: x.set.OutputLimit, started: x.t.AttachProcess}
 	r := run.run(ctx, c.Text)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)

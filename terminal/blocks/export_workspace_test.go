@@ -15,7 +15,7 @@ var Reason = reason
 type Workspace struct{ *workspace }
 
 // OpenWorkspace opens a workspace.
-func OpenWorkspace(p terminal.Place) (Workspace, error) {
+func OpenWorkspace(p terminal.ExecEnv) (Workspace, error) {
 	w, err := openWorkspace(p)
 	return Workspace{w}, err
 }

@@ -83,8 +83,8 @@ func (x *turn) attachDiff(f *terminal.Frame) error {
 	if err := writeFile(x.files.outbox, name, []byte(diff), false); err != nil {
 		return err
 	}
-	f.Own = filepath.Join(x.files.path, outboxName)
-	f.Media = []string{filepath.Join(f.Own, name)}
+	f.ProtocolDir = filepath.Join(x.files.path, outboxName)
+	f.Media = []string{filepath.Join(f.ProtocolDir, name)}
 	return nil
 }
 

@@ -104,7 +104,7 @@ func oneTurn(workspace, agent string) int {
 		cfg.Command = "exec " + terminal.ShellQuote(os.Args[0]) + " careful-model"
 	}
 	cfg.Protocols = config.Protocols{blocks.Name: settings}
-	terminal.KillKept(workspace)
+	terminal.KillPersistent(workspace)
 	s := process.NewSupervisor(process.SupervisorOptions{})
 	defer s.Close()
 	runner, err := terminal.NewRunner(terminal.Options{

@@ -124,7 +124,7 @@ func (p *personTransport) isReading() bool {
 func (p *personTransport) sendOutbox() error {
 	dir := filepath.Join(p.x.files.path, outboxName)
 	return p.x.say(terminal.Frame{
-		Own: dir, Media: []string{filepath.Join(dir, roundFile(p.x.s.ID, p.x.s.Sequence))},
+		ProtocolDir: dir, Media: []string{filepath.Join(dir, roundFile(p.x.s.ID, p.x.s.Sequence))},
 		Text: fmt.Sprintf("Round %d: give this file to the model, and send me its answer, as text or as a .txt or .md file.", p.x.s.Sequence),
 	})
 }

@@ -17,7 +17,7 @@ const truncated = "\n... (output truncated)"
 
 // commandRun says how RUN_COMMAND runs commands.
 type commandRun struct {
-	place   terminal.Place
+	place   terminal.ExecEnv
 	timeout time.Duration
 	limit   int // characters of output
 	started func(pid int)
@@ -29,7 +29,7 @@ func (r commandRun) run(ctx context.Context, command string) Result {
 	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		Place: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, Started: r.started,
+		ExecEnv: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, Started: r.started,
 	})
 	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	switch {

@@ -44,7 +44,7 @@ func Describe() terminal.Description {
 			DefaultCommand:     defaultCommand,
 		},
 		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
-		TrialText: trialText, Judge: judge,
+		TrialText: trialText, AssessTrial: judge,
 		Parser: parser(),
 	}
 }

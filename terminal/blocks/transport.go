@@ -57,7 +57,7 @@ func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, err
 	case err != nil:
 		return nil, fmt.Errorf("read response: %w", err)
 	case !ended.OK():
-		return nil, &agentError{"The agent has failed (" + ended.Words() + ")", ended}
+		return nil, &agentError{"The agent has failed (" + ended.Description() + ")", ended}
 	}
 	if text := ended.Stderr.String(); text != "" {
 		return answer, c.x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text})

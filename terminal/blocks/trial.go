@@ -21,7 +21,7 @@ func trialText(t config.Terminal) string {
 func judge(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
-			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.Stderr(), Fix: t.ByHand}
+			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}
 		}
 	}
 	return terminal.Finding{Detail: fmt.Sprintf("ended its task in %s", t.Took.Round(time.Millisecond))}

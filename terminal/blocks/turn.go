@@ -254,7 +254,7 @@ func (e roundsError) Error() string { return fmt.Sprintf("Stopped after %d round
 // agentError says that the agent's command has failed.
 type agentError struct {
 	text  string
-	ended terminal.Ended
+	ended terminal.AgentExit
 }
 
 func (e *agentError) Error() string { return e.text }
@@ -267,7 +267,7 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 	case ctx.Err() != nil:
 		return x.stop(ctx)
 	case errors.As(err, &rounds):
-		return x.fail(rounds.Error(), terminal.Ended{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
+		return x.fail(rounds.Error(), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
 	case errors.As(err, &failed):
 		if short := failed.ended.Shortage(); short != nil {
 			return terminal.Outcome{}, short
@@ -279,20 +279,20 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 
 // stop ends a turn that was stopped, or whose time is up.
 func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
-	return x.end(terminal.NewEnding(x.t.MaxOutput), terminal.Ended{
+	return x.end(terminal.NewFinalResponse(x.t.MaxOutput), terminal.AgentExit{
 		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
 	})
 }
 
 // fail ends the turn with an error.
-func (x *turn) fail(why string, ended terminal.Ended) (terminal.Outcome, error) {
-	end := terminal.NewEnding(x.t.MaxOutput)
-	end.Fail(terminal.Frame{Text: why})
+func (x *turn) fail(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
+	end := terminal.NewFinalResponse(x.t.MaxOutput)
+	end.AddError(terminal.Frame{Text: why})
 	return x.end(end, ended)
 }
 
 // end ends the turn of a session that can be resumed.
-func (x *turn) end(end *terminal.Ending, ended terminal.Ended) (terminal.Outcome, error) {
-	end.Note("/resume goes on with the task.")
-	return end.Tell(x.t, ended)
+func (x *turn) end(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
+	end.AddRemark("/resume goes on with the task.")
+	return end.Emit(x.t, ended)
 }

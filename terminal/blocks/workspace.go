@@ -32,20 +32,20 @@ type workspace struct {
 	dir     string // without links
 	root    *straight.Folder
 	private []string // files and folders of the gateway, and the parents of all chats' folders
-	guard   terminal.Guard
+	guard   terminal.FileGuard
 	user    *agentUser
 	temp    string // is part of the names of temporary files
 }
 
 // openWorkspace opens the folder in which an agent works.
-func openWorkspace(p terminal.Place) (*workspace, error) {
-	w := &workspace{guard: terminal.Guard{Private: p.Private, Chats: p.Chats}, user: (*agentUser)(p.User), temp: rand.Text()}
+func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
+	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, user: (*agentUser)(p.User), temp: rand.Text()}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
 	}
 	if err == nil {
-		err = w.guard.Path(w.dir)
+		err = w.guard.CheckPath(w.dir)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open workspace %s: %w", p.Dir, err)

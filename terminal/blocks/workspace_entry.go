@@ -131,7 +131,7 @@ func (e *entry) stat() (fs.FileInfo, error) {
 
 // check refuses a file if it, or another name of it, is one of the gateway or of another chat.
 func (e *entry) check(info fs.FileInfo) error {
-	if e.guard.File(info) != nil {
+	if e.guard.CheckFile(info) != nil {
 		return errOutside
 	}
 	return nil

@@ -18,7 +18,7 @@ type world struct {
 	blocks.Workspace
 	t     *testing.T
 	dir   string // the folder above the workspace
-	place terminal.Place
+	place terminal.ExecEnv
 }
 
 func newWorld(t *testing.T) *world {
@@ -35,7 +35,7 @@ func newWorld(t *testing.T) *world {
 		w.put(path, content)
 	}
 	users := w.path("ws/users")
-	w.place = terminal.Place{
+	w.place = terminal.ExecEnv{
 		Dir:     w.path("ws"),
 		Private: []string{w.path("ws/config.json"), w.path("ws/state"), w.path("ws/secret.env"), "", w.path("ws/gone/secret")},
 		Chats:   []terminal.ChatFolders{{Parent: users, Own: filepath.Join(users, "8")}},

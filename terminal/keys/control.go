@@ -151,7 +151,7 @@ func typeForUser(ctx context.Context, s *session, r terminal.ControlRequest, but
 	}
 	s.awaitQuiet(ctx, settled, mostSettling)
 	if s.isDead() {
-		return terminal.ControlReply{Text: "The shell has ended (" + s.ended.Words() + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
+		return terminal.ControlReply{Text: "The shell has ended (" + s.ended.Description() + "). Your next message is for the agent.", Screen: s.snapshot()}, nil
 	}
 	return terminal.ControlReply{Screen: s.snapshot(), Buttons: buttons}, nil
 }

@@ -15,7 +15,7 @@ type Terminal struct{ s *session }
 // OpenTerminal starts a program on a terminal.
 func OpenTerminal(t terminal.Turn, args ...string) (Terminal, error) {
 	s, err := open(openOptions{
-		keep: t.Keep, args: args, env: t.Place.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), died: func(*session) {},
+		keep: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: process.Size{Rows: 40, Columns: 160}, idle: time.Hour, log: newChatLog(), died: func(*session) {},
 	})
 	return Terminal{s}, err
 }

@@ -16,11 +16,11 @@ type Protocol struct {
 }
 
 var (
-	_ terminal.Protocol   = (*Protocol)(nil)
-	_ terminal.Keeper     = (*Protocol)(nil)
-	_ terminal.Controller = (*Protocol)(nil)
-	_ terminal.Restarter  = (*Protocol)(nil)
-	_ terminal.Stopper    = (*Protocol)(nil)
+	_ terminal.Protocol           = (*Protocol)(nil)
+	_ terminal.PersistentProtocol = (*Protocol)(nil)
+	_ terminal.Controller         = (*Protocol)(nil)
+	_ terminal.Restarter          = (*Protocol)(nil)
+	_ terminal.CommandStopper     = (*Protocol)(nil)
 )
 
 // New returns a protocol that has no terminal yet.
@@ -46,7 +46,7 @@ type terminals struct {
 
 func newTerminals(cfg config.Terminal) *terminals {
 	set := SettingsOf(cfg)
-	return &terminals{set: set, kept: &terminal.Pool[*session]{IdleTime: set.idle(), MaxKept: set.MaxKept}}
+	return &terminals{set: set, kept: &terminal.Pool[*session]{IdleTime: set.idle(), MaxProcesses: set.MaxKept}}
 }
 
 // Pool returns the pool of the chats' terminals.
@@ -74,7 +74,7 @@ func (p *terminals) StartAfresh(chat string) {
 
 // Stop interrupts the program that runs in the terminal of a chat between turns, unless that is the
 // shell itself.
-func (p *terminals) Stop(chat string) (ended int) {
+func (p *terminals) StopCommands(chat string) (ended int) {
 	s := p.find(chat)
 	if s == nil {
 		return 0
@@ -91,7 +91,7 @@ func (p *terminals) Stop(chat string) (ended int) {
 func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []string, run func(s *session, opened bool) (terminal.Outcome, error)) (terminal.Outcome, error) {
 	kept, err := p.kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User)
 	if err != nil {
-		return t.TellStopped(ctx)
+		return t.EmitStopped(ctx)
 	}
 	defer kept.Release()
 	s, opened, err := p.session(t, kept, args)
@@ -106,7 +106,7 @@ func (p *terminals) onTerminal(ctx context.Context, t terminal.Turn, args []stri
 // session returns the terminal of the chat.
 func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session], args []string) (_ *session, opened bool, err error) {
 	if s, ok := kept.Process(); ok && s.Reusable() {
-		t.Uses(s.agent.Pid())
+		t.AttachProcess(s.agent.Pid())
 		return s, false, nil
 	} else if ok {
 		s.Close()
@@ -115,7 +115,7 @@ func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session],
 	chat := t.Envelope.SessionKey
 	log := p.logs.use(chat)
 	s, err := open(openOptions{
-		keep: t.Keep, args: args, env: t.Place.Env, size: p.set.size(), idle: p.set.idle(), log: log,
+		keep: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: p.set.size(), idle: p.set.idle(), log: log,
 		died: func(s *session) {
 			p.kept.Died(chat, s)
 			p.logs.end(chat, log)

@@ -72,7 +72,7 @@ func TestTheTerminalOutlivesTurnsUntilTheChatStartsAfresh(t *testing.T) {
 	r.turn(t.Context(), "two")
 	r.awaitContent("out", "kept in /\n")
 	pid := shellOf(r)
-	r.runner.Release("cli:local")
+	r.runner.EndIdleAgent("cli:local")
 	r.awaitDeath(pid)
 	r.script(script{Responses: []string{respond("", command{Keystrokes: "echo [$x] > out2\n", Duration: 0.5}), taskDone("")}})
 	r.turn(t.Context(), "three")
@@ -91,7 +91,7 @@ func TestCommandsOfATerminalEndWithIt(t *testing.T) {
 	if len(strings.Fields(pids)) < 5 {
 		t.Fatalf("the jobs are %q", pids)
 	}
-	r.runner.Release("cli:local")
+	r.runner.EndIdleAgent("cli:local")
 	for _, pid := range strings.Fields(pids) {
 		r.awaitDeath(pid)
 	}

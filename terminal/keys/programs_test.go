@@ -92,7 +92,7 @@ func TestAProgramThatDoesNotReadHoldsUpNothingForEver(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, script{})
 	r.play(after("$", "stty raw; echo be''gun; sleep 1000\n"), after("begun", strings.Repeat("x", 100_000)))
-	r.runner.Release("cli:local")
+	r.runner.EndIdleAgent("cli:local")
 }
 
 func TestProgramsFindATerminal(t *testing.T) {

@@ -19,10 +19,10 @@ type Screen struct {
 }
 
 var (
-	_ terminal.Protocol   = (*Screen)(nil)
-	_ terminal.Keeper     = (*Screen)(nil)
-	_ terminal.Controller = (*Screen)(nil)
-	_ terminal.Restarter  = (*Screen)(nil)
+	_ terminal.Protocol           = (*Screen)(nil)
+	_ terminal.PersistentProtocol = (*Screen)(nil)
+	_ terminal.Controller         = (*Screen)(nil)
+	_ terminal.Restarter          = (*Screen)(nil)
 )
 
 // NewScreen returns a protocol that has no terminal yet.
@@ -71,14 +71,14 @@ func (p *Screen) showEnd(ctx context.Context, t terminal.Turn, s *session) (term
 	out := terminal.Outcome{Status: terminal.Done}
 	switch {
 	case s.isDead():
-		frame.Text, frame.Buttons = "The program has ended ("+s.ended.Words()+").", nil
+		frame.Text, frame.Buttons = "The program has ended ("+s.ended.Description()+").", nil
 		if !s.ended.OK() {
 			out = terminal.Outcome{Status: terminal.Failed, ExitCode: s.ended.Code, Signal: s.ended.Signal}
 		}
 	case errors.Is(context.Cause(ctx), terminal.ErrTimeout): // the program is not to blame that it goes on
 	case ctx.Err() != nil:
 		s.interrupt()
-		return t.TellStopped(ctx)
+		return t.EmitStopped(ctx)
 	}
 	return out, t.Emit(frame)
 }

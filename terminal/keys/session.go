@@ -32,7 +32,7 @@ type session struct {
 	first     <-chan struct{} // closed at the first output
 	typing    sync.WaitGroup  // the writer
 	dead      chan struct{}   // closed when all processes are dead; ended is set by then
-	ended     terminal.Ended
+	ended     terminal.AgentExit
 
 	// order is held by who types several keys, so that others type before or after all of them.
 	order sync.Mutex
@@ -48,7 +48,7 @@ type session struct {
 
 // openOptions says what a session is made of.
 type openOptions struct {
-	keep func(terminal.KeepOptions) (*terminal.Agent, error)
+	keep func(terminal.PersistentOptions) (*terminal.Agent, error)
 	args []string // the program; nil: the agent's command
 	env  []string // of the program, before what a terminal adds
 	size process.Size
@@ -59,7 +59,7 @@ type openOptions struct {
 
 // open starts a program on a terminal.
 func open(o openOptions) (*session, error) {
-	agent, err := o.keep(terminal.KeepOptions{Args: o.args, Env: terminalEnv(o.env), Terminal: &o.size})
+	agent, err := o.keep(terminal.PersistentOptions{Args: o.args, Env: terminalEnv(o.env), Terminal: &o.size})
 	if err != nil {
 		return nil, err
 	}

@@ -44,10 +44,10 @@ func Describe() terminal.Description {
 			New:                func() config.Settings { return NewSettings() },
 			SectionDescription: "For the protocols keys and screen: the terminal, and how the agent that uses it is run.",
 		},
-		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
-		Judge:     judge,
-		TrialText: func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
-		Parser:    Parser(),
+		Open:        func(t config.Terminal) terminal.Protocol { return New(t) },
+		AssessTrial: judge,
+		TrialText:   func(config.Terminal) string { return "Print the word ready in the terminal, and nothing else." },
+		Parser:      Parser(),
 	}
 }
 
@@ -58,8 +58,8 @@ func DescribeScreen() terminal.Description {
 			Name: ScreenName, Description: "a terminal screen with a person at the keyboard", Keeps: true, Section: Name,
 			DefaultCommand: func(t config.Terminal) string { return "exec " + terminal.ShellQuote(SettingsOf(t).Shell) },
 		},
-		Open:  func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
-		Judge: judge, TrialText: func(config.Terminal) string { return "/screen" },
+		Open:        func(t config.Terminal) terminal.Protocol { return NewScreen(t) },
+		AssessTrial: judge, TrialText: func(config.Terminal) string { return "/screen" },
 	}
 }
 

@@ -265,7 +265,7 @@ func TestTheScreenIsSentAsAPictureAndTheLogAsFiles(t *testing.T) {
 	if !strings.Contains(output, "café \x1b[31mred\x1b[m\r\n") {
 		t.Errorf("the recording has %q", output)
 	}
-	r.runner.Release("cli:local")
+	r.runner.EndIdleAgent("cli:local")
 	if reply := r.control("log", ""); len(reply.Files) > 0 {
 		t.Error("the log outlives the conversation")
 	}
@@ -379,12 +379,12 @@ func TestStopBetweenTurnsInterruptsWhatRuns(t *testing.T) {
 	t.Parallel()
 	r := newScreen(t, "exec bash")
 	r.turn(t.Context(), "sleep 1000; echo $? > status")
-	if n := r.runner.Stop("cli:local"); n != 1 {
+	if n := r.runner.StopCommands("cli:local"); n != 1 {
 		t.Errorf("%d commands were stopped", n)
 	}
 	r.turn(t.Context(), "echo fine > fine")
 	r.awaitContent("fine", "fine\n")
-	if n := r.runner.Stop("cli:local"); n != 0 {
+	if n := r.runner.StopCommands("cli:local"); n != 0 {
 		t.Errorf("%d commands were stopped while only the shell runs", n)
 	}
 }
@@ -410,7 +410,7 @@ func TestAProgramThatIsNeverQuietOutlivesItsTurn(t *testing.T) {
 	if out := r.turn(t.Context(), "/screen"); out.Status != terminal.Done {
 		t.Errorf("ended %s: %s", out.Status, r.last())
 	}
-	if len(r.runner.Kept()) != 1 {
+	if len(r.runner.IdleAgents()) != 1 {
 		t.Error("the program has ended")
 	}
 }

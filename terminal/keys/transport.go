@@ -36,8 +36,8 @@ type transport interface {
 	recordStep(step int, r Response)
 	// finish lets the agent end by itself, and kill ends it. Both return when it is dead, and may
 	// be called after each other.
-	finish() terminal.Ended
-	kill() terminal.Ended
+	finish() terminal.AgentExit
+	kill() terminal.AgentExit
 }
 
 func newTransport(t terminal.Turn, set *Settings) transport {
@@ -48,10 +48,10 @@ func newTransport(t terminal.Turn, set *Settings) transport {
 }
 
 // exitedError says that the agent has ended before its task was complete.
-type exitedError struct{ ended terminal.Ended }
+type exitedError struct{ ended terminal.AgentExit }
 
 func (e *exitedError) Error() string {
-	return "The agent has ended before the task was complete (" + e.ended.Words() + ")"
+	return "The agent has ended before the task was complete (" + e.ended.Description() + ")"
 }
 
 func isLongLine(err error) bool {
@@ -60,7 +60,7 @@ func isLongLine(err error) bool {
 }
 
 // logStderr hands the agent's standard error to the log.
-func logStderr(t terminal.Turn, ended terminal.Ended) {
+func logStderr(t terminal.Turn, ended terminal.AgentExit) {
 	if text := ended.Stderr.String(); text != "" {
 		_ = t.Emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: text}) // a log frame is never refused
 	}
@@ -70,10 +70,10 @@ func logStderr(t terminal.Turn, ended terminal.Ended) {
 type lineTransport struct {
 	t     terminal.Turn
 	agent *terminal.Agent // nil before start
-	lines *terminal.Lines
+	lines *terminal.LineReader
 	input *inputQueue
 	write sync.WaitGroup // the writer of input
-	wait  func() terminal.Ended
+	wait  func() terminal.AgentExit
 }
 
 func (l *lineTransport) respond(ctx context.Context, r request) (string, error) {
@@ -99,14 +99,14 @@ func (l *lineTransport) respond(ctx context.Context, r request) (string, error) 
 }
 
 func (l *lineTransport) start(ctx context.Context) error {
-	agent, err := l.t.Launch(ctx, terminal.Input{Keep: true})
+	agent, err := l.t.Launch(ctx, terminal.Input{KeepOpen: true})
 	if err != nil {
 		return err
 	}
-	l.agent, l.lines = agent, terminal.NewLines(&lineGuard{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
+	l.agent, l.lines = agent, terminal.NewLineReader(&lineGuard{from: agent.Stdout, most: l.t.MaxLine}, l.t.MaxLine)
 	l.input = newInputQueue(agent)
 	l.write.Go(l.input.run)
-	l.wait = sync.OnceValue(func() terminal.Ended {
+	l.wait = sync.OnceValue(func() terminal.AgentExit {
 		ended := agent.Wait()
 		l.input.close()
 		l.write.Wait()
@@ -150,9 +150,9 @@ func (l *lineTransport) recordStep(int, Response) {}
 
 // finish closes the agent's input, which tells it that there is nothing more to do. What is still
 // to be written is dropped.
-func (l *lineTransport) finish() terminal.Ended {
+func (l *lineTransport) finish() terminal.AgentExit {
 	if l.agent == nil {
-		return terminal.Ended{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
+		return terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 	}
 	l.input.drop()
 	l.agent.CloseInput()
@@ -162,7 +162,7 @@ func (l *lineTransport) finish() terminal.Ended {
 	return l.wait()
 }
 
-func (l *lineTransport) kill() terminal.Ended {
+func (l *lineTransport) kill() terminal.AgentExit {
 	if l.agent != nil {
 		l.agent.Kill()
 	}
@@ -173,7 +173,7 @@ func (l *lineTransport) kill() terminal.Ended {
 type turnTransport struct {
 	t      terminal.Turn
 	prompt prompt
-	last   terminal.Ended
+	last   terminal.AgentExit
 }
 
 func (p *turnTransport) start(context.Context) error { return nil }
@@ -203,11 +203,11 @@ func (p *turnTransport) respond(ctx context.Context, r request) (string, error) 
 
 func (p *turnTransport) recordStep(step int, r Response) { p.prompt.add(step, r) }
 
-func (p *turnTransport) finish() terminal.Ended {
+func (p *turnTransport) finish() terminal.AgentExit {
 	if p.last.Stderr == nil {
 		p.last.Stderr = process.NewBounded(0, 0)
 	}
 	return p.last
 }
 
-func (p *turnTransport) kill() terminal.Ended { return p.finish() }
+func (p *turnTransport) kill() terminal.AgentExit { return p.finish() }

@@ -11,7 +11,7 @@ import (
 func judge(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
-			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.Stderr(), Fix: t.ByHand}
+			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}
 		}
 	}
 	return terminal.Finding{Detail: fmt.Sprintf("worked on a terminal and ended in %s", t.Took.Round(time.Millisecond))}

@@ -243,7 +243,7 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 		return x.fail(exited.Error(), exited.ended)
 	case errors.Is(err, errShellExited):
 		<-x.s.dead
-		return x.failNow("The shell of the terminal has ended (" + x.s.ended.Words() + ")")
+		return x.failNow("The shell of the terminal has ended (" + x.s.ended.Description() + ")")
 	case isLongLine(err):
 		return x.failNow("The agent's response is too long: " + err.Error())
 	}
@@ -254,16 +254,16 @@ func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) 
 // failNow ends the agent, and the turn with an error.
 func (x *turn) failNow(why string) (terminal.Outcome, error) {
 	killed := x.agent.kill()
-	return x.fail(why, terminal.Ended{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}})
+	return x.fail(why, terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: killed.Stderr}})
 }
 
 // fail ends the turn of an agent that has ended with an error.
-func (x *turn) fail(why string, ended terminal.Ended) (terminal.Outcome, error) {
+func (x *turn) fail(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
 	x.display.end()
 	x.s.log.add("error", why)
-	end := terminal.NewEnding(x.t.MaxOutput)
-	end.Fail(terminal.Frame{Text: why})
-	return end.Tell(x.t, ended)
+	end := terminal.NewFinalResponse(x.t.MaxOutput)
+	end.AddError(terminal.Frame{Text: why})
+	return end.Emit(x.t, ended)
 }
 
 // stop ends a turn whose time is up or that was stopped. What the agent runs in the terminal is
@@ -274,5 +274,5 @@ func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
 	if !x.s.isTaken() {
 		x.s.interrupt()
 	}
-	return x.t.TellStopped(ctx)
+	return x.t.EmitStopped(ctx)
 }

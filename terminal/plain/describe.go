@@ -14,23 +14,23 @@ const Name = "plain"
 // Describe describes the protocol.
 func Describe() terminal.Description {
 	return terminal.Description{
-		Protocol: config.Protocol{Name: Name, Description: "plain text in which files are found"},
-		Open:     func(config.Terminal) terminal.Protocol { return Protocol{} },
-		Judge:    judge,
-		Parser:   terminal.Parser{Object: `{"text":…,"media":[…]}`, Parse: parse},
+		Protocol:    config.Protocol{Name: Name, Description: "plain text in which files are found"},
+		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
+		AssessTrial: judge,
+		Parser:      terminal.Parser{Object: `{"text":…,"media":[…]}`, Parse: parse},
 	}
 }
 
 // judge is satisfied when the agent has printed something that is not meant for rich mode.
 func judge(t *terminal.Trial) terminal.Finding {
-	frames, plain := t.Count()
+	frames, plain := t.CountFrames()
 	for _, kind := range terminal.FrameTypes() {
 		if frames[kind] > 0 {
 			return terminal.Finding{Verdict: terminal.Doubtful, Detail: "plain: the output looks like frames", Fix: `set terminal.protocol to "rich"`}
 		}
 	}
 	if plain == 0 && len(frames) == 0 {
-		return terminal.Finding{Verdict: terminal.Doubtful, Detail: "plain: printed nothing at all" + t.Stderr(), Fix: t.ByHand}
+		return terminal.Finding{Verdict: terminal.Doubtful, Detail: "plain: printed nothing at all" + t.StderrSuffix(), Fix: t.ByHand}
 	}
 	return terminal.Finding{Detail: fmt.Sprintf("plain: %d lines, exit status 0 in %s", plain+len(frames), t.Took.Round(time.Millisecond))}
 }

@@ -12,10 +12,10 @@ type parsed struct {
 func parse(output, _ string) (object any, ok bool) {
 	p := parsed{Media: []string{}}
 	var media []string
-	p.Text, media = terminal.ReadPlain(output, func(line []byte, end *terminal.Ending) error {
-		end.Line(line)
+	p.Text, media = terminal.CollectLines(output, func(line []byte, end *terminal.FinalResponse) error {
+		end.AddLine(line)
 		return nil
-	}).Plain()
+	}).PlainText()
 	p.Media = append(p.Media, media...)
 	return p, true
 }

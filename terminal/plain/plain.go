@@ -17,8 +17,8 @@ var _ terminal.Protocol = Protocol{}
 // Turn runs the agent to its end and emits what it printed.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	hinted := false
-	return t.ReadLines(ctx, func(line []byte, end *terminal.Ending) error {
-		end.Line(line)
+	return t.ReadLines(ctx, func(line []byte, end *terminal.FinalResponse) error {
+		end.AddLine(line)
 		if hinted || !bytes.HasPrefix(line, []byte(`{"type"`)) {
 			return nil
 		}

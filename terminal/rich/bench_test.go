@@ -31,7 +31,7 @@ func BenchmarkDecode(b *testing.B) {
 	for b.Loop() {
 		pipe += drainPipe(b, data)
 		began := time.Now()
-		lines, got := terminal.NewLines(bytes.NewReader(data), 1<<20), 0
+		lines, got := terminal.NewLineReader(bytes.NewReader(data), 1<<20), 0
 		for line, err := lines.Next(); err == nil; line, err = lines.Next() {
 			if f, ok := rich.Decode(line); ok && len(f.Text) > 100 {
 				got++

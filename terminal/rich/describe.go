@@ -17,16 +17,16 @@ const Name = "rich"
 // Describe describes the protocol.
 func Describe() terminal.Description {
 	return terminal.Description{
-		Protocol: config.Protocol{Name: Name, Description: "rich JSON lines", Asks: true, Injects: true},
-		Open:     func(config.Terminal) terminal.Protocol { return Protocol{} },
-		Judge:    judge,
-		Parser:   terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are no frames`, Parse: parse},
+		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", Asks: true, Injects: true},
+		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
+		AssessTrial: judge,
+		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are no frames`, Parse: parse},
 	}
 }
 
 // judge is satisfied when the agent has printed frames, all of them of known types.
 func judge(t *terminal.Trial) terminal.Finding {
-	frames, plain := t.Count()
+	frames, plain := t.CountFrames()
 	var known []string
 	n := 0
 	for _, kind := range terminal.FrameTypes() {
@@ -43,7 +43,7 @@ func judge(t *terminal.Trial) terminal.Finding {
 	case len(frames) > 0:
 		return doubt(fmt.Sprintf("rich: frames of a type that is unknown and ignored: %.200q", slices.Sorted(maps.Keys(frames))), "the types are "+strings.Join(terminal.FrameTypes(), ", "))
 	case n == 0 && plain == 0:
-		return doubt("rich: printed nothing at all"+t.Stderr(), t.ByHand+"; an agent that buffers must flush")
+		return doubt("rich: printed nothing at all"+t.StderrSuffix(), t.ByHand+"; an agent that buffers must flush")
 	case n == 0:
 		return doubt(fmt.Sprintf("rich: printed %d lines and no frame", plain), `set terminal.protocol to "plain", or print one JSON object a line`)
 	}

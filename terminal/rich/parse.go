@@ -27,11 +27,11 @@ type parsedFrame struct {
 // parse reads an output as Turn does.
 func parse(output, _ string) (object any, ok bool) {
 	p := parsed{Frames: []parsedFrame{}}
-	p.Text, _ = terminal.ReadPlain(output, func(line []byte, end *terminal.Ending) error {
+	p.Text, _ = terminal.CollectLines(output, func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
 		if !ok {
-			end.Line(line)
+			end.AddLine(line)
 			return nil
 		}
 		read := parsedFrame{
@@ -43,6 +43,6 @@ func parse(output, _ string) (object any, ok bool) {
 		}
 		p.Frames = append(p.Frames, read)
 		return nil
-	}).Plain()
+	}).PlainText()
 	return p, true
 }

@@ -19,13 +19,13 @@ var _ terminal.Protocol = Protocol{}
 // Turn runs the agent and emits its frames as it prints them. Where the agent may ask or the person
 // may add to the message, stdin stays open behind the envelope.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	if !t.Interactive && t.Inject == nil {
+	if !t.Interactive && t.Injections == nil {
 		return t.ReadLines(ctx, listen(t, func(q question) error { return refuse(t, q) }))
 	}
 	k := &talk{turn: t}
-	out, err := t.Converse(ctx, func(ctx context.Context, stdin io.Writer) (terminal.Take, func(terminal.Ended)) {
+	out, err := t.ReadLinesInteractive(ctx, func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
 		k.stdin = stdin
-		if t.Inject != nil {
+		if t.Injections != nil {
 			k.work.Go(func() { k.inject(ctx) })
 		}
 		return listen(t, func(q question) error { return k.ask(ctx, q) }), k.end
@@ -35,13 +35,13 @@ func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, er
 }
 
 // listen emits what the agent says to the person and hands its questions to ask.
-func listen(t terminal.Turn, ask func(question) error) terminal.Take {
-	return func(line []byte, end *terminal.Ending) error {
+func listen(t terminal.Turn, ask func(question) error) terminal.LineFunc {
+	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
 		switch {
 		case !ok:
-			end.Line(line)
+			end.AddLine(line)
 			return nil
 		case frame.Kind == askKind:
 			return ask(f.question())
@@ -53,7 +53,7 @@ func listen(t terminal.Turn, ask func(question) error) terminal.Take {
 	}
 }
 
-func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.Ending) error {
+func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) error {
 	f.Text = terminal.Clean(f.Text)
 	blank := strings.TrimSpace(f.Text) == ""
 	switch f.Kind {
@@ -61,7 +61,7 @@ func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.Ending) error {
 		if blank && len(f.Media) == 0 {
 			return warn(t, "empty message frame ignored")
 		}
-		end.Spoke()
+		end.MarkShown()
 		return t.Emit(f)
 	case terminal.Progress:
 		if blank {
@@ -71,7 +71,7 @@ func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.Ending) error {
 	case terminal.Log:
 		return t.Emit(f)
 	case terminal.Error:
-		end.Fail(f)
+		end.AddError(f)
 		return nil
 	case terminal.Partial: // which is for other protocols
 	}

@@ -112,7 +112,7 @@ func (k *talk) inject(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case in, ok := <-k.turn.Inject:
+		case in, ok := <-k.turn.Injections:
 			if !ok {
 				return
 			}
@@ -144,7 +144,7 @@ func (k *talk) say(v any, injected bool) bool {
 }
 
 // end waits for all that is under way and counts the injections that the agent never read whole.
-func (k *talk) end(ended terminal.Ended) {
+func (k *talk) end(ended terminal.AgentExit) {
 	k.work.Wait()
 	read := k.said - ended.Unread
 	for i := len(k.ends) - 1; i >= 0 && k.ends[i] > read; i-- {

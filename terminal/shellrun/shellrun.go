@@ -26,7 +26,7 @@ const (
 
 // Options says how commands are run.
 type Options struct {
-	Place   terminal.Place
+	ExecEnv terminal.ExecEnv
 	Timeout time.Duration
 	// Head and Tail are how many of the first and of the last bytes are kept of each output stream.
 	Head, Tail int
@@ -50,8 +50,8 @@ func Run(ctx context.Context, command string, o Options) (Result, error) {
 	if len(command) > maxCommand {
 		return result, ErrTooLong
 	}
-	child, err := process.Start(o.Place.Confine(process.Options{
-		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", command}, Dir: o.Place.Dir, Env: o.Place.Env,
+	child, err := process.Start(o.ExecEnv.ApplySandbox(process.Options{
+		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", command}, Dir: o.ExecEnv.Dir, Env: o.ExecEnv.Env,
 		NoInput: true, Session: true, StderrHead: o.Head, StderrTail: o.Tail, Grace: silence, Hold: chatter,
 	}))
 	if err != nil {

@@ -160,7 +160,7 @@ func (e *recorder) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 
 // Pool returns the pool of the agents that the protocol keeps.
 func (e *recorder) Pool() terminal.ProcessPool {
-	if k, ok := e.Protocol.(terminal.Keeper); ok {
+	if k, ok := e.Protocol.(terminal.PersistentProtocol); ok {
 		return k.Pool()
 	}
 	return nil

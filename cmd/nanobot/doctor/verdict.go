@@ -14,17 +14,17 @@ func (r *trial) judge(protocol terminal.Description, timeout int) (status channe
 	case r.err != nil:
 		return channels.Bad, "cannot be run: " + r.err.Error(), "correct terminal.command, terminal.cwd or terminal.shell"
 	case out.Status == terminal.TimedOut:
-		return channels.Bad, fmt.Sprintf("has not ended within %d s%s", timeout, r.Stderr()), "see what it waits for, or raise terminal.timeout"
+		return channels.Bad, fmt.Sprintf("has not ended within %d s%s", timeout, r.StderrSuffix()), "see what it waits for, or raise terminal.timeout"
 	case out.Signal != "":
-		return channels.Bad, "was killed by " + out.Signal + r.Stderr(), r.ByHand
+		return channels.Bad, "was killed by " + out.Signal + r.StderrSuffix(), r.ByHand
 	case out.ExitCode == 127:
-		return channels.Bad, "the command was not found" + r.Stderr(), "install it, or give its full path in terminal.command; a service has another PATH than your shell"
+		return channels.Bad, "the command was not found" + r.StderrSuffix(), "install it, or give its full path in terminal.command; a service has another PATH than your shell"
 	case out.ExitCode == 126:
-		return channels.Bad, "the command cannot be executed" + r.Stderr(), "chmod +x it, or name its interpreter in terminal.command"
+		return channels.Bad, "the command cannot be executed" + r.StderrSuffix(), "chmod +x it, or name its interpreter in terminal.command"
 	case out.ExitCode != 0:
-		return channels.Bad, fmt.Sprintf("exit status %d%s", out.ExitCode, r.Stderr()), r.ByHand
+		return channels.Bad, fmt.Sprintf("exit status %d%s", out.ExitCode, r.StderrSuffix()), r.ByHand
 	}
-	found := protocol.Judge(&r.Trial)
+	found := protocol.AssessTrial(&r.Trial)
 	return verdicts[found.Verdict], found.Detail, found.Fix
 }
 

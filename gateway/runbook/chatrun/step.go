@@ -123,7 +123,7 @@ func (e *execution) prove(ctx context.Context, step runbook.Step, answer string)
 
 // proveShell runs the command of a step.
 func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
-	place, err := e.x.Place()
+	place, err := e.x.ExecEnv()
 	if err != nil {
 		return err
 	}
@@ -131,7 +131,7 @@ func (e *execution) proveShell(ctx context.Context, step runbook.Step) error {
 	if err := e.showBoard(terminal.Frame{Text: terminal.CodeSpan(terminal.OneLine(command, 200))}); err != nil {
 		return err
 	}
-	proof, err := shellstep.Run(ctx, shellstep.Place(place, e.run.ID), command, step.Challenge.Timeout())
+	proof, err := shellstep.Run(ctx, shellstep.ExecEnv(place, e.run.ID), command, step.Challenge.Timeout())
 	if err != nil { // told to stop
 		return nil //nolint:nilerr // the run waits
 	}

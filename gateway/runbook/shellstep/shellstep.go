@@ -21,9 +21,9 @@ const (
 	timedOut, notRun = 124, 126
 )
 
-// Place returns where the commands of a run are executed: where an agent works, with the run's name
+// ExecEnv returns the environment for the commands of a run: that of the agent, with the run's name
 // in the environment. What a crash has left of a command of the run is killed.
-func Place(p terminal.Place, run string) terminal.Place {
+func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 	mark := "runbook-" + run
 	process.KillRun(mark, process.NotStarted())
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], process.RunEnv(mark)...)
@@ -32,9 +32,9 @@ func Place(p terminal.Place, run string) terminal.Place {
 
 // Run executes a command and returns what was seen of it. The error is that ctx has ended: the
 // proof then says nothing.
-func Run(ctx context.Context, place terminal.Place, command string, timeout time.Duration) (runbook.ShellProof, error) {
+func Run(ctx context.Context, place terminal.ExecEnv, command string, timeout time.Duration) (runbook.ShellProof, error) {
 	began := time.Now()
-	ran, err := shellrun.Run(ctx, command, shellrun.Options{Place: place, Timeout: timeout, Head: maxOutput, Tail: maxOutput})
+	ran, err := shellrun.Run(ctx, command, shellrun.Options{ExecEnv: place, Timeout: timeout, Head: maxOutput, Tail: maxOutput})
 	proof := runbook.ShellProof{
 		ExitCode: ran.Code, Stdout: ran.Stdout.String(), Stderr: ran.Stderr.String(), DurationSeconds: time.Since(began).Seconds(),
 	}

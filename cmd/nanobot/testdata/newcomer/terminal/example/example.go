@@ -35,7 +35,7 @@ func Describe() terminal.Description {
 			}
 			return protocol{*s}
 		},
-		Judge: func(t *terminal.Trial) terminal.Finding {
+		AssessTrial: func(t *terminal.Trial) terminal.Finding {
 			return terminal.Finding{Detail: fmt.Sprintf("example: printed %d bytes", len(t.Output))}
 		},
 	}
@@ -63,8 +63,8 @@ type protocol struct{ settings Settings }
 
 // Turn runs the agent to its end and emits what it printed.
 func (p protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
-	return t.ReadLines(ctx, func(line []byte, end *terminal.Ending) error {
-		end.Line([]byte(p.settings.Prefix + string(line[:min(len(line), p.settings.Width)])))
+	return t.ReadLines(ctx, func(line []byte, end *terminal.FinalResponse) error {
+		end.AddLine([]byte(p.settings.Prefix + string(line[:min(len(line), p.settings.Width)])))
 		return nil
 	})
 }
