@@ -147,7 +147,7 @@ func New(o Options) *Gateway {
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
 	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(inbound, slot) }
-	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, Begin: begin, Log: o.Log})
+	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
 		About: g.about, Chosen: g.turns.Chosen, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
@@ -200,7 +200,7 @@ func turnSettings(s Settings) turn.Settings {
 
 // about is what an agent told of itself in a chat last.
 func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error) {
-	if t, ok := g.lanes.Running(chat); ok && t.Agent() == agent {
+	if t, ok := g.lanes.RunningTurn(chat); ok && t.Agent() == agent {
 		if now, ok := t.About(); ok {
 			return now, nil
 		}
@@ -304,7 +304,7 @@ func (g *Gateway) recover(ctx context.Context) bool {
 
 // drain waits for turns, and for what they said to be sent, until ctx ends.
 func (g *Gateway) drain(ctx context.Context) {
-	g.lanes.Wait()
+	g.lanes.WaitForTurns()
 	g.intake.IdleControls(ctx)
 	g.turns.Idle(ctx)
 	g.outbox.Idle(ctx)

@@ -14,7 +14,7 @@ var _ intake.Lanes = chatLanes{}
 
 // Running returns the turn that runs in a chat, or nil.
 func (l chatLanes) Running(chat channels.Chat) intake.Turn {
-	if t, ok := l.Lanes.Running(chat); ok {
+	if t, ok := l.Lanes.RunningTurn(chat); ok {
 		return t
 	}
 	return nil
@@ -23,7 +23,7 @@ func (l chatLanes) Running(chat channels.Chat) intake.Turn {
 // All returns the turns that run.
 func (l chatLanes) All() []intake.Turn {
 	var all []intake.Turn
-	for _, t := range l.Lanes.All() {
+	for _, t := range l.Lanes.RunningTurns() {
 		all = append(all, t)
 	}
 	return all

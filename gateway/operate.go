@@ -38,8 +38,8 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 		}
 	}
 	g.lanes.AwaitClaim() // it may have begun just now
-	for _, t := range g.lanes.All() {
-		if t.Inbound().ID == inbound && !t.Over() {
+	for _, t := range g.lanes.RunningTurns() {
+		if t.Inbound().ID == inbound && !t.AgentEnded() {
 			t.Cancel(turn.ErrStopped)
 			return nil
 		}
@@ -79,7 +79,7 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 
 // Trace returns what was seen of a turn, also while it runs.
 func (g *Gateway) Trace(ctx context.Context, inbound int64) (events.Trace, error) {
-	for _, t := range g.lanes.All() {
+	for _, t := range g.lanes.RunningTurns() {
 		if t.Inbound().ID == inbound {
 			return t.Trace(), nil
 		}
@@ -107,8 +107,8 @@ func (g *Gateway) Working() map[string]Working {
 	for name := range g.set().Agents {
 		all[name] = Working{}
 	}
-	for _, t := range g.lanes.All() {
-		if t.Over() { // its process is gone
+	for _, t := range g.lanes.RunningTurns() {
+		if t.AgentEnded() { // its process is gone
 			continue
 		}
 		w := all[t.Agent()]
@@ -150,7 +150,7 @@ const probe = "health check"
 
 // Health looks whether all is well: every channel runs, and the store takes what is written to it.
 func (g *Gateway) Health(ctx context.Context) Health {
-	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.lanes.All())}
+	h := Health{OK: true, Channels: g.channelsNow(), Running: len(g.lanes.RunningTurns())}
 	for _, c := range h.Channels {
 		h.OK = h.OK && c.OK
 	}

@@ -31,7 +31,7 @@ func (p *Pulse) Take(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-p.g.lanes.Beat():
+	case <-p.g.lanes.Heartbeat():
 	case <-ctx.Done():
 		return errors.New("the dispatcher does not turn")
 	}
@@ -93,7 +93,7 @@ type Brief struct {
 
 // Brief looks at the channels and counts turns.
 func (g *Gateway) Brief(ctx context.Context) (Brief, error) {
-	b := Brief{Channels: g.channelsNow(), Running: len(g.lanes.All())}
+	b := Brief{Channels: g.channelsNow(), Running: len(g.lanes.RunningTurns())}
 	var err error
 	b.Waiting, err = g.o.Store.Waiting(ctx, channels.Chat{})
 	return b, err

@@ -70,7 +70,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 
 // emit says something in the turn that runs.
 func (c *toolChat) emit(f terminal.Frame) error {
-	t, ok := c.g.lanes.Running(c.chat)
+	t, ok := c.g.lanes.RunningTurn(c.chat)
 	if !ok {
 		return turn.ErrNotRunning
 	}
@@ -131,7 +131,7 @@ func (c *toolChat) Ask(ctx context.Context, q terminal.Question) (terminal.Answe
 	if _, err := c.g.checkAccess(ctx, c.chat); err != nil {
 		return terminal.Answer{}, err
 	}
-	t, ok := c.g.lanes.Running(c.chat)
+	t, ok := c.g.lanes.RunningTurn(c.chat)
 	if !ok {
 		return terminal.Answer{}, errNoAsking
 	}

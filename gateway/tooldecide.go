@@ -26,7 +26,7 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	defer g.turns.OnDeaf(func() { stop(errDraining) })()
-	if t, ok := g.lanes.Running(chat); ok {
+	if t, ok := g.lanes.RunningTurn(chat); ok {
 		defer t.PauseForTool()()
 	}
 	err := g.runbooks.Decide(ctx, run, step, func() error { return g.admitQuestion(ctx, chat) })

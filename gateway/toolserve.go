@@ -77,7 +77,7 @@ func (g *Gateway) auditTool(c ToolCaller, tool string, err error) {
 	if err != nil {
 		r.Decision = audit.Failed
 	}
-	if t, ok := g.lanes.Running(c.chat()); ok && c.Owner.Channel != "" {
+	if t, ok := g.lanes.RunningTurn(c.chat()); ok && c.Owner.Channel != "" {
 		r.Run = t.Inbound().ID
 	}
 	g.o.Audit.Record(channels.Incoming{Chat: c.chat()}, r)

@@ -1,5 +1,5 @@
-// Package lanes runs the turns of each chat in order, and the turns of different chats side by
-// side. It knows nothing of networks and of what a turn does.
+// Package lanes runs the turns of each chat in order, and the turns of different chats in parallel.
+// It does not know channels, agents, or the work that a turn does.
 package lanes
 
 import (
@@ -15,84 +15,84 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Store is what lanes need of the store: it decides which message is next.
+// Store is the part of the store that Lanes uses. The store decides which message is next.
 type Store interface {
-	Claim(ctx context.Context, most int) ([]store.Inbound, error)
+	Claim(ctx context.Context, limit int) ([]store.Inbound, error)
 	Receive(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
 }
 
-// Turn is one message that is worked on.
+// Turn is the work on one message.
 type Turn interface {
 	comparable
-	// Run works on the message and records how that ended. ctx ends when the turn must not be
-	// waited for any longer.
+	// Run works on the message and records the outcome. ctx ends when the gateway no longer waits
+	// for the turn.
 	Run(ctx context.Context)
-	// Drop is called instead of Run when the program ends: the message stays claimed on disk.
+	// Drop is called instead of Run during a shutdown: the message stays claimed on disk.
 	Drop()
-	// Over reports whether the agent has ended, so that there is nothing left to stop.
-	Over() bool
+	// AgentEnded reports whether the agent has ended, so that there is nothing left to stop.
+	AgentEnded() bool
 }
 
-// Options is what lanes are made of.
+// Options configures Lanes.
 type Options[T Turn] struct {
-	// Slots is how many turns may run at the same time.
+	// Slots is the number of turns that may run at the same time.
 	Slots int
 	Store Store
-	// Begin makes the turn of a message that was claimed. It must not block.
-	Begin func(store.Inbound, *Slot) T
-	Log   *zap.Logger
+	// NewTurn returns the turn of a claimed message. It must not block.
+	NewTurn func(store.Inbound, *Slot) T
+	Log     *zap.Logger
 }
 
-// Lanes runs messages in order within a chat, and chats side by side, as many as there are slots.
-// Which chat is next is decided by the store, so a chat that waits costs no memory.
+// Lanes runs messages in order within a chat and chats in parallel, up to the number of slots. The
+// store chooses the next chat, so a waiting chat costs no memory.
 type Lanes[T Turn] struct {
-	o     Options[T]
-	slots *slots
-	locks chatLocks
-	claim claims
-	// claims is how many turns the dispatcher claims next.
-	claims int
+	o       Options[T]
+	slots   *slots
+	locks   chatLocks
+	pending pendingClaim
+	// nextClaims is the number of turns that the dispatcher claims next.
+	nextClaims int
 
-	wake     chan struct{}      // there may be a message to claim
-	beat     chan struct{}      // the dispatcher offers one whenever it comes round
-	starting chan registered[T] // turns that Run is to start
-	settled  chan struct{}      // closed when nothing is claimed any more
-	ended    chan struct{}      // closed when no turn is started any more
+	wake           chan struct{}          // there may be a message to claim
+	heartbeat      chan struct{}          // the dispatcher offers an element in every iteration of its loop
+	starting       chan registeredTurn[T] // turns for Run to start
+	dispatcherDone chan struct{}          // closed when the dispatcher has ended
+	runEnded       chan struct{}          // closed when Run starts no more turns
 
 	mu     sync.Mutex
 	active map[channels.Chat]T
-	turns  sync.WaitGroup // registered and not removed
+	turns  sync.WaitGroup // registered turns that are not removed yet
 }
 
-// registered is a turn that has been registered and is about to run.
-type registered[T Turn] struct {
+// registeredTurn is a turn that can be found by its chat and is about to run.
+type registeredTurn[T Turn] struct {
 	turn T
 	chat channels.Chat
 	slot *Slot
 }
 
-// New returns lanes. Run does the work.
+// New returns Lanes that claim nothing before Run is called.
 func New[T Turn](o Options[T]) *Lanes[T] {
 	return &Lanes[T]{
-		o: o, claims: 1, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), beat: make(chan struct{}),
-		starting: make(chan registered[T]), settled: make(chan struct{}), ended: make(chan struct{}), active: map[channels.Chat]T{},
+		o: o, nextClaims: 1, slots: newSlots(o.Slots), wake: make(chan struct{}, 1), heartbeat: make(chan struct{}),
+		starting: make(chan registeredTurn[T]), dispatcherDone: make(chan struct{}), runEnded: make(chan struct{}), active: map[channels.Chat]T{},
 	}
 }
 
-// Run claims messages until ctx ends, and starts turns until killed ends, with which turns are
-// told to end. It returns when all of them have. Run is called once.
+// Run claims messages until ctx ends, and starts turns until killed ends. killed is also the parent
+// context of the turns. Run returns when all turns have ended, and is called once.
 func (l *Lanes[T]) Run(ctx, killed context.Context) {
 	var work sync.WaitGroup
 	defer work.Wait()
-	defer close(l.ended)
+	defer close(l.runEnded)
 	work.Go(func() {
-		defer close(l.settled)
+		defer close(l.dispatcherDone)
 		l.dispatch(ctx)
 	})
 	for {
 		select {
 		case s := <-l.starting:
-			work.Go(func() { l.work(killed, s) })
+			work.Go(func() { l.runTurn(killed, s) })
 		case <-killed.Done():
 			return
 		}
@@ -104,7 +104,7 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 	for {
 		select {
 		case l.slots.taken <- struct{}{}:
-		case l.beat <- struct{}{}:
+		case l.heartbeat <- struct{}{}:
 			continue
 		case <-ctx.Done():
 			return
@@ -126,40 +126,40 @@ func (l *Lanes[T]) dispatch(ctx context.Context) {
 	}
 }
 
-// awaitWork waits until there may be something to claim. It reports false when ctx has ended.
+// awaitWork waits until there may be a message to claim. It reports false when ctx has ended.
 func (l *Lanes[T]) awaitWork(ctx context.Context) bool {
 	for {
 		select {
 		case <-l.wake:
 			return true
-		case l.beat <- struct{}{}:
+		case l.heartbeat <- struct{}{}:
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-// mostClaims bounds how many turns are claimed in one step, so that others who write to the store
-// need not wait long. The number doubles from 1 while there is as much to claim: a message that is
-// received meanwhile finds a free slot.
-const mostClaims = 16
+// maxClaims bounds the turns that one transaction claims, so that other writers of the store do not
+// wait long. The dispatcher starts with one claim and doubles the number while the backlog fills
+// all of them. An idle gateway thus leaves slots free for messages that arrive.
+const maxClaims = 16
 
-// claimNext begins the next turns, in the slot that the caller has taken and in others that are
-// free. They are claimed in one step on disk. It reports false when there is nothing to claim.
+// claimNext claims the next turns in one transaction: one for the slot that the caller has
+// acquired, and more for other free slots. It reports false when there is nothing to claim.
 func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
-	slots := 1 + l.slots.takeFree(l.claims-1)
-	end := l.claim.begin()
+	slots := 1 + l.slots.tryAcquire(l.nextClaims-1)
+	end := l.pending.begin()
 	claimed, err := l.o.Store.Claim(ctx, slots)
-	begun := make([]registered[T], 0, len(claimed))
+	begun := make([]registeredTurn[T], 0, len(claimed))
 	for _, inbound := range claimed {
 		begun = append(begun, l.register(inbound))
 	}
 	end()
-	l.slots.free(slots - len(claimed))
-	if len(claimed) == slots { // though there may have been less than l.claims
-		l.claims = min(2*l.claims, mostClaims)
+	l.slots.releaseUnused(slots - len(claimed))
+	if len(claimed) == slots { // fewer slots than l.nextClaims may have been free
+		l.nextClaims = min(2*l.nextClaims, maxClaims)
 	} else {
-		l.claims = 1
+		l.nextClaims = 1
 	}
 	for _, s := range begun {
 		l.start(s)
@@ -167,10 +167,10 @@ func (l *Lanes[T]) claimNext(ctx context.Context) (bool, error) {
 	return len(claimed) > 0, err
 }
 
-// Accept stores a message and, if a slot is free and nothing of the chat comes before it, starts
-// its turn: in one step on disk.
+// Accept stores a message. If a slot is free and the chat's queue is empty, the same transaction
+// claims the message, and Accept starts its turn.
 func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
-	defer l.Lock(a.In.Chat)() // before the slot, which others could use meanwhile
+	defer l.Lock(a.In.Chat)() // lock before the slot is acquired, so that others can use the slot during the wait
 	select {
 	case l.slots.taken <- struct{}{}:
 		a.Claim = true
@@ -187,16 +187,16 @@ func (l *Lanes[T]) Accept(ctx context.Context, a store.ReceiveRequest) (store.Re
 	if err != nil {
 		return result, fmt.Errorf("store message: %w", err)
 	}
-	if result.Disposition == store.Queued && result.Running == 0 { // otherwise the end of that turn wakes
+	if result.Disposition == store.Queued && result.Running == 0 { // otherwise the end of the running turn wakes the dispatcher
 		l.Wake()
 	}
 	return result, nil
 }
 
-// register makes the turn of a message that was claimed, so that it can be found and stopped.
-func (l *Lanes[T]) register(inbound store.Inbound) registered[T] {
-	s := registered[T]{chat: inbound.In.Chat, slot: &Slot{of: l.slots, held: true}}
-	s.turn = l.o.Begin(inbound, s.slot)
+// register creates the turn of a claimed message, so that the turn can be found and stopped.
+func (l *Lanes[T]) register(inbound store.Inbound) registeredTurn[T] {
+	s := registeredTurn[T]{chat: inbound.In.Chat, slot: &Slot{of: l.slots, held: true}}
+	s.turn = l.o.NewTurn(inbound, s.slot)
 	l.turns.Add(1)
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,27 +204,27 @@ func (l *Lanes[T]) register(inbound store.Inbound) registered[T] {
 	return s
 }
 
-// start has Run start a turn. When Run has ended, the turn stays claimed on disk for the next start
-// of the program.
-func (l *Lanes[T]) start(s registered[T]) {
+// start has Run start a turn. After the end of Run, the turn stays claimed on disk for the next
+// start of the gateway.
+func (l *Lanes[T]) start(s registeredTurn[T]) {
 	select {
 	case l.starting <- s:
-	case <-l.ended:
+	case <-l.runEnded:
 		s.turn.Drop()
 		l.remove(s)
 	}
 }
 
-func (l *Lanes[T]) work(ctx context.Context, s registered[T]) {
+func (l *Lanes[T]) runTurn(ctx context.Context, s registeredTurn[T]) {
 	defer l.remove(s)
-	l.Lock(s.chat)() // a command that is being carried out comes first
+	l.Lock(s.chat)() // wait for a command that is running in this chat
 	s.turn.Run(ctx)
 }
 
-// remove forgets a turn and gives its slot back.
-func (l *Lanes[T]) remove(s registered[T]) {
+// remove unregisters a turn and releases its slot.
+func (l *Lanes[T]) remove(s registeredTurn[T]) {
 	l.mu.Lock()
-	if l.active[s.chat] == s.turn { // the chat's next turn may have begun already
+	if l.active[s.chat] == s.turn { // the chat's next turn may be registered already
 		delete(l.active, s.chat)
 	}
 	l.mu.Unlock()
@@ -232,14 +232,14 @@ func (l *Lanes[T]) remove(s registered[T]) {
 	l.turns.Done()
 }
 
-// Wait waits for the turns that run, once the first context of Run has ended. Nothing must be
-// accepted any more.
-func (l *Lanes[T]) Wait() {
-	<-l.settled
+// WaitForTurns waits for the running turns, after the first context of Run has ended. Accept must
+// not be called any more.
+func (l *Lanes[T]) WaitForTurns() {
+	<-l.dispatcherDone
 	l.turns.Wait()
 }
 
-// Wake says that there may be a message to claim.
+// Wake tells the dispatcher that there may be a message to claim.
 func (l *Lanes[T]) Wake() {
 	select {
 	case l.wake <- struct{}{}:
@@ -247,26 +247,27 @@ func (l *Lanes[T]) Wake() {
 	}
 }
 
-// Beat receives whenever the dispatcher comes round, which shows that it works.
-func (l *Lanes[T]) Beat() <-chan struct{} { return l.beat }
+// Heartbeat returns a channel that delivers an element in every iteration of the dispatcher's loop.
+// The health check uses it to detect a dispatcher that hangs.
+func (l *Lanes[T]) Heartbeat() <-chan struct{} { return l.heartbeat }
 
-// Full reports whether all slots are taken.
+// Full reports whether all slots are in use.
 func (l *Lanes[T]) Full() bool { return len(l.slots.taken) == cap(l.slots.taken) }
 
-// Running returns the turn that runs in a chat, if there is one.
-func (l *Lanes[T]) Running(chat channels.Chat) (T, bool) {
+// RunningTurn returns the turn that runs in a chat, if there is one.
+func (l *Lanes[T]) RunningTurn(chat channels.Chat) (T, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t, ok := l.active[chat]
-	if !ok || t.Over() {
+	if !ok || t.AgentEnded() {
 		var none T
 		return none, false
 	}
 	return t, true
 }
 
-// All returns the turns that run.
-func (l *Lanes[T]) All() []T {
+// RunningTurns returns the turns of all chats.
+func (l *Lanes[T]) RunningTurns() []T {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := make([]T, 0, len(l.active))
@@ -276,9 +277,10 @@ func (l *Lanes[T]) All() []T {
 	return all
 }
 
-// Lock locks a chat: nothing of it is stored and none of its turns begins to work until the caller
-// unlocks it.
+// Lock locks a chat: until the caller unlocks it, no message of the chat is stored and none of its
+// turns starts to work.
 func (l *Lanes[T]) Lock(chat channels.Chat) (unlock func()) { return l.locks.lock(chat) }
 
-// AwaitClaim waits for the claim in progress, if there is one, whose turn cannot be found yet.
-func (l *Lanes[T]) AwaitClaim() { l.claim.wait() }
+// AwaitClaim waits for the claim in progress, if there is one. Its turn runs on disk and cannot be
+// found in memory yet.
+func (l *Lanes[T]) AwaitClaim() { l.pending.wait() }

@@ -15,7 +15,7 @@ import (
 	"nanobot/gateway/store"
 )
 
-// queue is a store with messages that wait. It claims one of a chat at a time.
+// queue is an in-memory store of waiting messages. At most one message of a chat is claimed at a time.
 type queue struct {
 	mu      sync.Mutex
 	last    int64
@@ -70,7 +70,7 @@ type turn struct {
 	slot    *lanes.Slot
 }
 
-func (t *turn) Over() bool { return false }
+func (t *turn) AgentEnded() bool { return false }
 
 func (t *turn) Drop() { t.r.dropped++ }
 
@@ -83,7 +83,7 @@ func (t *turn) Run(ctx context.Context) {
 	t.r.end(t)
 }
 
-// rig is lanes over a queue, and what ran in them.
+// rig is Lanes over an in-memory queue, and a record of the turns that ran.
 type rig struct {
 	*queue
 	lanes *lanes.Lanes[*turn]
@@ -97,8 +97,8 @@ type rig struct {
 
 func newRig(slots int) *rig {
 	r := &rig{queue: &queue{busy: map[channels.Chat]bool{}}, at: map[int64]time.Duration{}, began: time.Now()}
-	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn { return &turn{r, inbound, slot} }
-	r.lanes = lanes.New(lanes.Options[*turn]{Slots: slots, Store: r.queue, Begin: begin, Log: zap.NewNop()})
+	newTurn := func(inbound store.Inbound, slot *lanes.Slot) *turn { return &turn{r, inbound, slot} }
+	r.lanes = lanes.New(lanes.Options[*turn]{Slots: slots, Store: r.queue, NewTurn: newTurn, Log: zap.NewNop()})
 	return r
 }
 
@@ -140,7 +140,7 @@ func TestAChatsTurnsRunInOrderAndOtherChatsBesideThem(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second)
 		cancel()
-		r.lanes.Wait()
+		r.lanes.WaitForTurns()
 		end()
 		synctest.Wait()
 		if r.most != 2 {
@@ -178,7 +178,7 @@ func TestTurnsThatWaitForSlotsAreClaimedTogether(t *testing.T) {
 			t.Errorf("%d turns ran, %d at the same time; all slots taken: %t", len(r.order), r.most, r.lanes.Full())
 		}
 		cancel()
-		r.lanes.Wait()
+		r.lanes.WaitForTurns()
 		end()
 	})
 }
@@ -208,7 +208,7 @@ func TestSlotsThatBecomeFreeDuringAClaimAreFilledByTheNext(t *testing.T) {
 	})
 }
 
-func TestATurnOfALockedChatBeginsWhenThatIsUnlocked(t *testing.T) {
+func TestATurnOfALockedChatStartsAfterTheUnlock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(2)
@@ -220,7 +220,7 @@ func TestATurnOfALockedChatBeginsWhenThatIsUnlocked(t *testing.T) {
 		if !slices.Equal(r.order, []int64{2}) {
 			t.Errorf("the turns %v began while chat a was locked", r.order)
 		}
-		if _, found := r.lanes.Running(channels.Chat{ID: "a"}); !found {
+		if _, found := r.lanes.RunningTurn(channels.Chat{ID: "a"}); !found {
 			t.Error("the turn that is about to begin cannot be found")
 		}
 		unlock()
@@ -245,7 +245,7 @@ func TestAClaimInProgressIsAwaited(t *testing.T) {
 		found := false
 		go func() {
 			r.lanes.AwaitClaim()
-			_, found = r.lanes.Running(channels.Chat{ID: "a"})
+			_, found = r.lanes.RunningTurn(channels.Chat{ID: "a"})
 		}()
 		synctest.Wait()
 		close(release)
@@ -265,7 +265,7 @@ func TestATurnThatYieldsLetsAnotherHaveItsSlot(t *testing.T) {
 		go r.lanes.Run(working, working)
 		first := r.accept(t, "a")
 		synctest.Wait()
-		yielding, _ := r.lanes.Running(first.In.Chat)
+		yielding, _ := r.lanes.RunningTurn(first.In.Chat)
 		back := make(chan bool, 1)
 		go func() { back <- yielding.slot.Yield(working, 100*time.Millisecond) }()
 		synctest.Wait()
@@ -292,7 +292,7 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndGoOnOneAfterTheOther(t *testing.T
 		for i := range turns {
 			in := r.accept(t, string(rune('a'+i))).In
 			synctest.Wait()
-			turn, ok := r.lanes.Running(in.Chat)
+			turn, ok := r.lanes.RunningTurn(in.Chat)
 			if !ok || r.running != i+1 {
 				t.Fatalf("turn %d did not begin", i)
 			}
@@ -334,7 +334,7 @@ func TestAnyNumberOfTurnsMayWaitWithoutASlotAndGoOnOneAfterTheOther(t *testing.T
 	})
 }
 
-func TestTurnsThatStillStoreWhatExitedAgentsSaidAreAsManyAsThereAreSlots(t *testing.T) {
+func TestAtMostAsManyTurnsAsSlotsStoreTheOutputOfExitedAgents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(1)
@@ -346,7 +346,7 @@ func TestTurnsThatStillStoreWhatExitedAgentsSaidAreAsManyAsThereAreSlots(t *test
 			if len(r.order) != begun {
 				t.Errorf("%d turns began, want %d", len(r.order), begun)
 			}
-			if turn, ok := r.lanes.Running(in.Chat); ok {
+			if turn, ok := r.lanes.RunningTurn(in.Chat); ok {
 				turn.slot.AgentExited()
 				turn.slot.AgentExited()
 			}
@@ -365,7 +365,7 @@ func TestTurnsThatStillStoreWhatExitedAgentsSaidAreAsManyAsThereAreSlots(t *test
 	})
 }
 
-func TestWhatIsAcceptedAfterTheEndStaysOnDisk(t *testing.T) {
+func TestAMessageAcceptedAfterShutdownStaysOnDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(1)
@@ -373,9 +373,9 @@ func TestWhatIsAcceptedAfterTheEndStaysOnDisk(t *testing.T) {
 		end()
 		r.lanes.Run(working, working)
 		r.accept(t, "a")
-		r.lanes.Wait()
-		if len(r.order) != 0 || len(r.lanes.All()) != 0 || r.lanes.Full() {
-			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.All()), r.lanes.Full())
+		r.lanes.WaitForTurns()
+		if len(r.order) != 0 || len(r.lanes.RunningTurns()) != 0 || r.lanes.Full() {
+			t.Errorf("ran %v, registered %d, all slots taken %t", r.order, len(r.lanes.RunningTurns()), r.lanes.Full())
 		}
 		if r.dropped != 1 {
 			t.Errorf("the turn was dropped %d times", r.dropped)

@@ -6,20 +6,20 @@ import (
 	"nanobot/channels"
 )
 
-// chatLocks is one mutex per chat. The zero value is ready to use; a chat that nobody locks costs
-// no memory.
+// chatLocks is one mutex per chat. The zero value is ready to use; an unlocked chat costs no
+// memory.
 type chatLocks struct {
 	mu    sync.Mutex
 	chats map[channels.Chat]*chatLock
 }
 
-// chatLock is the mutex of one chat. It exists while users hold it or wait for it.
+// chatLock is the mutex of one chat. It exists while a goroutine has locked it or waits for it.
 type chatLock struct {
-	held  chan struct{} // full while somebody holds it
+	held  chan struct{} // full while the chat is locked
 	users int
 }
 
-// lock locks a chat. The caller unlocks it with the function that it gets.
+// lock locks a chat and returns the function that unlocks it.
 func (l *chatLocks) lock(chat channels.Chat) (unlock func()) {
 	l.mu.Lock()
 	c := l.chats[chat]
@@ -43,16 +43,16 @@ func (l *chatLocks) lock(chat channels.Chat) (unlock func()) {
 	}
 }
 
-// claims knows of the claim in progress. A claim chooses its chat, so a chat's lock cannot cover
-// it: the work is running on disk for a moment before its turn can be found in memory.
-type claims struct {
+// pendingClaim tracks the claim in progress. The store chooses the chat of a claim, so a chat lock
+// cannot cover it: the turn runs on disk for a moment before it can be found in memory.
+type pendingClaim struct {
 	mu      sync.Mutex
-	current chan struct{} // closed at the end of the claim in progress; nil when there is none
+	current chan struct{} // closed at the end of the claim in progress; nil: there is none
 }
 
-// begin says that a claim begins. The caller ends it when the turn can be found in memory.
-// Claims are made one at a time.
-func (c *claims) begin() (end func()) {
+// begin marks the beginning of a claim. The caller calls end when the turn can be found in memory.
+// There is at most one claim at a time.
+func (c *pendingClaim) begin() (end func()) {
 	done := make(chan struct{})
 	c.mu.Lock()
 	c.current = done
@@ -65,8 +65,8 @@ func (c *claims) begin() (end func()) {
 	}
 }
 
-// wait waits for the end of the claim that is in progress, if there is one.
-func (c *claims) wait() {
+// wait waits for the end of the claim in progress, if there is one.
+func (c *pendingClaim) wait() {
 	c.mu.Lock()
 	current := c.current
 	c.mu.Unlock()

@@ -34,7 +34,7 @@ func TestAChatsLockDelaysThatChatAndNoOther(t *testing.T) {
 func TestWaitingForClaimsEndsWithTheClaimInProgress(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var inProgress claims
+		var inProgress pendingClaim
 		inProgress.wait() // there is none
 		end := inProgress.begin()
 		waited := false

@@ -8,20 +8,20 @@ import (
 	"nanobot/gateway/retry"
 )
 
-// slots are the permissions to run a turn.
+// slots are semaphores that bound how many turns run, wait and store at the same time.
 type slots struct {
-	taken   chan struct{} // one for each slot that is taken
-	yielded chan struct{} // one for each turn that waits without a slot
-	storing chan struct{} // one for each turn whose agent has exited and that has given its slot back
+	taken   chan struct{} // one element per slot in use
+	yielded chan struct{} // one element per turn that waits without a slot
+	storing chan struct{} // one element per turn that has released its slot and still stores its agent's output
 }
 
 func newSlots(n int) *slots {
 	return &slots{taken: make(chan struct{}, n), yielded: make(chan struct{}, n), storing: make(chan struct{}, n)}
 }
 
-// takeFree takes up to so many slots that are free, and returns how many it took.
-func (s *slots) takeFree(most int) (taken int) {
-	for ; taken < most; taken++ {
+// tryAcquire acquires up to limit free slots without waiting, and returns how many it acquired.
+func (s *slots) tryAcquire(limit int) (taken int) {
+	for ; taken < limit; taken++ {
 		select {
 		case s.taken <- struct{}{}:
 		default:
@@ -31,25 +31,25 @@ func (s *slots) takeFree(most int) (taken int) {
 	return taken
 }
 
-// free gives slots back that no turn got.
-func (s *slots) free(n int) {
+// releaseUnused releases n slots for which there was no turn.
+func (s *slots) releaseUnused(n int) {
 	for range n {
 		<-s.taken
 	}
 }
 
-// Slot is the permission of one turn to run.
+// Slot is the permission of one turn to run its agent.
 type Slot struct {
 	of *slots
 
 	mu      sync.Mutex
-	held    bool // of.taken has an element for it
-	storing bool // of.storing has an element for it
+	held    bool // of.taken has an element for this slot
+	storing bool // of.storing has an element for this slot
 }
 
-// AgentExited gives the slot back though the turn goes on: its agent has exited, and what it has
-// said is being stored, for which another agent need not wait. Only as many turns as there are
-// slots do so: a slow disk must not let turns pile up.
+// AgentExited releases the slot although the turn continues: the agent has exited, and only its
+// output is still being stored. At most as many turns as there are slots do this, so that turns do
+// not pile up on a slow disk.
 func (s *Slot) AgentExited() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,8 +64,8 @@ func (s *Slot) AgentExited() {
 	}
 }
 
-// Release gives the slot back, if the turn has it. A turn that waits for a person does so, too, and
-// Retake then waits for a slot. Any number of turns may wait like that.
+// Release releases the slot, if the turn has it. A turn that waits for a person releases its slot,
+// too, and reacquires it with Retake. Any number of turns may wait for people.
 func (s *Slot) Release() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,7 +76,7 @@ func (s *Slot) Release() {
 	s.release()
 }
 
-// release is called with s.mu.
+// release must be called with s.mu locked.
 func (s *Slot) release() {
 	if s.held {
 		s.held = false
@@ -84,16 +84,15 @@ func (s *Slot) release() {
 	}
 }
 
-// hold says that the slot is taken for the turn.
-func (s *Slot) hold() {
+// markHeld records that the turn has the slot.
+func (s *Slot) markHeld() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.held = true
 }
 
-// Yield waits and lets another turn have the slot meanwhile. It reports false when ctx ends before
-// the slot is back. Only as many turns as there are slots wait without one: of a large backlog the
-// rest stays on disk.
+// Yield releases the slot, sleeps, and reacquires a slot. It reports false when ctx ends before. At
+// most as many turns as there are slots sleep without one, so that a large backlog stays on disk.
 func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
 	select {
 	case s.of.yielded <- struct{}{}:
@@ -109,11 +108,11 @@ func (s *Slot) Yield(ctx context.Context, pause time.Duration) bool {
 func (s *Slot) Retake(ctx context.Context) bool {
 	select {
 	case s.of.taken <- struct{}{}:
-		s.hold()
+		s.markHeld()
 	case <-ctx.Done():
 		return false
 	}
-	if ctx.Err() != nil { // nobody may be waiting for the turn any more
+	if ctx.Err() != nil { // the turn may be abandoned already
 		s.Release()
 		return false
 	}

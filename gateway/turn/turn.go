@@ -57,9 +57,9 @@ type Turn struct {
 	asks  sync.Mutex
 	asked map[[2]string]int // how often this run has asked a question
 
-	short   atomic.Bool // the person was told that the turn waits for resources
-	revoked atomic.Bool // the sender has lost access
-	over    atomic.Bool // the agent has ended and only the end is to be recorded
+	short      atomic.Bool // the person was told that the turn waits for resources
+	revoked    atomic.Bool // the sender has lost access
+	agentEnded atomic.Bool // the agent has ended and only the end is to be recorded
 
 	mu       sync.Mutex
 	sequence int    // of the newest message of the turn
@@ -125,8 +125,8 @@ func (t *Turn) Began() time.Time { return t.began }
 // PID is the process id of the agent, or 0.
 func (t *Turn) PID() int { return int(t.pid.Load()) }
 
-// Over reports whether the agent has ended and only the end is to be recorded.
-func (t *Turn) Over() bool { return t.over.Load() }
+// AgentEnded reports whether the agent has ended and only the end is to be recorded.
+func (t *Turn) AgentEnded() bool { return t.agentEnded.Load() }
 
 // Cancel ends the turn. The cause decides what it says about that.
 func (t *Turn) Cancel(cause error) { t.working.end(cause) }
@@ -166,7 +166,7 @@ func (t *Turn) Run(killed context.Context) {
 	t.tellReplaced(listening)
 	out, err := t.runAgent(killed, ctx, listening)
 	stopTyping()
-	t.over.Store(true)
+	t.agentEnded.Store(true)
 	t.working.end(nil)
 	t.slot.Release() // another agent can run while the end is recorded
 	t.finish(killed, listening, out, err)
