@@ -146,3 +146,29 @@ func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryMessageThatThePageOnTroubleQuotesIsPrinted looks for the first cells of its tables in the
+// source.
+func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
+	t.Parallel()
+	var source strings.Builder
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		source.WriteString(strings.ReplaceAll(string(text), `\"`, `"`))
+		return err
+	}))
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
+	must(t, err)
+	quoted := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1)
+	if len(quoted) < 20 {
+		t.Fatalf("the page quotes only %d messages", len(quoted))
+	}
+	for _, m := range quoted {
+		if !strings.Contains(source.String(), m[1]) {
+			t.Errorf("no code prints %q", m[1])
+		}
+	}
+}
