@@ -21,7 +21,7 @@ func TestMarkdownIsRenderedOnATerminal(t *testing.T) {
 		"> ```\n> a\n>\n>   b\n> ```":          "│ \x1b[36ma\x1b[0m\n│\n│ \x1b[36m  b\x1b[0m\n",
 		"- a\n  - [x] b\n\n7. c":               "• a\n  ☑ b\n\n7. c\n",
 		"[a](https://b.example) https://c.org": "a (https://b.example) https://c.org\n",
-		"a&#x1b;[31mb&#x9b;31mc&#7;d":          "a [31mb31mc d\n",
+		"a&#x1b;[31mb&#x9b;31mc&#7;d":          "a [31mb 31mc d\n",
 		"a&#x202e;b":                           "ab\n",
 		"\n\n  a\n\n\nb\n\n":                   "a\n\n\nb\n",
 		"***":                                  "———\n",

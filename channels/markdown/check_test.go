@@ -15,6 +15,7 @@ import (
 var kindNames = map[markdown.Kind]string{
 	markdown.Heading: "h", markdown.CodeBlock: "pre", markdown.Quote: "quote", markdown.Marker: "marker", markdown.Bold: "b",
 	markdown.Italic: "i", markdown.Strike: "s", markdown.Spoiler: "spoiler", markdown.Code: "code", markdown.Link: "a", markdown.AutoLink: "address",
+	markdown.NotedLink: "noted",
 }
 
 // notation is a visitor that writes marks as tags, for people to read.
@@ -77,7 +78,7 @@ func checkParts(whole markdown.Text, limit int, cost markdown.Cost, parts []mark
 		if wrong := check(p); wrong != "" {
 			return fmt.Sprintf("part %d: %s", i, wrong)
 		}
-		if n := costOf(p, cost); n > limit && uniseg.GraphemeClusterCount(p.Text) > 1 && whole.Marks == nil {
+		if n := costOf(p, cost); n > limit && uniseg.GraphemeClusterCount(p.Text) > 1 {
 			return fmt.Sprintf("part %d costs %d", i, n)
 		}
 		if !markdown.Visible(p.Text) {
@@ -116,7 +117,7 @@ func costOf(p markdown.Text, cost markdown.Cost) int {
 var signs = markdown.Cost{
 	Words: channels.Runes,
 	Mark: func(m markdown.Mark) int {
-		if m.Kind == markdown.Marker {
+		if m.Kind == markdown.Marker || m.Kind == markdown.NotedLink {
 			return 0
 		}
 		return 4 + len(m.URL) + len(m.Language)

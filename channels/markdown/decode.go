@@ -30,7 +30,7 @@ func cleanRune(r rune) rune {
 		return r
 	case r == '\r' || r == '\u2028' || r == '\u2029':
 		return '\n'
-	case r < ' ':
+	case r < ' ' || '\x7f' <= r && r <= '\u009f': // U+009B begins a control sequence, as ESC [ does
 		return ' '
 	}
 	return r
@@ -78,9 +78,9 @@ func decode(s string) string {
 // The longest name of a character reference is CounterClockwiseContourIntegral.
 const maxReference = 34
 
-// reference reads the character reference that s starts with, and returns its length or 0. A
-// character that turns the direction of writing is left out: the text was made steady before
-// references were read.
+// reference decodes the character reference at the start of s, and returns its length or 0.
+// Characters that turn the direction of writing are left out: channels.SteadyText, which makes them
+// harmless, has run before.
 func reference(s string) (string, int) {
 	end := strings.IndexByte(s[:min(len(s), maxReference)], ';')
 	if end < 2 {

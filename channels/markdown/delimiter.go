@@ -59,8 +59,11 @@ func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context)
 
 func (delimiters) IsDelimiter(b byte) bool { return b == '*' || b == '_' || b == '~' || b == '|' }
 
+// CanOpenCloser lets runs of one and of two close only their like: in **2*3 = 6** the lone asterisk
+// is text.
 func (delimiters) CanOpenCloser(opener, closer *parser.Delimiter) bool {
-	return opener.Char == closer.Char
+	return opener.Char == closer.Char &&
+		(opener.OriginalLength == closer.OriginalLength || opener.OriginalLength > 2 || closer.OriginalLength > 2)
 }
 
 func (d delimiters) OnMatch(consumes int) ast.Node {

@@ -25,7 +25,7 @@ func (w *walker) inlines(block ast.Node) {
 	}
 }
 
-// enter tells of a node up to its children, and whether they are to be told, too.
+// enter passes on the start of a node, and reports whether its children are to be visited.
 func (w *walker) enter(n ast.Node) bool {
 	if e, ok := w.element(n); ok {
 		w.r.Begin(e)
@@ -50,7 +50,7 @@ func (w *walker) enter(n ast.Node) bool {
 	return false
 }
 
-// leave tells that a node ends.
+// leave passes on the end of a node.
 func (w *walker) leave(n ast.Node) {
 	if e, ok := w.element(n); ok {
 		w.r.End(e)

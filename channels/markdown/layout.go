@@ -173,9 +173,15 @@ func (w *writer) endCode() {
 	w.restore()
 }
 
+// maxPrefix bounds what stands before each line of nested lists and quotes. Without it a text of
+// short lines would grow by a factor of a hundred.
+const maxPrefix = 40
+
 func (w *writer) save(prefix string) {
 	w.saved = append(w.saved, w.prefix)
-	w.prefix = prefix
+	if len(prefix) <= maxPrefix {
+		w.prefix = prefix
+	}
 }
 
 func (w *writer) restore() {
@@ -262,6 +268,7 @@ func (w *writer) endLink(e Element) {
 	switch {
 	case e.Note != "" && m.URL != "":
 		w.Text(e.Note)
+		w.marks = append(w.marks, Mark{Kind: NotedLink, Start: m.Start, End: len(w.out)})
 	case m.URL == "" && e.URL != "" && Visible(said) && said != e.URL && !strings.HasPrefix(e.URL, "#"):
 		w.Text(" (" + ShownURL(e.URL) + ")")
 	}

@@ -20,17 +20,20 @@ func TestATextKeepsWhatItsMarksSay(t *testing.T) {
 		{"bold in bold", "**a __b__ c**", "<b>a b c</b>"},
 		{"bold next to bold", "**a**__b__", "<b>ab</b>"},
 		{"styles in one another", "**a *b* c**", "<b>a <i>b</i> c</b>"},
+		{"an asterisk in bold", "**2*3 = 6** **src/*.go** **f(*args)**", "<b>2*3 = 6</b> <b>src/*.go</b> <b>f(*args)</b>"},
+		{"a pointer in bold", "**int* p** and *a* **b**", "<b>int* p</b> and <i>a</i> <b>b</b>"},
+		{"bold and italics that end together", "**a *b*** *c **d***", "<b>a <i>b</i></b> <i>c <b>d</b></i>"},
 		{"an address between brackets", "<" + u + "> " + u, "<address>" + u + "</address> " + u},
 		{"a link that cannot be tapped", "[a](b.txt) [b.txt](b.txt)", "a (b.txt) b.txt"},
 		{"a picture in a data URL", "![a](data:image/png;base64," + strings.Repeat("A", 1000) + ")", "a (data:image/png;base64," + strings.Repeat("A", 78) + "…)"},
 		{"a long address", "[a](ftp:" + strings.Repeat("b", 1000) + ")", "a (ftp:" + strings.Repeat("b", 1000) + ")"},
-		{"a link that shows another address", "[bank.example](https://evil.example) x", "<a https://evil.example>bank.example</a> (leads to evil.example) x"},
+		{"a link that shows another address", "[bank.example](https://evil.example) x", "<noted><a https://evil.example>bank.example</a> (leads to evil.example)</noted> x"},
 		{"a Python session", ">>> print(1)\n1\n>>> x", ">>> print(1)\n1\n>>> x"},
 		{"a quote in a quote", "> a\n> > b", "<quote>a\n> b</quote>"},
 		{"a quote of more than one paragraph", "> a\n>\n> b\n\nc", "<quote>a\n\nb</quote>\n\nc"},
 		{"code in a list", "- a\n  ```sh\n  ls\n  ```\n- b", "<marker>• </marker>a\n<pre sh>ls</pre>\n<marker>• </marker>b"},
 		{"a table", "|a|b|\n|-|-:|\n|1|22|", "<pre>a |  b\n--+---\n1 | 22</pre>"},
-		{"control characters", "a\x00b\x1b[0m\r\nc", "a b [0m\nc"},
+		{"control characters", "a\x00b\x1b[0m\u009b1m\x7f\r\nc", "a b [0m 1m\nc"},
 		{"nothing but signs", "***", "———"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -59,5 +62,12 @@ func TestAWideTableHasAParagraphForEachRow(t *testing.T) {
 	want := "<b>a</b>\n<marker>• </marker>What: " + wide + "\n\n<b>b</b>\n<marker>• </marker>What: c"
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestShortLinesInDeepListsDoNotGrow(t *testing.T) {
+	source := strings.Repeat("1. ", 39) + "a\n" + strings.Repeat("b\n", 10_000)
+	if got := layout.Text(source).Text; len(got) > 50*len(source)/2 {
+		t.Errorf("%d bytes became %d", len(source), len(got))
 	}
 }

@@ -35,7 +35,7 @@ const sample = 64 << 10
 func isMarkdown(source string) bool {
 	s := []byte(head(source, sample))
 	document := commonMark.Parse(text.NewReader(s))
-	for n := document; n != nil; n = following(n, document) {
+	for n := document; n != nil; n = nextNode(n, document) {
 		switch n := n.(type) {
 		case *ast.Heading, *ast.FencedCodeBlock, *ast.ListItem, *ast.CodeSpan, *ast.Link, *ast.Image, *extast.Table:
 			return true

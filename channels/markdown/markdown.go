@@ -1,6 +1,6 @@
 // Package markdown reads Markdown as language models write it, once for all channels, and cuts
-// texts into parts. Walk tells a renderer what is in a text; Layout makes of it a plain text with
-// marks, which Split cuts and a channel writes in the way of its network.
+// texts into parts. Walk passes the elements of a text to a renderer. Layout turns them into a plain
+// text with marks, which Split cuts and a channel writes in the format of its network.
 package markdown
 
 import (
@@ -59,15 +59,15 @@ func (l Layout) Text(source string) Text {
 	return t
 }
 
-// Visitor is told a text piece by piece.
+// Visitor receives the pieces of a text and the ends of its marks, in reading order.
 type Visitor interface {
 	Begin(m Mark)
 	End(m Mark)
-	// Text is told a piece, and where it begins.
+	// Text receives the text between two ends of marks, and the byte that it begins at.
 	Text(s string, at int)
 }
 
-// Visit tells a visitor what a text consists of, in reading order.
+// Visit passes a text to a visitor.
 func (t Text) Visit(v Visitor) {
 	var open []Mark
 	at := 0

@@ -12,7 +12,7 @@ import (
 func (w *walker) findNotes(block ast.Node) {
 	clear(w.notes)
 	var nodes []ast.Node
-	for n := block.FirstChild(); n != nil; n = following(n, block) {
+	for n := block.FirstChild(); n != nil; n = nextNode(n, block) {
 		switch n.(type) {
 		case *ast.Link, *ast.Image:
 			nodes = append(nodes, n)

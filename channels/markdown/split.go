@@ -24,10 +24,11 @@ type Cost struct {
 // Split cuts a text into parts that cost at most limit, each of which reads well by itself.
 //
 // A part ends at the best place in its latter half: an empty line, before a heading, a quote, a
-// block of code or a list item, the end of a line, of a sentence, of a word. Words, links and code in a line stay
-// whole if they fit a part. A mark that is cut goes on in the next part. Grapheme clusters are cut
-// only when one alone is longer than limit, and runes never: one that costs more than limit is a
-// part of its own. Nothing but white space at the seams is lost, and no part is blank.
+// block of code or a list item, the end of a line, of a sentence, of a word. Words, links with the
+// note behind them, and code in a line stay whole if they fit a part. A mark that is cut goes on in
+// the next part. Grapheme clusters are cut only when one alone is longer than limit, and runes never:
+// one that costs more than limit is a part of its own. Nothing but white space at the seams is lost,
+// and no part is blank.
 func (t Text) Split(limit int, cost Cost) []Text {
 	if !Visible(t.Text) {
 		return nil
@@ -112,7 +113,7 @@ func newSplitter(t Text, limit int, cost Cost) *splitter {
 			s.starts[m.Start] = true
 		case Marker:
 			s.starts[m.Start] = true
-		case Link, Code:
+		case Link, Code, NotedLink:
 			s.atoms = s.atoms.add(m)
 			if m.Kind == Code {
 				s.code = append(s.code, m)
@@ -216,7 +217,7 @@ func (s *splitter) cut(pos int) seam {
 	if m, ok := s.choose(best); ok {
 		return m
 	}
-	return s.force(start)
+	return s.cutAnywhere(start)
 }
 
 // choose takes the best seam in the latter half of what fits. A word, link or code that would be
@@ -245,9 +246,9 @@ func (s *splitter) choose(best [levels]seam) (seam, bool) {
 	return last, last.used > 0
 }
 
-// force cuts where there is no seam: through a cluster that is longer than a part, or before one
+// cutAnywhere cuts where there is no seam: through a cluster that is longer than a part, or before one
 // that is not, but for white space before it.
-func (s *splitter) force(pos int) seam {
+func (s *splitter) cutAnywhere(pos int) seam {
 	start := s.spaceEnd(pos)
 	if start > pos {
 		return s.cut(start)

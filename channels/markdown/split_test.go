@@ -55,6 +55,10 @@ func TestPartsEndAtTheBestSeam(t *testing.T) {
 		{"a URL", "see https://a.b/c?d=e. Next", 20, []string{"see", "https://a.b/c?d=e.", "Next"}},
 		{"a link", "aaaa aaa [b b](https://a.org) cc", 10, []string{"aaaa aaa", "b b cc"}},
 		{"code in a line", "aaaa aaa `b b` cc", 10, []string{"aaaa aaa", "b b cc"}},
+		{
+			"a link and its note", "aaaa aaaa aaaa aaaa [b.example](https://evil.example) cc", 48,
+			[]string{"aaaa aaaa aaaa aaaa", "b.example (leads to evil.example) cc"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			whole := layout.Text(tt.source)
@@ -119,13 +123,12 @@ func FuzzSplit(f *testing.F) {
 		if markdown.Visible(strings.ToValidUTF8(source, "\uFFFD")) && whole.Text == "" {
 			t.Errorf("%q became nothing", source)
 		}
-		cost := markdown.Cost{Words: channels.Runes}
+		cost, most := markdown.Cost{Words: channels.Runes}, max(1, int(limit%64))
 		if withSigns {
-			cost = signs
+			cost, most = signs, 150+int(limit) // with room for some words beside the signs around them
 		} else {
 			whole.Marks = nil
 		}
-		most := max(1, int(limit%64))
 		if wrong := checkParts(whole, most, cost, whole.Split(most, cost)); wrong != "" {
 			t.Errorf("%q cut at %d: %s", source, most, wrong)
 		}

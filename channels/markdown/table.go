@@ -36,7 +36,7 @@ type Cell struct {
 // Empty reports whether there is nothing in the cell.
 func (c Cell) Empty() bool { return !c.node.HasChildren() }
 
-// Walk tells a renderer the words of the cell.
+// Walk passes the words of the cell to a renderer.
 func (c Cell) Walk(r Renderer) {
 	w := walker{source: c.walker.source, r: r, nested: 1, inTable: true}
 	w.findNotes(c.node)
@@ -67,8 +67,8 @@ func (w *walker) table(n *extast.Table, gap int) {
 	w.r.Table(t)
 }
 
-// grid draws a table with aligned columns and a line below the head, and returns how wide it is.
-// Beyond most columns it is not drawn.
+// grid draws a table with aligned columns and a line below the head, and returns its width. A table
+// wider than most is not drawn.
 func (t Table) grid(most int) (drawn string, width int) {
 	rows := make([][]string, len(t.Rows))
 	widths := make([]int, len(t.Aligns))

@@ -22,7 +22,11 @@ const (
 	List
 	Item
 	Rule
-	Marker // the bullet or number before an item; only in the marks of a Text
+
+	// Only in the marks of a Text:
+
+	Marker    // the bullet or number before an item
+	NotedLink // a link and the note behind it
 
 	Bold
 	Italic
@@ -52,20 +56,20 @@ type Element struct {
 	Note     string // of a link that shows another address than it leads to: where it leads
 }
 
-// Renderer is told what is in a Markdown text, in reading order. Each network has one.
+// Renderer receives the elements of a Markdown text in reading order. Each network has one.
 type Renderer interface {
 	Begin(e Element)
 	End(e Element)
-	// Text is told the words of a line, or the whole content of a block of code.
+	// Text receives words of a line, or the whole content of a block of code.
 	Text(s string)
-	// Break is told that a line ends within a block, and what the next one is indented by.
+	// Break ends a line within a block. The next line is indented by the given white space.
 	Break(indent string)
-	// Table is told a table in place of Begin and End.
+	// Table receives a table, in place of Begin and End.
 	Table(t Table)
 }
 
-// Walk reads Markdown and tells a renderer what is in it. It is the only reader of Markdown that
-// channels have: a line break is one, and HTML is text.
+// Walk parses Markdown and passes its elements to a renderer. A line break in the source stays a
+// line break, and HTML is text.
 func Walk(source string, r Renderer) {
 	s := []byte(source)
 	w := &walker{source: s, r: r}
@@ -141,7 +145,7 @@ func (w *walker) lines(n ast.Node, e Element) {
 	w.r.End(e)
 }
 
-// raw tells of a block that is no Markdown inside.
+// raw passes on a block whose content is not Markdown.
 func (w *walker) raw(e Element, content string) {
 	w.r.Begin(e)
 	if e.Kind == CodeBlock {
@@ -150,7 +154,7 @@ func (w *walker) raw(e Element, content string) {
 	w.r.End(e)
 }
 
-// plain tells of a block that is shown as it stands.
+// plain passes on a block whose source is shown unchanged.
 func (w *walker) plain(content string, gap int) {
 	e := Element{Kind: Paragraph, Gap: gap}
 	w.r.Begin(e)
@@ -247,8 +251,8 @@ func language(word string) string {
 	return strings.ToLower(word[:i])
 }
 
-// start returns where a block starts in the source, or near it: goldmark counts a tab as the spaces
-// it stands for, and places a heading at the line below it, if that is what makes it one.
+// start returns where a block starts in the source, or near it: goldmark expands tabs, and gives an
+// underlined heading the position of its underline.
 func (w *walker) start(n ast.Node) int {
 	switch n.(type) {
 	case *ast.Heading, *ast.Paragraph, *ast.TextBlock, *ast.HTMLBlock, *ast.CodeBlock:
@@ -294,7 +298,7 @@ func (w *walker) emptyLinesBefore(n ast.Node) int {
 // findReferences looks up which link definitions are referred to.
 func (w *walker) findReferences(document ast.Node) {
 	w.used = map[string]bool{}
-	for n := document; n != nil; n = following(n, document) {
+	for n := document; n != nil; n = nextNode(n, document) {
 		if l, ok := n.(*ast.Link); ok && l.Reference != nil {
 			w.used[util.ToLinkReference(l.Reference.Value)] = true
 		}
@@ -304,8 +308,8 @@ func (w *walker) findReferences(document ast.Node) {
 	}
 }
 
-// following returns the node behind n in reading order, or nil behind the last within root.
-func following(n, root ast.Node) ast.Node {
+// nextNode returns the node behind n in reading order, or nil behind the last within root.
+func nextNode(n, root ast.Node) ast.Node {
 	if c := n.FirstChild(); c != nil {
 		return c
 	}

@@ -83,11 +83,11 @@ const maxEntities = 100
 // Write makes entities of marks. Of more than 100 the least telling are dropped, since Telegram
 // would drop the last.
 func Write(t markdown.Text) Text {
-	return Text{Text: t.Text, Entities: prune(place(t.Text, settle(t)))}
+	return Text{Text: t.Text, Entities: prune(toEntities(t.Text, keepSupported(t)))}
 }
 
-// loss orders the types of entity by how little they would be missed.
-var loss = map[string]int{
+// priority orders the types of entity by how little they would be missed.
+var priority = map[string]int{
 	Spoiler: 0, Link: 1, Pre: 2, Quote: 3, ExpandableQuote: 3, Code: 4, Bold: 5, Strikethrough: 5, Italic: 6,
 }
 
@@ -100,7 +100,7 @@ func prune(all []Entity) []Entity {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return loss[all[a].Type] - loss[all[b].Type] })
+	slices.SortStableFunc(order, func(a, b int) int { return priority[all[a].Type] - priority[all[b].Type] })
 	order = order[:maxEntities]
 	slices.Sort(order)
 	kept := make([]Entity, len(order))

@@ -28,7 +28,7 @@ func TestEntitiesAreWrittenInLinearTime(t *testing.T) {
 
 func TestNestingBeyondReasonIsShownAsItStands(t *testing.T) {
 	got := read(strings.Repeat("> ", 100) + "a").Text
-	if !strings.HasSuffix(got, "> > a") || strings.Count(got, ">") != 99 {
+	if !strings.HasSuffix(got, strings.Repeat("> ", 50)+"a") {
 		t.Errorf("got %q", got)
 	}
 }

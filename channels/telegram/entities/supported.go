@@ -14,10 +14,10 @@ const (
 	longQuoteBytes = 1000
 )
 
-// settle leaves of marks what Telegram can show. Code cannot be anything else as well: it gives way
-// to a link or a spoiler, whose loss would be felt, and the others give way to it. Bullets are text,
-// and headings are bold.
-func settle(t markdown.Text) []markdown.Mark {
+// keepSupported returns the marks of a text that Telegram can show. Telegram combines code with no
+// other formatting: code within a link or spoiler loses its mark, and bold, italic and strikethrough
+// leave code out. Headings become bold, and bullets have no formatting.
+func keepSupported(t markdown.Text) []markdown.Mark {
 	code := codeOf(t.Marks)
 	kept := make([]markdown.Mark, 0, len(t.Marks))
 	for _, m := range t.Marks {
@@ -26,9 +26,9 @@ func settle(t markdown.Text) []markdown.Mark {
 			kept = append(kept, m)
 		case markdown.Heading:
 			m.Kind, m.Level = markdown.Bold, 0
-			kept = append(kept, apart(m, code)...)
+			kept = append(kept, withoutCode(m, code)...)
 		case markdown.Bold, markdown.Italic, markdown.Strike:
-			kept = append(kept, apart(m, code)...)
+			kept = append(kept, withoutCode(m, code)...)
 		default:
 		}
 	}
@@ -53,8 +53,8 @@ func codeOf(marks []markdown.Mark) []markdown.Mark {
 	return code
 }
 
-// apart returns a mark without the code in it.
-func apart(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
+// withoutCode returns a mark without the code in it.
+func withoutCode(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
 	i, _ := slices.BinarySearchFunc(code, m.Start, func(c markdown.Mark, p int) int { return c.End - p - 1 })
 	var pieces []markdown.Mark
 	for ; i < len(code) && code[i].Start < m.End; i++ {
@@ -71,8 +71,8 @@ func apart(m markdown.Mark, code []markdown.Mark) []markdown.Mark {
 	return pieces
 }
 
-// place turns marks into entities, counted in UTF-16 units.
-func place(s string, marks []markdown.Mark) []Entity {
+// toEntities turns marks into entities, counted in UTF-16 units.
+func toEntities(s string, marks []markdown.Mark) []Entity {
 	if len(marks) == 0 {
 		return nil
 	}
