@@ -44,15 +44,8 @@ func TestTheBeginningOfALongTextHidesNoAddress(t *testing.T) {
 	r := newRig(t)
 	text := strings.Repeat("[bank.example](https://evil.example) ", 3000)
 	plan := r.plan(channels.Message{Chat: chatOf(r.dm), Text: text})
-	if links, notes := strings.Count(plan[0].Text, "](https://evil.example)"), strings.Count(plan[0].Text, "(leads to evil.example)"); links == 0 || notes < links-1 {
+	if links, notes := strings.Count(plan[0].Text, "](https://evil.example)"), strings.Count(plan[0].Text, "(leads to evil.example)"); links == 0 || notes != links {
 		t.Errorf("%d links have %d notes: %.300s", links, notes, plan[0].Text)
-	}
-}
-
-func TestBracketsWithoutEndAreReadInTime(t *testing.T) {
-	r := newRig(t)
-	for _, unit := range []string{"[", "](", "[a](", "[a](b", "[[a](b)](", "\\["} {
-		r.plan(channels.Message{Chat: chatOf(r.dm), Text: strings.Repeat(unit, 150_000/len(unit))})
 	}
 }
 

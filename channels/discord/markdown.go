@@ -3,6 +3,7 @@ package discord
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,26 +23,34 @@ func target(destination string) string {
 	if err != nil || len(destination) > maxURL || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 		return ""
 	}
-	return strings.NewReplacer(" ", "%20", "<", "%3C", ">", "%3E", "\n", "").Replace(destination)
+	return strings.NewReplacer(" ", "%20", "<", "%3C", ">", "%3E", `\`, "%5C", "\n", "").Replace(destination)
 }
 
-// cost is what a part of a text takes at most when it is written for Discord, in code points.
+// cost is the length of a part of a text in Discord's Markdown, in code points, but for the
+// backslashes before characters that mean something only at the start of a line.
 var cost = markdown.Cost{
-	Words: func(words string) int {
-		n := utf8.RuneCountInString(words)
-		for i := range len(words) {
-			if strings.IndexByte("\\`*_~|[", words[i]) >= 0 {
-				n++
-			}
-		}
-		return n
-	},
+	Words:      func(words string) int { return escapedLength(words, "\\`*_~|[") },
 	Code:       channels.Runes,
-	Mark:       markCost,
+	Mark:       delimiterLength,
 	QuotedLine: len("> "),
 }
 
-func markCost(m markdown.Mark) int {
+// plainCost is an upper bound of the length of a text without formatting.
+var plainCost = markdown.Cost{Words: func(words string) int { return escapedLength(words, "\\`*_~|[>#-+.)") }}
+
+// escapedLength counts code points, and one more for each of some characters.
+func escapedLength(words, special string) int {
+	n := utf8.RuneCountInString(words)
+	for i := range len(words) {
+		if strings.IndexByte(special, words[i]) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// delimiterLength is the length of the delimiters around a mark, at most.
+func delimiterLength(m markdown.Mark) int {
 	switch m.Kind {
 	case markdown.Bold, markdown.Strike, markdown.Spoiler, markdown.Heading:
 		return 4
@@ -58,96 +67,131 @@ func markCost(m markdown.Mark) int {
 	}
 }
 
-// splitTries is how often a text is cut anew because its parts were too long when written.
+// splitTries is how often a text is cut anew because a part was too long in Discord's Markdown.
 const splitTries = 3
 
-// split cuts a text into parts that fit limit when they are written. Signs that mean something only
-// where a line begins are not in the cost: with many of them a text is cut again, shorter.
+// split cuts a text into messages of at most limit code points in Discord's Markdown. A text of
+// which no cut fits loses its formatting.
 func split(t markdown.Text, limit int) []string {
-	if whole := write(t); channels.Runes(whole) <= limit {
+	whole := write(t)
+	if whole == "" {
+		return nil
+	}
+	if channels.Runes(whole) <= limit {
 		return []string{whole}
 	}
-	var parts []string
-	for room, tries := limit, 0; ; tries++ {
-		excess := 0
-		parts = parts[:0]
-		for _, p := range t.Split(room, cost) {
-			text := write(p)
-			if over := channels.Runes(text) - limit; over > 0 {
-				excess = max(excess, over)
-				text = p.Text // if nothing else helps
-			}
-			parts = append(parts, text)
-		}
-		if excess == 0 || tries == splitTries {
+	for room, tries := limit, 0; tries < splitTries; tries++ {
+		parts, excess := writeParts(t.Split(room, cost), limit)
+		if excess == 0 {
 			return parts
 		}
 		room = max(room-excess, limit/2)
 	}
+	parts, _ := writeParts(markdown.Plain(t.Text).Split(limit, plainCost), limit)
+	return parts
 }
 
-// write writes a text in Discord's Markdown. What is no formatting is written so that Discord does
-// not take it for any.
+// writeParts writes parts, and returns by how much the longest exceeds limit.
+func writeParts(parts []markdown.Text, limit int) (texts []string, excess int) {
+	for _, p := range parts {
+		text := write(p)
+		excess = max(excess, channels.Runes(text)-limit)
+		texts = append(texts, text)
+	}
+	return texts, excess
+}
+
+// write returns a text in Discord's Markdown. Characters of the text that Discord would take for
+// formatting are escaped.
 func write(t markdown.Text) string {
-	w := &writer{text: t.Text, lineStart: true, lastTarget: strings.LastIndex(t.Text, "](")}
+	t, boldEdges := withoutUnwritableItalics(t)
+	w := &writer{text: t.Text, lineStart: true, lastTarget: strings.LastIndex(t.Text, "]("), boldEdges: boldEdges}
+	w.escapeUnderscores = slices.ContainsFunc(t.Marks, w.endsItalics) || strings.Contains(t.Text, "://")
 	t.Visit(w)
 	return w.out.String()
 }
 
-// writer is told a text piece by piece.
-type writer struct {
-	text       string
-	out        strings.Builder
-	lineStart  bool
-	quoted     bool
-	bold       int  // how many signs for bold are open
-	code       bool // within code
-	raw        bool // what is written means itself
-	lastTarget int  // where the last "](" is in the text
-	signs      []string
+// withoutUnwritableItalics removes the italics that Discord has no delimiters for. Next to bold text
+// they need underscores, which Discord does not take next to letters and digits. It also returns the
+// places where bold text begins or ends.
+func withoutUnwritableItalics(t markdown.Text) (markdown.Text, map[int]bool) {
+	edges := map[int]bool{}
+	for _, m := range t.Marks {
+		if m.Kind == markdown.Bold || m.Kind == markdown.Heading {
+			edges[m.Start], edges[m.End] = true, true
+		}
+	}
+	kept := slices.DeleteFunc(slices.Clone(t.Marks), func(m markdown.Mark) bool {
+		return m.Kind == markdown.Italic && (edges[m.Start] || edges[m.End]) &&
+			(m.End < len(t.Text) && isWord(t.Text[m.End]) || m.Start > 0 && isWord(t.Text[m.Start-1]))
+	})
+	if len(kept) == len(t.Marks) {
+		return t, edges
+	}
+	return withoutUnwritableItalics(markdown.Assemble(t.Text, kept)) // bold text on both sides is one now
 }
 
-// Begin writes the sign that begins a mark.
+// writer writes the pieces of a text.
+type writer struct {
+	text      string
+	boldEdges map[int]bool // where bold text begins or ends
+	out       strings.Builder
+	lineStart bool // nothing but white space, digits and a list marker is on the line
+	item      bool // a list marker is on the line
+	quoted    bool
+	code      bool // within code
+	marker    bool // within a list marker, which is not escaped
+	bold      int  // how many headings and bold marks are open
+	// escapeUnderscores: also those within words, because Discord could take an underscore in code,
+	// in an address or around italic text for the end of italics that one of them begins.
+	escapeUnderscores bool
+	lastTarget        int // where the last "](" is in the text
+	closing           []string
+}
+
+// Begin writes the delimiter that opens a mark.
 func (w *writer) Begin(m markdown.Mark) {
-	said := w.text[m.Start:m.End]
-	begin, end := "", ""
+	label := w.text[m.Start:m.End]
+	open, shut := "", ""
 	switch m.Kind {
 	case markdown.Quote:
 		w.quoted = true
-		begin = "> "
+		open = "> "
 	case markdown.Heading:
-		begin, end = w.heading(m, said)
+		open, shut = w.heading(m, label)
 	case markdown.Bold:
-		begin, end = w.boldSigns()
+		open, shut = w.boldDelimiters()
 	case markdown.Italic:
-		begin, end = w.italicSigns(m)
+		open, shut = w.italicDelimiters(m)
 	case markdown.Strike:
-		begin, end = "~~", "~~"
+		open, shut = "~~", "~~"
 	case markdown.Spoiler:
-		begin, end = "||", "||"
+		open, shut = "||", "||"
 	case markdown.Code:
-		begin, end = codeSigns(said)
+		open, shut = codeDelimiters(label)
 		w.code = true
 	case markdown.CodeBlock:
-		begin, end = "```"+m.Language+"\n", "\n```"
+		open, shut = "```"+m.Language+"\n", "\n```"
 		w.code = true
 	case markdown.Link:
-		begin, end = linkSigns(m, said)
+		open, shut = linkDelimiters(m, label)
 	case markdown.Marker:
-		w.raw = true
-	case markdown.AutoLink: // which Discord shows no preview of
-		begin, end = "<", ">"
+		w.marker = true
+	case markdown.AutoLink: // Discord shows no preview of an address in angle brackets
+		if webAddress.FindString(label) == label {
+			open, shut = "<", ">"
+		}
 	default:
 	}
-	w.put(begin)
-	w.signs = append(w.signs, end)
+	w.writeDelimiter(open)
+	w.closing = append(w.closing, shut)
 }
 
-// End writes the sign that ends a mark.
+// End writes the delimiter that closes a mark.
 func (w *writer) End(m markdown.Mark) {
-	last := len(w.signs) - 1
-	w.put(w.signs[last])
-	w.signs = w.signs[:last]
+	last := len(w.closing) - 1
+	w.writeDelimiter(w.closing[last])
+	w.closing = w.closing[:last]
 	switch m.Kind {
 	case markdown.Quote:
 		w.quoted = false
@@ -156,122 +200,141 @@ func (w *writer) End(m markdown.Mark) {
 	case markdown.Code, markdown.CodeBlock:
 		w.code = false
 	case markdown.Marker:
-		w.raw = false
+		w.marker = false
+		w.lineStart = true
 	default:
 	}
 }
 
-// put writes signs, whose lines are quoted where they are within a quote.
-func (w *writer) put(signs string) {
-	if signs == "" {
+// writeDelimiter writes a delimiter, whose lines are quoted within a quote.
+func (w *writer) writeDelimiter(delimiter string) {
+	if delimiter == "" {
 		return
 	}
 	if w.quoted {
-		signs = strings.ReplaceAll(signs, "\n", "\n> ")
+		delimiter = strings.ReplaceAll(delimiter, "\n", "\n> ")
 	}
-	w.out.WriteString(signs)
-	w.lineStart = w.lineStart && signs == "> " || strings.HasSuffix(signs, "\n")
+	w.out.WriteString(delimiter)
+	w.lineStart = w.lineStart && delimiter == "> "
 }
 
-// heading returns the signs around a heading. Discord has three levels of them, each in a line of
-// its own; the others are bold.
-func (w *writer) heading(m markdown.Mark, said string) (begin, end string) {
-	if !w.lineStart || m.Level > 3 || strings.Contains(said, "\n") {
-		return w.boldSigns()
+// heading returns the delimiters of a heading. Discord has three levels of headings, each in a line
+// of its own; others become bold.
+func (w *writer) heading(m markdown.Mark, label string) (open, shut string) {
+	line := w.out.String()
+	line = line[strings.LastIndexByte(line, '\n')+1:]
+	if line != "" && line != "> " || m.Level > 3 || strings.Contains(label, "\n") {
+		return w.boldDelimiters()
 	}
-	w.bold++ // a heading is bold anyway
+	w.bold++ // Discord shows headings in bold
 	return strings.Repeat("#", m.Level) + " ", ""
 }
 
-func (w *writer) boldSigns() (begin, end string) {
+func (w *writer) boldDelimiters() (open, shut string) {
 	if w.bold++; w.bold > 1 {
 		return "", ""
 	}
 	return "**", "**"
 }
 
-// italicSigns returns the signs around italic words: not asterisks where those of bold words are
-// next to them.
-func (w *writer) italicSigns(m markdown.Mark) (begin, end string) {
-	written := w.out.String()
-	next := m.End < len(w.text) && (w.text[m.End] == '_' || isWord(w.text[m.End]))
-	if strings.HasSuffix(written, "*") && !next {
-		return "_", "_"
+// italicDelimiters returns asterisks, or underscores where an asterisk of bold text would be next to
+// them.
+func (w *writer) italicDelimiters(m markdown.Mark) (open, shut string) {
+	if !w.boldEdges[m.Start] && !w.boldEdges[m.End] {
+		return "*", "*"
 	}
-	return "*", "*"
+	return "_", "_"
 }
 
+// endsItalics tells whether there is an underscore in a mark that is not escaped.
+func (w *writer) endsItalics(m markdown.Mark) bool {
+	switch m.Kind {
+	case markdown.Italic:
+		return w.boldEdges[m.Start] || w.boldEdges[m.End]
+	case markdown.Code, markdown.CodeBlock, markdown.AutoLink:
+		return strings.Contains(w.text[m.Start:m.End], "_")
+	case markdown.Link:
+		return strings.Contains(m.URL, "_")
+	default:
+		return false
+	}
+}
+
+// isWord tells whether a character is part of a word to Discord, whose rules know ASCII only.
 func isWord(c byte) bool {
-	return c >= utf8.RuneSelf || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return c == '_' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// codeSigns returns the signs around code in a line.
-func codeSigns(said string) (begin, end string) {
-	if strings.Contains(said, "`") && !strings.Contains(said, "``") {
-		return "`` ", " ``"
+// codeDelimiters returns the delimiters of code in a line: two backticks around one that is alone.
+func codeDelimiters(code string) (open, shut string) {
+	if !strings.Contains(code, "`") || strings.Contains(code, "``") { // see writeCode
+		return "`", "`"
 	}
-	return "`", "`"
+	open, shut = "``", "``"
+	if code[0] == '`' {
+		open = "`` "
+	}
+	if code[len(code)-1] == '`' {
+		shut = " ``"
+	}
+	return open, shut
 }
 
-// linkSigns returns the signs around the words of a link. Discord has no brackets in them: then the
-// address is written behind them.
-func linkSigns(m markdown.Mark, said string) (begin, end string) {
+// linkDelimiters returns the delimiters of a link. Discord takes no brackets in its label: then the
+// address is written behind the label.
+func linkDelimiters(m markdown.Mark, label string) (open, shut string) {
 	address := m.URL
 	if strings.ContainsAny(address, "()") {
 		address = "<" + address + ">"
 	}
-	if strings.ContainsAny(said, "[]") {
+	if strings.ContainsAny(label, "[]") {
 		return "", " (" + address + ")"
 	}
 	return "[", "](" + address + ")"
 }
 
-// lookalike stands for a backtick in code: a Greek accent of the same shape.
+// lookalike replaces a backtick in code: a Greek accent of the same shape.
 const lookalike = "\u1fef"
 
 // Text writes a piece of the text.
-func (w *writer) Text(s string, at int) {
+func (w *writer) Text(piece string, at int) {
 	switch {
 	case w.code:
-		w.writeCode(s)
-	case w.raw:
-		w.out.WriteString(s)
-		w.lineStart = false
+		w.writeCode(piece)
+	case w.marker:
+		w.out.WriteString(piece)
 	default:
-		w.writeWords(s, at)
+		w.writeWords(piece, at)
 	}
 }
 
-// writeCode writes a piece of code. Backticks that would end it become accents that look alike.
-func (w *writer) writeCode(s string) {
-	ticks := "```"
-	if !strings.HasSuffix(w.signs[len(w.signs)-1], "\n```") {
-		ticks = "``"
+// writeCode writes code. Backticks that would end the code become accents that look alike.
+func (w *writer) writeCode(code string) {
+	switch inBlock := strings.HasSuffix(w.closing[len(w.closing)-1], "\n```"); {
+	case inBlock:
+		code = strings.ReplaceAll(code, "```", strings.Repeat(lookalike, 3))
+	case strings.Contains(code, "``"):
+		code = strings.ReplaceAll(code, "`", lookalike)
 	}
-	s = strings.ReplaceAll(s, ticks, strings.Repeat(lookalike, len(ticks)))
 	if w.quoted {
-		s = strings.ReplaceAll(s, "\n", "\n> ")
+		code = strings.ReplaceAll(code, "\n", "\n> ")
 	}
-	w.out.WriteString(s)
+	w.out.WriteString(code)
 	w.lineStart = false
 }
 
-// address is what Discord makes a link of by itself, and in which a backslash would be taken for
-// part of it.
-var address = regexp.MustCompile(`^https?://[^\s<]+`)
+// webAddress matches an address that Discord makes a link of by itself. A backslash in it would
+// become part of the link.
+var webAddress = regexp.MustCompile(`^https?://[^\s<]+`)
 
-// writeWords writes a piece of the text outside code.
-func (w *writer) writeWords(s string, at int) {
-	for i := 0; i < len(s); {
-		if s[i] == 'h' {
-			if found := address.FindString(s[i:]); found != "" {
-				w.out.WriteString(found)
-				w.lineStart = false
-				i += len(found)
-				continue
-			}
-		}
-		if s[i] == '\n' {
+// writeWords writes text outside code.
+func (w *writer) writeWords(words string, at int) {
+	for i := 0; i < len(words); {
+		switch c := words[i]; {
+		case c == 'h' && webAddress.MatchString(words[i:]):
+			i += w.writeAddress(webAddress.FindString(words[i:]), at+i)
+			continue
+		case c == '\n':
 			w.out.WriteByte('\n')
 			if w.quoted {
 				w.out.WriteString("> ")
@@ -279,37 +342,48 @@ func (w *writer) writeWords(s string, at int) {
 			w.lineStart = true
 			i++
 			continue
-		}
-		if w.special(at + i) {
+		case c == '_' && (i == 0 || i == len(words)-1), w.needsEscape(at + i): // a delimiter may be next to it
 			w.out.WriteByte('\\')
 		}
-		w.lineStart = w.lineStart && (s[i] == ' ' || '0' <= s[i] && s[i] <= '9')
-		w.out.WriteByte(s[i])
+		w.lineStart = w.lineStart && (words[i] == ' ' || '0' <= words[i] && words[i] <= '9')
+		w.out.WriteByte(words[i])
 		i++
 	}
 }
 
-var headingSign = regexp.MustCompile(`^#{1,3}\s`)
+// writeAddress writes an address of the web, and returns its length. Angle brackets keep a delimiter
+// that follows out of it.
+func (w *writer) writeAddress(address string, at int) int {
+	end := at + len(address)
+	w.lineStart = false
+	bracketed := strings.HasSuffix(w.out.String(), "<")
+	if delimited := end < len(w.text) && !strings.ContainsRune(" \t\n<", rune(w.text[end])); delimited && !bracketed {
+		w.out.WriteString("<" + address + ">")
+	} else {
+		w.out.WriteString(address)
+	}
+	return len(address)
+}
 
-// special tells whether the character at a place of the text would mean something to Discord.
-func (w *writer) special(at int) bool {
-	c, next, before := w.text[at], byte(' '), byte(' ')
-	if at+1 < len(w.text) {
-		next = w.text[at+1]
+// headingDelimiter matches the start of a line that Discord takes for a heading.
+var headingDelimiter = regexp.MustCompile(`^#{1,3}\s`)
+
+// needsEscape tells whether Discord could take the character at a place of the text for formatting.
+func (w *writer) needsEscape(at int) bool {
+	text := w.text
+	c, next, before := text[at], byte(' '), byte(' ')
+	if at+1 < len(text) {
+		next = text[at+1]
 	}
 	if at > 0 {
-		before = w.text[at-1]
+		before = text[at-1]
 	}
-	space := next == ' ' || next == '\n' || next == '\t'
+	blank := next == ' ' || next == '\n' || next == '\t'
 	switch c {
-	case '`':
+	case '`', '\\', '*':
 		return true
-	case '\\':
-		return next > ' ' && next < utf8.RuneSelf && !isWord(next)
-	case '*':
-		return !space || w.lineStart
 	case '_':
-		return !isWord(before) || !isWord(next)
+		return w.escapeUnderscores || !isWord(before) || !isWord(next) || before == c || next == c
 	case '~', '|':
 		return next == c || before == c
 	case '[':
@@ -317,11 +391,11 @@ func (w *writer) special(at int) bool {
 	case '>':
 		return w.lineStart
 	case '#':
-		return w.lineStart && headingSign.MatchString(w.text[at:min(at+4, len(w.text))])
+		return w.lineStart && headingDelimiter.MatchString(text[at:min(at+4, len(text))])
 	case '-', '+':
-		return w.lineStart && (space || next == '#')
+		return w.lineStart && (blank || next == '#')
 	case '.', ')':
-		return w.lineStart && space && '0' <= before && before <= '9'
+		return w.lineStart && blank && '0' <= before && before <= '9'
 	}
 	return false
 }
