@@ -19,13 +19,13 @@ import (
 	"nanobot/gateway"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
-	"nanobot/terminal/confine"
+	"nanobot/terminal/sandbox"
 	"nanobot/terminal/rich"
 )
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == confine.Command { // the helper in front of agents
-		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Command { // the helper in front of agents
+		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 		os.Exit(126)
 	}
 	if os.Getenv(acpVariable) != "" {

@@ -36,7 +36,7 @@ type mediaRules struct {
 func (t *turn) mediaRules() mediaRules {
 	return mediaRules{
 		roots: t.mediaRoots(t.chat), guard: FileGuard{Private: t.o.Private, Chats: t.chats()},
-		covered: func(path string) bool { return t.confine.Covered(t.chat, path) }, user: t.confine.User(),
+		covered: func(path string) bool { return t.sandbox.IsOvermounted(t.chat, path) }, user: t.sandbox.User(),
 	}
 }
 

@@ -12,10 +12,10 @@ func (t *turn) keep(o PersistentOptions) (*Agent, error) {
 	if o.Args == nil {
 		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
 	}
-	if _, err := t.confine.Prepare(t.userDir, nil, true); err != nil {
+	if _, err := t.sandbox.PrepareChat(t.userDir, nil, true); err != nil {
 		return nil, err
 	}
-	agent, err := launch(context.Background(), t.confined(process.Options{
+	agent, err := launch(context.Background(), t.sandboxed(process.Options{
 		Args: o.Args, Dir: t.dir(), Env: slices.Concat(t.keptEnv(), o.Env), KeepInput: true, Terminal: o.Terminal,
 	}), nil)
 	if err == nil {

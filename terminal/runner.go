@@ -16,8 +16,8 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"nanobot/config"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // Options is what a runner needs to know.
@@ -108,7 +108,7 @@ type Runner struct {
 	env       []string
 	providers map[string]Provider
 	servers   []MCPServer
-	confine   *confine.Confinement
+	sandbox   *sandbox.Sandbox
 	kept      keptAgents
 	turns     sync.WaitGroup
 }
@@ -140,10 +140,10 @@ func NewRunner(o Options) (*Runner, error) {
 	if o.Config.ProviderEnv {
 		inEnv = r.providers
 	}
-	if r.confine, err = newConfinement(o); err != nil {
+	if r.sandbox, err = newSandbox(o); err != nil {
 		return nil, err
 	}
-	r.env = environ(slices.Concat(o.Environ, r.confine.Environ()), o.Secrets, inEnv, o.Config.Env)
+	r.env = environ(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
 	return r, nil
 }
 
@@ -161,7 +161,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
-	chat, err := r.confine.Prepare(userDir, req.files(), r.pool() == nil)
+	chat, err := r.sandbox.PrepareChat(userDir, req.files(), r.pool() == nil)
 	if err != nil {
 		return Outcome{}, unbegun(err)
 	}
@@ -219,7 +219,7 @@ func (r *Runner) outsideTurns(channel, chatID string) (*turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	chat, err := r.confine.Prepare(userDir, nil, false)
+	chat, err := r.sandbox.PrepareChat(userDir, nil, false)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +239,7 @@ func (r *Runner) GrantFiles(chatID string, files []string) error {
 	if err != nil {
 		return err
 	}
-	return r.confine.Own(userDir, files)
+	return r.sandbox.ChownToAgent(userDir, files)
 }
 
 // Close waits for the turns that run and ends the agents that are kept.
@@ -252,15 +252,15 @@ func (r *Runner) Close() {
 
 // mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace,
 // and is not named because an agent could put a link there.
-func (r *Runner) mediaRoots(chat confine.Chat) []string {
+func (r *Runner) mediaRoots(chat sandbox.ChatDirs) []string {
 	if roots := r.o.Config.MediaRoots; len(roots) > 0 {
 		roots = slices.Clone(roots)
 		for i, root := range roots { // of these, the agent's own
-			roots[i] = r.confine.TempPath(chat, root)
+			roots[i] = r.sandbox.TempPath(chat, root)
 		}
 		return roots
 	}
-	if r.confine.Apart() {
+	if r.sandbox.SeparatesChats() {
 		return []string{r.o.Workspace} // each chat's folder for temporary files is in there, too
 	}
 	// The temp folder is often a private one, and agents write /tmp all the same.
@@ -292,7 +292,7 @@ type turn struct {
 	*Runner
 	req     Request
 	userDir string
-	chat    confine.Chat
+	chat    sandbox.ChatDirs
 	emit    func(Frame) error
 	log     *zap.Logger
 	reveal  bool
@@ -310,7 +310,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 		return nil, errTooLong
 	}
 	start := func(env []string) (*Agent, error) {
-		o := t.confined(process.Options{
+		o := t.sandboxed(process.Options{
 			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not become the agent is started again
@@ -335,8 +335,8 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 // place is where the agent works.
 func (t *turn) place() ExecEnv {
 	return ExecEnv{
-		Dir: t.dir(), Roots: t.o.dirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chats(), User: t.confine.User(), ApplySandbox: t.confined,
+		Dir: t.dir(), Roots: t.o.workDirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
+		Private: t.o.Private, Chats: t.chats(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
 	}
 }
 
@@ -368,7 +368,7 @@ func (t *turn) take(f Frame) error {
 		return nil
 	}
 	if len(f.Media) > 0 {
-		f.Media = t.ownTemps(f)
+		f.Media = t.resolveTempPaths(f)
 		return t.media.emitMedia(f, t.reveal, t.emit)
 	}
 	return t.emit(f)

@@ -119,8 +119,8 @@ type ExecEnv struct {
 	Chats   []ChatFolders
 	// User is the user that the agent runs as; nil: the same as the gateway, whose rights it has.
 	User *syscall.Credential
-	// Confine puts a process that is started for the agent under the same limits and into the same
-	// sandbox. Never nil in a turn.
+	// ApplySandbox returns process options with the same limits and sandbox as the agent's. It is
+	// never nil in a turn.
 	ApplySandbox func(process.Options) process.Options
 }
 

@@ -16,15 +16,15 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/plain"
 	"nanobot/terminal/rich"
+	"nanobot/terminal/sandbox"
 )
 
 // TestMain makes the test binary the helper that confines agents too.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == confine.Command {
-		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == sandbox.Command {
+		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 		os.Exit(126)
 	}
 	goleak.VerifyTestMain(m)

@@ -13,14 +13,14 @@ import (
 
 	"nanobot/cmd/nanobot/exit"
 	"nanobot/config"
-	"nanobot/terminal/confine"
+	"nanobot/terminal/sandbox"
 )
 
 func main() {
 	// Before anything is read that is secret. The helper of agents has no secrets, and must be
 	// dumpable to map users in a namespace. Nor has what connects an agent with the daemon, which
 	// must be able to see it in /proc: that may hide what is not dumpable.
-	if len(os.Args) < 2 || os.Args[1] != confine.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
+	if len(os.Args) < 2 || os.Args[1] != sandbox.Command && (os.Args[1] != "mcp" || os.Getenv(config.SocketVariable) == "") {
 		if err := hideMemory(); err != nil {
 			fmt.Fprintln(os.Stderr, "nanobot: agents of the same user can read this process's environment:", err)
 		}
@@ -81,7 +81,7 @@ the message as one line of JSON, and shows what it prints: text, live progress, 
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit.Error{Status: exit.Usage, Err: err} })
 	root.AddCommand(
-		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newConfine(),
+		newServe(std), newDemo(std), newRun(std), newChat(std), newParse(std), newInit(std), newCheckConfig(std), newSchema(std), newPair(std), newLink(std), newBackup(std), newRestore(std), newDoctor(std), newBots(std), newRunbook(std), newMCP(std), newVersion(std), newDemoAgent(std), newSandboxHelper(),
 	)
 	root.AddCommand(docs(root)...)
 	return root

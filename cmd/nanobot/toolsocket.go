@@ -14,7 +14,7 @@ import (
 	"nanobot/config"
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/peersocket"
-	"nanobot/terminal/confine"
+	"nanobot/terminal/sandbox"
 )
 
 // openSocket opens the socket by which agents reach the daemon's tools, in the first folder that
@@ -85,7 +85,7 @@ func fitForSocket(cfg *config.Config, parent string) error {
 
 // noteHidden says when agents do not see the folder of the socket.
 func noteHidden(cfg *config.Config, parent string, log *zap.Logger) {
-	apart := func(t config.Terminal) bool { return t.User != "" || t.Sandbox == confine.Landlock }
+	apart := func(t config.Terminal) bool { return t.User != "" || t.Sandbox == sandbox.Landlock }
 	if anyAgent(cfg, apart) && (holdsAny("/tmp", parent) || holdsAny("/var/tmp", parent)) {
 		log.Warn("agents may have a folder for temporary files of their own, and then cannot reach the tools of the chat, because the socket is in ours; "+
 			"set XDG_RUNTIME_DIR to another folder", zap.String("folder", parent))

@@ -19,8 +19,8 @@ import (
 	"nanobot/config"
 	"nanobot/terminal"
 	"nanobot/terminal/blocks"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // patience is how long a test waits for what must happen. Only what hangs takes so long.
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 			os.Exit(carefulModel())
 		case "one-turn":
 			os.Exit(oneTurn(os.Args[2], os.Args[3]))
-		case confine.Command:
-			fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+		case sandbox.Command:
+			fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 			os.Exit(126)
 		}
 	}

@@ -19,9 +19,9 @@ import (
 
 	"nanobot/config"
 	"nanobot/terminal"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/keys"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // patience is how long a test waits for what must happen. Only what hangs takes so long.
@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 	switch {
 	case len(os.Args) > 2 && os.Args[1] == "scripted-agent":
 		os.Exit(scriptedAgent(os.Args[2]))
-	case len(os.Args) > 1 && os.Args[1] == confine.Command:
-		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+	case len(os.Args) > 1 && os.Args[1] == sandbox.Command:
+		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 		os.Exit(126)
 	}
 	supervisor = process.NewSupervisor(process.SupervisorOptions{})

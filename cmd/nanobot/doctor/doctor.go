@@ -19,8 +19,8 @@ import (
 	"nanobot/config"
 	"nanobot/gateway/store/sqlite"
 	"nanobot/terminal"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // DefaultCheckTime is enough to check databases of some hundred megabytes.
@@ -228,7 +228,7 @@ func (d *doctor) checkConfig(bot systemd.Bot, isBot bool) (map[string]channels.C
 	for _, lack := range prepared.Lacks {
 		d.report("isolation", channels.Doubtful, lack, "see that this machine has it, or change it in "+d.Path+"; a service of systemd's may have more than is seen from here")
 	}
-	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == confine.Landlock }) {
+	if isBot && slices.ContainsFunc(cfg.AgentNames(), func(name string) bool { own, _ := cfg.ForAgent(name); return own.Terminal.Sandbox == sandbox.Landlock }) {
 		d.ok("isolation", "the unit forbids namespaces (RestrictNamespaces=) unless a drop-in says otherwise, so the workspace is granted to the agent entry by entry: directly in it the "+
 			"agent can neither list, make, rename nor delete anything, but it can use what is there. Give it a subfolder to work in, or see relax.conf")
 	}

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/channels"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // checkKernel reports which isolation of agents this kernel supports for this process; a service
@@ -16,7 +16,7 @@ func (d *doctor) checkKernel() {
 	abi := LandlockABI()
 	var wanting []string // the keys that ask for it
 	d.forAgents(func() {
-		if d.cfg.Terminal.Sandbox == confine.Landlock {
+		if d.cfg.Terminal.Sandbox == sandbox.Landlock {
 			wanting = append(wanting, d.key("sandbox"))
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"os"
 
-	"nanobot/terminal/confine"
+	"nanobot/terminal/sandbox"
 )
 
 // checkSameUser reports what an agent that runs as the daemon's user can do to the daemon and its
@@ -20,7 +20,7 @@ func (d *doctor) checkSameUser() {
 	case root:
 		d.ok(check, "the daemon is root and the agent is %s: the modes of files keep it from the config, the secrets and the state, and it can neither read the "+
 			"daemon's memory nor signal it. Root itself is not bound by any of this", t.User)
-	case t.Sandbox == confine.Landlock:
+	case t.Sandbox == sandbox.Landlock:
 		d.ok(check, "the agent runs as the daemon's own user. It cannot read the daemon's environment and memory (which is not dumpable), and landlock keeps "+
 			"it from the config, the secrets, the state and other chats' files. It still uses the network, the sockets of that user, and the user's share of processor time, memory "+
 			"and processes unless %s bounds them; before version 6 of Landlock it can signal the daemon. Root is not bound by any of this", d.key("limits"))

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sys/unix"
 
 	"nanobot/terminal"
-	"nanobot/terminal/confine"
-	"nanobot/terminal/confine/confinetest"
 	"nanobot/terminal/jobs"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
+	"nanobot/terminal/sandbox/sandboxtest"
 	"nanobot/terminal/shellrun"
 )
 
@@ -28,7 +28,7 @@ func (b *bench) supervised() *bench {
 	b.t.Helper()
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	b.t.Cleanup(supervisor.Close)
-	dir := confinetest.Outside(b.t)
+	dir := sandboxtest.Outside(b.t)
 	if err := os.Mkdir(filepath.Join(dir, "work"), 0o755); err != nil {
 		b.t.Fatal(err)
 	}
@@ -43,10 +43,10 @@ func (b *bench) supervised() *bench {
 // sandboxed switches the kernel's sandbox on, if the kernel has it.
 func (b *bench) sandboxed() *bench {
 	b.t.Helper()
-	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
+	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		b.t.Skip(err)
 	}
-	b.opts.Config.Sandbox = confine.Landlock
+	b.opts.Config.Sandbox = sandbox.Landlock
 	return b
 }
 
@@ -333,7 +333,7 @@ func TestAFolderThatMayBeReadCannotBeChanged(t *testing.T) {
 
 // An agent starts nanobot mcp to reach its tools, wherever the program is.
 func TestAnAgentInASandboxCanStartTheGatewaysProgramIfItServesTools(t *testing.T) {
-	program := filepath.Join(confinetest.Outside(t), "nanobot")
+	program := filepath.Join(sandboxtest.Outside(t), "nanobot")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\necho started\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

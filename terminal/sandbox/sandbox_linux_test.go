@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"errors"
@@ -14,14 +14,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // landlocked returns options for a sandbox of the kernel around a new folder.
-func landlocked(t *testing.T) (confine.Options, string) {
+func landlocked(t *testing.T) (sandbox.Options, string) {
 	t.Helper()
-	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
+	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		t.Skip(err)
 	}
 	dir := outside(t)
@@ -32,7 +32,7 @@ func landlocked(t *testing.T) (confine.Options, string) {
 	if err := os.WriteFile(filepath.Join(dir, "secret"), []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return confine.Options{Sandbox: confine.Landlock, Dirs: []string{work}, Workspace: work}, dir
+	return sandbox.Options{Sandbox: sandbox.Landlock, Dirs: []string{work}, Workspace: work}, dir
 }
 
 func TestLandlockLetsNothingOutOfTheFoldersOfTheAgent(t *testing.T) {
@@ -100,7 +100,7 @@ func TestLandlockLetsNobodyOpenADevice(t *testing.T) {
 
 func TestLandlockLetsNoSocketOutThatHasNoPath(t *testing.T) {
 	o, dir := landlocked(t)
-	if c, err := confine.New(o); err != nil || strings.Contains(strings.Join(c.Lacks(), ""), "sockets") {
+	if c, err := sandbox.New(o); err != nil || strings.Contains(strings.Join(c.MissingFeatures(), ""), "sockets") {
 		t.Skip("this kernel cannot", err)
 	}
 	o.Paths = []string{os.Args[0] + ":ro"}
@@ -122,11 +122,11 @@ func TestLandlockTakesAwayThePowersThatAreHandedOn(t *testing.T) {
 	needRoot(t)
 	o, _ := landlocked(t)
 	for _, user := range []uint32{0, 65534} {
-		c, err := confine.New(o)
+		c, err := sandbox.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}}, confine.Chat{})
+		p := c.Apply(process.Options{Args: []string{"/bin/sh", "-c", "grep Cap /proc/self/status"}}, sandbox.ChatDirs{})
 		cmd := exec.Cmd{Path: p.Path, Args: p.Args, Dir: "/", SysProcAttr: &syscall.SysProcAttr{
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_BPF, unix.CAP_NET_BIND_SERVICE}, Credential: &syscall.Credential{Uid: user, Gid: user},
 		}}
@@ -197,30 +197,30 @@ func TestAgentsOfThreeLanguagesWorkUnderLandlock(t *testing.T) {
 
 // What can be kept from the agent by no means is said, and refused where the sandbox is required.
 func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
-	for name, harm := range map[string]func(t *testing.T, o *confine.Options, dir string) string{
-		"a hard link to a secret": func(t *testing.T, o *confine.Options, dir string) string {
+	for name, harm := range map[string]func(t *testing.T, o *sandbox.Options, dir string) string{
+		"a hard link to a secret": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.Link(dir+"/secret", dir+"/work/mine"))
 			o.Private = []string{dir + "/secret"}
 			return dir + "/secret has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p"
 		},
-		"a hard link to the config": func(t *testing.T, o *confine.Options, dir string) string {
+		"a hard link to the config": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.Link(dir+"/secret", dir+"/elsewhere"))
-			o.Fixed = []string{dir + "/secret"}
+			o.ReadOnly = []string{dir + "/secret"}
 			return dir + "/secret has another name somewhere"
 		},
-		"the config in a chat's folder": func(t *testing.T, o *confine.Options, dir string) string {
+		"the config in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
 			must(t, os.WriteFile(dir+"/work/users/1/config.json", nil, 0o600))
-			o.Fixed = []string{dir + "/work/users/1/config.json"}
+			o.ReadOnly = []string{dir + "/work/users/1/config.json"}
 			return "config.json lies in the folder of a chat, which that chat's agent may change; put it outside the workspace, such as into " + dir
 		},
-		"a link in a chat's folder": func(t *testing.T, o *confine.Options, dir string) string {
+		"a link in a chat's folder": func(t *testing.T, o *sandbox.Options, dir string) string {
 			must(t, os.MkdirAll(dir+"/work/users/1", 0o700))
 			must(t, os.Symlink(dir+"/secret", dir+"/work/users/1/secret"))
 			o.Private = []string{dir + "/work/users/1/secret"}
 			return "users/1/secret lies in the folder of a chat"
 		},
-		"a secret that is named as a path for the agent": func(_ *testing.T, o *confine.Options, dir string) string {
+		"a secret that is named as a path for the agent": func(_ *testing.T, o *sandbox.Options, dir string) string {
 			o.Private, o.Paths = []string{dir + "/secret"}, []string{dir + "/secret:ro"}
 			return dir + "/secret is kept from the agent, and terminal.sandboxPaths or the workspace is in it"
 		},
@@ -228,12 +228,12 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o, dir := landlocked(t)
 			want := harm(t, &o, dir)
-			c, err := confine.New(o)
-			if err != nil || !strings.Contains(strings.Join(c.Lacks(), "\n"), want) {
-				t.Errorf("%v, %q", err, c.Lacks())
+			c, err := sandbox.New(o)
+			if err != nil || !strings.Contains(strings.Join(c.MissingFeatures(), "\n"), want) {
+				t.Errorf("%v, %q", err, c.MissingFeatures())
 			}
 			o.Required = true
-			if _, err := confine.New(o); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := sandbox.New(o); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("required: %v", err)
 			}
 		})
@@ -245,15 +245,15 @@ func TestPrivateFilesThatCannotBeKeptFromTheAgentAreNamed(t *testing.T) {
 func TestAConfigInTheWorkspaceIsWarnedOf(t *testing.T) {
 	o, dir := landlocked(t)
 	must(t, os.WriteFile(dir+"/work/config.json", nil, 0o600))
-	o.Fixed, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
+	o.ReadOnly, o.Private = []string{dir + "/work/config.json"}, []string{dir + "/secret", dir + "/missing"}
 	o.Required = true
-	c, err := confine.New(o)
-	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/config.json lies where the agent may write") || !strings.Contains(c.Lacks()[0], "such as into "+dir) {
-		t.Error(err, c.Lacks())
+	c, err := sandbox.New(o)
+	if err != nil || len(c.MissingFeatures()) != 1 || !strings.Contains(c.MissingFeatures()[0], dir+"/work/config.json lies where the agent may write") || !strings.Contains(c.MissingFeatures()[0], "such as into "+dir) {
+		t.Error(err, c.MissingFeatures())
 	}
-	o.Fixed = []string{dir + "/secret"}
-	if c, err = confine.New(o); err != nil || len(c.Lacks()) > 0 {
-		t.Error(err, c.Lacks())
+	o.ReadOnly = []string{dir + "/secret"}
+	if c, err = sandbox.New(o); err != nil || len(c.MissingFeatures()) > 0 {
+		t.Error(err, c.MissingFeatures())
 	}
 }
 
@@ -262,9 +262,9 @@ func TestOfManyFoldersOnlySomeAreNamed(t *testing.T) {
 	for i := range 9 {
 		o.Private = append(o.Private, fmt.Sprintf("%s/work/%d/missing", dir, i))
 	}
-	c, err := confine.New(o)
-	if err != nil || len(c.Lacks()) != 1 || !strings.Contains(c.Lacks()[0], dir+"/work/1 and 7 more is granted") {
-		t.Error(err, c.Lacks())
+	c, err := sandbox.New(o)
+	if err != nil || len(c.MissingFeatures()) != 1 || !strings.Contains(c.MissingFeatures()[0], dir+"/work/1 and 7 more is granted") {
+		t.Error(err, c.MissingFeatures())
 	}
 }
 
@@ -280,8 +280,8 @@ func TestPrivateFilesAreKeptFromAnotherUserToo(t *testing.T) {
 		must(t, os.Chmod(filepath.Join(work, name), 0o666))
 	}
 	must(t, os.Chmod(work+"/open", 0o777))
-	o := confine.Options{
-		Sandbox: confine.Landlock, User: "nobody", Workspace: work, Dirs: []string{work}, Required: true,
+	o := sandbox.Options{
+		Sandbox: sandbox.Landlock, User: "nobody", Workspace: work, Dirs: []string{work}, Required: true,
 		Private: []string{work + "/token", work + "/open/token"},
 	}
 	r := try(t, o, "id -un; cat token open/token open/note; echo evil > token; mv open/token x; rm -f open/token; echo evil > open/token; mv open closed")
@@ -306,13 +306,13 @@ func link(t *testing.T, to, dir string) string {
 
 func TestAnOwnCommandIsPutInFront(t *testing.T) {
 	for _, tc := range []struct {
-		o      confine.Options
+		o      sandbox.Options
 		script string
 		want   string
 	}{
-		{confine.Options{Sandbox: "env 'A=b  c'"}, `echo "$A" "$0"`, "b  c /bin/sh"},
-		{confine.Options{Sandbox: "env A=1", Limits: confine.Limits{Files: 77}}, `echo "$A"; ulimit -n`, "1\n77"},
-		{confine.Options{Sandbox: "none"}, `cat`, "input"},
+		{sandbox.Options{Sandbox: "env 'A=b  c'"}, `echo "$A" "$0"`, "b  c /bin/sh"},
+		{sandbox.Options{Sandbox: "env A=1", Limits: sandbox.Limits{Files: 77}}, `echo "$A"; ulimit -n`, "1\n77"},
+		{sandbox.Options{Sandbox: "none"}, `cat`, "input"},
 	} {
 		if r := try(t, tc.o, tc.script); r.out != tc.want || !r.exit.OK() {
 			t.Errorf("%+v: %+v", tc.o, r)

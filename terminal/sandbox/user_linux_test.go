@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"errors"
@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 func TestTheAgentIsAnotherUser(t *testing.T) {
@@ -22,12 +22,12 @@ func TestTheAgentIsAnotherUser(t *testing.T) {
 		t.Skip(err)
 	}
 	for _, name := range []string{"nobody", nobody.Uid} {
-		for _, sandbox := range []string{"none", confine.Landlock} {
-			o := confine.Options{User: name, Dirs: []string{dir}, Sandbox: sandbox}
+		for _, kind := range []string{"none", sandbox.Landlock} {
+			o := sandbox.Options{User: name, Dirs: []string{dir}, Sandbox: kind}
 			r := try(t, o, "id -un; id -u; echo $HOME $USER $LOGNAME; cat /etc/shadow 2>/dev/null; cat /proc/self/status | grep -i capeff")
 			want := "nobody\n" + nobody.Uid + "\n" + nobody.HomeDir + " nobody nobody\nCapEff:\t0000000000000000"
 			if r.out != want {
-				t.Errorf("%s, %s: %q, %q", name, sandbox, r.out, r.err)
+				t.Errorf("%s, %s: %q, %q", name, kind, r.out, r.err)
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func TestTheGroupsOfTheUserComeAlong(t *testing.T) {
 	if err != nil || len(strings.Fields(string(want))) < 2 {
 		t.Skip(err, string(want))
 	}
-	r := try(t, confine.Options{User: name}, "id -G")
+	r := try(t, sandbox.Options{User: name}, "id -G")
 	if got := strings.Fields(r.out); !sameSet(got, strings.Fields(string(want))) {
 		t.Errorf("%s: %v, want %s", name, got, want)
 	}
@@ -67,7 +67,7 @@ func sameSet(a, b []string) bool {
 }
 
 func TestAUserWhoCannotBeIsAMistake(t *testing.T) {
-	if _, err := confine.New(confine.Options{User: "no-such-user"}); err == nil || !strings.Contains(err.Error(), "useradd") {
+	if _, err := sandbox.New(sandbox.Options{User: "no-such-user"}); err == nil || !strings.Contains(err.Error(), "useradd") {
 		t.Error(err)
 	}
 	needRoot(t)
@@ -75,7 +75,7 @@ func TestAUserWhoCannotBeIsAMistake(t *testing.T) {
 	if err := os.Chmod(closed, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	_, err := confine.New(confine.Options{User: "nobody", Dirs: []string{filepath.Join(closed)}})
+	_, err := sandbox.New(sandbox.Options{User: "nobody", Dirs: []string{filepath.Join(closed)}})
 	if err == nil || !strings.Contains(err.Error(), "chmod o+x "+closed) {
 		t.Error(err)
 	}
@@ -109,10 +109,10 @@ func TestNobodyIsRefused(t *testing.T) {
 	if os.Getenv("AS_NOBODY") == "" {
 		t.Skip("it is run by another test")
 	}
-	if _, err := confine.New(confine.Options{User: "root"}); err == nil || !strings.Contains(err.Error(), "only root may run an agent as root") {
+	if _, err := sandbox.New(sandbox.Options{User: "root"}); err == nil || !strings.Contains(err.Error(), "only root may run an agent as root") {
 		t.Error(err)
 	}
-	if c, err := confine.New(confine.Options{User: "65534"}); err != nil || c.Environ() != nil {
+	if c, err := sandbox.New(sandbox.Options{User: "65534"}); err != nil || c.UserEnviron() != nil {
 		t.Errorf("ourselves: %v", err)
 	}
 }
@@ -145,16 +145,16 @@ func TestTheChatsFolderAndItsFilesAreGivenToTheUser(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(chat, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o := confine.Options{User: "nobody", Dirs: []string{dir}, Shell: "/bin/sh"}
-	c, err := confine.New(o)
+	o := sandbox.Options{User: "nobody", Dirs: []string{dir}, Shell: "/bin/sh"}
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	files := []string{chat + "/media/photo.jpg", chat + "/hard", chat + "/pipe", chat + "/gone", dir + "/ours", "/etc/shadow"}
-	if err := c.Own(chat, files); err != nil {
+	if err := c.ChownToAgent(chat, files); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Own(chat, []string{chat + "/soft"}); err == nil {
+	if err := c.ChownToAgent(chat, []string{chat + "/soft"}); err == nil {
 		t.Error("a link out of the folder was followed")
 	}
 	r := try(t, o, "cd "+chat+" && cat media/photo.jpg && echo made > new && ls ..; cat "+dir+"/ours hard")
@@ -199,7 +199,7 @@ func TestAUserWhoCouldMoveTheWorkspaceIsRefused(t *testing.T) {
 		if err := errors.Join(os.Chmod(path, tc.mode), os.Lchown(path, tc.owner, 0)); err != nil {
 			t.Fatal(err)
 		}
-		_, err := confine.New(confine.Options{User: "nobody", Workspace: work, Dirs: []string{work}})
+		_, err := sandbox.New(sandbox.Options{User: "nobody", Workspace: work, Dirs: []string{work}})
 		if (err != nil) != tc.is || err != nil && !strings.Contains(err.Error(), "chown root "+path) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -225,7 +225,7 @@ func TestAWorkspaceByALinkIsRefusedIfEitherEndCouldBeMoved(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err := confine.New(confine.Options{User: "nobody", Workspace: link})
+		_, err := sandbox.New(sandbox.Options{User: "nobody", Workspace: link})
 		if (err != nil) != (open != "") || err != nil && open != "above/work" && !strings.Contains(err.Error(), "chown root "+at) {
 			t.Errorf("%q is open: %v", open, err)
 		}
@@ -255,11 +255,11 @@ func TestNoLinkIsFollowedToAChatsFolder(t *testing.T) {
 			if err := os.Symlink(rel, at); err != nil {
 				t.Fatal(err)
 			}
-			c, err := confine.New(confine.Options{User: "nobody"})
+			c, err := sandbox.New(sandbox.Options{User: "nobody"})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := c.Own(filepath.Join(work, "users", "1"), nil); err == nil {
+			if err := c.ChownToAgent(filepath.Join(work, "users", "1"), nil); err == nil {
 				t.Errorf("%s to %s: it was followed", link, to)
 			}
 			for _, path := range []string{target, target + "/1"} {

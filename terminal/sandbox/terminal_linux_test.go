@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"io"
@@ -9,8 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // useTerminal uses a terminal as programs do: the descriptors, the controlling terminal, what /proc
@@ -22,11 +22,11 @@ trap 'exit 7' INT; echo up; while :; do sleep 0.01; done`
 // The helper that confines an agent passes its terminal on.
 func TestAConfinedAgentHasItsTerminal(t *testing.T) {
 	for _, user := range []string{"", "nobody"} {
-		for _, sandbox := range []string{confine.Landlock, "", "env A=b"} {
+		for _, kind := range []string{sandbox.Landlock, "", "env A=b"} {
 			if user != "" && os.Geteuid() != 0 {
 				continue
 			}
-			t.Run(user+" "+sandbox, func(t *testing.T) { hasTerminal(t, user, sandbox) })
+			t.Run(user+" "+kind, func(t *testing.T) { hasTerminal(t, user, kind) })
 		}
 	}
 }
@@ -39,9 +39,9 @@ func TestAConfinedAgentHasItsTerminalWithoutNamespacesAndWithoutRoot(t *testing.
 	}
 }
 
-func hasTerminal(t *testing.T, user, sandbox string) {
+func hasTerminal(t *testing.T, user, kind string) {
 	t.Helper()
-	if sandbox == confine.Landlock {
+	if kind == sandbox.Landlock {
 		landlocked(t)
 	}
 	work := filepath.Join(outside(t), "work")
@@ -50,14 +50,14 @@ func hasTerminal(t *testing.T, user, sandbox string) {
 		work = filepath.Join(home, "work")
 	}
 	must(t, os.Mkdir(work, 0o755))
-	o := confine.Options{Sandbox: sandbox, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Limits: confine.Limits{Files: 100}}
-	c, err := confine.New(o)
+	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Limits: sandbox.Limits{Files: 100}}
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chat := chatOf(t, c, o, "1")
 	child, err := process.Start(c.Apply(process.Options{
-		Args: []string{"/bin/sh", "-c", useTerminal}, Dir: work, Env: slices.Concat(os.Environ(), c.Environ(), chat.Environ()),
+		Args: []string{"/bin/sh", "-c", useTerminal}, Dir: work, Env: slices.Concat(os.Environ(), c.UserEnviron(), chat.Environ()),
 		Terminal: &process.Size{Rows: 40, Columns: 160}, Grace: 100 * time.Millisecond,
 	}, chat))
 	if err != nil {

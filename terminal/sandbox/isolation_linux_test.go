@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/terminal/confine"
+	"nanobot/terminal/sandbox"
 )
 
 // layout is where the gateway's own files lie.
@@ -37,7 +37,7 @@ var layouts = map[string]layout{
 type surroundings struct {
 	layout
 	dir           string
-	o             confine.Options
+	o             sandbox.Options
 	config, token string // as the gateway knows them
 }
 
@@ -65,7 +65,7 @@ func (l layout) build(t *testing.T) surroundings {
 		s.token = filepath.Join(dir, l.namedToken)
 	}
 	s.o.Paths = []string{dir + "/readable:ro", dir + "/more"}
-	s.o.Private, s.o.Fixed, s.o.State = []string{s.token, filepath.Join(dir, l.state, "nanobot.db")}, []string{s.config}, filepath.Join(dir, l.state)
+	s.o.Private, s.o.ReadOnly, s.o.State = []string{s.token, filepath.Join(dir, l.state, "nanobot.db")}, []string{s.config}, filepath.Join(dir, l.state)
 	return s
 }
 
@@ -115,7 +115,7 @@ func TestAnAgentInASandboxCannotChangeTheConfigNorReadSecrets(t *testing.T) {
 func (s surroundings) attack(t *testing.T) {
 	t.Helper()
 	s.o.Required = true
-	c, err := confine.New(s.o)
+	c, err := sandbox.New(s.o)
 	if err != nil {
 		t.Fatal(err)
 	}

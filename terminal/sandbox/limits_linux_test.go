@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"os"
@@ -6,54 +6,54 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 const mib = 1 << 20
 
 func TestTheLimitsOfAProcessBite(t *testing.T) {
 	for name, tc := range map[string]struct {
-		limits confine.Limits
+		limits sandbox.Limits
 		script string
 		bitten func(trial) bool
 	}{
 		"memory": {
-			confine.Limits{Memory: 64 * mib},
+			sandbox.Limits{Memory: 64 * mib},
 			"head -c 200000000 /dev/zero | tail -c 200000000 | wc -c",
 			func(r trial) bool { return r.out != "200000000" && strings.Contains(r.err, "memory") },
 		},
 		"cpu": {
-			confine.Limits{CPU: 1},
+			sandbox.Limits{CPU: 1},
 			"while :; do :; done",
 			func(r trial) bool { return r.exit.Signal == "SIGXCPU" && r.exit.Used.CPU > 500*time.Millisecond },
 		},
 		"cpu of one that does not listen": {
-			confine.Limits{CPU: 1},
+			sandbox.Limits{CPU: 1},
 			"trap '' XCPU; while :; do :; done",
 			func(r trial) bool { return r.exit.Signal == "SIGKILL" && r.exit.Used.CPU > 1200*time.Millisecond },
 		},
 		"files": {
-			confine.Limits{Files: 64},
+			sandbox.Limits{Files: 64},
 			os.Args[0] + " files",
 			func(r trial) bool { return strings.HasSuffix(r.out, "too many open files") && len(r.out) < 100 },
 		},
 	} {
-		if r := try(t, confine.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
+		if r := try(t, sandbox.Options{Limits: tc.limits}, tc.script); !tc.bitten(r) {
 			t.Errorf("%s: out %.200q, err %.200q, exit %+v", name, r.out, r.err, r.exit)
 		}
-		if r := try(t, confine.Options{Limits: tc.limits}, "cat; exit 3"); r.out != "input" || r.exit.Code != 3 {
+		if r := try(t, sandbox.Options{Limits: tc.limits}, "cat; exit 3"); r.out != "input" || r.exit.Code != 3 {
 			t.Errorf("%s: one that stays within: %+v", name, r)
 		}
 	}
 }
 
 func TestMemoryIsEnoughForWhatReservesMuch(t *testing.T) {
-	limits := confine.Limits{Memory: 512 * mib}
-	if r := try(t, confine.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
+	limits := sandbox.Limits{Memory: 512 * mib}
+	if r := try(t, sandbox.Options{Limits: limits}, os.Args[0]+" agent /dev/null"); r.out != "go input <nil>" {
 		t.Errorf("go: %+v", r)
 	}
-	if r := try(t, confine.Options{Limits: limits}, need(t, "node")+" -e 'console.log(1+1)'"); r.out != "2" {
+	if r := try(t, sandbox.Options{Limits: limits}, need(t, "node")+" -e 'console.log(1+1)'"); r.out != "2" {
 		t.Errorf("node: %+v", r)
 	}
 }
@@ -62,7 +62,7 @@ func TestTheProcessesOfAnotherUserAreBounded(t *testing.T) {
 	needRoot(t)
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
-	o := confine.Options{Limits: confine.Limits{Processes: 20}, User: "nobody", Supervisor: supervisor}
+	o := sandbox.Options{Limits: sandbox.Limits{Processes: 20}, User: "nobody", Supervisor: supervisor}
 	r := try(t, o, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done; echo all")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 || r.exit.OK() {
 		t.Errorf("%d processes, exit %+v, %q", n, r.exit, r.err)
@@ -77,11 +77,11 @@ func TestTheLimitsOfAControlGroupBite(t *testing.T) {
 	if !memory || !processes {
 		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, supervisor.About())
 	}
-	r := try(t, confine.Options{Supervisor: supervisor, Limits: confine.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
+	r := try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
 	if r.out == "200000000" || r.exit.Used.Memory < 32*mib {
 		t.Errorf("memory: %+v", r)
 	}
-	r = try(t, confine.Options{Supervisor: supervisor, Limits: confine.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
+	r = try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")
 	if n := len(strings.Fields(r.out)); n < 5 || n > 20 {
 		t.Errorf("%d processes: %+v", n, r)
 	}
@@ -91,26 +91,26 @@ func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
 	for _, tc := range []struct {
-		o       confine.Options
+		o       sandbox.Options
 		says    string
 		refuses bool
 	}{
-		{confine.Options{Limits: confine.Limits{Memory: mib}}, "terminal.limits.memory: there is no control group", false},
-		{confine.Options{Limits: confine.Limits{Processes: 9}}, "terminal.limits.processes: needs a control group", true},
-		{confine.Options{Sandbox: "no-such-program --flag"}, `terminal.sandbox: exec: "no-such-program"`, true},
-		{confine.Options{Sandbox: "env A=b"}, "", false},
-		{confine.Options{Limits: confine.Limits{CPU: 1, Files: 1}, Sandbox: "none"}, "", false},
+		{sandbox.Options{Limits: sandbox.Limits{Memory: mib}}, "terminal.limits.memory: there is no control group", false},
+		{sandbox.Options{Limits: sandbox.Limits{Processes: 9}}, "terminal.limits.processes: needs a control group", true},
+		{sandbox.Options{Sandbox: "no-such-program --flag"}, `terminal.sandbox: exec: "no-such-program"`, true},
+		{sandbox.Options{Sandbox: "env A=b"}, "", false},
+		{sandbox.Options{Limits: sandbox.Limits{CPU: 1, Files: 1}, Sandbox: "none"}, "", false},
 	} {
 		tc.o.Supervisor = supervisor
-		c, err := confine.New(tc.o)
+		c, err := sandbox.New(tc.o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(c.Lacks(), "\n"); !strings.HasPrefix(got, tc.says) || (got == "") != (tc.says == "") {
+		if got := strings.Join(c.MissingFeatures(), "\n"); !strings.HasPrefix(got, tc.says) || (got == "") != (tc.says == "") {
 			t.Errorf("%+v says %q", tc.o, got)
 		}
 		tc.o.Required = true
-		if _, err := confine.New(tc.o); (err != nil) != tc.refuses || err != nil && !strings.Contains(err.Error(), tc.says) {
+		if _, err := sandbox.New(tc.o); (err != nil) != tc.refuses || err != nil && !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%+v required: %v", tc.o, err)
 		}
 	}
@@ -118,19 +118,19 @@ func TestWhatTheMachineLacksIsSaidAndRefusedIfItIsRequired(t *testing.T) {
 
 // An agent of our own user may write where we may, and so leave its control group.
 func TestAnAgentThatMayLeaveItsGroupIsBoundedBesideItAndWarnedOf(t *testing.T) {
-	limits := confine.Limits{Memory: 64 * mib, Processes: 20, CPU: 3}
-	inGroup := confine.Limits{Memory: 64 * mib, Processes: 20}
-	help, group, lacks := confine.Divide(confine.Options{Limits: limits}, true, true)
-	if help != (confine.Limits{Memory: 4 * 64 * mib, CPU: 3}) || group != inGroup || len(lacks) != 1 || !strings.Contains(lacks[0], "may leave the control group") {
+	limits := sandbox.Limits{Memory: 64 * mib, Processes: 20, CPU: 3}
+	inGroup := sandbox.Limits{Memory: 64 * mib, Processes: 20}
+	help, group, lacks := sandbox.AssignLimits(sandbox.Options{Limits: limits}, true, true)
+	if help != (sandbox.Limits{Memory: 4 * 64 * mib, CPU: 3}) || group != inGroup || len(lacks) != 1 || !strings.Contains(lacks[0], "may leave the control group") {
 		t.Errorf("help %+v, group %+v, %q", help, group, lacks)
 	}
-	help, group, lacks = confine.Divide(confine.Options{Limits: limits, User: "other"}, true, true)
-	if help != (confine.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
+	help, group, lacks = sandbox.AssignLimits(sandbox.Options{Limits: limits, User: "other"}, true, true)
+	if help != (sandbox.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
 		t.Errorf("another user: help %+v, group %+v, %q", help, group, lacks)
 	}
 	o, _ := landlocked(t)
 	o.Limits = limits
-	if help, group, lacks = confine.Divide(o, true, true); help != (confine.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
+	if help, group, lacks = sandbox.AssignLimits(o, true, true); help != (sandbox.Limits{CPU: 3}) || group != inGroup || len(lacks) != 0 {
 		t.Errorf("a sandbox: help %+v, group %+v, %q", help, group, lacks)
 	}
 }

@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"errors"
@@ -14,17 +14,17 @@ import (
 	"nanobot/internal/modebits"
 )
 
-// who is the user that agents run as.
-type who struct {
+// agentUser is the Unix user that agents run as. A nil one is the user of this process.
+type agentUser struct {
 	name, home string
 	uid, gid   uint32
 	groups     []uint32
 }
 
-// findUser looks a user up by name or number; nil: nobody else than we are.
-func findUser(name string) (*who, error) {
+// lookupUser looks a user up by name or ID. It returns nil for the user of this process.
+func lookupUser(name string) (*agentUser, error) {
 	if name == "" {
-		return nil, nil //nolint:nilnil // nil is how every method of it means ourselves
+		return nil, nil //nolint:nilnil // a nil agentUser is the user of this process
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -42,7 +42,7 @@ func findUser(name string) (*who, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find the groups of %s: %w", u.Username, err)
 	}
-	w := &who{name: u.Username, home: u.HomeDir}
+	w := &agentUser{name: u.Username, home: u.HomeDir}
 	for _, id := range append([]string{u.Uid, u.Gid}, ids...) {
 		n, err := strconv.ParseUint(id, 10, 32)
 		if err != nil {
@@ -54,30 +54,29 @@ func findUser(name string) (*who, error) {
 	return w, nil
 }
 
-func (w *who) credential() *syscall.Credential {
+func (w *agentUser) credential() *syscall.Credential {
 	if w == nil {
 		return nil
 	}
 	return &syscall.Credential{Uid: w.uid, Gid: w.gid, Groups: w.groups}
 }
 
-// ids are what the helper needs to become the user.
-func (w *who) ids() *ids {
-	id := &ids{UID: int(w.uid), GID: int(w.gid)}
+// ids returns the IDs to which the helper switches.
+func (w *agentUser) ids() *userIDs {
+	id := &userIDs{UID: int(w.uid), GID: int(w.gid)}
 	for _, group := range w.groups {
 		id.Groups = append(id.Groups, int(group))
 	}
 	return id
 }
 
-// canEnter checks that the user may go where the agent works: no folder on the way may be closed to
-// it.
-func (w *who) canEnter(dirs []string) error {
+// checkCanEnter checks that the user may search the agent's working folders and all their parents.
+func (w *agentUser) checkCanEnter(dirs []string) error {
 	if w == nil {
 		return nil
 	}
 	for _, dir := range dirs {
-		at, info, err := w.closed(dir)
+		at, info, err := w.firstClosedDir(dir)
 		if err != nil {
 			return fmt.Errorf("%s cannot work in %s: %w", w.name, dir, err)
 		}
@@ -88,12 +87,12 @@ func (w *who) canEnter(dirs []string) error {
 	return nil
 }
 
-// closed returns the folder that the user may not enter, of one and those above it; "": there is
-// none.
-func (w *who) closed(dir string) (string, fs.FileInfo, error) {
+// firstClosedDir returns the first of a folder and its parents that the user may not search; "":
+// there is none.
+func (w *agentUser) firstClosedDir(dir string) (string, fs.FileInfo, error) {
 	for at := dir; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
-		if err != nil || !w.may(info, modebits.Search) {
+		if err != nil || !w.hasPermission(info, modebits.Search) {
 			return at, info, err
 		}
 		if at == filepath.Dir(at) {
@@ -102,57 +101,58 @@ func (w *who) closed(dir string) (string, fs.FileInfo, error) {
 	}
 }
 
-// may reports whether the mode of a file gives the user permissions.
-func (w *who) may(info fs.FileInfo, permissions fs.FileMode) bool {
+// hasPermission reports whether the mode of a file gives the user permissions.
+func (w *agentUser) hasPermission(info fs.FileInfo, permissions fs.FileMode) bool {
 	return modebits.Allow(w.credential(), info, permissions)
 }
 
-// Environ is what another user's environment says of it.
-func (c *Confinement) Environ() []string {
-	if c == nil || c.who == nil {
+// UserEnviron returns the environment variables that name the agent's user, if that is another
+// user.
+func (s *Sandbox) UserEnviron() []string {
+	if s == nil || s.user == nil {
 		return nil
 	}
-	w := c.who
+	w := s.user
 	return []string{"HOME=" + w.home, "USER=" + w.name, "LOGNAME=" + w.name}
 }
 
-// Own makes a chat's folder, which we have made, and files in it that we have put there, the
-// agent's own. The folder above is opened just so far that the agent comes through. The folder is
-// the agent's, who may have put links into it, so none is followed out of it.
-func (c *Confinement) Own(dir string, files []string) error {
-	if c == nil || c.who == nil {
+// ChownToAgent makes the agent's user the owner of a chat's folder and of files in it that this
+// process has created. The parent folder gets search permission for the user. The agent may have
+// created symbolic links in the folder, so none is followed out of it.
+func (s *Sandbox) ChownToAgent(dir string, files []string) error {
+	if s == nil || s.user == nil {
 		return nil
 	}
-	root, err := c.who.open(dir)
+	root, err := s.user.openChatDir(dir)
 	if err != nil {
-		return fmt.Errorf("give the user folder to %s: %w", c.who.name, err)
+		return fmt.Errorf("give the user folder to %s: %w", s.user.name, err)
 	}
 	defer func() { _ = root.Close() }()
 	for _, file := range files {
 		rel, err := filepath.Rel(dir, file)
 		if err != nil || !filepath.IsLocal(rel) {
-			continue // it is not ours to give
+			continue // it is not in the chat's folder
 		}
-		if err := c.who.own(root, rel); err != nil {
-			return fmt.Errorf("give %s to %s: %w", file, c.who.name, err)
+		if err := s.user.chownPath(root, rel); err != nil {
+			return fmt.Errorf("give %s to %s: %w", file, s.user.name, err)
 		}
 	}
 	return nil
 }
 
-// own gives a file and the folders on the way to it to the user. A file with a second name is left
-// as it is, since that may be anybody's.
-func (w *who) own(root *os.Root, rel string) error {
+// chownPath changes the owner of a file and of the folders on the way to it. A file with several
+// hard links stays as it is, since another of them may belong to anybody.
+func (w *agentUser) chownPath(root *os.Root, rel string) error {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {
-		f, err := root.OpenFile(filepath.Join(parts[:i+1]...), os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may be a pipe that nobody writes to
+		f, err := root.OpenFile(filepath.Join(parts[:i+1]...), os.O_RDONLY|syscall.O_NONBLOCK, 0) // a FIFO without a writer would block
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // the turn will say so where it matters
+			return nil // the turn reports a missing file where it matters
 		}
 		if err != nil {
 			return err
 		}
-		err = w.give(f)
+		err = w.chownFile(f)
 		f.Close()
 		if err != nil {
 			return err
@@ -161,7 +161,7 @@ func (w *who) own(root *os.Root, rel string) error {
 	return nil
 }
 
-func (w *who) give(f *os.File) error {
+func (w *agentUser) chownFile(f *os.File) error {
 	info, err := f.Stat()
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // filtered becomes another test behind a filter of system calls, where there are such.
@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 		word = os.Args[1]
 	}
 	switch word {
-	case confine.Command:
-		fmt.Fprintln(os.Stderr, confine.Main(os.Args[2:]))
+	case sandbox.Command:
+		fmt.Fprintln(os.Stderr, sandbox.Main(os.Args[2:]))
 		os.Exit(126)
 	case "agent":
 		agent(os.Args[2])
@@ -76,19 +76,19 @@ func dial(address string) {
 	fmt.Println("dial", err)
 }
 
-// trial is one command under a confinement.
+// trial is one command in a sandbox.
 type trial struct {
 	out, err string
 	exit     process.Exit
 }
 
-// try runs a shell script under a confinement and gathers what it says.
-func try(t *testing.T, o confine.Options, script string) trial {
+// try runs a shell script in a sandbox and gathers what it says.
+func try(t *testing.T, o sandbox.Options, script string) trial {
 	t.Helper()
 	if o.Shell == "" {
 		o.Shell = "/bin/sh"
 	}
-	c, err := confine.New(o)
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,16 +96,16 @@ func try(t *testing.T, o confine.Options, script string) trial {
 }
 
 // chatOf prepares a chat of the workspace.
-func chatOf(t *testing.T, c *confine.Confinement, o confine.Options, name string) confine.Chat {
+func chatOf(t *testing.T, c *sandbox.Sandbox, o sandbox.Options, name string) sandbox.ChatDirs {
 	t.Helper()
 	if o.Workspace == "" {
-		return confine.Chat{}
+		return sandbox.ChatDirs{}
 	}
 	dir := filepath.Join(o.Workspace, "users", name)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	chat, err := c.Prepare(dir, nil, false)
+	chat, err := c.PrepareChat(dir, nil, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +113,14 @@ func chatOf(t *testing.T, c *confine.Confinement, o confine.Options, name string
 }
 
 // tryFor runs a shell script for a chat, in its workspace if it has one.
-func tryFor(t *testing.T, c *confine.Confinement, chat confine.Chat, script string) trial {
+func tryFor(t *testing.T, c *sandbox.Sandbox, chat sandbox.ChatDirs, script string) trial {
 	t.Helper()
 	dir := "/"
 	if chat.Dir != "" {
 		dir = filepath.Dir(filepath.Dir(chat.Dir))
 	}
 	child, err := process.Start(c.Apply(process.Options{
-		Args: []string{"/bin/sh", "-c", script}, Dir: dir, Env: slices.Concat(os.Environ(), c.Environ(), chat.Environ()), Input: []byte("input"),
+		Args: []string{"/bin/sh", "-c", script}, Dir: dir, Env: slices.Concat(os.Environ(), c.UserEnviron(), chat.Environ()), Input: []byte("input"),
 		StderrTail: 1 << 12, Grace: 100 * time.Millisecond,
 	}, chat))
 	if err != nil {

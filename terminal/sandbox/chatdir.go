@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"nanobot/internal/straight"
 )
 
-// cannotMove checks that the user can put nothing else in the place of the workspace, of a folder
-// above it, or of the chats' folder in it. What we make and give away there as root could else be
-// anywhere.
-func (w *who) cannotMove(workspace string) error {
+// checkCannotReplaceWorkspace checks that the user cannot rename or replace the workspace, a parent
+// of it, or its folder users. This process creates files there and changes their owner as root, and
+// must not be led elsewhere.
+func (w *agentUser) checkCannotReplaceWorkspace(workspace string) error {
 	if w == nil || workspace == "" {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (w *who) cannotMove(workspace string) error {
 	}
 	for _, path := range []string{workspace, real} {
 		for at := filepath.Join(path, "users"); at != filepath.Dir(at); at = filepath.Dir(at) {
-			if err := w.cannotReplace(at); err != nil {
+			if err := w.checkCannotReplace(at); err != nil {
 				return err
 			}
 		}
@@ -32,41 +32,40 @@ func (w *who) cannotMove(workspace string) error {
 	return nil
 }
 
-// cannotReplace checks that a folder is neither the user's, nor in one where the user could put
-// another in its place.
-func (w *who) cannotReplace(path string) error {
+// checkCannotReplace checks that the user neither owns a folder nor may replace it in its parent.
+func (w *agentUser) checkCannotReplace(path string) error {
 	info, err := os.Lstat(path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it will be ours
+	case errors.Is(err, fs.ErrNotExist): // this process will create and own it
 	case err != nil:
 		return err
 	case w.owns(info):
-		return w.risk(path, path, info)
+		return w.replaceError(path, path, info)
 	}
 	dir := filepath.Dir(path)
 	above, err := os.Stat(dir)
 	if err != nil {
 		return err
 	}
-	if w.owns(above) || w.may(above, 0o2) && above.Mode()&fs.ModeSticky == 0 {
-		return w.risk(dir, path, above)
+	if w.owns(above) || w.hasPermission(above, 0o2) && above.Mode()&fs.ModeSticky == 0 {
+		return w.replaceError(dir, path, above)
 	}
 	return nil
 }
 
-func (w *who) owns(info fs.FileInfo) bool {
+func (w *agentUser) owns(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == w.uid
 }
 
-func (w *who) risk(dir, path string, info fs.FileInfo) error {
+func (w *agentUser) replaceError(dir, path string, info fs.FileInfo) error {
 	return fmt.Errorf("%s could put a link in the place of %s, by which root would write elsewhere, because %s is open to it (%v); "+
 		"chown root %[3]s and chmod go-w %[3]s, or chmod +t %[3]s to let its group write there", w.name, path, dir, info.Mode())
 }
 
-// open opens a chat's folder, which is the user's from now on, and the one above it just so far
-// that the user comes through. No link is followed.
-func (w *who) open(dir string) (*os.Root, error) {
+// openChatDir opens the folder of a chat after making the agent's user its owner. The parent folder
+// gets search permission for the user. No symbolic link is followed.
+func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
 	above := filepath.Dir(dir)
 	workspace, err := os.OpenRoot(filepath.Dir(above))
 	if err != nil {
@@ -78,11 +77,11 @@ func (w *who) open(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	defer func() { _ = users.Close() }()
-	err = change(users, func(f *os.File, info fs.FileInfo) error {
+	err = withOpenDir(users, func(f *os.File, info fs.FileInfo) error {
 		switch {
 		case w.owns(info):
-			return w.risk(above, dir, info)
-		case w.may(info, 0o1):
+			return w.replaceError(above, dir, info)
+		case w.hasPermission(info, 0o1):
 			return nil
 		}
 		return f.Chmod(info.Mode().Perm() | 0o111)
@@ -94,15 +93,15 @@ func (w *who) open(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := change(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(w.uid), int(w.gid)) }); err != nil {
+	if err := withOpenDir(chat, func(f *os.File, _ fs.FileInfo) error { return f.Chown(int(w.uid), int(w.gid)) }); err != nil {
 		_ = chat.Close()
 		return nil, err
 	}
 	return chat, nil
 }
 
-// change does something to a folder itself.
-func change(dir *os.Root, do func(*os.File, fs.FileInfo) error) error {
+// withOpenDir calls do with an open folder and its file info.
+func withOpenDir(dir *os.Root, do func(*os.File, fs.FileInfo) error) error {
 	f, err := dir.Open(".")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"encoding/json"
@@ -17,15 +17,15 @@ import (
 	"nanobot/terminal/process"
 )
 
-// self is this program, even if its file has been replaced.
-const self = "/proc/self/exe"
+// ownExecutable is this program, even if its file was replaced since the start.
+const ownExecutable = "/proc/self/exe"
 
-// Main is the helper: it takes away from itself what the arguments say and becomes the program that
-// they name. It only returns if it could not.
+// Main is the helper: it applies the restrictions in the arguments to itself and executes the
+// program that they name. It only returns with an error.
 func Main(args []string) error {
 	runtime.LockOSThread()
 	parent := os.Getppid()
-	debug.SetGCPercent(-1) // a limit on memory is for the program, not for us
+	debug.SetGCPercent(-1) // the memory limit is meant for the program
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	report := flags.Bool("report", false, "tell the parent by a pipe which system error there was")
@@ -34,7 +34,7 @@ func Main(args []string) error {
 	flags.IntVar(&l.CPU, "cpu", 0, "seconds")
 	flags.IntVar(&l.Processes, "processes", 0, "")
 	flags.IntVar(&l.Files, "files", 0, "")
-	var p plan
+	var p helperPlan
 	flags.Func("plan", "", func(s string) error { return json.Unmarshal([]byte(s), &p) })
 	program := flags.String("program", "", "its file, if that is not its name")
 	if err := flags.Parse(args); err != nil {
@@ -43,19 +43,19 @@ func Main(args []string) error {
 	if *report {
 		unix.CloseOnExec(process.ReportFD)
 	}
-	err := become(&p, l, parent, *program, flags.Args())
+	err := execProgram(&p, l, parent, *program, flags.Args())
 	if *report {
 		process.Report(os.NewFile(process.ReportFD, "report"), err)
 	}
 	return err
 }
 
-// become carries the plan out and becomes the program. It only returns if it could not.
-func become(p *plan, l Limits, parent int, path string, argv []string) error {
+// execProgram carries the plan out and executes the program. It only returns with an error.
+func execProgram(p *helperPlan, l Limits, parent int, path string, argv []string) error {
 	if len(argv) == 0 {
 		return errors.New("no program named")
 	}
-	if err := p.carryOut(); err != nil {
+	if err := p.prepare(); err != nil {
 		return err
 	}
 	if path == "" {
@@ -70,54 +70,54 @@ func become(p *plan, l Limits, parent int, path string, argv []string) error {
 			return fmt.Errorf("sandbox: %w", err)
 		}
 	}
-	if err := l.set(); err != nil {
+	if err := l.setRlimits(); err != nil {
 		return err
 	}
-	if err := dieWith(parent); err != nil {
+	if err := setParentDeathSignal(parent); err != nil {
 		return err
 	}
 	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
 }
 
-// errProbed ends the helper that only was to try.
+// errProbed ends a helper that was only started for a probe.
 var errProbed = errors.New("this was only tried")
 
-// carryOut does what has to be done before the program is looked up: it may not be there for the
-// user.
-func (p *plan) carryOut() error {
+// prepare does the steps that come before the program is looked up, because the lookup depends on
+// the mounts and the user.
+func (p *helperPlan) prepare() error {
 	if p.Mounts != nil {
-		gone, err := p.Mounts.enter()
+		gone, err := p.Mounts.apply()
 		if err != nil {
 			return fmt.Errorf("mounts: %w", err)
 		}
-		if p.Files != nil { // so that the agent cannot make them
+		if p.Files != nil { // so that the agent cannot create them
 			p.Files.Hide = append(p.Files.Hide, gone...)
 		}
 		if p.Mounts.Map != nil {
-			if err := dropAll(); err != nil {
-				return fmt.Errorf("give up powers: %w", err)
+			if err := dropCapabilities(); err != nil {
+				return fmt.Errorf("drop capabilities: %w", err)
 			}
 		}
 	}
 	if p.Probe {
-		fmt.Print(probed)
+		fmt.Print(probeOutput)
 		return errProbed
 	}
 	if p.Domain {
-		if err := enterDomain(); err != nil {
+		if err := forbidTracing(); err != nil {
 			return fmt.Errorf("keep agents apart: %w", err)
 		}
 	}
 	if p.User != nil {
-		return p.User.become()
+		return p.User.switchUser()
 	}
 	return nil
 }
 
-// become changes to another user, who owns the terminal on stdin from then on, if there is one: it
-// could not open /dev/stdout otherwise.
-func (i *ids) become() error {
-	if _, ok := ownTerminal(); ok {
+// switchUser switches to another user. If stdin is a terminal, the user becomes its owner, because
+// otherwise it could not open /dev/stdout.
+func (i *userIDs) switchUser() error {
+	if _, ok := stdinTerminal(); ok {
 		if err := unix.Fchown(0, i.UID, -1); err != nil {
 			return fmt.Errorf("hand over the terminal: %w", err)
 		}
@@ -134,8 +134,8 @@ func (i *ids) become() error {
 	return nil
 }
 
-// dropAll gives up all powers over our user namespace.
-func dropAll() error {
+// dropCapabilities drops all capabilities in our user namespace.
+func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return err
 	}
@@ -144,9 +144,10 @@ func dropAll() error {
 	return unix.Capset(&head, &none[0])
 }
 
-// dieWith has the kernel kill this thread, which becomes the program, when the gateway dies. That
-// is lost with a change of the user, and no other thread has it from the first.
-func dieWith(parent int) error {
+// setParentDeathSignal makes the kernel kill this thread, which executes the program, when the
+// gateway dies. The setting is cleared by a change of the user and is not inherited by other
+// threads, so it is set last.
+func setParentDeathSignal(parent int) error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("die with the gateway: %w", err)
 	}
@@ -156,10 +157,10 @@ func dieWith(parent int) error {
 	return nil
 }
 
-// set sets the limits on ourselves, and so on what we become and what that starts. RLIMIT_DATA
-// counts private writable memory; what is only reserved, of which Node and Java have many GiB,
-// would count in RLIMIT_AS.
-func (l Limits) set() error {
+// setRlimits sets the limits on this process; the program and its children inherit them.
+// RLIMIT_DATA counts private writable memory. RLIMIT_AS would also count reserved address space, of
+// which Node and Java have many GiB.
+func (l Limits) setRlimits() error {
 	for _, r := range []struct {
 		name     string
 		resource int
@@ -167,26 +168,27 @@ func (l Limits) set() error {
 	}{
 		{"files", unix.RLIMIT_NOFILE, uint64(l.Files), 0},
 		{"processes", unix.RLIMIT_NPROC, uint64(l.Processes), 0},
-		{"cpu", unix.RLIMIT_CPU, uint64(l.CPU), 1}, // SIGXCPU says what is wrong, SIGKILL a second later ends who does not listen
+		{"cpu", unix.RLIMIT_CPU, uint64(l.CPU), 1}, // SIGXCPU at the limit, SIGKILL one second later
 		{"memory", unix.RLIMIT_DATA, uint64(l.Memory), 0},
 	} {
 		if r.n == 0 {
 			continue
 		}
-		if err := lower(r.resource, r.n, r.n+r.more); err != nil {
+		if err := lowerRlimit(r.resource, r.n, r.n+r.more); err != nil {
 			return fmt.Errorf("limit %s: %w", r.name, err)
 		}
 	}
 	return nil
 }
 
-// lower sets a limit, which nobody may raise.
-func lower(resource int, soft, hard uint64) error {
+// lowerRlimit lowers a limit and never raises the hard limit.
+func lowerRlimit(resource int, soft, hard uint64) error {
 	var now syscall.Rlimit
 	if err := syscall.Getrlimit(resource, &now); err != nil {
 		return err
 	}
 	hard = min(hard, now.Max)
-	// By way of package syscall, which would else put back the number of open files.
+	// Package syscall restores the original RLIMIT_NOFILE on exec unless it was set through
+	// syscall.
 	return syscall.Setrlimit(resource, &syscall.Rlimit{Cur: min(soft, hard), Max: hard})
 }

@@ -10,48 +10,48 @@ import (
 	"sync"
 
 	"nanobot/internal/straight"
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
-// newConfinement is what the configuration says an agent may use and reach.
-func newConfinement(o Options) (*confine.Confinement, error) {
+// newSandbox returns the sandbox of the agent's processes as it is configured.
+func newSandbox(o Options) (*sandbox.Sandbox, error) {
 	cfg := o.Config
-	if err := knownSandbox(cfg.Sandbox); err != nil {
+	if err := checkSandboxName(cfg.Sandbox); err != nil {
 		return nil, err
 	}
-	// The state is kept from the agent by itself.
+	// The sandbox protects the state folder by Options.State.
 	secret := slices.DeleteFunc(slices.Clone(o.Private), func(path string) bool { return slices.Contains(o.Readable, path) || path == o.State })
-	// To forbid what is not there would forbid to make anything in the folder around it.
+	// A missing file cannot be protected without forbidding to create files in its folder.
 	fixed := slices.DeleteFunc(slices.Clone(o.Readable), func(path string) bool {
 		_, err := os.Lstat(path)
 		return err != nil
 	})
-	return confine.New(confine.Options{
-		Limits: confine.Limits{
+	return sandbox.New(sandbox.Options{
+		Limits: sandbox.Limits{
 			Memory: int64(cfg.Limits.Memory) << 20, CPU: cfg.Limits.CPU, Processes: cfg.Limits.Processes, Files: cfg.Limits.Files,
 		},
 		Sandbox: cfg.Sandbox, Paths: cfg.SandboxPaths, Required: cfg.SandboxRequired, User: cfg.User, Shell: cfg.Shell,
-		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.dirs(), Private: secret, Fixed: fixed,
+		Supervisor: o.Supervisor, Workspace: o.Workspace, Dirs: o.workDirs(), Private: secret, ReadOnly: fixed,
 		State: o.State, Program: o.Program, RunProgram: o.Socket != "",
 	})
 }
 
-// knownSandbox refuses a sandbox that cannot be had anywhere: no agent would run.
-func knownSandbox(sandbox string) error {
-	if slices.Contains([]string{"", "none", confine.Landlock}, sandbox) {
+// checkSandboxName refuses a sandbox command that does not exist, since no agent could run.
+func checkSandboxName(name string) error {
+	if slices.Contains([]string{"", "none", sandbox.Landlock}, name) {
 		return nil
 	}
-	program, _, _ := strings.Cut(sandbox, " ")
+	program, _, _ := strings.Cut(name, " ")
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf(`terminal.sandbox: must be "none", "landlock" or a command: %w`, err)
 	}
 	return nil
 }
 
-// dirs are the folders where every agent works. One whose way goes through the workspace is not
-// named, because an agent could put a link there.
-func (o *Options) dirs() []string {
+// workDirs returns the folders in which every agent works. A working folder that is reached through
+// the workspace is left out, because an agent could replace it by a symbolic link.
+func (o *Options) workDirs() []string {
 	if o.Config.Cwd == "" {
 		return []string{o.Workspace}
 	}
@@ -63,23 +63,23 @@ func (o *Options) dirs() []string {
 	return []string{o.Workspace, o.Config.Cwd}
 }
 
-// MissingFeatures says in words what the configuration asks for and this machine does not have. It
-// is for the log at the start.
-func (r *Runner) MissingFeatures() []string { return r.confine.Lacks() }
+// MissingFeatures describes restrictions that are configured and not available on this machine. The
+// daemon logs them at its start.
+func (r *Runner) MissingFeatures() []string { return r.sandbox.MissingFeatures() }
 
-// confined puts what is started for the turn under the limits and into the sandbox.
-func (t *turn) confined(o process.Options) process.Options {
+// sandboxed returns process options with the limits and the sandbox of the chat's agent.
+func (t *turn) sandboxed(o process.Options) process.Options {
 	o.Owner = Owner{Agent: t.o.Agent, Channel: t.req.Channel, ChatID: t.req.ChatID}.String()
-	return t.confine.Apply(o, t.chat)
+	return t.sandbox.Apply(o, t.chat)
 }
 
-// ownTemps returns where the files are that the agent names. What it has written to /tmp may be in
-// the chat's own folder. A file that the protocol has written itself is where it is named.
-func (t *turn) ownTemps(f Frame) []string {
+// resolveTempPaths returns the paths of a frame's files as this process sees them: the agent's /tmp
+// may be the temporary folder of its chat. Files that the protocol has written are not translated.
+func (t *turn) resolveTempPaths(f Frame) []string {
 	out := slices.Clone(f.Media)
 	for i, path := range out {
 		if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
-			out[i] = t.confine.TempPath(t.chat, path)
+			out[i] = t.sandbox.TempPath(t.chat, path)
 		}
 	}
 	return out

@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"fmt"
@@ -47,7 +47,7 @@ func again(t *testing.T, test, filter string, user *syscall.Credential) {
 	cmd.Env = append(os.Environ(), "TEST_AGAIN="+filter)
 	if user != nil {
 		home, place := openPlace(t, user)
-		cmd.Path = filepath.Join(home, "confine.test")
+		cmd.Path = filepath.Join(home, "sandbox.test")
 		if out, err := exec.Command("cp", os.Args[0], cmd.Path).CombinedOutput(); err != nil {
 			t.Fatalf("%v %s", err, out)
 		}
@@ -69,7 +69,7 @@ func again(t *testing.T, test, filter string, user *syscall.Credential) {
 func openPlace(t *testing.T, user *syscall.Credential) (home, place string) {
 	t.Helper()
 	for _, dir := range []string{"/srv", "/var/lib", "/opt"} {
-		home, err := os.MkdirTemp(dir, "confine-test-")
+		home, err := os.MkdirTemp(dir, "sandbox-test-")
 		if err != nil {
 			continue
 		}

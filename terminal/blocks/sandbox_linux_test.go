@@ -5,28 +5,28 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nanobot/terminal/confine"
-	"nanobot/terminal/confine/confinetest"
+	"nanobot/terminal/sandbox"
+	"nanobot/terminal/sandbox/sandboxtest"
 )
 
 func TestACommandRunsInTheSandboxAndTheLimitsOfTheAgent(t *testing.T) {
-	if _, err := confine.New(confine.Options{Sandbox: confine.Landlock, Required: true}); err != nil {
+	if _, err := sandbox.New(sandbox.Options{Sandbox: sandbox.Landlock, Required: true}); err != nil {
 		t.Skip(err)
 	}
 	const look = "[RUN_COMMAND]\ncat ../secret 2>/dev/null || echo denied\n[/RUN_COMMAND]\n[RUN_COMMAND]\necho new > ../made 2>/dev/null; echo mine > f; cat f\n[/RUN_COMMAND]\n[RUN_COMMAND]\nulimit -n\n[/RUN_COMMAND]"
-	for sandbox, want := range map[string][]string{confine.Landlock: {"denied", "(none)", "99"}, "none": {"secret", "new\n", "98"}} {
-		dir := confinetest.Outside(t)
+	for kind, want := range map[string][]string{sandbox.Landlock: {"denied", "(none)", "99"}, "none": {"secret", "new\n", "98"}} {
+		dir := sandboxtest.Outside(t)
 		r := newRig(t, look, doneBlock)
 		r.workspace = filepath.Join(dir, "work")
 		r.put("../secret", "secret")
 		r.put("old", "")
-		r.config.Sandbox = sandbox
+		r.config.Sandbox = kind
 		r.config.SandboxPaths = []string{filepath.Dir(os.Args[0]) + ":ro", r.model}
-		r.config.Limits.Files = map[string]int{confine.Landlock: 99, "none": 98}[sandbox]
+		r.config.Limits.Files = map[string]int{sandbox.Landlock: 99, "none": 98}[kind]
 		r.done("go")
 		got := results(r.outboxes()[1])
-		same(t, sandbox+": a file outside that was made", r.get("../made"), want[1])
-		same(t, sandbox+": a file of the workspace", r.get("f"), "mine\n")
+		same(t, kind+": a file outside that was made", r.get("../made"), want[1])
+		same(t, kind+": a file of the workspace", r.get("f"), "mine\n")
 		has(t, got, "denied' (exit code 0)\n  Output: "+want[0]+"\n", "cat f' (exit code 0)\n  Output: mine\n", "Ran 'ulimit -n' (exit code 0)\n  Output: "+want[2])
 	}
 }

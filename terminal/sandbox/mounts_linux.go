@@ -1,4 +1,4 @@
-package confine
+package sandbox
 
 import (
 	"errors"
@@ -14,15 +14,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// enter makes the mounts in the namespace of its own that the helper was started in. It returns the
-// paths that are not there.
-func (m *mounts) enter() (gone []string, err error) {
+// apply makes the mounts in the helper's own mount namespace. It returns the paths to protect that
+// do not exist.
+func (m *mounts) apply() (gone []string, err error) {
 	if m.Map != nil {
-		if err := m.Map.write(); err != nil {
+		if err := m.Map.writeIDMaps(); err != nil {
 			return nil, fmt.Errorf("map users: %w", err)
 		}
 	}
-	// Nothing of this is to be seen outside.
+	// Our mounts must not propagate to other namespaces.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return nil, fmt.Errorf("make mounts our own: %w", err)
 	}
@@ -34,20 +34,19 @@ func (m *mounts) enter() (gone []string, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if gone, err = m.shut(known); err != nil {
+	if gone, err = m.protectPaths(known); err != nil {
 		return nil, err
 	}
-	if err := m.separate(known); err != nil {
+	if err := m.isolateChat(known); err != nil {
 		return nil, err
 	}
-	ownTerminals()
-	// What we stand in may be below a mount now.
+	mountPrivatePTYs()
+	// The working folder may be below a new mount.
 	return gone, os.Chdir(cwd)
 }
 
-// write tells the kernel who we are in our user namespace. The groups that we are in beside stay as
-// they are.
-func (i *ids) write() error {
+// writeIDMaps writes the ID maps of our user namespace. Supplementary groups stay as they are.
+func (i *userIDs) writeIDMaps() error {
 	for _, f := range []struct{ file, text string }{
 		{"setgroups", "deny"},
 		{"uid_map", fmt.Sprintf("%d %[1]d 1", i.UID)},
@@ -60,18 +59,18 @@ func (i *ids) write() error {
 	return nil
 }
 
-// shut pins, fixes and hides, from the top down, so that what is further down is mounted on what is
-// there by then.
-func (m *mounts) shut(known mountTable) (gone []string, err error) {
+// protectPaths pins, write-protects and hides paths in lexical order, so that mounts on parents
+// come before mounts on what is below them.
+func (m *mounts) protectPaths(known mountTable) (gone []string, err error) {
 	do := map[string]func(string) error{}
 	for _, path := range m.Pin {
-		do[path] = pin
+		do[path] = pinPath
 	}
-	for _, path := range m.Fix {
-		do[path] = fix
+	for _, path := range m.ReadOnly {
+		do[path] = makeReadOnly
 	}
 	for _, path := range m.Hide {
-		do[path] = hide
+		do[path] = hidePath
 	}
 	for path, f := range maps.Clone(do) {
 		for _, other := range known.aliases(path) {
@@ -89,44 +88,44 @@ func (m *mounts) shut(known mountTable) (gone []string, err error) {
 	return gone, nil
 }
 
-// separate empties the folder of the chats' folders and those of temporary files but for the chat's
-// own.
-func (m *mounts) separate(known mountTable) error {
+// isolateChat hides the folders of other chats and replaces shared temporary folders by those of
+// the chat.
+func (m *mounts) isolateChat(known mountTable) error {
 	if m.Users != "" {
 		for _, other := range known.aliases(m.Users) {
-			if err := hide(other); err != nil {
+			if err := hidePath(other); err != nil {
 				return fmt.Errorf("hide %s: %w", other, err)
 			}
 		}
-		if err := only(m.Users, 0o755, []string{m.Chat}); err != nil {
+		if err := mountEmptyExcept(m.Users, 0o755, []string{m.Chat}); err != nil {
 			return fmt.Errorf("keep chats apart: %w", err)
 		}
 	}
 	for _, temp := range m.Temps {
-		tree, err := clone(m.Temp, false)
+		tree, err := cloneMount(m.Temp, false)
 		if err == nil {
-			err = attach(tree, temp)
+			err = attachMount(tree, temp)
 		}
 		if err != nil {
 			return fmt.Errorf("give the chat its own %s: %w", temp, err)
 		}
 	}
 	for temp, needed := range m.Cover {
-		if err := only(temp, 0o777|fs.ModeSticky, needed); err != nil {
+		if err := mountEmptyExcept(temp, 0o777|fs.ModeSticky, needed); err != nil {
 			return fmt.Errorf("give the agent its own %s: %w", temp, err)
 		}
 	}
 	if m.Memory {
-		return fill(sharedMemory, unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+		return mountNew(sharedMemory, unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
 	}
 	return nil
 }
 
-// stdin is our standard input, whatever its name is.
+// stdin is a path to our standard input.
 const stdin = "/proc/self/fd/0"
 
-// ownTerminal returns the name of the terminal that we were started on, if that is so.
-func ownTerminal() (name string, ok bool) {
+// stdinTerminal returns the path of the terminal on stdin, if stdin is a terminal.
+func stdinTerminal() (name string, ok bool) {
 	if _, err := unix.IoctlGetTermios(0, unix.TCGETS); err != nil {
 		return "", false
 	}
@@ -134,34 +133,34 @@ func ownTerminal() (name string, ok bool) {
 	return name, err == nil
 }
 
-// ownTerminals gives the agent pseudo-terminals of its own. Where that cannot be had, other agents
-// of its user can open them.
-func ownTerminals() {
-	// The terminal that the agent runs on is not among them. It gets another name, as in a
-	// container, because programs such as tmux ask for one.
-	if name, ok := ownTerminal(); ok {
-		if tree, err := clone(name, false); err == nil {
-			defer func() { _ = attach(tree, "/dev/console") }()
+// mountPrivatePTYs mounts an own instance of devpts. If that is not possible, other agents of the
+// same user can open the agent's pseudo-terminals.
+func mountPrivatePTYs() {
+	// The agent's own terminal belongs to the old instance. It is mounted on /dev/console, as in a
+	// container, because programs such as tmux need its name.
+	if name, ok := stdinTerminal(); ok {
+		if tree, err := cloneMount(name, false); err == nil {
+			defer func() { _ = attachMount(tree, "/dev/console") }()
 		}
 	}
 	info, err := os.Lstat("/dev/ptmx")
-	if err != nil || fill("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil || info.Mode().Type() == fs.ModeSymlink {
+	if err != nil || mountNew("/dev/pts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") != nil || info.Mode().Type() == fs.ModeSymlink {
 		return
 	}
-	if tree, err := clone("/dev/pts/ptmx", false); err == nil {
-		_ = attach(tree, "/dev/ptmx")
+	if tree, err := cloneMount("/dev/pts/ptmx", false); err == nil {
+		_ = attachMount(tree, "/dev/ptmx")
 	}
 }
 
-// locate opens a path to mount something on. It follows no links, since an agent may have put one
-// there.
-func locate(path string) (int, error) {
+// openMountPoint opens a path for mounting. It follows no symbolic links, since an agent may have
+// created one.
+func openMountPoint(path string) (int, error) {
 	return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW, Resolve: unix.RESOLVE_NO_SYMLINKS})
 }
 
-// clone returns a mount of a path, with what is mounted below, that is nowhere yet.
-func clone(path string, readOnly bool) (int, error) {
-	at, err := locate(path)
+// cloneMount returns a detached copy of the mounts at and below a path.
+func cloneMount(path string, readOnly bool) (int, error) {
+	at, err := openMountPoint(path)
 	if err != nil {
 		return -1, err
 	}
@@ -180,10 +179,10 @@ func clone(path string, readOnly bool) (int, error) {
 	return tree, nil
 }
 
-// attach mounts a clone on a path, and closes it.
-func attach(tree int, path string) error {
+// attachMount mounts a detached copy on a path and closes the copy.
+func attachMount(tree int, path string) error {
 	defer func() { _ = unix.Close(tree) }()
-	at, err := locate(path)
+	at, err := openMountPoint(path)
 	if err != nil {
 		return err
 	}
@@ -191,39 +190,39 @@ func attach(tree int, path string) error {
 	return os.NewSyscallError("move_mount", unix.MoveMount(tree, "", at, "", unix.MOVE_MOUNT_F_EMPTY_PATH|unix.MOVE_MOUNT_T_EMPTY_PATH))
 }
 
-// pin mounts a folder on itself, because what is mounted on cannot be renamed nor removed.
-func pin(path string) error { return remount(path, false) }
+// pinPath mounts a folder on itself, because a mount point cannot be renamed or removed.
+func pinPath(path string) error { return bindOnItself(path, false) }
 
-// fix makes a path read-only.
-func fix(path string) error { return remount(path, true) }
+// makeReadOnly mounts a path on itself, read-only.
+func makeReadOnly(path string) error { return bindOnItself(path, true) }
 
-func remount(path string, readOnly bool) error {
-	tree, err := clone(path, readOnly)
+func bindOnItself(path string, readOnly bool) error {
+	tree, err := cloneMount(path, readOnly)
 	if err != nil {
 		return err
 	}
-	return attach(tree, path)
+	return attachMount(tree, path)
 }
 
-// hide mounts nothing on a path: a folder that cannot be entered, or a file that is always empty.
-func hide(path string) error {
+// hidePath mounts an inaccessible folder on a folder, or /dev/null on a file.
+func hidePath(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return err
 	}
 	if info.IsDir() {
-		return fill(path, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0000,size=4k")
+		return mountNew(path, unix.MS_RDONLY|unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0000,size=4k")
 	}
-	tree, err := clone("/dev/null", false)
+	tree, err := cloneMount("/dev/null", false)
 	if err != nil {
 		return err
 	}
-	return attach(tree, path)
+	return attachMount(tree, path)
 }
 
-// fill mounts a new file system on a folder.
-func fill(path string, flags uintptr, options string) error {
-	at, err := locate(path)
+// mountNew mounts a new tmpfs or devpts on a folder.
+func mountNew(path string, flags uintptr, options string) error {
+	at, err := openMountPoint(path)
 	if err != nil {
 		return err
 	}
@@ -235,8 +234,9 @@ func fill(path string, flags uintptr, options string) error {
 	return os.NewSyscallError("mount "+kind, unix.Mount(kind, "/proc/self/fd/"+strconv.Itoa(at), kind, flags, options))
 }
 
-// only empties a folder but for some folders and files below it.
-func only(dir string, mode fs.FileMode, keep []string) error {
+// mountEmptyExcept mounts an empty tmpfs on a folder and keeps some files and folders below it
+// visible.
+func mountEmptyExcept(dir string, mode fs.FileMode, keep []string) error {
 	var trees []int
 	files := map[string]bool{}
 	defer func() {
@@ -245,7 +245,7 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 		}
 	}()
 	for _, path := range keep {
-		tree, err := clone(path, false)
+		tree, err := cloneMount(path, false)
 		if err != nil {
 			return err
 		}
@@ -257,14 +257,14 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 	if mode&fs.ModeSticky != 0 {
 		options = fmt.Sprintf("mode=01%o", mode.Perm())
 	}
-	if err := fill(dir, unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
+	if err := mountNew(dir, unix.MS_NOSUID|unix.MS_NODEV, options); err != nil {
 		return err
 	}
 	for i, path := range keep {
-		if err := makeTarget(path, files[path]); err != nil {
+		if err := createMountPoint(path, files[path]); err != nil {
 			return err
 		}
-		at, err := locate(path)
+		at, err := openMountPoint(path)
 		if err != nil {
 			return err
 		}
@@ -280,8 +280,8 @@ func only(dir string, mode fs.FileMode, keep []string) error {
 	return os.NewSyscallError("mount_setattr", unix.MountSetattr(unix.AT_FDCWD, dir, 0, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}))
 }
 
-// makeTarget makes an empty file or folder that something can be mounted on, unless there is one.
-func makeTarget(path string, file bool) error {
+// createMountPoint creates an empty file or folder to mount on, unless it exists.
+func createMountPoint(path string, file bool) error {
 	if !file {
 		return os.MkdirAll(path, 0o755)
 	}
@@ -295,10 +295,10 @@ func makeTarget(path string, file bool) error {
 	return f.Close()
 }
 
-// mountTable are the mounts that we found.
+// mountTable is the content of /proc/self/mountinfo.
 type mountTable []mountPoint
 
-// mountPoint is a part of a file system and where it is seen.
+// mountPoint is a subtree (root) of a file system (device) and the path at which it is mounted.
 type mountPoint struct{ device, root, at string }
 
 func readMounts() (all mountTable, err error) {
@@ -315,11 +315,11 @@ func readMounts() (all mountTable, err error) {
 	return all, nil
 }
 
-// aliases returns the other paths by which a file or folder is seen, because a part of its file
-// system is mounted more than once. Landlock's grants hold for these, too.
+// aliases returns the other paths of a file or folder whose file system is mounted more than once.
+// Landlock grants apply to them, too.
 func (t mountTable) aliases(path string) (all []string) {
 	var own *mountPoint
-	for i, m := range t { // the last of the deepest is on top
+	for i, m := range t { // of several mounts on the deepest mount point, the last is visible
 		if within(m.at, path) && (own == nil || len(m.at) >= len(own.at)) {
 			own = &t[i]
 		}

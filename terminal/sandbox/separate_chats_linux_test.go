@@ -1,4 +1,4 @@
-package confine_test
+package sandbox_test
 
 import (
 	"os"
@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"nanobot/terminal/confine"
 	"nanobot/terminal/process"
+	"nanobot/terminal/sandbox"
 )
 
 // entryByEntry says that this process can have no mount namespaces, by the filter that it runs
@@ -20,11 +20,11 @@ func entryByEntry() bool { return os.Getenv("TEST_AGAIN") == "mount" }
 func TestAnAgentInASandboxCanWork(t *testing.T) {
 	undumpable(t)
 	s := layouts["in the workspace"].build(t)
-	c, err := confine.New(s.o)
+	c, err := sandbox.New(s.o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	lacks := strings.Join(c.Lacks(), "\n")
+	lacks := strings.Join(c.MissingFeatures(), "\n")
 	if got := strings.Contains(lacks, "is granted to the agent entry by entry, because there are no mount namespaces here ("); got != entryByEntry() {
 		t.Errorf("it lacks %s", lacks)
 	}
@@ -72,16 +72,16 @@ python3 -c 'import ctypes,sys; l=ctypes.CDLL(None); print("traced" if l.ptrace(1
 func TestNoChatSeesAnothersFiles(t *testing.T) {
 	undumpable(t)
 	for _, user := range []string{"", "nobody"} {
-		for _, sandbox := range []string{confine.Landlock, ""} {
-			if user == "" && sandbox == "" || user != "" && (os.Geteuid() != 0 || entryByEntry() && sandbox == "") {
+		for _, kind := range []string{sandbox.Landlock, ""} {
+			if user == "" && kind == "" || user != "" && (os.Geteuid() != 0 || entryByEntry() && kind == "") {
 				continue // nothing is kept apart there, or cannot be
 			}
-			t.Run(user+" "+sandbox, func(t *testing.T) { keepsApart(t, user, sandbox) })
+			t.Run(user+" "+kind, func(t *testing.T) { keepsApart(t, user, kind) })
 		}
 	}
 }
 
-func keepsApart(t *testing.T, user, sandbox string) {
+func keepsApart(t *testing.T, user, kind string) {
 	t.Helper()
 	landlocked(t)
 	var work string
@@ -92,8 +92,8 @@ func keepsApart(t *testing.T, user, sandbox string) {
 		work = filepath.Join(home, "work")
 	}
 	must(t, os.Mkdir(work, 0o755))
-	o := confine.Options{Sandbox: sandbox, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Required: true}
-	c, err := confine.New(o)
+	o := sandbox.Options{Sandbox: kind, User: user, Workspace: work, Dirs: []string{work}, Shell: "/bin/sh", Required: true}
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,17 +143,17 @@ func TestChatsAreKeptApartWithoutNamespacesAndWithoutRoot(t *testing.T) {
 func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
-	o := confine.Options{User: "nobody", Workspace: dir, Dirs: []string{dir}}
-	c, err := confine.New(o)
+	o := sandbox.Options{User: "nobody", Workspace: dir, Dirs: []string{dir}}
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	const lack = "terminal.user: chats are not kept apart"
-	if got := strings.Contains(strings.Join(c.Lacks(), "\n"), lack); got != entryByEntry() {
-		t.Errorf("%v", c.Lacks())
+	if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), lack); got != entryByEntry() {
+		t.Errorf("%v", c.MissingFeatures())
 	}
 	o.Required = true
-	if _, err := confine.New(o); (err != nil && strings.Contains(err.Error(), lack)) != entryByEntry() {
+	if _, err := sandbox.New(o); (err != nil && strings.Contains(err.Error(), lack)) != entryByEntry() {
 		t.Errorf("%v", err)
 	}
 	if !entryByEntry() {
@@ -165,32 +165,32 @@ func TestChatsOfOneUserNeedNamespaces(t *testing.T) {
 func TestACommandThatLeavesChatsTogetherIsNotEnough(t *testing.T) {
 	needRoot(t)
 	dir := openDir(t)
-	for sandbox, want := range map[string]bool{
-		"env": true, "unshare --net": true, "": false, confine.Landlock: false, "unshare -pf": false, "unshare --pid --fork": false,
+	for kind, want := range map[string]bool{
+		"env": true, "unshare --net": true, "": false, sandbox.Landlock: false, "unshare -pf": false, "unshare --pid --fork": false,
 	} {
-		o := confine.Options{User: "nobody", Sandbox: sandbox, Workspace: dir, Dirs: []string{dir}}
-		c, err := confine.New(o)
+		o := sandbox.Options{User: "nobody", Sandbox: kind, Workspace: dir, Dirs: []string{dir}}
+		c, err := sandbox.New(o)
 		must(t, err)
-		if got := strings.Contains(strings.Join(c.Lacks(), "\n"), "by way of /proc"); got != want {
-			t.Errorf("%q lacks %v", sandbox, c.Lacks())
+		if got := strings.Contains(strings.Join(c.MissingFeatures(), "\n"), "by way of /proc"); got != want {
+			t.Errorf("%q lacks %v", kind, c.MissingFeatures())
 		}
 		o.Required = true
-		if _, err := confine.New(o); want != (err != nil && strings.Contains(err.Error(), "by way of /proc")) {
-			t.Errorf("%q: %v", sandbox, err)
+		if _, err := sandbox.New(o); want != (err != nil && strings.Contains(err.Error(), "by way of /proc")) {
+			t.Errorf("%q: %v", kind, err)
 		}
 	}
 }
 
 func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
 	o, dir := landlocked(t)
-	c, err := confine.New(o)
+	c, err := sandbox.New(o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	chat := chatOf(t, c, o, "1")
 	must(t, os.WriteFile(chat.Temp+"/old", nil, 0o600))
 	for _, empty := range []bool{false, true} {
-		if _, err := c.Prepare(chat.Dir, nil, empty); err != nil {
+		if _, err := c.PrepareChat(chat.Dir, nil, empty); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(chat.Temp + "/old"); (err != nil) != empty {
@@ -200,7 +200,7 @@ func TestTemporaryFilesOfAnEarlierAgentGo(t *testing.T) {
 	// An agent may have put a link there.
 	must(t, os.Remove(chat.Temp))
 	must(t, os.Symlink(dir, chat.Temp))
-	if _, err := c.Prepare(chat.Dir, nil, false); err != nil {
+	if _, err := c.PrepareChat(chat.Dir, nil, false); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(chat.Temp); err != nil || !info.IsDir() {

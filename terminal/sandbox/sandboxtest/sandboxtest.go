@@ -1,5 +1,5 @@
-// Package confinetest is for tests of agents in a sandbox.
-package confinetest
+// Package sandboxtest is for tests of agents in a sandbox.
+package sandboxtest
 
 import (
 	"os"

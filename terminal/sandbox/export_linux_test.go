@@ -1,0 +1,11 @@
+package sandbox
+
+// Divide is what becomes of limits where control groups count memory or processes.
+func AssignLimits(o Options, memory, processes bool) (help, group Limits, lacks []string) {
+	s := &Sandbox{o: o, helperLimits: o.Limits}
+	if o.User != "" {
+		s.user = &agentUser{name: o.User, uid: 1}
+	}
+	s.assignLimits(memory, processes)
+	return s.helperLimits, s.cgroupLimits, s.MissingFeatures()
+}

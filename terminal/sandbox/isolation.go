@@ -1,0 +1,336 @@
+package sandbox
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+
+	"nanobot/internal/modebits"
+	"nanobot/internal/straight"
+)
+
+// isolation describes how private files and the folders of other chats are kept from the agent: by
+// mounts in the agent's mount namespace or, without one, by granting their parent folders entry by
+// entry.
+type isolation struct {
+	namespace      namespace
+	namespaceError string // why there is no namespace
+	// A protected path is in mounts or in files, not in both.
+	mounts     mounts
+	files      landlockFiles
+	privateShm bool // the agent has its own /dev/shm
+}
+
+// sharedMemory is the folder of POSIX shared memory. An agent has no access to it where it would be
+// shared with others.
+const sharedMemory = "/dev/shm"
+
+// privatePath is a file or folder that is protected from the agent.
+type privatePath struct {
+	path     string
+	readable bool // the agent may read it, and not change it
+	// checkHardLinks says that a hard link to the file is reported.
+	checkHardLinks bool
+}
+
+// planIsolation determines how private files can be protected, and records what cannot.
+func (s *Sandbox) planIsolation() {
+	if !s.separatesChats() {
+		return
+	}
+	s.isolation.namespace, s.isolation.namespaceError = s.findNamespace()
+	s.planTempDirs()
+	if s.o.Sandbox != Landlock {
+		if s.isolation.namespace == noNamespace {
+			s.missing = append(s.missing, "terminal.user: chats are not kept apart, because their agents are one user and there are no mount namespaces here ("+s.isolation.namespaceError+
+				`): an agent can read and write other chats' folders and temporary files; allow namespaces (CAP_SYS_ADMIN), or set terminal.sandbox to "landlock"`)
+		}
+		if s.usesCommand() && !ownProcesses.MatchString(s.o.Sandbox) {
+			s.missing = append(s.missing, "terminal.sandbox: agents of all chats are one user, and this command does not give each its own processes, so one can reach another chat's files by way "+
+				`of /proc while that chat's agent runs; bwrap --unshare-pid --proc /proc does, and terminal.sandbox "landlock" keeps them apart, too`)
+		}
+		return
+	}
+	var all []privatePath
+	for _, path := range s.o.Private {
+		all = append(all, privatePath{path: path, checkHardLinks: true})
+	}
+	state := ""
+	if s.o.State != "" && !within(s.o.State, s.o.Workspace) {
+		all = append(all, privatePath{path: s.o.State})
+		state, _, _ = straight.Way(s.o.State)
+	}
+	for _, path := range s.o.ReadOnly {
+		all = append(all, privatePath{path: path, readable: true, checkHardLinks: true})
+	}
+	if s.o.Program != "" {
+		all = append(all, privatePath{path: s.o.Program, readable: true})
+	}
+	g := s.grants()
+	for _, p := range all {
+		s.protect(p, state, g)
+	}
+	if users := s.usersDir(); users != "" && s.isolation.namespace == noNamespace {
+		s.isolation.files.Hide = append(s.isolation.files.Hide, users)
+	}
+	s.isolation.removeRedundant()
+	s.noteSplitGrants(g)
+}
+
+// ownProcesses matches sandbox commands that are known to create a PID namespace. A Landlock domain
+// would also separate agents, but would keep the sandbox command from making mounts.
+var ownProcesses = regexp.MustCompile(`^(\S*/)?(firejail|nsjail|systemd-nspawn)( |$)| --unshare-(pid|all)( |$)|^(\S*/)?unshare .*(--pid|-[a-zA-Z]*p)`)
+
+// separatesChats reports whether each chat's agent has folders that agents of other chats cannot
+// see.
+func (s *Sandbox) separatesChats() bool { return s.o.Sandbox == Landlock || s.user != nil }
+
+// User returns the user and groups that agents run as; nil: those of this process.
+func (s *Sandbox) User() *syscall.Credential {
+	if s == nil {
+		return nil
+	}
+	return s.user.credential()
+}
+
+// SeparatesChats reports whether each chat's agent has folders that agents of other chats cannot
+// see. A nil *Sandbox separates nothing.
+func (s *Sandbox) SeparatesChats() bool { return s != nil && s.separatesChats() }
+
+// usersDir returns the parent of all chat folders without symbolic links; "": there is none.
+func (s *Sandbox) usersDir() string {
+	if s.o.Workspace == "" {
+		return ""
+	}
+	real, _, err := straight.Way(s.o.Workspace)
+	if err != nil {
+		real = s.o.Workspace
+	}
+	return filepath.Join(real, "users")
+}
+
+// grantedDirs are the folders that the agent may use, without symbolic links.
+type grantedDirs struct{ write, read []string }
+
+func (s *Sandbox) grants() (g grantedDirs) {
+	for _, path := range slices.Concat(s.o.Dirs, s.o.Paths) {
+		path, readOnly := strings.CutSuffix(path, ":ro")
+		real, _, err := straight.Way(path)
+		switch {
+		case err != nil:
+		case readOnly:
+			g.read = append(g.read, real)
+		default:
+			g.write = append(g.write, real)
+		}
+	}
+	for _, path := range systemDirs {
+		if real, _, err := straight.Way(path); err == nil {
+			g.read = append(g.read, real)
+		}
+	}
+	return g
+}
+
+func (g grantedDirs) writes(path string) bool { return withinAny(g.write, path) }
+func (g grantedDirs) reads(path string) bool {
+	return withinAny(g.write, path) || withinAny(g.read, path)
+}
+
+// protect plans the protection of one private file or folder. Files in the state folder need none
+// of their own if that folder is hidden.
+func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
+	end, _, links, err := straight.Follow(p.path)
+	if err != nil {
+		return // the agent cannot open it either
+	}
+	links = slices.DeleteFunc(links, func(link string) bool { return !g.writes(link) })
+	info, err := os.Lstat(end)
+	if p.checkHardLinks && err == nil && hasHardLinks(info) && g.onSameDevice(info) && (!p.readable || s.mayWrite(end)) {
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s has another name somewhere (a hard link), by which the agent may reach it; copy it: cp -p %[1]s %[1]s.new && mv %[1]s.new %[1]s", p.path))
+	}
+	if state != "" && end != state && within(state, end) {
+		return
+	}
+	reached := g.writes(end) || !p.readable && g.reads(end)
+	if !reached && len(links) == 0 {
+		return
+	}
+	if users := s.usersDir(); users != "" && (within(users, end) || slices.ContainsFunc(links, func(l string) bool { return within(users, l) })) {
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s lies in the folder of a chat, which that chat's agent may change; put it outside the workspace, such as into %s",
+			p.path, filepath.Dir(s.o.Workspace)))
+	}
+	if p.path != s.o.State && slices.ContainsFunc(slices.Concat(s.o.Dirs, s.o.Paths), func(dir string) bool {
+		real, _, err := straight.Way(strings.TrimSuffix(dir, ":ro"))
+		return err == nil && within(end, real)
+	}) {
+		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is kept from the agent, and terminal.sandboxPaths or the workspace is in it; put it elsewhere, such as into %s",
+			p.path, filepath.Dir(s.o.Workspace)))
+	}
+	there := err == nil || p.path == s.o.State // which is created before an agent starts
+	if s.isolation.namespace == noNamespace || !there || len(links) > 0 {
+		s.isolation.files.protect(end, p.readable)
+		s.isolation.files.Hide = append(s.isolation.files.Hide, links...)
+		return
+	}
+	if p.readable {
+		s.isolation.mounts.ReadOnly = append(s.isolation.mounts.ReadOnly, end)
+	} else {
+		s.isolation.mounts.Hide = append(s.isolation.mounts.Hide, end)
+	}
+	// Without a pin, the agent could rename a parent folder and replace it.
+	for at := filepath.Dir(end); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if g.writes(filepath.Dir(at)) {
+			s.isolation.mounts.Pin = append(s.isolation.mounts.Pin, at)
+		}
+	}
+	if g.writes(filepath.Dir(end)) && err == nil && !info.IsDir() {
+		s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s lies where the agent may write, and is kept from it by a mount, which ends for agents that are running when another file is moved "+
+			"into its place; put it outside the workspace and terminal.sandboxPaths, such as into %s", p.path, filepath.Dir(s.o.Workspace)))
+	}
+}
+
+func (f *landlockFiles) protect(path string, read bool) {
+	if read {
+		f.ReadOnly = append(f.ReadOnly, path)
+	} else {
+		f.Hide = append(f.Hide, path)
+	}
+}
+
+// removeRedundant removes paths that are below a hidden one.
+func (s *isolation) removeRedundant() {
+	for _, list := range []*[]string{&s.files.Hide, &s.mounts.Hide} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+		all := slices.Clone(*list)
+		*list = slices.DeleteFunc(*list, func(path string) bool {
+			return slices.ContainsFunc(all, func(above string) bool { return above != path && within(above, path) })
+		})
+	}
+	for _, list := range []*[]string{&s.files.ReadOnly, &s.mounts.ReadOnly, &s.mounts.Pin} {
+		slices.Sort(*list)
+		*list = slices.Compact(*list)
+		*list = slices.DeleteFunc(*list, func(path string) bool { return withinAny(s.mounts.Hide, path) })
+	}
+}
+
+// noteSplitGrants records which folders are granted entry by entry.
+func (s *Sandbox) noteSplitGrants(g grantedDirs) {
+	var split []string
+	for _, point := range slices.Concat(s.isolation.files.Hide, s.isolation.files.ReadOnly) {
+		for at := filepath.Dir(point); g.reads(at) && at != filepath.Dir(at); at = filepath.Dir(at) {
+			split = append(split, at)
+		}
+	}
+	slices.Sort(split)
+	if split = slices.Compact(split); len(split) == 0 {
+		return
+	}
+	because := "a link or a file that is not there yet lies in it"
+	if s.isolation.namespace == noNamespace {
+		because = "there are no mount namespaces here (" + s.isolation.namespaceError + ")"
+	}
+	s.caveats = append(s.caveats, fmt.Sprintf("terminal.sandbox: %s is granted to the agent entry by entry, because %s: directly in it the agent can neither list, make, rename nor delete anything, "+
+		"but it can use what is there. Give it a subfolder to work in, which has to be there when it starts", abbreviateList(split), because))
+}
+
+// planTempDirs decides what agents see at /tmp and /var/tmp, which are shared by all users.
+func (s *Sandbox) planTempDirs() {
+	if s.isolation.namespace == noNamespace {
+		return
+	}
+	info, err := os.Lstat(sharedMemory)
+	s.isolation.privateShm = err == nil && info.IsDir()
+	g := s.grants()
+	for _, path := range []string{"/tmp", "/var/tmp"} {
+		temp, err := filepath.EvalSymlinks(path)
+		if err != nil || slices.Contains(s.isolation.mounts.Temps, temp) {
+			continue
+		}
+		var needed []string
+		for _, dir := range slices.Concat(g.write, g.read, []string{filepath.Dir(s.usersDir())}) {
+			if within(temp, dir) {
+				needed = append(needed, dir)
+			}
+		}
+		switch {
+		case len(needed) == 0:
+			s.isolation.mounts.Temps = append(s.isolation.mounts.Temps, temp)
+		case s.o.Sandbox != Landlock: // Landlock grants nothing else there
+			if s.isolation.mounts.Cover == nil {
+				s.isolation.mounts.Cover = map[string][]string{}
+			}
+			slices.Sort(needed)
+			s.isolation.mounts.Cover[temp] = slices.Compact(needed)
+		}
+	}
+}
+
+// TempPath translates a path in the agent's mount namespace into ours: the agent's /tmp may be the
+// temporary folder of its chat.
+func (s *Sandbox) TempPath(chat ChatDirs, path string) string {
+	if s == nil || chat.Temp == "" {
+		return path
+	}
+	path = filepath.Clean(path)
+	for _, temp := range slices.Concat([]string{"/tmp", "/var/tmp"}, s.isolation.mounts.Temps) {
+		real, err := filepath.EvalSymlinks(temp)
+		if err == nil && within(temp, path) && slices.Contains(s.isolation.mounts.Temps, real) {
+			return filepath.Join(chat.Temp, strings.TrimPrefix(path, temp))
+		}
+	}
+	return path
+}
+
+// IsOvermounted reports whether a mount in the agent's namespace hides our file at a path without
+// symbolic links. That file is not the one that the agent means, and may belong to anybody.
+func (s *Sandbox) IsOvermounted(chat ChatDirs, path string) bool {
+	if s == nil || chat.Temp == "" || s.isolation.namespace == noNamespace {
+		return false
+	}
+	for temp, needed := range s.isolation.mounts.Cover {
+		if within(temp, path) && !withinAny(needed, path) {
+			return true
+		}
+	}
+	return withinAny(s.isolation.mounts.Temps, path) || s.isolation.privateShm && within(sharedMemory, path)
+}
+
+func withinAny(dirs []string, path string) bool {
+	return slices.ContainsFunc(dirs, func(dir string) bool { return within(dir, path) })
+}
+
+// hasHardLinks reports whether a regular file has more than one name.
+func hasHardLinks(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && info.Mode().IsRegular() && stat.Nlink > 1
+}
+
+// onSameDevice reports whether a hard link to a file could be in a folder that the agent may write
+// to.
+func (g grantedDirs) onSameDevice(file fs.FileInfo) bool {
+	own, ok := file.Sys().(*syscall.Stat_t)
+	return ok && slices.ContainsFunc(g.write, func(dir string) bool {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return false
+		}
+		stat, ok := info.Sys().(*syscall.Stat_t)
+		return ok && stat.Dev == own.Dev
+	})
+}
+
+// mayWrite reports whether the mode of a file lets the agent write to it.
+func (s *Sandbox) mayWrite(path string) bool {
+	if s.user == nil {
+		return syscall.Access(path, 2) == nil
+	}
+	info, err := os.Stat(path)
+	return err == nil && s.user.hasPermission(info, modebits.Write)
+}

@@ -1,0 +1,33 @@
+//go:build !linux
+
+package sandbox
+
+import "errors"
+
+// ownExecutable is unused: only the Linux helper executes it.
+const ownExecutable = ""
+
+// systemDirs are only known for Linux.
+var systemDirs []string
+
+// Main reports that the helper needs Linux.
+func Main([]string) error {
+	return errors.New("terminal.limits and terminal.sandbox need Linux")
+}
+
+func missingLandlockFeatures() (missing, notes []string) {
+	return []string{"terminal.sandbox: Landlock is part of Linux"}, nil
+}
+
+// namespace has no values but noNamespace on this system.
+type namespace int
+
+const noNamespace namespace = 0
+
+func (namespace) cloneFlags() uintptr            { return 0 }
+func (namespace) ambientCapabilities() []uintptr { return nil }
+func (namespace) idMap() *userIDs                { return nil }
+
+func (s *Sandbox) findNamespace() (namespace, string) {
+	return noNamespace, "they are part of Linux"
+}
