@@ -122,15 +122,26 @@ func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 	t.Parallel()
 	bare := map[string]bool{}
 	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
-		if strings.HasSuffix(path, ".go") {
+		if strings.HasSuffix(path, ".go") || err == nil && e.IsDir() {
 			bare[filepath.Base(path)] = true
 		}
 		return err
 	}))
+	folder := regexp.MustCompile(`(\w+)/`)
 	path := regexp.MustCompile("`((?:cmd|config|channels|terminal|gateway|internal|deploy|docs|\\.ci)/[\\w./@-]+)`")
 	goFile := regexp.MustCompile("`(\\w+\\.go)`")
 	for _, p := range docsPages(t) {
-		_, prose := p.fencedBlocks()
+		blocks, prose := p.fencedBlocks()
+		for _, b := range blocks {
+			if !strings.HasPrefix(b.code, "cmd/nanobot/ ") { // the tree of the packages
+				continue
+			}
+			for _, m := range folder.FindAllStringSubmatch(b.code, -1) {
+				if !bare[m[1]] {
+					t.Errorf("%s names the folder %s, which does not exist", p.path, m[1])
+				}
+			}
+		}
 		for _, m := range path.FindAllStringSubmatch(prose, -1) {
 			if strings.ToLower(m[1]) != m[1] && !strings.HasSuffix(m[1], ".md") {
 				continue // NETWORK and PROTOCOL are for the reader to replace
@@ -169,6 +180,40 @@ func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
 	for _, m := range quoted {
 		if !strings.Contains(source.String(), m[1]) {
 			t.Errorf("no code prints %q", m[1])
+		}
+	}
+}
+
+// TestEveryNameOfTheCodeThatTheDocsUseExists is for dotted names such as terminal.Pool in the pages
+// for contributors.
+func TestEveryNameOfTheCodeThatTheDocsUseExists(t *testing.T) {
+	t.Parallel()
+	words := map[string]bool{}
+	word := regexp.MustCompile(`\w+`)
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, w := range word.FindAllString(string(text), -1) {
+			words[w] = true
+		}
+		return err
+	}))
+	dotted := regexp.MustCompile("`[A-Za-z]+(?:\\.[A-Za-z]+)+`")
+	for _, p := range docsPages(t) {
+		if p.path != "CONTRIBUTING.md" && p.path != "docs/architecture.md" {
+			continue
+		}
+		for _, name := range dotted.FindAllString(p.text, -1) {
+			if filepath.Ext(strings.Trim(name, "`")) == ".go" || strings.HasSuffix(name, ".md`") {
+				continue
+			}
+			for _, w := range word.FindAllString(name, -1) {
+				if !words[w] && w != "NAME" {
+					t.Errorf("%s names %s, and no code has %s", p.path, name, w)
+				}
+			}
 		}
 	}
 }
