@@ -13,6 +13,8 @@ var Nasty = map[string]func(n int) string{
 	"deep emphasis":      func(n int) string { return strings.Repeat("*_", n/4) + "a" + strings.Repeat("_*", n/4) },
 	"tildes":             unit("~~a "),
 	"bars":               unit("||a "),
+	"only bars":          unit("|"),
+	"tildes in a line":   func(n int) string { return "x" + strings.Repeat("~", n) },
 	"brackets":           unit("["),
 	"closing brackets":   unit("]"),
 	"nested brackets":    func(n int) string { return strings.Repeat("[", n/2) + strings.Repeat("]", n/2) },

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"nanobot/channels"
@@ -178,7 +179,7 @@ func (w *writer) Begin(m markdown.Mark) {
 	case markdown.Marker:
 		w.marker = true
 	case markdown.AutoLink: // Discord shows no preview of an address in angle brackets
-		if webAddress.FindString(label) == label {
+		if webAddress.FindString(label) == label && !strings.HasSuffix(label, "://") {
 			open, shut = "<", ">"
 		}
 	default:
@@ -325,14 +326,16 @@ func (w *writer) writeCode(code string) {
 
 // webAddress matches an address that Discord makes a link of by itself. A backslash in it would
 // become part of the link.
-var webAddress = regexp.MustCompile(`^https?://[^\s<]+`)
+var webAddress = regexp.MustCompile(`^https?://[^\s\pZ\x{feff}\x{85}<]*`)
 
 // writeWords writes text outside code.
 func (w *writer) writeWords(words string, at int) {
 	for i := 0; i < len(words); {
 		switch c := words[i]; {
 		case c == 'h' && webAddress.MatchString(words[i:]):
-			i += w.writeAddress(webAddress.FindString(words[i:]), at+i)
+			found := webAddress.FindString(words[i:])
+			i += len(found)
+			w.writeAddress(found, i == len(words) && w.continuesAt(at+i))
 			continue
 		case c == '\n':
 			w.out.WriteByte('\n')
@@ -351,18 +354,22 @@ func (w *writer) writeWords(words string, at int) {
 	}
 }
 
-// writeAddress writes an address of the web, and returns its length. Angle brackets keep a delimiter
-// that follows out of it.
-func (w *writer) writeAddress(address string, at int) int {
-	end := at + len(address)
-	w.lineStart = false
-	bracketed := strings.HasSuffix(w.out.String(), "<")
-	if delimited := end < len(w.text) && !strings.ContainsRune(" \t\n<", rune(w.text[end])); delimited && !bracketed {
-		w.out.WriteString("<" + address + ">")
-	} else {
-		w.out.WriteString(address)
+// writeAddress writes an address of the web. Angle brackets keep a delimiter that follows out of it.
+func (w *writer) writeAddress(address string, delimited bool) {
+	switch {
+	case strings.HasSuffix(address, "://"): // no address yet, but with a delimiter behind it
+		address = strings.TrimSuffix(address, "//") + `\//`
+	case delimited && !strings.HasSuffix(w.out.String(), "<"):
+		address = "<" + address + ">"
 	}
-	return len(address)
+	w.out.WriteString(address)
+	w.lineStart = false
+}
+
+// continuesAt tells whether the text has a word at a place, and no white space.
+func (w *writer) continuesAt(at int) bool {
+	r, _ := utf8.DecodeRuneInString(w.text[at:])
+	return at < len(w.text) && !unicode.IsSpace(r)
 }
 
 // headingDelimiter matches the start of a line that Discord takes for a heading.

@@ -21,7 +21,7 @@ var (
 	shownHeading  = regexp.MustCompile(`^(?:#{1,3}|-#)[ \t]+`)
 	shownItem     = regexp.MustCompile(`^[ \t]*(?:[-*]|\d+\.)[ \t]+`)
 	shownEscape   = regexp.MustCompile(`^\\([^0-9A-Za-z\s])`)
-	shownURL      = regexp.MustCompile(`^https?://[^\s<]+[^<.,:;"')\]\s]`)
+	shownURL      = regexp.MustCompile(`^https?://[^\s\pZ\x{feff}\x{85}<]+[^<.,:;"')\]\s\pZ\x{feff}\x{85}]`)
 	shownAutolink = regexp.MustCompile(`^<(https?://[^>\s]+)>`)
 	shownLink     = regexp.MustCompile(`^\[((?:\[[^\]]*\]|[^\[\]])*)\]\(\s*<?((?:\([^)]*\)|[^\s\\()<>]|\\.)*?)>?\)`)
 	shownQuoted   = regexp.MustCompile("(?s)^`` ?(.*?[^`]) ?``")

@@ -2,6 +2,7 @@ package discord_test
 
 import (
 	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,7 @@ func TestWordsThatDiscordWouldFormatAreWrittenSoThatItDoesNot(t *testing.T) {
 		"> a\n>b\n1. c\n 2) d\n1.5":  `\> a` + "\n" + `\>b` + "\n" + `1\. c` + "\n " + `2\) d` + "\n1.5",
 		"[a] and [b](c)":             `\[a] and \[b](c)`,
 		"[a] alone":                  "[a] alone",
+		"https://a.org/\u00a0[b](c)": "https://a.org/\u00a0" + `\[b](c)`,
 		"https://a.org/_b_*c*~~d~~":  "https://a.org/_b_*c*~~d~~",
 		"<@42> <#1> <:x:2> @here":    "<@42> <#1> <:x:2> @here",
 	} {
@@ -82,6 +84,9 @@ func FuzzWrite(f *testing.F) {
 				t.Errorf("%q: part %d has %d of %d characters", source, i, n, most)
 			}
 		}
+		if noAddress.MatchString(whole.Text) {
+			return
+		}
 		written := discord.Write(whole)
 		if got, want := condensed(shownByDiscord(written)), condensed(expected(whole)); got != want {
 			t.Errorf("%q is written as\n%s\nwhich is shown as\n%s\nand should be\n%s", source, written, got, want)
@@ -89,7 +94,10 @@ func FuzzWrite(f *testing.F) {
 	})
 }
 
-// expected is a visitor that collects the words that people should see.
+// noAddress matches what begins like an address and is none: what Discord makes of it is not known.
+var noAddress = regexp.MustCompile(`://(?:[^0-9A-Za-z]|$)|://\S*[^0-9A-Za-z/]+(?:\s|$)`)
+
+// words is a visitor that collects the words that people should see.
 type words struct {
 	text string
 	out  strings.Builder

@@ -31,12 +31,16 @@ func (delimiters) Trigger() []byte { return []byte{'*', '_', '~', '|'} }
 func (d delimiters) Parse(parent ast.Node, block text.Reader, pc parser.Context) ast.Node {
 	line, segment := block.PeekLine()
 	c := line[0]
+	paired := c == '~' || c == '|'
+	before := block.PrecendingCharacter()
+	if paired && before == rune(c) { // within a longer run: counting it again and again would take its square
+		return nil
+	}
 	n := 1
 	for n < len(line) && line[n] == c {
 		n++
 	}
-	before := block.PrecendingCharacter()
-	if (c == '~' || c == '|') && (n != 2 || before == rune(c)) || !effortIn(parent, pc).delimiter() {
+	if paired && n != 2 || !effortIn(parent, pc).delimiter() {
 		return nil
 	}
 	f := flanks{mark: c, length: n, before: before, after: ' ', rest: line[n:]}
