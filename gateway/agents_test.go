@@ -88,7 +88,7 @@ func TestAChosenAgentAnswersAfterARestartAndRunsARetry(t *testing.T) {
 	r.stop()
 	r.named = nil
 	r.start()
-	if got := r.saying("1", "three"); got != "The agent coder is not configured any more; default answers." {
+	if got := r.saying("1", "three"); got != "The agent coder is no longer available, so default answers from now on." {
 		t.Errorf("without the agent: %q", got)
 	}
 	r.awaitText("1", "default heard three")
@@ -122,7 +122,7 @@ func TestAReloadAddsAndRemovesAgents(t *testing.T) {
 	reload()
 	r.touch("go")
 	r.awaitText("1", "coder heard runs")
-	r.awaitText("1", "The agent coder is not configured any more; default answers.")
+	r.awaitText("1", "The agent coder is no longer available, so default answers from now on.")
 	r.awaitText("1", "default heard waits")
 	r.awaitIdle("1")
 	inbounds, err := r.store.Recent(t.Context(), channels.Chat{Channel: "net", ID: "1"}, 2)

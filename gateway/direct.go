@@ -85,7 +85,7 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 	run := rand.Text()
 	log := g.Log.With(zap.Stringer("chat", in.Chat), zap.String("run", run))
 	began := time.Now()
-	req := turn.Request(in, run)
+	req := turn.RequestFor(in, run)
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	req.Ask, req.AwaitPerson = g.ask(r, stop), g.awaitPerson(r, stop)
@@ -104,12 +104,12 @@ func (g *Direct) Turn(ctx context.Context, ch channels.Channel, in channels.Inco
 		if f.Kind == terminal.Progress {
 			f.Screen, f.Buttons = nil, nil
 		}
-		return r.send(sending, turn.Message(g.retain(in.Chat.ID, f, log)))
+		return r.send(sending, turn.FrameMessage(g.retain(in.Chat.ID, f, log)))
 	})
 	if err != nil {
-		log.Error("turn broke", zap.Duration("took", time.Since(began)), zap.Error(err))
-		if serr := r.send(sending, turn.CouldNotRun()); serr != nil {
-			log.Warn("chat not told", zap.Error(serr))
+		log.Error("turn failed", zap.Duration("took", time.Since(began)), zap.Error(err))
+		if serr := r.send(sending, turn.CouldNotRunMessage()); serr != nil {
+			log.Warn("chat not notified", zap.Error(serr))
 		}
 		return out, err
 	}

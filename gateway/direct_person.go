@@ -61,7 +61,7 @@ func (g *Direct) listen(ctx context.Context, r reply, stop func()) {
 		// It was taken from the terminal, and goes nowhere else when the wait ends now.
 		read, err := g.offer(context.WithoutCancel(ctx), r, in)
 		if err != nil {
-			g.Log.Warn("chat not told", zap.Error(err))
+			g.Log.Warn("chat not notified", zap.Error(err))
 			return
 		}
 		heard = heard || read

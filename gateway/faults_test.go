@@ -64,7 +64,7 @@ func TestAPanicIsOneTurnsFailure(t *testing.T) {
 	})
 	r.start()
 	r.net.Say("1", "u", "one")
-	r.expect("1", "Sorry, the agent could not be run. The operator can see in the log why.")
+	r.expect("1", "Sorry, the agent could not be run. The bot's operator can find the reason in the log.")
 	r.net.Say("1", "u", "two")
 	r.awaitText("1", "you said two")
 }

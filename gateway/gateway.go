@@ -139,18 +139,18 @@ func New(o Options) *Gateway {
 			return g.intake.Admits(ctx, channel, user)
 		},
 		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.AgentInfo) []channels.Command { return g.intake.AgentCommands(agent, a) },
-		Answers: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
+		IsChosen: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
 			now, err := g.intake.AgentOf(ctx, chat)
 			return now == agent, err
 		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
 		AbandonAfter: o.AbandonAfter, NotifyAfter: o.NotifyAfter, Events: o.Watch, Audit: o.Audit, Log: o.Log,
 	})
-	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.Begin(inbound, slot) }
+	begin := func(inbound store.Inbound, slot *lanes.Slot) *turn.Turn { return g.turns.NewTurn(inbound, slot) }
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
-		About: g.about, Chosen: g.turns.Chosen, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		About: g.about, Chosen: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks,
 		Events:   o.Watch, Audit: o.Audit, Log: o.Log,
 	})
@@ -188,9 +188,9 @@ func intakeSettings(s Settings) intake.Settings {
 
 // turnSettings are the settings of turns.
 func turnSettings(s Settings) turn.Settings {
-	t := turn.Settings{OnCrash: s.OnCrash, Agents: map[string]turn.Agent{}}
+	t := turn.Settings{OnCrash: s.OnCrash, Agents: map[string]turn.AgentSettings{}}
 	for name, agent := range s.Agents {
-		t.Agents[name] = turn.Agent{
+		t.Agents[name] = turn.AgentSettings{
 			Runner: agent.Runner, Progress: agent.Progress, PassHistory: agent.PassHistory,
 			Inject: agent.Injectable && s.WhileRunning == intake.Inject, Launch: agent.Launch,
 		}
@@ -201,11 +201,11 @@ func turnSettings(s Settings) turn.Settings {
 // about is what an agent told of itself in a chat last.
 func (g *Gateway) about(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error) {
 	if t, ok := g.lanes.RunningTurn(chat); ok && t.Agent() == agent {
-		if now, ok := t.About(); ok {
+		if now, ok := t.AgentInfo(); ok {
 			return now, nil
 		}
 	}
-	return g.turns.LastAbout(ctx, chat, agent)
+	return g.turns.StoredAgentInfo(ctx, chat, agent)
 }
 
 // Knows reports whether a person may talk to the bot, so that a channel need not go to any length
@@ -271,7 +271,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
 	}
 	err := work.Wait()
-	g.turns.EndWaits()
+	g.turns.EndPersonWaits()
 	patience := time.AfterFunc(g.set().DrainTimeout, func() { kill(errShutdown) })
 	defer patience.Stop()
 	g.drain(killed)

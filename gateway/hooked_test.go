@@ -379,7 +379,7 @@ func TestStopFreesAChatWhoseAnswerIsStillBeingTaken(t *testing.T) {
 	r.net.Say("1", "u", "work")
 	<-slow.began
 	r.net.Say("1", "u", "/stop")
-	r.awaitText("1", "I went on without it")
+	r.awaitText("1", "I continued without it")
 	r.net.Say("1", "u", "again")
 	r.awaitText("1", "free")
 	close(slow.release)

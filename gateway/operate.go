@@ -33,7 +33,7 @@ func (g *Gateway) Stop(ctx context.Context, inbound int64) error {
 			return fmt.Errorf("stop turn %d: %w", inbound, err)
 		}
 		if n > 0 {
-			g.o.Watch.Tell(events.Event{What: events.Dropped, Chat: i.In.Chat, Inbound: inbound, Reason: events.Cancelled})
+			g.o.Watch.Report(events.Event{Type: events.Dropped, Chat: i.In.Chat, Inbound: inbound, Reason: events.Cancelled})
 			return nil
 		}
 	}
@@ -72,7 +72,7 @@ func (g *Gateway) Retry(ctx context.Context, inbound int64) error {
 		return fmt.Errorf("retry turn %d: %w", inbound, err)
 	}
 	g.auditOperator(i, "/retry")
-	g.o.Watch.Tell(events.Event{What: events.Queued, Chat: i.In.Chat, Inbound: inbound})
+	g.o.Watch.Report(events.Event{Type: events.Queued, Chat: i.In.Chat, Inbound: inbound})
 	g.lanes.Wake()
 	return nil
 }

@@ -36,7 +36,7 @@ func (w *watcher) await(t *testing.T, inbound int64, want string) {
 		w.mu.Lock()
 		for _, e := range w.events {
 			if e.Inbound == inbound {
-				got = append(got, strings.TrimSpace(string(e.What)+" "+e.Status))
+				got = append(got, strings.TrimSpace(string(e.Type)+" "+e.Status))
 			}
 		}
 		w.mu.Unlock()

@@ -243,7 +243,7 @@ func TestWhatARevokedPersonHandedToAnothersTurnIsTakenBack(t *testing.T) {
 	}
 	r.sync()
 	r.revoke("8")
-	for deadline := time.Now().Add(patience); r.logs.FilterMessage("access revoked, what waits for the agent is taken back").Len() == 0; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); r.logs.FilterMessage("access revoked, withdrawing messages that the agent has not read").Len() == 0; time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("it is not taken back")
 		}

@@ -206,7 +206,7 @@ func (p *poor) short(killed bool, relief func()) {
 	if n := p.logged(cannotStart); n != 1 {
 		p.t.Errorf("the shortage was logged %d times", n)
 	}
-	for _, text := range []string{"turn broke", "turn was cut off"} {
+	for _, text := range []string{"turn failed", "turn was cut off"} {
 		if p.logged(text) > 0 {
 			p.t.Errorf("the log says %q:\n%s", text, tail(filepath.Join(p.spec.Dir, "log"), 10))
 		}

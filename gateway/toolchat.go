@@ -58,7 +58,7 @@ func (c *toolChat) Send(ctx context.Context, m tools.Message) error {
 	if err := c.emit(f); !errors.Is(err, turn.ErrNotRunning) {
 		return err
 	}
-	out := &outbox.Message{Message: turn.Message(f), About: last}
+	out := &outbox.Message{Message: turn.FrameMessage(f), About: last}
 	out.Chat = c.chat
 	err = c.g.outbox.Post(ctx, out)
 	if errors.Is(err, outbox.ErrNotStored) && ctx.Err() == nil {

@@ -25,7 +25,7 @@ func (g *Gateway) decideForTool(ctx context.Context, chat channels.Chat, run str
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	defer g.turns.OnDeaf(func() { stop(errDraining) })()
+	defer g.turns.OnIntakeClosed(func() { stop(errDraining) })()
 	if t, ok := g.lanes.RunningTurn(chat); ok {
 		defer t.PauseForTool()()
 	}

@@ -177,7 +177,7 @@ func TestServeRunsTheAgentThatAChatHasChosen(t *testing.T) {
 	b.signal(syscall.SIGHUP)
 	b.awaitLog("config reloaded")
 	b.net.Say("1", "7", "hello")
-	b.await("1", "The agent coder is not configured any more; default answers. /agent chooses another.")
+	b.await("1", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
 	b.net.Say("1", "7", "/agent")
 	if call := b.await("1", "/agent NAME chooses another: writer."); !slices.Equal(call.Buttons, []string{"agent:writer"}) {
 		t.Errorf("it offers %v", call.Buttons)

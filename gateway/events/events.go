@@ -1,5 +1,5 @@
-// Package events describes what happens in a gateway to its observers, such as the console and the
-// metrics. It knows none of the stages that report events, nor any observer.
+// Package events defines the events that a gateway reports to its observers, such as the console and
+// the metrics. It knows neither the packages that report events nor the observers.
 package events
 
 import (
@@ -8,39 +8,38 @@ import (
 	"nanobot/channels"
 )
 
-// What says what happened.
-type What string
+// Type is the type of an event.
+type Type string
 
-// What can happen to a turn, and to something that is sent.
+// The events of turns and deliveries.
 const (
-	Queued   What = "queued"
-	Started  What = "started"
-	Said     What = "said" // the agent said something, also to the log
-	Ended    What = "ended"
-	Sent     What = "sent"
-	Retrying What = "retrying" // a send failed and will be tried again
-	Failed   What = "failed"   // a send failed and will not be tried again
-	Unknown  What = "unknown"  // nobody knows whether a send has happened
-	Dropped  What = "dropped"  // a message gets no turn, for the Reason given
+	Queued   Type = "queued"
+	Started  Type = "started"
+	Output   Type = "said" // the agent has printed a frame or a log line
+	Ended    Type = "ended"
+	Sent     Type = "sent"
+	Retrying Type = "retrying" // a send failed and will be retried
+	Failed   Type = "failed"   // a send failed permanently
+	Unknown  Type = "unknown"  // the outcome of a send is unknown
+	Dropped  Type = "dropped"  // a message gets no turn; Reason says why
 )
 
 // The reasons for which a message is dropped.
 const (
-	QueueFull   = "queue_full"   // as many messages of its chat wait as are kept
-	RateLimited = "rate_limited" // its sender has sent too many within a minute
-	Busy        = "busy"         // a turn of its chat runs, and messages are not queued
+	QueueFull   = "queue_full"   // the queue of its chat has reached its limit
+	RateLimited = "rate_limited" // its sender has sent too many messages within a minute
+	Busy        = "busy"         // its chat has a running turn, and the settings do not queue messages
 	NotAdmitted = "not_admitted" // its sender has no access
-	Cancelled   = "cancelled"    // a person took it back before its turn began
-	Read        = "read"         // it was queued, and the turn before it has read it
+	Cancelled   = "cancelled"    // a person cancelled it before its turn started
+	Read        = "read"         // a turn of an earlier message has read it from the queue
 )
 
-// Event is something that happened. It is only a hint: the facts are in the store, or will be in a
-// moment.
+// Event is a hint that something has happened. The facts are in the store, or will be in a moment.
 type Event struct {
-	What    What
+	Type    Type
 	Chat    channels.Chat
-	Inbound int64 // 0 for something that is sent and belongs to no turn
-	// Agent, Status and Took are those of a turn that has ended.
+	Inbound int64 // 0: a delivery that belongs to no turn
+	// Agent, Status and Took are set when a turn has ended.
 	Agent  string
 	Status string
 	Took   time.Duration
@@ -50,8 +49,8 @@ type Event struct {
 // Func observes events, from many goroutines. It must not block. A nil Func observes nothing.
 type Func func(Event)
 
-// Tell reports an event, if anybody observes.
-func (f Func) Tell(e Event) {
+// Report passes an event to the observer, if there is one.
+func (f Func) Report(e Event) {
 	if f != nil {
 		f(e)
 	}

@@ -2,11 +2,11 @@ package events
 
 import "time"
 
-// Trace is what was seen of a turn beyond its answer.
+// Trace is the recorded output of a turn, including progress and log lines.
 type Trace struct {
 	Lines  []TraceLine `json:"lines"`
-	Missed int         `json:"missed,omitempty"` // older lines that were not kept
-	Stderr string      `json:"stderr,omitempty"` // its end
+	Missed int         `json:"missed,omitempty"` // number of older lines that were dropped
+	Stderr string      `json:"stderr,omitempty"` // its last part
 }
 
 // TraceLine is one frame.

@@ -85,7 +85,7 @@ func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error)
 		i.o.Outbox.Wake(in.Chat)
 	}
 	if refusal != store.PairingSeen {
-		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
+		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
 	}
 	_, logged := i.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {

@@ -107,7 +107,7 @@ func TestAChoiceThatIsNotConfiguredAnyMoreIsToldOnce(t *testing.T) {
 		r.addAgents("coder", "writer")
 		r.say("ann", "/agent coder", "The agent coder answers")
 		delete(r.settings.Agents, "coder")
-		first := r.say("ann", "one", "The agent coder is not configured any more; default answers. /agent chooses another.")
+		first := r.say("ann", "one", "The agent coder is no longer available, so default answers from now on. /agent chooses another.")
 		r.same("the agent", first.Agent, "default")
 		r.finish("ann")
 		r.say("ann", "two")
@@ -118,7 +118,7 @@ func TestAChoiceThatIsNotConfiguredAnyMoreIsToldOnce(t *testing.T) {
 		r.say("ann", "/agent writer", "The agent writer answers")
 		delete(r.settings.Agents, "coder")
 		delete(r.settings.Agents, "writer")
-		r.say("ann", "four", "The agent writer is not configured any more; default answers.")
+		r.say("ann", "four", "The agent writer is no longer available, so default answers from now on.")
 		r.same("all told", len(r.deliver(chatOf("ann"))), 0)
 	})
 }
@@ -133,7 +133,7 @@ func TestAChoiceIsForgottenOnlyWithTheMessageThatIsTold(t *testing.T) {
 		r.settings.WhileRunning = intake.Reject
 		r.say("ann", "rejected", "I am still working on your last message.")
 		r.finish("ann")
-		r.say("ann", "next", "The agent coder is not configured any more; default answers.")
+		r.say("ann", "next", "The agent coder is no longer available, so default answers from now on.")
 	})
 }
 
@@ -162,7 +162,7 @@ func TestAnAgentThatTakesNothingWhileItRunsHasAQueue(t *testing.T) {
 		r.say("ann", "one")
 		r.say("ann", "two", "Queued, number 1 in line.")
 		r.say("ann", "three", "1 messages are waiting already")
-		r.same("messages that the turn is handed", r.running("ann").Injected(), 0)
+		r.same("messages that the turn is handed", r.running("ann").InjectedCount(), 0)
 	})
 }
 

@@ -69,7 +69,7 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
 		if q.By == in.User.ID && settled {
 			i.recordAnswer(in, q)
-			i.o.Outbox.ShowEnd(q, chosen(q, in.User))
+			i.o.Outbox.ShowOutcome(q, chosen(q, in.User))
 		}
 	case settled: // its turn has ended, or its time is up
 		return true, i.note(ctx, in, notOpen)

@@ -47,7 +47,7 @@ func (i *Intake) assign(ctx context.Context, a *store.ReceiveRequest) error {
 	if a.Agent = name; gone == "" || err != nil {
 		return err
 	}
-	notice := fmt.Sprintf("The agent %s is not configured any more; %s answers.", gone, name)
+	notice := fmt.Sprintf("The agent %s is no longer available, so %s answers from now on.", gone, name)
 	if i.severalAgents() {
 		notice += " /agent chooses another."
 	}

@@ -103,7 +103,7 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 		if first, err = i.conclude(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
-				i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
+				i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
 			}
 			if chosen != "" {
 				i.o.Chosen(in.Chat, chosen)
@@ -118,7 +118,7 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	}
 	t := i.o.Lanes.Running(in.Chat)
 	if c.forget && t != nil {
-		return t.Forget(conclude)
+		return t.ResetMemory(conclude)
 	}
 	if err = conclude(); !first || !c.stops {
 		return err
@@ -234,7 +234,7 @@ func (c call) waiting(ctx context.Context) (int, error) {
 		return 0, fmt.Errorf("count waiting messages: %w", err)
 	}
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
-		n -= t.Injected()
+		n -= t.InjectedCount()
 	}
 	return max(n, 0), nil
 }
@@ -313,7 +313,7 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 	if n == 0 {
 		return "It is not waiting any more.", nil
 	}
-	c.o.Events.Tell(events.Event{What: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
+	c.o.Events.Report(events.Event{Type: events.Dropped, Chat: c.in.Chat, Inbound: id, Reason: events.Cancelled})
 	return "Cancelled.", nil
 }
 

@@ -23,8 +23,8 @@ func TestStopCancelsTheTurnAndDropsWhatWaitsOnce(t *testing.T) {
 		r.has("ann", "one running", "two dead", "three dead", " /STOP please done")
 		r.same("records", r.decisions(), []string{"command allowed /stop"})
 		r.same("events", fmt.Sprint(r.events), fmt.Sprint([]events.Event{
-			{What: events.Dropped, Chat: chatOf("ann"), Inbound: third.ID, Reason: events.Cancelled},
-			{What: events.Dropped, Chat: chatOf("ann"), Inbound: second.ID, Reason: events.Cancelled},
+			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: third.ID, Reason: events.Cancelled},
+			{Type: events.Dropped, Chat: chatOf("ann"), Inbound: second.ID, Reason: events.Cancelled},
 		}))
 
 		r.finish("ann")

@@ -120,7 +120,7 @@ func (i *Intake) carryOut(ctx context.Context, c *control) (bool, error) {
 	}
 	i.o.Audit.Record(c.in, r)
 	if t := i.o.Lanes.Running(c.in.Chat); t != nil {
-		t.Bury() // the person's message is below the board
+		t.MoveBoardDown() // the person's message is below the board
 	}
 	// It may take seconds, and a channel may receive the messages of all its chats one by one.
 	i.controls.do(c.in.Chat, func(ctx context.Context) { i.runControl(ctx, c) })

@@ -20,7 +20,7 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming, set Settings
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
 	if t := i.o.Lanes.Running(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
-		request.QueueLimit += t.Injected() // what the agent was handed stays pending until its turn ends
+		request.QueueLimit += t.InjectedCount() // what the agent was handed stays pending until its turn ends
 	}
 	result, err := i.accept(ctx, request)
 	if err == nil && result.Disposition == store.Busy && i.ended(in.Chat, result) {
@@ -46,7 +46,7 @@ func (i *Intake) enqueue(ctx context.Context, in channels.Incoming, set Settings
 func (i *Intake) drop(ctx context.Context, in channels.Incoming, reason, answer string) error {
 	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
 	if fresh {
-		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: in.Chat, Reason: reason})
+		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}
 	return err
 }
@@ -96,7 +96,7 @@ func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.Rece
 	case Inject:
 		// It stays pending until the turn has ended, so that it gets a turn of its own if this one
 		// does not read it or is cut off. It passes none that waits.
-		if t != nil && result.Waiting == t.Injected()+1 {
+		if t != nil && result.Waiting == t.InjectedCount()+1 {
 			t.Inject(inbound)
 		}
 		return nil
@@ -122,7 +122,7 @@ func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.Rece
 		return result, err
 	}
 	if result.Disposition == store.Queued {
-		i.o.Events.Tell(events.Event{What: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
+		i.o.Events.Report(events.Event{Type: events.Queued, Chat: a.In.Chat, Inbound: result.Inbound.ID})
 	}
 	if len(a.Answer) > 0 {
 		i.o.Outbox.Wake(a.In.Chat)

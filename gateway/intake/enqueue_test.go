@@ -32,7 +32,7 @@ func TestWhatHappensToAMessageThatComesWhileATurnRuns(t *testing.T) {
 				r.same("the turn works on", turn.inbound.In.Text, "one")
 				r.same("state of the second message", inbound.State, c.state)
 				r.same("the turn is cancelled with", turn.cancelled, c.cancelled)
-				r.same("messages that the turn is handed", turn.Injected(), c.injected)
+				r.same("messages that the turn is handed", turn.InjectedCount(), c.injected)
 				r.same("messages", len(r.recent(chatOf("ann"))), 2)
 			})
 		})

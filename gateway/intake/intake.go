@@ -60,34 +60,34 @@ type Turn interface {
 	Inbound() store.Inbound
 	// Agent is the name of the agent that works on it.
 	Agent() string
-	Began() time.Time
+	StartTime() time.Time
 	// Cancel ends the turn. The cause decides what it says about that.
 	Cancel(cause error)
 	// Revoke ends the turn of a person who has lost access.
 	Revoke()
 	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn
 	// still learns is not kept.
-	Forget(do func() error) error
+	ResetMemory(do func() error) error
 	// Bury says that a message of the person stands below the board, which is then sent anew.
-	Bury()
+	MoveBoardDown()
 	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
 	// that it was handed.
 	Inject(inbound store.Inbound)
-	Injected() int
+	InjectedCount() int
 	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those
 	// of one of them.
-	Injectors() []string
-	TakeBack(user string)
+	WaitingInjectors() []string
+	WithdrawInjected(user string)
 	// Controller returns the runner of the turn's agent if its protocol carries out commands
 	// itself, else nil.
 	Controller() terminal.Controller
 	// Reader returns the runner of the turn's agent if its protocol reads messages and the turn was
 	// not told to end, else nil.
-	Reader() terminal.MessageReader
+	MessageReader() terminal.MessageReader
 	// AwaitsSince is when the turn began to wait for messages; zero: it does not.
-	AwaitsSince() time.Time
+	WaitingSince() time.Time
 	// OfferAgain has OfferQueue called until it succeeds, as long as the turn waits for messages.
-	OfferAgain()
+	OfferQueueAgain()
 }
 
 // Outbox is where the gateway's own answers go.
@@ -96,7 +96,7 @@ type Outbox interface {
 	// Wake says that something was stored for a chat.
 	Wake(chat channels.Chat)
 	// ShowEnd has the message of a question show how that ended.
-	ShowEnd(q store.Question, how string)
+	ShowOutcome(q store.Question, how string)
 	// Sending reports whether any message is being sent, and Abort ends the sends of some.
 	Sending() bool
 	Abort(deliveries []int64)

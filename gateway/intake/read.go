@@ -29,7 +29,7 @@ var errNotRead = errors.New("message not read")
 
 // reading returns the turn that runs in a chat if its agent's protocol reads messages, else nil.
 func (i *Intake) reading(chat channels.Chat) Turn {
-	if t := i.o.Lanes.Running(chat); t != nil && t.Reader() != nil {
+	if t := i.o.Lanes.Running(chat); t != nil && t.MessageReader() != nil {
 		return t
 	}
 	return nil
@@ -72,7 +72,7 @@ func (i *Intake) settleRead(ctx context.Context, t Turn, in channels.Incoming) e
 	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
 	if fresh {
 		i.recordRead(t, in)
-		t.Bury() // the person's message is below the board
+		t.MoveBoardDown() // the person's message is below the board
 	}
 	return err
 }
@@ -117,7 +117,7 @@ func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 			return false, fmt.Errorf("settle message: %w", err)
 		}
 		i.recordRead(t, inbound.In)
-		i.o.Events.Tell(events.Event{What: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
+		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
 	}
 	return len(queue) < mostQueued, nil
 }
@@ -131,7 +131,7 @@ func readMessage(ctx context.Context, t Turn, in channels.Incoming) (read bool, 
 	}()
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
-	read, err = t.Reader().ReadMessage(ctx, terminal.PersonMessage{
+	read, err = t.MessageReader().ReadMessage(ctx, terminal.PersonMessage{
 		Chat: in.Chat.String(), ID: in.ID, User: in.User.ID, Text: in.Text, Media: in.Media,
 	})
 	if err != nil {
@@ -143,12 +143,12 @@ func readMessage(ctx context.Context, t Turn, in channels.Incoming) (read bool, 
 // readLate offers the queue to a turn behind which a message was just queued: the turn may have
 // begun to read between the offer and that. It reports whether the turn has read the message.
 func (i *Intake) readLate(ctx context.Context, t Turn, inbound store.Inbound) bool {
-	if t == nil || t.Reader() == nil {
+	if t == nil || t.MessageReader() == nil {
 		return false
 	}
 	if err := i.OfferQueue(ctx, inbound.In.Chat); err != nil {
 		i.o.Log.Warn("message not read by the turn that runs, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
-		t.OfferAgain()
+		t.OfferQueueAgain()
 		return false
 	}
 	now, ok, err := i.o.Store.Inbound(ctx, inbound.ID)

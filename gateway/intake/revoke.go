@@ -86,13 +86,13 @@ func (i *Intake) stopRevoked(ctx context.Context) error {
 			t.Revoke()
 			continue
 		}
-		for _, user := range t.Injectors() {
+		for _, user := range t.WaitingInjectors() {
 			ok, err := i.Admits(ctx, t.Inbound().In.Chat.Channel, user)
 			if err != nil {
 				return err
 			}
 			if !ok {
-				t.TakeBack(user)
+				t.WithdrawInjected(user)
 			}
 		}
 	}

@@ -337,10 +337,10 @@ type fakeTurn struct {
 	again      int // how often OfferAgain was called
 }
 
-func (t *fakeTurn) AwaitsSince() time.Time { return t.awaits }
-func (t *fakeTurn) OfferAgain()            { t.again++ }
+func (t *fakeTurn) WaitingSince() time.Time { return t.awaits }
+func (t *fakeTurn) OfferQueueAgain()        { t.again++ }
 
-func (t *fakeTurn) Reader() terminal.MessageReader {
+func (t *fakeTurn) MessageReader() terminal.MessageReader {
 	if t.reader == nil {
 		return nil
 	}
@@ -349,22 +349,22 @@ func (t *fakeTurn) Reader() terminal.MessageReader {
 
 func (t *fakeTurn) Controller() terminal.Controller { return t.controller }
 
-func (t *fakeTurn) Bury()                        { t.buried++ }
+func (t *fakeTurn) MoveBoardDown()               { t.buried++ }
 func (t *fakeTurn) Inbound() store.Inbound       { return t.inbound }
 func (t *fakeTurn) Agent() string                { return t.inbound.Agent }
-func (t *fakeTurn) Began() time.Time             { return t.began }
+func (t *fakeTurn) StartTime() time.Time         { return t.began }
 func (t *fakeTurn) Cancel(cause error)           { t.cancelled = append(t.cancelled, cause) }
 func (t *fakeTurn) Revoke()                      { t.revoked = true }
 func (t *fakeTurn) Inject(inbound store.Inbound) { t.injected = append(t.injected, inbound) }
-func (t *fakeTurn) Injected() int                { return len(t.injected) }
-func (t *fakeTurn) TakeBack(user string)         { t.takenBack = append(t.takenBack, user) }
+func (t *fakeTurn) InjectedCount() int           { return len(t.injected) }
+func (t *fakeTurn) WithdrawInjected(user string) { t.takenBack = append(t.takenBack, user) }
 
-func (t *fakeTurn) Forget(do func() error) error {
+func (t *fakeTurn) ResetMemory(do func() error) error {
 	t.forgot = true
 	return do()
 }
 
-func (t *fakeTurn) Injectors() (users []string) {
+func (t *fakeTurn) WaitingInjectors() (users []string) {
 	for _, inbound := range t.injected {
 		users = append(users, inbound.In.User.ID)
 	}
@@ -408,10 +408,12 @@ type postedReply struct {
 	paths  []string
 }
 
-func (o *fakeOutbox) Wake(chat channels.Chat)              { o.woken[chat] = true }
-func (o *fakeOutbox) ShowEnd(q store.Question, how string) { o.ended = append(o.ended, q.ID+": "+how) }
-func (o *fakeOutbox) Sending() bool                        { return false }
-func (o *fakeOutbox) Abort([]int64)                        {}
+func (o *fakeOutbox) Wake(chat channels.Chat) { o.woken[chat] = true }
+func (o *fakeOutbox) ShowOutcome(q store.Question, how string) {
+	o.ended = append(o.ended, q.ID+": "+how)
+}
+func (o *fakeOutbox) Sending() bool { return false }
+func (o *fakeOutbox) Abort([]int64) {}
 
 // fakeAgents have left some commands running, and some are kept.
 type fakeAgents struct {

@@ -16,8 +16,8 @@ const shownTurns, shownDeliveries = 5, 5
 func (c call) status(ctx context.Context) (string, error) {
 	var b strings.Builder
 	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
-		what, began := "Running", t.Began()
-		if awaits := t.AwaitsSince(); !awaits.IsZero() {
+		what, began := "Running", t.StartTime()
+		if awaits := t.WaitingSince(); !awaits.IsZero() {
 			what, began = "Waiting for you", awaits
 		}
 		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, since(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))

@@ -40,7 +40,7 @@ func New() *Metrics {
 func (m *Metrics) Watch(e events.Event) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	switch e.What {
+	switch e.Type {
 	case events.Ended:
 		m.turns[result{e.Chat.Channel, e.Status, e.Agent}]++
 		if m.took[e.Agent] == nil {
@@ -48,10 +48,10 @@ func (m *Metrics) Watch(e events.Event) {
 		}
 		m.took[e.Agent].add(e.Took.Seconds())
 	case events.Sent, events.Retrying, events.Failed, events.Unknown:
-		m.sends[result{channel: e.Chat.Channel, result: string(e.What)}]++
+		m.sends[result{channel: e.Chat.Channel, result: string(e.Type)}]++
 	case events.Dropped:
 		m.drops[result{channel: e.Chat.Channel, result: e.Reason}]++
-	case events.Queued, events.Started, events.Said:
+	case events.Queued, events.Started, events.Output:
 	}
 }
 

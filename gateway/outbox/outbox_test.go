@@ -131,7 +131,7 @@ func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 	stop := run(t, o)
 	post(t, o, ann, "slow")
 	post(t, o, bob, "fast")
-	if e := <-sent; e.Chat != bob || e.What != events.Sent {
+	if e := <-sent; e.Chat != bob || e.Type != events.Sent {
 		t.Errorf("first came %+v", e)
 	}
 	close(release)

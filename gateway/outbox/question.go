@@ -70,7 +70,7 @@ func QuestionText(text string, options []string) string {
 // ShowEnd edits the message of a question so that it says how the question ended, without the
 // options and the buttons, where messages can be edited. It is only for the eye: nobody waits for
 // it, and after a crash it is not made up for.
-func (o *Outbox) ShowEnd(q store.Question, how string) {
+func (o *Outbox) ShowOutcome(q store.Question, how string) {
 	ch := o.o.Channels[q.Chat.Channel]
 	r, ok := ch.(channels.Replacer)
 	if !ok {

@@ -39,9 +39,9 @@ const doubt = "outcome unknown"
 func (o *Outbox) send(ctx context.Context, p store.Delivery) (more bool) {
 	ch, ok := o.o.Channels[p.Out.Chat.Channel]
 	if !ok {
-		const reason = "the channel is not enabled any more"
+		const reason = "the channel is no longer enabled"
 		o.o.Log.Error("message not delivered", zap.Stringer("chat", p.Out.Chat), zap.Int64("id", p.ID), zap.String("error", reason))
-		defer o.o.Events.Tell(events.Event{What: events.Failed, Chat: p.Out.Chat, Inbound: p.Inbound})
+		defer o.o.Events.Report(events.Event{Type: events.Failed, Chat: p.Out.Chat, Inbound: p.Inbound})
 		return o.settle(ctx, p, store.Settlement{State: store.Failed, Reason: reason, Doubtful: p.Doubtful})
 	}
 	p.Out.Key = p.Key()
@@ -52,7 +52,7 @@ func (o *Outbox) send(ctx context.Context, p store.Delivery) (more bool) {
 	o.calling(p.ID, nil)
 	cancel()
 	state, after := o.judge(ctx, safe, p, err)
-	defer o.o.Events.Tell(events.Event{What: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
+	defer o.o.Events.Report(events.Event{Type: outcomes[state], Chat: p.Out.Chat, Inbound: p.Inbound})
 	if state == store.Sent {
 		return o.settle(ctx, p, store.Settlement{State: state, Receipt: receipt.ID})
 	}
@@ -90,7 +90,7 @@ func (o *Outbox) fetchAndCall(ctx context.Context, ch channels.Channel, p store.
 }
 
 // outcomes are the events by which observers learn what a send came to.
-var outcomes = map[store.State]events.What{
+var outcomes = map[store.State]events.Type{
 	store.Sent: events.Sent, store.Pending: events.Retrying, store.Failed: events.Failed, store.Unknown: events.Unknown,
 }
 

@@ -15,16 +15,16 @@ import (
 	"nanobot/terminal"
 )
 
-// callbacks are the functions by which a running agent reaches its turn.
+// callbacks are the functions through which a running agent reaches its turn.
 type callbacks struct {
-	emit func(terminal.Frame) error
-	say  func(channels.Message) error
-	ask  terminal.Ask
-	end  func() // the turn's time is up
+	emit      func(terminal.Frame) error
+	post      func(channels.Message) error
+	ask       terminal.Ask
+	cancelled func() // called when the agent is being cancelled, by a timeout for example
 }
 
-// attempt runs the agent, if it can be started. A panic is this turn's failure and nobody else's.
-func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outcome, err error) {
+// runOnce runs the agent once. A panic fails this turn only.
+func (t *Turn) runOnce(ctx context.Context, calls callbacks) (out terminal.Outcome, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
@@ -33,39 +33,39 @@ func (t *Turn) attempt(ctx context.Context, calls callbacks) (out terminal.Outco
 	if t.executor != nil {
 		return t.executor.Execute(ctx, &Execution{Inbound: t.inbound, turn: t, calls: calls})
 	}
-	if read, err := t.readBefore(ctx); read || err != nil {
+	if read, err := t.alreadyRead(ctx); read || err != nil {
 		return terminal.Outcome{Status: terminal.Done}, err
 	}
 	t.recordProcess(terminal.RecordStarting())
-	return t.prompt(ctx, Request(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10)), calls)
+	return t.promptAgent(ctx, RequestFor(t.inbound.In, strconv.FormatInt(t.inbound.ID, 10)), calls)
 }
 
-// prompt has the agent work on a request.
-func (t *Turn) prompt(ctx context.Context, req terminal.Request, calls callbacks) (out terminal.Outcome, err error) {
-	defer t.stage.waits.remove(t) // also if the protocol has panicked
+// promptAgent has the agent work on a request.
+func (t *Turn) promptAgent(ctx context.Context, req terminal.Request, calls callbacks) (out terminal.Outcome, err error) {
+	defer t.stage.personWaits.remove(t) // deferred for the case that the protocol panics
 	req.Attempt, req.Token = t.inbound.Attempt, t.inbound.Token
-	req.OnLaunch, req.RunName, req.GatewayName = t.launched, runName(t.inbound), t.stage.name
-	req.Memory, req.OnAgentInfo = t.memory, t.about.update
+	req.OnLaunch, req.RunName, req.GatewayName = t.agentLaunched, runName(t.inbound), t.stage.name
+	req.Memory, req.OnAgentInfo = t.memory, t.info.update
 	req.Ask, req.AwaitPerson = calls.ask, t.awaitPerson
-	req.OnLog, req.OnClockStart = t.logged, t.tools.setClock
-	req.PersonTexts, req.OnCancel = t.inject.written, calls.end
-	if req.Task == "" { // else more tasks may follow
+	req.OnLog, req.OnClockStart = t.handleLog, t.toolAccess.setClock
+	req.PersonTexts, req.OnCancel = t.injections.allTexts, calls.cancelled
+	if req.Task == "" { // otherwise more tasks may follow
 		req.OnExit = t.slot.AgentExited
 	}
-	if t.inject.lines != nil {
-		req.Injections = t.inject.lines
+	if t.injections.lines != nil {
+		req.Injections = t.injections.lines
 	}
-	if t.set.PassHistory > 0 {
+	if t.settings.PassHistory > 0 {
 		if req.History, err = t.history(ctx); err != nil {
 			return out, err
 		}
 	}
-	return t.set.Runner.Turn(ctx, req, calls.emit)
+	return t.settings.Runner.Turn(ctx, req, calls.emit)
 }
 
 func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
-	// A turn that is stopped while this is read is stopped by the runner, which says so.
-	entries, err := t.stage.o.Store.History(context.WithoutCancel(ctx), t.inbound.In.Chat, t.set.PassHistory, t.inbound.ID)
+	// The runner reports a turn that is stopped during this query.
+	entries, err := t.stage.o.Store.History(context.WithoutCancel(ctx), t.inbound.In.Chat, t.settings.PassHistory, t.inbound.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read history: %w", err)
 	}
@@ -76,27 +76,27 @@ func (t *Turn) history(ctx context.Context) ([]terminal.HistoryEntry, error) {
 	return out, nil
 }
 
-// launched records the agent's process.
-func (t *Turn) launched(pid int) {
-	t.failures = t.stage.shortage.count()
+// agentLaunched records the process of the agent.
+func (t *Turn) agentLaunched(pid int) {
+	t.failures = t.stage.shortage.failureCount()
 	t.pid.Store(int64(pid))
 	t.recordProcess(terminal.RecordProcess(pid))
-	if t.short.Load() {
-		t.transient.show(board{text: "Working…"})
+	if t.shortageReported.Load() {
+		t.board.show(boardContent{text: "Working…"})
 	}
 }
 
-// recordProcess stores the agent's process, so that a later gateway can kill what this one leaves
-// behind: when we die the kernel kills only the agent itself, and not what it started. A process
-// that is about to start is recorded too: a turn without any had not begun.
+// recordProcess stores the agent's process, so that the next run of the gateway can kill its
+// descendants: when the gateway dies, the kernel kills only the agent itself. A process that is
+// about to start is recorded, too, since a turn without a process record counts as not started.
 func (t *Turn) recordProcess(p terminal.ProcessRecord) {
 	if err := t.stage.o.Store.SetProcess(t.inbound.ID, store.Process(p)); err != nil {
-		t.log.Warn("agent's process not noted", zap.Error(err))
+		t.log.Warn("agent's process not recorded", zap.Error(err))
 	}
 }
 
-// Request is what the runner is told of a message.
-func Request(in channels.Incoming, run string) terminal.Request {
+// RequestFor returns the request that the runner gets for a message.
+func RequestFor(in channels.Incoming, run string) terminal.Request {
 	req := terminal.Request{
 		Channel: in.Chat.Channel, ChatID: in.Chat.ID, Text: in.Text, Media: in.Media,
 		MessageID: in.ID, ThreadID: in.ThreadID, RunID: run, Attempt: 1,
@@ -110,8 +110,8 @@ func Request(in channels.Incoming, run string) terminal.Request {
 	return req
 }
 
-// Message turns a frame into what the user reads.
-func Message(f terminal.Frame) channels.Message {
+// FrameMessage returns the chat message for a frame.
+func FrameMessage(f terminal.Frame) channels.Message {
 	m := channels.Message{
 		Kind: channels.Answer, Text: f.Text, Code: f.Code, Screen: shown.Screen(f.Screen), Buttons: shown.Buttons(f.Buttons),
 	}

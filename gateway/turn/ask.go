@@ -15,16 +15,16 @@ import (
 	"nanobot/terminal"
 )
 
-// askTimeout is how long a question waits for an answer at most. The turn's own timeout is usually
-// shorter.
+// askTimeout is the longest time that a question waits for an answer. The turn's own timeout is
+// usually shorter.
 const askTimeout = time.Hour
 
-// errNoAnswer says that nobody answered in time.
+// errNoAnswer is the cause of a timeout without an answer.
 var errNoAnswer = errors.New("timeout")
 
-// ask puts an agent's question to the chat and waits for the answer. A turn that runs again after a
-// crash finds the question it had asked, and the answer if one was given meanwhile.
-func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal.Answer, err error) {
+// askChat posts an agent's question to the chat and waits for the answer. A turn that is retried
+// after a crash finds its earlier question, and the answer if one was given in the meantime.
+func (t *Turn) askChat(ctx, killed context.Context, q terminal.Question) (a terminal.Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
@@ -33,26 +33,26 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 	if q.Timeout <= 0 || q.Timeout > askTimeout {
 		q.Timeout = askTimeout
 	}
-	id, earlier, asked, err := t.lookUp(ctx, q)
+	id, earlier, asked, err := t.findEarlier(ctx, q)
 	if err != nil {
 		return terminal.Answer{}, err
 	}
-	answered := t.stage.answers.expect(id)
-	defer t.stage.answers.forget(id)
+	answered := t.stage.answerWaiters.expect(id)
+	defer t.stage.answerWaiters.forget(id)
 	defer func() {
 		if err != nil {
-			a, err = t.unanswered(killed, id, err)
+			a, err = t.closeUnanswered(killed, id, err)
 		}
 	}()
-	if asked { // before a crash
+	if asked { // it was asked before a crash
 		q.Timeout = earlier.Within
 		if earlier, _, err = t.stage.o.Store.Question(ctx, id); err != nil {
 			return terminal.Answer{}, fmt.Errorf("look up question: %w", err)
 		}
 		if earlier.Answer != nil {
-			return answerTo(earlier), nil
+			return givenAnswer(earlier), nil
 		}
-	} else if err := t.putQuestion(ctx, id, q); err != nil {
+	} else if err := t.postQuestion(ctx, id, q); err != nil {
 		return terminal.Answer{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, q.Timeout, errNoAnswer)
@@ -65,9 +65,9 @@ func (t *Turn) ask(ctx, killed context.Context, q terminal.Question) (a terminal
 	}
 }
 
-// lookUp finds a question that the inbound message has asked before a crash. What got no answer
-// then is asked anew.
-func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
+// findEarlier looks up the question in the store, in case that an attempt before a crash has asked
+// it. A question that expired without an answer is asked again.
+func (t *Turn) findEarlier(ctx context.Context, q terminal.Question) (id string, earlier store.Question, asked bool, err error) {
 	for {
 		id = t.questionID(q)
 		if earlier, asked, err = t.stage.o.Store.Question(ctx, id); err != nil {
@@ -79,14 +79,14 @@ func (t *Turn) lookUp(ctx context.Context, q terminal.Question) (id string, earl
 	}
 }
 
-// answerTo is the answer that a question was given.
-func answerTo(q store.Question) terminal.Answer { return terminal.Answer{Text: *q.Answer, By: q.By} }
+// givenAnswer returns the answer that is stored with a question.
+func givenAnswer(q store.Question) terminal.Answer { return terminal.Answer{Text: *q.Answer, By: q.By} }
 
-// questionID is the same for the same question when the inbound message runs again, and short
-// enough for a button. What is asked a second time in one run is another question.
+// questionID returns an id that stays the same when the turn is retried, and is short enough for a
+// button. A question that is repeated within one attempt gets another id.
 func (t *Turn) questionID(q terminal.Question) string {
-	t.asks.Lock()
-	defer t.asks.Unlock()
+	t.askedMu.Lock()
+	defer t.askedMu.Unlock()
 	if t.asked == nil {
 		t.asked = map[[2]string]int{}
 	}
@@ -96,19 +96,19 @@ func (t *Turn) questionID(q terminal.Question) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// putQuestion sends a question.
-func (t *Turn) putQuestion(ctx context.Context, id string, q terminal.Question) error {
+// postQuestion sends a question to the chat.
+func (t *Turn) postQuestion(ctx context.Context, id string, q terminal.Question) error {
 	question := store.Question{ID: id, Inbound: t.inbound.ID, Chat: t.inbound.In.Chat, Text: q.Text, Options: q.Options, Within: q.Timeout, Approval: q.Approval}
 	return t.stage.o.Outbox.Ask(ctx, outbox.Question{Question: question, ReplyTo: t.inbound.In.ID})
 }
 
-// noAnswer is how a question ends that nobody answered.
+// noAnswer is the outcome of a question that was not answered in time.
 const noAnswer = "no answer"
 
-// unanswered closes a question that waits no more, so that it takes no answer that is meant for
-// another. One that was answered at the same moment is answered. When we shut down it stays open,
-// for the next run of the inbound message.
-func (t *Turn) unanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
+// closeUnanswered closes a question that is no longer waited for, so that it does not receive
+// answers to a later one. If an answer has arrived at the same moment, it counts. During a shutdown
+// the question stays open for the next attempt of the turn.
+func (t *Turn) closeUnanswered(killed context.Context, id string, why error) (terminal.Answer, error) {
 	if killed.Err() != nil {
 		return terminal.Answer{}, why
 	}
@@ -119,12 +119,12 @@ func (t *Turn) unanswered(killed context.Context, id string, why error) (termina
 		q, _, err = t.stage.o.Store.Question(ctx, id)
 	}
 	switch {
-	case err != nil: // it is closed with the turn
+	case err != nil: // the question is closed at the end of the turn
 		t.log.Warn("question not closed", zap.Error(err))
 	case q.Answer != nil:
-		return answerTo(q), nil
+		return givenAnswer(q), nil
 	case withdrawn:
-		t.stage.o.Outbox.ShowEnd(q, noAnswer)
+		t.stage.o.Outbox.ShowOutcome(q, noAnswer)
 	}
 	return terminal.Answer{}, why
 }

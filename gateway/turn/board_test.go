@@ -111,7 +111,7 @@ func TestAScreenFollowsWhatThePersonWrites(t *testing.T) {
 					t.Error(err)
 				}
 				if i == 1 {
-					running.Bury()
+					running.MoveBoardDown()
 				}
 				time.Sleep(2 * time.Second)
 			}
@@ -158,7 +158,7 @@ func TestAMessageBringsItsScreenAndButtons(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := draws("The end", "$ done")
 		f.Kind, f.Board = terminal.Message, false
-		m := turn.Message(f)
+		m := turn.FrameMessage(f)
 		if m.Kind != channels.Answer || m.Text != "The end" || m.Screen.Text() != "$ done" || len(m.Buttons) != 1 || !m.Buttons[0].Stays {
 			t.Errorf("the message is %+v", m)
 		}
@@ -172,7 +172,7 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 			Channels: map[string]channels.Channel{"net": screens{}}, Store: &disk{}, Outbox: &postbox{}, Wake: func() {}, Log: zap.NewNop(),
 			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
 			Events: func(e events.Event) {
-				if e.What == events.Said {
+				if e.Type == events.Output {
 					said++
 				}
 			},
@@ -185,7 +185,7 @@ func TestRedrawnScreensAreNotTraced(t *testing.T) {
 			}
 			return terminal.Outcome{Status: terminal.Done}, nil
 		}})})
-		one := s.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
 		one.Run(t.Context())
 		var lines []string
 		for _, l := range one.Trace().Lines {

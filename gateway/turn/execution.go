@@ -11,17 +11,18 @@ import (
 	"nanobot/terminal"
 )
 
-// Executor works on messages in the place of their agents, such as on a run of a runbook, and may
-// have the agent work on parts of it.
+// Executor works on some messages instead of their agents, for example on a run of a runbook. It
+// may have the agent work on single tasks.
 type Executor interface {
-	// Executes reports whether a message is for the executor.
+	// Executes reports whether the executor works on this message.
 	Executes(in channels.Incoming) bool
-	// Execute works on a message. After a crash between two calls of Execution.Running it is called
-	// again for the same attempt; after one during such a call, the settings and the person decide.
+	// Execute works on a message. After a crash outside of Execution.MarkRunning and its end,
+	// Execute is called again for the same attempt; after a crash in between, the setting onCrash
+	// decides.
 	Execute(ctx context.Context, x *Execution) (terminal.Outcome, error)
 }
 
-// Execution is what an executor can do in a turn.
+// Execution gives an executor access to its turn.
 type Execution struct {
 	Inbound store.Inbound
 
@@ -29,25 +30,24 @@ type Execution struct {
 	calls callbacks
 }
 
-// Task is something for the agent to do in a turn that has several tasks.
+// Task is one of several prompts to the agent within a turn.
 type Task struct {
 	Name string // unique within the message
 	Text string
-	Emit func(terminal.Frame) error // takes what the agent says; Execution.Emit shows it
+	Emit func(terminal.Frame) error // receives the agent's frames; Execution.Emit shows them
 }
 
 // Emit shows a frame in the chat.
 func (x *Execution) Emit(f terminal.Frame) error { return x.calls.emit(f) }
 
-// ShowAbove has what tools show as progress appear below a text from now on, so that it does not
-// replace what the executor shows.
-func (x *Execution) ShowAbove(text string) { x.turn.tools.setAbove(text) }
+// SetProgressHeading has the progress of tools appear below a heading from now on, so that it does
+// not replace the executor's own progress.
+func (x *Execution) SetProgressHeading(text string) { x.turn.toolAccess.setHeading(text) }
 
-// Running says that processes run from now on until the function that it returns is called, so that
-// after a crash in between the turn counts as one that had begun. So does a turn whose ctx has
-// ended by then, which has cut the processes off: when the gateway shuts down it is for the next
-// start to find.
-func (x *Execution) Running(ctx context.Context) (ended func()) {
+// MarkRunning records that processes run until ended is called, so that after a crash in between
+// the turn counts as started. The record also stays if ctx has ended by then: a shutdown has killed
+// the processes, and the next start has to report or retry the turn.
+func (x *Execution) MarkRunning(ctx context.Context) (ended func()) {
 	x.turn.recordProcess(terminal.RecordStarting())
 	return func() {
 		x.turn.pid.Store(0)
@@ -57,19 +57,19 @@ func (x *Execution) Running(ctx context.Context) (ended func()) {
 	}
 }
 
-// NotRunning says that no process runs yet.
-func (x *Execution) NotRunning() { x.turn.recordProcess(terminal.RecordNotStarted()) }
+// MarkNotRunning records that no process runs yet.
+func (x *Execution) MarkNotRunning() { x.turn.recordProcess(terminal.RecordNotStarted()) }
 
-// Prompt has the agent of the chat work on a task. It is called between Running and its end.
+// Prompt has the agent of the chat work on a task. It is called between MarkRunning and its end.
 func (x *Execution) Prompt(ctx context.Context, task Task) (terminal.Outcome, error) {
 	in := x.Inbound.In
 	in.Text, in.Press, in.Media, in.ReplyTo = task.Text, "", nil, nil
-	req := Request(in, strconv.FormatInt(x.Inbound.ID, 10)+"."+task.Name)
+	req := RequestFor(in, strconv.FormatInt(x.Inbound.ID, 10)+"."+task.Name)
 	req.Task = task.Name
 	calls := x.calls
-	calls.emit, calls.end = task.Emit, nil
+	calls.emit, calls.cancelled = task.Emit, nil
 	defer x.turn.pid.Store(0)
-	return x.turn.prompt(ctx, req, calls)
+	return x.turn.promptAgent(ctx, req, calls)
 }
 
 // execEnvProvider is a runner that knows the execution environment of the agent of a chat.
@@ -81,7 +81,7 @@ var _ execEnvProvider = (*terminal.Runner)(nil)
 
 // ExecEnv returns the environment in which the agent of the chat works.
 func (x *Execution) ExecEnv() (terminal.ExecEnv, error) {
-	r, ok := x.turn.set.Runner.(execEnvProvider)
+	r, ok := x.turn.settings.Runner.(execEnvProvider)
 	if !ok {
 		return terminal.ExecEnv{}, errors.New("the agent has no execution environment")
 	}

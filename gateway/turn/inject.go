@@ -10,86 +10,88 @@ import (
 	"nanobot/terminal"
 )
 
-// mostInjected bounds what waits for an agent to read it; more is queued behind the turn.
-const mostInjected = 16
+// maxInjected bounds the messages that wait for the agent to read them. Further messages are queued
+// for later turns.
+const maxInjected = 16
 
-// injections are the messages that were handed to a turn while it ran.
+// injections are the messages that were injected into a running turn.
 type injections struct {
-	lines    chan terminal.Injection // nil: none are taken
+	lines    chan terminal.Injection // nil: the turn accepts no injections
 	mu       sync.Mutex
-	inbounds []handed
+	messages []injectedMessage
 	texts    []string
 	closed   bool
 }
 
-// handed is a message that was handed to a turn.
-type handed struct {
+// injectedMessage is a message that was injected into a turn.
+type injectedMessage struct {
 	id   int64
 	user string
 }
 
-// Inject hands a message to the agent that runs, if it takes it. It never waits for the agent.
+// Inject passes a message to the running agent, if the agent accepts it. It never waits for the
+// agent.
 func (t *Turn) Inject(inbound store.Inbound) {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
-	// Once one was not taken, a later one must not pass it.
-	if t.inject.closed || t.working.over() {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	// After the first message that was not accepted, later ones must not overtake it.
+	if t.injections.closed || t.working.hasEnded() {
 		return
 	}
-	if err := t.set.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
-		t.log.Warn("message not handed to the agent at work", zap.Error(err))
-		t.inject.closed = true
+	if err := t.settings.Runner.GrantFiles(inbound.In.Chat.ID, inbound.In.Media); err != nil {
+		t.log.Warn("message not passed to the running agent", zap.Error(err))
+		t.injections.closed = true
 		return
 	}
 	select {
-	case t.inject.lines <- terminal.Injection{Text: inbound.In.Text, Media: inbound.In.Media}:
-		t.inject.inbounds = append(t.inject.inbounds, handed{inbound.ID, inbound.In.User.ID})
-		t.inject.texts = append(t.inject.texts, inbound.In.Text)
-	default: // also when it takes none at all
-		t.inject.closed = true
+	case t.injections.lines <- terminal.Injection{Text: inbound.In.Text, Media: inbound.In.Media}:
+		t.injections.messages = append(t.injections.messages, injectedMessage{inbound.ID, inbound.In.User.ID})
+		t.injections.texts = append(t.injections.texts, inbound.In.Text)
+	default: // the buffer is full, or the agent accepts no injections
+		t.injections.closed = true
 	}
 }
 
-// written returns the texts of the messages that were handed to the turn.
-func (j *injections) written() []string {
+// allTexts returns the texts of the injected messages.
+func (j *injections) allTexts() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return slices.Clone(j.texts)
 }
 
-// close has the turn take no more.
+// close stops further injections.
 func (j *injections) close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
 }
 
-// Injected counts the messages that were handed to the agent.
-func (t *Turn) Injected() int {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
-	return len(t.inject.inbounds)
+// InjectedCount returns the number of messages that were injected.
+func (t *Turn) InjectedCount() int {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	return len(t.injections.messages)
 }
 
-// closeAndRead has the turn take no more, and returns the messages that the agent was handed and
-// has read. The others wait in the inbox all along, and get turns of their own.
-func (j *injections) closeAndRead(unread int) []int64 {
+// closeAndListRead stops further injections and returns the injected messages that the agent has
+// read. The others are still in the inbox and get turns of their own.
+func (j *injections) closeAndListRead(unread int) []int64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.closed = true
-	unread = min(unread+len(j.lines), len(j.inbounds))
+	unread = min(unread+len(j.lines), len(j.messages))
 	var read []int64
-	for _, h := range j.inbounds[:len(j.inbounds)-unread] {
+	for _, h := range j.messages[:len(j.messages)-unread] {
 		read = append(read, h.id)
 	}
 	return read
 }
 
-// Injectors are the users whose messages wait for the agent to read them.
-func (t *Turn) Injectors() (users []string) {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
-	for _, h := range t.inject.inbounds[len(t.inject.inbounds)-min(len(t.inject.lines), len(t.inject.inbounds)):] {
+// WaitingInjectors returns the users whose injected messages the agent has not read yet.
+func (t *Turn) WaitingInjectors() (users []string) {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
+	for _, h := range t.injections.messages[len(t.injections.messages)-min(len(t.injections.lines), len(t.injections.messages)):] {
 		if !slices.Contains(users, h.user) {
 			users = append(users, h.user)
 		}
@@ -97,31 +99,31 @@ func (t *Turn) Injectors() (users []string) {
 	return users
 }
 
-// TakeBack withdraws the messages of a user that nobody has begun to read. Those of others stay in
-// order.
-func (t *Turn) TakeBack(user string) {
-	t.inject.mu.Lock()
-	defer t.inject.mu.Unlock()
+// WithdrawInjected removes a user's injected messages that the agent has not started to read.
+// Messages of other users stay in order.
+func (t *Turn) WithdrawInjected(user string) {
+	t.injections.mu.Lock()
+	defer t.injections.mu.Unlock()
 	var waiting []terminal.Injection
 	for {
 		select {
-		case line := <-t.inject.lines:
+		case line := <-t.injections.lines:
 			waiting = append(waiting, line)
 			continue
 		default:
 		}
 		break
 	}
-	t.log.Info("access revoked, what waits for the agent is taken back", zap.String("user", user))
-	// The lines that wait are the last that were handed over.
-	first := len(t.inject.inbounds) - len(waiting)
-	inbounds := slices.Clone(t.inject.inbounds[first:])
-	t.inject.inbounds = t.inject.inbounds[:first]
+	t.log.Info("access revoked, withdrawing messages that the agent has not read", zap.String("user", user))
+	// The waiting lines are the last ones that were injected.
+	first := len(t.injections.messages) - len(waiting)
+	inbounds := slices.Clone(t.injections.messages[first:])
+	t.injections.messages = t.injections.messages[:first]
 	for i, line := range waiting {
 		if inbounds[i].user == user {
 			continue
 		}
-		t.inject.lines <- line // there is room: it was in there, and only Inject puts in more
-		t.inject.inbounds = append(t.inject.inbounds, inbounds[i])
+		t.injections.lines <- line // the buffer has room: the line was in it, and only Inject adds lines
+		t.injections.messages = append(t.injections.messages, inbounds[i])
 	}
 }

@@ -9,73 +9,73 @@ import (
 	"nanobot/terminal"
 )
 
-// What is remembered of a chat: what the protocol wants to know again, and what the agent told of
-// itself.
-const agentMemory, aboutMemory = "agent", "about"
+// The keys of a chat's memories: the protocol's state, and the information that the agent reported
+// about itself.
+const agentMemory, infoMemory = "agent", "about"
 
-// lastingMemory is what the protocol wants to know again even when the chat is started afresh.
+// lastingMemory is the key of the protocol's state that outlives /new.
 const lastingMemory = store.Lasting + agentMemory
 
-// memoryOf is the key under which something is remembered for one agent. The default agent's keys
-// are those of states in which there was no other.
-func memoryOf(agent, key string) string {
+// memoryKey returns the key of an agent's memory. The keys of the default agent have no suffix, as
+// in stores from before there were several agents.
+func memoryKey(agent, key string) string {
 	if agent == store.DefaultAgent {
 		return key
 	}
 	return key + ":" + agent
 }
 
-// memory is what a turn knows of its chat from earlier ones of its agent. When the chat is started
-// afresh while the turn runs, what it still learns is part of what was to be forgotten.
+// memory is an agent's memory of a chat across turns. If /new clears it during the turn, the turn
+// saves nothing more.
 type memory struct {
 	store Store
 	chat  channels.Chat
 	agent string
 
-	mu     sync.Mutex
-	afresh bool
+	mu      sync.Mutex
+	cleared bool
 }
 
 var _ terminal.Memory = (*memory)(nil)
 
-// Load returns what was saved last.
+// Load returns the state that was saved last.
 func (m *memory) Load(ctx context.Context) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.afresh {
+	if m.cleared {
 		return "", nil
 	}
-	return m.store.Recall(ctx, m.chat, memoryOf(m.agent, agentMemory))
+	return m.store.Recall(ctx, m.chat, memoryKey(m.agent, agentMemory))
 }
 
-// Save keeps something for the next turns.
+// Save stores the state for the next turns.
 func (m *memory) Save(ctx context.Context, s string) error { return m.remember(ctx, agentMemory, s) }
 
-// LoadLasting returns what was saved last of what stays.
+// LoadLasting returns the lasting state that was saved last.
 func (m *memory) LoadLasting(ctx context.Context) (string, error) {
-	return m.store.Recall(ctx, m.chat, memoryOf(m.agent, lastingMemory))
+	return m.store.Recall(ctx, m.chat, memoryKey(m.agent, lastingMemory))
 }
 
-// SaveLasting keeps something for good.
+// SaveLasting stores state that outlives /new.
 func (m *memory) SaveLasting(ctx context.Context, s string) error {
-	return m.store.Remember(ctx, m.chat, memoryOf(m.agent, lastingMemory), s)
+	return m.store.Remember(ctx, m.chat, memoryKey(m.agent, lastingMemory), s)
 }
 
 func (m *memory) remember(ctx context.Context, key, value string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.afresh {
+	if m.cleared {
 		return nil
 	}
-	return m.store.Remember(ctx, m.chat, memoryOf(m.agent, key), value)
+	return m.store.Remember(ctx, m.chat, memoryKey(m.agent, key), value)
 }
 
-// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn still
-// learns is not kept.
-func (t *Turn) Forget(do func() error) error {
+// ResetMemory calls reset, which clears the chat's memories on disk. If that succeeds, the running
+// turn saves nothing more.
+func (t *Turn) ResetMemory(do func() error) error {
 	t.memory.mu.Lock()
 	defer t.memory.mu.Unlock()
 	err := do()
-	t.memory.afresh = t.memory.afresh || err == nil
+	t.memory.cleared = t.memory.cleared || err == nil
 	return err
 }

@@ -17,11 +17,11 @@ import (
 	"nanobot/terminal"
 )
 
-// mostAttempts is how often a turn is run in all when it keeps being cut off.
-const mostAttempts = 3
+// maxAttempts bounds how often a turn that keeps being cut off is run.
+const maxAttempts = 3
 
-// KillLeftover kills the agents that an earlier run of the gateway has left, those of the turns
-// that were adopted among them. It is called before Recover.
+// KillLeftover kills the agents that an earlier run of the gateway has left, including those of the
+// adopted turns. It is called before Recover.
 func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error {
 	var err error
 	if s.name, err = s.loadName(ctx); err != nil {
@@ -34,8 +34,8 @@ func (s *Stage) KillLeftover(ctx context.Context, adopted []store.Inbound) error
 	return nil
 }
 
-// Recover reports the turns that were adopted from an earlier run of the gateway, or has them run
-// again. It may be called again when it fails: a turn that was recovered is not running any more.
+// Recover reports or retries the turns that were adopted from an earlier run of the gateway. After
+// an error it may be called again: recovered turns are no longer in the state running.
 func (s *Stage) Recover(ctx context.Context, adopted []store.Inbound) error {
 	for _, inbound := range adopted {
 		if err := s.recoverTurn(ctx, inbound); err != nil && !errors.Is(err, store.ErrState) {
@@ -43,16 +43,16 @@ func (s *Stage) Recover(ctx context.Context, adopted []store.Inbound) error {
 		}
 	}
 	if err := s.o.Store.SetProcess(0, store.Process(terminal.RecordProcess(os.Getpid()))); err != nil {
-		s.o.Log.Warn("own process not noted", zap.Error(err))
+		s.o.Log.Warn("own process not recorded", zap.Error(err))
 	}
 	return nil
 }
 
-// nameMemory is where the gateway's name is stored, among the memories of no chat.
+// nameMemory is the key of the gateway's name, which is stored as a memory without a chat.
 const nameMemory = "kept"
 
-// loadName returns what names this gateway, now and after restarts, in the environment of agents
-// that are kept.
+// loadName returns the persistent name of this gateway, which marks the environment of persistent
+// agents.
 func (s *Stage) loadName(ctx context.Context) (string, error) {
 	name, err := s.o.Store.Recall(ctx, channels.Chat{}, nameMemory)
 	if err != nil || name != "" {
@@ -62,26 +62,26 @@ func (s *Stage) loadName(ctx context.Context) (string, error) {
 	return name, s.o.Store.Remember(ctx, channels.Chat{}, nameMemory, name)
 }
 
-// runName names an inbound message's turns for ever, also among those of other gateways on this
+// runName returns a persistent name for the turns of a message, unique among all gateways of this
 // machine.
 func runName(inbound store.Inbound) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%d\x00%s\x00%s\x00%d", inbound.ID, inbound.In.Chat, inbound.In.ID, inbound.Received.UnixMicro()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// recoverTurn reports a turn that was cut off, or has it run again. One that had not begun always
-// runs.
+// recoverTurn reports or retries a turn that was cut off. A turn whose agent never started is
+// always retried.
 func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	if revoked, err := s.dropRevoked(ctx, inbound); revoked || err != nil {
 		return err
 	}
-	// The user had said so, and it was on disk before it was obeyed.
+	// /stop was stored before it was carried out.
 	stopped := inbound.Outcome.Status == string(terminal.Stopped)
 	if !stopped && terminal.ProcessRecord(inbound.Process).NeverStarted() {
 		return s.o.Store.Requeue(ctx, inbound.ID, true)
 	}
 	s.o.Log.Warn("turn was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID), zap.Int("attempt", inbound.Attempt))
-	if s.settings.Load().OnCrash == RetryCrash && inbound.Attempt < mostAttempts && !stopped {
+	if s.settings.Load().OnCrash == RetryCrash && inbound.Attempt < maxAttempts && !stopped {
 		return s.o.Store.Requeue(ctx, inbound.ID, false)
 	}
 	if _, ok := s.o.Channels[inbound.In.Chat.Channel]; ok && !stopped {
@@ -99,14 +99,14 @@ func (s *Stage) recoverTurn(ctx context.Context, inbound store.Inbound) error {
 	return err
 }
 
-// dropRevoked ends a turn that was cut off, if its sender has lost access meanwhile. It reports
-// whether it did.
+// dropRevoked ends a turn that was cut off if its sender has lost access. It reports whether it
+// did.
 func (s *Stage) dropRevoked(ctx context.Context, inbound store.Inbound) (bool, error) {
 	ok, err := s.o.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
 	if err != nil || ok && inbound.Outcome.Status != store.Revoked {
 		return false, err
 	}
-	s.o.Log.Info("access revoked, the turn that was cut off is dropped", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID))
+	s.o.Log.Info("access revoked, dropping the turn that was cut off", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", inbound.ID))
 	if !ok {
 		if err := s.o.Store.Dismiss(ctx, store.Person{Channel: inbound.In.Chat.Channel, User: inbound.In.User.ID}); err != nil {
 			return false, err

@@ -12,11 +12,11 @@ import (
 	"nanobot/gateway/store"
 )
 
-// errRevoked ends a turn whose sender has lost access. Nothing is said about it: to a stranger the
-// bot has nothing to say.
-var errRevoked = errors.New("its sender has no access any more")
+// errRevoked ends a turn whose sender has lost access. The chat gets no notice, since the bot does
+// not answer strangers.
+var errRevoked = errors.New("the sender no longer has access")
 
-// Revoke ends the turn of a person who has lost access. Nothing that it says is taken any more.
+// Revoke ends the turn of a person who has lost access. Its further output is dropped.
 func (t *Turn) Revoke() {
 	if t.revoked.Swap(true) {
 		return
@@ -26,9 +26,9 @@ func (t *Turn) Revoke() {
 	t.Cancel(errRevoked)
 }
 
-// admitted reports whether the sender of the turn's message still has access: it may have been
-// revoked while the message waited. The error says that we ended before it was known.
-func (t *Turn) admitted(killed context.Context) (ok bool, err error) {
+// senderAdmitted reports whether the sender still has access, which may have been revoked while the
+// message waited. An error means that the gateway shut down first.
+func (t *Turn) senderAdmitted(killed context.Context) (ok bool, err error) {
 	err = retry.Until(killed, func() (err error) {
 		ok, err = t.stage.o.Admits(context.WithoutCancel(killed), t.inbound.In.Chat.Channel, t.inbound.In.User.ID)
 		return err
@@ -36,17 +36,18 @@ func (t *Turn) admitted(killed context.Context) (ok bool, err error) {
 	return ok, err
 }
 
-// dismiss ends a turn that has not begun and must not.
-func (t *Turn) dismiss(killed context.Context) {
-	t.log.Info("access revoked, the message gets no turn", zap.String("user", t.inbound.In.User.ID))
+// rejectRevoked ends a turn that must not start.
+func (t *Turn) rejectRevoked(killed context.Context) {
+	t.log.Info("access revoked, dropping the message", zap.String("user", t.inbound.In.User.ID))
 	t.audit(audit.Record{Event: audit.Denied, Decision: audit.Revoked})
-	t.record(killed, store.Dead, store.Outcome{Status: store.Revoked})
+	t.storeOutcome(killed, store.Dead, store.Outcome{Status: store.Revoked})
 }
 
-// wasRevoked reports whether the sender has lost access. A turn that has ended by itself may not
-// have been told yet; that matters if others have handed something to it.
+// wasRevoked reports whether the sender has lost access. It asks the store about turns with
+// injected messages, which may have ended before Revoke was called: the messages of other people
+// must not be dropped with such a turn.
 func (t *Turn) wasRevoked(killed context.Context) bool {
-	if t.revoked.Load() || t.Injected() == 0 {
+	if t.revoked.Load() || t.InjectedCount() == 0 {
 		return t.revoked.Load()
 	}
 	inbounds, _, err := t.stage.o.Store.Dismissed(context.WithoutCancel(killed))

@@ -7,35 +7,34 @@ import (
 	"go.uber.org/zap"
 )
 
-// runners closes each runner once: when another one has taken its place, and its last turn has
-// ended.
+// runners closes each runner once: when it was replaced and its last turn has ended.
 type runners struct {
-	mu   sync.Mutex
-	now  map[Runner]bool // those of the next turns
-	busy map[Runner]int  // turns
-	work sync.WaitGroup
+	mu      sync.Mutex
+	current map[Runner]bool // runners of new turns
+	busy    map[Runner]int  // number of turns per runner
+	closing sync.WaitGroup
 }
 
-// swap makes these runners those of the next turns. Turns that begin meanwhile wait for announce.
-func (r *runners) swap(next []Runner, announce func()) {
+// replace makes next the runners of new turns. Turns that begin meanwhile wait for announce.
+func (r *runners) replace(next []Runner, announce func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	announce()
-	last := r.now
-	r.now = map[Runner]bool{}
+	last := r.current
+	r.current = map[Runner]bool{}
 	for _, runner := range next {
-		r.now[runner] = true
+		r.current[runner] = true
 	}
 	for runner := range last {
-		if !r.now[runner] && r.busy[runner] == 0 && runner != nil {
-			r.work.Go(runner.Close)
+		if !r.current[runner] && r.busy[runner] == 0 && runner != nil {
+			r.closing.Go(runner.Close)
 		}
 	}
 }
 
-// use counts a turn of the runner that announced returns. The turn calls done when its agent has
-// ended.
-func (r *runners) use(announced func() Runner) (done func()) {
+// acquire counts a turn of the runner that announced returns. The turn calls release when its agent
+// has ended.
+func (r *runners) acquire(announced func() Runner) (done func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	runner := announced()
@@ -43,32 +42,32 @@ func (r *runners) use(announced func() Runner) (done func()) {
 		r.busy = map[Runner]int{}
 	}
 	r.busy[runner]++
-	return func() { r.done(runner) }
+	return func() { r.release(runner) }
 }
 
-func (r *runners) done(runner Runner) {
+func (r *runners) release(runner Runner) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.busy[runner]--; r.busy[runner] > 0 {
 		return
 	}
 	delete(r.busy, runner)
-	if !r.now[runner] && runner != nil {
-		r.work.Go(runner.Close)
+	if !r.current[runner] && runner != nil {
+		r.closing.Go(runner.Close)
 	}
 }
 
-// end closes what is left and waits for that, as long as patience lasts.
-func (r *runners) end(patience time.Duration, log *zap.Logger) {
-	r.swap(nil, func() {})
+// closeAll closes the remaining runners and waits for them, at most for the given timeout.
+func (r *runners) closeAll(patience time.Duration, log *zap.Logger) {
+	r.replace(nil, func() {})
 	closed := make(chan struct{})
 	go func() {
-		r.work.Wait()
+		r.closing.Wait()
 		close(closed)
 	}()
 	select {
 	case <-closed:
 	case <-time.After(patience):
-		log.Error("agents do not end")
+		log.Error("agents did not end in time")
 	}
 }

@@ -8,29 +8,29 @@ import (
 	"nanobot/terminal"
 )
 
-// toolSequence and the numbers after it, up to outbox.ReportSequence, are for the messages of
-// tools.
+// toolSequence is the base of the sequence numbers of tool messages, which end before
+// outbox.ReportSequence.
 const toolSequence = 1 << 29
 
-// Why a tool cannot act in a turn. The texts are for the agent.
+// The reasons why a tool cannot act in a turn. The agent reads the texts.
 var (
-	// ErrNotRunning says that the agent of the turn does not run, or not any more.
+	// ErrNotRunning says that the agent of the turn is not running.
 	ErrNotRunning = errors.New("the turn has ended")
 	errEnding     = errors.New("the bot is about to restart, so nobody can answer now; ask again later")
 )
 
-// toolAccess is how the tools of the chat act in a turn, while its agent runs.
+// toolAccess lets the tools of the chat act in a turn, while its agent runs.
 type toolAccess struct {
-	mu    sync.Mutex
-	calls callbacks
-	ended <-chan struct{} // closed when the turn is told to end; nil: its agent does not run
-	pause func() (resume func())
-	said  int    // messages of tools
-	above string // what the progress of tools is shown below
+	mu       sync.Mutex
+	calls    callbacks
+	ended    <-chan struct{} // closed when the turn is told to end; nil: the agent is not running
+	pause    func() (resume func())
+	messages int    // number of messages of tools
+	heading  string // shown above the progress of tools
 }
 
-// admit lets tools act until the function that it returns is called.
-func (a *toolAccess) admit(calls callbacks, ended <-chan struct{}) (withdraw func()) {
+// allow lets tools act until withdraw is called.
+func (a *toolAccess) allow(calls callbacks, ended <-chan struct{}) (withdraw func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.calls, a.ended = calls, ended
@@ -41,71 +41,68 @@ func (a *toolAccess) admit(calls callbacks, ended <-chan struct{}) (withdraw fun
 	}
 }
 
-// setClock takes what stops the clock of the turn.
+// setClock sets the function that pauses the clock of the turn.
 func (a *toolAccess) setClock(pause func() (resume func())) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.pause = pause
 }
 
-func (a *toolAccess) setAbove(text string) {
+func (a *toolAccess) setHeading(text string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.above = text
+	a.heading = text
 }
 
-// EmitForTool takes what a tool says in the turn, as if its agent had said it. Files are closed by
-// the caller.
+// EmitForTool handles a frame of a tool like a frame of the agent. The caller closes the files.
 func (t *Turn) EmitForTool(f terminal.Frame) error {
-	t.tools.mu.Lock()
-	defer t.tools.mu.Unlock()
-	if t.tools.ended == nil {
+	t.toolAccess.mu.Lock()
+	defer t.toolAccess.mu.Unlock()
+	if t.toolAccess.ended == nil {
 		return ErrNotRunning
 	}
-	t.tools.said++
-	f.Sequence = toolSequence + t.tools.said
-	if f.Kind == terminal.Progress && t.tools.above != "" {
-		f.Board, f.Text = true, t.tools.above+"\n\n"+f.Text
+	t.toolAccess.messages++
+	f.Sequence = toolSequence + t.toolAccess.messages
+	if f.Kind == terminal.Progress && t.toolAccess.heading != "" {
+		f.Board, f.Text = true, t.toolAccess.heading+"\n\n"+f.Text
 	}
-	return t.tools.calls.emit(f)
+	return t.toolAccess.calls.emit(f)
 }
 
-// AskForTool puts a question of a tool to the chat and waits for the answer, until ctx or the turn
-// ends. The clock of the turn stands still meanwhile.
+// AskForTool asks a question of a tool in the chat and waits for the answer, until ctx or the turn
+// ends. The clock of the turn is paused meanwhile.
 func (t *Turn) AskForTool(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
-	t.tools.mu.Lock()
-	ask, ended, pause := t.tools.calls.ask, t.tools.ended, t.tools.pause
-	t.tools.mu.Unlock()
+	t.toolAccess.mu.Lock()
+	ask, ended, pause := t.toolAccess.calls.ask, t.toolAccess.ended, t.toolAccess.pause
+	t.toolAccess.mu.Unlock()
 	if ended == nil {
 		return terminal.Answer{}, ErrNotRunning
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer onClosed(ended, func() { cancel(ErrNotRunning) })()
-	defer t.stage.OnDeaf(func() { cancel(errEnding) })()
+	defer t.stage.OnIntakeClosed(func() { cancel(errEnding) })()
 	if pause != nil {
 		defer pause()()
 	}
 	return ask(ctx, q)
 }
 
-// PauseForTool stops the clock of the turn while a tool waits for people, until the function that
-// it returns is called.
+// PauseForTool pauses the clock of the turn while a tool waits for people, until resume is called.
 func (t *Turn) PauseForTool() (resume func()) {
-	t.tools.mu.Lock()
-	ended, pause := t.tools.ended, t.tools.pause
-	t.tools.mu.Unlock()
+	t.toolAccess.mu.Lock()
+	ended, pause := t.toolAccess.ended, t.toolAccess.pause
+	t.toolAccess.mu.Unlock()
 	if ended == nil || pause == nil {
 		return func() {}
 	}
 	return pause()
 }
 
-// OnDeaf calls f when the gateway receives no messages any more, until the function that it returns
-// is called.
-func (s *Stage) OnDeaf(f func()) (stop func()) { return onClosed(s.deaf, f) }
+// OnIntakeClosed calls f when the gateway stops receiving messages, unless stop is called first.
+func (s *Stage) OnIntakeClosed(f func()) (stop func()) { return onClosed(s.intakeClosed, f) }
 
-// onClosed calls f when a channel is closed, until the function that it returns is called.
+// onClosed calls f when a channel is closed, unless stop is called first.
 func onClosed(closed <-chan struct{}, f func()) (stop func()) {
 	stopped := make(chan struct{})
 	var watch sync.WaitGroup

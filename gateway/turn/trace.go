@@ -11,11 +11,11 @@ import (
 )
 
 const (
-	// tracedLines and tracedText bound what is kept of one turn; tracedLine bounds one line of it.
-	tracedLines, tracedText, tracedLine = 200, 32 << 10, 1 << 10
+	// The bounds of a trace: lines, bytes of text, and bytes of one line.
+	maxTraceLines, maxTraceBytes, maxTraceLine = 200, 32 << 10, 1 << 10
 )
 
-// tracer gathers a trace. Nil gathers nothing.
+// tracer records the trace of a turn. A nil tracer records nothing.
 type tracer struct {
 	mu    sync.Mutex
 	trace events.Trace
@@ -27,20 +27,20 @@ func (t *tracer) add(f terminal.Frame) {
 		return
 	}
 	text := f.Text
-	if len(text) > tracedLine {
-		text = strings.ToValidUTF8(text[:tracedLine], "") + "…"
+	if len(text) > maxTraceLine {
+		text = strings.ToValidUTF8(text[:maxTraceLine], "") + "…"
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.trace.Lines = append(t.trace.Lines, events.TraceLine{Time: time.Now().UTC(), Kind: string(f.Kind), Level: f.Level, Text: text})
-	for t.size += len(text); len(t.trace.Lines) > tracedLines || t.size > tracedText; t.trace.Missed++ {
+	for t.size += len(text); len(t.trace.Lines) > maxTraceLines || t.size > maxTraceBytes; t.trace.Missed++ {
 		t.size -= len(t.trace.Lines[0].Text)
 		t.trace.Lines = t.trace.Lines[1:]
 	}
 }
 
-// text is the trace as it is stored.
-func (t *tracer) text(stderr string) string {
+// encode returns the trace in its stored form.
+func (t *tracer) encode(stderr string) string {
 	if t == nil {
 		return ""
 	}
@@ -54,7 +54,7 @@ func (t *tracer) text(stderr string) string {
 	return string(b)
 }
 
-// snapshot is the trace of a turn that still runs.
+// snapshot returns the trace of a running turn.
 func (t *tracer) snapshot() events.Trace {
 	if t == nil {
 		return events.Trace{}
@@ -66,5 +66,5 @@ func (t *tracer) snapshot() events.Trace {
 	return now
 }
 
-// Trace is what was seen of the turn so far.
+// Trace returns the trace of the turn so far.
 func (t *Turn) Trace() events.Trace { return t.tracer.snapshot() }

@@ -19,52 +19,52 @@ import (
 	"nanobot/terminal"
 )
 
-// Turn is one message worked on by the agent.
+// Turn is the work of an agent on one message.
 type Turn struct {
-	stage   *Stage
-	agent   string // that runs; inbound names the one that was to run
-	set     Agent
-	inbound store.Inbound
-	ch      channels.Channel
-	log     *zap.Logger
-	began   time.Time
-	slot    Slot
-	done    func() // to be called when the agent has ended
-	// executor works on the message in the place of the agent; nil: the agent does.
+	stage         *Stage
+	agent         string // that runs; inbound.Agent is the chosen one, which may no longer be configured
+	settings      AgentSettings
+	inbound       store.Inbound
+	ch            channels.Channel
+	log           *zap.Logger
+	started       time.Time
+	slot          Slot
+	releaseRunner func() // to be called when the agent has ended
+	// executor works on the message instead of the agent; nil: the agent does.
 	executor Executor
 
-	// working ends when the turn is told to end. listening ends when nothing that it says is taken
-	// any more: we shut down, or the chat goes on without it.
+	// working ends when the turn is told to end. listening ends when the turn's output is no longer
+	// accepted, because the gateway shuts down or the chat continues without the turn.
 	working, listening lifetime
 
-	inject    injections
-	tools     toolAccess
-	person    personWait
-	kill      context.CancelCauseFunc // cuts the turn off, as the end of the gateway does; set by Run
-	transient *transient
-	live      *live
-	pace      pacing
-	memory    *memory
-	about     *about
-	tracer    *tracer
-	pid       atomic.Int64
-	// failures is how many agents could not be started for want of resources when this one was. pid
-	// orders it.
+	injections injections
+	toolAccess toolAccess
+	personWait personWait
+	kill       context.CancelCauseFunc // cuts the turn off, as a shutdown does; set by Run
+	board      *board
+	streamed   *streamedAnswer
+	pace       pacing
+	memory     *memory
+	info       *infoRecorder
+	tracer     *tracer
+	pid        atomic.Int64
+	// failures is the number of failed starts, across all turns, when this agent was started. It is
+	// read after pid, which publishes it.
 	failures int
 
-	saidBytes, saidMedia atomic.Int64 // what the agent said, for the audit
+	outputBytes, outputMedia atomic.Int64 // size of the agent's output, for the audit log
 
-	asks  sync.Mutex
-	asked map[[2]string]int // how often this run has asked a question
+	askedMu sync.Mutex
+	asked   map[[2]string]int // how often this attempt has asked a question
 
-	short      atomic.Bool // the person was told that the turn waits for resources
-	revoked    atomic.Bool // the sender has lost access
-	agentEnded atomic.Bool // the agent has ended and only the end is to be recorded
+	shortageReported atomic.Bool // the chat was told that the turn waits for resources
+	revoked          atomic.Bool // the sender has lost access
+	agentEnded       atomic.Bool // the agent has ended and only the outcome is to be stored
 
-	mu       sync.Mutex
-	sequence int    // of the newest message of the turn
-	caption  string // of the screen that was shown last
-	late     int64  // how many bytes of files may still be copied after the turn was told to end
+	mu            sync.Mutex
+	sequence      int    // of the turn's latest message
+	caption       string // of the screen that was shown last
+	lateCopyBytes int64  // bytes of files that may still be copied after the turn was told to end
 }
 
 // lifetime is a context that can be cancelled before it is created.
@@ -75,8 +75,8 @@ type lifetime struct {
 	cancel context.CancelCauseFunc
 }
 
-// begin creates the context.
-func (l *lifetime) begin(parent context.Context) context.Context {
+// start creates the context.
+func (l *lifetime) start(parent context.Context) context.Context {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	ctx, cancel := context.WithCancelCause(parent)
@@ -86,14 +86,14 @@ func (l *lifetime) begin(parent context.Context) context.Context {
 	return ctx
 }
 
-// over reports whether end was called.
-func (l *lifetime) over() bool {
+// hasEnded reports whether end was called.
+func (l *lifetime) hasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended
 }
 
-// end ends the context. Of several causes the first counts.
+// end cancels the context. The first cause counts.
 func (l *lifetime) end(cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -106,106 +106,107 @@ func (l *lifetime) end(cause error) {
 	}
 }
 
-// Inbound is the message that the turn works on.
+// Inbound returns the message that the turn works on.
 func (t *Turn) Inbound() store.Inbound { return t.inbound }
 
-// Agent is the name of the agent that works on it.
+// Agent returns the name of the agent that works on the message.
 func (t *Turn) Agent() string { return t.agent }
 
-// Controller returns the runner of the turn if its agent's protocol may carry out commands itself,
-// else nil. After a change of the settings it is another one than that of the next turn.
+// Controller returns the runner of the turn if its protocol can carry out commands itself, else
+// nil. After a change of the settings, new turns have another runner.
 func (t *Turn) Controller() terminal.Controller {
-	c, _ := t.set.Runner.(terminal.Controller)
+	c, _ := t.settings.Runner.(terminal.Controller)
 	return c
 }
 
-// Began is when the turn began.
-func (t *Turn) Began() time.Time { return t.began }
+// StartTime returns when the turn started.
+func (t *Turn) StartTime() time.Time { return t.started }
 
-// PID is the process id of the agent, or 0.
+// PID returns the process id of the agent, or 0.
 func (t *Turn) PID() int { return int(t.pid.Load()) }
 
-// AgentEnded reports whether the agent has ended and only the end is to be recorded.
+// AgentEnded reports whether the agent has ended and only the outcome is to be stored.
 func (t *Turn) AgentEnded() bool { return t.agentEnded.Load() }
 
-// Cancel ends the turn. The cause decides what it says about that.
+// Cancel ends the turn. The cause decides which message the chat gets.
 func (t *Turn) Cancel(cause error) { t.working.end(cause) }
 
-// Drop gives back what the turn was given for a run that does not come.
+// Drop releases the resources of a turn that will not run.
 func (t *Turn) Drop() {
 	t.working.end(nil)
-	t.done()
+	t.releaseRunner()
 }
 
-// Run works on the message and records how that ended. A turn that was told to stop and does not is
-// left behind. killed ends when turns must not be waited for any longer.
+// Run works on the message and records the outcome. A turn that was told to stop and does not end
+// is abandoned. killed ends when the gateway no longer waits for turns.
 func (t *Turn) Run(killed context.Context) {
 	killed, t.kill = context.WithCancelCause(killed)
 	defer t.kill(nil)
-	// What is listened to no more need not work on. When the turn learns that it is to end because
-	// it is killed, nobody listens any more, so that it does not say "Stopped.": it is run again.
-	listening := t.listening.begin(killed)
+	// The context of the work is a child of listening: when the turn notices a shutdown, its output
+	// is no longer accepted, so that it cannot post "Stopped." before it is retried.
+	listening := t.listening.start(killed)
 	defer t.listening.end(nil)
-	ctx := t.working.begin(listening)
+	ctx := t.working.start(listening)
 	defer t.working.end(nil)
-	if ok, err := t.admitted(killed); !ok || err != nil {
-		t.done()
+	if ok, err := t.senderAdmitted(killed); !ok || err != nil {
+		t.releaseRunner()
 		if err == nil {
-			t.dismiss(killed)
+			t.rejectRevoked(killed)
 		}
 		return
 	}
 	t.auditStart()
 	if t.ch == nil {
-		t.done()
-		err := fmt.Errorf("channel %s is not enabled any more", t.inbound.In.Chat.Channel)
+		t.releaseRunner()
+		err := fmt.Errorf("channel %s is no longer enabled", t.inbound.In.Chat.Channel)
 		t.finish(killed, listening, terminal.Outcome{Status: terminal.Failed}, err)
 		return
 	}
 	stopTyping := t.startDisplay(ctx, listening)
-	t.tellReplaced(listening)
+	t.reportReplacedAgent(listening)
 	out, err := t.runAgent(killed, ctx, listening)
 	stopTyping()
 	t.agentEnded.Store(true)
 	t.working.end(nil)
-	t.slot.Release() // another agent can run while the end is recorded
+	t.slot.Release() // another agent can run while the outcome is stored
 	t.finish(killed, listening, out, err)
 }
 
-// startDisplay has the stage show what the turn does, as soon as there is something to show: most
-// turns are too short for that, and need no goroutines for it. The turn does not wait for what is
-// shown, since a network that hangs must not hold up the chat; draining does. stop is called when
-// the agent has ended.
+// startDisplay prepares the display of the turn. Its goroutines start only when there is something
+// to show, since most turns are too short for that. The turn does not wait for them, because a
+// hanging network must not delay the chat; draining does. stop is called when the agent has ended.
 func (t *Turn) startDisplay(ctx, listening context.Context) (stop func() bool) {
 	stop = func() bool { return false }
 	if typer, ok := t.ch.(channels.Typer); ok {
-		stop = time.AfterFunc(typingAfter, func() {
-			t.stage.display.Go(func(context.Context) { t.typing(ctx, typer) })
+		stop = time.AfterFunc(typingDelay, func() {
+			t.stage.display.Go(func(context.Context) { t.showTyping(ctx, typer) })
 		}).Stop
 	}
-	t.transient.start = t.onDemand(func(sending context.Context) { t.transient.run(sending, ctx) })
-	t.live.start = t.onDemand(func(sending context.Context) { t.live.run(sending, listening) })
-	t.about.start = t.onDemand(func(sending context.Context) { t.about.run(sending, listening) })
+	t.board.start = t.onDemand(func(sending context.Context) { t.board.run(sending, ctx) })
+	t.streamed.start = t.onDemand(func(sending context.Context) { t.streamed.run(sending, listening) })
+	t.info.start = t.onDemand(func(sending context.Context) { t.info.run(sending, listening) })
 	return stop
 }
 
-// onDemand returns a function that has the stage run a task when it is called first.
+// onDemand returns a function whose first call has the stage run a task.
 func (t *Turn) onDemand(task func(sending context.Context)) func() {
 	return sync.OnceFunc(func() { t.stage.display.Go(task) })
 }
 
-// runAgent runs the agent and waits for its end, or until the chat goes on without it.
+// runAgent runs the agent and waits for its end, or abandons it.
 func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcome, error) {
-	// What is printed after running has ended is still delivered, but of large files only what was
-	// copied by then.
+	// Output that is printed after the end of running is still delivered, but the copies of large
+	// files are cancelled.
 	running, end := context.WithCancel(ctx)
 	calls := callbacks{
 		emit: func(f terminal.Frame) error { return t.emit(listening, running, f) },
-		say:  func(m channels.Message) error { return t.say(listening, m, 0) },
-		ask:  func(ctx context.Context, q terminal.Question) (terminal.Answer, error) { return t.ask(ctx, killed, q) },
-		end:  end,
+		post: func(m channels.Message) error { return t.postMessage(listening, m, 0) },
+		ask: func(ctx context.Context, q terminal.Question) (terminal.Answer, error) {
+			return t.askChat(ctx, killed, q)
+		},
+		cancelled: end,
 	}
-	defer t.tools.admit(calls, ctx.Done())()
+	defer t.toolAccess.allow(calls, ctx.Done())()
 	type result struct {
 		out terminal.Outcome
 		err error
@@ -213,9 +214,9 @@ func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcom
 	ended := make(chan result, 1)
 	go func() {
 		growStack()
-		defer t.done()
+		defer t.releaseRunner()
 		defer end()
-		out, err := t.work(ctx, calls)
+		out, err := t.runWithRetries(ctx, calls)
 		ended <- result{out, err}
 	}()
 	select {
@@ -232,9 +233,8 @@ func (t *Turn) runAgent(killed, ctx, listening context.Context) (terminal.Outcom
 	}
 }
 
-// growStack makes the stack of a new goroutine as large as the work on a turn needs it. The runtime
-// would double it three times, and copy all frames that are on it each time: some 3 % of a short
-// turn.
+// growStack grows the stack of a new goroutine to the size that a turn needs. The runtime would
+// double it three times and copy all its frames each time, which costs some 3 % of a short turn.
 //
 //go:noinline
 func growStack() {
@@ -242,111 +242,111 @@ func growStack() {
 	runtime.KeepAlive(&room)
 }
 
-// abandon lets the chat go on without a turn that was told to stop and does not.
+// abandon lets the chat continue without a turn that was told to stop and does not end.
 func (t *Turn) abandon(killed context.Context) {
 	t.listening.end(ErrStopped)
-	t.log.Error("turn does not end, the chat goes on without it")
+	t.log.Error("turn does not end, the chat continues without it")
 	if t.revoked.Load() {
 		return
 	}
 	notice := &outbox.Message{Message: channels.Message{
-		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: "Stopped. It did not end by itself, so I went on without it.", ReplyTo: t.inbound.In.ID,
+		Chat: t.inbound.In.Chat, Kind: channels.Answer, Text: "Stopped. The agent did not end in time, so I continued without it.", ReplyTo: t.inbound.In.ID,
 	}}
 	t.stage.display.Go(func(context.Context) {
 		if err := t.stage.o.Outbox.Post(killed, notice); err != nil {
-			t.log.Warn("chat not told", zap.Error(err))
+			t.log.Warn("chat not notified", zap.Error(err))
 		}
 	})
 }
 
-// cutOff tells whether it was our end that ended the turn.
-func cutOff(killed context.Context, out terminal.Outcome, err error) bool {
+// wasCutOff reports whether a shutdown has ended the turn.
+func wasCutOff(killed context.Context, out terminal.Outcome, err error) bool {
 	return killed.Err() != nil && (err != nil || out.Status == terminal.Stopped)
 }
 
-// finish records the end. When we could not run the agent, the chat is told.
+// finish records the outcome, and tells the chat if the agent could not be run.
 func (t *Turn) finish(killed, listening context.Context, out terminal.Outcome, err error) {
-	lasted := time.Since(t.began)
+	lasted := time.Since(t.started)
 	took := zap.Duration("took", lasted)
-	cut := cutOff(killed, out, err)
+	cut := wasCutOff(killed, out, err)
 	t.auditEnd(out, err, cut, lasted)
 	if cut {
 		t.log.Warn("turn cut off by shutdown", took)
-		if t.person.cut.Load() {
-			t.requeue(killed)
+		if t.personWait.cutOff.Load() {
+			t.requeueTurn(killed)
 		}
-		return // it stays running on disk, for the next start to find
+		return // the turn stays running on disk, for the next start to find
 	}
 	if t.wasRevoked(killed) {
 		t.log.Info("turn ended", zap.String("status", store.Revoked), took)
-		t.inject.close() // what others handed to it waits for turns of its own
+		t.injections.close() // messages injected by others get turns of their own
 		out.Status = store.Revoked
-		t.record(killed, store.Done, t.outcome(out))
+		t.storeOutcome(killed, store.Done, t.storedOutcome(out))
 		return
 	}
-	read := t.inject.closeAndRead(out.Unread)
+	read := t.injections.closeAndListRead(out.Unread)
 	if err != nil {
-		t.log.Error("turn broke", took, zap.Error(err))
+		t.log.Error("turn failed", took, zap.Error(err))
 		out.Status = terminal.Failed
-		t.apologise(listening)
+		t.reportFailure(listening)
 	} else {
 		t.log.Info("turn ended", zap.String("status", string(out.Status)), zap.Int("exit", out.ExitCode), zap.String("signal", out.Signal), took)
 	}
-	t.record(killed, store.Done, t.outcome(out), read...)
+	t.storeOutcome(killed, store.Done, t.storedOutcome(out), read...)
 }
 
-// apologise tells the chat that we could not run the agent.
-func (t *Turn) apologise(listening context.Context) {
+// reportFailure tells the chat that the agent could not be run.
+func (t *Turn) reportFailure(listening context.Context) {
 	if t.ch == nil {
 		return
 	}
-	if err := t.say(listening, CouldNotRun(), 0); err != nil {
-		t.log.Warn("chat not told", zap.Error(err))
+	if err := t.postMessage(listening, CouldNotRunMessage(), 0); err != nil {
+		t.log.Warn("chat not notified", zap.Error(err))
 	}
 }
 
-// CouldNotRun is what the chat is told of a turn whose agent could not be run.
-func CouldNotRun() channels.Message {
+// CouldNotRunMessage is the message to the chat when the agent could not be run.
+func CouldNotRunMessage() channels.Message {
 	return channels.Message{
-		Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The operator can see in the log why.",
+		Kind: channels.Failure, Code: "GATEWAY", Text: "Sorry, the agent could not be run. The bot's operator can find the reason in the log.",
 	}
 }
 
-// outcome is how the turn ended, as it is stored.
-func (t *Turn) outcome(out terminal.Outcome) store.Outcome {
+// storedOutcome returns the outcome of the turn in its stored form.
+func (t *Turn) storedOutcome(out terminal.Outcome) store.Outcome {
 	return store.Outcome{
-		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.text(out.Stderr),
+		Agent: t.agent, Status: string(out.Status), ExitCode: out.ExitCode, Signal: out.Signal, Memory: out.Memory, CPU: out.CPU, Trace: t.tracer.encode(out.Stderr),
 	}
 }
 
-// record stores the end of the turn.
-func (t *Turn) record(killed context.Context, state store.State, o store.Outcome, with ...int64) {
-	ctx, took := context.WithoutCancel(killed), time.Since(t.began)
-	defer t.stage.o.Events.Tell(events.Event{What: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
-	_ = retry.Until(killed, func() error { // else it stays running on disk, for the next start to find
+// storeOutcome stores the outcome of the turn. It retries until the gateway shuts down.
+func (t *Turn) storeOutcome(killed context.Context, state store.State, o store.Outcome, with ...int64) {
+	ctx, took := context.WithoutCancel(killed), time.Since(t.started)
+	defer t.stage.o.Events.Report(events.Event{Type: events.Ended, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID, Agent: t.agent, Status: o.Status, Took: took})
+	_ = retry.Until(killed, func() error { // otherwise the turn stays running on disk, for the next start to find
 		next, err := t.stage.o.Store.Finish(ctx, t.inbound.ID, state, o, with...)
 		if next {
 			t.stage.o.Wake()
 		}
 		if errors.Is(err, store.ErrState) {
-			return nil // ended already
+			return nil // it has ended already
 		}
 		return err
-	}, func(err error) { t.log.Error("end of turn not recorded, will retry", zap.Error(err)) })
+	}, func(err error) { t.log.Error("outcome of turn not stored, will retry", zap.Error(err)) })
 }
 
-// typingAfter is how long an agent works before that is shown, and typingEvery how often: networks
-// show it for some five seconds.
-const typingAfter, typingEvery = 300 * time.Millisecond, 4 * time.Second
+// typingDelay is how long an agent works before the typing indicator is shown, and typingInterval
+// how often it is renewed: networks show it for some five seconds.
+const typingDelay, typingInterval = 300 * time.Millisecond, 4 * time.Second
 
-// typing shows that the agent is at work, unless it is the person who has to write.
-func (t *Turn) typing(ctx context.Context, typer channels.Typer) {
-	for ; ctx.Err() == nil; retry.Sleep(ctx, typingEvery) {
-		if !t.AwaitsSince().IsZero() {
+// showTyping renews the typing indicator, except while the turn waits for a person.
+func (t *Turn) showTyping(ctx context.Context, typer channels.Typer) {
+	for ; ctx.Err() == nil; retry.Sleep(ctx, typingInterval) {
+		if !t.WaitingSince().IsZero() {
 			continue
 		}
 		if err := typer.Typing(ctx, t.inbound.In.Chat); err != nil && ctx.Err() == nil {
-			t.log.Debug("typing not shown", zap.Error(err))
+			t.log.Debug("typing indicator not shown", zap.Error(err))
 		}
 	}
 }

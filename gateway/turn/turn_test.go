@@ -193,8 +193,8 @@ func (s *slot) Yield(ctx context.Context, pause time.Duration) bool {
 }
 
 // only is a set of agents with none but the default one.
-func only(runner turn.Runner) map[string]turn.Agent {
-	return map[string]turn.Agent{store.DefaultAgent: {Runner: runner, Progress: turn.EditProgress, Inject: true}}
+func only(runner turn.Runner) map[string]turn.AgentSettings {
+	return map[string]turn.AgentSettings{store.DefaultAgent: {Runner: runner, Progress: turn.EditProgress, Inject: true}}
 }
 
 // rig is a stage with neighbours that a test can look into.
@@ -229,9 +229,9 @@ func newRigWith(t *testing.T, run func(ctx context.Context, req terminal.Request
 			}
 			return all
 		},
-		Admits:  func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
-		Answers: func(_ context.Context, _ channels.Chat, agent string) (bool, error) { return agent == r.chosen, nil },
-		Wake:    func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
+		Admits:   func(_ context.Context, _, user string) (bool, error) { return user != "stranger", nil },
+		IsChosen: func(_ context.Context, _ channels.Chat, agent string) (bool, error) { return agent == r.chosen, nil },
+		Wake:     func() { r.woken++ }, AbandonAfter: 15 * time.Second, NotifyAfter: 20 * time.Second, Log: zap.NewNop(),
 	}
 	change(&o)
 	r.Stage = turn.New(o)
@@ -250,7 +250,7 @@ func (r *rig) begin() *turn.Turn { return r.beginAs(store.DefaultAgent) }
 
 // beginAs begins the turn of a message for an agent.
 func (r *rig) beginAs(agent string) *turn.Turn {
-	return r.Begin(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
+	return r.NewTurn(store.Inbound{ID: 7, Agent: agent, In: channels.Incoming{Chat: ann, ID: "m1", Text: "hello"}}, &r.slot)
 }
 
 // expect compares what is got with what is wanted, as text.
@@ -267,7 +267,7 @@ func says(text string) func(context.Context, terminal.Request, func(terminal.Fra
 	}
 }
 
-func TestATurnPostsWhatTheAgentSaysAndRecordsItsEnd(t *testing.T) {
+func TestATurnPostsTheAgentsOutputAndRecordsItsOutcome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, says("hi"))
 		r.begin().Run(t.Context())
@@ -278,7 +278,7 @@ func TestATurnPostsWhatTheAgentSaysAndRecordsItsEnd(t *testing.T) {
 	})
 }
 
-func TestTheSlotLearnsThatTheAgentHasExitedWhileItsWordsAreStored(t *testing.T) {
+func TestTheSlotIsReleasedWhenTheAgentHasExitedAndItsOutputIsBeingStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnExit()
@@ -291,7 +291,7 @@ func TestTheSlotLearnsThatTheAgentHasExitedWhileItsWordsAreStored(t *testing.T) 
 	})
 }
 
-func TestTheEndIsRecordedAsSoonAsTheStoreTakesIt(t *testing.T) {
+func TestTheOutcomeIsStoredAsSoonAsTheStoreAcceptsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, says("hi"))
 		failures := 3
@@ -345,7 +345,7 @@ func TestATurnThatIsKilledSaysNothingAndIsNotRecordedAsEnded(t *testing.T) {
 	}
 }
 
-func TestTheChatGoesOnWithoutATurnThatDoesNotEnd(t *testing.T) {
+func TestTheChatContinuesWithoutATurnThatDoesNotEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		awake := make(chan struct{})
 		var late error
@@ -363,19 +363,19 @@ func TestTheChatGoesOnWithoutATurnThatDoesNotEnd(t *testing.T) {
 		synctest.Wait()
 		r.stop()
 		expect(t, "what it said late", late, turn.ErrStopped)
-		expect(t, "posted", r.box.posted, []string{"Stopped. It did not end by itself, so I went on without it."})
+		expect(t, "posted", r.box.posted, []string{"Stopped. The agent did not end in time, so I continued without it."})
 		expect(t, "recorded", r.disk.ends, []string{"7 done stopped []"})
 	})
 }
 
-func TestWhoHasLostAccessGetsNoTurn(t *testing.T) {
+func TestAPersonWithoutAccessGetsNoTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 			t.Error("the agent was run")
 			return terminal.Outcome{}, nil
 		})
 		inbound := store.Inbound{ID: 7, In: channels.Incoming{Chat: ann, User: channels.User{ID: "stranger"}}}
-		r.Begin(inbound, &r.slot).Run(t.Context())
+		r.NewTurn(inbound, &r.slot).Run(t.Context())
 		r.stop()
 		expect(t, "recorded", r.disk.ends, []string{"7 dead revoked []"})
 		expect(t, "posted", r.box.posted, []string{})
@@ -410,7 +410,7 @@ func TestProgressIsOneMessageAndEditedNoMoreOftenThanAllowed(t *testing.T) {
 	})
 }
 
-func TestWhatWasShownOfAnAnswerBecomesTheAnswer(t *testing.T) {
+func TestAStreamedAnswerBecomesTheAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		writing time.Duration
@@ -438,7 +438,7 @@ func TestWhatWasShownOfAnAnswerBecomesTheAnswer(t *testing.T) {
 	}
 }
 
-func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
+func TestAMessageIsInjectedUntilTheTurnCountsAsEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			expect(t, "first injection", (<-req.Injections).Text, "one")
@@ -454,18 +454,18 @@ func TestAMessageIsHandedToTheAgentUntilTheTurnIsTakenForEnded(t *testing.T) {
 		hand(8, "one")
 		synctest.Wait()
 		hand(9, "two") // which the agent does not read
-		expect(t, "handed", one.Injected(), 2)
-		expect(t, "whose wait", one.Injectors(), []string{"bob"})
+		expect(t, "handed", one.InjectedCount(), 2)
+		expect(t, "whose wait", one.WaitingInjectors(), []string{"bob"})
 		one.Cancel(turn.ErrStopped)
 		hand(10, "three")
-		expect(t, "handed after the stop", one.Injected(), 2)
+		expect(t, "handed after the stop", one.InjectedCount(), 2)
 		ran.Wait()
 		r.stop()
 		expect(t, "recorded", r.disk.ends, []string{"7 done stopped [8]"}) // two gets a turn of its own
 	})
 }
 
-func TestAShortageIsTriedAgainWithLongerPausesAndThePersonIsTold(t *testing.T) {
+func TestAShortageIsRetriedWithBackoffAndThePersonIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tries := 0
 		r := newRig(t, func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
@@ -521,7 +521,7 @@ func TestARunnerIsClosedWhenAnotherIsUsedAndItsLastTurnHasEnded(t *testing.T) {
 	})
 }
 
-func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
+func TestRecoverReportsOrRetriesTurnsThatWereCutOff(t *testing.T) {
 	started := store.Process(terminal.RecordStarting())
 	inbounds := []store.Inbound{
 		{ID: 1, Attempt: 1, In: channels.Incoming{Chat: ann}, Process: store.Process(terminal.RecordNotStarted())}, // it had not begun
@@ -565,7 +565,7 @@ func TestRecoverReportsOrRepeatsWhatWasCutOff(t *testing.T) {
 	}
 }
 
-func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
+func TestAgentInformationIsStoredForTheNextTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "plan"}}})
@@ -574,8 +574,8 @@ func TestWhatTheAgentTellsOfItselfIsKeptForTheNextTurn(t *testing.T) {
 		one := r.begin()
 		one.Run(t.Context())
 		synctest.Wait()
-		now, ok := one.About()
-		last, err := r.LastAbout(t.Context(), ann, store.DefaultAgent)
+		now, ok := one.AgentInfo()
+		last, err := r.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
 		if !ok || err != nil || len(now.Commands) != 1 || len(last.Commands) != 1 || last.Commands[0].Name != "plan" {
 			t.Errorf("told %+v (%v), kept %+v (%v)", now, ok, last, err)
 		}
@@ -591,7 +591,7 @@ func (slowMenu) SetChatMenu(context.Context, channels.Chat, []channels.Command) 
 	return nil
 }
 
-func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
+func TestTheLatestAgentInformationIsStoredEvenIfTheMenuIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
 			req.OnAgentInfo(terminal.AgentInfo{Commands: []terminal.Command{{Name: "first"}}})
@@ -602,7 +602,7 @@ func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
 		r.channels["net"] = slowMenu{}
 		r.begin().Run(t.Context())
 		r.Idle(t.Context())
-		last, err := r.LastAbout(t.Context(), ann, store.DefaultAgent)
+		last, err := r.StoredAgentInfo(t.Context(), ann, store.DefaultAgent)
 		if err != nil || len(last.Commands) != 1 || last.Commands[0].Name != "second" {
 			t.Errorf("kept %+v (%v)", last, err)
 		}
@@ -610,20 +610,20 @@ func TestWhatTheAgentTellsLastIsKeptAlsoWhenTheMenuIsSlow(t *testing.T) {
 	})
 }
 
-func TestATurnIsTracedWhenSomebodyWatches(t *testing.T) {
+func TestATurnIsTracedWhenThereIsAnObserver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var box postbox
 		var disk disk
-		var happened []events.What
+		var happened []events.Type
 		s := turn.New(turn.Options{
 			Channels: map[string]channels.Channel{"net": network{}}, Store: &disk, Outbox: &box, Wake: func() {}, Log: zap.NewNop(),
 			Admits: func(context.Context, string, string) (bool, error) { return true, nil },
-			Events: func(e events.Event) { happened = append(happened, e.What) },
+			Events: func(e events.Event) { happened = append(happened, e.Type) },
 		})
 		s.Reload(turn.Settings{Agents: only(&agent{run: says("hi")})})
-		one := s.Begin(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
+		one := s.NewTurn(store.Inbound{ID: 7, In: channels.Incoming{Chat: ann}}, &slot{})
 		one.Run(t.Context())
-		expect(t, "events", happened, []events.What{events.Started, events.Said, events.Ended})
+		expect(t, "events", happened, []events.Type{events.Started, events.Output, events.Ended})
 		if trace := one.Trace(); len(trace.Lines) != 1 || trace.Lines[0].Text != "hi" {
 			t.Errorf("traced %+v", trace)
 		}

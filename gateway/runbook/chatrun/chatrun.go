@@ -34,7 +34,7 @@ type Questions interface {
 // Outbox puts questions to people.
 type Outbox interface {
 	Ask(ctx context.Context, q outbox.Question) error
-	ShowEnd(q store.Question, how string)
+	ShowOutcome(q store.Question, how string)
 	// KeepsButtons reports whether the buttons of a question stay when one is pressed.
 	KeepsButtons(chat channels.Chat) bool
 }

@@ -45,7 +45,7 @@ type execution struct {
 
 // Execute begins a run or goes on with one, until it ends or a person has to decide.
 func (b *Runbooks) Execute(ctx context.Context, x *turn.Execution) (terminal.Outcome, error) {
-	x.NotRunning()
+	x.MarkNotRunning()
 	e := &execution{Runbooks: b, x: x}
 	found, err := e.find(ctx)
 	if err != nil || !found {
@@ -192,7 +192,7 @@ func (e *execution) finish(ctx context.Context) error {
 	if err := e.showBoard(terminal.Frame{}); err != nil {
 		return err
 	}
-	defer e.x.Running(ctx)()
+	defer e.x.MarkRunning(ctx)()
 	if _, _, err := e.prompt(ctx, step); err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (e *execution) stopped() (terminal.Outcome, error) {
 // by a frame or by a tool.
 func (e *execution) showBoard(f terminal.Frame) error {
 	text := checklist(e.run)
-	e.x.ShowAbove(text)
+	e.x.SetProgressHeading(text)
 	if f.Text != "" {
 		text += "\n\n" + f.Text
 	}

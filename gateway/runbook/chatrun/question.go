@@ -97,7 +97,7 @@ func (b *Runbooks) openQuestion(ctx context.Context, r runbook.Run, again bool) 
 func (b *Runbooks) closeQuestion(ctx context.Context, q store.Question, how string) error {
 	closed, err := b.o.Questions.Withdraw(ctx, q.ID)
 	if err == nil && closed {
-		b.o.Outbox.ShowEnd(q, how)
+		b.o.Outbox.ShowOutcome(q, how)
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (e *execution) advance(ctx context.Context) (waits bool, err error) {
 	}
 	// Until the proof is recorded: after a crash in between, the agent's work and the command are
 	// not repeated without a word.
-	defer e.x.Running(ctx)()
+	defer e.x.MarkRunning(ctx)()
 	answer, outcome, err := e.prompt(ctx, step)
 	if err != nil || ctx.Err() != nil {
 		return false, err

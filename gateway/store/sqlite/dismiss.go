@@ -9,7 +9,7 @@ import (
 )
 
 // noAccess is why a delivery is not sent to somebody who has lost access.
-const noAccess = "its sender has no access any more"
+const noAccess = "the sender no longer has access"
 
 // sentBy is a condition on a row of inbox: that its sender is user ?2 of channel ?1. The range of
 // keys narrows the index down.

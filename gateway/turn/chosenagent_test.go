@@ -15,7 +15,7 @@ import (
 // twoAgents has the stage run the agent coder beside the default one.
 func (r *rig) twoAgents(coder turn.Runner) {
 	agents := only(&r.agent)
-	agents["coder"] = turn.Agent{Runner: coder}
+	agents["coder"] = turn.AgentSettings{Runner: coder}
 	r.Reload(turn.Settings{Agents: agents, OnCrash: turn.ReportCrash})
 }
 
@@ -34,13 +34,13 @@ func TestEachAgentRunsItsOwnMessages(t *testing.T) {
 	})
 }
 
-func TestATurnWhoseAgentIsGoneIsRunByTheDefaultOneWhichIsTold(t *testing.T) {
+func TestTheDefaultAgentRunsATurnWhoseAgentIsGoneAndTheChatIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, says("hi"))
 		one := r.beginAs("coder")
 		one.Run(t.Context())
 		r.stop()
-		expect(t, "posted", r.box.posted, []string{"The agent coder is not configured any more; default answers.", "hi"})
+		expect(t, "posted", r.box.posted, []string{"The agent coder is no longer available, so default answers from now on.", "hi"})
 		expect(t, "the agent", one.Agent(), "default")
 		expect(t, "recorded agents", r.disk.agents, []string{"default"})
 	})
@@ -82,7 +82,7 @@ func TestAReloadReplacesEveryRunner(t *testing.T) {
 	})
 }
 
-func TestWhatIsRememberedForAnAgentIsItsOwn(t *testing.T) {
+func TestEveryAgentHasMemoriesOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var loaded []string
 		saves := func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
@@ -103,7 +103,7 @@ func TestWhatIsRememberedForAnAgentIsItsOwn(t *testing.T) {
 		}
 		expect(t, "loaded", loaded, []string{"earlier/earliest", "/", "shello/lhello", "shello/lhello"})
 		for _, name := range []string{"default", "coder"} {
-			if about, err := r.LastAbout(t.Context(), ann, name); about.Line != "line of hello" || err != nil {
+			if about, err := r.StoredAgentInfo(t.Context(), ann, name); about.Line != "line of hello" || err != nil {
 				t.Errorf("%s told %+v, %v", name, about, err)
 			}
 		}
@@ -127,7 +127,7 @@ func (m menus) SetChatMenu(_ context.Context, chat channels.Chat, commands []cha
 	return nil
 }
 
-func TestTheMenuOfAChatIsThatOfTheAgentThatAnswers(t *testing.T) {
+func TestTheMenuOfAChatShowsTheCommandsOfTheChosenAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		has := func(command string) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 			return func(_ context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
@@ -145,19 +145,19 @@ func TestTheMenuOfAChatIsThatOfTheAgentThatAnswers(t *testing.T) {
 		synctest.Wait()
 		expect(t, "menus", shown, []string{"ann: plan"})
 		r.chosen = "coder"
-		r.Chosen(ann, "coder")
+		r.AgentChanged(ann, "coder")
 		synctest.Wait()
 		expect(t, "menus", shown, []string{"ann: plan", "ann: review"})
 		r.stop()
 	})
 }
 
-func TestTheEndOfATurnNamesItsAgent(t *testing.T) {
+func TestTheOutcomeOfATurnNamesItsAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ended []string
 		r := newRigWith(t, says("hi"), func(o *turn.Options) {
 			o.Events = func(e events.Event) {
-				if e.What == events.Ended {
+				if e.Type == events.Ended {
 					ended = append(ended, e.Agent)
 				}
 			}

@@ -26,7 +26,7 @@ func (n typist) Typing(context.Context, channels.Chat) error {
 }
 
 // waits is an agent that works for a while, waits for a message, and works again.
-func waits(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
+func personWaits(worked, waited time.Duration) func(context.Context, terminal.Request, func(terminal.Frame) error) (terminal.Outcome, error) {
 	return func(ctx context.Context, req terminal.Request, emit func(terminal.Frame) error) (terminal.Outcome, error) {
 		if err := emit(terminal.Frame{Kind: terminal.Progress, Text: "round 1"}); err != nil {
 			return terminal.Outcome{}, err
@@ -52,14 +52,14 @@ func waits(worked, waited time.Duration) func(context.Context, terminal.Request,
 // newWaitingRig is a rig of such an agent, which offers the queue by a function.
 func newWaitingRig(t *testing.T, worked, waited time.Duration, offer func() error) *rig {
 	t.Helper()
-	return newRigWith(t, waits(worked, waited), func(o *turn.Options) {
+	return newRigWith(t, personWaits(worked, waited), func(o *turn.Options) {
 		o.OfferQueue = func(context.Context, channels.Chat) error { return offer() }
 	})
 }
 
 func noQueue() error { return nil }
 
-func TestATurnThatWaitsForAPersonDoesNotSeemToWork(t *testing.T) {
+func TestATurnThatWaitsForAPersonShowsNoActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newWaitingRig(t, 20*time.Second, 5*time.Hour, noQueue)
 		var typed atomic.Int32
@@ -72,7 +72,7 @@ func TestATurnThatWaitsForAPersonDoesNotSeemToWork(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		before := typed.Load()
-		expect(t, "waits since", time.Since(one.AwaitsSince()), 40*time.Second)
+		expect(t, "waits since", time.Since(one.WaitingSince()), 40*time.Second)
 		expect(t, "the slot is free", r.slot.released.Load(), true)
 		time.Sleep(4 * time.Hour)
 		synctest.Wait()
@@ -81,7 +81,7 @@ func TestATurnThatWaitsForAPersonDoesNotSeemToWork(t *testing.T) {
 		expect(t, "shown", strings.Join(r.box.shown, ", "), "⏳ round 1[/stop false], ⏳ round 1 (15s)[/stop false], round 1[/stop false]")
 		r.box.mu.Unlock()
 		<-done
-		expect(t, "waits", one.AwaitsSince().IsZero(), true)
+		expect(t, "waits", one.WaitingSince().IsZero(), true)
 		synctest.Wait()
 		r.stop()
 		expect(t, "shown at last", r.box.shown[len(r.box.shown)-1], "⏳ round 1 (30s)[/stop false]")
@@ -99,9 +99,9 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 				r := newWaitingRig(t, time.Second, 5*time.Hour, noQueue)
 				began := time.Now()
 				if !early {
-					time.AfterFunc(2*time.Second, r.EndWaits)
+					time.AfterFunc(2*time.Second, r.EndPersonWaits)
 				} else {
-					r.EndWaits()
+					r.EndPersonWaits()
 				}
 				r.begin().Run(t.Context())
 				r.stop()
@@ -116,12 +116,12 @@ func TestAShutdownCutsOffATurnThatWaitsForAPerson(t *testing.T) {
 	}
 }
 
-func TestATurnThatGoesOnAfterAWaitIsCutOffLikeOthers(t *testing.T) {
+func TestATurnThatResumesAfterAWaitIsCutOffLikeOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newWaitingRig(t, time.Hour, time.Hour, noQueue)
 		ctx, kill := context.WithCancel(t.Context())
 		time.AfterFunc(150*time.Minute, kill)
-		time.AfterFunc(151*time.Minute, r.EndWaits) // it does not wait any more
+		time.AfterFunc(151*time.Minute, r.EndPersonWaits) // it does not wait any more
 		r.begin().Run(ctx)
 		r.stop()
 		time.Sleep(time.Hour)
@@ -153,7 +153,7 @@ func TestTheQueueIsOfferedUntilItIsReadAndAgainWhenAsked(t *testing.T) {
 		})
 		one := r.begin()
 		time.AfterFunc(time.Minute, func() { expect(t, "offered", calls.Load(), 3) })
-		time.AfterFunc(2*time.Minute, one.OfferAgain)
+		time.AfterFunc(2*time.Minute, one.OfferQueueAgain)
 		one.Run(t.Context())
 		r.stop()
 		expect(t, "offered", calls.Load(), 4)
@@ -177,11 +177,11 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 		r := newRig(t, nil)
 		r.Reload(turn.Settings{Agents: only(&reading{agent{run: says("hi")}})})
 		one := r.begin()
-		if one.Reader() == nil {
+		if one.MessageReader() == nil {
 			t.Error("the turn does not read")
 		}
 		one.Run(t.Context())
-		if one.Reader() != nil {
+		if one.MessageReader() != nil {
 			t.Error("a turn that has ended reads")
 		}
 		r.stop()
@@ -190,7 +190,7 @@ func TestAMessageThatAnEarlierTurnHasReadGetsNoAgent(t *testing.T) {
 	})
 }
 
-func TestATurnThatWasLeftBehindWhileItWaitedKeepsNoSlot(t *testing.T) {
+func TestATurnAbandonedDuringAWaitKeepsNoSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := make(chan error)
 		r := newRigWith(t, func(ctx context.Context, req terminal.Request, _ func(terminal.Frame) error) (terminal.Outcome, error) {
@@ -218,7 +218,7 @@ func TestATurnThatIsStoppedBeforeAShutdownDoesNotRunAgain(t *testing.T) {
 		one := r.begin()
 		time.AfterFunc(time.Minute, func() {
 			one.Cancel(turn.ErrStopped)
-			r.EndWaits()
+			r.EndPersonWaits()
 		})
 		one.Run(t.Context())
 		r.stop()

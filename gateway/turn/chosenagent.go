@@ -1,0 +1,39 @@
+package turn
+
+import (
+	"context"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/store"
+)
+
+// agentFor returns the agent for the turn of a message: the one that was chosen when the message
+// was received, or the default agent if that one is no longer configured.
+func (s *Settings) agentFor(inbound store.Inbound) (name string, a AgentSettings) {
+	if a, ok := s.Agents[inbound.Agent]; ok {
+		return inbound.Agent, a
+	}
+	return store.DefaultAgent, s.Agents[store.DefaultAgent]
+}
+
+// reportReplacedAgent tells the chat that the chosen agent is no longer configured and another
+// agent works on the message.
+func (t *Turn) reportReplacedAgent(listening context.Context) {
+	if t.inbound.Agent == t.agent || t.inbound.Agent == "" {
+		return
+	}
+	t.log.Warn("the chosen agent is no longer configured", zap.String("wanted", t.inbound.Agent), zap.String("instead", t.agent))
+	notice := channels.Message{Kind: channels.Answer, Text: AgentGoneText(t.inbound.Agent)}
+	if err := t.postMessage(listening, notice, outbox.ReportSequence); err != nil { // one sequence number, so that retries do not repeat it
+		t.log.Warn("chat not notified", zap.Error(err))
+	}
+}
+
+// AgentGoneText is the message to a chat whose chosen agent is no longer configured.
+func AgentGoneText(name string) string {
+	return fmt.Sprintf("The agent %s is no longer available, so %s answers from now on.", name, store.DefaultAgent)
+}

@@ -1,0 +1,151 @@
+package turn
+
+import (
+	"context"
+	"errors"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/events"
+	"nanobot/gateway/outbox"
+	"nanobot/gateway/retry"
+	"nanobot/gateway/shown"
+	"nanobot/terminal"
+)
+
+// emit handles a frame of the agent. It still works after the turn was told to stop, since output
+// printed before is delivered. During a shutdown it returns an error: the whole turn is retried or
+// reported later.
+func (t *Turn) emit(listening, running context.Context, f terminal.Frame) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if f.Kind != terminal.Partial && !t.isRedraw(f) { // the complete message repeats a partial one
+		t.traceFrame(f)
+		t.outputBytes.Add(int64(len(f.Text)))
+		t.outputMedia.Add(int64(len(f.Checked)))
+	}
+	switch {
+	case listening.Err() != nil:
+		return context.Cause(listening)
+	case f.Kind == terminal.Partial:
+		t.streamed.show(f.Text)
+		return nil
+	case f.Kind == terminal.Progress && t.settings.Progress == HideProgress:
+		return nil
+	case f.Kind == terminal.Progress && (t.board.show(boardContentOf(f)) || f.Board):
+		return nil
+	}
+	m := outbox.Reply(t.inbound, FrameMessage(f))
+	m.Sequence = t.nextSequence(f)
+	m.CopyContext = func(size int64) context.Context { return t.copyContext(listening, running, size) }
+	m.Copied = func(size int64) { t.countCopy(running, size) }
+	if f.Kind == terminal.Message {
+		return t.postComplete(listening, m)
+	}
+	return t.post(listening, m)
+}
+
+// nextSequence returns the sequence number of a message. Messages of tools have numbers of their
+// own, since the order of a tool's and the agent's messages may differ between attempts.
+func (t *Turn) nextSequence(f terminal.Frame) int {
+	switch {
+	case f.Sequence > toolSequence:
+		return f.Sequence
+	case f.Sequence > 0:
+		t.sequence = f.Sequence
+	default:
+		t.sequence++
+	}
+	return t.sequence
+}
+
+// boardContentOf converts a progress frame for the board.
+func boardContentOf(f terminal.Frame) boardContent {
+	return boardContent{text: f.Text, screen: shown.Screen(f.Screen), buttons: shown.Buttons(f.Buttons)}
+}
+
+// isRedraw reports whether a frame only redraws the screen. Redraws are not traced, since a program
+// may redraw its screen all the time.
+func (t *Turn) isRedraw(f terminal.Frame) bool {
+	if f.Kind != terminal.Progress || f.Screen == nil {
+		return false
+	}
+	again := f.Text == t.caption
+	t.caption = f.Text
+	return again
+}
+
+// postComplete posts a message whose beginning may be shown already.
+func (t *Turn) postComplete(listening context.Context, m *outbox.Message) error {
+	places, rest := t.streamed.finish()
+	m.Replace = places
+	err := t.post(listening, m)
+	if err == nil {
+		rest = append(rest, m.Unused()...)
+		t.board.markAbove()
+	}
+	for _, id := range rest { // other leftovers are removed at the end of the turn
+		t.stage.o.Outbox.Remove(t.transientRecord(id))
+	}
+	return err
+}
+
+// handleLog handles a log frame of the agent or its protocol.
+func (t *Turn) handleLog(f terminal.Frame) {
+	if f.Audit {
+		t.auditDecision(f.Text)
+	}
+	if t.tracer != nil {
+		t.traceFrame(f)
+	}
+}
+
+// traceFrame adds a frame to the trace and notifies observers.
+func (t *Turn) traceFrame(f terminal.Frame) {
+	t.tracer.add(f)
+	t.stage.o.Events.Report(events.Event{Type: events.Output, Chat: t.inbound.In.Chat, Inbound: t.inbound.ID})
+}
+
+// lateCopyLimit bounds the bytes of files that are copied after the turn was told to end: enough
+// for images that were just printed, and quick to copy.
+const lateCopyLimit = 64 << 20
+
+// copyContext returns the context of a file copy: a small file is copied completely, a large one
+// only while the turn runs. copyContext and countCopy must be called with t.mu locked.
+func (t *Turn) copyContext(listening, running context.Context, size int64) context.Context {
+	if size > t.lateCopyBytes {
+		return running
+	}
+	return listening
+}
+
+func (t *Turn) countCopy(running context.Context, size int64) {
+	if running.Err() != nil {
+		t.lateCopyBytes -= size
+	}
+}
+
+// postMessage posts a message without files.
+func (t *Turn) postMessage(listening context.Context, m channels.Message, sequence int) error {
+	reply := outbox.Reply(t.inbound, m)
+	reply.Sequence = sequence
+	return t.post(listening, reply)
+}
+
+// post passes a message to the outbox. If the store cannot accept it now, for example on a full
+// disk, post retries until it can, since the agent's output would be lost otherwise.
+func (t *Turn) post(listening context.Context, m *outbox.Message) error {
+	var refused error // permanently
+	err := retry.Until(listening, func() error {
+		err := t.stage.o.Outbox.Post(listening, m)
+		if err != nil && !errors.Is(err, outbox.ErrNotStored) {
+			refused, err = err, nil
+		}
+		return err
+	}, func(err error) { t.log.Error("answer not stored, will retry", zap.Error(err)) })
+	if err != nil {
+		return err
+	}
+	return refused
+}

@@ -1,0 +1,198 @@
+package turn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/zap"
+
+	"nanobot/channels"
+	"nanobot/gateway/retry"
+	"nanobot/terminal"
+)
+
+// errIntakeClosed ends a turn that waits for messages when the gateway stops receiving them.
+var errIntakeClosed = errors.New("the gateway no longer receives messages")
+
+// personWait is the state of a turn that waits for messages of a person.
+type personWait struct {
+	offerAgain chan struct{} // asks offerQueue to offer the queue again
+	cutOff     atomic.Bool   // EndPersonWaits has ended the turn
+
+	mu    sync.Mutex
+	since time.Time     // when the wait began; zero: the turn does not wait
+	total time.Duration // duration of the earlier waits
+}
+
+// MessageReader returns the runner of the turn if its protocol reads messages and the turn was not
+// told to end, else nil.
+func (t *Turn) MessageReader() terminal.MessageReader {
+	r, ok := t.settings.Runner.(interface {
+		terminal.MessageReader
+		ReadsMessages() bool
+	})
+	if !ok || !r.ReadsMessages() || t.working.hasEnded() {
+		return nil
+	}
+	return r
+}
+
+// alreadyRead reports whether an earlier turn has read this message, and a crash prevented that
+// from being recorded.
+func (t *Turn) alreadyRead(ctx context.Context) (bool, error) {
+	r := t.MessageReader()
+	if r == nil {
+		return false, nil
+	}
+	read, err := r.ReadMessage(ctx, PersonMessage(t.inbound.In))
+	if err != nil {
+		return false, fmt.Errorf("look for message: %w", err)
+	}
+	return read, nil
+}
+
+// PersonMessage converts a message for a protocol that reads messages.
+func PersonMessage(in channels.Incoming) terminal.PersonMessage {
+	return terminal.PersonMessage{Chat: in.Chat.String(), ID: in.ID, User: in.User.ID, Text: in.Text, Media: in.Media}
+}
+
+// OfferQueueAgain has Options.OfferQueue called again until it succeeds, while the turn waits for
+// messages.
+func (t *Turn) OfferQueueAgain() {
+	select {
+	case t.personWait.offerAgain <- struct{}{}:
+	default:
+	}
+}
+
+// WaitingSince returns when the turn began to wait for messages; zero: it does not wait.
+func (t *Turn) WaitingSince() time.Time {
+	t.personWait.mu.Lock()
+	defer t.personWait.mu.Unlock()
+	return t.personWait.since
+}
+
+// elapsed returns how long the turn has worked, without the time spent waiting for messages.
+func (t *Turn) elapsed() time.Duration {
+	t.personWait.mu.Lock()
+	defer t.personWait.mu.Unlock()
+	now := time.Now()
+	if !t.personWait.since.IsZero() {
+		now = t.personWait.since
+	}
+	return now.Sub(t.started) - t.personWait.total
+}
+
+// awaitPerson has the turn wait for messages: it releases its slot, and the queue of its chat is
+// offered to its protocol. A turn that a shutdown cuts off during the wait runs again at the next
+// start, as one that had not started.
+func (t *Turn) awaitPerson(ctx context.Context) (resume func(context.Context) error) {
+	t.recordProcess(terminal.RecordNotStarted())
+	t.pid.Store(0)
+	t.personWait.begin()
+	t.board.requestUpdate()
+	t.slot.Release()
+	waiting, end := context.WithCancel(ctx)
+	var offers sync.WaitGroup
+	offers.Go(func() { t.offerQueue(waiting) })
+	t.stage.personWaits.add(t)
+	return func(ctx context.Context) error {
+		t.stage.personWaits.remove(t)
+		end()
+		offers.Wait()
+		defer t.board.requestUpdate()
+		defer t.personWait.end()
+		if !t.slot.Retake(ctx) {
+			err := context.Cause(ctx)
+			t.personWait.cutOff.Store(errors.Is(err, errIntakeClosed))
+			return err
+		}
+		if t.working.hasEnded() { // Run may have released the slot for the last time already
+			t.slot.Release()
+			return context.Canceled
+		}
+		t.recordProcess(terminal.RecordStarting())
+		return nil
+	}
+}
+
+// requeueTurn has the turn run again at the next start of the gateway. The process record alone
+// does not ensure that: a restart of the machine loses it.
+func (t *Turn) requeueTurn(killed context.Context) {
+	if err := t.stage.o.Store.Requeue(context.WithoutCancel(killed), t.inbound.ID, true); err != nil {
+		t.log.Warn("turn that waits for a person not requeued", zap.Error(err)) // the turn stays running on disk
+	}
+}
+
+// offerQueue offers the queue of the chat to the protocol, and again after OfferQueueAgain.
+func (t *Turn) offerQueue(ctx context.Context) {
+	for ctx.Err() == nil {
+		_ = retry.Until(ctx, func() error { return t.stage.o.OfferQueue(ctx, t.inbound.In.Chat) }, func(err error) {
+			if ctx.Err() == nil {
+				t.log.Warn("queued messages not read, will retry", zap.Error(err))
+			}
+		})
+		select {
+		case <-t.personWait.offerAgain:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func (p *personWait) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.since = time.Now()
+}
+
+func (p *personWait) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total += time.Since(p.since)
+	p.since = time.Time{}
+}
+
+// personWaits are the turns that wait for messages.
+type personWaits struct {
+	mu    sync.Mutex
+	ended bool // no message can arrive any more
+	turns map[*Turn]bool
+}
+
+// add registers a waiting turn. After the end of the intake, the turn is cut off.
+func (w *personWaits) add(t *Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		t.kill(errIntakeClosed)
+		return
+	}
+	if w.turns == nil {
+		w.turns = map[*Turn]bool{}
+	}
+	w.turns[t] = true
+}
+
+func (w *personWaits) remove(t *Turn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.turns, t)
+}
+
+// EndPersonWaits cuts off the turns that wait for messages, now and later, because the gateway
+// stops receiving them. The turns continue at the next start. Pending questions of tools end, too.
+func (s *Stage) EndPersonWaits() {
+	s.personWaits.mu.Lock()
+	defer s.personWaits.mu.Unlock()
+	if !s.personWaits.ended {
+		close(s.intakeClosed)
+	}
+	s.personWaits.ended = true
+	for t := range s.personWaits.turns {
+		t.kill(errIntakeClosed)
+	}
+}
