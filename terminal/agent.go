@@ -69,7 +69,7 @@ func (a *Agent) Wait() AgentExit {
 		e.Cause = a.cause()
 	}
 	if a.used != nil {
-		a.used(e.Used)
+		a.used(e.Usage)
 	}
 	return e
 }

@@ -28,7 +28,7 @@ func (t *turn) keep(o PersistentOptions) (*Agent, error) {
 // keptEnv is the environment of agents that outlive the turn. What differs from message to message
 // is not in it.
 func (t *turn) keptEnv() []string {
-	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), process.OwnerEnv(t.req.GatewayName))
+	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), process.GatewayEnv(t.req.GatewayName))
 }
 
 func (t *turn) uses(pid int) {

@@ -314,7 +314,7 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
 		})
 		if !o.Helper { // a helper that could not become the agent is started again
-			o.OnEmpty = in.onEmpty
+			o.OnCgroupEmpty = in.onEmpty
 		}
 		return launch(ctx, o, in.onStop)
 	}

@@ -108,7 +108,7 @@ func (u *usage) add(used process.Usage) {
 
 // watch counts what a kept agent uses from here on.
 func (u *usage) watch(a *Agent) {
-	before := a.Used()
+	before := a.Usage()
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !slices.ContainsFunc(u.kept, func(k keptUse) bool { return k.agent == a }) {
@@ -121,7 +121,7 @@ func (u *usage) total() process.Usage {
 	defer u.mu.Unlock()
 	sum := u.sum
 	for _, k := range u.kept {
-		now := k.agent.Used()
+		now := k.agent.Usage()
 		sum.CPU += now.CPU - k.before.CPU
 		sum.Memory = max(sum.Memory, now.Memory) // of its whole life: the kernel counts no other
 	}

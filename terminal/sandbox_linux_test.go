@@ -460,8 +460,8 @@ func TestTheLastExitIsToldWhileTheAnswerIsStillEmitted(t *testing.T) {
 	b := newBench(t, "rich", frame(m{"type": "message", "text": "hi"}))
 	b.opts.Supervisor = process.NewSupervisor(process.SupervisorOptions{})
 	t.Cleanup(b.opts.Supervisor.Close)
-	if !strings.Contains(b.opts.Supervisor.About(), "control group of its own") {
-		t.Skip(b.opts.Supervisor.About())
+	if !strings.Contains(b.opts.Supervisor.Describe(), "control group of its own") {
+		t.Skip(b.opts.Supervisor.Describe())
 	}
 	exited := make(chan struct{})
 	b.req.OnExit = func() { close(exited) }

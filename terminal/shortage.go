@@ -28,10 +28,10 @@ func IsShortage(err error) bool {
 // Shortage returns a *ShortageError if the agent was never run for want of resources: what its
 // sandbox needs, or the program itself, could not be had. Else it returns nil.
 func (e AgentExit) Shortage() error {
-	if !IsShortage(e.NotRun) || e.Forced {
+	if !IsShortage(e.ExecError) || e.Forced {
 		return nil
 	}
-	return unbegun(fmt.Errorf("start agent: %w", e.NotRun))
+	return unbegun(fmt.Errorf("start agent: %w", e.ExecError))
 }
 
 // unbegun marks an error from before the start of the agent as a shortage if it is one.

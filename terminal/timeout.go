@@ -27,7 +27,7 @@ func withTimeout(ctx context.Context, d time.Duration) (_ context.Context, pause
 
 // Deadline is when the time would be up if we were never stopped.
 func (l limited) Deadline() (time.Time, bool) {
-	end := time.Now().Add(l.watch.Left())
+	end := time.Now().Add(l.watch.Remaining())
 	if earlier, ok := l.Context.Deadline(); ok && earlier.Before(end) {
 		return earlier, true
 	}

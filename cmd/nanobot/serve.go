@@ -112,7 +112,7 @@ func (d daemon) run(ctx context.Context) (err error) {
 	var watch func(context.Context)
 	g, watch = d.newGateway(options, page)
 	sd := &notifier{log: d.log}
-	d.log.Info(d.supervisor.About())
+	d.log.Info(d.supervisor.Describe())
 	d.log.Info("starting", zap.String("version", version), zap.String("config", d.cfg.File()), zap.Int("channels", len(open)))
 	work, ctx := errgroup.WithContext(ctx)
 	defer onHangup(ctx, func() { sd.reload(ctx, g, func(g *gateway.Gateway) error { return d.reload(g, h) }) })()

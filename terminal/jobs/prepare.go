@@ -45,8 +45,8 @@ func (o Options) prepare(c Command) (process.Options, error) {
 		Path: path, Args: args, Dir: dir,
 		// Shells and others show the folder by the name that it was given, if that is right.
 		Env:     append(slices.Clip(c.Env), "PWD="+filepath.Clean(named)),
-		NoInput: true, Merge: true, Session: true,
-		Grace: silence, Hold: chatter,
+		NoInput: true, MergeStderr: true, WholeSession: true,
+		Grace: silence, MaxLinger: chatter,
 	}, nil
 }
 

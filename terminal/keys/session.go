@@ -208,12 +208,12 @@ func (s *session) interrupt() {
 	// The first time makes room for what is just being written. Errors say that the program has
 	// ended meanwhile.
 	for range mostFlushes {
-		_ = s.agent.DropInput()
+		_ = s.agent.DiscardInput()
 		if s.input.awaitWritten(flushPause) {
 			break
 		}
 	}
-	_ = s.agent.DropInput()
+	_ = s.agent.DiscardInput()
 	_ = s.agent.Interrupt()
 }
 

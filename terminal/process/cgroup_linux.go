@@ -20,19 +20,19 @@ type cgroup struct {
 	dir                     string
 	dirFD, eventsFD, statFD int // -1: not open
 	limited                 bool
-	earlierCPU              time.Duration // of the children that had the cgroup before
-	unusable                atomic.Bool   // it was killed, or no process could be started in it
+	earlierCPU              time.Duration // of earlier children in the cgroup
+	unusable                atomic.Bool   // it was killed, or clone into it failed
 }
 
 // acquire returns an empty cgroup for a child.
 func (p *cgroups) acquire(o Options) (*cgroup, error) {
 	if p == nil {
-		return nil, errors.New("there is none")
+		return nil, errors.New("no cgroups are available")
 	}
 	if c := p.reuse(o); c != nil {
 		return c, nil
 	}
-	c := &cgroup{pool: p, dir: filepath.Join(p.dir, p.nextName()), limited: o.limited(), dirFD: -1, eventsFD: -1, statFD: -1}
+	c := &cgroup{pool: p, dir: filepath.Join(p.dir, p.nextName()), limited: o.hasLimits(), dirFD: -1, eventsFD: -1, statFD: -1}
 	if err := os.Mkdir(c.dir, 0o755); err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (p *cgroups) nextName() string {
 func (p *cgroups) reuse(o Options) *cgroup {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if o.limited() || len(p.idle) == 0 {
+	if o.hasLimits() || len(p.idle) == 0 {
 		return nil
 	}
 	last := len(p.idle) - 1
@@ -121,17 +121,17 @@ func (c *cgroup) kill() {
 // empty reports whether no process is left in the cgroup.
 func (c *cgroup) empty() bool { return c != nil && hasEvents(c.eventsFD, "populated 0") }
 
-// killAndWait kills every process in the cgroup and returns when they are dead. The child itself
-// has exited.
+// killAndWait kills every process in the cgroup and waits for their deaths. The child itself has
+// exited.
 func (c *cgroup) killAndWait() {
 	if c == nil || c.empty() {
 		return
 	}
 	c.kill()
-	_ = pollEmpty(c.eventsFD) // a process that does not die hangs in the kernel, and its cgroup stays
+	_ = pollEmpty(c.eventsFD) // a process that does not die hangs in the kernel; its cgroup stays
 }
 
-// release gives the cgroup back to the pool. Its last child has used u.
+// release returns the cgroup to the pool. u is the usage of its last child.
 func (c *cgroup) release(u Usage) {
 	if c == nil {
 		return
@@ -147,7 +147,7 @@ func (c *cgroup) release(u Usage) {
 	p.idle = append(p.idle, c)
 }
 
-// discard gives a cgroup back in which no process could be started.
+// discard releases a cgroup into which clone failed.
 func (c *cgroup) discard() {
 	c.unusable.Store(true)
 	c.release(Usage{})

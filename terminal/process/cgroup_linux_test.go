@@ -18,9 +18,9 @@ func grouped(t *testing.T) (supervisor *process.Supervisor, base string) {
 	t.Helper()
 	supervisor = process.NewSupervisor(process.SupervisorOptions{})
 	t.Cleanup(supervisor.Close)
-	_, base, ok := strings.Cut(supervisor.About(), " under ")
+	_, base, ok := strings.Cut(supervisor.Describe(), " under ")
 	if !ok {
-		t.Skip(supervisor.About())
+		t.Skip(supervisor.Describe())
 	}
 	return supervisor, base
 }
@@ -51,7 +51,7 @@ func TestWhatCannotBeBoundedIsNotStarted(t *testing.T) {
 	for _, supervisor := range []*process.Supervisor{nil, none} {
 		limited.Supervisor = supervisor
 		if _, err := process.Start(limited); err == nil {
-			t.Errorf("%s: it was started", supervisor.About())
+			t.Errorf("%s: it was started", supervisor.Describe())
 		}
 	}
 	supervisor, base := grouped(t)
@@ -112,7 +112,7 @@ func TestWhoAsksIsToldWhenNoProcessIsLeft(t *testing.T) {
 		empty := make(chan struct{}, 1)
 		c, err := process.Start(process.Options{
 			Args: []string{"/bin/sh", "-c", script}, Supervisor: supervisor, Grace: 50 * time.Millisecond,
-			OnEmpty: func() { empty <- struct{}{} },
+			OnCgroupEmpty: func() { empty <- struct{}{} },
 		})
 		if err != nil {
 			t.Fatal(err)

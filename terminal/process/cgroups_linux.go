@@ -18,19 +18,19 @@ import (
 )
 
 const (
-	// cgroupPrefix begins the names of our cgroups. selfCgroup is the cgroup that we move to
-	// ourselves where the kernel requires it; no other program uses its name.
+	// cgroupPrefix begins the names of our cgroups. selfCgroup is the cgroup that this process
+	// moves to ourselves where the kernel requires it; no other program uses its name.
 	cgroupPrefix = "nanobot-"
 	selfCgroup   = "self.nanobot"
 	// maxIdleCgroups bounds the empty cgroups that are kept for later children: creating a cgroup
 	// takes longer than reusing one.
 	maxIdleCgroups = 16
-	// killTimeout is how long killed processes may take to die. What takes longer hangs in the
+	// killTimeout is how long killed processes may take to die. One that takes longer hangs in the
 	// kernel.
 	killTimeout = 2 * time.Second
 )
 
-// cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … A nil one has none.
+// cgroups is the pool of our children's cgroups (version 2): dir/1, dir/2 … A nil pool has none.
 type cgroups struct {
 	parent, dir string   // dir is in parent, which we are in ourselves, or in its selfCgroup
 	path        string   // of dir, as the kernel names it
@@ -42,8 +42,7 @@ type cgroups struct {
 	controllers map[string]bool // whether each could be enabled
 }
 
-// openCgroups creates the folder of the pool in our own cgroup. If that is not possible it returns
-// the reason.
+// openCgroups creates the pool's folder in our own cgroup, or returns why that is not possible.
 func openCgroups() (*cgroups, string) {
 	path, parent, err := procfs.OwnCgroup()
 	if err != nil {
@@ -59,46 +58,46 @@ func openCgroups() (*cgroups, string) {
 			return nil, err.Error()
 		}
 		lock := lockCgroup(dir)
-		if lock == nil { // another program took it for a stale one
+		if lock == nil { // another program considered it stale
 			continue
 		}
 		if _, err := os.Stat(filepath.Join(dir, "cgroup.kill")); err != nil {
 			lock.Close()
 			_ = unix.Rmdir(dir)
-			return nil, "this kernel cannot kill a group: it needs Linux 5.14"
+			return nil, "this kernel has no cgroup.kill, which needs Linux 5.14"
 		}
 		p := &cgroups{parent: parent, dir: dir, path: filepath.Join(path, filepath.Base(dir)), lock: lock, controllers: map[string]bool{}}
-		if err := p.probe(); err != nil {
+		if err := p.checkUsable(); err != nil {
 			p.close()
 			return nil, err.Error()
 		}
 		return p, ""
 	}
-	return nil, "no group could be locked in " + parent
+	return nil, "could not lock a cgroup in " + parent
 }
 
-// probe checks that processes can be started in a cgroup, by starting a program that does not
-// exist: only if the kernel lets us does it get so far as to miss the program. In some kernels a
-// process that is started in a cgroup after cgroup.kill dies at once.
-func (p *cgroups) probe() error {
+// checkUsable checks that clone into a cgroup works, by executing a program that does not exist:
+// ENOENT shows that the clone was allowed. In some kernels a process that is started in a cgroup
+// after cgroup.kill dies at once.
+func (p *cgroups) checkUsable() error {
 	c, err := p.acquire(Options{})
 	if err != nil {
 		return err
 	}
 	defer c.release(Usage{})
-	cmd := &exec.Cmd{Path: filepath.Join(p.dir, "no such program"), SysProcAttr: attributes(Options{})}
+	cmd := &exec.Cmd{Path: filepath.Join(p.dir, "no such program"), SysProcAttr: childAttributes(Options{})}
 	c.attach(cmd)
 	if err = cmd.Start(); err == nil {
 		_ = cmd.Wait()
-		return errors.New("what is started in one dies at once")
+		return errors.New("processes started in a cgroup die at once")
 	}
 	if !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("nothing can be started in one: %w", err)
+		return fmt.Errorf("cannot start a process in a cgroup: %w", err)
 	}
 	return nil
 }
 
-// cgroupOf returns the folder of the cgroup of this pool that a process is in; "": it is in none.
+// cgroupOf returns the folder of a process's cgroup; "": the cgroup is not of this pool.
 func (p *cgroups) cgroupOf(pid int) (string, error) {
 	if p == nil {
 		return "", nil
@@ -115,11 +114,11 @@ func (p *cgroups) cgroupOf(pid int) (string, error) {
 	return filepath.Join(p.dir, name), nil
 }
 
-// waitEmpty waits until a cgroup has no process.
+// waitEmpty waits until a cgroup has no process, for at most killTimeout.
 func waitEmpty(dir string) error {
 	fd, err := unix.Open(filepath.Join(dir, "cgroup.events"), unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return fmt.Errorf("ask control group: %w", err)
+		return fmt.Errorf("watch cgroup: %w", err)
 	}
 	defer func() { _ = unix.Close(fd) }()
 	return pollEmpty(fd)
@@ -139,7 +138,7 @@ func pollEmpty(eventsFD int) error {
 	}
 }
 
-// hasEvents reports whether cgroup.events has all of these lines. They include the cgroups within.
+// hasEvents reports whether cgroup.events has all of these lines. They also count nested cgroups.
 func hasEvents(eventsFD int, lines ...string) bool {
 	var buf [128]byte
 	n, err := unix.Pread(eventsFD, buf[:], 0)
@@ -151,7 +150,7 @@ func hasEvents(eventsFD int, lines ...string) bool {
 	return true
 }
 
-// removeCgroupTree removes a cgroup and those within. All must be empty.
+// removeCgroupTree removes a cgroup and its nested cgroups. All must be empty.
 func removeCgroupTree(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
@@ -176,7 +175,7 @@ func (p *cgroups) close() {
 	p.lock.Close()
 }
 
-// enableController enables a controller in the cgroups of our children, if we may.
+// enableController enables a controller in the cgroups of our children, if permitted.
 func (p *cgroups) enableController(name string) bool {
 	if p == nil {
 		return false
@@ -191,13 +190,13 @@ func (p *cgroups) enableController(name string) bool {
 	return on
 }
 
-// delegate enables a controller in the cgroups within a cgroup.
+// delegate enables a controller for the children of a cgroup.
 func delegate(dir, controller string) bool {
-	if !hasWord(filepath.Join(dir, "cgroup.controllers"), controller) {
+	if !fileHasWord(filepath.Join(dir, "cgroup.controllers"), controller) {
 		return false
 	}
 	control := filepath.Join(dir, "cgroup.subtree_control")
-	if hasWord(control, controller) {
+	if fileHasWord(control, controller) {
 		return true
 	}
 	add := func() error { return os.WriteFile(control, []byte("+"+controller), 0) }
@@ -208,8 +207,8 @@ func delegate(dir, controller string) bool {
 	return err == nil
 }
 
-// moveSelf moves us from a cgroup into its selfCgroup, because a cgroup that has processes cannot
-// delegate controllers. If it has processes of others we stay.
+// moveSelf moves this process from a cgroup into its selfCgroup, because a cgroup that has
+// processes cannot delegate controllers. It does nothing if the cgroup has other processes.
 func moveSelf(dir string) bool {
 	us := strconv.Itoa(os.Getpid())
 	b, err := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
@@ -223,7 +222,7 @@ func moveSelf(dir string) bool {
 	return os.WriteFile(filepath.Join(leaf, "cgroup.procs"), []byte(us), 0) == nil
 }
 
-func hasWord(file, word string) bool {
+func fileHasWord(file, word string) bool {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return false

@@ -86,7 +86,8 @@ func TestControllersAreHadInAGroupOfOurOwn(t *testing.T) {
 	}
 }
 
-// beFirst makes the test binary the first process of a container, whose every orphan is its own.
+// beFirst makes the test binary the first process of a container, to which every orphaned process
+// is reparented.
 func beFirst() {
 	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
 		fmt.Println(err)

@@ -10,24 +10,24 @@ import (
 	"nanobot/internal/procfs"
 )
 
-// descendants finds the processes that one child has left among the orphans of the subreaper.
+// descendants finds the descendants of one child among the processes that were reparented to us.
 type descendants struct {
 	*subreaper
-	leader       int // the child's pid
-	child        *supervised
-	seen         map[int]uint64 // pid and start of the processes seen below a descendant, used without cgroups
-	unsureSweeps int
-	spares       bool // the last sweep has spared an orphan that may be another child's
+	leader        int // the child's pid
+	child         *supervisedChild
+	seen          map[int]uint64 // start time by pid of processes below a descendant, used without cgroups
+	unsureSweeps  int
+	sparedProcess bool // the last sweep spared a process that may belong to another child
 }
 
-// sweep reaps the dead orphans of all children and kills the descendants of this child. It reports
-// whether it found any, and whether it is unsure of an orphan.
-func (d *descendants) sweep() (found, unsure bool) {
-	// While the lock is held, a child of ours that is neither started nor starting is an orphan,
+// killSweep reaps dead reparented processes of all children and kills the descendants of this
+// child. It reports whether it found any, and whether it could not identify a process.
+func (d *descendants) killSweep() (found, unsure bool) {
+	// While the lock is held, a child of ours that is neither started nor starting was reparented,
 	// and its pid stays its own until we reap it.
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.spares = false
+	d.sparedProcess = false
 	us := os.Getpid()
 	for _, pid := range procfs.Children(us, us) {
 		p, ok := procfs.ReadStat(pid)
@@ -44,11 +44,11 @@ func (d *descendants) sweep() (found, unsure bool) {
 			found = true // its children may only now be ours
 			continue
 		}
-		mine, sure := d.includes(p, cgroup)
+		mine, sure := d.isDescendant(p, cgroup)
 		unsure = unsure || !sure
 		if mine {
 			if d.cgroups == nil {
-				d.recordBelow(pid, 0)
+				d.recordSubtree(pid, 0)
 			}
 			_ = unix.Kill(pid, unix.SIGKILL)
 			found = true
@@ -57,26 +57,26 @@ func (d *descendants) sweep() (found, unsure bool) {
 	return found, unsure
 }
 
-// recordBelow records the processes below a descendant, because nothing may tell whose they are
-// when they become orphans.
-func (d *descendants) recordBelow(pid, depth int) {
+// recordSubtree records the processes below a descendant, because nothing may identify them once
+// they are reparented.
+func (d *descendants) recordSubtree(pid, depth int) {
 	for _, thread := range procfs.Threads(pid) {
 		for _, child := range procfs.Children(pid, thread) {
 			if p, ok := procfs.ReadStat(child); ok && depth < 100 {
 				d.seen[child] = p.Start
-				d.recordBelow(child, depth+1)
+				d.recordSubtree(child, depth+1)
 			}
 		}
 	}
 }
 
-// includes reports whether an orphan descends from this child, or from a child that is gone. With
-// cgroups the orphan's cgroup decides; an orphan that has left its cgroup must have the mark of
-// another living child to be spared. Without cgroups, an orphan that has neither mark nor parent
-// cannot be told from a descendant of an older living child.
-func (d *descendants) includes(p procfs.Stat, cgroup string) (mine, sure bool) {
+// isDescendant reports whether a reparented process descends from this child, or from a child that
+// is gone. With cgroups, its cgroup decides; a process that has left its cgroup is spared only if
+// it has the mark of another living child. Without cgroups, a process without a mark cannot be told
+// from a descendant of an older living child.
+func (d *descendants) isDescendant(p procfs.Stat, cgroup string) (mine, sure bool) {
 	if cgroup != "" {
-		return cgroup == d.child.cgroup.path() || !d.anyChild(func(c *supervised) bool { return c.cgroup.path() == cgroup }), true
+		return cgroup == d.child.cgroup.path() || !d.anyChild(func(c *supervisedChild) bool { return c.cgroup.path() == cgroup }), true
 	}
 	if p.Session == d.leader || d.seen[p.Pid] == p.Start && p.Start != 0 {
 		return true, true
@@ -85,17 +85,17 @@ func (d *descendants) includes(p procfs.Stat, cgroup string) (mine, sure bool) {
 	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
 	for v := range bytes.SplitSeq(environ, []byte{0}) {
 		if bytes.HasPrefix(v, ours) {
-			return string(v) == d.child.mark || !d.anyChild(func(c *supervised) bool { return string(v) == c.mark }), true
+			return string(v) == d.child.mark || !d.anyChild(func(c *supervisedChild) bool { return string(v) == c.mark }), true
 		}
 	}
 	if d.mayBeStarting(p, cgroup) {
 		return false, false
 	}
-	// An orphan without a mark has emptied its environment. It descends from a child that started
-	// before it did; if no other living child did, that is this one.
+	// A process without a mark has cleared its environment. It descends from a child that started
+	// before it; if no other living child did, it descends from this one.
 	for pid, c := range d.started {
 		if pid != d.leader && c.cgroup == nil && c.startedAt <= p.Start {
-			d.spares = true
+			d.sparedProcess = true
 			return false, len(environ) > 0
 		}
 	}
@@ -103,7 +103,7 @@ func (d *descendants) includes(p procfs.Stat, cgroup string) (mine, sure bool) {
 	return sure, sure
 }
 
-// mayBeStarting reports whether a process may be a child whose start os/exec has not finished.
+// mayBeStarting reports whether a process may be a child that os/exec is still starting.
 func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
 	for c := range d.starting {
 		if c.startedAt <= p.Start && c.cgroup.path() == cgroup {
@@ -113,8 +113,8 @@ func (d *descendants) mayBeStarting(p procfs.Stat, cgroup string) bool {
 	return false
 }
 
-// anyChild reports whether a condition holds for any child that lives or is being started.
-func (d *descendants) anyChild(is func(*supervised) bool) bool {
+// anyChild reports whether a condition holds for any living or starting child.
+func (d *descendants) anyChild(is func(*supervisedChild) bool) bool {
 	for c := range d.starting {
 		if is(c) {
 			return true

@@ -17,8 +17,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// The orphans are among the children of the first thread, so that is where one has to be started
-// which could be taken for an orphan.
+// Reparented processes are children of the first thread, so that is where one has to be started
+// which could be mistaken for a reparented one.
 func init() {
 	if len(os.Args) > 1 && os.Args[1] == "hang" {
 		runtime.LockOSThread()
@@ -95,7 +95,7 @@ func hungFolder(t *testing.T) (dir string, fail func()) {
 }
 
 func TestAStartThatHangsKeepsNobodyElse(t *testing.T) {
-	for _, how := range []string{"groups", "orphans"} {
+	for _, how := range []string{"groups", "subreaper"} {
 		dir, fail := hungFolder(t)
 		cmd := exec.Command(os.Args[0], "hang", dir, how)
 		out, err := cmd.StdoutPipe()

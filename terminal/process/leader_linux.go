@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attributes gives the child its own session and so its own group, so that all of it can be killed
-// and none of it waits for a terminal that it cannot have. Its controlling terminal, if it is to
-// have one, is its stdin. The kernel kills the child when we die by kill -9. That is tied to the
-// thread that forked; Go ends a thread only when a goroutine exits while locked to it, which
-// nothing here does.
-func attributes(o Options) *syscall.SysProcAttr {
+// childAttributes gives the child its own session and process group, so that all its processes can
+// be killed, and none waits for our terminal. Its controlling terminal, if it gets one, is its
+// stdin. Pdeathsig makes the kernel kill the child when this program dies. It is tied to the thread
+// that forked; Go ends a thread only when a goroutine exits while locked to it, which no goroutine
+// here does.
+func childAttributes(o Options) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		Setsid: true, Setctty: o.Terminal != nil, Ctty: 0,
 		Pdeathsig: syscall.SIGKILL, Credential: o.User, Cloneflags: o.Namespaces, AmbientCaps: o.Ambient,
@@ -31,8 +31,7 @@ func hasExited(pid int) bool {
 	}
 }
 
-// awaitExit returns when the child has exited, and leaves it to be reaped, so that its pid stays
-// taken.
+// awaitExit returns when the child has exited, without reaping it, so that its PID is not reused.
 func awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)

@@ -12,10 +12,10 @@ import (
 	"nanobot/internal/procfs"
 )
 
-// moment names the present moment: the boot, and the kernel's clock ticks since. Of all processes
-// that ever have a pid, the one that has it now is the last that started before now. So pid and
-// moment together identify it, and reading its own start time, which takes longer, is not needed.
-func moment() string {
+// bootMoment returns the boot ID and the clock ticks since the boot. A PID and a moment identify a
+// process: the last one that got this PID before the moment. That is cheaper than reading the start
+// time of the process.
+func bootMoment() string {
 	now := procfs.NowTicks()
 	if now == 0 {
 		return ""
@@ -23,23 +23,23 @@ func moment() string {
 	return fmt.Sprintf("%s/%d", procfs.BootID(), now)
 }
 
-// KillRun kills what is left of the processes of a run. The kernel killed the recorded process
-// itself when its parent died, but not its children: these are found by their session, which is
-// that of a process with the run's name in its environment, or of the recorded process.
+// KillRun kills what is left of the processes of a run. The kernel has killed the recorded process
+// when its parent died, but not its children. They are found by their session: that of any process
+// with the run's name in its environment, or that of the recorded process.
 func KillRun(run string, r Record) {
 	if r.Pid != notStarted && !sameBoot(r.Start) {
 		return
 	}
-	sessions := otherSessionsWith(runVariable + run)
-	if lives(r) { // the kernel could not kill it: it may run as another user
+	sessions := sessionsWithVariable(runVariable + run)
+	if isAlive(r) { // the kernel could not kill it: it may run as another user
 		sessions = append(sessions, r.Pid)
 	}
 	killSessions(sessions)
 }
 
-// KillOwned kills the processes that outlived a run of this owner, and what they started, whether
-// their leaders live or not. It must be called before the owner starts any.
-func KillOwned(owner string) { killSessions(otherSessionsWith(ownerVariable + owner)) }
+// KillPersistent kills the processes that a gateway kept between runs, and the processes in their
+// sessions. It must be called before the gateway starts new ones.
+func KillPersistent(owner string) { killSessions(sessionsWithVariable(gatewayVariable + owner)) }
 
 func killSessions(sessions []int) {
 	for _, session := range sessions {
@@ -48,11 +48,11 @@ func killSessions(sessions []int) {
 	}
 }
 
-// sameBoot reports whether a moment was after the last boot.
+// sameBoot reports whether a moment is from the current boot.
 func sameBoot(moment string) bool { return strings.HasPrefix(moment, procfs.BootID()+"/") }
 
-// lives reports whether a recorded process still exists.
-func lives(r Record) bool {
+// isAlive reports whether a recorded process still exists.
+func isAlive(r Record) bool {
 	p, ok := procfs.ReadStat(r.Pid)
 	if r.Pid <= 1 || !ok {
 		return false
@@ -62,15 +62,15 @@ func lives(r Record) bool {
 	return err == nil && p.Start <= ticks
 }
 
-// otherSessionsWith returns the sessions of processes with this variable, except our own session:
-// it has the variable if an agent has started us.
-func otherSessionsWith(variable string) (sessions []int) {
+// sessionsWithVariable returns the sessions of processes with this variable, except our own: it has
+// the variable if an agent has started us.
+func sessionsWithVariable(variable string) (sessions []int) {
 	own, _ := unix.Getsid(0)
 	for _, pid := range procfs.Pids() {
 		if !bytes.Contains(procfs.Environ(pid), []byte(variable+"\x00")) {
 			continue
 		}
-		// A process that has just exited is in no session. Session 0 is that of processes from
+		// A process that has just exited is in no session. Session 0 belongs to processes from
 		// outside our pid namespace.
 		if p, ok := procfs.ReadStat(pid); ok && p.Session > 0 && p.Session != own && !slices.Contains(sessions, p.Session) {
 			sessions = append(sessions, p.Session)

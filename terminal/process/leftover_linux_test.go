@@ -27,7 +27,7 @@ func TestOnlyTheProcessThatWasNotedIsKilled(t *testing.T) {
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			_, ticks, _ := strings.Cut(moment(), "/")
+			_, ticks, _ := strings.Cut(bootMoment(), "/")
 			var now int64
 			if _, err := fmt.Sscan(ticks, &now); err != nil {
 				t.Fatal(err)

@@ -2,8 +2,8 @@
 
 package process
 
-// moment is not known here, so that no process is ever taken for another.
-func moment() string { return "" }
+// bootMoment is not known, so that no process is ever mistaken for another.
+func bootMoment() string { return "" }
 
 func sameBoot(string) bool { return false }
 
@@ -11,4 +11,4 @@ func sameBoot(string) bool { return false }
 func KillRun(string, Record) {}
 
 // KillOwned kills nothing: leftover processes cannot be identified on this system.
-func KillOwned(string) {}
+func KillPersistent(string) {}

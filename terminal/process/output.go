@@ -11,46 +11,48 @@ import (
 )
 
 const (
-	// usualHold is how long descendants that keep writing are heard out after the child itself has
+	// defaultLinger is how long descendants that keep writing are read after the child itself has
 	// exited.
-	usualHold = 5 * time.Second
-	// backlog is read however long the consumer takes for it: it is more than the pipe and a filter
+	defaultLinger = 5 * time.Second
+	// maxBacklog is read however long the consumer takes: it is more than the pipe and a filter
 	// before it can hold.
-	backlog = 1 << 20
+	maxBacklog = 1 << 20
 )
 
-// output is the read end of a pipe, or the master of a pseudo-terminal, that a descendant of the
+// output is the read end of a pipe, or the master of a pseudo-terminal, that descendants of the
 // child may hold open for ever.
 type output struct {
-	file   *os.File
-	exited <-chan struct{}
-	grace  time.Duration
-	limit  time.Duration // of waiting in all
-	since  time.Time     // of the first Read after the exit
-	waited time.Duration // for bytes since then
-	late   int           // bytes read since then
-	// patience is in place of a shorter grace and limit while those who were asked to stop may
-	// still take their time.
-	patience atomic.Int64
+	file               *os.File
+	exited             <-chan struct{}
+	grace              time.Duration
+	maxLinger          time.Duration // of all waiting after the exit
+	firstReadAfterExit time.Time     // time of the first Read after the exit
+	waited             time.Duration // time spent in reads since then
+	bytesAfterExit     int           // read since then
+	// stopPatience replaces a shorter grace and maxLinger while processes that got a signal by Stop
+	// may still be exiting.
+	stopPatience atomic.Int64
 }
 
 func newOutput(file *os.File, exited <-chan struct{}, o Options) *output {
-	limit := o.Hold
+	limit := o.MaxLinger
 	if limit == 0 {
-		limit = usualHold
+		limit = defaultLinger
 	}
-	return &output{file: file, exited: exited, grace: o.Grace, limit: limit}
+	return &output{file: file, exited: exited, grace: o.Grace, maxLinger: limit}
 }
 
-// wake ends a Read that began before the child exited, after the grace period. Later ones set their
-// own deadline.
-func (o *output) wake() { _ = o.file.SetReadDeadline(time.Now().Add(o.silence())) }
+// startGrace ends a Read that began before the child exited, after the grace period. Later reads
+// set their own deadline.
+func (o *output) startGrace() { _ = o.file.SetReadDeadline(time.Now().Add(o.maxSilence())) }
 
-func (o *output) silence() time.Duration { return max(o.grace, time.Duration(o.patience.Load())) }
+func (o *output) maxSilence() time.Duration {
+	return max(o.grace, time.Duration(o.stopPatience.Load()))
+}
 
-// Read reads as long as bytes come, and reports io.EOF once the child has exited and the pipe was
-// silent for the grace period. Waiting counts from the call, not from the exit, so a slow consumer
-// loses nothing of the backlog. A descendant that never falls silent is cut off.
+// Read returns io.EOF once the child has exited and the pipe was silent for the grace period.
+// Waiting counts from the call, not from the exit, so a slow consumer loses nothing of the backlog.
+// A descendant that keeps writing is cut off after maxLinger.
 func (o *output) Read(p []byte) (n int, err error) {
 	for {
 		left, over := o.setDeadline()
@@ -63,15 +65,15 @@ func (o *output) Read(p []byte) (n int, err error) {
 			o.waited += time.Since(began)
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			if !left { // it was set behind our back when the child exited
+			if !left { // startGrace has set the deadline
 				continue
 			}
-			n, err = o.rest(p)
+			n, err = o.readAvailable(p)
 		}
 		if left {
-			o.late += n
+			o.bytesAfterExit += n
 		}
-		if errors.Is(err, unix.EIO) { // so Linux says that no process has the terminal open
+		if errors.Is(err, unix.EIO) { // Linux: no process has the terminal open
 			err = io.EOF
 		}
 		return n, err
@@ -79,7 +81,7 @@ func (o *output) Read(p []byte) (n int, err error) {
 }
 
 // setDeadline sets the deadline of a Read that begins after the child has exited. It reports
-// whether the child has, and whether the time for descendants that keep writing is over.
+// whether the child has exited, and whether the time for descendants that keep writing is over.
 func (o *output) setDeadline() (left, over bool) {
 	select {
 	case <-o.exited:
@@ -87,17 +89,17 @@ func (o *output) setDeadline() (left, over bool) {
 		return false, false
 	}
 	now := time.Now()
-	if o.since.IsZero() {
-		o.since = now
+	if o.firstReadAfterExit.IsZero() {
+		o.firstReadAfterExit = now
 	}
-	_ = o.file.SetReadDeadline(now.Add(o.silence()))
-	limit := max(o.limit, time.Duration(o.patience.Load()))
-	return true, o.waited > limit || now.Sub(o.since) > limit && o.late > backlog
+	_ = o.file.SetReadDeadline(now.Add(o.maxSilence()))
+	limit := max(o.maxLinger, time.Duration(o.stopPatience.Load()))
+	return true, o.waited > limit || now.Sub(o.firstReadAfterExit) > limit && o.bytesAfterExit > maxBacklog
 }
 
-// rest takes what is in the pipe without waiting. A deadline may pass before a stalled reader even
-// looks, and bytes that are there must not be lost to that.
-func (o *output) rest(p []byte) (n int, err error) {
+// readAvailable reads without waiting. A deadline may pass before a stalled reader runs, and
+// available bytes must not be lost then.
+func (o *output) readAvailable(p []byte) (n int, err error) {
 	raw, err := o.file.SyscallConn()
 	if err != nil {
 		return 0, io.EOF

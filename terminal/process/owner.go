@@ -2,16 +2,16 @@ package process
 
 import "errors"
 
-// ErrNoOwner says that it cannot be told for whom a process works.
-var ErrNoOwner = errors.New("it cannot be told whose process that is")
+// ErrNoOwner says that the owner of a process cannot be determined.
+var ErrNoOwner = errors.New("the owner of the process is unknown")
 
-// KnowsOwners reports whether OwnerOf can tell anything: orphans of our children must be ours.
+// KnowsOwners reports whether OwnerOf works, for which this program must be a subreaper.
 func (s *Supervisor) KnowsOwners() bool { return s != nil && s.subreaper != nil }
 
-// OwnerOf returns for whom a process works: the Options.Owner of the child that it is or descends
-// from, whatever session, parent, cgroup or environment it has by now. descends is false if the
-// process does not descend from this program. The error is ErrNoOwner if it does, and the child
-// cannot be told. Who asks has to see to it that the pid stays that of the process.
+// OwnerOf returns the Options.Owner of the child that a process is or descends from, whatever
+// session, parent, cgroup or environment the process has by now. descends is false if the process
+// does not descend from this program. The error is ErrNoOwner if it does and the child cannot be
+// determined. The caller must make sure that the PID is not reused meanwhile.
 func (s *Supervisor) OwnerOf(pid int) (owner string, descends bool, err error) {
 	if !s.KnowsOwners() {
 		return "", false, ErrNoOwner

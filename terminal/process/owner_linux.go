@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxAncestors bounds how far up a process is followed.
+	// maxAncestors bounds the length of an ancestry.
 	maxAncestors = 1000
 	// maxLooks bounds how often the ancestors of a process are read again because one of them has
 	// died meanwhile, or because a child is being started that the process may descend from.
-	maxLooks = 50
+	maxOwnerAttempts = 50
 )
 
 // ownerOf implements Supervisor.OwnerOf.
@@ -27,13 +27,13 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 		}
 		return owner, true, nil
 	}
-	for range maxLooks {
-		line, descends, ok := ancestry(pid)
+	for range maxOwnerAttempts {
+		line, descends, ok := readAncestry(pid)
 		if ok && !descends {
 			return "", false, nil
 		}
 		if ok {
-			owner, known, sure := r.ownerOfLine(line)
+			owner, known, sure := r.ownerByAncestry(line)
 			if known {
 				return owner, true, nil
 			}
@@ -47,8 +47,7 @@ func (r *subreaper) ownerOf(pid int) (owner string, descends bool, err error) {
 }
 
 // ownerOfSession returns the owner of the child whose session a process is in. No process can join
-// a session that it was not forked in. The kernel tells the session also of a process that it hides
-// in /proc.
+// an existing session. getsid(2) also works for a process that is hidden in /proc.
 func (r *subreaper) ownerOfSession(pid int) (owner string, ok bool) {
 	session, err := unix.Getsid(pid)
 	if err != nil || pid <= 0 {
@@ -63,9 +62,9 @@ func (r *subreaper) ownerOfSession(pid int) (owner string, ok bool) {
 	return c.owner, true
 }
 
-// ancestry returns a process and those above it, up to the child of ours that it descends from.
+// readAncestry returns a process and its ancestors, up to the child of ours that it descends from.
 // descends is false if there is no such child. ok is false if a process has died meanwhile.
-func ancestry(pid int) (line []procfs.Stat, descends, ok bool) {
+func readAncestry(pid int) (line []procfs.Stat, descends, ok bool) {
 	us := os.Getpid()
 	for range maxAncestors {
 		p, found := procfs.ReadStat(pid)
@@ -88,9 +87,9 @@ func ancestry(pid int) (line []procfs.Stat, descends, ok bool) {
 	return nil, false, false
 }
 
-// ownerOfLine returns the owner of a process by its ancestry. sure is false if a child is being
+// ownerByAncestry returns the owner of a process by its ancestry. sure is false if a child is being
 // started that the process may descend from.
-func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure bool) {
+func (r *subreaper) ownerByAncestry(line []procfs.Stat) (owner string, known, sure bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	d := descendants{subreaper: r}
@@ -98,7 +97,7 @@ func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure b
 	if c := r.started[top.Pid]; c != nil {
 		return c.owner, c.owner != "", true
 	}
-	// It descends from an orphan, which may be in the session of its child.
+	// It descends from a reparented process, which may be in the session of its child.
 	for _, p := range line {
 		if c := r.started[p.Session]; c != nil {
 			return c.owner, c.owner != "", true
@@ -110,12 +109,12 @@ func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure b
 	}
 	owners := map[string]bool{}
 	for _, p := range line {
-		r.addTraces(p.Pid, owners)
+		r.addKnownOwners(p.Pid, owners)
 	}
-	// Without cgroups only the environment tells, which another agent can copy: it counts if no
-	// other child can have left the orphan.
+	// Without cgroups only the environment is known, which another agent can copy: it counts if no
+	// other child can have left the reparented process.
 	if len(owners) == 0 || r.cgroups == nil {
-		r.addPossible(top, owners)
+		r.addPossibleOwners(top, owners)
 	}
 	for owner := range owners {
 		known = len(owners) == 1 && owner != ""
@@ -124,25 +123,25 @@ func (r *subreaper) ownerOfLine(line []procfs.Stat) (owner string, known, sure b
 	return "", false, true
 }
 
-// addTraces adds the owners of the children whose cgroup a process is in and whose mark is in its
-// environment; "" for a child that is gone. A process that has left its cgroup for another child's,
-// or has another child's mark, then has two owners.
-func (r *subreaper) addTraces(pid int, owners map[string]bool) {
+// addKnownOwners adds the owners of the children whose cgroup a process is in and whose mark is in
+// its environment; "" for a child that is gone. A process that has entered the cgroup of another
+// child, or copied its mark, then has two owners.
+func (r *subreaper) addKnownOwners(pid int, owners map[string]bool) {
 	if cgroup, err := r.cgroups.cgroupOf(pid); err != nil || cgroup != "" {
-		owners[r.ownerWhere(func(c *supervised) bool { return cgroup != "" && c.cgroup.path() == cgroup })] = true
+		owners[r.ownerOfChildWhere(func(c *supervisedChild) bool { return cgroup != "" && c.cgroup.path() == cgroup })] = true
 	}
 	ours := []byte(markVariable + strconv.Itoa(os.Getpid()) + ".")
 	for v := range bytes.SplitSeq(procfs.Environ(pid), []byte{0}) {
 		if bytes.HasPrefix(v, ours) {
-			owners[r.ownerWhere(func(c *supervised) bool { return c.mark == string(v) })] = true
+			owners[r.ownerOfChildWhere(func(c *supervisedChild) bool { return c.mark == string(v) })] = true
 		}
 	}
 }
 
 // ownerWhere returns the owner of the child for which a condition holds, or "".
-func (r *subreaper) ownerWhere(is func(*supervised) bool) (owner string) {
+func (r *subreaper) ownerOfChildWhere(is func(*supervisedChild) bool) (owner string) {
 	d := descendants{subreaper: r}
-	d.anyChild(func(c *supervised) bool {
+	d.anyChild(func(c *supervisedChild) bool {
 		if !is(c) {
 			return false
 		}
@@ -152,15 +151,15 @@ func (r *subreaper) ownerWhere(is func(*supervised) bool) (owner string) {
 	return owner
 }
 
-// addPossible adds the owners of all children that an orphan without a trace may descend from:
-// those that are older than it, and those that have ended and may have left it.
-func (r *subreaper) addPossible(orphan procfs.Stat, owners map[string]bool) {
-	for owner := range r.spared {
+// addPossibleOwners adds the owners of all children from which an unidentified reparented process
+// may descend: children older than it, and ended children that may have left it.
+func (r *subreaper) addPossibleOwners(reparented procfs.Stat, owners map[string]bool) {
+	for owner := range r.unresolvedOwners {
 		owners[owner] = true
 	}
 	d := descendants{subreaper: r}
-	d.anyChild(func(c *supervised) bool {
-		if c.startedAt <= orphan.Start {
+	d.anyChild(func(c *supervisedChild) bool {
+		if c.startedAt <= reparented.Start {
 			owners[c.owner] = true
 		}
 		return false

@@ -26,9 +26,9 @@ func startOwned(t *testing.T, supervisor *process.Supervisor, owner, script stri
 	return c, pidFrom(t, c)
 }
 
-// orphan is a script that has a command start a process, prints its pid once its parent is dead,
-// and lives on.
-func orphan(command string) string {
+// reparentedScript returns a script that has a command start a process, prints its pid once its
+// parent is dead, and lives on.
+func reparentedScript(command string) string {
 	return "pid=$(" + command + " sh -c 'sleep 300 >/dev/null 2>&1 & echo $!'); echo $pid; exec sleep 300"
 }
 
@@ -50,18 +50,18 @@ func TestTheOwnerOfEveryDescendantIsFound(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		_, other := startOwned(t, supervisor, "other", "echo $$; exec sleep 300")
 		for name, script := range map[string]string{
-			"the child itself":          "echo $$; exec sleep 300",
-			"below it":                  "sh -c 'echo $$; exec sleep 300' & wait",
-			"with an empty environment": "env -i sh -c 'echo $$; exec sleep 300' & wait",
-			"in another session":        "setsid env -i sh -c 'echo $$; exec sleep 300' & wait",
-			"an orphan":                 orphan(""),
-			"an orphan in its session":  orphan("env -i"),
+			"the child itself":                    "echo $$; exec sleep 300",
+			"below it":                            "sh -c 'echo $$; exec sleep 300' & wait",
+			"with an empty environment":           "env -i sh -c 'echo $$; exec sleep 300' & wait",
+			"in another session":                  "setsid env -i sh -c 'echo $$; exec sleep 300' & wait",
+			"a reparented process":                reparentedScript(""),
+			"a reparented process in its session": reparentedScript("env -i"),
 		} {
 			_, pid := startOwned(t, supervisor, "owner", script)
 			checkOwner(t, supervisor, name, pid, "owner")
 		}
 		for name, script := range map[string]string{
-			"an orphan of another session": orphan("setsid"),
+			"a reparented process of another session": reparentedScript("setsid"),
 			"below one of another session": `pid=$(setsid sh -c 'sh -c "sleep 300; exit" >/dev/null 2>&1 & echo $!')
 				while set -- $(cat /proc/$pid/task/$pid/children); [ $# = 0 ]; do sleep 0.01; done; echo $1; exec sleep 300`,
 			"with a mark below one without": `pid=$(env -i setsid sh -c 'NANOBOT_CHILD=$0 sh -c "sleep 300; exit" >/dev/null 2>&1 & echo $!' $NANOBOT_CHILD)
@@ -81,13 +81,13 @@ func TestTheOwnerOfEveryDescendantIsFound(t *testing.T) {
 func TestAnOrphanWithoutATraceIsTheOnlyPossibleOwners(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer supervisor.Close()
-	_, pid := startOwned(t, supervisor, "owner", orphan("env -i setsid"))
+	_, pid := startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
 	checkOwner(t, supervisor, "alone", pid, "owner")
 	startOwned(t, supervisor, "owner", "echo $$; exec sleep 300")
 	waitATick()
 	startOwned(t, supervisor, "other", "echo $$; exec sleep 300")
 	checkOwner(t, supervisor, "before others came", pid, "owner")
-	_, pid = startOwned(t, supervisor, "owner", orphan("env -i setsid"))
+	_, pid = startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
 	checkNoOwner(t, supervisor, "beside an older child of another owner", pid)
 }
 
@@ -114,8 +114,8 @@ func TestAnOrphanThatAnEndedChildMayHaveLeftHasNoOwner(t *testing.T) {
 	if runs(pid) {
 		t.Fatal("it lives on")
 	}
-	_, pid = startOwned(t, supervisor, "owner", orphan("env -i setsid"))
-	checkOwner(t, supervisor, "when no orphan is left", pid, "owner")
+	_, pid = startOwned(t, supervisor, "owner", reparentedScript("env -i setsid"))
+	checkOwner(t, supervisor, "when no reparented process is left", pid, "owner")
 }
 
 func TestAMarkOfAnotherChildIsOfNoUse(t *testing.T) {
@@ -124,15 +124,15 @@ func TestAMarkOfAnotherChildIsOfNoUse(t *testing.T) {
 		mark := markOf(t, victim)
 		_, pid := startOwned(t, supervisor, "thief", "env -i "+mark+" setsid sh -c 'echo $$; exec sleep 300' & wait")
 		checkOwner(t, supervisor, "below its child", pid, "thief")
-		_, pid = startOwned(t, supervisor, "thief", orphan("env -i "+mark))
+		_, pid = startOwned(t, supervisor, "thief", reparentedScript("env -i "+mark))
 		checkOwner(t, supervisor, "in the session of its child", pid, "thief")
-		_, pid = startOwned(t, supervisor, "thief", orphan("env -i "+mark+" setsid"))
+		_, pid = startOwned(t, supervisor, "thief", reparentedScript("env -i "+mark+" setsid"))
 		checkNoOwner(t, supervisor, "in a session of its own", pid)
 	})
 }
 
 func hasCgroups(s *process.Supervisor) bool {
-	return strings.Contains(s.About(), "control group of its own")
+	return strings.Contains(s.Describe(), "control group of its own")
 }
 
 // markOf returns the mark in the environment of a child, which has none for a moment while it

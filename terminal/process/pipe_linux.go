@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filledPipe returns the read end of a pipe that has the input already and gets no more. The input
-// fits, so that no write blocks and the runtime's poller need not know of the pipe.
+// filledPipe returns the read end of a pipe that contains the input and whose write end is closed.
+// The input fits, so that no write blocks and the runtime's poller is not involved.
 func filledPipe(input []byte) (r *os.File, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
@@ -25,9 +25,9 @@ func filledPipe(input []byte) (r *os.File, err error) {
 	return os.NewFile(uintptr(fd[0]), "|0"), nil
 }
 
-// pipe is os.Pipe with one end, the child's, left out of the runtime's poller: putting it there and
-// taking it out again is a good part of what starting a child costs us.
-func pipe(childReads bool) (r, w *os.File, err error) {
+// newPipe is os.Pipe without registering the child's end with the runtime's poller, which is a
+// considerable part of the cost of starting a child.
+func newPipe(childReads bool) (r, w *os.File, err error) {
 	var fd [2]int
 	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
 		return nil, nil, os.NewSyscallError("pipe2", err)

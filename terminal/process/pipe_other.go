@@ -4,10 +4,10 @@ package process
 
 import "os"
 
-func pipe(bool) (r, w *os.File, err error) { return os.Pipe() }
+func newPipe(bool) (r, w *os.File, err error) { return os.Pipe() }
 
-// filledPipe returns the read end of a pipe that has the input already and gets no more. The input
-// fits, so that no write blocks.
+// filledPipe returns the read end of a pipe that contains the input and whose write end is closed.
+// The input fits, so that no write blocks.
 func filledPipe(input []byte) (*os.File, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"os/exec"
 )
 
-// pipes are the three pipes of a child, as far as it has them, or its terminal. They are our own
-// rather than os/exec's, because StdoutPipe is closed by Wait under a reader that has not finished.
+// pipes are the standard streams of a child: three pipes or a terminal. os/exec's StdoutPipe is not
+// used because Wait closes it under a reader that has not finished.
 type pipes struct {
 	inRead, inWrite, outRead, outWrite, errRead, errWrite *os.File
 	reportRead, reportWrite                               *os.File
@@ -17,7 +17,7 @@ func openPipes(o Options) (p pipes, err error) {
 	if o.Terminal != nil {
 		err = p.openTerminal(o)
 	} else {
-		err = p.openThree(o)
+		err = p.openStdio(o)
 	}
 	if err == nil && o.Helper {
 		p.reportRead, p.reportWrite, err = os.Pipe()
@@ -29,19 +29,19 @@ func openPipes(o Options) (p pipes, err error) {
 	return p, nil
 }
 
-func (p *pipes) openThree(o Options) (err error) {
+func (p *pipes) openStdio(o Options) (err error) {
 	switch {
 	case o.NoInput:
-	case o.fitsPipe():
+	case o.inputFitsPipe():
 		p.inRead, err = filledPipe(o.Input)
 	default:
-		p.inRead, p.inWrite, err = pipe(true)
+		p.inRead, p.inWrite, err = newPipe(true)
 	}
 	if err == nil {
-		p.outRead, p.outWrite, err = pipe(false)
+		p.outRead, p.outWrite, err = newPipe(false)
 	}
-	if err == nil && !o.Merge {
-		p.errRead, p.errWrite, err = pipe(false)
+	if err == nil && !o.MergeStderr {
+		p.errRead, p.errWrite, err = newPipe(false)
 	}
 	return err
 }

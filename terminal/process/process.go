@@ -1,10 +1,10 @@
-// Package process runs child processes and makes sure that no process of theirs is left.
+// Package process runs child processes and makes sure that none of their descendants survives.
 //
 // A child leads its own session and process group, has its own pipes or pseudo-terminal, and gets
-// its input while its output is read. When Wait returns, its process group is dead and reaped, and
-// with a Supervisor, which uses cgroups, the subreaper attribute and marks in the environment, so
-// is every process that the child has started. After a crash of this program, KillRun and KillOwned
-// kill what was left. The package knows nothing of what is said through the pipes.
+// its input while its output is read. When Wait returns, its process group is dead and reaped. With
+// a Supervisor, which uses cgroups, the subreaper attribute and a mark in the environment, so are
+// all its descendants. After a crash of this program, KillRun and KillPersistent kill the processes
+// that were left. The package does not interpret input or output.
 package process
 
 import (
@@ -20,91 +20,96 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Options says what to start.
+// Options configures a child.
 type Options struct {
 	Args  []string // the program and its arguments
-	Path  string   // the program's file; "": looked up by Args[0] in our own PATH
+	Path  string   // the program's file; "": Args[0] is looked up in the PATH of this process
 	Dir   string
 	Env   []string
 	Input []byte // written to stdin, which is then closed
-	// KeepInput leaves stdin open behind Input, for Write, until CloseInput or the child's end.
+	// KeepInput leaves stdin open after Input, for Write, until CloseInput or the exit of the
+	// child.
 	KeepInput bool
 	// NoInput gives the child /dev/null for stdin.
 	NoInput bool
-	// Merge sends stderr into Stdout, in the order of writing.
-	Merge bool
-	// Terminal gives the child a pseudo-terminal of this size in place of the pipes, as its
-	// controlling terminal; nil: it has none. It implies KeepInput, Merge and Session. Input and
-	// Write are typed into it; a terminal has no end of input, so a program is told by Ctrl-D (byte
-	// 4), and CloseInput only ends the writing. Stop sends SIGHUP, as closing a terminal does. TERM
-	// is for the caller to set in Env.
+	// MergeStderr sends stderr to Stdout.
+	MergeStderr bool
+	// Terminal runs the child on a pseudo-terminal of this size, which is its controlling terminal,
+	// instead of pipes; nil: no terminal. It implies KeepInput, MergeStderr and WholeSession. Input
+	// and Write are typed into it. A terminal has no end of input: programs read Ctrl-D (byte 4),
+	// and CloseInput only ends the writing. Stop sends SIGHUP, as closing a terminal does. The
+	// caller sets TERM in Env.
 	Terminal *Size
-	// StderrHead and StderrTail are how many of the first and of the last bytes of stderr are kept.
+	// StderrHead and StderrTail are how many of the first and last bytes of stderr are kept.
 	StderrHead, StderrTail int
-	// Grace is how long a descendant may hold the pipes in silence after the child itself has
+	// Grace is how long descendants may hold the pipes open without writing after the child has
 	// exited.
 	Grace time.Duration
-	// Hold is how long descendants that keep writing are heard out after that. 0: 5 s.
-	Hold time.Duration
-	// Session reaches every process of the child's session rather than of its group: timeout(1) and
-	// interactive shells make groups of their own. After Stop, all of them are heard out and may
-	// take as long as the child may. It costs a look through /proc at the end and only works on
-	// Linux.
-	Session bool
-	// Owner names whom the child works for, for Supervisor.OwnerOf; "": nobody in particular.
+	// MaxLinger is how long descendants that keep writing are read after the child has exited. 0: 5
+	// s.
+	MaxLinger time.Duration
+	// WholeSession signals all processes of the child's session instead of its process group:
+	// timeout(1) and interactive shells create process groups. After Stop, all of them may take as
+	// long as the child may, and their output is read. It costs one scan of /proc at the end and
+	// only works on Linux.
+	WholeSession bool
+	// Owner names the chat that the child works for, for Supervisor.OwnerOf; "": none.
 	Owner string
-	// Supervisor kills whatever the child has started when the child ends; nil: only the processes
-	// of its process group, or of its session, are killed.
+	// Supervisor kills all descendants of the child when it exits; nil: only the processes of its
+	// process group, or of its session, are killed.
 	Supervisor *Supervisor
-	// Memory in bytes and Processes are the most that the child and all that it starts may have
-	// together; 0: any number. The child is not started where Supervisor.CanLimit denies it.
+	// Memory (bytes) and Processes limit the child and its descendants together; 0: unlimited.
+	// Start fails where Supervisor.CanLimit reports false.
 	Memory    int64
 	Processes int
-	// OnEmpty, if not nil, is called when the child has exited and has left no process in its
+	// OnCgroupEmpty, if not nil, is called when the child has exited and left no process in its
 	// cgroup, before its output is read to the end. Without a cgroup it is never called.
-	OnEmpty func()
-	// User is who it runs as; nil: as we do.
+	OnCgroupEmpty func()
+	// User is the user that the child runs as; nil: the user of this process.
 	User *syscall.Credential
-	// Namespaces are the CLONE_NEW flags of the namespaces that it gets of its own, and Ambient the
-	// capabilities that it keeps when it executes its program. Only Linux has them.
+	// Namespaces are the CLONE_NEW flags of the child's own namespaces, and Ambient the
+	// capabilities that it keeps on execve. Both are only supported on Linux.
 	Namespaces uintptr
 	Ambient    []uintptr
-	// Helper says that the program is a helper that becomes another one. It finds the pipe for
-	// Report as its descriptor ReportFD.
+	// Helper says that the program is a helper that executes another program. Its descriptor
+	// ReportFD is the pipe for ReportExecError.
 	Helper bool
 }
 
-// implied returns the options with those that a terminal implies.
-func (o Options) implied() Options {
+// withTerminalDefaults sets the options that Terminal implies.
+func (o Options) withTerminalDefaults() Options {
 	if o.Terminal != nil {
-		o.KeepInput, o.NoInput, o.Merge, o.Session = true, false, true, true
+		o.KeepInput, o.NoInput, o.MergeStderr, o.WholeSession = true, false, true, true
 	}
 	return o
 }
 
-// fitsPipe reports whether all of the input is put into the pipe before the child is started.
-func (o Options) fitsPipe() bool { return !o.NoInput && !o.KeepInput && len(o.Input) <= pipeHolds }
+// inputFitsPipe reports whether the whole input can be written to the pipe before the child is
+// started.
+func (o Options) inputFitsPipe() bool {
+	return !o.NoInput && !o.KeepInput && len(o.Input) <= minPipeCapacity
+}
 
-// limited reports whether the child needs a cgroup with limits.
-func (o Options) limited() bool { return o.Memory > 0 || o.Processes > 0 }
+// hasLimits reports whether the child needs a cgroup with limits.
+func (o Options) hasLimits() bool { return o.Memory > 0 || o.Processes > 0 }
 
-// Exit says how a child ended.
+// Exit describes how a child ended.
 type Exit struct {
 	Code   int    // meaningful when Signal is ""
 	Signal string // such as SIGKILL, or ""
-	// Forced reports that Kill or Stop came before the child had exited by itself.
+	// Forced reports that Kill or Stop was called before the child had exited by itself.
 	Forced bool
-	// Stderr is the beginning and the end of what the child wrote there.
+	// Stderr is the beginning and the end of the child's standard error.
 	Stderr *Bounded
-	// Unread is how many of the last bytes in its stdin the child had not read when that was
-	// closed. It is only known with Options.KeepInput, of pipes, and on Linux.
+	// Unread is how many of the last bytes written to stdin the child had not read. It is only
+	// known with Options.KeepInput, for pipes, and on Linux.
 	Unread int
-	// NotRun is why a helper did not become its program, as it has told by Report; nil: it did, or
-	// it told nothing.
-	NotRun error
-	// Used is what it took, with all that it has started and waited for, or all that it has started
-	// if it had a cgroup.
-	Used Usage
+	// ExecError is the error by which a helper could not execute its program, as reported by
+	// ReportExecError; nil: it could, or it reported nothing.
+	ExecError error
+	// Usage covers the child and all descendants that were waited for, or all descendants if the
+	// child had a cgroup.
+	Usage Usage
 }
 
 // OK reports whether the child exited by itself with status 0.
@@ -112,32 +117,32 @@ func (e Exit) OK() bool { return e.Code == 0 && e.Signal == "" && !e.Forced }
 
 // Child is a started process. Read Stdout to its end, or Kill, then Wait.
 type Child struct {
-	// Stdout ends when every writer has closed it, or when a descendant has held it for the grace
-	// period after the child has exited. What was written by then is always read.
+	// Stdout ends when every writer has closed it, or when descendants have held it open for the
+	// grace period after the exit of the child. Output written until then is always read.
 	Stdout io.Reader
 
-	cmd    *exec.Cmd
-	in     *input
-	out    *output
-	err    *output
-	report *os.File // of a helper, or nil
-	stderr *Bounded
-	exited chan struct{} // closed when the child has exited, before it is reaped
-	work   sync.WaitGroup
+	cmd        *exec.Cmd
+	in         *input
+	out        *output
+	err        *output
+	report     *os.File // of a helper, or nil
+	stderr     *Bounded
+	exited     chan struct{} // closed when the child has exited, before it is reaped
+	goroutines sync.WaitGroup
 
-	supervised   *supervised
+	supervised   *supervisedChild
 	wholeSession bool // Options.Session
 	onTerminal   bool // Options.Terminal
 	stopSignals  []unix.Signal
 
-	mu     sync.Mutex
-	forced bool
-	left   bool // exited has been noticed: from here on a signal is not what ended it
-	reaped bool
-	killed bool
-	timer  *time.Timer
-	last   Usage // that is known
-	wait   func() Exit
+	mu          sync.Mutex
+	forced      bool
+	exitNoticed bool // exited was noticed: a later signal did not end the child
+	reaped      bool
+	killed      bool
+	timer       *time.Timer
+	lastUsage   Usage // the last known values
+	wait        func() Exit
 }
 
 // Start starts a child. When it returns nil, Wait must be called.
@@ -145,12 +150,12 @@ func Start(o Options) (*Child, error) {
 	if len(o.Args) == 0 {
 		return nil, errors.New("start process: no program named")
 	}
-	o = o.implied()
+	o = o.withTerminalDefaults()
 	cmd := &exec.Cmd{Path: o.Path, Args: o.Args}
 	if o.Path == "" {
 		cmd = exec.Command(o.Args[0], o.Args[1:]...)
 	}
-	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, attributes(o)
+	cmd.Dir, cmd.Env, cmd.SysProcAttr = o.Dir, o.Env, childAttributes(o)
 	p, err := openPipes(o)
 	if err != nil {
 		return nil, fmt.Errorf("start process: %w", err)
@@ -169,28 +174,29 @@ func Start(o Options) (*Child, error) {
 	return newChild(cmd, supervised, p, o), nil
 }
 
-func newChild(cmd *exec.Cmd, s *supervised, p pipes, o Options) *Child {
+func newChild(cmd *exec.Cmd, s *supervisedChild, p pipes, o Options) *Child {
 	c := &Child{cmd: cmd, supervised: s, in: newInput(p.inWrite, o), exited: make(chan struct{})}
-	c.stderr, c.wholeSession, c.report = NewBounded(o.StderrHead, o.StderrTail), o.Session, p.reportRead
+	c.stderr, c.wholeSession, c.report = NewBounded(o.StderrHead, o.StderrTail), o.WholeSession, p.reportRead
 	c.onTerminal, c.stopSignals = o.Terminal != nil, o.stopSignals()
 	c.out = newOutput(p.outRead, c.exited, o)
 	c.err = newOutput(p.errRead, c.exited, o)
 	c.Stdout = c.out
-	c.wait = sync.OnceValue(c.finish)
-	if !o.NoInput && !o.fitsPipe() {
-		c.work.Go(func() { c.in.feed(o.Input, c.exited) })
+	c.wait = sync.OnceValue(c.waitAndReap)
+	if !o.NoInput && !o.inputFitsPipe() {
+		c.goroutines.Go(func() { c.in.writeInitial(o.Input, c.exited) })
 	}
-	if !o.Merge {
-		c.work.Go(c.drain)
+	if !o.MergeStderr {
+		c.goroutines.Go(c.readStderr)
 	}
-	c.work.Go(func() { c.watch(o.OnEmpty) })
+	c.goroutines.Go(func() { c.watchExit(o.OnCgroupEmpty) })
 	return c
 }
 
-// Pid returns the child's process id, which is also its group's.
+// Pid returns the child's process ID, which is also the ID of its process group and session.
 func (c *Child) Pid() int { return c.cmd.Process.Pid }
 
-// Kill kills the whole group at once. It may be called at any time, from any goroutine.
+// Kill sends SIGKILL to the process group, the cgroup and, with WholeSession, the session. It may
+// be called at any time, from any goroutine.
 func (c *Child) Kill() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -199,19 +205,19 @@ func (c *Child) Kill() {
 		c.supervised.killCgroup()
 	}
 	c.killed = true
-	c.out.patience.Store(0)
-	if c.wholeSession && c.left && !c.reaped {
-		c.out.wake()
+	c.out.stopPatience.Store(0)
+	if c.wholeSession && c.exitNoticed && !c.reaped {
+		c.out.startGrace()
 	}
 }
 
-// Stop asks the whole group to end and kills it if it has not ended after patience.
+// Stop asks the process group to exit by a signal, and kills it after patience.
 func (c *Child) Stop(patience time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	first := c.timer == nil && !c.killed && !c.reaped
 	if first && c.wholeSession {
-		c.out.patience.Store(int64(patience))
+		c.out.stopPatience.Store(int64(patience))
 	}
 	for _, s := range c.stopSignals {
 		c.signal(s)
@@ -221,18 +227,18 @@ func (c *Child) Stop(patience time.Duration) {
 	}
 }
 
-// Wait returns once the child has exited, its stderr is read, and its whole group is dead and
-// reaped. It may be called again and answers the same.
+// Wait returns once the child has exited, its stderr is read, and its process group is dead and
+// reaped. It may be called again and returns the same.
 func (c *Child) Wait() Exit { return c.wait() }
 
-func (c *Child) finish() Exit {
+func (c *Child) waitAndReap() Exit {
 	<-c.exited
-	// Nobody reads stdin any more; this frees feed and Write if the child never read its input.
-	c.in.shut()
-	c.work.Wait()
+	// Nobody reads stdin any more. Closing it unblocks writeInitial and Write.
+	c.in.closeFile()
+	c.goroutines.Wait()
 	if c.wholeSession {
 		c.waitForSession()
-		if !c.supervised.findsAll() {
+		if !c.supervised.findsAllDescendants() {
 			c.killSession()
 		}
 	}
@@ -240,18 +246,18 @@ func (c *Child) finish() Exit {
 	if c.timer != nil {
 		c.timer.Stop()
 	}
-	// While the leader is not reaped its pid, and so the group's id, cannot belong to anybody else.
+	// Until the leader is reaped, the kernel does not reuse its PID, nor the ID of its group.
 	_ = unix.Kill(-c.Pid(), unix.SIGKILL)
 	c.reaped = true
 	forced := c.forced
 	c.mu.Unlock()
 	c.supervised.killDescendants(c.Pid())
-	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Used: c.supervised.usage(), NotRun: readReport(c.report)}
+	e := Exit{Forced: forced, Stderr: c.stderr, Unread: c.in.unread, Usage: c.supervised.usage(), ExecError: readExecError(c.report)}
 	c.supervised.reap(c.cmd)
-	c.supervised.releaseCgroup(e.Used)
-	e.Used = e.Used.or(usageOf(c.cmd.ProcessState)).or(c.Used())
+	c.supervised.releaseCgroup(e.Usage)
+	e.Usage = e.Usage.max(reapedUsage(c.cmd.ProcessState)).max(c.Usage())
 	c.mu.Lock()
-	c.last = e.Used
+	c.lastUsage = e.Usage
 	c.mu.Unlock()
 	closeFiles(c.out.file, c.err.file)
 	if ws := c.cmd.ProcessState.Sys().(syscall.WaitStatus); ws.Signaled() {
@@ -262,9 +268,8 @@ func (c *Child) finish() Exit {
 	return e
 }
 
-// drain reads stderr to its end, whatever becomes of stdout. Most children say little there, so the
-// buffer is small.
-func (c *Child) drain() {
+// readStderr reads stderr to its end. Most children write little to it, so the buffer is small.
+func (c *Child) readStderr() {
 	buf := make([]byte, 2<<10)
 	for {
 		n, err := c.err.Read(buf)
@@ -275,19 +280,20 @@ func (c *Child) drain() {
 	}
 }
 
-// watch notices the exit of the leader and wakes readers that a descendant would keep waiting.
-func (c *Child) watch(onEmpty func()) {
+// watchExit waits for the exit of the child and starts the grace period of reads that descendants
+// may block.
+func (c *Child) watchExit(onEmpty func()) {
 	awaitExit(c.cmd)
-	if onEmpty != nil && c.supervised.leftNone() {
+	if onEmpty != nil && c.supervised.cgroupEmpty() {
 		onEmpty()
 	}
 	c.mu.Lock()
-	c.left = true
+	c.exitNoticed = true
 	c.mu.Unlock()
 	close(c.exited)
-	c.out.wake()
+	c.out.startGrace()
 	if c.err.file != nil {
-		c.err.wake()
+		c.err.startGrace()
 	}
 }
 
@@ -295,7 +301,7 @@ func (c *Child) signal(s unix.Signal) {
 	if c.reaped {
 		return
 	}
-	if !c.left && !hasExited(c.Pid()) { // it may have, and we were not able to notice
+	if !c.exitNoticed && !hasExited(c.Pid()) { // it may have exited unnoticed
 		c.forced = true
 	}
 	_ = unix.Kill(-c.Pid(), s)

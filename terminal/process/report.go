@@ -8,22 +8,22 @@ import (
 	"syscall"
 )
 
-// ReportFD is the descriptor of a helper's pipe for Report. The helper must close it when it
-// becomes its program.
+// ReportFD is the descriptor of a helper's pipe for ReportExecError. The helper must set its
+// close-on-exec flag.
 const ReportFD = 3
 
-// Report tells the parent of a helper which system error has kept it from becoming its program. An
-// error of another kind is not told: the helper writes it to stderr.
-func Report(w io.Writer, err error) {
+// ReportExecError tells the parent of a helper which system error kept the helper from executing
+// its program. Other errors are not reported: the helper writes them to stderr.
+func ReportExecError(w io.Writer, err error) {
 	var errno syscall.Errno
 	if errors.As(err, &errno) {
 		_, _ = io.WriteString(w, strconv.Itoa(int(errno)))
 	}
 }
 
-// readReport returns what a helper that has exited told by Report, and closes the pipe. A nil file
-// is no helper's.
-func readReport(f *os.File) error {
+// readExecError returns the error that a helper reported, and closes the pipe. A nil file means
+// that the child was no helper.
+func readExecError(f *os.File) error {
 	if f == nil {
 		return nil
 	}
@@ -31,7 +31,7 @@ func readReport(f *os.File) error {
 	told, err := io.ReadAll(io.LimitReader(f, 16))
 	n, convErr := strconv.Atoi(string(told))
 	if err != nil || convErr != nil || n <= 0 {
-		return nil // it became its program, which has no such pipe
+		return nil // it executed its program, which closed the pipe
 	}
 	return syscall.Errno(n)
 }

@@ -6,26 +6,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// waitForSession gives the other processes of the session the time that Stop gave the child.
+// waitForSession waits for the other processes of the session, at most until the patience of Stop
+// is over.
 func (c *Child) waitForSession() {
-	for c.stopping() && len(sessionOf(c.Pid())) > 0 {
+	for c.isStopping() && len(sessionMembers(c.Pid())) > 0 {
 		time.Sleep(20 * time.Millisecond) // the kernel does not report the end of a process that is not our child
 	}
 }
 
-// stopping reports whether Stop was called and its time is not up.
-func (c *Child) stopping() bool {
+// isStopping reports whether Stop was called and its patience is not over.
+func (c *Child) isStopping() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.timer != nil && !c.killed
 }
 
 // killSession kills the other processes of the session until none is left. The next round finds
-// what is forked during one; a process that cannot be killed, because it runs as another user or
-// hangs in the kernel, is left after a second.
+// processes forked meanwhile. It gives up after a second on a process that cannot be killed,
+// because it runs as another user or hangs in the kernel.
 func (c *Child) killSession() {
 	for range 500 {
-		others := sessionOf(c.Pid())
+		others := sessionMembers(c.Pid())
 		if len(others) == 0 {
 			return
 		}
@@ -38,7 +39,7 @@ func (c *Child) killSession() {
 
 // signalSession signals the processes of the session that have left the child's process group.
 func (c *Child) signalSession(s unix.Signal) {
-	for pid, group := range sessionOf(c.Pid()) {
+	for pid, group := range sessionMembers(c.Pid()) {
 		if group != c.Pid() {
 			_ = unix.Kill(pid, s)
 		}

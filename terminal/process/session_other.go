@@ -2,5 +2,5 @@
 
 package process
 
-// sessionOf finds nobody: only the child's group can be reached here.
-func sessionOf(int) map[int]int { return nil }
+// sessionMembers returns none: only the process group can be signalled on this system.
+func sessionMembers(int) map[int]int { return nil }

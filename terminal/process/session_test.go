@@ -17,7 +17,7 @@ import (
 func startJob(t *testing.T, script string, o process.Options) *process.Child {
 	t.Helper()
 	o.Args = []string{"/bin/sh", "-c", script}
-	o.NoInput, o.Merge, o.Session, o.Grace = true, true, true, 100*time.Millisecond
+	o.NoInput, o.MergeStderr, o.WholeSession, o.Grace = true, true, true, 100*time.Millisecond
 	c, err := process.Start(o)
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestTheWholeSessionIsReached(t *testing.T) {
 
 func TestThoseWhoWereAskedToStopAreHeardOut(t *testing.T) {
 	const says = "(trap 'for w in good bye now; do sleep 0.3; echo $w; done; exit' TERM; echo up; while :; do sleep 0.01; done) 2>/dev/null & wait"
-	c := startJob(t, says, process.Options{Hold: 50 * time.Millisecond})
+	c := startJob(t, says, process.Options{MaxLinger: 50 * time.Millisecond})
 	await(t, c, "up")
 	c.Stop(time.Minute)
 	if got := readAll(t, c); got != "good\nbye\nnow\n" {

@@ -18,7 +18,7 @@ import (
 // at first, then one more each time, until there are enough. It says what is wrong.
 func bePoor(terminal bool) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
-	grouped := strings.Contains(supervisor.About(), "control group of its own")
+	grouped := strings.Contains(supervisor.Describe(), "control group of its own")
 	script := process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo $line; cat /proc/self/cgroup"}, Input: []byte("hello\n"), Supervisor: supervisor}
 	if terminal {
 		script.Terminal = &process.Size{Rows: 24, Columns: 80}

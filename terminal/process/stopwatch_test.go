@@ -14,7 +14,7 @@ func TestAStopwatchRingsOnceWhenItsTimeIsUp(t *testing.T) {
 			began, rung := time.Now(), []time.Duration(nil)
 			s := process.NewStopwatch(d, func() { rung = append(rung, time.Since(began)) })
 			time.Sleep(d / 3)
-			if left := s.Left(); left != d-d/3 {
+			if left := s.Remaining(); left != d-d/3 {
 				t.Errorf("of %v are left %v", d, left)
 			}
 			time.Sleep(2 * d)
@@ -22,8 +22,8 @@ func TestAStopwatchRingsOnceWhenItsTimeIsUp(t *testing.T) {
 			if len(rung) != 1 || rung[0] != d {
 				t.Errorf("for %v it rang at %v", d, rung)
 			}
-			if s.Left() != 0 {
-				t.Errorf("%v are left behind the end", s.Left())
+			if s.Remaining() != 0 {
+				t.Errorf("%v are left behind the end", s.Remaining())
 			}
 		})
 	}
@@ -46,7 +46,7 @@ func TestAPauseDoesNotCount(t *testing.T) {
 		time.Sleep(4100 * time.Millisecond)
 		first, second := s.Pause(), s.Pause()
 		time.Sleep(time.Hour)
-		if left := s.Left(); left != 5900*time.Millisecond {
+		if left := s.Remaining(); left != 5900*time.Millisecond {
 			t.Errorf("%v are left in the pause", left)
 		}
 		first()

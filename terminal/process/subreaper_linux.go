@@ -13,37 +13,37 @@ import (
 	"nanobot/internal/procfs"
 )
 
-// markVariable begins the environment variable that names a child. What the child starts inherits
-// it, unless it clears its environment.
+// markVariable is the environment variable that identifies a child. Descendants inherit it unless
+// they clear their environment.
 const markVariable = "NANOBOT_CHILD="
 
-// maxUnsureSweeps bounds how often an orphan is looked at again that cannot be identified: a
-// process that is executing a program has no environment for a moment.
+// maxUnsureSweeps bounds how often a process that cannot be identified is examined again: during
+// execve a process has no environment for a moment.
 const maxUnsureSweeps = 20
 
-// subreaper makes the kernel give us the orphans: processes that our children have started and
-// whose parents have died. os/exec does not know them: each is reaped by its own pid, and never a
-// process that os/exec has started. A nil one has no orphans.
+// subreaper makes the kernel reparent orphaned descendants of our children to us. os/exec does not
+// know these processes: each is reaped by its own PID, and never a process that os/exec has
+// started. A nil subreaper has no reparented processes.
 type subreaper struct {
 	cgroups  *cgroups // nil: there are none
-	set      bool     // we set the attribute; else we have the orphans because our pid is 1
-	session  int      // ours; no orphan of a child has it
+	set      bool     // we have set the attribute; otherwise our PID is 1
+	session  int      // ours; no descendant of a child has it
 	children *procfs.OwnChildren
 
 	mu sync.Mutex
-	// started are the children that os/exec has started, by pid. starting are those whose program
-	// does not run yet, and whose pid is not known; a hung file system may keep them there for
-	// ever.
-	started  map[int]*supervised
-	starting map[*supervised]bool
-	// spared are the owners of children that have ended while there was an orphan that could not be
-	// told from one of theirs.
-	spared map[string]bool
+	// started are the children that os/exec has started, by PID. starting are those that have not
+	// executed their program yet and whose PID is not known; a hung file system may keep them
+	// there.
+	started  map[int]*supervisedChild
+	starting map[*supervisedChild]bool
+	// unresolvedOwners are the owners of ended children that may have left a process which could
+	// not be identified.
+	unresolvedOwners map[string]bool
 }
 
-// openSubreaper returns nil if orphans go to another process.
+// openSubreaper returns nil if orphaned processes are reparented to another process.
 func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
-	r := &subreaper{cgroups: cgroups, started: map[int]*supervised{}, starting: map[*supervised]bool{}, spared: map[string]bool{}}
+	r := &subreaper{cgroups: cgroups, started: map[int]*supervisedChild{}, starting: map[*supervisedChild]bool{}, unresolvedOwners: map[string]bool{}}
 	if os.Getpid() != 1 {
 		if !wanted || unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != nil {
 			return nil
@@ -55,25 +55,24 @@ func openSubreaper(wanted bool, cgroups *cgroups) *subreaper {
 	return r
 }
 
-// close kills the orphans that are left, and leaves later ones to others.
+// close kills the remaining reparented processes and clears the attribute.
 func (r *subreaper) close() {
 	if r == nil {
 		return
 	}
-	r.killDescendants(0, &supervised{})
+	r.killDescendants(0, &supervisedChild{})
 	r.children.Close()
 	if r.set {
 		_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 	}
 }
 
-// addMark adds the variable that names the child to its environment, so that its descendants can be
-// told from those of others.
+// addMark adds the variable that identifies the child to its environment.
 func (r *subreaper) addMark(cmd *exec.Cmd) string {
 	if r == nil {
 		return ""
 	}
-	mark := fmt.Sprintf("%s%d.%s", markVariable, os.Getpid(), rand.Text()) // random, so that no process can claim to be another child's
+	mark := fmt.Sprintf("%s%d.%s", markVariable, os.Getpid(), rand.Text()) // random, so that no process can guess the mark of another child
 	if cmd.Env == nil {
 		cmd.Env = os.Environ()
 	}
@@ -81,7 +80,7 @@ func (r *subreaper) addMark(cmd *exec.Cmd) string {
 	return mark
 }
 
-func (r *subreaper) start(cmd *exec.Cmd, c *supervised) error {
+func (r *subreaper) start(cmd *exec.Cmd, c *supervisedChild) error {
 	if r == nil {
 		return cmd.Start()
 	}
@@ -99,53 +98,52 @@ func (r *subreaper) start(cmd *exec.Cmd, c *supervised) error {
 	return err
 }
 
-func (r *subreaper) reap(cmd *exec.Cmd, c *supervised) {
-	_ = cmd.Wait() // the state says all that the error does
+func (r *subreaper) reap(cmd *exec.Cmd, c *supervisedChild) {
+	_ = cmd.Wait() // the error is also in cmd.ProcessState
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.started[cmd.Process.Pid] == c { // else the pid is another child's by now
+	if r.started[cmd.Process.Pid] == c { // otherwise the PID was reused by another child
 		delete(r.started, cmd.Process.Pid)
 	}
 }
 
-// killDescendants kills and reaps the processes that a child has left. The child has exited and is
-// not reaped.
-func (r *subreaper) killDescendants(leader int, c *supervised) {
+// killDescendants kills and reaps the descendants of a child, which has exited and is not reaped.
+func (r *subreaper) killDescendants(leader int, c *supervisedChild) {
 	if r == nil {
 		return
 	}
 	d := descendants{subreaper: r, leader: leader, child: c, seen: map[int]uint64{}}
-	for deadline := time.Now().Add(killTimeout); r.mayHaveOrphans(); {
-		found, unsure := d.sweep()
+	for deadline := time.Now().Add(killTimeout); r.mayHaveReparented(); {
+		found, unsure := d.killSweep()
 		if unsure {
 			d.unsureSweeps++
 		}
 		if !found && (!unsure || d.unsureSweeps > maxUnsureSweeps) || time.Now().After(deadline) {
-			if unsure || d.spares {
-				r.spare(c.owner)
+			if unsure || d.sparedProcess {
+				r.recordUnresolved(c.owner)
 			}
 			return
 		}
-		time.Sleep(time.Millisecond) // the children of a killed process are ours once it is dead
+		time.Sleep(time.Millisecond) // the children of a killed process are reparented when it is dead
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.spared) // there is no orphan
+	clear(r.unresolvedOwners) // no reparented process is left
 }
 
-// spare records that a child of an owner may have left an orphan.
-func (r *subreaper) spare(owner string) {
+// recordUnresolved records that a child of an owner may have left a process.
+func (r *subreaper) recordUnresolved(owner string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.spared[owner] = true
+	r.unresolvedOwners[owner] = true
 }
 
-// mayHaveOrphans reports whether we have children that os/exec may not have started. It is called
-// at the end of every child.
-func (r *subreaper) mayHaveOrphans() bool {
+// mayHaveReparented reports whether we have children that os/exec may not have started. It is
+// called at the end of every child.
+func (r *subreaper) mayHaveReparented() bool {
 	// The list is read twice, because it may miss a child while others are reaped.
 	pids := append(r.children.Pids(), r.children.Pids()...)
 	r.mu.Lock()

@@ -7,27 +7,27 @@ import (
 	"syscall"
 )
 
-// Supervisor makes sure that no process which a child starts outlives the child, whatever session
-// or process group that process moves to. It gives each child a cgroup where cgroups can be
-// created, and makes this program a subreaper, because a process of our own user may leave its
-// cgroup. A program has at most one Supervisor, which its children name in their Options.
+// Supervisor makes sure that no descendant outlives its child, whatever session or process group it
+// moves to. It gives each child a cgroup where cgroups can be created, and makes this program a
+// subreaper, because a process of our own user may leave its cgroup. A program has at most one
+// Supervisor, which is set in the Options of its children.
 type Supervisor struct {
 	cgroups   *cgroups   // nil: none can be created
-	subreaper *subreaper // nil: orphans go to another process
+	subreaper *subreaper // nil: orphaned processes are reparented to another process
 	noCgroups string     // why there are no cgroups
 }
 
-// SupervisorOptions says what a Supervisor may use.
+// SupervisorOptions configures a Supervisor.
 type SupervisorOptions struct {
-	// NoCgroups creates no cgroups, and NoSubreaper leaves orphans to others. The latter is for
-	// programs that also start processes which are meant to outlive their parents.
+	// NoCgroups creates no cgroups, and NoSubreaper does not set the subreaper attribute. The
+	// latter is for programs that also start daemons, which must outlive their parents.
 	NoCgroups, NoSubreaper bool
 }
 
 // NewSupervisor returns the Supervisor of this program. It kills the processes in the cgroups of
 // programs that died without closing their Supervisor.
 func NewSupervisor(o SupervisorOptions) *Supervisor {
-	s := &Supervisor{noCgroups: "they are not wanted"}
+	s := &Supervisor{noCgroups: "switched off"}
 	if !o.NoCgroups {
 		s.cgroups, s.noCgroups = openCgroups()
 	}
@@ -35,15 +35,15 @@ func NewSupervisor(o SupervisorOptions) *Supervisor {
 	return s
 }
 
-// Close removes the cgroups and gives up being a subreaper. It must be called after the last
-// child's Wait.
+// Close removes the cgroups and clears the subreaper attribute. It must be called after Wait of the
+// last child.
 func (s *Supervisor) Close() {
 	s.subreaper.close()
 	s.cgroups.close()
 }
 
-// About says in words how the descendants of children are found.
-func (s *Supervisor) About() string {
+// Describe returns a sentence about how descendants of children are found, for doctor and the log.
+func (s *Supervisor) Describe() string {
 	switch {
 	case s == nil:
 		return "processes that leave the agent's group live on"
@@ -55,8 +55,8 @@ func (s *Supervisor) About() string {
 	return "no control groups (" + s.noCgroups + "): processes that leave the agent's group live on"
 }
 
-// CanLimit reports whether Options.Memory and Options.Processes can be used. It enables the cgroup
-// controllers for them, and so must be called before the first child is started.
+// CanLimit reports whether Options.Memory and Options.Processes are supported. It enables their
+// cgroup controllers, and so must be called before the first child is started.
 func (s *Supervisor) CanLimit() (memory, processes bool) {
 	if s == nil {
 		return false, false
@@ -64,30 +64,30 @@ func (s *Supervisor) CanLimit() (memory, processes bool) {
 	return s.cgroups.enableController("memory"), s.cgroups.enableController("pids")
 }
 
-// supervised is a child as its Supervisor knows it. A nil one has no Supervisor.
-type supervised struct {
+// supervisedChild is the Supervisor's record of a child. A nil one has no Supervisor.
+type supervisedChild struct {
 	supervisor *Supervisor
 	cgroup     *cgroup // nil: it has none
 	mark       string  // the variable in its environment
 	owner      string  // Options.Owner
-	startedAt  uint64  // in clock ticks since the boot
+	startedAt  uint64  // in clock ticks since boot
 }
 
-// start starts a command.
-func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervised, error) {
-	if s == nil && o.limited() {
-		return nil, errors.New("control group: there is none")
+// start starts a command in a cgroup, or without one where that is not possible.
+func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervisedChild, error) {
+	if s == nil && o.hasLimits() {
+		return nil, errors.New("no cgroups are available")
 	}
 	if s == nil {
 		return nil, cmd.Start()
 	}
 	group, err := s.cgroups.acquire(o)
-	// A temporary shortage is no reason to do without a cgroup, but a limit on their number
-	// (EAGAIN) is.
-	if errno, short := Shortage(err); err != nil && (o.limited() || short && errno != syscall.EAGAIN) {
-		return nil, fmt.Errorf("control group: %w", err)
+	// A temporary shortage is reported, but a limit on the number of cgroups (EAGAIN) is a
+	// reason to start without one.
+	if errno, short := Shortage(err); err != nil && (o.hasLimits() || short && errno != syscall.EAGAIN) {
+		return nil, fmt.Errorf("cgroup: %w", err)
 	}
-	c := &supervised{supervisor: s, cgroup: group, owner: o.Owner}
+	c := &supervisedChild{supervisor: s, cgroup: group, owner: o.Owner}
 	c.mark = s.subreaper.addMark(cmd)
 	bare := *cmd
 	c.cgroup.attach(cmd)
@@ -99,8 +99,8 @@ func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervised, error) {
 	if err != nil && c.cgroup != nil {
 		c.cgroup.discard()
 		c.cgroup = nil
-		if !o.limited() { // the kernel may forbid to start a process in a cgroup: then only the subreaper is left
-			bare.SysProcAttr = attributes(o)
+		if !o.hasLimits() { // the kernel may forbid clone into a cgroup: the subreaper still finds descendants
+			bare.SysProcAttr = childAttributes(o)
 			*cmd = bare
 			err = s.subreaper.start(cmd, c)
 		}
@@ -109,49 +109,48 @@ func (s *Supervisor) start(cmd *exec.Cmd, o Options) (*supervised, error) {
 }
 
 // killCgroup kills every process in the child's cgroup.
-func (c *supervised) killCgroup() {
+func (c *supervisedChild) killCgroup() {
 	if c != nil {
 		c.cgroup.kill()
 	}
 }
 
-// killDescendants kills the processes that the child has left. The child has exited and is not
-// reaped.
-func (c *supervised) killDescendants(leader int) {
+// killDescendants kills the descendants of the child, which has exited and is not reaped.
+func (c *supervisedChild) killDescendants(leader int) {
 	if c != nil {
 		c.cgroup.killAndWait()
 		c.supervisor.subreaper.killDescendants(leader, c)
 	}
 }
 
-// findsAll reports whether killDescendants finds every process that the child has left.
-func (c *supervised) findsAll() bool {
+// findsAllDescendants reports whether killDescendants finds every descendant.
+func (c *supervisedChild) findsAllDescendants() bool {
 	return c != nil && (c.cgroup != nil || c.supervisor.subreaper != nil)
 }
 
-// leftNone reports whether the child, which has exited, has left no process in its cgroup. A
-// process that has moved to another cgroup is not seen; killDescendants finds it. Without a cgroup
-// it reports false.
-func (c *supervised) leftNone() bool { return c != nil && c.cgroup.empty() }
+// cgroupEmpty reports whether the child, which has exited, has left no process in its cgroup. Only
+// killDescendants finds a process that has moved to another cgroup. Without a cgroup it reports
+// false.
+func (c *supervisedChild) cgroupEmpty() bool { return c != nil && c.cgroup.empty() }
 
 // reap reaps the child.
-func (c *supervised) reap(cmd *exec.Cmd) {
+func (c *supervisedChild) reap(cmd *exec.Cmd) {
 	if c == nil {
-		_ = cmd.Wait() // the state says all that the error does
+		_ = cmd.Wait() // the error is also in cmd.ProcessState
 		return
 	}
 	c.supervisor.subreaper.reap(cmd, c)
 }
 
-// releaseCgroup gives the child's cgroup back, in which so much was used.
-func (c *supervised) releaseCgroup(u Usage) {
+// releaseCgroup returns the child's cgroup to the pool, with the child's usage.
+func (c *supervisedChild) releaseCgroup(u Usage) {
 	if c != nil {
 		c.cgroup.release(u)
 	}
 }
 
 // usage returns what was used in the child's cgroup.
-func (c *supervised) usage() Usage {
+func (c *supervisedChild) usage() Usage {
 	if c == nil {
 		return Usage{}
 	}

@@ -12,12 +12,12 @@ import (
 // BenchmarkSupervisor reports what a cgroup and a subreaper cost, as multiples of a child without a
 // supervisor, run by turns.
 func BenchmarkSupervisor(b *testing.B) {
-	groups, orphans := process.NewSupervisor(process.SupervisorOptions{}), process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
+	groups, subreapers := process.NewSupervisor(process.SupervisorOptions{}), process.NewSupervisor(process.SupervisorOptions{NoCgroups: true})
 	defer groups.Close()
-	defer orphans.Close()
+	defer subreapers.Close()
 	took := map[*process.Supervisor][]time.Duration{}
 	for b.Loop() {
-		for _, supervisor := range []*process.Supervisor{nil, groups, orphans} {
+		for _, supervisor := range []*process.Supervisor{nil, groups, subreapers} {
 			began := time.Now()
 			c, err := process.Start(process.Options{Args: []string{"/bin/sh", "-c", "read -r line; echo hi"}, Input: []byte("hello\n"), Supervisor: supervisor})
 			if err != nil {
@@ -33,5 +33,5 @@ func BenchmarkSupervisor(b *testing.B) {
 		return float64(took[supervisor][len(took[supervisor])/2])
 	}
 	b.ReportMetric(median(groups)/median(nil), "×groups")
-	b.ReportMetric(median(orphans)/median(nil), "×orphans")
+	b.ReportMetric(median(subreapers)/median(nil), "×subreaper")
 }

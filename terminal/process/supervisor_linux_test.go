@@ -26,14 +26,14 @@ func other(args []string) bool {
 		ownSupervisor(args[1])
 	case "say-supervisor":
 		supervisor := process.NewSupervisor(process.SupervisorOptions{})
-		fmt.Println(supervisor.About())
+		fmt.Println(supervisor.Describe())
 		supervisor.Close()
 	case "usurp":
 		usurp()
 	case "ask-controller":
 		askController(args[1])
 	case "hang":
-		hang(args[1], args[2] == "orphans")
+		hang(args[1], args[2] == "subreaper")
 	case "be-poor":
 		bePoor(args[1] == "terminal")
 	case "on-terminal":
@@ -55,19 +55,19 @@ func ownSupervisor(script string) {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(supervisor.About())
+	fmt.Println(supervisor.Describe())
 	_, _ = io.Copy(os.Stdout, c.Stdout)
 }
 
 // eachSupervisor runs a test with cgroups, if this machine has them, and with the subreaper alone.
 func eachSupervisor(t *testing.T, f func(t *testing.T, supervisor *process.Supervisor)) {
 	t.Helper()
-	for name, noGroups := range map[string]bool{"groups": false, "orphans": true} {
+	for name, noGroups := range map[string]bool{"groups": false, "subreaper": true} {
 		t.Run(name, func(t *testing.T) {
 			supervisor := process.NewSupervisor(process.SupervisorOptions{NoCgroups: noGroups})
 			t.Cleanup(supervisor.Close)
-			if !noGroups && !strings.Contains(supervisor.About(), "control group of its own") {
-				t.Skip(supervisor.About())
+			if !noGroups && !strings.Contains(supervisor.Describe(), "control group of its own") {
+				t.Skip(supervisor.Describe())
 			}
 			f(t, supervisor)
 			if z := zombies(t); z != 0 {
@@ -246,7 +246,7 @@ func TestManyAtOnceEachEndWithWhatTheyStarted(t *testing.T) {
 func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		var others []*exec.Cmd
-		for range 50 { // some of them are children of the thread that has the orphans
+		for range 50 { // some of them are children of the thread that gets reparented processes
 			others = append(others, exec.Command("/bin/sh", "-c", "exit 6"))
 		}
 		var all sync.WaitGroup
@@ -274,9 +274,9 @@ func TestOtherChildrenOfOursAreLeftAlone(t *testing.T) {
 
 func TestGroupsAreUsedAgainAndRemovedAtTheEnd(t *testing.T) {
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
-	_, base, ok := strings.Cut(supervisor.About(), " under ")
+	_, base, ok := strings.Cut(supervisor.Describe(), " under ")
 	if !ok {
-		t.Skip(supervisor.About())
+		t.Skip(supervisor.Describe())
 	}
 	for range 10 {
 		c := startSupervised(t, supervisor, "exit 0")
@@ -350,13 +350,13 @@ func TestWhatWasUsedIsTold(t *testing.T) {
 		size := ours.Maxrss<<10 + 50<<20
 		c := startSupervised(t, supervisor, burn+fmt.Sprintf("head -c %d /dev/zero | tail -c %[1]d | wc -c", size))
 		readAll(t, c)
-		if u := c.Wait().Used; u.CPU < 20*time.Millisecond || u.CPU > time.Minute || u.Memory < size || u.Memory > 2*size+100<<20 {
+		if u := c.Wait().Usage; u.CPU < 20*time.Millisecond || u.CPU > time.Minute || u.Memory < size || u.Memory > 2*size+100<<20 {
 			t.Errorf("used %+v", u)
 		}
 		c = startSupervised(t, supervisor, "exit 0")
 		readAll(t, c)
-		if u := c.Wait().Used; u.CPU > 100*time.Millisecond || u.Memory > 100<<20 || u != c.Used() {
-			t.Errorf("used %+v, then %+v", u, c.Used())
+		if u := c.Wait().Usage; u.CPU > 100*time.Millisecond || u.Memory > 100<<20 || u != c.Usage() {
+			t.Errorf("used %+v, then %+v", u, c.Usage())
 		}
 	})
 }
@@ -365,7 +365,7 @@ func TestWhatALivingChildUsesIsTold(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startSupervised(t, supervisor, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo up; exec sleep 300")
 		await(t, c, "up")
-		u := c.Used()
+		u := c.Usage()
 		if u.CPU < 10*time.Millisecond || u.Memory == 0 || u.Memory > 50<<20 {
 			t.Errorf("used %+v", u)
 		}

@@ -29,9 +29,9 @@ type subreaper struct{}
 
 func (*subreaper) ownerOf(int) (string, bool, error) { return "", false, ErrNoOwner }
 
-func openSubreaper(bool, *cgroups) *subreaper               { return nil }
-func (*subreaper) close()                                   {}
-func (*subreaper) addMark(*exec.Cmd) string                 { return "" }
-func (*subreaper) start(cmd *exec.Cmd, _ *supervised) error { return cmd.Start() }
-func (*subreaper) killDescendants(int, *supervised)         {}
-func (*subreaper) reap(cmd *exec.Cmd, _ *supervised)        { _ = cmd.Wait() }
+func openSubreaper(bool, *cgroups) *subreaper                    { return nil }
+func (*subreaper) close()                                        {}
+func (*subreaper) addMark(*exec.Cmd) string                      { return "" }
+func (*subreaper) start(cmd *exec.Cmd, _ *supervisedChild) error { return cmd.Start() }
+func (*subreaper) killDescendants(int, *supervisedChild)         {}
+func (*subreaper) reap(cmd *exec.Cmd, _ *supervisedChild)        { _ = cmd.Wait() }

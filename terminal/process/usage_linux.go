@@ -2,10 +2,10 @@ package process
 
 import "nanobot/internal/procfs"
 
-// rssUnit is what the kernel counts a child's memory in.
-const rssUnit = 1 << 10
+// maxrssUnit is the unit of rusage.ru_maxrss in bytes.
+const maxrssUnit = 1 << 10
 
-// liveUsage returns what a process that is not reaped has used.
+// liveUsage returns the usage of a process that is not reaped.
 func liveUsage(pid int) Usage {
 	s, _ := procfs.ReadStat(pid)
 	return Usage{CPU: s.CPU, Memory: procfs.PeakMemory(pid)}

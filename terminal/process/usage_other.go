@@ -2,8 +2,8 @@
 
 package process
 
-// rssUnit is what the kernel counts a child's memory in.
-const rssUnit = 1
+// maxrssUnit is the unit of rusage.ru_maxrss in bytes.
+const maxrssUnit = 1
 
-// liveUsage knows nothing: there is no portable way.
+// liveUsage returns nothing: there is no portable way.
 func liveUsage(int) Usage { return Usage{} }

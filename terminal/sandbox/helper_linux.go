@@ -45,7 +45,7 @@ func Main(args []string) error {
 	}
 	err := execProgram(&p, l, parent, *program, flags.Args())
 	if *report {
-		process.Report(os.NewFile(process.ReportFD, "report"), err)
+		process.ReportExecError(os.NewFile(process.ReportFD, "report"), err)
 	}
 	return err
 }

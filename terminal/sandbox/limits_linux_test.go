@@ -26,12 +26,12 @@ func TestTheLimitsOfAProcessBite(t *testing.T) {
 		"cpu": {
 			sandbox.Limits{CPU: 1},
 			"while :; do :; done",
-			func(r trial) bool { return r.exit.Signal == "SIGXCPU" && r.exit.Used.CPU > 500*time.Millisecond },
+			func(r trial) bool { return r.exit.Signal == "SIGXCPU" && r.exit.Usage.CPU > 500*time.Millisecond },
 		},
 		"cpu of one that does not listen": {
 			sandbox.Limits{CPU: 1},
 			"trap '' XCPU; while :; do :; done",
-			func(r trial) bool { return r.exit.Signal == "SIGKILL" && r.exit.Used.CPU > 1200*time.Millisecond },
+			func(r trial) bool { return r.exit.Signal == "SIGKILL" && r.exit.Usage.CPU > 1200*time.Millisecond },
 		},
 		"files": {
 			sandbox.Limits{Files: 64},
@@ -75,10 +75,10 @@ func TestTheLimitsOfAControlGroupBite(t *testing.T) {
 	defer supervisor.Close()
 	memory, processes := supervisor.CanLimit()
 	if !memory || !processes {
-		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, supervisor.About())
+		t.Skipf("memory %v, processes %v: the control groups that this machine lets us make do not count them (%s)", memory, processes, supervisor.Describe())
 	}
 	r := try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Memory: 64 * mib}}, "head -c 200000000 /dev/zero | tail -c 200000000 | wc -c")
-	if r.out == "200000000" || r.exit.Used.Memory < 32*mib {
+	if r.out == "200000000" || r.exit.Usage.Memory < 32*mib {
 		t.Errorf("memory: %+v", r)
 	}
 	r = try(t, sandbox.Options{Supervisor: supervisor, Limits: sandbox.Limits{Processes: 20}}, "i=0; while [ $i -lt 200 ]; do sleep 60 & i=$((i+1)); echo $i; done")

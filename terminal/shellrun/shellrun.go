@@ -52,7 +52,7 @@ func Run(ctx context.Context, command string, o Options) (Result, error) {
 	}
 	child, err := process.Start(o.ExecEnv.ApplySandbox(process.Options{
 		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", command}, Dir: o.ExecEnv.Dir, Env: o.ExecEnv.Env,
-		NoInput: true, Session: true, StderrHead: o.Head, StderrTail: o.Tail, Grace: silence, Hold: chatter,
+		NoInput: true, WholeSession: true, StderrHead: o.Head, StderrTail: o.Tail, Grace: silence, MaxLinger: chatter,
 	}))
 	if err != nil {
 		return result, err
@@ -69,7 +69,7 @@ func Run(ctx context.Context, command string, o Options) (Result, error) {
 	_, _ = io.Copy(result.Stdout, child.Stdout) // a pipe that cannot be read any more has ended
 	exit := child.Wait()
 	result.Stderr, result.Code, result.TimedOut = exit.Stderr, exitCode(exit), exit.Forced && late.Load()
-	return result, exit.NotRun
+	return result, exit.ExecError
 }
 
 // exitCode is the exit status as a shell tells it.

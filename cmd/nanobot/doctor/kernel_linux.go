@@ -35,7 +35,7 @@ func (d *doctor) checkKernel() {
 	}
 	supervisor := process.NewSupervisor(process.SupervisorOptions{})
 	defer supervisor.Close()
-	d.ok("kernel.cgroup", "%s", supervisor.About()) // what the limits lack was said before
+	d.ok("kernel.cgroup", "%s", supervisor.Describe()) // what the limits lack was said before
 }
 
 // LandlockABI returns the version of Landlock that the kernel has, or 0.

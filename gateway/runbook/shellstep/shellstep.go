@@ -25,7 +25,7 @@ const (
 // in the environment. What a crash has left of a command of the run is killed.
 func ExecEnv(p terminal.ExecEnv, run string) terminal.ExecEnv {
 	mark := "runbook-" + run
-	process.KillRun(mark, process.NotStarted())
+	process.KillRun(mark, process.NewNotStartedRecord())
 	p.Env = append(p.Env[:len(p.Env):len(p.Env)], process.RunEnv(mark)...)
 	return p
 }

@@ -17,7 +17,7 @@ func setUTF8(fd int) error {
 	return os.NewSyscallError("ioctl TCSETS", unix.IoctlSetTermios(fd, unix.TCSETS, t))
 }
 
-// flushInput drops what the programs on a terminal have not read. Only the slave side can do that.
+// flushInput discards unread input of a terminal, which only works through the slave side.
 func flushInput(master int) error {
 	slave, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(master), unix.TIOCGPTPEER, unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC)
 	if errno != 0 {
@@ -28,8 +28,8 @@ func flushInput(master int) error {
 	return os.NewSyscallError("ioctl TCFLSH", err)
 }
 
-// readsHidden reports whether lines are read and not echoed.
-func readsHidden(fd int) (bool, error) {
+// echoIsOff reports whether the terminal is in canonical mode without echo.
+func echoIsOff(fd int) (bool, error) {
 	t, err := unix.IoctlGetTermios(fd, unix.TCGETS)
 	if err != nil {
 		return false, os.NewSyscallError("ioctl TCGETS", err)

@@ -379,7 +379,7 @@ func TestInputThatWasNotReadIsDropped(t *testing.T) {
 	lines := bufio.NewReader(c.Stdout)
 	awaitLine(t, lines, "up")
 	typeKeys(t, c, "dropped")
-	if err := c.DropInput(); err != nil {
+	if err := c.DiscardInput(); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(fifo, []byte("on\n"), 0o600); err != nil {
@@ -456,7 +456,7 @@ func TestWhatAProgramOnATerminalUsesIsTold(t *testing.T) {
 	eachSupervisor(t, func(t *testing.T, supervisor *process.Supervisor) {
 		c := startTerminal(t, process.Options{Supervisor: supervisor}, "/bin/sh", "-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
 		readAll(t, c)
-		if u := c.Wait().Used; u.CPU < 10*time.Millisecond {
+		if u := c.Wait().Usage; u.CPU < 10*time.Millisecond {
 			t.Errorf("used %+v", u)
 		}
 	})

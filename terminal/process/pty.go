@@ -13,9 +13,9 @@ import (
 // Size is the size of a terminal in characters.
 type Size struct{ Rows, Columns uint16 }
 
-// stopSignals are what Stop sends. A child on a terminal gets what the kernel sends when a terminal
-// is closed, because interactive shells ignore SIGTERM; SIGCONT is for suspended jobs, which would
-// not notice the hangup.
+// stopSignals returns the signals that Stop sends. A child on a terminal gets the signals of a
+// terminal that is closed, because interactive shells ignore SIGTERM; SIGCONT wakes suspended jobs,
+// which would not notice the hangup.
 func (o Options) stopSignals() []unix.Signal {
 	if o.Terminal != nil {
 		return []unix.Signal{unix.SIGHUP, unix.SIGCONT}
@@ -23,11 +23,11 @@ func (o Options) stopSignals() []unix.Signal {
 	return []unix.Signal{unix.SIGTERM}
 }
 
-// openTerminal opens a pseudo-terminal. The master is two descriptors, so that the writing side can
-// be closed under a blocked Write while the output is still read.
+// openTerminal opens a pseudo-terminal. The master gets two descriptors, so that the writing side
+// can be closed under a blocked Write while output is still read.
 func (p *pipes) openTerminal(o Options) error {
 	master, slave, err := pty.Open()
-	if errors.Is(err, unix.ENOSPC) { // other programs have all of them, for the moment
+	if errors.Is(err, unix.ENOSPC) { // all pseudo-terminals are in use, for the moment
 		err = syscall.EAGAIN
 	}
 	if err != nil {
@@ -45,8 +45,8 @@ func (p *pipes) openTerminal(o Options) error {
 	return err
 }
 
-// prepareTerminal sets the size and the line discipline before any program can ask for them. The
-// child's user owns the terminal, or it could not open /dev/stdout.
+// prepareTerminal sets the size and the line discipline before any program reads them. The child's
+// user becomes the owner, because otherwise it could not open /dev/stdout.
 func prepareTerminal(slave *os.File, o Options) error {
 	if o.User != nil {
 		if err := slave.Chown(int(o.User.Uid), -1); err != nil {
@@ -87,12 +87,12 @@ func (c *Child) Interrupt() error {
 	})
 }
 
-// DropInput drops what was written to the child's terminal and not read yet, as far as the system
-// can do that. It may be called from any goroutine. After Wait it returns os.ErrClosed.
-func (c *Child) DropInput() error { return c.controlTerminal("drop input", flushInput) }
+// DiscardInput discards input that was written to the child's terminal and not read yet, where the
+// system supports that. It may be called from any goroutine. After Wait it returns os.ErrClosed.
+func (c *Child) DiscardInput() error { return c.controlTerminal("drop input", flushInput) }
 
-// ForegroundJob returns the process group that has the child's terminal. The child's own group has
-// the id Pid.
+// ForegroundJob returns the foreground process group of the child's terminal. The child's own group
+// has the ID Pid.
 func (c *Child) ForegroundJob() (group int, err error) {
 	err = c.controlTerminal("find foreground job", func(fd int) (err error) {
 		group, err = unix.IoctlGetInt(fd, unix.TIOCGPGRP)
@@ -101,18 +101,18 @@ func (c *Child) ForegroundJob() (group int, err error) {
 	return group, err
 }
 
-// HidesInput reports whether the program on the child's terminal reads a line that is not shown,
-// such as a password.
+// HidesInput reports whether the program on the child's terminal reads a line without echo, such as
+// a password.
 func (c *Child) HidesInput() (hides bool) {
 	_ = c.controlTerminal("read terminal modes", func(fd int) (err error) {
-		hides, err = readsHidden(fd)
+		hides, err = echoIsOff(fd)
 		return err
 	})
 	return hides
 }
 
-// Resize changes the size of the child's terminal, of which the kernel tells the foreground job by
-// SIGWINCH. It may be called from any goroutine. After Wait it returns os.ErrClosed.
+// Resize changes the size of the child's terminal; the kernel sends SIGWINCH to the foreground job.
+// It may be called from any goroutine. After Wait it returns os.ErrClosed.
 func (c *Child) Resize(s Size) error {
 	return c.controlTerminal("resize", func(fd int) error { return setSize(fd, s) })
 }
