@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
@@ -112,7 +112,7 @@ var errNotReadable = errors.New("not readable")
 // inspect opens a file, without blocking on a FIFO or following a symbolic link put there
 // meanwhile, and returns it open if it may be sent.
 func (m mediaRules) inspect(path string) (File, error) {
-	f, err := straight.Open(path)
+	f, err := nofollow.Open(path)
 	if err != nil {
 		return File{}, reason(err)
 	}

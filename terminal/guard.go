@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 var (
@@ -43,7 +43,7 @@ type FileGuard struct {
 // what is said of it must not tell. All links are followed.
 func (g FileGuard) CheckPath(path string) error {
 	for at := filepath.Clean(path); ; at = filepath.Dir(at) {
-		end, through, err := straight.Way(at)
+		end, through, err := nofollow.Resolve(at)
 		if err == nil {
 			return g.passed(append(through, end))
 		}
@@ -124,7 +124,7 @@ func (g FileGuard) isStray(at string) bool {
 func (c ChatFolders) own() (fs.FileInfo, error) {
 	info, err := os.Lstat(c.Own)
 	if err == nil && !info.IsDir() {
-		err = straight.ErrNoFolder
+		err = nofollow.ErrNotFolder
 	}
 	return info, err
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
 	"nanobot/terminal/sandbox"
 )
@@ -55,8 +55,8 @@ func (o *Options) workDirs() []string {
 	if o.Config.Cwd == "" {
 		return []string{o.Workspace}
 	}
-	cwd, through, err := straight.Way(o.Config.Cwd)
-	workspace, _, werr := straight.Way(o.Workspace)
+	cwd, through, err := nofollow.Resolve(o.Config.Cwd)
+	workspace, _, werr := nofollow.Resolve(o.Workspace)
 	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return insideAny([]string{workspace}, at) }) {
 		return []string{o.Workspace}
 	}

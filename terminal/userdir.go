@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // maxName keeps a folder's name under the 255 bytes that file systems allow.
@@ -22,7 +22,7 @@ const usersFolder = "users"
 // UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it.
 func UserDir(workspace, chatID string) (string, error) {
 	// Most chats have theirs, and trying to create it once more would cost more than all the rest.
-	if within := filepath.Join(usersFolder, dirName(chatID)); straight.HasFolder(workspace, within) {
+	if within := filepath.Join(usersFolder, dirName(chatID)); nofollow.HasFolder(workspace, within) {
 		return filepath.Join(workspace, within), nil
 	}
 	root, err := UserRoot(workspace, chatID)
@@ -59,8 +59,8 @@ func realDir(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	root, err := straight.Sub(parent, name)
-	if errors.Is(err, straight.ErrNoFolder) {
+	root, err := nofollow.OpenSubfolder(parent, name)
+	if errors.Is(err, nofollow.ErrNotFolder) {
 		err = fmt.Errorf("%w, which an agent may have put there; move it away", err)
 	}
 	return root, err

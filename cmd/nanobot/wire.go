@@ -25,7 +25,7 @@ import (
 	"nanobot/gateway/turn"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/httpd"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 	"nanobot/terminal/acp"
 	"nanobot/terminal/blocks"
@@ -280,7 +280,7 @@ func private(cfg *config.Config) []string {
 // symbolic links. They need not exist.
 func holdsAny(folder string, paths ...string) bool {
 	actual := func(path string) string {
-		if end, _, err := straight.Way(path); err == nil {
+		if end, _, err := nofollow.Resolve(path); err == nil {
 			return end
 		}
 		return path

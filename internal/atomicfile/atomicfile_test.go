@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"nanobot/internal/atomicfile"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 func TestAFileIsReplacedInOneStep(t *testing.T) {
@@ -19,7 +19,7 @@ func TestAFileIsReplacedInOneStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	folder, err := straight.OpenFolder(dir)
+	folder, err := nofollow.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 )
 
@@ -27,7 +27,7 @@ func find(p terminal.ExecEnv, path string) (*spot, *rpcError) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return nil, invalid("path %q: must be an absolute path", path)
 	}
-	real, _, err := straight.Way(filepath.Clean(path))
+	real, _, err := nofollow.Resolve(filepath.Clean(path))
 	if err != nil {
 		return nil, fileError(path, err)
 	}
@@ -63,7 +63,7 @@ func isOrHolds(own, real string) bool {
 	if own == "" {
 		return false
 	}
-	if r, _, err := straight.Way(filepath.Clean(own)); err == nil && holds(r, real) {
+	if r, _, err := nofollow.Resolve(filepath.Clean(own)); err == nil && holds(r, real) {
 		return true
 	}
 	a, aerr := os.Stat(own)

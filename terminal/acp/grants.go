@@ -5,7 +5,7 @@ import (
 	"slices"
 	"sync"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // maxLocations is how many files of a tool call a permission covers. A question shows them all.
@@ -51,7 +51,7 @@ func (t *tool) places() (files []place) {
 		if !filepath.IsAbs(path) {
 			continue
 		}
-		if real, _, err := straight.Way(filepath.Clean(path)); err == nil {
+		if real, _, err := nofollow.Resolve(filepath.Clean(path)); err == nil {
 			files = append(files, place{path, real})
 		}
 	}

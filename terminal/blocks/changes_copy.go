@@ -10,7 +10,7 @@ import (
 
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // errCopy says that a saved copy is not what was saved. The commands of the agent can reach it.
@@ -27,7 +27,7 @@ func copyName(file string) string {
 // returns. It has the owner of the file, which is given back to him if the file is restored. A copy
 // for an agent that is another user is this user's, as the file is then if it is restored.
 func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
-	copies, err := straight.InRoot(c.copies)
+	copies, err := nofollow.OpenRootFolder(c.copies)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum st
 // name of a file that is the gateway's, another chat's or closed to the agent are refused. Its
 // content must be compared with the checksum of the change.
 func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
-	copies, err := straight.InRoot(c.copies)
+	copies, err := nofollow.OpenRootFolder(c.copies)
 	if err != nil {
 		return nil, nil, err
 	}

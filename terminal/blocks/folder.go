@@ -18,7 +18,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/atomicfile"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // The names of the folders in folderName, which is in the folder of the chat.
@@ -81,8 +81,8 @@ func subfolder(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	root, err := straight.Sub(parent, name)
-	if !errors.Is(err, straight.ErrNoFolder) {
+	root, err := nofollow.OpenSubfolder(parent, name)
+	if !errors.Is(err, nofollow.ErrNotFolder) {
 		return root, err
 	}
 	// A command of the agent has put something else there, which must not make the chat unusable.
@@ -92,7 +92,7 @@ func subfolder(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil {
 		return nil, err
 	}
-	return straight.Sub(parent, name)
+	return nofollow.OpenSubfolder(parent, name)
 }
 
 func (f *folder) close() {

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/atomicfile"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 	"nanobot/terminal"
 )
 
@@ -30,7 +30,7 @@ var (
 // symbolic link, so a link that is put there meanwhile cannot lead elsewhere.
 type workspace struct {
 	dir     string // without links
-	root    *straight.Folder
+	root    *nofollow.Folder
 	private []string // files and folders of the gateway, and the parents of all chats' folders
 	guard   terminal.FileGuard
 	user    *agentUser
@@ -54,7 +54,7 @@ func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 	for _, c := range p.Chats {
 		w.private = append(w.private, c.Parent)
 	}
-	if w.root, err = straight.OpenFolder(w.dir); err != nil {
+	if w.root, err = nofollow.OpenFolder(w.dir); err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	return w, nil

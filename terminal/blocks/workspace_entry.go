@@ -9,13 +9,13 @@ import (
 
 	"nanobot/internal/atomicfile"
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // entry is a file of the workspace, which need not exist: an open folder and a name in it.
 type entry struct {
 	*lookup
-	folder *straight.Folder
+	folder *nofollow.Folder
 	name   string
 }
 
@@ -28,13 +28,13 @@ func (e *entry) close() {
 // enter opens the folder of a file. The path is relative to the workspace and has no links; one
 // that was put there meanwhile is refused.
 func (l *lookup) enter(path string) (*entry, error) {
-	return l.walk(path, func(in *straight.Folder, name string) (*straight.Folder, error) { return in.Sub(name) })
+	return l.walk(path, func(in *nofollow.Folder, name string) (*nofollow.Folder, error) { return in.Sub(name) })
 }
 
 // enterCreating is enter, and makes the folders that do not exist.
 func (l *lookup) enterCreating(path string) (*entry, error) { return l.walk(path, l.sub) }
 
-func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight.Folder, error)) (*entry, error) {
+func (l *lookup) walk(path string, sub func(*nofollow.Folder, string) (*nofollow.Folder, error)) (*entry, error) {
 	parts := strings.Split(path, "/")
 	e := &entry{l, l.root, parts[len(parts)-1]}
 	err := l.permitFolder(l.root)
@@ -42,12 +42,12 @@ func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight
 		if err != nil {
 			break
 		}
-		var next *straight.Folder
+		var next *nofollow.Folder
 		if next, err = sub(e.folder, part); err == nil {
 			e.close()
 			e.folder = next
 			err = l.permitFolder(next)
-		} else if errors.Is(err, straight.ErrNoFolder) {
+		} else if errors.Is(err, nofollow.ErrNotFolder) {
 			err = noFolder(e.folder, part)
 		}
 	}
@@ -59,7 +59,7 @@ func (l *lookup) walk(path string, sub func(*straight.Folder, string) (*straight
 }
 
 // noFolder says why an entry is no folder: there is a file, or a link was put there meanwhile.
-func noFolder(in *straight.Folder, name string) error {
+func noFolder(in *nofollow.Folder, name string) error {
 	if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return syscall.ENOTDIR
 	}
@@ -67,7 +67,7 @@ func noFolder(in *straight.Folder, name string) error {
 }
 
 // permitFolder refuses a folder of the gateway, and one that the agent may not search.
-func (l *lookup) permitFolder(folder *straight.Folder) error {
+func (l *lookup) permitFolder(folder *nofollow.Folder) error {
 	info, err := folder.Stat()
 	switch {
 	case err != nil:
@@ -81,7 +81,7 @@ func (l *lookup) permitFolder(folder *straight.Folder) error {
 }
 
 // sub opens a folder in another one, and makes it if it does not exist.
-func (l *lookup) sub(in *straight.Folder, name string) (*straight.Folder, error) {
+func (l *lookup) sub(in *nofollow.Folder, name string) (*nofollow.Folder, error) {
 	folder, err := in.Sub(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
@@ -105,7 +105,7 @@ func (l *lookup) sub(in *straight.Folder, name string) (*straight.Folder, error)
 }
 
 // permitChange refuses to make an entry in a folder, or to remove one, where the agent may not.
-func (l *lookup) permitChange(in *straight.Folder, entry fs.FileInfo) error {
+func (l *lookup) permitChange(in *nofollow.Folder, entry fs.FileInfo) error {
 	info, err := in.Stat()
 	if err == nil && !l.user.mayChange(info, entry) {
 		err = syscall.EACCES

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 const (
@@ -61,7 +61,7 @@ type lister struct {
 }
 
 // folder collects the files of a folder. The prefix is its path with a slash at the end.
-func (l *lister) folder(folder *straight.Folder, prefix []byte, depth int) error {
+func (l *lister) folder(folder *nofollow.Folder, prefix []byte, depth int) error {
 	info, err := folder.Stat()
 	if err != nil || l.isOwn(info) || !l.user.may(info, modebits.Read|modebits.Search) || depth > maxDepth {
 		return err
@@ -82,7 +82,7 @@ func (l *lister) folder(folder *straight.Folder, prefix []byte, depth int) error
 	}
 }
 
-func (l *lister) entry(in *straight.Folder, e fs.DirEntry, path []byte, depth int) {
+func (l *lister) entry(in *nofollow.Folder, e fs.DirEntry, path []byte, depth int) {
 	switch {
 	case e.Name() == ".git", l.private[string(path)]:
 	case e.IsDir():

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"syscall"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // lookup resolves paths of a workspace for one operation.
@@ -32,7 +32,7 @@ func (w *workspace) newLookup() *lookup {
 			continue
 		}
 		l.paths = append(l.paths, path)
-		if real, _, err := straight.Way(path); err == nil && real != path {
+		if real, _, err := nofollow.Resolve(path); err == nil && real != path {
 			l.paths = append(l.paths, real)
 		}
 		if info, err := os.Stat(path); err == nil {
@@ -106,7 +106,7 @@ func (l *lookup) follow(path string) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	end, through, err := straight.Way(path)
+	end, through, err := nofollow.Resolve(path)
 	if err != nil || !within(l.dir, end) || slices.ContainsFunc(append(through, end), l.isPrivate) {
 		return "", errOutside // an error would tell of files outside
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // agentUser is the user as whom the agent runs if that is not the gateway's. The gateway, which is
@@ -37,7 +37,7 @@ func (u *agentUser) mayChmod(info fs.FileInfo) bool {
 
 // own makes the user the owner of a file that was just made in a folder. In a folder with the
 // set-group-ID bit the file has the group of the folder already, as if the user had made it.
-func (u *agentUser) own(f *os.File, in *straight.Folder) error {
+func (u *agentUser) own(f *os.File, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (u *agentUser) own(f *os.File, in *straight.Folder) error {
 }
 
 // ownLink is own for a symbolic link.
-func (u *agentUser) ownLink(name string, in *straight.Folder) error {
+func (u *agentUser) ownLink(name string, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (u *agentUser) ownLink(name string, in *straight.Folder) error {
 }
 
 // groupIn returns the group that a new file in a folder is given; -1: the one that it has.
-func (u *agentUser) groupIn(folder *straight.Folder) (int, error) {
+func (u *agentUser) groupIn(folder *nofollow.Folder) (int, error) {
 	info, err := folder.Stat()
 	if err == nil && info.Mode()&fs.ModeSetgid != 0 {
 		return -1, nil
@@ -71,7 +71,7 @@ func (u *agentUser) groupIn(folder *straight.Folder) (int, error) {
 
 // give makes the user the owner of a folder that was just made in another one. It is empty, unless
 // another one was put in its place.
-func (u *agentUser) give(folder, in *straight.Folder) error {
+func (u *agentUser) give(folder, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // checkCannotReplaceWorkspace checks that the user cannot rename or replace the workspace, a parent
@@ -72,7 +72,7 @@ func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	defer func() { _ = workspace.Close() }()
-	users, err := straight.Sub(workspace, filepath.Base(above))
+	users, err := nofollow.OpenSubfolder(workspace, filepath.Base(above))
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func (w *agentUser) openChatDir(dir string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	chat, err := straight.Sub(users, filepath.Base(dir))
+	chat, err := nofollow.OpenSubfolder(users, filepath.Base(dir))
 	if err != nil {
 		return nil, err
 	}

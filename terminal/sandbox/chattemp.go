@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // tempDirName is the temporary folder inside a chat's folder, which other chats cannot reach.
@@ -48,7 +48,7 @@ func createTempDir(dir string, empty bool) error {
 		return err
 	}
 	defer func() { _ = users.Close() }()
-	chat, err := straight.Sub(users, filepath.Base(dir))
+	chat, err := nofollow.OpenSubfolder(users, filepath.Base(dir))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"nanobot/internal/modebits"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // isolation describes how private files and the folders of other chats are kept from the agent: by
@@ -63,7 +63,7 @@ func (s *Sandbox) planIsolation() {
 	state := ""
 	if s.o.State != "" && !within(s.o.State, s.o.Workspace) {
 		all = append(all, privatePath{path: s.o.State})
-		state, _, _ = straight.Way(s.o.State)
+		state, _, _ = nofollow.Resolve(s.o.State)
 	}
 	for _, path := range s.o.ReadOnly {
 		all = append(all, privatePath{path: path, readable: true, checkHardLinks: true})
@@ -107,7 +107,7 @@ func (s *Sandbox) usersDir() string {
 	if s.o.Workspace == "" {
 		return ""
 	}
-	real, _, err := straight.Way(s.o.Workspace)
+	real, _, err := nofollow.Resolve(s.o.Workspace)
 	if err != nil {
 		real = s.o.Workspace
 	}
@@ -120,7 +120,7 @@ type grantedDirs struct{ write, read []string }
 func (s *Sandbox) grants() (g grantedDirs) {
 	for _, path := range slices.Concat(s.o.Dirs, s.o.Paths) {
 		path, readOnly := strings.CutSuffix(path, ":ro")
-		real, _, err := straight.Way(path)
+		real, _, err := nofollow.Resolve(path)
 		switch {
 		case err != nil:
 		case readOnly:
@@ -130,7 +130,7 @@ func (s *Sandbox) grants() (g grantedDirs) {
 		}
 	}
 	for _, path := range systemDirs {
-		if real, _, err := straight.Way(path); err == nil {
+		if real, _, err := nofollow.Resolve(path); err == nil {
 			g.read = append(g.read, real)
 		}
 	}
@@ -145,7 +145,7 @@ func (g grantedDirs) reads(path string) bool {
 // protect plans the protection of one private file or folder. Files in the state folder need none
 // of their own if that folder is hidden.
 func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
-	end, _, links, err := straight.Follow(p.path)
+	end, _, links, err := nofollow.ResolveLinks(p.path)
 	if err != nil {
 		return // the agent cannot open it either
 	}
@@ -166,7 +166,7 @@ func (s *Sandbox) protect(p privatePath, state string, g grantedDirs) {
 			p.path, filepath.Dir(s.o.Workspace)))
 	}
 	if p.path != s.o.State && slices.ContainsFunc(slices.Concat(s.o.Dirs, s.o.Paths), func(dir string) bool {
-		real, _, err := straight.Way(strings.TrimSuffix(dir, ":ro"))
+		real, _, err := nofollow.Resolve(strings.TrimSuffix(dir, ":ro"))
 		return err == nil && within(end, real)
 	}) {
 		s.missing = append(s.missing, fmt.Sprintf("terminal.sandbox: %s is kept from the agent, and terminal.sandboxPaths or the workspace is in it; put it elsewhere, such as into %s",

@@ -9,7 +9,7 @@ import (
 	ll "github.com/landlock-lsm/go-landlock/landlock/syscall"
 	"golang.org/x/sys/unix"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // Files that most programs need. The resolver's files in /run are included because /etc/resolv.conf
@@ -96,7 +96,7 @@ func resolveGrants(paths []string) []string {
 	var open []string
 	for _, path := range paths {
 		path, readOnly := strings.CutSuffix(path, ":ro")
-		end, through, err := straight.Way(path)
+		end, through, err := nofollow.Resolve(path)
 		if err != nil {
 			continue // the agent cannot open it either
 		}
@@ -130,7 +130,7 @@ func (f *landlockFiles) restrict() error {
 		r.grantPath(path)
 	}
 	for _, path := range f.Own {
-		if end, _, err := straight.Way(path); err != nil || end != path {
+		if end, _, err := nofollow.Resolve(path); err != nil || end != path {
 			return fmt.Errorf("%s is behind a link, which an agent may have put there; move it away", path)
 		}
 		r.addPath(path, false)

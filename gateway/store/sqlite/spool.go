@@ -17,8 +17,8 @@ import (
 	"nanobot/channels"
 	"nanobot/gateway/store"
 	"nanobot/internal/dbfile"
+	"nanobot/internal/nofollow"
 	"nanobot/internal/sparse"
-	"nanobot/internal/straight"
 )
 
 // spool is a folder of folders, each with one file under its own name: <digest of the
@@ -80,7 +80,7 @@ func (s spool) keep(ctx context.Context, src *os.File, most int64, now time.Time
 // not want it sent any more. A link on the way, which may be new, gives the same error whatever it
 // leads to: the person who reads the reason must not learn what the agent may not see.
 func named(name string, file fs.FileInfo) error {
-	at, err := straight.Stat(name)
+	at, err := nofollow.Stat(name)
 	switch {
 	case err != nil:
 		return err

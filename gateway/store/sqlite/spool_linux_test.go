@@ -11,7 +11,7 @@ import (
 
 	"nanobot/gateway/store/sqlite"
 	"nanobot/gateway/store/storetest"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // An agent may put a link in the place of a folder after the file in it was checked.
@@ -75,7 +75,7 @@ func TestALinkThatCameAfterTheCheckTellsNothingOfWhatItLeadsTo(t *testing.T) {
 		if err := errors.Join(os.WriteFile(filepath.Join(own, "a.txt"), []byte("own"), 0o600), hidden(private)); err != nil {
 			t.Fatal(err)
 		}
-		file, err := straight.Open(filepath.Join(own, "a.txt")) // as the check does
+		file, err := nofollow.Open(filepath.Join(own, "a.txt")) // as the check does
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/gateway/store"
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 var spoolTests = []test{
@@ -71,7 +71,7 @@ var spoolTests = []test{
 		file, private := filepath.Join(dir, "file"), filepath.Join(dir, "private")
 		b.must(os.WriteFile(file, []byte("x"), 0o600))
 		b.must(os.WriteFile(private, []byte("y"), 0o600))
-		checked, err := straight.Open(file)
+		checked, err := nofollow.Open(file)
 		b.must(err)
 		defer checked.Close()
 		b.must(os.Remove(file))
@@ -174,7 +174,7 @@ var spoolTests = []test{
 // Keep opens a file without following symbolic links, as it is opened to be checked, and copies it
 // into a spool.
 func Keep(ctx context.Context, s store.Spool, path string, most int64) (string, error) {
-	file, err := straight.Open(path)
+	file, err := nofollow.Open(path)
 	if err != nil {
 		return "", err
 	}

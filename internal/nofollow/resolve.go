@@ -1,4 +1,4 @@
-package straight
+package nofollow
 
 import (
 	"errors"
@@ -9,19 +9,20 @@ import (
 	"syscall"
 )
 
-// maxLinks is how many links are followed, as the kernel would.
+// maxLinks is how many symbolic links a path may contain, as in Linux (path_resolution(7)).
 const maxLinks = 40
 
-// Way follows all links of an absolute path. It returns where that leads, which need not exist, and
-// the folders that a part of the way was looked up in: who can write to one of them could lead it
-// elsewhere.
-func Way(path string) (end string, through []string, err error) {
-	end, through, _, err = Follow(path)
+// Resolve follows all symbolic links of an absolute path. It returns the resulting path, which need
+// not exist, and every folder in which an element was looked up. A user who can write to one of
+// those folders can change the result.
+func Resolve(path string) (end string, through []string, err error) {
+	end, through, _, err = ResolveLinks(path)
 	return end, through, err
 }
 
-// Follow is Way, and names the links that were followed too, each by a path without links.
-func Follow(path string) (end string, through, links []string, err error) {
+// ResolveLinks is Resolve and also returns the links that were followed, each by a path that
+// contains no other link.
+func ResolveLinks(path string) (end string, through, links []string, err error) {
 	end = "/"
 	for left := strings.Split(path, "/"); len(left) > 0; {
 		part := left[0]
@@ -41,7 +42,7 @@ func Follow(path string) (end string, through, links []string, err error) {
 			if filepath.IsAbs(target) {
 				end = "/"
 			}
-		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // it is no link
+		case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // not a link
 			end = next
 		default:
 			return "", nil, nil, err

@@ -1,4 +1,4 @@
-package straight_test
+package nofollow_test
 
 import (
 	"errors"
@@ -7,11 +7,11 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
 // newFolder opens a folder with a file, a folder, a FIFO and links to them.
-func newFolder(t *testing.T) (*straight.Folder, string) {
+func newFolder(t *testing.T) (*nofollow.Folder, string) {
 	t.Helper()
 	dir := t.TempDir()
 	for _, err := range []error{
@@ -26,7 +26,7 @@ func newFolder(t *testing.T) (*straight.Folder, string) {
 			t.Fatal(err)
 		}
 	}
-	folder, err := straight.OpenFolder(dir)
+	folder, err := nofollow.OpenFolder(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +34,7 @@ func newFolder(t *testing.T) (*straight.Folder, string) {
 	return folder, dir
 }
 
-func TestNoEntryOfAFolderIsReachedByALink(t *testing.T) {
+func TestAFolderNeverFollowsALinkToAnEntry(t *testing.T) {
 	folder, _ := newFolder(t)
 	for name, want := range map[string]error{
 		"file": nil, "sub": nil, "fifo": nil, ".": nil, "to-file": syscall.ELOOP, "to-sub": syscall.ELOOP, "to-none": syscall.ELOOP,
@@ -49,7 +49,7 @@ func TestNoEntryOfAFolderIsReachedByALink(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]error{
-		"sub": nil, "file": straight.ErrNoFolder, "fifo": straight.ErrNoFolder, "to-sub": straight.ErrNoFolder, "to-none": straight.ErrNoFolder,
+		"sub": nil, "file": nofollow.ErrNotFolder, "fifo": nofollow.ErrNotFolder, "to-sub": nofollow.ErrNotFolder, "to-none": nofollow.ErrNotFolder,
 		"none": os.ErrNotExist, "..": syscall.EINVAL, "sub/deep": syscall.EINVAL,
 	} {
 		sub, err := folder.Sub(name)
@@ -65,7 +65,7 @@ func TestNoEntryOfAFolderIsReachedByALink(t *testing.T) {
 	}
 }
 
-func TestAnEntryIsDescribedAsItself(t *testing.T) {
+func TestLstatDescribesALinkAndNotItsTarget(t *testing.T) {
 	folder, dir := newFolder(t)
 	for _, name := range []string{"file", "sub", "fifo", "to-file", "to-none"} {
 		got, err := folder.Lstat(name)
@@ -91,12 +91,12 @@ func TestAnEntryIsDescribedAsItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	same, err := straight.InRoot(root)
+	same, err := nofollow.OpenRootFolder(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer same.Close()
-	for _, f := range []*straight.Folder{folder, same} {
+	for _, f := range []*nofollow.Folder{folder, same} {
 		self, err := f.Stat()
 		if info, _ := os.Stat(dir); err != nil || !os.SameFile(self, info) {
 			t.Errorf("%v, %v", self, err)

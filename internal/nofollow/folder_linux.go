@@ -1,4 +1,4 @@
-package straight
+package nofollow
 
 import (
 	"io/fs"
@@ -6,13 +6,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A folder need not be readable for its entries to be used.
+// O_PATH needs only search permission for the folder, not read permission.
 const (
-	searching = unix.O_PATH | unix.O_DIRECTORY
-	largeFile = unix.O_LARGEFILE
+	openFolderFlags = unix.O_PATH | unix.O_DIRECTORY
+	largeFile       = unix.O_LARGEFILE
 )
 
-// Lstat describes an entry, of a link the link itself.
+// Lstat describes an entry. It describes a symbolic link itself, not the target.
 func (d *Folder) Lstat(name string) (fs.FileInfo, error) {
 	file, err := d.OpenFile(name, unix.O_PATH, 0)
 	if err != nil {
@@ -22,8 +22,8 @@ func (d *Folder) Lstat(name string) (fs.FileInfo, error) {
 	return file.Stat()
 }
 
-// ChownLink gives a symbolic link to a user and a group; -1: the group stays. An entry that is no
-// link, which somebody may have put in its place, is EINVAL.
+// ChownLink changes the owner and group of a symbolic link; a gid of -1 leaves the group as it is.
+// Any other entry, which another user may have put there, is EINVAL.
 func (d *Folder) ChownLink(name string, uid, gid int) error {
 	file, err := d.OpenFile(name, unix.O_PATH, 0)
 	if err != nil {

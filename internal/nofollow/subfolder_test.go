@@ -1,4 +1,4 @@
-package straight_test
+package nofollow_test
 
 import (
 	"errors"
@@ -6,10 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
-func TestOnlyAFolderOfThatNameIsOpened(t *testing.T) {
+func TestOnlyAFolderIsOpenedAsASubfolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"root/real", "outside"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
@@ -30,10 +30,10 @@ func TestOnlyAFolderOfThatNameIsOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]error{
-		"real": nil, "within": straight.ErrNoFolder, "out": straight.ErrNoFolder, "nowhere": straight.ErrNoFolder, "file": straight.ErrNoFolder,
+		"real": nil, "within": nofollow.ErrNotFolder, "out": nofollow.ErrNotFolder, "nowhere": nofollow.ErrNotFolder, "file": nofollow.ErrNotFolder,
 		"none": os.ErrNotExist,
 	} {
-		sub, err := straight.Sub(root, name)
+		sub, err := nofollow.OpenSubfolder(root, name)
 		if !errors.Is(err, want) || (sub == nil) != (want != nil) {
 			t.Errorf("%s: %v, %v", name, sub, err)
 		}

@@ -1,4 +1,4 @@
-package straight_test
+package nofollow_test
 
 import (
 	"errors"
@@ -10,10 +10,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
-func TestNoPartOfThePathMayBeALink(t *testing.T) {
+func TestAPathWithALinkIsRefused(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
@@ -33,7 +33,7 @@ func TestNoPartOfThePathMayBeALink(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, open := range map[string]func(string) (*os.File, error){"by the kernel": straight.Open, "plainly": straight.Plain} {
+	for name, open := range map[string]func(string) (*os.File, error){"by openat2": nofollow.Open, "with a check first": nofollow.OpenChecked} {
 		f, err := open(filepath.Join(real, "file"))
 		if err != nil {
 			t.Fatal(name, err)
@@ -53,7 +53,7 @@ func TestNoPartOfThePathMayBeALink(t *testing.T) {
 	}
 }
 
-func TestAFolderIsSeenOnlyBehindNoLink(t *testing.T) {
+func TestHasFolderRefusesLinksBelowTheParent(t *testing.T) {
 	if _, err := unix.Openat2(unix.AT_FDCWD, "/", &unix.OpenHow{}); err != nil {
 		t.Skip(err)
 	}
@@ -70,15 +70,15 @@ func TestAFolderIsSeenOnlyBehindNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{"a/b": true, "link/b": false, "a/link": false, "out": false, "../root/a": false, "a/file": false, "a/none": false} {
-		for _, root := range []string{"root", "linked"} { // the way to the folder itself may be any
-			if got := straight.HasFolder(filepath.Join(dir, root), path); got != want {
+		for _, root := range []string{"root", "linked"} { // links in the path of the parent are allowed
+			if got := nofollow.HasFolder(filepath.Join(dir, root), path); got != want {
 				t.Errorf("%s in %s: %t", path, root, got)
 			}
 		}
 	}
 }
 
-func TestOnlyALinkIsGivenToAnotherUser(t *testing.T) {
+func TestChownLinkChangesOnlyLinks(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a link away")
 	}

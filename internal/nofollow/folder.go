@@ -1,4 +1,4 @@
-package straight
+package nofollow
 
 import (
 	"errors"
@@ -12,22 +12,22 @@ import (
 )
 
 // Folder is an open folder. Its methods take the name of one entry and never follow a symbolic
-// link, not even one that was put there a moment ago. Unlike os.Root, it does not follow links that
-// stay within the folder either, and no FIFO makes it wait.
+// link, not even one that appears during the call. Unlike os.Root, it does not follow links that
+// stay within the folder either, and a FIFO never blocks it.
 type Folder struct{ file *os.File }
 
-// OpenFolder opens a folder, which must be closed. Links in the path are followed.
+// OpenFolder opens a folder, which the caller must close. Links in the path are followed.
 func OpenFolder(path string) (*Folder, error) {
-	file, err := os.OpenFile(path, searching, 0)
+	file, err := os.OpenFile(path, openFolderFlags, 0)
 	if err != nil {
 		return nil, err
 	}
 	return &Folder{file}, nil
 }
 
-// InRoot opens the folder of a root, which must be closed as well.
-func InRoot(root *os.Root) (*Folder, error) {
-	file, err := root.OpenFile(".", searching, 0)
+// OpenRootFolder opens the folder of an os.Root. Both must be closed.
+func OpenRootFolder(root *os.Root) (*Folder, error) {
+	file, err := root.OpenFile(".", openFolderFlags, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -43,11 +43,11 @@ func (d *Folder) Name() string { return d.file.Name() }
 // Stat describes the folder itself.
 func (d *Folder) Stat() (fs.FileInfo, error) { return d.file.Stat() }
 
-// Sub opens a folder in this one. A link or a file is ErrNoFolder.
+// Sub opens a folder that is an entry of this one. A link or a file is ErrNotFolder.
 func (d *Folder) Sub(name string) (*Folder, error) {
-	file, err := d.OpenFile(name, searching, 0)
+	file, err := d.OpenFile(name, openFolderFlags, 0)
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		err = &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNoFolder}
+		err = &fs.PathError{Op: "open", Path: d.path(name), Err: ErrNotFolder}
 	}
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ func (d *Folder) Sub(name string) (*Folder, error) {
 // OpenFile opens an entry, or the folder itself by the name ".". A symbolic link is ELOOP.
 func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
 	var fd int
-	err := d.at("open", name, func(parent int) (err error) {
+	err := d.callAt("open", name, func(parent int) (err error) {
 		fd, err = unix.Openat(parent, name, flag|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC|largeFile, uint32(perm.Perm()))
 		return err
 	})
@@ -70,35 +70,35 @@ func (d *Folder) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 
 // Mkdir makes a folder in this one.
 func (d *Folder) Mkdir(name string, perm fs.FileMode) error {
-	return d.at("mkdir", name, func(parent int) error { return unix.Mkdirat(parent, name, uint32(perm.Perm())) })
+	return d.callAt("mkdir", name, func(parent int) error { return unix.Mkdirat(parent, name, uint32(perm.Perm())) })
 }
 
-// Rename gives an entry another name in this folder, in place of the entry that has it.
+// Rename renames an entry within this folder and replaces an entry that has the new name.
 func (d *Folder) Rename(from, to string) error {
 	if !isEntry(to) {
 		return &fs.PathError{Op: "rename", Path: d.path(to), Err: unix.EINVAL}
 	}
-	return d.at("rename", from, func(parent int) error { return unix.Renameat(parent, from, parent, to) })
+	return d.callAt("rename", from, func(parent int) error { return unix.Renameat(parent, from, parent, to) })
 }
 
-// Remove removes an entry that is no folder.
+// Remove removes an entry that is not a folder.
 func (d *Folder) Remove(name string) error {
-	return d.at("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, 0) })
+	return d.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, 0) })
 }
 
 // RemoveFolder removes an empty folder in this one.
 func (d *Folder) RemoveFolder(name string) error {
-	return d.at("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) })
+	return d.callAt("remove", name, func(parent int) error { return unix.Unlinkat(parent, name, unix.AT_REMOVEDIR) })
 }
 
 // Symlink makes a symbolic link in this folder.
 func (d *Folder) Symlink(target, name string) error {
-	return d.at("symlink", name, func(parent int) error { return unix.Symlinkat(target, parent, name) })
+	return d.callAt("symlink", name, func(parent int) error { return unix.Symlinkat(target, parent, name) })
 }
 
-// Readlink returns the target of a symbolic link; EINVAL: the entry is none.
+// Readlink returns the target of a symbolic link. The error is EINVAL for any other entry.
 func (d *Folder) Readlink(name string) (target string, err error) {
-	err = d.at("readlink", name, func(parent int) error {
+	err = d.callAt("readlink", name, func(parent int) error {
 		buf := make([]byte, unix.PathMax)
 		n, err := unix.Readlinkat(parent, name, buf)
 		target = string(buf[:max(n, 0)])
@@ -107,8 +107,9 @@ func (d *Folder) Readlink(name string) (target string, err error) {
 	return target, err
 }
 
-// at calls do with the folder's descriptor, again if a signal interrupts it.
-func (d *Folder) at(op, name string, do func(parent int) error) error {
+// callAt runs the system call do with the folder's file descriptor and repeats it after EINTR. The
+// name must be one entry; "." is allowed for opening.
+func (d *Folder) callAt(op, name string, do func(parent int) error) error {
 	err := error(unix.EINVAL)
 	if isEntry(name) || name == "." && op == "open" {
 		for err = unix.EINTR; errors.Is(err, unix.EINTR); {

@@ -1,4 +1,4 @@
-package straight
+package nofollow
 
 import (
 	"errors"
@@ -7,23 +7,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open opens a file for reading. It fails if any part of the path, which is absolute, is a link.
-// With Linux before 5.6, and in containers that know no newer calls, one that only just came there
-// may be missed, but for the last part.
+// Open opens a file for reading. It fails with ELOOP if any element of the absolute path is a
+// symbolic link. Without openat2 (Linux before 5.6, and some containers) a link that appears during
+// the call is refused only as the last element.
 func Open(path string) (*os.File, error) {
-	file, err := open(path, flags|unix.O_LARGEFILE)
+	file, err := open(path, openFileFlags|unix.O_LARGEFILE)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return plain(path)
+		return openChecked(path)
 	}
 	return file, err
 }
 
-// Stat describes what is at a path without opening it for reading. It fails, as Open does, if any
-// part of the path is a link, whatever the link leads to.
+// Stat describes the file at a path without opening it for reading. It fails, as Open does, if any
+// element of the path is a symbolic link.
 func Stat(path string) (os.FileInfo, error) {
 	file, err := open(path, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if errors.Is(err, errors.ErrUnsupported) {
-		return plainStat(path)
+		return statChecked(path)
 	}
 	if err != nil {
 		return nil, err
@@ -32,8 +32,8 @@ func Stat(path string) (os.FileInfo, error) {
 	return file.Stat()
 }
 
-// open opens a path of which no part is a link. The error is errors.ErrUnsupported where the kernel
-// cannot look at the whole path.
+// open opens a path without symbolic links by openat2. The error is errors.ErrUnsupported where the
+// kernel or a seccomp filter lacks that call.
 func open(path string, flags uint64) (*os.File, error) {
 	how := unix.OpenHow{Flags: flags, Resolve: unix.RESOLVE_NO_SYMLINKS}
 	for {
@@ -50,9 +50,9 @@ func open(path string, flags uint64) (*os.File, error) {
 	}
 }
 
-// HasFolder reports whether a path within a folder leads to a folder that can be opened, and no
-// part of it below that folder is a link. It takes a single look and is false where the kernel
-// cannot do so, so false only says that Sub has to find out.
+// HasFolder reports whether a path below parent is a folder that can be opened and has no symbolic
+// link below parent. It is a fast check by one system call and false where the kernel lacks
+// openat2, so after false the caller has to use OpenSubfolder.
 func HasFolder(parent, path string) bool {
 	const flags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC
 	dir, err := unix.Open(parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)

@@ -1,4 +1,4 @@
-package straight_test
+package nofollow_test
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"syscall"
 	"testing"
 
-	"nanobot/internal/straight"
+	"nanobot/internal/nofollow"
 )
 
-func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {
+func TestAllLinksOfAPathAreResolvedEvenIfTheEndDoesNotExist(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -32,7 +32,7 @@ func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {
 	}
 	for path, want := range map[string]struct {
 		end     string
-		through string // the last folders of the way
+		through string // the last folders that were searched
 	}{
 		"a/b":            {"a/b", "/a"},
 		"a//./b/":        {"a/b", "/a"},
@@ -43,7 +43,7 @@ func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {
 		"dangling/x":     {"a/none/x", "/a /a/none"},
 		"a/b/../../file": {"file", "/a /a/b /a "},
 	} {
-		end, through, err := straight.Way(filepath.Join(dir, "") + "/" + path)
+		end, through, err := nofollow.Resolve(filepath.Join(dir, "") + "/" + path)
 		for i := range through {
 			through[i] = strings.TrimPrefix(through[i], dir)
 		}
@@ -54,14 +54,14 @@ func TestAWayIsFollowedToItsEndWhichNeedNotExist(t *testing.T) {
 			t.Errorf("%s leads to %s, not to %s", path, real, end)
 		}
 	}
-	if end, through, err := straight.Way("/"); end != "/" || len(through) > 0 || err != nil {
+	if end, through, err := nofollow.Resolve("/"); end != "/" || len(through) > 0 || err != nil {
 		t.Errorf("the root is %s through %q: %v", end, through, err)
 	}
-	if _, through, _ := straight.Way(dir); !slices.Contains(through, filepath.Dir(dir)) || slices.Contains(through, dir) {
+	if _, through, _ := nofollow.Resolve(dir); !slices.Contains(through, filepath.Dir(dir)) || slices.Contains(through, dir) {
 		t.Errorf("to %s: %q", dir, through)
 	}
 	for path, want := range map[string]error{"loop": syscall.ELOOP, "file/x": syscall.ENOTDIR} {
-		if end, _, err := straight.Way(filepath.Join(dir, path)); !errors.Is(err, want) {
+		if end, _, err := nofollow.Resolve(filepath.Join(dir, path)); !errors.Is(err, want) {
 			t.Errorf("%s leads to %s: %v", path, end, err)
 		}
 	}

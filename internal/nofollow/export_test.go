@@ -1,0 +1,4 @@
+package nofollow
+
+// OpenChecked is Open without openat2.
+var OpenChecked = openChecked
