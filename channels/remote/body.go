@@ -34,16 +34,13 @@ type Upload struct {
 	File        channels.File
 }
 
-// NewJSON makes a body of a value; nil is nothing.
+// NewJSON makes a body of a value.
 func NewJSON(v any) (*Body, error) {
-	b := &Body{kind: "application/json"}
-	if v == nil {
-		return b, nil
-	}
 	text, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
+	b := &Body{kind: "application/json"}
 	b.add(bytes.NewReader(text), int64(len(text)))
 	return b, nil
 }
@@ -61,8 +58,8 @@ func NewForm(fields func(*multipart.Writer) error, files []Upload) (*Body, error
 // Request makes a request that carries the body.
 func (b *Body) Request(ctx context.Context, method, url string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, url, http.NoBody)
-	if err != nil || len(b.pieces) == 0 {
-		return req, err
+	if err != nil {
+		return nil, err
 	}
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(b.reader()), nil }
 	req.ContentLength, req.Body = b.size, io.NopCloser(b.reader())

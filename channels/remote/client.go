@@ -3,8 +3,12 @@
 package remote
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -42,4 +46,48 @@ func (c *Client) Do(req *http.Request) (resp *http.Response, written bool, err e
 	}
 	resp, err = c.Client.Do(req.WithContext(httptrace.WithClientTrace(req.Context(), trace)))
 	return resp, wrote.Load(), err
+}
+
+// Outcome is what became of a request.
+type Outcome struct {
+	Status  int // 0: there is no answer
+	Header  http.Header
+	Body    []byte
+	Written bool  // the whole request was sent: it may have been carried out
+	Err     error // why there is no answer, or only a part of it
+}
+
+// Fetch makes a request and reads its answer, up to a number of bytes.
+func (c *Client) Fetch(req *http.Request, most int64) Outcome {
+	resp, written, err := c.Do(req)
+	if err != nil {
+		return Outcome{Written: written, Err: err}
+	}
+	defer resp.Body.Close()
+	o := Outcome{Status: resp.StatusCode, Header: resp.Header, Written: true}
+	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, most))
+	return o
+}
+
+// Hidden replaces secrets in errors.
+const Hidden = "***"
+
+// Redact removes secrets from the error of a request, and the address that http.Client adds to it.
+// An error without secrets stays what it is. A secret of one character is no secret, but the path
+// of an address without one.
+func Redact(err error, secrets ...string) error {
+	var u *url.Error
+	if errors.As(err, &u) {
+		err = u.Err
+	}
+	text := err.Error()
+	for _, secret := range secrets {
+		if len(secret) > 1 {
+			text = strings.ReplaceAll(text, secret, Hidden)
+		}
+	}
+	if text == err.Error() {
+		return err
+	}
+	return errors.New(text)
 }
