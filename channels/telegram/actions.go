@@ -36,7 +36,7 @@ func (c *Channel) act(ctx context.Context, to place, action models.ChatAction) e
 	if c.pace.held(to.chat) {
 		return nil
 	}
-	err := executeQuickly(ctx, c.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
+	err := executeWithTimeout(ctx, c.api, (*bot.Bot).SendChatAction, &bot.SendChatActionParams{
 		ChatID: to.chat, MessageThreadID: to.thread, Action: action,
 	})
 	var no *refusal

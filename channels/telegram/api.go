@@ -15,8 +15,8 @@ import (
 )
 
 // api makes calls of the Bot API. Calls without files are methods of the library go-telegram/bot,
-// which encodes parameters and decodes results: see execute and query. The package writes three
-// kinds of request by hand:
+// which knows the methods and encodes their parameters: see execute and query. The package writes
+// three kinds of request by hand:
 //
 //   - uploads, because the library builds the whole request in memory: a file of 48 MiB allocates
 //     about 160 MiB there, and about 100 KiB here (TestAnUploadIsStreamed);
@@ -25,16 +25,17 @@ import (
 //   - downloads, for which the library has no method.
 //
 // All requests go through one transport. Whether a call was refused, or may have been carried out,
-// is decided by what the transport has recorded of it, and never by an error of the library.
+// is decided by the outcome that the transport has recorded, and never by an error of the library.
+// No error contains the token.
 type api struct {
 	*transport
-	base string
-	bot  *bot.Bot
+	base, token string
+	bot         *bot.Bot
 }
 
 // newAPI returns an api. It makes no network call.
 func newAPI(base, token string, client *http.Client) (*api, error) {
-	a := &api{base: base, transport: &transport{token: token, http: remote.NewClient(client)}}
+	a := &api{base: base, token: token, transport: &transport{remote.NewClient(client)}}
 	var err error
 	// The library's own handlers of errors, debug messages and updates print them with package log.
 	// The poll timeout and the channel of updates are of its poll loop, which does not run.
@@ -55,109 +56,138 @@ const callTimeout = 30 * time.Second
 // execute makes a call that has an effect, by a method of the library. The call has succeeded when
 // Telegram says so, also if its answer is too new for the library's types: otherwise a message
 // would count as not sent and go out twice.
-func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*call, error) {
-	made := &call{}
-	_, err := method(a.bot, withCall(ctx, made), params)
-	return made, a.outcome(made, err)
+func execute[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) (*record, error) {
+	got := &record{}
+	_, err := method(a.bot, withRecord(ctx, got), params)
+	return got, a.check(got, err)
 }
 
-// executeQuickly is execute within callTimeout.
-func executeQuickly[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) error {
+// executeWithTimeout is execute within callTimeout.
+func executeWithTimeout[P, R any](ctx context.Context, a *api, method func(*bot.Bot, context.Context, *P) (R, error), params *P) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	_, err := execute(ctx, a, method, params)
 	return err
 }
 
-// query makes a call for its result, by a method of the library.
-func query[R any](ctx context.Context, a *api, method func(context.Context) (*R, error)) (*R, error) {
-	made := &call{}
-	result, err := method(withCall(ctx, made))
-	if failed := a.outcome(made, err); failed != nil {
-		return nil, failed
+// query makes a call for its result, by a method of the library, and decodes the result as T.
+func query[T, R any](ctx context.Context, a *api, method func(context.Context) (R, error)) (*T, error) {
+	got := &record{}
+	_, err := method(withRecord(ctx, got))
+	if err := a.check(got, err); err != nil {
+		return nil, err
+	}
+	return decode[T](a, got)
+}
+
+// decode decodes the result of a call. T has only the fields that are read: what a later Bot API
+// adds or changes elsewhere is no error.
+func decode[T any](a *api, got *record) (*T, error) {
+	var result *T
+	err := json.Unmarshal(got.result, &result)
+	if err == nil && result == nil {
+		err = errNoResult
 	}
 	if err != nil {
-		return nil, a.undecodable(made, err)
+		return nil, a.undecodable(got, err)
 	}
 	return result, nil
 }
 
-func (a *api) getMe(ctx context.Context) (*models.User, error) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
-	defer cancel()
-	return query(ctx, a, a.bot.GetMe)
+// botUser is the bot itself.
+type botUser struct {
+	ID       int64  `json:"id"`
+	Username string `json:"username"`
+	ReadsAll bool   `json:"can_read_all_group_messages"`
 }
 
-func (a *api) getWebhookInfo(ctx context.Context) (*models.WebhookInfo, error) {
+func (a *api) getMe(ctx context.Context) (*botUser, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return query(ctx, a, a.bot.GetWebhookInfo)
+	me, err := query[botUser](ctx, a, a.bot.GetMe)
+	if err == nil && me.ID == 0 {
+		return nil, a.silent("getMe", errNoID, true)
+	}
+	return me, err
 }
 
-func (a *api) getFile(ctx context.Context, id string) (*models.File, error) {
-	return query(ctx, a, func(ctx context.Context) (*models.File, error) {
+// webhookInfo is what Telegram knows of the bot's webhook.
+type webhookInfo struct {
+	URL       string `json:"url"` // "": none is set
+	Pending   int    `json:"pending_update_count"`
+	LastError int64  `json:"last_error_date"` // in Unix time; 0: there was none
+	Reason    string `json:"last_error_message"`
+}
+
+func (a *api) getWebhookInfo(ctx context.Context) (*webhookInfo, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return query[webhookInfo](ctx, a, a.bot.GetWebhookInfo)
+}
+
+// storedFile is a file that can be downloaded.
+type storedFile struct {
+	Path string `json:"file_path"`
+	Size int64  `json:"file_size"`
+}
+
+func (a *api) getFile(ctx context.Context, id string) (*storedFile, error) {
+	return query[storedFile](ctx, a, func(ctx context.Context) (*models.File, error) {
 		return a.bot.GetFile(ctx, &bot.GetFileParams{FileID: id})
 	})
 }
 
 // getUpdates asks for updates, undecoded: one that cannot be decoded must not cost the others.
-func (a *api) getUpdates(ctx context.Context, params map[string]any) (updates []json.RawMessage, err error) {
+func (a *api) getUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
 	body, err := remote.NewJSON(params)
-	made, err := a.post(ctx, "getUpdates", body, err)
+	got, err := a.post(ctx, "getUpdates", body, err)
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(made.result, &updates); err != nil {
-		return nil, a.undecodable(made, err)
+	updates, err := decode[[]json.RawMessage](a, got)
+	if err != nil {
+		return nil, err
 	}
-	return updates, nil
+	return *updates, nil
 }
 
-// sentID returns the id of the message that a call has sent, of an album that of the first. It reads
-// the result as Telegram sent it, whatever the library makes of the rest.
-func (a *api) sentID(made *call, err error) (int, error) {
+// sentID returns the id of the message that a call has sent, of an album that of the first. A
+// result without one is an error: the message cannot be named, and may not even exist.
+func (a *api) sentID(got *record, err error) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	message := made.result
+	message := got.result
 	var album []json.RawMessage
-	if json.Unmarshal(made.result, &album) == nil && len(album) > 0 {
+	if json.Unmarshal(got.result, &album) == nil && len(album) > 0 {
 		message = album[0]
 	}
 	var sent struct {
 		ID int `json:"message_id"`
 	}
-	if err := json.Unmarshal(message, &sent); err != nil {
-		return 0, a.undecodable(made, err)
+	err = json.Unmarshal(message, &sent)
+	if err == nil && sent.ID == 0 {
+		err = errNoID
+	}
+	if err != nil {
+		return 0, a.undecodable(got, err)
 	}
 	return sent.ID, nil
 }
 
 // post makes a call by hand, with a body that it closes, unless the body could not be made.
-func (a *api) post(ctx context.Context, method string, body *remote.Body, err error) (*call, error) {
-	made := &call{}
+func (a *api) post(ctx context.Context, method string, body *remote.Body, err error) (*record, error) {
+	got := &record{}
 	if err != nil {
-		return made, fmt.Errorf("%s: %w", method, err)
+		return got, fmt.Errorf("%s: %w", method, err)
 	}
 	defer body.Close()
-	req, err := body.Request(withCall(ctx, made), http.MethodPost, a.base+"/bot"+a.token+"/"+method)
+	req, err := body.Request(withRecord(ctx, got), http.MethodPost, a.base+"/bot"+a.token+"/"+method)
 	if err != nil {
-		return made, a.silent(method, err, false)
+		return got, a.silent(method, err, false)
 	}
-	_, _ = a.Do(req) // which has read the answer, and recorded the error
-	return made, made.err
-}
-
-// outcome is what a call of the library came to. err is the library's error, which counts only if
-// the library has made no request.
-func (a *api) outcome(made *call, err error) error {
-	if !made.requested && err != nil {
-		return errors.New(a.clean(err.Error()))
+	if resp, err := a.Do(req); err == nil {
+		resp.Body.Close()
 	}
-	return made.err
-}
-
-// undecodable is the error of an answer that says OK and has a result that cannot be used.
-func (a *api) undecodable(made *call, err error) error {
-	return a.silent(made.method, fmt.Errorf("decode answer: %w", err), true)
+	return got, a.check(got, nil)
 }

@@ -97,7 +97,7 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 		return "", &tooBig{maxDownload}
 	}
 	if err == nil {
-		err = c.within(stored.FileSize)
+		err = c.within(stored.Size)
 	}
 	if err != nil {
 		return "", err
@@ -107,18 +107,18 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // it was only for its files
-	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + inbox.Name(f.called(stored.FilePath), strings.ReplaceAll(f.kind, " ", "_"))
-	if filepath.IsAbs(stored.FilePath) { // a local Bot API server, which has the file on this disk
-		return c.adopt(stored.FilePath, folder, name)
+	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + inbox.Name(f.called(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
+	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
+		return c.adopt(stored.Path, folder, name)
 	}
-	if path, ok := folder.Find(name, stored.FileSize); ok && stored.FileSize > 0 {
+	if path, ok := folder.Find(name, stored.Size); ok && stored.Size > 0 {
 		return path, nil
 	}
 	most := int64(maxDownload)
 	if c.o.MaxDownload > 0 {
 		most = min(most, c.o.MaxDownload)
 	}
-	return folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, stored.FilePath, to, most) })
+	return folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, stored.Path, to, most) })
 }
 
 // get streams a stored file, unless it is bigger than it may be.

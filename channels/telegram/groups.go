@@ -120,7 +120,7 @@ func (c *Channel) spoken(m *message) string {
 }
 
 // slice returns what an entity covers, or "". Telegram counts in UTF-16 units.
-func slice(text string, e models.MessageEntity) string {
+func slice(text string, e entity) string {
 	units := utf16.Encode([]rune(text))
 	if e.Offset < 0 || e.Length < 0 || e.Offset > len(units) || e.Length > len(units)-e.Offset {
 		return ""

@@ -3,6 +3,7 @@ package telegram_test
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -256,6 +257,9 @@ func allocated(f func()) uint64 {
 func TestAnUploadIsStreamed(t *testing.T) {
 	const size, bound = 48 << 20, 2 << 20
 	network := &http.Client{Transport: watch(func(req *http.Request) (*http.Response, error) {
+		if n, err := io.Copy(io.Discard, req.Body); strings.HasSuffix(req.URL.Path, "/sendDocument") && (n < size || err != nil) {
+			t.Errorf("%d bytes were sent, %v", n, err)
+		}
 		return respond(req, 200, `{"ok":true,"result":{"message_id":1}}`), nil
 	})}
 	file := (&rig{t: t}).sparse("large.bin", size)

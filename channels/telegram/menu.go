@@ -54,7 +54,7 @@ func (c *Channel) showMenu(ctx context.Context) {
 	}
 	trouble := c.newTrouble("command menu not set, will retry")
 	for {
-		err := executeQuickly(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
+		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
 		var no *refusal
 		if errors.As(err, &no) && no.final() {
 			c.log.Warn("command menu not set", zap.Error(err))
@@ -75,7 +75,7 @@ func (c *Channel) SetChatMenu(ctx context.Context, chat channels.Chat, commands 
 	scope := &models.BotCommandScopeChat{ChatID: c.current(ctx, to.chat)}
 	all, plain := menuOf(slices.Concat(c.menu, commands)), menuOf(c.menu)
 	if len(all) == len(plain) {
-		return executeQuickly(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope})
+		return executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteMyCommands, &bot.DeleteMyCommandsParams{Scope: scope})
 	}
-	return executeQuickly(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope})
+	return executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: all, Scope: scope})
 }

@@ -103,7 +103,7 @@ func explain(err error) error {
 // removeWebhook takes away what an earlier run in webhook mode, or another program before us, has
 // left. What Telegram has not delivered yet is polled.
 func (c *Channel) removeWebhook(ctx context.Context) error {
-	err := executeQuickly(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+	err := executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err == nil {
 		c.log.Info("a webhook is set for this bot; it was removed, because the mode is poll")
 	}

@@ -41,7 +41,7 @@ func pressed(p *press) channels.Incoming {
 // acknowledge ends the waiting sign on a button. It is too late when the press is old, which does
 // not matter.
 func (c *Channel) acknowledge(ctx context.Context, p *press) {
-	err := executeQuickly(ctx, c.api, (*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
+	err := executeWithTimeout(ctx, c.api, (*bot.Bot).AnswerCallbackQuery, &bot.AnswerCallbackQueryParams{CallbackQueryID: p.ID})
 	if err != nil {
 		c.log.Debug("press not acknowledged", zap.Error(err))
 	}

@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/go-telegram/bot/models"
-
 	"nanobot/channels"
 )
 
@@ -80,7 +78,7 @@ func (x *probe) token(ctx context.Context) bool {
 	}
 	x.say(checkToken, channels.Good, "the bot is @"+me.Username, "")
 	switch {
-	case x.o.Groups == "all" && !me.CanReadAllGroupMessages:
+	case x.o.Groups == "all" && !me.ReadsAll:
 		x.say(checkPrivacy, channels.Doubtful, `channels.telegram.groups is "all", but the bot is in privacy mode: unless it is an administrator, in groups it only sees what is meant for it`,
 			`tell @BotFather /setprivacy, choose the bot, Disable, and add it to its groups anew; or set channels.telegram.groups to "mention"`)
 	case x.o.Groups == "all":
@@ -119,8 +117,8 @@ func (x *probe) webhook(ctx context.Context) {
 const recent = 10 * time.Minute
 
 // own looks at the webhook in webhook mode.
-func (x *probe) own(info *models.WebhookInfo) {
-	failed := time.Unix(int64(info.LastErrorDate), 0)
+func (x *probe) own(info *webhookInfo) {
+	failed := time.Unix(info.LastError, 0)
 	switch {
 	case info.URL == "" && !x.e.Running:
 		x.say(checkWebhook, channels.Good, "none is set yet; the start sets it", "")
@@ -129,11 +127,11 @@ func (x *probe) own(info *models.WebhookInfo) {
 			"nothing if it is of an earlier run; if another program is there, "+onlyOne)
 	case info.URL != x.hook.url:
 		x.say(checkWebhook, channels.Bad, "the one that our daemon has set was removed or replaced", onlyOne)
-	case info.LastErrorDate > 0 && time.Since(failed) < recent:
-		x.say(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.LastErrorMessage, failed.Format(time.TimeOnly), info.PendingUpdateCount),
+	case info.LastError > 0 && time.Since(failed) < recent:
+		x.say(checkWebhook, channels.Bad, fmt.Sprintf("Telegram cannot deliver: %s (at %s, %d waiting)", info.Reason, failed.Format(time.TimeOnly), info.Pending),
 			"see that the daemon runs, and that what stands in front of http.listen has a valid certificate and passes the path on as it is")
 	default:
-		x.say(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", host(info.URL), info.PendingUpdateCount), "")
+		x.say(checkWebhook, channels.Good, fmt.Sprintf("set to %s, %d waiting", host(info.URL), info.Pending), "")
 	}
 }
 

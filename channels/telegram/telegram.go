@@ -20,11 +20,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/go-telegram/bot/models"
 	"go.uber.org/zap"
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -86,12 +86,12 @@ type Channel struct {
 	earlier *earlierState
 
 	menu   []channels.Command
-	resume string      // the cursor that Run begins with
-	cursor int64       // all updates up to this one are stored; only Run touches it once it runs
-	me     models.User // the bot itself; only Run touches it
-	prefix string      // what stands before message ids; see recognise
-	well   health      // of the connection to Telegram
-	stored health      // of what is received: whether it can be stored
+	resume string  // the cursor that Run begins with
+	cursor int64   // all updates up to this one are stored; only Run touches it once it runs
+	me     botUser // the bot itself; only Run touches it
+	prefix string  // what stands before message ids; see recognise
+	well   health  // of the connection to Telegram
+	stored health  // of what is received: whether it can be stored
 }
 
 var (
@@ -131,7 +131,7 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm.MatchString(o.Token): // it is not shown: it may be a good one with something around it
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, hidden))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, remote.Hidden))
 	case !slices.Contains([]string{"", "poll", "webhook"}, o.Mode):
 		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):

@@ -51,20 +51,20 @@ type chat struct {
 }
 
 type message struct {
-	ID            int                    `json:"message_id"`
-	Thread        int                    `json:"message_thread_id"`
-	IsTopic       bool                   `json:"is_topic_message"`
-	IsAutoForward bool                   `json:"is_automatic_forward"`
-	From          *user                  `json:"from"`
-	SenderChat    *chat                  `json:"sender_chat"`
-	Chat          chat                   `json:"chat"`
-	ReplyTo       *message               `json:"reply_to_message"`
-	Quote         *quote                 `json:"quote"`
-	Group         string                 `json:"media_group_id"`
-	Text          string                 `json:"text"`
-	Entities      []models.MessageEntity `json:"entities"`
-	Caption       string                 `json:"caption"`
-	CaptionMarks  []models.MessageEntity `json:"caption_entities"`
+	ID            int      `json:"message_id"`
+	Thread        int      `json:"message_thread_id"`
+	IsTopic       bool     `json:"is_topic_message"`
+	IsAutoForward bool     `json:"is_automatic_forward"`
+	From          *user    `json:"from"`
+	SenderChat    *chat    `json:"sender_chat"`
+	Chat          chat     `json:"chat"`
+	ReplyTo       *message `json:"reply_to_message"`
+	Quote         *quote   `json:"quote"`
+	Group         string   `json:"media_group_id"`
+	Text          string   `json:"text"`
+	Entities      []entity `json:"entities"`
+	Caption       string   `json:"caption"`
+	CaptionMarks  []entity `json:"caption_entities"`
 
 	Photo     []file `json:"photo"`
 	Video     *file  `json:"video"`
@@ -75,17 +75,50 @@ type message struct {
 	Document  *file  `json:"document"`
 	Sticker   *file  `json:"sticker"`
 
-	Contact  *models.Contact  `json:"contact"`
-	Location *models.Location `json:"location"`
-	Venue    *models.Venue    `json:"venue"`
-	Dice     *models.Dice     `json:"dice"`
-	Poll     *poll            `json:"poll"`
+	Contact  *contact  `json:"contact"`
+	Location *location `json:"location"`
+	Venue    *venue    `json:"venue"`
+	Dice     *dice     `json:"dice"`
+	Poll     *poll     `json:"poll"`
 
 	MigrateTo    int64           `json:"migrate_to_chat_id"`
 	MigrateFrom  int64           `json:"migrate_from_chat_id"`
 	TopicCreated json.RawMessage `json:"forum_topic_created"`
 
 	home int64 // the id by which its chat is known, if that is another one
+}
+
+// entity is a part of a text that means something, such as a mention. Telegram counts its place in
+// UTF-16 units.
+type entity struct {
+	Type   models.MessageEntityType `json:"type"`
+	Offset int                      `json:"offset"`
+	Length int                      `json:"length"`
+	User   *struct {
+		ID int64 `json:"id"`
+	} `json:"user"` // whom a mention without a username names
+}
+
+type contact struct {
+	PhoneNumber string `json:"phone_number"`
+	FirstName   string `json:"first_name"`
+	LastName    string `json:"last_name"`
+}
+
+type location struct {
+	Latitude  float64 `json:"latitude"`
+	Longitude float64 `json:"longitude"`
+}
+
+type venue struct {
+	Location location `json:"location"`
+	Title    string   `json:"title"`
+	Address  string   `json:"address"`
+}
+
+type dice struct {
+	Emoji string `json:"emoji"`
+	Value int    `json:"value"`
 }
 
 // quote is the part of a message that a reply points at.
@@ -218,7 +251,7 @@ func (f *file) called(stored string) string {
 }
 
 // words returns what a message says, as it was written.
-func (m *message) words() (string, []models.MessageEntity) {
+func (m *message) words() (string, []entity) {
 	if m.Text != "" {
 		return m.Text, m.Entities
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // upload makes a call with files.
-func (a *api) upload(ctx context.Context, method string, params any, files []remote.Upload) (*call, error) {
+func (a *api) upload(ctx context.Context, method string, params any, files []remote.Upload) (*record, error) {
 	fields, err := fieldsOf(params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)

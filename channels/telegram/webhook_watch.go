@@ -33,10 +33,10 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 			continue // what cannot be asked now is asked next time
 		}
 		c.well.set(nil)
-		if failed := int64(info.LastErrorDate); failed > began {
+		if failed := info.LastError; failed > began {
 			began = failed
 			c.log.Warn("Telegram cannot deliver to the webhook, and tries again", zap.String("url", c.hook.url),
-				zap.String("reason", info.LastErrorMessage), zap.Int("waiting", info.PendingUpdateCount))
+				zap.String("reason", info.Reason), zap.Int("waiting", info.Pending))
 		}
 		if info.URL != c.hook.url {
 			c.log.Warn("somebody has changed this bot's webhook; setting it again. A token serves one program only",
@@ -54,10 +54,10 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 // a new one does. Nothing is dropped.
 func (c *Channel) hurry(ctx context.Context) {
 	info, err := c.api.getWebhookInfo(ctx)
-	if err != nil || info.URL != c.hook.url || info.PendingUpdateCount == 0 {
+	if err != nil || info.URL != c.hook.url || info.Pending == 0 {
 		return // what is wrong, if anything, comes to light when the webhook is set
 	}
-	err = executeQuickly(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
+	err = executeWithTimeout(ctx, c.api, (*bot.Bot).DeleteWebhook, &bot.DeleteWebhookParams{})
 	if err != nil && ctx.Err() == nil {
 		c.log.Debug("webhook not renewed", zap.Error(err))
 	}
@@ -74,7 +74,7 @@ func (c *Channel) register(ctx context.Context) error {
 		URL: c.hook.url, SecretToken: c.hook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
 	}
 	for {
-		err := executeQuickly(ctx, c.api, (*bot.Bot).SetWebhook, params)
+		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetWebhook, params)
 		if err == nil {
 			c.log.Info("webhook registered", zap.String("url", c.hook.url))
 			c.well.set(nil)
@@ -96,7 +96,7 @@ func (c *Channel) awaitRest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, c.o.Timing.Resend)
 	defer cancel()
 	for {
-		if info, err := c.api.getWebhookInfo(ctx); err == nil && info.PendingUpdateCount == 0 {
+		if info, err := c.api.getWebhookInfo(ctx); err == nil && info.Pending == 0 {
 			return
 		}
 		if !remote.Sleep(ctx, c.o.Timing.Resend/30) {
