@@ -132,6 +132,32 @@ func TestAFileThatIsGoneIsNamed(t *testing.T) {
 	r.server.WaitFor(t, r.dm, "look\n⚠ \"a.txt\" was not sent: it cannot be read any more.")
 }
 
+// Discord would underline the name of a file such as __init__.py.
+func TestTheNameOfAFileThatIsNotSentIsNoFormatting(t *testing.T) {
+	r := newRig(t)
+	gone := r.file("__init__.py", []byte("a"))
+	o := r.plan(channels.Message{Chat: chatOf(r.dm), Text: "look", Media: []channels.File{gone}})[0]
+	if err := os.Remove(gone.Path); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Send(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	big := r.file("__main__.py", make([]byte, 12<<20))
+	r.tell(channels.Message{Media: []channels.File{big}})
+	r.server.SetUploadLimit("", 1<<20)
+	r.tell(channels.Message{Media: []channels.File{r.file("*a*.py", make([]byte, 2<<20))}})
+	var shown string
+	for _, m := range r.server.Shown(r.dm) {
+		shown += m.Content + "\n"
+	}
+	for _, name := range []string{`"\_\_init\_\_.py" was`, `"\_\_main\_\_.py" (`, `"\*a\*.py" (`} {
+		if !strings.Contains(shown, name) {
+			t.Errorf("%s is not in %s", name, shown)
+		}
+	}
+}
+
 func TestFilesThatMustWaitDoNotKeepOthersWaiting(t *testing.T) {
 	r := newRig(t, func(o *discord.Options) {
 		o.Client.Transport = roundTrip(func(req *http.Request) (*http.Response, error) {

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
+	"nanobot/channels/markdown"
 )
 
 // creation is a new message. The library's type lacks the nonce, and describes no files that we
@@ -96,8 +97,9 @@ func (p *post) fit(limit int64) {
 	p.files = good
 }
 
-// tell adds a line to the text, and cuts the text for it if it must.
+// tell adds a line without formatting to the text, and cuts the text for it if it must.
 func (p *post) tell(line string) {
+	line = write(markdown.Plain(line))
 	room := textLimit - channels.Runes(line) - 1
 	if text := []rune(p.text); len(text) > room {
 		p.text = string(text[:max(room-1, 0)]) + "…"
