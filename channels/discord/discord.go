@@ -36,6 +36,7 @@ import (
 
 	"nanobot/channels"
 	"nanobot/channels/inbox"
+	"nanobot/channels/remote"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -132,7 +133,7 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm.MatchString(o.Token): // it is not shown: it may be a good one with something around it
 		return nil, errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, hidden))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, remote.Hidden))
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
 	case o.Folder == nil:

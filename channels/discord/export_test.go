@@ -12,7 +12,13 @@ func NewTransport(base, token string, client *http.Client) http.RoundTripper {
 	return &transport{base: base, token: token, next: remote.NewClient(client)}
 }
 
-// WithAnswer is the context of a request whose answer the transport records.
-func WithAnswer(ctx context.Context) context.Context {
-	return context.WithValue(ctx, answerKey{}, &answer{})
+// WithRecord is the context of a request whose outcome the transport records.
+func WithRecord(ctx context.Context) context.Context { return withRecord(ctx, &record{}) }
+
+// RouteOf returns the name of the route that a request was made for, and its major parameter.
+func RouteOf(req *http.Request) (name, major string) {
+	if o, ok := req.Context().Value(recordKey{}).(*record); ok {
+		return o.route.name, o.route.major
+	}
+	return "", ""
 }

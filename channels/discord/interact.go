@@ -189,8 +189,9 @@ func (c *Channel) acknowledge(ctx context.Context, u *use) {
 	}
 }
 
-// named names an interaction to the library, which puts the token into addresses as it is.
-func (i *interaction) named() *discordgo.Interaction {
+// forLibrary is an interaction as the library's methods take it. They put the token into addresses
+// as it is, so it is escaped here.
+func (i *interaction) forLibrary() *discordgo.Interaction {
 	return &discordgo.Interaction{ID: i.ID.String(), AppID: i.App.String(), Token: url.PathEscape(i.Token)}
 }
 
@@ -198,7 +199,7 @@ func (i *interaction) named() *discordgo.Interaction {
 func (c *Channel) respond(ctx context.Context, u *use, response *discordgo.InteractionResponse, into any) error {
 	ctx, cancel := context.WithDeadline(ctx, u.began.Add(answerTime))
 	defer cancel()
-	i := u.named()
+	i := u.forLibrary()
 	// The library's method has no parameter for with_response, by which Discord tells the id of the
 	// message that it makes.
 	withResponse := func(r *discordgo.RequestConfig) { r.Request.URL.RawQuery = "with_response=true" }
@@ -237,7 +238,7 @@ func (c *Channel) settle(ctx context.Context, u *use) {
 	var err error
 	switch {
 	case u.said != nil && u.ok && time.Since(u.began) < tokenLife:
-		i := u.named()
+		i := u.forLibrary()
 		err = c.api.call(ctx, route{editOriginal, i.AppID + "/" + i.Token}, nil, func(l library) (any, error) {
 			return l.InteractionResponseEdit(i, &discordgo.WebhookEdit{Content: new(u.quoted()), AllowedMentions: nobody}, l.options...)
 		})

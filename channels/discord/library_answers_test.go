@@ -96,10 +96,22 @@ func TestASendWhoseAnswerHasNoIDIsUnknown(t *testing.T) {
 	}
 }
 
-// The library would panic.
+// The library would panic: see TestTheLibraryPanicsIfTheGatewayIsNull.
 func TestAGatewayThatIsNullIsAskedForAgain(t *testing.T) {
 	r := newRig(t)
 	r.server.FailNext(discordtest.GetGatewayBot, discordtest.Fault{Body: "null"})
+	r.connected()
+}
+
+func TestAGatewayIsReachedWhateverNobodyReadsOfIt(t *testing.T) {
+	r := newRig(t, altered(http.MethodGet, "/gateway/bot", func(_ http.Header, body []byte) []byte {
+		body = bytes.Replace(body, []byte("{"), []byte(`{"shards":"many","since":{},`), 1)
+		body = bytes.Replace(body, []byte(`"session_start_limit":{`), []byte(`"session_start_limit":{"max_concurrency":"high",`), 1)
+		if json.Unmarshal(body, &discordgo.GatewayBotResponse{}) == nil {
+			t.Errorf("the library decodes %s", body)
+		}
+		return body
+	}))
 	r.connected()
 }
 
@@ -183,6 +195,56 @@ func TestSecretsInTheErrorsOfTheNetworkAreHidden(t *testing.T) {
 	for _, secret := range []string{i.Token, signature.Load().(string)} {
 		if log := r.logged(); len(secret) < 10 || strings.Contains(log, secret) {
 			t.Errorf("%q is in the log: %s", secret, log)
+		}
+	}
+}
+
+// The token of an interaction may have a slash, which is written in another way in an address.
+func TestAnEscapedSecretIsHiddenHoweverItIsWritten(t *testing.T) {
+	below := &http.Client{Transport: roundTrip(func(req *http.Request) (*http.Response, error) {
+		return nil, fmt.Errorf("cannot reach %s, that is %s", req.URL, req.URL.Path)
+	})}
+	transport := discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", below)
+	req, err := http.NewRequestWithContext(discord.WithRecord(t.Context()), http.MethodPost, discordgo.EndpointInteractionResponse("1", "se%2Fcret"), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := transport.RoundTrip(req)
+	if err == nil {
+		resp.Body.Close()
+		t.Fatal("it was answered")
+	}
+	if strings.Contains(err.Error(), "cret") {
+		t.Errorf("the token is in %q", err)
+	}
+}
+
+// countedBody is a body that counts how often it was closed.
+type countedBody struct {
+	io.Reader
+	closed int
+}
+
+func (b *countedBody) Close() error {
+	b.closed++
+	return nil
+}
+
+func TestABodyIsClosedAlsoIfItIsNotSent(t *testing.T) {
+	transport := discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", nil)
+	for _, address := range []string{discordgo.EndpointCDNAvatars, discordgo.EndpointChannelMessages("1")} {
+		body := &countedBody{Reader: strings.NewReader("{}")}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := transport.RoundTrip(req)
+		if err == nil {
+			resp.Body.Close()
+			t.Fatal("it was answered")
+		}
+		if body.closed != 1 {
+			t.Errorf("%s: the body was closed %d times", address, body.closed)
 		}
 	}
 }

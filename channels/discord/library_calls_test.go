@@ -1,11 +1,14 @@
 package discord_test
 
 import (
+	"bytes"
 	"context"
 	"io"
+	"mime/multipart"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -21,19 +24,108 @@ import (
 )
 
 // libraryOnly is a transport that fails the test when it is given a request that discordgo has not
-// made. The rig puts it below every channel. Uploads and downloads are the exceptions.
+// made, or that is not of the route that its rate limit is counted by. The rig puts it below every
+// channel. Uploads and downloads are the exceptions.
 type libraryOnly struct {
 	t    testing.TB
 	next http.RoundTripper
 }
 
 func (l libraryOnly) RoundTrip(req *http.Request) (*http.Response, error) {
-	upload := req.Method == http.MethodPost && strings.HasPrefix(req.Header.Get("Content-Type"), "multipart/form-data;")
 	download := req.Method == http.MethodGet && strings.HasPrefix(req.URL.Path, "/attachments/")
-	if !upload && !download && !madeByLibrary() {
+	if !download && !hasFile(req) && !madeByLibrary() {
 		l.t.Errorf("%s %s was not made by discordgo", req.Method, req.URL.Path)
 	}
+	if name, major := discord.RouteOf(req); !download && !isOfRoute(req, name, major) {
+		l.t.Errorf("%s %s counts as %q of %q", req.Method, req.URL.Path, name, major)
+	}
 	return l.next.RoundTrip(req)
+}
+
+// hasFile tells whether a request is a form with a file.
+func hasFile(req *http.Request) bool {
+	if req.GetBody == nil {
+		return false
+	}
+	body, err := req.GetBody()
+	if err != nil {
+		return false
+	}
+	defer body.Close()
+	form, err := (&http.Request{Method: req.Method, Header: req.Header, Body: body}).MultipartReader()
+	if err != nil {
+		return false
+	}
+	for {
+		part, err := form.NextPart()
+		if err != nil {
+			return false
+		}
+		if part.FileName() != "" {
+			return true
+		}
+	}
+}
+
+// argument is a part of a route's name that stands for any value.
+var argument = regexp.MustCompile(`\\\{[a-z_]+\\\}`)
+
+// isOfRoute tells whether the method and path of a request are those of a route, with its major
+// parameter.
+func isOfRoute(req *http.Request, name, major string) bool {
+	method, path, _ := strings.Cut(name, " ")
+	pattern := argument.ReplaceAllString(regexp.QuoteMeta(path), "[^/]+") + "$"
+	asked := req.URL.EscapedPath()
+	return path != "" && req.Method == method && regexp.MustCompile(pattern).MatchString(asked) && strings.Contains(asked+"/", "/"+major)
+}
+
+func TestTheRigComparesARouteWithThePath(t *testing.T) {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/api/v10/channels/12/messages", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, major string
+		want        bool
+	}{
+		{discordtest.CreateMessage, "12", true},
+		{discordtest.CreateMessage, "13", false},
+		{discordtest.GetMessages, "12", false},
+		{discordtest.EditMessage, "12", false},
+		{discordtest.StartTyping, "12", false},
+		{discordtest.GetGatewayBot, "", false},
+		{"", "", false},
+	} {
+		if got := isOfRoute(req, c.name, c.major); got != c.want {
+			t.Errorf("%s of %q: %t", c.name, c.major, got)
+		}
+	}
+}
+
+func TestAFormWithoutAFileIsNoUpload(t *testing.T) {
+	for name, want := range map[string]bool{"": false, "a.txt": true} {
+		var body bytes.Buffer
+		w := multipart.NewWriter(&body)
+		field, err := w.CreateFormField("payload_json")
+		if name != "" {
+			field, err = w.CreateFormFile("files[0]", name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(field, "{}"); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://127.0.0.1/", &body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", w.FormDataContentType())
+		if got := hasFile(req); got != want {
+			t.Errorf("a form with the file %q: %t", name, got)
+		}
+	}
 }
 
 func (l libraryOnly) CloseIdleConnections() { (&http.Client{Transport: l.next}).CloseIdleConnections() }
@@ -197,7 +289,7 @@ func TestOnlyCallsOfTheAPIAreSent(t *testing.T) {
 		Client:      &http.Client{Transport: discord.NewTransport("http://127.0.0.1/api/v10", "MTE.abc.def", below)},
 		Ratelimiter: discordgo.NewRatelimiter(),
 	}
-	recorded := discordgo.WithContext(discord.WithAnswer(t.Context()))
+	recorded := discordgo.WithContext(discord.WithRecord(t.Context()))
 	if _, err := s.UserAvatarDecode(&discordgo.User{ID: ada, Avatar: "a"}, recorded); err == nil {
 		t.Error("a picture was fetched")
 	}

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"nanobot/channels/remote"
 )
 
 // refusal is an answer that says no.
@@ -46,11 +48,14 @@ func (e *silence) Error() string { return e.Name + ": " + e.Err.Error() }
 
 func (e *silence) Unwrap() error { return e.Err }
 
-// errForeign is the error of a good answer that cannot be Discord's.
-var errForeign = errors.New("the answer is not Discord's")
+var (
+	// errForeign is the error of a good answer that cannot be Discord's.
+	errForeign   = errors.New("the answer is not Discord's")
+	errNoRequest = errors.New("the library made no request")
+)
 
 // refused makes an error of an answer that says no. One that is not JSON is a proxy's.
-func (a *api) refused(r route, got *answer) error {
+func (a *api) refused(got *record) error {
 	var no struct {
 		Code       int             `json:"code"`
 		Message    string          `json:"message"`
@@ -58,17 +63,17 @@ func (a *api) refused(r route, got *answer) error {
 		RetryAfter float64         `json:"retry_after"`
 		Global     bool            `json:"global"`
 	}
-	e := &refusal{Name: r.name, Status: got.status, Foreign: true, Shared: got.header.Get("X-RateLimit-Scope") == "shared"}
-	if json.Unmarshal(got.body, &no) == nil {
+	e := &refusal{Name: got.route.name, Status: got.Status, Foreign: true, Shared: got.Header.Get("X-RateLimit-Scope") == "shared"}
+	if json.Unmarshal(got.Body, &no) == nil {
 		e.Foreign, e.Global = false, no.Global
 		e.Code, e.Message = no.Code, a.clean(no.Message)
 		e.Details = a.clean(excerpt(no.Errors, 300))
 		e.After = seconds(no.RetryAfter)
 	}
 	if e.Message == "" {
-		e.Message = http.StatusText(got.status)
+		e.Message = http.StatusText(got.Status)
 	}
-	if after, err := strconv.ParseFloat(got.header.Get("Retry-After"), 64); err == nil {
+	if after, err := strconv.ParseFloat(got.Header.Get("Retry-After"), 64); err == nil {
 		e.After = max(e.After, seconds(after))
 	}
 	if e.Status == http.StatusTooManyRequests {
@@ -95,4 +100,4 @@ func excerpt(b json.RawMessage, most int) string {
 	return text
 }
 
-func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, hidden) }
+func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, remote.Hidden) }

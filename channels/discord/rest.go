@@ -3,7 +3,6 @@ package discord
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -23,8 +22,6 @@ type api struct {
 }
 
 const (
-	// hidden replaces secrets in errors.
-	hidden = "***"
 	// callTimeout is how long a call may take that moves no file.
 	callTimeout = 30 * time.Second
 	// agent is the form of User-Agent that Discord asks for: the library and its version.
@@ -50,7 +47,7 @@ type library struct {
 }
 
 // call makes a call through the library when its turn has come, and decodes the answer into a
-// value, which may be nil. What the library returns is ignored: see answer.
+// value, which may be nil. What the library returns is ignored: see record.
 //
 // Each call has a session of its own. The library locks a route for as long as a request takes, and
 // sleeps until a rate limit ends without looking at the context: calls that share a session would
@@ -71,25 +68,25 @@ func (a *api) perform(ctx context.Context, r route, into any, do func(ctx contex
 	if err != nil {
 		return err
 	}
-	var got answer
-	do(context.WithValue(ctx, answerKey{}, &got))
-	a.compare(got.header.Get("Date"), time.Now())
-	err = a.outcome(r, &got, into)
-	a.limits.give(turn, got.header, err)
+	got := &record{route: r}
+	do(withRecord(ctx, got))
+	a.compare(got.Header.Get("Date"), time.Now())
+	err = a.check(got, into)
+	a.limits.give(turn, got.Header, err)
 	return err
 }
 
-// outcome is what an answer means: nil, a refusal or a silence.
-func (a *api) outcome(r route, got *answer, into any) error {
+// check returns nil if a call has succeeded, and otherwise a refusal or a silence.
+func (a *api) check(got *record, into any) error {
 	switch {
-	case got.err != nil:
-		return &silence{Name: r.name, Err: got.err, Written: got.written}
-	case got.status == 0:
-		return &silence{Name: r.name, Err: errors.New("the library made no request")}
-	case got.status >= 300:
-		return a.refused(r, got)
-	case into != nil && json.Unmarshal(got.body, into) != nil:
-		return &silence{Name: r.name, Err: errForeign, Written: true}
+	case got.Err != nil:
+		return &silence{Name: got.route.name, Err: got.Err, Written: got.Written}
+	case got.Status == 0:
+		return &silence{Name: got.route.name, Err: errNoRequest}
+	case got.Status >= 300:
+		return a.refused(got)
+	case into != nil && json.Unmarshal(got.Body, into) != nil:
+		return &silence{Name: got.route.name, Err: errForeign, Written: true}
 	}
 	return nil
 }

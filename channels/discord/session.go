@@ -149,15 +149,20 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !remote.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
-	var gateway discordgo.GatewayBotResponse
+	var gateway struct {
+		URL   string `json:"url"`
+		Limit struct {
+			Remaining  int   `json:"remaining"`
+			ResetAfter int64 `json:"reset_after"` // in milliseconds
+		} `json:"session_start_limit"`
+	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	err := s.c.api.call(call, route{name: getGateway}, &gateway, func(l library) (any, error) { return l.GatewayBot(l.options...) })
 	if err != nil {
 		return "", err
 	}
-	limit := gateway.SessionStartLimit
-	if wait := seconds(float64(limit.ResetAfter) / 1000); s.id == "" && limit.Remaining <= 0 && wait > 0 {
+	if wait := seconds(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
 		if !remote.Sleep(ctx, wait) {
 			return "", ctx.Err()
