@@ -136,7 +136,7 @@ func (c *crash) start() (*killtest.Child, *bytes.Buffer) {
 func (c *crash) storm(kills int) {
 	c.t.Helper()
 	var out *bytes.Buffer
-	killtest.Storm{
+	killtest.KillLoop{
 		Random: c.random, Kills: kills, Write: c.write,
 		Start: func() (child *killtest.Child, ready func() bool) {
 			_, polls := c.nets[0].Acknowledged()

@@ -69,7 +69,7 @@ func TestKillingTheDaemonDuringRunsLosesAndRepeatsNothing(t *testing.T) {
 			t.Logf("NANOBOT_SEED=%d", seed)
 		}
 	})
-	killtest.Storm{
+	killtest.KillLoop{
 		Random: rand.New(rand.NewPCG(seed, 0)), Kills: kills, Killed: func() {},
 		Write: func(random *rand.Rand) {
 			c := chats[random.IntN(len(chats))]

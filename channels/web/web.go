@@ -55,7 +55,7 @@ type Channel struct {
 	log    *zap.Logger
 	hub    *hub
 	inbox  *inbox.Inbox
-	room   *sparse.Room
+	room   *sparse.DiskSpace
 	coming crowd         // messages on their way in, and pages of them on their way out
 	poke   chan struct{} // there may be something for the gateway
 
@@ -101,7 +101,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), room: &sparse.Room{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), room: &sparse.DiskSpace{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
 // history opens the conversations when they are first needed. What failed, for want of room

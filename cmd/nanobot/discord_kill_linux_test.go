@@ -120,7 +120,7 @@ func discordSlowAtTimes(random *rand.Rand) func(discordtest.Call) discordtest.Fa
 func (s *discordStorm) rage(kills int) {
 	s.t.Helper()
 	var sessions int
-	killtest.Storm{
+	killtest.KillLoop{
 		Random: s.random, Kills: kills, Write: s.write,
 		Start: func() (c *killtest.Child, ready func() bool) {
 			sessions = s.api.Stats().Readies

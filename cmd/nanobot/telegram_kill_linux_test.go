@@ -152,7 +152,7 @@ func startDaemon(t *testing.T, cfg string) *killtest.Child {
 func (s *killStorm) rage(kills int) {
 	s.t.Helper()
 	var ready func() bool
-	killtest.Storm{
+	killtest.KillLoop{
 		Random: s.random, Kills: kills, Write: s.write,
 		Start: func() (c *killtest.Child, _ func() bool) {
 			c, ready = s.start()

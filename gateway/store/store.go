@@ -35,7 +35,7 @@ var ErrUnavailable = errors.New("the spool takes no files now")
 // little room on the disk.
 var (
 	ErrTooLarge = errors.New("the file is too large")
-	ErrNoRoom   = sparse.ErrNoRoom
+	ErrNoRoom   = sparse.ErrNoSpace
 )
 
 // ErrChanged says that a file was changed before or while it was copied into the spool.

@@ -46,7 +46,7 @@ func (s *server) identify(conn *peersocket.Conn) (p process, refusal error) {
 		return p, errUnknownProcess
 	}
 	owner, outside := s.ownerOf(peer)
-	if !conn.PeerLives() { // and the owner may be that of another process with its pid
+	if !conn.PeerAlive() { // and the owner may be that of another process with its pid
 		return p, errGone
 	}
 	p.outside, p.uid = outside, peer.UID

@@ -68,7 +68,7 @@ func TestAFileIsReplacedInOneStep(t *testing.T) {
 	}
 }
 
-func TestAFileKeepsOwnerAndPermissionsOfItsPredecessor(t *testing.T) {
+func TestAReplacedFileKeepsItsOwnerAndPermissions(t *testing.T) {
 	dir := t.TempDir()
 	old, path := filepath.Join(dir, "old"), filepath.Join(dir, "new")
 	if err := os.WriteFile(old, nil, 0o600); err != nil {
@@ -91,7 +91,7 @@ func TestAFileKeepsOwnerAndPermissionsOfItsPredecessor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := atomicfile.KeepAccess(f, was); err != nil {
+	if err := atomicfile.CopyAccess(f, was); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := f.Stat()

@@ -1,17 +1,16 @@
-// Package fuzztest makes inputs for fuzz targets when they are run as plain tests: the test command
-// tries some thousand that are the same each time, and .ci/long looks for new ones, guided by
-// coverage.
+// Package fuzztest generates inputs for fuzz targets that run as ordinary tests. "go test" tries a
+// few thousand fixed inputs; .ci/long searches for new ones, guided by coverage.
 package fuzztest
 
 import "math/rand/v2"
 
-// pieces are what parsers trip over.
+// pieces are strings that often break parsers.
 var pieces = []string{
 	"\x00", "\xff", "\xef\xbb\xbf", "\r\n", "\n", "\n\n", "\t", " ", "\u00a0", "\u200b", "\u202e", "e\u0301", "👩‍👩‍👧‍👦", "狐", `\`, `"`, "'", "`", "```", "*", "**", "_",
 	"[", "](", ")", "<", ">", "&", "|", "#", "/", "//", "{", "}", ",", ":", "0", "-1", "1e400", "null", `\ud83d`, `\u0000`, "javascript:", "file://", "/a.png",
 }
 
-// Mutate returns n inputs made of seeds: cut, repeated, joined and with awkward pieces put in.
+// Mutate returns n inputs made from seeds by cutting, repeating, joining and inserting pieces.
 func Mutate(seeds []string, n int) []string {
 	r := rand.New(rand.NewPCG(1, uint64(n)))
 	out := make([]string, 0, n)
@@ -42,7 +41,7 @@ func mutate(r *rand.Rand, s []byte, seeds []string) []byte {
 			s[r.IntN(len(s))] ^= 1 << r.IntN(8)
 		}
 		return s
-	default: // put something in, or in place of something
+	default: // insert a piece, or replace a range by one
 		if r.IntN(2) == 0 {
 			to = from
 		}

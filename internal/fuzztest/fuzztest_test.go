@@ -7,7 +7,7 @@ import (
 	"nanobot/internal/fuzztest"
 )
 
-func TestMutationsAreManyAndTheSameEachTime(t *testing.T) {
+func TestMutationsVaryAndAreTheSameInEveryRun(t *testing.T) {
 	seeds := []string{"", "a", `{"type":"message"}`, "**bold** [link](https://example.org)"}
 	got := fuzztest.Mutate(seeds, 2000)
 	if !slices.Equal(got, fuzztest.Mutate(seeds, 2000)) {

@@ -1,5 +1,5 @@
-// Package killtest is the harness of the tests that kill a process with SIGKILL and start it again.
-// It knows nothing of what the process does or of what must survive.
+// Package killtest is a harness for tests that kill a process with SIGKILL and start it again. It
+// knows neither what the process does nor what must survive.
 package killtest
 
 import (
@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// patience is how long a child may take to be ready. Only a test that fails waits so long.
-const patience = 5 * time.Minute
+// readyTimeout is how long a child may take to be ready. Only a failing test waits that long.
+const readyTimeout = 5 * time.Minute
 
 // Seed returns a seed for the random choices of a test: NANOBOT_SEED if it is set, else the time. A
-// test that fails logs it.
+// failing test must log it.
 func Seed() uint64 {
 	if seed, err := strconv.ParseUint(os.Getenv("NANOBOT_SEED"), 10, 64); err == nil {
 		return seed
@@ -52,22 +52,22 @@ func (c *Child) PID() int { return c.cmd.Process.Pid }
 // Signal sends a signal to the child.
 func (c *Child) Signal(s os.Signal) error { return c.cmd.Process.Signal(s) }
 
-// State returns how the child ended; nil until it was waited for.
+// State returns how the child ended; nil before Wait.
 func (c *Child) State() *os.ProcessState { return c.cmd.ProcessState }
 
-// Wait waits for the child to end by itself.
+// Wait waits until the child exits.
 func (c *Child) Wait() error {
 	c.waited = true
 	return c.cmd.Wait()
 }
 
-// End sends SIGTERM, as systemd does, and waits.
+// End sends SIGTERM, as systemd does, and waits until the child exits.
 func (c *Child) End() error {
 	_ = c.Signal(syscall.SIGTERM)
 	return c.Wait()
 }
 
-// Kill sends SIGKILL and waits. It does nothing if the child was waited for already.
+// Kill sends SIGKILL and waits until the child is gone. It does nothing after Wait.
 func (c *Child) Kill() {
 	if !c.waited {
 		_ = c.cmd.Process.Kill()
@@ -75,7 +75,7 @@ func (c *Child) Kill() {
 	}
 }
 
-// killRunning is Kill for a child that must still be running.
+// killRunning is Kill, and fails the test if the child has exited by itself.
 func (c *Child) killRunning() {
 	c.t.Helper()
 	c.Kill()
@@ -86,42 +86,42 @@ func (c *Child) killRunning() {
 	c.t.Fatalf("the child ended by itself: %s, %v", c.cmd.ProcessState, output)
 }
 
-// Storm kills one child after the other while users keep writing.
-type Storm struct {
+// KillLoop kills one child after another while users keep writing.
+type KillLoop struct {
 	Random *rand.Rand
 	Kills  int
 	// Write is called every five milliseconds in a goroutine of its own, with its own random
 	// source.
 	Write func(random *rand.Rand)
-	// Start starts a child. ready reports whether it has begun its work.
+	// Start starts a child. ready reports whether it has started to work.
 	Start func() (c *Child, ready func() bool)
 	// Killed is called after each kill.
 	Killed func()
 }
 
-// Run makes the kills. It returns when Write is not called any more.
-func (s Storm) Run(t testing.TB) {
+// Run starts and kills the children. Write is not called after Run has returned.
+func (l KillLoop) Run(t testing.TB) {
 	t.Helper()
-	stop := repeat(5*time.Millisecond, rand.New(rand.NewPCG(s.Random.Uint64(), 0)), s.Write)
+	stop := repeat(5*time.Millisecond, rand.New(rand.NewPCG(l.Random.Uint64(), 0)), l.Write)
 	defer stop()
-	for range s.Kills {
-		c, ready := s.Start()
-		live(t, s.Random, ready)
+	for range l.Kills {
+		c, ready := l.Start()
+		waitForKill(t, l.Random, ready)
 		c.killRunning()
-		s.Killed()
+		l.Killed()
 	}
 }
 
-// repeat calls f until stop is called.
+// repeat calls f periodically until stop is called.
 func repeat(every time.Duration, random *rand.Rand, f func(*rand.Rand)) (stop func()) {
-	over := make(chan struct{})
+	done := make(chan struct{})
 	var work sync.WaitGroup
 	work.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for {
 			select {
-			case <-over:
+			case <-done:
 				return
 			case <-tick.C:
 			}
@@ -129,17 +129,17 @@ func repeat(every time.Duration, random *rand.Rand, f func(*rand.Rand)) (stop fu
 		}
 	})
 	return func() {
-		close(over)
+		close(done)
 		work.Wait()
 	}
 }
 
-// live waits until a random instant of a child's life: one in three is killed during its start, the
-// others up to half a second after they were ready, however long that takes them.
-func live(t testing.TB, random *rand.Rand, ready func() bool) {
+// waitForKill waits for the moment to kill a child: for one in three up to half a second after its
+// start, for the others up to half a second after they were ready.
+func waitForKill(t testing.TB, random *rand.Rand, ready func() bool) {
 	t.Helper()
 	early, instant := random.IntN(3) == 0, time.Duration(random.Int64N(int64(500*time.Millisecond)))
-	for deadline := time.Now().Add(patience); !early && !ready(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(readyTimeout); !early && !ready(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the child was never ready")
 		}

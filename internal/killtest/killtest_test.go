@@ -12,11 +12,11 @@ import (
 	"nanobot/internal/killtest"
 )
 
-func TestAStormKillsEachChildWhileUsersWrite(t *testing.T) {
+func TestAKillLoopKillsEachChildWhileUsersWrite(t *testing.T) {
 	dir := t.TempDir()
 	var written atomic.Int64
 	started, killed, last := 0, 0, &killtest.Child{}
-	killtest.Storm{
+	killtest.KillLoop{
 		Random: rand.New(rand.NewPCG(1, 0)), Kills: 3,
 		Write: func(*rand.Rand) { written.Add(1) },
 		Start: func() (*killtest.Child, func() bool) {

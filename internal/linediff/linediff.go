@@ -10,19 +10,18 @@ import (
 )
 
 const (
-	// maxEdits is how many lines may differ for the shortest way from one text to the other to be
-	// looked for; its cost grows with the square. maxCompared is how many lines are compared at
-	// all.
+	// maxEdits limits the search for the shortest diff, whose cost grows with the square of the
+	// number of edits. Texts of more than maxCompared lines in total are not searched at all.
 	maxEdits, maxCompared = 400, 100_000
-	// around is how many lines are shown before and behind a change.
-	around = 3
+	// contextLines is how many equal lines are shown before and after a change, as by diff -u.
+	contextLines = 3
 )
 
 // edit is one line of a diff: ' ' is in both texts, '-' only in the old one, '+' only in the new
 // one.
 type edit struct {
 	op   byte
-	line string // with its end
+	line string // with its line end
 }
 
 // Diff is the difference of two texts by lines.
@@ -31,8 +30,8 @@ type Diff struct {
 	edits          []edit
 }
 
-// Compare returns the difference of two texts. It is the shortest one unless the texts are too
-// different.
+// Compare returns the difference of two texts. It is the shortest one unless the texts differ in
+// more than maxEdits lines.
 func Compare(before, after string) Diff {
 	d := Diff{edits: compareLines(splitLines(before), splitLines(after))}
 	for _, e := range d.edits {
@@ -57,7 +56,7 @@ func compareLines(a, b []string) []edit {
 	}
 	edits := appendEdits(make([]edit, 0, len(a)+len(b)), ' ', a[:head])
 	midA, midB := a[head:len(a)-tail], b[head:len(b)-tail]
-	if middle, ok := shortest(midA, midB); ok {
+	if middle, ok := shortestEdits(midA, midB); ok {
 		edits = append(edits, middle...)
 	} else {
 		edits = appendEdits(appendEdits(edits, '-', midA), '+', midB)
@@ -80,16 +79,16 @@ func appendEdits(edits []edit, op byte, lines []string) []edit {
 	return edits
 }
 
-// shortest finds the fewest edits by Myers' greedy algorithm: reach[k] is how far into a one gets
-// on diagonal k with d edits.
-func shortest(a, b []string) ([]edit, bool) {
+// shortestEdits finds the fewest edits by Myers' greedy algorithm: reach[k] is the furthest line of
+// a that d edits reach on diagonal k.
+func shortestEdits(a, b []string) ([]edit, bool) {
 	if len(a)+len(b) > maxCompared {
 		return nil, false
 	}
 	most := min(len(a)+len(b), maxEdits)
 	reach := make([]int, 2*most+3)
 	at := func(k int) *int { return &reach[k+most+1] }
-	var trace [][]int // of reach before each d, from -d-1 to d+1
+	var trace [][]int // copies of reach before each d, from -d-1 to d+1
 	for d := 0; d <= most; d++ {
 		trace = append(trace, slices.Clone(reach[most-d:most+d+3]))
 		for k := -d; k <= d; k += 2 {
@@ -102,15 +101,15 @@ func shortest(a, b []string) ([]edit, bool) {
 			}
 			*at(k) = x
 			if x >= len(a) && x-k >= len(b) {
-				return walkBack(a, b, trace), true
+				return editsFromTrace(a, b, trace), true
 			}
 		}
 	}
 	return nil, false
 }
 
-// walkBack turns the trace into edits, from the end to the beginning.
-func walkBack(a, b []string, trace [][]int) []edit {
+// editsFromTrace follows the trace from the end to the start and returns the edits.
+func editsFromTrace(a, b []string, trace [][]int) []edit {
 	var edits []edit
 	x, y := len(a), len(b)
 	for d := len(trace) - 1; d >= 0; d-- {
@@ -151,13 +150,13 @@ func (d Diff) Unified() string {
 	edits := d.edits
 	lineA, lineB := 1, 1
 	for i := 0; i < len(edits); {
-		if edits[i].op == ' ' && !changeWithin(edits[i:], around) {
+		if edits[i].op == ' ' && !changeWithin(edits[i:], contextLines) {
 			i, lineA, lineB = i+1, lineA+1, lineB+1
 			continue
 		}
 		end := hunkEnd(edits, i)
-		n, m := count(edits[i:end])
-		fmt.Fprintf(&s, "@@ -%s +%s @@\n", span(lineA, n), span(lineB, m))
+		n, m := countLines(edits[i:end])
+		fmt.Fprintf(&s, "@@ -%s +%s @@\n", formatRange(lineA, n), formatRange(lineB, m))
 		for _, e := range edits[i:end] {
 			s.WriteByte(e.op)
 			s.WriteString(e.line)
@@ -175,8 +174,8 @@ func changeWithin(edits []edit, n int) bool {
 	return slices.ContainsFunc(edits[:min(len(edits), n+1)], func(e edit) bool { return e.op != ' ' })
 }
 
-// hunkEnd returns where the hunk ends that begins at i: where twice the lines around a change are
-// the same.
+// hunkEnd returns the end of the hunk that starts at i. A hunk ends where more than twice
+// contextLines lines are equal.
 func hunkEnd(edits []edit, i int) int {
 	same := 0
 	seen := false
@@ -185,15 +184,15 @@ func hunkEnd(edits []edit, i int) int {
 			seen, same = true, 0
 			continue
 		}
-		if same++; seen && same > 2*around {
-			return i + 1 - same + around
+		if same++; seen && same > 2*contextLines {
+			return i + 1 - same + contextLines
 		}
 	}
-	return i - max(0, same-around)
+	return i - max(0, same-contextLines)
 }
 
-// count returns how many lines of each text there are.
-func count(edits []edit) (a, b int) {
+// countLines returns how many lines of each text the edits cover.
+func countLines(edits []edit) (a, b int) {
 	for _, e := range edits {
 		if e.op != '+' {
 			a++
@@ -205,7 +204,8 @@ func count(edits []edit) (a, b int) {
 	return a, b
 }
 
-func span(line, n int) string {
+// formatRange returns the range of lines in a hunk header.
+func formatRange(line, n int) string {
 	switch n {
 	case 0:
 		return fmt.Sprintf("%d,0", line-1)

@@ -1,6 +1,6 @@
-// Package modebits tells from the owner, the group and the permission bits of a file what a user
-// may do with it, for a process that has more rights than that user. It knows nothing of access
-// control lists and capabilities.
+// Package modebits checks from the owner, the group and the permission bits of a file whether a
+// user may access it. A process with more rights than that user cannot ask the kernel. It knows
+// nothing of access control lists and capabilities.
 package modebits
 
 import (
@@ -13,12 +13,12 @@ import (
 const (
 	Read   fs.FileMode = 0o4
 	Write  fs.FileMode = 0o2
-	Search fs.FileMode = 0o1 // of a file: execute
+	Search fs.FileMode = 0o1 // for a file: execute
 )
 
 // Allow reports whether a user has all of the permissions. As in the kernel, only one class counts:
-// an owner whom the mode denies something does not have it as a member of the group. The superuser
-// has all.
+// an owner whom the owner bits deny access does not get it as a member of the group. The superuser
+// may do everything.
 func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	switch {
@@ -35,7 +35,7 @@ func Allow(user *syscall.Credential, info fs.FileInfo, permissions fs.FileMode) 
 }
 
 // AllowRemove reports whether a user may remove or rename an entry of a folder. In a folder with
-// the sticky bit only the owners of the folder and of the entry may.
+// the sticky bit only the owner of the folder and the owner of the entry may.
 func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
 	if !Allow(user, folder, Write|Search) {
 		return false
@@ -43,7 +43,7 @@ func AllowRemove(user *syscall.Credential, folder, entry fs.FileInfo) bool {
 	return user.Uid == 0 || folder.Mode()&fs.ModeSticky == 0 || Owns(user, folder) || Owns(user, entry)
 }
 
-// Owns reports whether a file is the user's.
+// Owns reports whether a user owns a file.
 func Owns(user *syscall.Credential, info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Uid == user.Uid

@@ -12,7 +12,7 @@ import (
 	"nanobot/internal/modebits"
 )
 
-// user has a group of his own and a supplementary one.
+// user has a primary group and a supplementary group.
 var user = &syscall.Credential{Uid: 1234, Gid: 4321, Groups: []uint32{5555}}
 
 // openFolder returns a folder that every user can reach.
@@ -45,7 +45,7 @@ func as(t *testing.T, dir, script string) string {
 	return string(out)
 }
 
-func TestPermissionsAreThoseOfTheKernel(t *testing.T) {
+func TestAllowAgreesWithTheKernel(t *testing.T) {
 	dir := openFolder(t)
 	var want strings.Builder
 	for i, owner := range [][2]int{{1234, 0}, {1234, 4321}, {0, 4321}, {0, 5555}, {0, 0}} {
@@ -83,7 +83,7 @@ func TestPermissionsAreThoseOfTheKernel(t *testing.T) {
 	}
 }
 
-func TestEntriesAreRemovedAsByTheKernel(t *testing.T) {
+func TestAllowRemoveAgreesWithTheKernel(t *testing.T) {
 	dir := openFolder(t)
 	for _, folder := range []struct {
 		uid, gid int

@@ -15,7 +15,7 @@ func newConn(u *net.UnixConn) *Conn {
 	c := &Conn{UnixConn: u}
 	raw, err := u.SyscallConn()
 	if err == nil {
-		err = raw.Control(func(fd uintptr) { c.err = c.lookUp(int(fd)) })
+		err = raw.Control(func(fd uintptr) { c.err = c.lookUpPeer(int(fd)) })
 	}
 	if err != nil {
 		c.err = err
@@ -23,18 +23,18 @@ func newConn(u *net.UnixConn) *Conn {
 	return c
 }
 
-// lookUp asks the kernel for the peer.
-func (c *Conn) lookUp(fd int) error {
+// lookUpPeer asks the kernel for the peer's credentials and a pidfd.
+func (c *Conn) lookUpPeer(fd int) error {
 	cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
 	if err != nil {
-		return fmt.Errorf("ask who has connected: %w", err)
+		return fmt.Errorf("read the peer's credentials: %w", err)
 	}
 	c.peer = Peer{Pid: int(cred.Pid), UID: int(cred.Uid)}
 	if c.peer.Pid == 0 {
 		return nil
 	}
 	pidfd, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
-	if errors.Is(err, unix.ENOPROTOOPT) { // before Linux 6.5; then a pid that is used again at once is not noticed
+	if errors.Is(err, unix.ENOPROTOOPT) { // before Linux 6.5; a PID that is reused at once is then not noticed
 		pidfd, err = unix.PidfdOpen(c.peer.Pid, 0)
 	}
 	if err != nil {
@@ -45,19 +45,19 @@ func (c *Conn) lookUp(fd int) error {
 	return nil
 }
 
-// lives reports whether a process has not exited. A process outside our PID namespace has no pid
-// here that another one could get.
-func lives(pidfd *os.File) bool {
+// isAlive reports whether a process has not exited. Without a pidfd the process is outside our PID
+// namespace; it has no PID here that could be reused.
+func isAlive(pidfd *os.File) bool {
 	if pidfd == nil {
 		return true
 	}
-	raw, err := pidfd.SyscallConn() // which another goroutine may close meanwhile
+	raw, err := pidfd.SyscallConn() // safe against a concurrent close
 	if err != nil {
 		return false
 	}
 	alive := false
 	err = raw.Control(func(fd uintptr) {
-		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} // which it is once it has exited
+		poll := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}} // readable once the process has exited
 		for {
 			n, err := unix.Poll(poll, 0)
 			if !errors.Is(err, unix.EINTR) {

@@ -12,4 +12,4 @@ const supported = false
 
 func newConn(u *net.UnixConn) *Conn { return &Conn{UnixConn: u, err: errors.ErrUnsupported} }
 
-func lives(*os.File) bool { return false }
+func isAlive(*os.File) bool { return false }

@@ -1,5 +1,5 @@
-// Package peersocket connects processes of one machine by a Unix socket in a folder of its own, and
-// tells which process has connected. It knows nothing of what is said, nor of who may say it.
+// Package peersocket listens on a Unix socket in a new folder and reports which process has
+// connected. It knows neither the protocol nor who may connect.
 package peersocket
 
 import (
@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// folderPrefix begins the names of the folders, which are random.
+	// folderPrefix starts the random names of the folders.
 	folderPrefix = "nanobot-"
 	socketName   = "socket"
-	// maxPath is the longest path of a socket, less the final NUL.
+	// maxPath is the longest path of a socket, without the final NUL.
 	maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 )
 
@@ -31,12 +31,12 @@ type Listener struct {
 	path   string
 }
 
-// Listen makes a folder in parent and listens on a socket in it. Everybody may connect: who may
-// stay is decided by Conn.Peer. Nobody but us can replace the socket, if nobody but us can rename
-// what is ours in parent.
+// Listen makes a folder in parent and listens on a socket in it. Every user may connect; callers
+// decide by Conn.Peer. Other users cannot replace the socket as long as they cannot rename our
+// entries of parent (it is our own, or sticky).
 func Listen(parent string) (*Listener, error) {
 	if !supported {
-		return nil, fmt.Errorf("this system does not tell which process has connected to a socket: %w", errors.ErrUnsupported)
+		return nil, fmt.Errorf("this system does not report which process has connected to a socket: %w", errors.ErrUnsupported)
 	}
 	dir, err := os.MkdirTemp(parent, folderPrefix)
 	if err != nil {
@@ -52,11 +52,11 @@ func Listen(parent string) (*Listener, error) {
 
 func (l *Listener) listen() error {
 	if len(l.path) > maxPath {
-		return fmt.Errorf("%w: %s has %d bytes, and %d is the most", ErrTooLong, l.path, len(l.path), maxPath)
+		return fmt.Errorf("%w: %s has %d bytes, the limit is %d", ErrTooLong, l.path, len(l.path), maxPath)
 	}
-	// Others may pass through the folder and not list it.
+	// Other users may pass through the folder but not list it.
 	if err := os.Chmod(filepath.Dir(l.path), 0o711); err != nil {
-		return fmt.Errorf("open the folder of the socket to others: %w", err)
+		return fmt.Errorf("make the socket's folder accessible to other users: %w", err)
 	}
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: l.path, Net: "unix"})
 	if err != nil {
@@ -64,13 +64,13 @@ func (l *Listener) listen() error {
 	}
 	if err := os.Chmod(l.path, 0o666); err != nil {
 		_ = socket.Close()
-		return fmt.Errorf("open the socket to others: %w", err)
+		return fmt.Errorf("make the socket accessible to other users: %w", err)
 	}
 	l.socket = socket
 	return nil
 }
 
-// Path is where the socket is.
+// Path returns the path of the socket.
 func (l *Listener) Path() string { return l.path }
 
 // Accept waits for a connection.
@@ -82,22 +82,22 @@ func (l *Listener) Accept() (*Conn, error) {
 	return newConn(c), nil
 }
 
-// Close accepts no more connections and removes the socket and its folder. Connections stay.
+// Close stops listening and removes the socket and its folder. Accepted connections stay open.
 func (l *Listener) Close() error { return errors.Join(l.socket.Close(), Remove(l.path)) }
 
-// Remove removes a socket of Listen and its folder, which a program has left that was killed. It
+// Remove removes a socket of Listen and its folder after the program that listened was killed. It
 // removes nothing else, whatever the path is.
 func Remove(path string) error {
 	dir := filepath.Dir(path)
 	if filepath.Base(path) != socketName || !strings.HasPrefix(filepath.Base(dir), folderPrefix) || !filepath.IsAbs(path) {
-		return fmt.Errorf("remove socket: %s is none of ours", path)
+		return fmt.Errorf("remove socket: %s is not a socket of nanobot", path)
 	}
 	info, err := os.Lstat(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil || !info.IsDir() || !isOurs(info) {
-		return errors.Join(fmt.Errorf("remove socket: %s is no folder of ours", dir), err)
+		return errors.Join(fmt.Errorf("remove socket: %s is not a folder of this user", dir), err)
 	}
 	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -105,12 +105,12 @@ func Remove(path string) error {
 		}
 	}
 	if err := syscall.Rmdir(dir); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("remove the folder of the socket: %w", err)
+		return fmt.Errorf("remove the socket's folder: %w", err)
 	}
 	return nil
 }
 
-// isOurs reports whether a file belongs to the user that we are.
+// isOurs reports whether a file belongs to the user of this process.
 func isOurs(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(stat.Uid) == os.Geteuid()
@@ -130,23 +130,23 @@ func Dial(ctx context.Context, path string) (*net.UnixConn, error) {
 type Conn struct {
 	*net.UnixConn
 	peer  Peer
-	pidfd *os.File // refers to the peer's process, whatever becomes of its pid; nil: the kernel has none
+	pidfd *os.File // the peer's process, even if its PID is reused; nil if the peer has no PID here
 	err   error    // why the peer is not known
 }
 
-// Peer is the process that has made a connection, which may have handed it to others since.
+// Peer is the process that made a connection. It may have passed the connection to others since.
 type Peer struct {
-	Pid int // 0: it is outside our PID namespace
+	Pid int // 0 if the process is outside our PID namespace
 	UID int
 }
 
-// Peer returns the process that has made the connection.
+// Peer returns the process that made the connection.
 func (c *Conn) Peer() (Peer, error) { return c.peer, c.err }
 
-// PeerLives reports whether the process that has made the connection lives. If so, what was found
-// out before about the process with its pid was about this one: the kernel gives a pid to another
-// process only when the first one is gone.
-func (c *Conn) PeerLives() bool { return c.err == nil && lives(c.pidfd) }
+// PeerAlive reports whether the process that made the connection is still running. If so,
+// everything that was read about its PID before the call was about this process, since the kernel
+// reuses a PID only after its process is gone.
+func (c *Conn) PeerAlive() bool { return c.err == nil && isAlive(c.pidfd) }
 
 // Close closes the connection.
 func (c *Conn) Close() error {

@@ -18,7 +18,7 @@ import (
 	"nanobot/internal/procfs"
 )
 
-// TestMain makes the test binary a program that connects to a socket, if it is told to.
+// TestMain can turn the test binary into a program that connects to a socket.
 func TestMain(m *testing.M) {
 	if path := os.Getenv("TEST_CONNECT"); path != "" {
 		connect(path)
@@ -95,12 +95,12 @@ func TestTheProcessThatConnectsIsKnown(t *testing.T) {
 	if err != nil || peer.Pid != pid || peer.UID != os.Getuid() {
 		t.Errorf("the peer is %+v, %v, want process %d", peer, err, pid)
 	}
-	if !c.PeerLives() {
-		t.Error("it is said to be gone")
+	if !c.PeerAlive() {
+		t.Error("PeerAlive is false for a running process")
 	}
 	end()
-	if c.PeerLives() {
-		t.Error("it is said to live")
+	if c.PeerAlive() {
+		t.Error("PeerAlive is true after the process has exited")
 	}
 	if err := errors.Join(c.Close(), l.Close()); err != nil {
 		t.Error(err)
@@ -169,7 +169,7 @@ func TestAPathThatIsTooLongIsRefusedWithItsLength(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := peersocket.Listen(parent)
-	if !errors.Is(err, peersocket.ErrTooLong) || !strings.Contains(err.Error(), parent) || !strings.Contains(err.Error(), "107 is the most") {
+	if !errors.Is(err, peersocket.ErrTooLong) || !strings.Contains(err.Error(), parent) || !strings.Contains(err.Error(), "the limit is 107") {
 		t.Errorf("it says %v", err)
 	}
 	if left, _ := os.ReadDir(parent); len(left) != 0 {
@@ -177,7 +177,7 @@ func TestAPathThatIsTooLongIsRefusedWithItsLength(t *testing.T) {
 	}
 }
 
-func TestWhatAKilledProgramLeftIsRemovedAndNothingElse(t *testing.T) {
+func TestRemoveCleansUpAfterAKilledProgramAndRemovesNothingElse(t *testing.T) {
 	parent := t.TempDir()
 	l, err := peersocket.Listen(parent)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"nanobot/internal/sparse"
 )
 
-const block = 64 << 10
+const blockSize = 64 << 10
 
 // piece is a part of a file that was written.
 type piece struct {
@@ -46,7 +46,7 @@ func copied(t *testing.T, f *os.File, size int64) (*os.File, []byte) {
 	t.Helper()
 	to := sparseFile(t, 0)
 	h := sha256.New()
-	if err := (&sparse.Room{Dir: filepath.Dir(to.Name())}).Copy(t.Context(), to, f, size, h); err != nil {
+	if err := (&sparse.DiskSpace{Dir: filepath.Dir(to.Name())}).Copy(t.Context(), to, f, size, h); err != nil {
 		t.Fatal(err)
 	}
 	return to, h.Sum(nil)
@@ -61,12 +61,12 @@ func content(t *testing.T, f *os.File) []byte {
 	return b
 }
 
-func TestACopyHoldsTheSameAndItsDigestTellsNoHolesFromZeros(t *testing.T) {
+func TestACopyIsEqualAndItsDigestIsTheSameForHolesAndZeros(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		size := r.Int64N(20 * block)
+		size := r.Int64N(20 * blockSize)
 		if r.IntN(2) == 0 {
-			size = size / block * block
+			size = size / blockSize * blockSize
 		}
 		dense := make([]byte, size)
 		var pieces []piece
@@ -75,7 +75,7 @@ func TestACopyHoldsTheSameAndItsDigestTellsNoHolesFromZeros(t *testing.T) {
 				break
 			}
 			at := r.Int64N(size)
-			data := make([]byte, min(size-at, r.Int64N(3*block)+1))
+			data := make([]byte, min(size-at, r.Int64N(3*blockSize)+1))
 			if r.IntN(3) > 0 {
 				for i := range data {
 					data[i] = byte(r.Uint32())
@@ -104,10 +104,10 @@ func TestTheDigestOfAFileWithoutZerosIsThatOfItsContent(t *testing.T) {
 	}
 }
 
-func TestHolesCostNothing(t *testing.T) {
+func TestHolesTakeNoDiskSpace(t *testing.T) {
 	const size = 100 << 30
 	f := sparseFile(t, size, piece{5 << 30, []byte("x")}, piece{size - 1, []byte("y")})
-	n, err := sparse.Data(t.Context(), f, size)
+	n, err := sparse.DataSize(t.Context(), f, size)
 	if err != nil || n > 1<<20 {
 		t.Skipf("%d bytes of data (%v): this file system has no holes", n, err)
 	}
@@ -127,10 +127,10 @@ func TestHolesCostNothing(t *testing.T) {
 
 func TestACopyEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 8*block)})
+	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 8*blockSize)})
 	to := sparseFile(t, 0)
 	wrote := 0
-	err := sparse.Copy(ctx, f, sparse.Options{Size: 8 * block, Most: 8 * block, To: to, Wrote: func(int64) {
+	err := sparse.Copy(ctx, f, sparse.Options{Size: 8 * blockSize, MaxWritten: 8 * blockSize, To: to, OnWrite: func(int64) {
 		wrote++
 		cancel()
 	}})
@@ -139,25 +139,24 @@ func TestACopyEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// An agent may change the file while it is copied: fill its holes, cut it short, or write on and
-// on.
-func TestAFileThatChangesMeanwhileIsBounded(t *testing.T) {
+// An agent may change the file while it is copied: fill its holes, truncate it, or append to it.
+func TestAFileThatChangesDuringTheCopyIsBounded(t *testing.T) {
 	for name, change := range map[string]func(f *os.File) error{
 		"filled": func(f *os.File) error {
-			_, err := f.WriteAt(bytes.Repeat([]byte("y"), 7*block), block)
+			_, err := f.WriteAt(bytes.Repeat([]byte("y"), 7*blockSize), blockSize)
 			return err
 		},
-		"cut short": func(f *os.File) error { return f.Truncate(block) },
+		"cut short": func(f *os.File) error { return f.Truncate(blockSize) },
 	} {
 		// Data in the first block and the last: the holes are in between.
-		f := sparseFile(t, 8*block, piece{0, []byte("x")}, piece{7 * block, []byte("x")})
-		most, err := sparse.Data(t.Context(), f, 8*block)
-		if err != nil || most > 4*block {
+		f := sparseFile(t, 8*blockSize, piece{0, []byte("x")}, piece{7 * blockSize, []byte("x")})
+		most, err := sparse.DataSize(t.Context(), f, 8*blockSize)
+		if err != nil || most > 4*blockSize {
 			t.Skipf("%d bytes of data (%v): this file system has no holes", most, err)
 		}
 		to := sparseFile(t, 0)
 		var wrote int64
-		err = sparse.Copy(t.Context(), f, sparse.Options{Size: 8 * block, Most: most, To: to, Wrote: func(n int64) {
+		err = sparse.Copy(t.Context(), f, sparse.Options{Size: 8 * blockSize, MaxWritten: most, To: to, OnWrite: func(n int64) {
 			if wrote += n; wrote == n {
 				if err := change(f); err != nil {
 					t.Error(err)
@@ -168,14 +167,14 @@ func TestAFileThatChangesMeanwhileIsBounded(t *testing.T) {
 			t.Errorf("%s: %v, %d bytes written of %d at most", name, err, wrote, most)
 		}
 	}
-	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 3*block)})
+	f := sparseFile(t, 0, piece{0, bytes.Repeat([]byte("x"), 3*blockSize)})
 	to := sparseFile(t, 0)
-	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * block, Most: 2 * block, To: to, Wrote: func(int64) {
-		if _, err := f.WriteAt(bytes.Repeat([]byte("z"), 4*block), 3*block); err != nil {
+	err := sparse.Copy(t.Context(), f, sparse.Options{Size: 2 * blockSize, MaxWritten: 2 * blockSize, To: to, OnWrite: func(int64) {
+		if _, err := f.WriteAt(bytes.Repeat([]byte("z"), 4*blockSize), 3*blockSize); err != nil {
 			t.Error(err)
 		}
 	}})
-	if info, serr := to.Stat(); err != nil || serr != nil || info.Size() != 2*block {
+	if info, serr := to.Stat(); err != nil || serr != nil || info.Size() != 2*blockSize {
 		t.Errorf("%v, %v: %v", err, serr, info.Size())
 	}
 }

@@ -57,7 +57,7 @@ func (s *spot) write(text string) error {
 	}
 	return atomicfile.Replace(s.root, s.rel, func(f *os.File) error {
 		if old != nil {
-			if err := atomicfile.KeepAccess(f, old); err != nil {
+			if err := atomicfile.CopyAccess(f, old); err != nil {
 				return err
 			}
 		}

@@ -32,8 +32,8 @@ func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum st
 		return "", err
 	}
 	defer func() { _ = copies.Close() }()
-	err = atomicfile.ReplaceBy(copies, name, name+".tmp", func(to *os.File) (err error) {
-		if err := atomicfile.KeepAccess(to, info); err != nil {
+	err = atomicfile.ReplaceVia(copies, name, name+".tmp", func(to *os.File) (err error) {
+		if err := atomicfile.CopyAccess(to, info); err != nil {
 			return err
 		}
 		if err := c.w.user.own(to, copies); err != nil {

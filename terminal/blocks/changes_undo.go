@@ -94,7 +94,7 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 			old = saved
 		}
 		if old != nil {
-			if err := atomicfile.KeepAccess(to, old); err != nil {
+			if err := atomicfile.CopyAccess(to, old); err != nil {
 				return err
 			}
 		}

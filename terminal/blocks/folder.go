@@ -114,7 +114,7 @@ func writeFile(root *os.Root, name string, content []byte, sync bool) error {
 			_ = root.RemoveAll(at) // a command of the agent may have put it there
 		}
 	}
-	err := atomicfile.ReplaceBy(root, name, name+".tmp", func(f *os.File) error {
+	err := atomicfile.ReplaceVia(root, name, name+".tmp", func(f *os.File) error {
 		_, err := f.Write(content)
 		if err == nil && sync {
 			err = f.Sync()

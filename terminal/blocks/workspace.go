@@ -120,7 +120,7 @@ func (w *workspace) write(path string, content []byte) error {
 	defer e.close()
 	return e.replace(func(f *os.File, old fs.FileInfo) error {
 		if old != nil {
-			if err := atomicfile.KeepAccess(f, old); err != nil {
+			if err := atomicfile.CopyAccess(f, old); err != nil {
 				return err
 			}
 		}

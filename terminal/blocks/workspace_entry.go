@@ -182,7 +182,7 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.ReplaceBy(e.folder, e.name, e.tempName(), func(f *os.File) error {
+	return atomicfile.ReplaceVia(e.folder, e.name, e.tempName(), func(f *os.File) error {
 		if old == nil {
 			if err := e.user.own(f, e.folder); err != nil {
 				return err

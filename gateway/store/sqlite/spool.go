@@ -25,10 +25,10 @@ import (
 // content>-<random>/<name>.
 type spool struct {
 	dir  string
-	room *sparse.Room
+	room *sparse.DiskSpace
 }
 
-func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.Room{Dir: dir}} }
+func newSpool(dir string) spool { return spool{dir: dir, room: &sparse.DiskSpace{Dir: dir}} }
 
 // fresh begins the name of a folder whose copy is not complete.
 const fresh = "new-"

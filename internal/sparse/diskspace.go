@@ -1,0 +1,73 @@
+package sparse
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// ErrNoSpace says that a copy would leave too little free space on its disk. It wraps ENOSPC.
+var ErrNoSpace = fmt.Errorf("too little space on the disk: %w", unix.ENOSPC)
+
+// maxHeadroom is how many bytes copies leave free on a disk, or a twentieth of the disk if that is
+// less.
+const maxHeadroom = 64 << 20
+
+// DiskSpace reserves space for copies, so that copies made at the same time do not fill the disk
+// together. Dir is a folder on the disk.
+type DiskSpace struct {
+	Dir string
+
+	mu       sync.Mutex
+	reserved int64 // bytes that running copies have not written yet
+}
+
+// Copy copies the first size bytes of a file to an empty file on this disk, and its content to a
+// digest, which may be nil. It returns ErrNoSpace before it writes anything. Holes take no space.
+func (r *DiskSpace) Copy(ctx context.Context, to, from *os.File, size int64, digest io.Writer) error {
+	most, err := DataSize(ctx, from, size)
+	if err != nil {
+		return err
+	}
+	if err := r.reserve(most); err != nil {
+		return err
+	}
+	left := most
+	defer func() { r.release(left) }()
+	return Copy(ctx, from, Options{Size: size, MaxWritten: most, To: to, Digest: digest, OnWrite: func(n int64) {
+		left -= n
+		r.release(n)
+	}})
+}
+
+// reserve reserves n bytes on the disk.
+func (r *DiskSpace) reserve(n int64) error {
+	var s unix.Statfs_t
+	if err := unix.Statfs(r.Dir, &s); err != nil {
+		if errors.Is(err, unix.ENOSYS) {
+			return nil
+		}
+		return fmt.Errorf("read the free space of the disk: %w", err)
+	}
+	unit := uint64(s.Bsize) //nolint:gosec // the types differ between systems
+	free, headroom := s.Bavail*unit, min(maxHeadroom, s.Blocks*unit/20)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s.Blocks > 0 && uint64(r.reserved)+uint64(n)+headroom > free { //nolint:gosec // neither is negative
+		return ErrNoSpace
+	}
+	r.reserved += n
+	return nil
+}
+
+// release gives back n reserved bytes that were written or are no longer needed.
+func (r *DiskSpace) release(n int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reserved -= n
+}
