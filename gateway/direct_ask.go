@@ -40,7 +40,7 @@ func (g *Direct) ask(r reply, stop func()) terminal.Ask {
 			if err != nil {
 				return terminal.Answer{}, err
 			}
-			if answer, ok := intake.Option(q.Options, said); ok {
+			if answer, ok := intake.MatchOption(q.Options, said); ok {
 				return terminal.Answer{Text: answer, By: r.in.User.ID}, nil
 			}
 			text = "Please answer with one of the numbers."

@@ -19,8 +19,8 @@ import (
 	"nanobot/gateway"
 	"nanobot/terminal"
 	"nanobot/terminal/acp/acptest"
-	"nanobot/terminal/sandbox"
 	"nanobot/terminal/rich"
+	"nanobot/terminal/sandbox"
 )
 
 func TestMain(m *testing.M) {

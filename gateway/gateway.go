@@ -140,7 +140,7 @@ func New(o Options) *Gateway {
 		},
 		Wake: func() { g.lanes.Wake() }, Menu: func(agent string, a terminal.AgentInfo) []channels.Command { return g.intake.AgentCommands(agent, a) },
 		IsChosen: func(ctx context.Context, chat channels.Chat, agent string) (bool, error) {
-			now, err := g.intake.AgentOf(ctx, chat)
+			now, err := g.intake.NextAgent(ctx, chat)
 			return now == agent, err
 		},
 		OfferQueue:   func(ctx context.Context, chat channels.Chat) error { return g.intake.OfferQueue(ctx, chat) },
@@ -150,7 +150,7 @@ func New(o Options) *Gateway {
 	g.lanes = lanes.New(lanes.Options[*turn.Turn]{Slots: o.MaxConcurrent, Store: o.Store, NewTurn: begin, Log: o.Log})
 	g.intake = intake.New(intake.Options{
 		Channels: o.Channels, Store: o.Store, Lanes: chatLanes{g.lanes}, Outbox: g.outbox, Settings: func() intake.Settings { return g.settings.Load().intake },
-		About: g.about, Chosen: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
+		AgentInfo: g.about, AgentChanged: g.turns.AgentChanged, Answered: g.turns.Answer, Stopped: turn.ErrStopped, Interrupted: turn.ErrInterrupted,
 		Runbooks: g.runbooks,
 		Events:   o.Watch, Audit: o.Audit, Log: o.Log,
 	})
@@ -163,7 +163,7 @@ func New(o Options) *Gateway {
 func (g *Gateway) Reload(s Settings) {
 	g.settings.Store(&applied{s, intakeSettings(s)}) // before the last runner is closed, which nobody must find then
 	g.turns.Reload(turnSettings(s))
-	g.intake.Recheck()
+	g.intake.RecheckAccess()
 }
 
 // applied are settings, and those of intake that follow from them.
@@ -249,7 +249,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	// Access is watched as long as turns run, also while they drain.
 	watching, unwatch := context.WithCancel(killed)
 	var background sync.WaitGroup
-	background.Go(func() { g.intake.Watch(watching) })
+	background.Go(func() { g.intake.WatchRevoked(watching) })
 	defer background.Wait()
 	defer unwatch()
 	working, endWork := context.WithCancel(killed)
@@ -257,7 +257,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 	defer endWork()
 	var work errgroup.Group
 	work.Go(func() error {
-		err := retry.Until(ctx, func() error { return g.intake.DismissStrangers(ctx) }, func(err error) {
+		err := retry.Until(ctx, func() error { return g.intake.DismissUnadmitted(ctx) }, func(err error) {
 			g.o.Log.Error("cannot look for revoked access, will retry", zap.Error(err))
 		})
 		if err != nil {
@@ -265,7 +265,7 @@ func (g *Gateway) Run(ctx context.Context, ready func()) error {
 		}
 		return g.outbox.Resume(ctx)
 	})
-	work.Go(func() error { return g.intake.Welcome(ctx) })
+	work.Go(func() error { return g.intake.WelcomeAdmitted(ctx) })
 	work.Go(func() error { return g.prune(ctx) })
 	for name, ch := range g.o.Channels {
 		work.Go(func() error { return g.listen(ctx, name, ch) })
@@ -367,7 +367,7 @@ var retention = store.Retention{Age: 30 * 24 * time.Hour, Count: 100_000}
 
 func (g *Gateway) prune(ctx context.Context) error {
 	for retry.Sleep(ctx, time.Hour) {
-		g.intake.ForgetRefused()
+		g.intake.ResetRefusalLog()
 		if err := g.o.Store.Prune(ctx, retention); err != nil && ctx.Err() == nil {
 			g.o.Log.Warn("prune failed", zap.Error(err))
 		}

@@ -7,21 +7,21 @@ import (
 	"nanobot/gateway/turn"
 )
 
-// chatLanes are the lanes as intake sees them.
+// chatLanes adapts Lanes to the interface that intake needs.
 type chatLanes struct{ *lanes.Lanes[*turn.Turn] }
 
 var _ intake.Lanes = chatLanes{}
 
-// Running returns the turn that runs in a chat, or nil.
-func (l chatLanes) Running(chat channels.Chat) intake.Turn {
+// RunningTurn returns the running turn of a chat, or nil.
+func (l chatLanes) RunningTurn(chat channels.Chat) intake.Turn {
 	if t, ok := l.Lanes.RunningTurn(chat); ok {
 		return t
 	}
 	return nil
 }
 
-// All returns the turns that run.
-func (l chatLanes) All() []intake.Turn {
+// RunningTurns returns the running turns of all chats.
+func (l chatLanes) RunningTurns() []intake.Turn {
 	var all []intake.Turn
 	for _, t := range l.Lanes.RunningTurns() {
 		all = append(all, t)

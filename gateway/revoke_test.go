@@ -309,7 +309,7 @@ func TestARevokedPersonsTurnIsNotRunAgainByOthers(t *testing.T) {
 	}
 	r.revoke("8")
 	r.net.Press("1", "7", fmt.Sprintf("again:%d", inbounds[0].ID))
-	r.awaitText("1", "Who wrote that may not talk to me any more.")
+	r.awaitText("1", "The person who wrote that no longer has access.")
 	if err := r.gw.Retry(t.Context(), inbounds[0].ID); !errors.Is(err, gateway.ErrNotNow) {
 		t.Errorf("the operator's retry: %v", err)
 	}

@@ -213,7 +213,7 @@ func (g *Gateway) agentOf(ctx context.Context, o terminal.Owner) (Agent, error) 
 	}
 	if name == "" {
 		var err error
-		if name, err = g.intake.AgentOf(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
+		if name, err = g.intake.NextAgent(ctx, channels.Chat{Channel: o.Channel, ID: o.ChatID}); err != nil {
 			return Agent{}, err
 		}
 	}

@@ -50,7 +50,7 @@ func newHeldState(t *testing.T, closed bool) *heldState {
 	s.code = "ABCDEFGH"
 	_, err = db.RequestPairing(t.Context(), store.PairingRequest{
 		In:   channels.Incoming{Chat: channels.Chat{Channel: "telegram", ID: "8"}, ID: "1", User: channels.User{ID: "8"}},
-		Code: s.code, Limits: store.CodeLimits{Life: intake.CodeLife, Open: 10, PerHour: 10},
+		Code: s.code, Limits: store.CodeLimits{Life: intake.CodeLifetime, Open: 10, PerHour: 10},
 	})
 	must(t, err)
 	must(t, closeStore(db))

@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// CodeLife is how long a pairing code is good for.
-	CodeLife = 15 * time.Minute
-	// openCodes and codesPerHour bound the codes of a channel, so that strangers can neither fill
-	// the disk nor have an operator guess whose code is the right one. With one more than openCodes
-	// the oldest ends.
+	// CodeLifetime is how long a pairing code is valid.
+	CodeLifetime = 15 * time.Minute
+	// openCodes and codesPerHour bound the pairing codes of a channel, so that strangers can
+	// neither fill the disk nor flood the operator. A new code beyond openCodes replaces the
+	// oldest.
 	openCodes, codesPerHour = 20, 60
 )
 
-// Admits reports whether a person may talk to the bot.
+// Admits reports whether a person has access.
 func (i *Intake) Admits(ctx context.Context, channel, user string) (bool, error) {
-	if i.lists(channel, user) {
+	if i.admittedBySettings(channel, user) {
 		return true, nil
 	}
 	ok, err := i.o.Store.Allowed(ctx, channel, user)
@@ -37,18 +37,18 @@ func (i *Intake) Admits(ctx context.Context, channel, user string) (bool, error)
 	return ok, nil
 }
 
-// lists reports whether the settings admit a person.
-func (i *Intake) lists(channel, user string) bool {
+// admittedBySettings reports whether the settings admit a person.
+func (i *Intake) admittedBySettings(channel, user string) bool {
 	list, guarded := i.o.Settings().AllowFrom[channel]
 	return !guarded || slices.Contains(list, "*") || slices.Contains(list, user)
 }
 
-// withinRate reports whether a person's message is within the rate limit. If not, refusal is the
-// answer to it. A command that stops the turn always is.
-func (i *Intake) withinRate(in channels.Incoming, isCommand, stops bool) (refusal string, ok bool) {
+// checkRate reports whether a message is within its sender's rate limit. If not, refusal is the
+// answer to it. Commands that stop the turn are always accepted.
+func (i *Intake) checkRate(in channels.Incoming, isCommand, stops bool) (refusal string, ok bool) {
 	most := i.o.Settings().RatePerMinute
 	heard := most
-	if isCommand { // a person who has sent too many messages can still ask for /help or /status
+	if isCommand { // after too many messages a person can still send /help or /status
 		heard = 2 * most
 	}
 	if i.rates.count(in.Chat.Channel+":"+in.User.ID, in.Chat.ID+" "+in.ID, heard, time.Now()) || stops {
@@ -58,12 +58,12 @@ func (i *Intake) withinRate(in channels.Incoming, isCommand, stops bool) (refusa
 	return fmt.Sprintf("That is more than %d messages a minute. Please wait a little.", most), false
 }
 
-// refuse turns a stranger's message away, with a pairing code if they have none. It reports false
-// for somebody who was let in just now.
-func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error) {
+// refuseStranger refuses a message of a person without access, and offers a pairing code if they
+// have none. It reports false if the person was admitted in the meantime.
+func (i *Intake) refuseStranger(ctx context.Context, in channels.Incoming) (bool, error) {
 	code := rand.Text()[:8]
 	coded, err := i.planAnswer(in, channels.Message{Text: fmt.Sprintf("This bot is private. Its operator can let you in with:\n\nnanobot pair %s\n\nThe code is good for %d minutes.",
-		code, int(CodeLife.Minutes()))})
+		code, int(CodeLifetime.Minutes()))})
 	if err != nil {
 		return false, err
 	}
@@ -73,7 +73,7 @@ func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error)
 	}
 	refusal, err := i.o.Store.RequestPairing(ctx, store.PairingRequest{
 		In: in, Cursor: in.Cursor, Code: code, Coded: coded, Later: later,
-		Limits: store.CodeLimits{Life: CodeLife, Open: openCodes, PerHour: codesPerHour},
+		Limits: store.CodeLimits{Life: CodeLifetime, Open: openCodes, PerHour: codesPerHour},
 	})
 	if err != nil {
 		return false, fmt.Errorf("refuse message: %w", err)
@@ -87,37 +87,37 @@ func (i *Intake) refuse(ctx context.Context, in channels.Incoming) (bool, error)
 	if refusal != store.PairingSeen {
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: events.NotAdmitted})
 	}
-	_, logged := i.refused.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
+	_, logged := i.loggedRefusals.LoadOrStore(in.Chat.Channel+":"+in.User.ID, true)
 	if !logged {
 		i.o.Log.Warn("refused a user who is not allowed", zap.String("channel", in.Chat.Channel), zap.String("user", in.User.ID), zap.String("name", in.User.Name))
 	}
-	i.recordRefusal(in, refusal == store.PairingCoded, logged)
+	i.auditRefusal(in, refusal == store.PairingCoded, logged)
 	return true, nil
 }
 
-// rates counts users' messages in the current minute.
-type rates struct {
+// rateCounter counts the messages of each user in the current minute.
+type rateCounter struct {
 	mu    sync.Mutex
 	since time.Time
-	sent  map[string]sent
+	sent  map[string]sentCount
 }
 
-// sent is how many messages a person has sent, and which was the last.
-type sent struct {
+// sentCount is the number of a person's messages, with the id of the last.
+type sentCount struct {
 	n    int
 	last string
 }
 
-// count reports whether one more is within the limit. The same one again, because it could not be
-// stored, does not count again.
-func (r *rates) count(user, message string, limit int, now time.Time) bool {
+// count counts a message and reports whether it is within the limit. A message that is delivered
+// again, because it could not be stored, counts once.
+func (r *rateCounter) count(user, message string, limit int, now time.Time) bool {
 	if limit <= 0 {
 		return true
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if now.Sub(r.since) >= time.Minute || r.sent == nil {
-		r.since, r.sent = now, map[string]sent{}
+		r.since, r.sent = now, map[string]sentCount{}
 	}
 	c := r.sent[user]
 	if c.last != message {
@@ -127,6 +127,6 @@ func (r *rates) count(user, message string, limit int, now time.Time) bool {
 	return c.n <= limit
 }
 
-// ForgetRefused forgets who was refused and logged. It is called once an hour, so that each of them
-// is logged once an hour at most.
-func (i *Intake) ForgetRefused() { i.refused.Clear() }
+// ResetRefusalLog is called once an hour, so that each refused person is logged at most once an
+// hour.
+func (i *Intake) ResetRefusalLog() { i.loggedRefusals.Clear() }

@@ -70,11 +70,11 @@ func TestAStrangerGetsOneCodeAndIsRecordedOnce(t *testing.T) {
 		r.has("eve")
 		r.same("records", r.decisions(), []string{"denied code"})
 		r.same("log lines", r.logs.FilterMessage("refused a user who is not allowed").Len(), 1)
-		time.Sleep(intake.CodeLife)
+		time.Sleep(intake.CodeLifetime)
 		r.say("eve", "it is too late now", private)
 		r.same("records later", r.decisions(), []string{"denied code"})
 		r.same("log lines later", r.logs.Len(), 1)
-		r.ForgetRefused()
+		r.ResetRefusalLog()
 		r.say("eve", "again")
 		r.same("records in the next hour", r.decisions(), []string{"denied denied"})
 		r.same("log lines in the next hour", r.logs.Len(), 2)
@@ -94,11 +94,11 @@ func TestPairingCodesOfAnHourAreLimited(t *testing.T) {
 	})
 }
 
-func TestWhoIsLetInHasTheirLastMessageWorkedOnBeforeTheNext(t *testing.T) {
+func TestTheLastMessageOfAnAdmittedPersonIsHandledBeforeTheNext(t *testing.T) {
 	simulate(t, func(r *rig) {
 		code := r.codeFor("eve", "first")
 		r.say("eve", "second")
-		if _, ok, err := r.store.Accept(r.t.Context(), code, intake.CodeLife); !ok || err != nil {
+		if _, ok, err := r.store.Accept(r.t.Context(), code, intake.CodeLifetime); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
 		r.say("eve", "third", "You have been let in.", "Queued, number 1 in line.")
@@ -107,13 +107,13 @@ func TestWhoIsLetInHasTheirLastMessageWorkedOnBeforeTheNext(t *testing.T) {
 	})
 }
 
-func TestWhoIsLetInAndWritesNoMoreIsWelcomedAllTheSame(t *testing.T) {
+func TestAnAdmittedPersonWhoWritesNoMoreIsWelcomed(t *testing.T) {
 	simulate(t, func(r *rig) {
 		ctx, cancel := context.WithCancel(r.t.Context())
 		ended := make(chan error)
-		go func() { ended <- r.Welcome(ctx) }()
+		go func() { ended <- r.WelcomeAdmitted(ctx) }()
 		code := r.codeFor("eve", "hello")
-		if _, ok, err := r.store.Accept(r.t.Context(), code, intake.CodeLife); !ok || err != nil {
+		if _, ok, err := r.store.Accept(r.t.Context(), code, intake.CodeLifetime); !ok || err != nil {
 			r.t.Fatal(ok, err)
 		}
 		time.Sleep(time.Minute)
@@ -128,7 +128,7 @@ func TestWhoIsLetInAndWritesNoMoreIsWelcomedAllTheSame(t *testing.T) {
 	})
 }
 
-func TestWhoLosesAccessIsStoppedAndWhatTheyInjectedIsTakenBack(t *testing.T) {
+func TestAPersonWhoLosesAccessIsStoppedAndTheirInjectionsAreWithdrawn(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.settings.WhileRunning = intake.Inject
 		r.say("ann", "of ann")
@@ -140,9 +140,9 @@ func TestWhoLosesAccessIsStoppedAndWhatTheyInjectedIsTakenBack(t *testing.T) {
 
 		ctx, cancel := context.WithCancel(r.t.Context())
 		ended := make(chan struct{})
-		go func() { r.Watch(ctx); close(ended) }()
+		go func() { r.WatchRevoked(ctx); close(ended) }()
 		r.settings.AllowFrom["net"] = []string{"ann"}
-		r.Recheck()
+		r.RecheckAccess()
 		time.Sleep(time.Minute)
 		cancel()
 		<-ended
@@ -155,7 +155,7 @@ func TestWhoLosesAccessIsStoppedAndWhatTheyInjectedIsTakenBack(t *testing.T) {
 	})
 }
 
-func TestOnlyCommandsAreHeardUpToTwiceTheRateAndAStopAlways(t *testing.T) {
+func TestCommandsAreAcceptedUpToTwiceTheRateLimitAndStopAlways(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.settings.RatePerMinute = 2
 		tooMany := "That is more than 2 messages a minute."

@@ -81,7 +81,7 @@ func TestManyAgentsDoNotHaveTooManyButtons(t *testing.T) {
 	})
 }
 
-func TestWithOneAgentThereIsNoSuchCommand(t *testing.T) {
+func TestWithOneAgentThereIsNoAgentCommand(t *testing.T) {
 	simulate(t, func(r *rig) {
 		has := func(want bool) {
 			r.t.Helper()
@@ -102,7 +102,7 @@ func TestWithOneAgentThereIsNoSuchCommand(t *testing.T) {
 	})
 }
 
-func TestAChoiceThatIsNotConfiguredAnyMoreIsToldOnce(t *testing.T) {
+func TestAChoiceThatIsNoLongerConfiguredIsReportedOnce(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.addAgents("coder", "writer")
 		r.say("ann", "/agent coder", "The agent coder answers")
@@ -124,7 +124,7 @@ func TestAChoiceThatIsNotConfiguredAnyMoreIsToldOnce(t *testing.T) {
 }
 
 // A message that is not stored must not forget the choice either: nobody was told.
-func TestAChoiceIsForgottenOnlyWithTheMessageThatIsTold(t *testing.T) {
+func TestAChoiceIsClearedOnlyTogetherWithItsNotice(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.addAgents("coder")
 		r.say("ann", "/agent coder", "The agent coder answers")
@@ -153,7 +153,7 @@ func TestAChoiceWhileATurnRunsAppliesToTheNextMessage(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatTakesNothingWhileItRunsHasAQueue(t *testing.T) {
+func TestAnAgentThatAcceptsNoInjectionsHasAQueue(t *testing.T) {
 	simulate(t, func(r *rig) {
 		plain := r.addAgents("plain")["plain"]
 		r.settings.Agents["plain"] = intake.Agent{Runner: plain}
@@ -198,14 +198,14 @@ func TestStatusAndHelpAreThoseOfTheAgentThatAnswers(t *testing.T) {
 	})
 }
 
-func TestTheKeptProcessesOfEveryAgentAreReleasedWithTheirLastPerson(t *testing.T) {
+func TestPersistentAgentsEndWithTheAccessOfTheirLastPerson(t *testing.T) {
 	simulate(t, func(r *rig) {
 		coder := r.addAgents("coder")["coder"]
 		coder.kept = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}, {Chat: "net:ann", Users: []string{"ann"}}}
 		r.agents.kept = []terminal.IdleAgent{{Chat: "net:eve", Users: []string{"eve"}}}
 		ctx, cancel := context.WithCancel(r.t.Context())
 		ended := make(chan struct{})
-		go func() { r.Watch(ctx); close(ended) }()
+		go func() { r.WatchRevoked(ctx); close(ended) }()
 		time.Sleep(time.Minute)
 		cancel()
 		<-ended

@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	// notOpen is the answer to the press of a button that has lost its meaning.
-	notOpen = "This question is not open any more."
-	// longestShown bounds what is shown of an answer in people's own words, in runes.
-	longestShown = 80
+	// questionClosedText is the answer to a button of a question that is closed.
+	questionClosedText = "This question is not open any more."
+	// maxShownRunes bounds the part of a person's text that is shown, in runes.
+	maxShownRunes = 80
 )
 
-// answer takes a message as the answer to a question that is open in its chat, if there is one: a
-// press on its button, the number or the words of an option, or any text when there are no options.
-// It reports whether the message was one.
-func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error) {
-	q, ok, err := i.question(ctx, in)
-	if errors.Is(err, errUnclear) {
-		return true, i.settle(ctx, in, whichOne)
+// answerQuestion handles a message that answers an open question of its chat: by a button, by the
+// number or the text of an option, or by any text if there are no options. It reports whether the
+// message was an answer.
+func (i *Intake) answerQuestion(ctx context.Context, in channels.Incoming) (bool, error) {
+	q, ok, err := i.findQuestion(ctx, in)
+	if errors.Is(err, errAmbiguous) {
+		return true, i.storeWithoutTurn(ctx, in, whichQuestionText)
 	}
 	if err != nil || !ok {
 		return false, err
@@ -36,7 +36,7 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	if i.asksAboutRun(q) {
 		return i.answerRun(ctx, in, q)
 	}
-	text, ok := choose(q, in)
+	text, ok := matchOption(q, in)
 	if !ok {
 		return false, nil
 	}
@@ -46,21 +46,21 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 		return true, i.refuseAnswer(ctx, in, q)
 	}
 	reply := &store.Reply{Question: q.ID, Text: text, By: in.User.ID}
-	// When the question was closed meanwhile, text is a message like others. A button is only a
-	// button.
+	// If the question was closed in the meantime, text is handled like any other message; a button
+	// press is only stored.
 	request := store.ReceiveRequest{In: in, Settle: in.Press != "", Reply: reply}
-	if err := i.assign(ctx, &request); err != nil {
+	if err := i.assignAgent(ctx, &request); err != nil {
 		return true, err
 	}
-	result, err := i.accept(ctx, request)
+	result, err := i.acceptMessage(ctx, request)
 	settled := result.Disposition == store.Settled
 	if result.Disposition == store.Queued {
-		i.readLate(ctx, i.running(in.Chat, result), result.Inbound)
+		i.offerLate(ctx, i.localTurn(in.Chat, result), result.Inbound)
 	}
 	if err != nil || result.Disposition == store.Queued || result.Disposition == store.Claimed {
 		return true, err
 	}
-	// Somebody else may have been first.
+	// Another person may have answered first.
 	if q, _, err = i.o.Store.Question(ctx, q.ID); err != nil {
 		return true, fmt.Errorf("read answer: %w", err)
 	}
@@ -68,18 +68,18 @@ func (i *Intake) answer(ctx context.Context, in channels.Incoming) (bool, error)
 	case q.Answer != nil:
 		i.o.Answered(q.ID, terminal.Answer{Text: *q.Answer, By: q.By})
 		if q.By == in.User.ID && settled {
-			i.recordAnswer(in, q)
-			i.o.Outbox.ShowOutcome(q, chosen(q, in.User))
+			i.auditAnswer(in, q)
+			i.o.Outbox.ShowOutcome(q, answerSummary(q, in.User))
 		}
-	case settled: // its turn has ended, or its time is up
-		return true, i.note(ctx, in, notOpen)
+	case settled: // the turn has ended, or the question has expired
+		return true, i.postNotice(ctx, in, questionClosedText)
 	}
 	return true, nil
 }
 
-// question is what a message may be the answer to: of a press what the button belongs to, otherwise
-// what is open in the chat.
-func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
+// findQuestion returns the question that a message may answer: the one of the pressed button, else
+// an open question of the chat.
+func (i *Intake) findQuestion(ctx context.Context, in channels.Incoming) (store.Question, bool, error) {
 	if data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress); ok {
 		id, _, _ := strings.Cut(data, ":")
 		q, ok, err := i.o.Store.Question(ctx, id)
@@ -89,8 +89,8 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 		return store.Question{}, false, nil
 	}
 	open, err := i.o.Store.OpenQuestions(ctx, in.Chat)
-	// What is decided about a run may matter much, and the question may be days old: words are an
-	// answer only if they are a reply to it.
+	// A decision about a run matters, and its question may be days old, so that only replies to it
+	// count as answers.
 	if at := slices.IndexFunc(open, func(q store.Question) bool { return i.asksAboutRun(q) && repliesTo(in, q) }); at >= 0 {
 		return open[at], true, nil
 	}
@@ -98,17 +98,16 @@ func (i *Intake) question(ctx context.Context, in channels.Incoming) (store.Ques
 	if err != nil || len(open) == 0 {
 		return store.Question{}, false, err
 	}
-	if i.find(in.Chat, open[0].Inbound) == nil {
-		// Its agent has ended and takes no answer, unless another member runs it.
+	if i.findTurn(in.Chat, open[0].Inbound) == nil {
+		// The agent has ended and needs no answer, unless another member runs it.
 		asking, _, err := i.o.Store.Inbound(ctx, open[0].Inbound)
 		if err != nil || asking.State != store.Running || asking.Owner == i.o.Store.Member() {
 			return store.Question{}, false, err
 		}
 	}
-	return meant(open, in)
+	return matchTyped(open, in)
 }
 
-// asksAboutRun reports whether a question is about a run of a runbook.
 func (i *Intake) asksAboutRun(q store.Question) bool {
 	return i.o.Runbooks != nil && i.o.Runbooks.IsQuestion(q.ID)
 }
@@ -118,16 +117,16 @@ func repliesTo(in channels.Incoming, q store.Question) bool {
 	return in.ReplyTo != nil && q.Receipt != "" && q.Receipt == in.ReplyTo.ID
 }
 
-// errUnclear says that a message could be the answer to more than one question.
-var errUnclear = errors.New("it is not clear which question that answers")
+// errAmbiguous says that a message could answer more than one question.
+var errAmbiguous = errors.New("it is not clear which question that answers")
 
-// whichOne is what somebody is told then.
-const whichOne = "Which question do you mean? Press a button under it, or reply to it."
+// whichQuestionText is the answer to an ambiguous message.
+const whichQuestionText = "Which question do you mean? Press a button under it, or reply to it."
 
-// meant finds the question among the open ones that typed words answer. They may be a permission,
-// so it must be sure what the person has in mind: the one they reply to, or the only one, if they
-// can see it and saw none below it.
-func meant(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
+// matchTyped returns the open question that typed text answers. The answer may be a permission, so
+// it must be clear: the text replies to the question, or there is only one question, it was
+// delivered, and no newer message of the bot is below it.
+func matchTyped(open []store.Question, in channels.Incoming) (store.Question, bool, error) {
 	if in.ReplyTo != nil {
 		at := slices.IndexFunc(open, func(q store.Question) bool { return repliesTo(in, q) })
 		if at < 0 {
@@ -136,36 +135,35 @@ func meant(open []store.Question, in channels.Incoming) (store.Question, bool, e
 		return open[at], true, nil
 	}
 	unseen := func(q store.Question) bool { return q.Outbound == store.Pending || q.Outbound == store.Failed }
-	fits := func(q store.Question) bool { _, ok := choose(q, in); return ok && !unseen(q) }
+	fits := func(q store.Question) bool { _, ok := matchOption(q, in); return ok && !unseen(q) }
 	switch {
 	case !slices.ContainsFunc(open, fits):
 		return store.Question{}, false, nil
 	case len(open) > 1 || !open[0].Newest:
-		return store.Question{}, false, errUnclear
+		return store.Question{}, false, errAmbiguous
 	}
 	return open[0], true, nil
 }
 
-// settleOldButton settles the press of a button that is neither a command nor an answer: an old
-// one.
-func (i *Intake) settleOldButton(ctx context.Context, in channels.Incoming) error {
+// storeOldButton stores the press of a button that is neither a command nor an open question's.
+func (i *Intake) storeOldButton(ctx context.Context, in channels.Incoming) error {
 	data, ok := strings.CutPrefix(in.Press, outbox.AnswerPress)
 	if !ok {
-		return i.settle(ctx, in, "")
+		return i.storeWithoutTurn(ctx, in, "")
 	}
 	id, _, _ := strings.Cut(data, ":")
 	q, found, err := i.o.Store.Question(ctx, id)
 	if err != nil {
 		return fmt.Errorf("read question: %w", err)
 	}
-	if found && q.Answer != nil && q.Chat == in.Chat { // pressed twice perhaps; there is an answer, which can be seen to work
-		return i.settle(ctx, in, "")
+	if found && q.Answer != nil && q.Chat == in.Chat { // it was probably pressed twice
+		return i.storeWithoutTurn(ctx, in, "")
 	}
-	return i.settle(ctx, in, notOpen)
+	return i.storeWithoutTurn(ctx, in, questionClosedText)
 }
 
-// choose finds the option that a message means.
-func choose(q store.Question, in channels.Incoming) (string, bool) {
+// matchOption returns the option that a message chooses.
+func matchOption(q store.Question, in channels.Incoming) (string, bool) {
 	said := strings.TrimSpace(in.Text)
 	if _, number, ok := strings.Cut(strings.TrimPrefix(in.Press, outbox.AnswerPress), ":"); ok {
 		said = number
@@ -173,12 +171,12 @@ func choose(q store.Question, in channels.Incoming) (string, bool) {
 	if len(q.Options) == 0 {
 		return in.Text, said != ""
 	}
-	return Option(q.Options, said)
+	return MatchOption(q.Options, said)
 }
 
-// Option finds the option that somebody means by its number or its words. Without options all words
-// are an answer.
-func Option(options []string, said string) (string, bool) {
+// MatchOption returns the option with the given number or text. Without options, every non-empty
+// text is an answer.
+func MatchOption(options []string, said string) (string, bool) {
 	said = strings.TrimSpace(said)
 	if len(options) == 0 {
 		return said, said != ""
@@ -193,17 +191,17 @@ func Option(options []string, said string) (string, bool) {
 	return options[i], true
 }
 
-// note sends the gateway's own words to a chat.
-func (i *Intake) note(ctx context.Context, in channels.Incoming, text string) error {
+// postNotice posts a message of the gateway to a chat.
+func (i *Intake) postNotice(ctx context.Context, in channels.Incoming, text string) error {
 	m := channels.Message{Chat: in.Chat, Kind: channels.Answer, Text: text, ReplyTo: in.ID}
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: m})
 }
 
-// chosen says what a question was answered with, and by whom.
-func chosen(q store.Question, by channels.User) string {
+// answerSummary describes the answer to a question and the person who gave it.
+func answerSummary(q store.Question, by channels.User) string {
 	answer := *q.Answer
 	if len(q.Options) == 0 {
-		answer = channels.Literal(channels.FirstLine(answer, longestShown))
+		answer = channels.Literal(channels.FirstLine(answer, maxShownRunes))
 	}
-	return answer + " (by " + channels.Literal(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), longestShown)) + ")"
+	return answer + " (by " + channels.Literal(channels.FirstLine(cmp.Or(by.Name, by.Username, by.ID), maxShownRunes)) + ")"
 }

@@ -6,23 +6,23 @@ import (
 	"nanobot/gateway/store"
 )
 
-// longestChoice and longestTitle bound what is recorded of the option that a person chose and of
-// the question, which is in the agent's words.
-const longestChoice, longestTitle = 80, 200
+// maxChoice and maxTitle bound the audited text of a chosen option and of a question, in runes.
+const maxChoice, maxTitle = 80, 200
 
-// recordAnswer writes down that somebody answered a question. What they chose of several options is
-// the decision; what they wrote is text.
-func (i *Intake) recordAnswer(in channels.Incoming, q store.Question) {
-	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, longestTitle) + " → " + *q.Answer}
+// auditAnswer records an answer to a question. A chosen option is recorded as the decision; typed
+// text is recorded as text.
+func (i *Intake) auditAnswer(in channels.Incoming, q store.Question) {
+	r := audit.Record{Event: audit.Answer, Decision: "text", Run: q.Inbound, Question: q.ID, Text: channels.FirstLine(q.Text, maxTitle) + " → " + *q.Answer}
 	if len(q.Options) > 0 {
-		r.Decision = channels.FirstLine(*q.Answer, longestChoice)
+		r.Decision = channels.FirstLine(*q.Answer, maxChoice)
 	}
 	i.o.Audit.Record(in, r)
 }
 
-// recordRefusal writes down that somebody was not let in: when they are given a code, and else as
-// often as that is logged. Were it each time, they could push everything else out of the record.
-func (i *Intake) recordRefusal(in channels.Incoming, coded, before bool) {
+// auditRefusal records the refusal of a person: when they get a code, and otherwise as rarely as it
+// is logged. A record of each refused message would let strangers rotate everything else out of the
+// audit log.
+func (i *Intake) auditRefusal(in channels.Incoming, coded, before bool) {
 	switch {
 	case coded:
 		i.o.Audit.Record(in, audit.Record{Event: audit.Denied, Decision: audit.Coded})

@@ -8,12 +8,12 @@ import (
 	"nanobot/gateway/store"
 )
 
-// choiceMemory is where the agent is stored that a chat has chosen. /new does not forget it.
+// choiceMemory is the memory with the agent that a chat has chosen. It outlives /new.
 const choiceMemory = store.Lasting + "choice"
 
-// chooseAgent names the agent that answers the next message of a chat: the one that the chat has
-// chosen, else the default one. gone is a choice that is not configured any more.
-func chooseAgent(chosen string, configured map[string]Agent) (name, gone string) {
+// resolveAgent returns the agent for the next message of a chat: the chosen one, or the default
+// agent. gone is a chosen agent that is no longer configured.
+func resolveAgent(chosen string, configured map[string]Agent) (name, gone string) {
 	if chosen == "" {
 		return store.DefaultAgent, ""
 	}
@@ -23,27 +23,27 @@ func chooseAgent(chosen string, configured map[string]Agent) (name, gone string)
 	return chosen, ""
 }
 
-// choice reads what a chat has chosen, and chooses by that.
-func (i *Intake) choice(ctx context.Context, chat channels.Chat) (name, gone string, err error) {
+// chosenAgent returns the agent for the next message of a chat, from the chat's stored choice.
+func (i *Intake) chosenAgent(ctx context.Context, chat channels.Chat) (name, gone string, err error) {
 	chosen, err := i.o.Store.Recall(ctx, chat, choiceMemory)
 	if err != nil {
 		return "", "", fmt.Errorf("read the chosen agent: %w", err)
 	}
-	name, gone = chooseAgent(chosen, i.o.Settings().Agents)
+	name, gone = resolveAgent(chosen, i.o.Settings().Agents)
 	return name, gone, nil
 }
 
-// AgentOf names the agent that answers the next message of a chat.
-func (i *Intake) AgentOf(ctx context.Context, chat channels.Chat) (string, error) {
-	name, _, err := i.choice(ctx, chat)
+// NextAgent returns the name of the agent that answers the next message of a chat.
+func (i *Intake) NextAgent(ctx context.Context, chat channels.Chat) (string, error) {
+	name, _, err := i.chosenAgent(ctx, chat)
 	return name, err
 }
 
-// assign chooses the agent of a message that may get a turn. A person whose choice is not
-// configured any more is told once: the choice is forgotten in the step that stores the message and
-// the notice.
-func (i *Intake) assign(ctx context.Context, a *store.ReceiveRequest) error {
-	name, gone, err := i.choice(ctx, a.In.Chat)
+// assignAgent sets the agent of a message that may get a turn. If the chosen agent is no longer
+// configured, the person is told once: the transaction that stores the message also stores the
+// notice and clears the choice.
+func (i *Intake) assignAgent(ctx context.Context, a *store.ReceiveRequest) error {
+	name, gone, err := i.chosenAgent(ctx, a.In.Chat)
 	if a.Agent = name; gone == "" || err != nil {
 		return err
 	}
@@ -56,5 +56,4 @@ func (i *Intake) assign(ctx context.Context, a *store.ReceiveRequest) error {
 	return err
 }
 
-// severalAgents reports whether there is anything to choose.
 func (i *Intake) severalAgents() bool { return len(i.o.Settings().Agents) > 1 }

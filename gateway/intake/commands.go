@@ -14,7 +14,7 @@ import (
 	"nanobot/terminal"
 )
 
-// menu is what people are told they can say.
+// menu lists the gateway's commands.
 var menu = []channels.Command{
 	{Name: "stop", Help: "stop what I am doing and forget what waits"},
 	{Name: "status", Help: "what is running, waiting and undelivered"},
@@ -24,14 +24,14 @@ var menu = []channels.Command{
 	{Name: "help", Help: "list these commands"},
 }
 
-// agentMenu is what people are told where there is more than one agent.
-var agentMenu = channels.Command{Name: agentCommand, Help: "which agent answers, and choose another"}
+// agentMenu is the menu's entry with several agents.
+var agentMenu = channels.Command{Name: cmdAgent, Help: "which agent answers, and choose another"}
 
-// Commands lists what a channel's menu shows.
+// Commands lists the gateway's commands that are available.
 func (i *Intake) Commands() []channels.Command {
 	all := slices.Clone(menu)
 	if i.severalAgents() {
-		all = slices.Insert(all, len(all)-1, agentMenu) // /help is the last
+		all = slices.Insert(all, len(all)-1, agentMenu) // /help stays last
 	}
 	if i.hasRunbooks() {
 		all = slices.Insert(all, len(all)-1, runbookMenu...)
@@ -39,60 +39,60 @@ func (i *Intake) Commands() []channels.Command {
 	return all
 }
 
-// command is something the gateway does itself instead of the agent.
+// command is a command that the gateway carries out itself.
 type command struct {
-	button bool // reached by a button only
-	stops  bool // ends the turn that runs
-	forget bool // what the turn that runs still learns
-	run    bool // is /run, which may get a turn
-	do     func(call, context.Context) (answer string, err error)
+	button       bool // available as a button only
+	stops        bool // ends the running turn
+	clearsMemory bool // the running turn must not save anything more
+	isRun        bool // this is /run, which may get a turn
+	do           func(commandCall, context.Context) (answer string, err error)
 }
 
-// call is one use of a command.
-type call struct {
+// commandCall is one invocation of a command.
+type commandCall struct {
 	*Intake
 	in   channels.Incoming
 	args string
-	// request is what will be stored of the command. What it is to change on disk belongs
-	// there, so that it happens once, with it.
+	// request stores the command. Changes on disk belong into it, so that they happen once, in the
+	// same transaction.
 	request *store.ReceiveRequest
-	reply   *channels.Message // to which a command adds buttons; its text is what the command returns
-	// dropped are the waiting turns that will not be when that is done, and chosen the agent that
-	// answers from then on.
+	reply   *channels.Message // a command may add buttons; its text is the command's return value
+	// dropped are the waiting turns that the command cancels, and chosen is the agent that it
+	// chooses.
 	dropped *[]int64
 	chosen  *string
 }
 
-// commands are all there are; everything else, slash or not, goes to the agent.
+// commands are the gateway's commands; all other text, with or without a slash, is for the agent.
 var commands = map[string]command{
-	"/start":  {do: call.start},
-	"/help":   {do: call.help},
-	"/stop":   {do: call.stop, stops: true},
-	"/status": {do: call.status},
-	"/new":    {do: call.afresh, forget: true},
-	"/retry":  {do: call.retry},
-	"/whoami": {do: call.whoami},
-	"/cancel": {button: true, do: call.cancelOne},
-	"/again":  {button: true, do: call.again},
+	"/start":  {do: commandCall.start},
+	"/help":   {do: commandCall.help},
+	"/stop":   {do: commandCall.stop, stops: true},
+	"/status": {do: commandCall.status},
+	"/new":    {do: commandCall.newConversation, clearsMemory: true},
+	"/retry":  {do: commandCall.retry},
+	"/whoami": {do: commandCall.whoami},
+	"/cancel": {button: true, do: commandCall.cancelWaiting},
+	"/again":  {button: true, do: commandCall.runAgain},
 
-	"/" + agentCommand:    {do: call.agent},
-	"/" + runbooksCommand: {do: call.runbooks},
-	"/" + runCommand:      {run: true},
+	"/" + cmdAgent:    {do: commandCall.agent},
+	"/" + cmdRunbooks: {do: commandCall.runbooks},
+	"/" + cmdRun:      {isRun: true},
 }
 
-// obey carries out a command once: what it changes and what is answered is stored with it, so that
-// a crash in between neither forgets nor repeats it. The turn is stopped behind that, so that a
-// /stop which is delivered again does not stop the next one.
-func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args string) error {
+// runCommand carries out a command once: its changes and its answer are stored in one transaction,
+// so that a crash neither loses nor repeats them. The turn is stopped afterwards, so that a
+// duplicate of a /stop does not stop the next turn.
+func (i *Intake) runCommand(ctx context.Context, in channels.Incoming, c command, args string) error {
 	defer i.o.Lanes.Lock(in.Chat)()
-	if c.stops || c.forget { // the turn that is just being claimed is meant, too
+	if c.stops || c.clearsMemory { // the command also applies to a turn that is being claimed
 		i.o.Lanes.AwaitClaim()
 	}
 	request := store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}
 	var dropped []int64
 	var answer channels.Message
 	var chosen string
-	text, err := c.do(call{i, in, args, &request, &answer, &dropped, &chosen}, ctx)
+	text, err := c.do(commandCall{i, in, args, &request, &answer, &dropped, &chosen}, ctx)
 	if err != nil {
 		return err
 	}
@@ -100,13 +100,13 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 	var first bool
 	word, _ := commandWord(in)
 	conclude := func() error {
-		if first, err = i.conclude(ctx, request, answer); first {
+		if first, err = i.storeAnswered(ctx, request, answer); first {
 			i.o.Audit.Record(in, audit.Record{Event: audit.Command, Decision: audit.Allowed, Command: word, Text: in.Text})
 			for _, id := range dropped {
 				i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Inbound: id, Reason: events.Cancelled})
 			}
 			if chosen != "" {
-				i.o.Chosen(in.Chat, chosen)
+				i.o.AgentChanged(in.Chat, chosen)
 			}
 			if request.StartAfresh {
 				for _, agent := range i.o.Settings().Agents {
@@ -116,24 +116,24 @@ func (i *Intake) obey(ctx context.Context, in channels.Incoming, c command, args
 		}
 		return err
 	}
-	t := i.o.Lanes.Running(in.Chat)
-	if c.forget && t != nil {
+	t := i.o.Lanes.RunningTurn(in.Chat)
+	if c.clearsMemory && t != nil {
 		return t.ResetMemory(conclude)
 	}
 	if err = conclude(); !first || !c.stops {
 		return err
 	}
-	// Nothing of this chat waits on disk any more, and nothing is stored while the chat is locked.
-	// So the turn that runs now, or is just being claimed, was claimed before the /stop.
+	// The chat's queue is empty, and nothing is stored while the chat is locked. So the turn that
+	// is running or being claimed now was claimed before the /stop.
 	i.o.Lanes.AwaitClaim()
-	if t := i.o.Lanes.Running(in.Chat); t != nil {
-		t.Cancel(i.o.Stopped) // the turn says that it was stopped
+	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil {
+		t.Cancel(i.o.Stopped) // the turn posts that it was stopped
 	}
 	return err
 }
 
-// AgentCommands are an agent's commands that reach it: those of its protocol, then those that it
-// told about itself. The gateway's own of the same name go first.
+// AgentCommands returns the commands of an agent that people can use: those of its protocol, then
+// those that it has reported. The gateway's commands hide others of the same name.
 func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Command {
 	own := i.Commands()
 	var all []channels.Command
@@ -146,20 +146,20 @@ func (i *Intake) AgentCommands(agent string, a terminal.AgentInfo) []channels.Co
 	return all
 }
 
-func (c call) start(context.Context) (string, error) {
+func (c commandCall) start(context.Context) (string, error) {
 	return "Hello! Send me a message and I will work on it. /help lists what else I understand.", nil
 }
 
-func (c call) help(ctx context.Context) (string, error) {
+func (c commandCall) help(ctx context.Context) (string, error) {
 	var b strings.Builder
 	for _, m := range c.Commands() {
 		fmt.Fprintf(&b, "/%s: %s\n", m.Name, m.Help)
 	}
-	agent, _, err := c.choice(ctx, c.in.Chat)
+	agent, _, err := c.chosenAgent(ctx, c.in.Chat)
 	if err != nil {
 		return "", err
 	}
-	about, err := c.o.About(ctx, c.in.Chat, agent)
+	about, err := c.o.AgentInfo(ctx, c.in.Chat, agent)
 	if err != nil {
 		return "", err
 	}
@@ -173,12 +173,12 @@ func (c call) help(ctx context.Context) (string, error) {
 	return b.String() + "Everything else goes to the agent.", nil
 }
 
-// stop frees the chat: what waits is dropped, and the turn is told to end, and left behind if it
-// does not. Between turns, what the agent has left running is ended.
-func (c call) stop(ctx context.Context) (string, error) {
+// stop drops the waiting messages and has the turn cancelled, which is abandoned if it does not
+// end. Without a turn, it ends the agents' background commands.
+func (c commandCall) stop(ctx context.Context) (string, error) {
 	waiting, err := c.waiting(ctx)
 	if err == nil {
-		err = c.drop(ctx)
+		err = c.collectDropped(ctx)
 	}
 	if err != nil {
 		return "", err
@@ -188,8 +188,8 @@ func (c call) stop(ctx context.Context) (string, error) {
 	if waiting > 0 {
 		said = append(said, fmt.Sprintf("%d waiting message(s) dropped.", waiting))
 	}
-	running := c.o.Lanes.Running(c.in.Chat)
-	if ended := c.stopLeft(running); ended > 0 {
+	running := c.o.Lanes.RunningTurn(c.in.Chat)
+	if ended := c.stopBackgroundCommands(running); ended > 0 {
 		said = append(said, fmt.Sprintf("%d command(s) stopped.", ended))
 	}
 	if running == nil && len(said) == 0 {
@@ -198,9 +198,9 @@ func (c call) stop(ctx context.Context) (string, error) {
 	return strings.Join(said, " "), nil
 }
 
-// stopLeft ends what agents have left running in the chat, but for the agent of the turn that runs,
-// which ends its own, and counts the commands that it ended.
-func (c call) stopLeft(running Turn) (ended int) {
+// stopBackgroundCommands ends the background commands of all agents in the chat, except the agent
+// of the running turn, which ends its own. It returns the number of ended commands.
+func (c commandCall) stopBackgroundCommands(running Turn) (ended int) {
 	for name, agent := range c.o.Settings().Agents {
 		if running == nil || running.Agent() != name {
 			ended += agent.Runner.StopCommands(c.in.Chat.String())
@@ -209,15 +209,15 @@ func (c call) stopLeft(running Turn) (ended int) {
 	return ended
 }
 
-// mostDropped bounds how many dropped turns are told of.
-const mostDropped = 1000
+// maxReportedDrops bounds the events about dropped turns.
+const maxReportedDrops = 1000
 
-// drop notes the waiting turns for those who watch.
-func (c call) drop(ctx context.Context) error {
+// collectDropped lists the waiting turns, for the observers.
+func (c commandCall) collectDropped(ctx context.Context) error {
 	if c.o.Events == nil {
 		return nil
 	}
-	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: mostDropped})
+	inbounds, err := c.o.Store.Turns(ctx, store.TurnFilter{Chat: c.in.Chat, Outcome: string(store.Pending), Limit: maxReportedDrops})
 	if err != nil {
 		return fmt.Errorf("read waiting messages: %w", err)
 	}
@@ -227,30 +227,30 @@ func (c call) drop(ctx context.Context) error {
 	return nil
 }
 
-// waiting counts the chat's messages that no agent has been handed.
-func (c call) waiting(ctx context.Context) (int, error) {
+// waiting counts the chat's messages that were not passed to an agent.
+func (c commandCall) waiting(ctx context.Context) (int, error) {
 	n, err := c.o.Store.Waiting(ctx, c.in.Chat)
 	if err != nil {
 		return 0, fmt.Errorf("count waiting messages: %w", err)
 	}
-	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
+	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		n -= t.InjectedCount()
 	}
 	return max(n, 0), nil
 }
 
-func (c call) afresh(context.Context) (string, error) {
+func (c commandCall) newConversation(context.Context) (string, error) {
 	c.request.StartAfresh = true
 	return "A fresh start: the agent is not told of what was said before.", nil
 }
 
-func (c call) whoami(context.Context) (string, error) {
+func (c commandCall) whoami(context.Context) (string, error) {
 	return fmt.Sprintf("user id: %s\nchat: %s", c.in.User.ID, c.in.Chat), nil
 }
 
 // retry runs the last message again that had a turn.
-func (c call) retry(ctx context.Context) (string, error) {
-	if c.o.Lanes.Running(c.in.Chat) != nil {
+func (c commandCall) retry(ctx context.Context) (string, error) {
+	if c.o.Lanes.RunningTurn(c.in.Chat) != nil {
 		return "I am still working. /stop first.", nil
 	}
 	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 20)
@@ -261,7 +261,7 @@ func (c call) retry(ctx context.Context) (string, error) {
 		switch {
 		case inbound.Started.IsZero():
 			continue
-		case inbound.Ended.IsZero(): // its end is being recorded
+		case inbound.Ended.IsZero(): // its outcome is being stored
 			return "I am still working. /stop first.", nil
 		}
 		ok, err := c.Admits(ctx, inbound.In.Chat.Channel, inbound.In.User.ID)
@@ -277,8 +277,8 @@ func (c call) retry(ctx context.Context) (string, error) {
 	return "There is nothing to try again.", nil
 }
 
-// again is the button under the report of a turn that was cut off.
-func (c call) again(ctx context.Context) (string, error) {
+// runAgain carries out the button under the report of a turn that was cut off.
+func (c commandCall) runAgain(ctx context.Context) (string, error) {
 	id, err := strconv.ParseInt(c.args, 10, 64)
 	if err != nil {
 		return "", nil //nolint:nilerr // a button that we did not make
@@ -294,14 +294,14 @@ func (c call) again(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if !ok {
-		return "Who wrote that may not talk to me any more.", nil
+		return "The person who wrote that no longer has access.", nil
 	}
 	c.request.Restart = id
 	return "", nil
 }
 
-// cancelOne is the button under the notice of a waiting message.
-func (c call) cancelOne(ctx context.Context) (string, error) {
+// cancelWaiting carries out the button under the notice of a queued message.
+func (c commandCall) cancelWaiting(ctx context.Context) (string, error) {
 	id, err := strconv.ParseInt(c.args, 10, 64)
 	if err != nil {
 		return "", nil //nolint:nilerr // a button that we did not make
@@ -317,22 +317,22 @@ func (c call) cancelOne(ctx context.Context) (string, error) {
 	return "Cancelled.", nil
 }
 
-// parseCommand recognises the gateway's own commands. A press on a button of ours is one too.
+// parseCommand recognises the gateway's commands, in text and in button presses.
 func (i *Intake) parseCommand(in channels.Incoming) (c command, args string, ok bool) {
 	word, args := commandWord(in)
 	c, ok = commands[word]
 	switch {
 	case !ok:
 		return command{}, "", false
-	case in.Press == "" && (c.button || word == "/"+agentCommand && !i.severalAgents()):
+	case in.Press == "" && (c.button || word == "/"+cmdAgent && !i.severalAgents()):
 		return command{}, "", false
-	case (word == "/"+runCommand || word == "/"+runbooksCommand) && !i.hasRunbooks():
+	case (word == "/"+cmdRun || word == "/"+cmdRunbooks) && !i.hasRunbooks():
 		return command{}, "", false
 	}
 	return c, args, ok
 }
 
-// commandWord is what would be a command, and what follows it.
+// commandWord splits a message into a possible command and its arguments.
 func commandWord(in channels.Incoming) (word, args string) {
 	text := in.Text
 	if in.Press != "" {

@@ -47,7 +47,7 @@ func TestStopBetweenTurnsEndsWhatTheAgentHasLeftRunning(t *testing.T) {
 	})
 }
 
-func TestNewForgetsTheConversationAndWhatTheTurnStillLearns(t *testing.T) {
+func TestNewClearsTheConversationAndWhatTheRunningTurnSaves(t *testing.T) {
 	simulate(t, func(r *rig) {
 		remember := func() {
 			if err := r.store.Remember(r.t.Context(), chatOf("ann"), "session", "s1"); err != nil {
@@ -155,7 +155,7 @@ func TestTheButtonOfATurnThatWasCutOffRunsItAgain(t *testing.T) {
 		in := r.message("bob", "")
 		in.Chat, in.Press = chatOf("ann"), again
 		r.settings.AllowFrom["net"] = []string{"bob"}
-		r.receive(in, "Who wrote that may not talk to me any more.")
+		r.receive(in, "The person who wrote that no longer has access.")
 		r.settings.AllowFrom["net"] = []string{"ann"}
 		r.press("ann", again)
 		r.same("the lanes are woken", r.lanes.woken, 1)

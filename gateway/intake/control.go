@@ -22,27 +22,28 @@ import (
 const (
 	// controlTimeout is how long a protocol may take for a command.
 	controlTimeout = 10 * time.Second
-	// controlWait is how long the decision about a message waits for the commands before it in its
-	// chat, which may change who the message is for. Other chats of the channel may wait with it.
+	// controlWait bounds how long the decision about a message waits for earlier commands of its
+	// chat, which may decide who gets the message. It is short because other chats of the channel
+	// may wait, too.
 	controlWait = time.Second
 )
 
 // control is a message that the protocol of an agent may carry out itself.
 type control struct {
 	in      channels.Incoming
-	inbound int64 // its row in the store, once it is there
+	inbound int64 // its row in the store, once it is stored
 	runner  terminal.Controller
 	request terminal.ControlRequest
 }
 
-// isCommand reports whether the message is one of the protocol's commands, and no other text.
+// isCommand reports whether the message is a command of the protocol.
 func (c *control) isCommand() bool { return c != nil && c.request.Command != "" }
 
-// findControl returns what the agent of a chat may carry out itself: the agent of the turn that
-// runs, else the one that the chat has chosen. It returns nil if its protocol has no commands, or
-// if the message is the press of another button.
+// findControl returns a message as a command or text for the protocol of the running turn's agent,
+// or of the chosen agent. It returns nil if the protocol has no commands, or if the message presses
+// another button.
 func (i *Intake) findControl(ctx context.Context, in channels.Incoming) (*control, error) {
-	runner, err := i.controller(ctx, in.Chat)
+	runner, err := i.controllerFor(ctx, in.Chat)
 	if runner == nil || err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func (i *Intake) findControl(ctx context.Context, in channels.Incoming) (*contro
 	return c, nil
 }
 
-// ParseControl reads a message for a protocol with some commands. What is none of them is text.
+// ParseControl parses a message for a protocol with the given commands. Other messages are text.
 func ParseControl(commands []terminal.Command, chat, text string) terminal.ControlRequest {
 	word, args := strings.TrimSpace(text), ""
 	if at := strings.IndexAny(word, " \t\r\n"); at >= 0 {
@@ -71,11 +72,11 @@ func ParseControl(commands []terminal.Command, chat, text string) terminal.Contr
 	return terminal.ControlRequest{Chat: chat, Args: text}
 }
 
-// controller returns the runner whose protocol carries out the commands of a chat: that of the turn
-// that runs, if it has any, else that of the agent which the chat has chosen. nil: there is none.
-func (i *Intake) controller(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
+// controllerFor returns the runner whose protocol carries out the commands of a chat: the running
+// turn's, if it has commands, else the chosen agent's. nil: there is none.
+func (i *Intake) controllerFor(ctx context.Context, chat channels.Chat) (terminal.Controller, error) {
 	agents := i.o.Settings().Agents
-	if t := i.o.Lanes.Running(chat); t != nil {
+	if t := i.o.Lanes.RunningTurn(chat); t != nil {
 		if c := t.Controller(); c != nil && len(c.Controls()) > 0 {
 			return c, nil
 		}
@@ -84,21 +85,21 @@ func (i *Intake) controller(ctx context.Context, chat channels.Chat) (terminal.C
 	for _, agent := range agents {
 		found = found || len(agent.Runner.Controls()) > 0
 	}
-	if !found { // so that the store need not be asked
+	if !found { // saves a query
 		return nil, nil
 	}
-	name, _, err := i.choice(ctx, chat)
-	agent, ok := agents[name] // a reload may just have added it
+	name, _, err := i.chosenAgent(ctx, chat)
+	agent, ok := agents[name] // a reload may have removed it
 	if err != nil || !ok || len(agent.Runner.Controls()) == 0 {
 		return nil, err
 	}
 	return agent.Runner, nil
 }
 
-// carryOut has the protocol carry out a message, if it accepts it. The message is stored first, so
-// that it acts once, however often it is delivered. It reports false for a message that is to get a
-// turn.
-func (i *Intake) carryOut(ctx context.Context, c *control) (bool, error) {
+// tryControl has the protocol carry out a message, if the protocol accepts it. The message is
+// stored first, so that a duplicate is not carried out again. It reports false for a message that
+// is to get a turn.
+func (i *Intake) tryControl(ctx context.Context, c *control) (bool, error) {
 	if !c.isCommand() {
 		i.controls.await(ctx, c.in.Chat, controlWait)
 	}
@@ -119,16 +120,16 @@ func (i *Intake) carryOut(ctx context.Context, c *control) (bool, error) {
 		r.Command = "/" + c.request.Command
 	}
 	i.o.Audit.Record(c.in, r)
-	if t := i.o.Lanes.Running(c.in.Chat); t != nil {
+	if t := i.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		t.MoveBoardDown() // the person's message is below the board
 	}
-	// It may take seconds, and a channel may receive the messages of all its chats one by one.
-	i.controls.do(c.in.Chat, func(ctx context.Context) { i.runControl(ctx, c) })
+	// Carrying it out may take seconds, and a channel may receive the messages of all chats one by
+	// one.
+	i.controls.enqueue(c.in.Chat, func(ctx context.Context) { i.runControl(ctx, c) })
 	return true, nil
 }
 
-// asMessage returns a press that the protocol did not accept as the message that a person would
-// write instead.
+// asMessage returns a button press that the protocol did not accept as a text message.
 func (c *control) asMessage() channels.Incoming {
 	in := c.in
 	if in.Press != "" {
@@ -137,18 +138,18 @@ func (c *control) asMessage() channels.Incoming {
 	return in
 }
 
-// runControl carries out a command and posts what the protocol replies.
+// runControl carries out a command and posts the protocol's reply.
 func (i *Intake) runControl(ctx context.Context, c *control) {
 	log := i.o.Log.With(zap.Stringer("chat", c.in.Chat), zap.String("command", c.request.Command))
 	if ok, err := i.Admits(ctx, c.in.Chat.Channel, c.in.User.ID); !ok || err != nil {
-		return // access was revoked while the command waited for those before it
+		return // access was revoked while the command waited for earlier ones
 	}
 	reply, err := callControl(ctx, c)
 	if err != nil {
 		log.Warn("command not carried out", zap.Error(err))
-		reply = terminal.ControlReply{Text: controlFailed(c, err)}
+		reply = terminal.ControlReply{Text: controlFailedText(c, err)}
 	}
-	// A reply that was not sent yet is dropped with the person's access.
+	// An unsent reply is dropped when the person loses access.
 	m := &outbox.Message{Message: replyMessage(c.in, reply), About: c.inbound}
 	files, err := writeFiles(reply.Files)
 	if err != nil {
@@ -158,7 +159,7 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 	m.Media = files.files
 	defer func() {
 		if err := files.remove(); err != nil {
-			log.Warn("temporary files stay", zap.Error(err))
+			log.Warn("temporary files not removed", zap.Error(err))
 		}
 	}()
 	if m.Text == "" && m.Screen == nil && len(m.Media) == 0 {
@@ -177,7 +178,7 @@ func (i *Intake) runControl(ctx context.Context, c *control) {
 	}
 }
 
-// callControl calls the protocol. A panic is a failure of this command and of nothing else.
+// callControl calls the protocol. A panic fails this command only.
 func callControl(ctx context.Context, c *control) (reply terminal.ControlReply, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -189,26 +190,26 @@ func callControl(ctx context.Context, c *control) (reply terminal.ControlReply, 
 	return c.runner.Control(ctx, c.request)
 }
 
-// controlFailed is what a person is told whose command was not carried out.
-func controlFailed(c *control, err error) string {
+// controlFailedText is the answer to a command that failed.
+func controlFailedText(c *control, err error) string {
 	what := "That"
 	if c.isCommand() {
 		what = "/" + c.request.Command
 	}
-	return fmt.Sprintf("%s did not work: %s.", what, channels.Literal(strings.TrimRight(channels.FirstLine(err.Error(), longestReason), ".")))
+	return fmt.Sprintf("%s did not work: %s.", what, channels.Literal(strings.TrimRight(channels.FirstLine(err.Error(), maxReasonRunes), ".")))
 }
 
-// longestReason bounds what people are told of an error, in runes.
-const longestReason = 300
+// maxReasonRunes bounds the part of an error that people see, in runes.
+const maxReasonRunes = 300
 
-// replyMessage is a reply as a message to the chat. Its files are to be added.
+// replyMessage returns a reply as a message to the chat, without its files.
 func replyMessage(in channels.Incoming, r terminal.ControlReply) channels.Message {
 	return channels.Message{
 		Chat: in.Chat, Kind: channels.Answer, Text: r.Text, ReplyTo: in.ID, Screen: shown.Screen(r.Screen), Buttons: shown.Buttons(r.Buttons),
 	}
 }
 
-// controlsOf returns the commands that an agent's protocol carries out itself.
+// controlsOf returns the commands of an agent's protocol.
 func (i *Intake) controlsOf(agent string) []terminal.Command {
 	if runner := i.o.Settings().Agents[agent].Runner; runner != nil {
 		return runner.Controls()
@@ -216,8 +217,8 @@ func (i *Intake) controlsOf(agent string) []terminal.Command {
 	return nil
 }
 
-// Menu lists what a channel's menu shows in all chats: the gateway's commands, and where one agent
-// answers everywhere, those that its protocol carries out.
+// Menu lists the commands for a channel's menu: the gateway's commands and, if there is only one
+// agent, those of its protocol.
 func (i *Intake) Menu() []channels.Command {
 	all := i.Commands()
 	if i.severalAgents() {

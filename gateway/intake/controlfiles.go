@@ -9,14 +9,14 @@ import (
 	"nanobot/terminal"
 )
 
-// tempFiles are files that exist until the outbox has its copies of them.
+// tempFiles are files that exist until the outbox has copied them.
 type tempFiles struct {
 	dir   string
 	files []channels.File
 }
 
-// writeFiles writes the files of a reply to disk and opens them. remove must be called, also after
-// an error.
+// writeFiles writes the files of a reply to disk and opens them. The caller must call remove, also
+// after an error.
 func writeFiles(files []terminal.ControlFile) (t tempFiles, err error) {
 	if len(files) == 0 {
 		return t, nil
@@ -24,7 +24,7 @@ func writeFiles(files []terminal.ControlFile) (t tempFiles, err error) {
 	if t.dir, err = os.MkdirTemp("", "nanobot-reply-"); err != nil {
 		return t, err
 	}
-	dir, err := filepath.EvalSymlinks(t.dir) // the outbox follows no links
+	dir, err := filepath.EvalSymlinks(t.dir) // the outbox does not follow symbolic links
 	if err != nil {
 		return t, err
 	}
@@ -32,7 +32,7 @@ func writeFiles(files []terminal.ControlFile) (t tempFiles, err error) {
 		if len(f.Content) == 0 {
 			continue // networks refuse empty files
 		}
-		folder := filepath.Join(dir, strconv.Itoa(i)) // two files may have one name
+		folder := filepath.Join(dir, strconv.Itoa(i)) // two files may have the same name
 		path := filepath.Join(folder, filepath.Base(f.Name))
 		if err = os.Mkdir(folder, 0o700); err == nil {
 			err = os.WriteFile(path, f.Content, 0o600)
@@ -51,7 +51,6 @@ func writeFiles(files []terminal.ControlFile) (t tempFiles, err error) {
 	return t, nil
 }
 
-// remove removes the files from disk.
 func (t tempFiles) remove() error {
 	for _, f := range t.files {
 		_ = f.Open.Close() // the outbox may have closed it

@@ -9,7 +9,7 @@ import (
 	"nanobot/internal/tasks"
 )
 
-// controlQueue carries out commands in order within a chat and side by side across chats.
+// controlQueue carries out commands in order within a chat and in parallel across chats.
 type controlQueue struct {
 	tasks *tasks.Group
 
@@ -17,18 +17,19 @@ type controlQueue struct {
 	chats map[channels.Chat]*chatControls
 }
 
-// chatControls are the commands of a chat that are carried out or wait for that.
+// chatControls are the waiting and running commands of a chat.
 type chatControls struct {
 	waiting []func(context.Context)
-	done    chan struct{} // closed when none is left
+	done    chan struct{} // closed when no command is left
 }
 
 func newControlQueue() *controlQueue {
 	return &controlQueue{tasks: tasks.New(), chats: map[channels.Chat]*chatControls{}}
 }
 
-// do has a command carried out behind those of the same chat. It does not wait for that.
-func (q *controlQueue) do(chat channels.Chat, command func(context.Context)) {
+// enqueue has a command carried out after the earlier ones of its chat. It does not wait for the
+// command.
+func (q *controlQueue) enqueue(chat channels.Chat, command func(context.Context)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if c := q.chats[chat]; c != nil {
@@ -37,7 +38,7 @@ func (q *controlQueue) do(chat channels.Chat, command func(context.Context)) {
 	}
 	c := &chatControls{waiting: []func(context.Context){command}, done: make(chan struct{})}
 	q.chats[chat] = c
-	if !q.tasks.Go(func(ctx context.Context) { q.drain(ctx, chat, c) }) { // the gateway has ended
+	if !q.tasks.Go(func(ctx context.Context) { q.drain(ctx, chat, c) }) { // the gateway is shutting down
 		delete(q.chats, chat)
 		close(c.done)
 	}
@@ -59,7 +60,7 @@ func (q *controlQueue) drain(ctx context.Context, chat channels.Chat, c *chatCon
 	}
 }
 
-// await waits until the commands of a chat are carried out, for a limited time.
+// await waits until the commands of a chat are done, at most for the given time.
 func (q *controlQueue) await(ctx context.Context, chat channels.Chat, most time.Duration) {
 	q.mu.Lock()
 	c := q.chats[chat]
@@ -76,9 +77,8 @@ func (q *controlQueue) await(ctx context.Context, chat channels.Chat, most time.
 	}
 }
 
-// RunControls carries out the commands of agents' protocols until ctx ends. IdleControls returns
-// when none is left, or when ctx ends.
+// RunControls carries out the commands of agents' protocols until ctx ends.
 func (i *Intake) RunControls(ctx context.Context) { i.controls.tasks.Run(ctx) }
 
-// IdleControls returns when no command of a protocol is being carried out, or when ctx ends.
+// IdleControls returns when no command is being carried out, or when ctx ends.
 func (i *Intake) IdleControls(ctx context.Context) { i.controls.tasks.Idle(ctx) }

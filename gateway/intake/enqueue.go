@@ -10,92 +10,92 @@ import (
 	"nanobot/gateway/store"
 )
 
-// enqueue puts a message in its chat's lane, by the rule for messages that come while a turn runs.
-// The store decides whether one runs.
-func (i *Intake) enqueue(ctx context.Context, in channels.Incoming, set Settings) error {
+// enqueueMessage adds a message to its chat's queue. The setting whileRunning applies if the store
+// reports a running turn.
+func (i *Intake) enqueueMessage(ctx context.Context, in channels.Incoming, set Settings) error {
 	request := store.ReceiveRequest{In: in, NotWhileRunning: set.WhileRunning == Reject}
-	if err := i.assign(ctx, &request); err != nil {
+	if err := i.assignAgent(ctx, &request); err != nil {
 		return err
 	}
 	how := set.whileRunning(request.Agent)
 	request.QueueLimit = set.QueueLimit
-	if t := i.o.Lanes.Running(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
-		request.QueueLimit += t.InjectedCount() // what the agent was handed stays pending until its turn ends
+	if t := i.o.Lanes.RunningTurn(in.Chat); t != nil && how == Inject && set.QueueLimit > 0 {
+		request.QueueLimit += t.InjectedCount() // injected messages stay pending until their turn ends
 	}
-	result, err := i.accept(ctx, request)
-	if err == nil && result.Disposition == store.Busy && i.ended(in.Chat, result) {
+	result, err := i.acceptMessage(ctx, request)
+	if err == nil && result.Disposition == store.Busy && i.runningTurnEnded(in.Chat, result) {
 		request.NotWhileRunning = false
-		result, err = i.accept(ctx, request)
+		result, err = i.acceptMessage(ctx, request)
 	}
 	if err != nil {
 		return err
 	}
 	switch result.Disposition {
 	case store.Busy:
-		return i.drop(ctx, in, events.Busy, "I am still working on your last message. Send it again later, or /stop.")
+		return i.dropMessage(ctx, in, events.Busy, "I am still working on your last message. Send it again later, or /stop.")
 	case store.Full:
-		return i.drop(ctx, in, events.QueueFull, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", result.Waiting))
+		return i.dropMessage(ctx, in, events.QueueFull, fmt.Sprintf("%d messages are waiting already, which is all I keep. /stop clears them.", result.Waiting))
 	case store.Queued:
-		return i.queued(ctx, how, result)
+		return i.handleQueued(ctx, how, result)
 	case store.Duplicate, store.Claimed, store.Settled:
 	}
 	return nil
 }
 
-// drop settles a message that gets no turn, with its answer.
-func (i *Intake) drop(ctx context.Context, in channels.Incoming, reason, answer string) error {
-	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
+// dropMessage stores a message that gets no turn, with its answer.
+func (i *Intake) dropMessage(ctx context.Context, in channels.Incoming, reason, answer string) error {
+	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
 	if fresh {
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: in.Chat, Reason: reason})
 	}
 	return err
 }
 
-// ended reports whether the turn that the store has as running has ended, so that only the record
-// of that is to come.
-func (i *Intake) ended(chat channels.Chat, result store.ReceiveResult) bool {
-	return result.Runner == i.o.Store.Member() && i.running(chat, result) == nil
+// runningTurnEnded reports whether the turn that is running on disk has ended, and only its outcome
+// is not stored yet.
+func (i *Intake) runningTurnEnded(chat channels.Chat, result store.ReceiveResult) bool {
+	return result.Runner == i.o.Store.Member() && i.localTurn(chat, result) == nil
 }
 
-// running returns the turn of this member that ran in a chat when a message was received, if it has
-// not ended.
-func (i *Intake) running(chat channels.Chat, result store.ReceiveResult) Turn {
-	return i.find(chat, result.Running)
+// localTurn returns the turn that was running when a message was received, if this member runs it
+// and it has not ended.
+func (i *Intake) localTurn(chat channels.Chat, result store.ReceiveResult) Turn {
+	return i.findTurn(chat, result.Running)
 }
 
-// find returns the turn of an inbound message, or nil if this member does not run it, or its agent
+// findTurn returns the turn of an inbound message, or nil if another member runs it or its agent
 // has ended.
-func (i *Intake) find(chat channels.Chat, inbound int64) Turn {
-	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == inbound {
+func (i *Intake) findTurn(chat channels.Chat, inbound int64) Turn {
+	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
 		return t
 	}
-	i.o.Lanes.AwaitClaim() // on disk it runs a moment before it can be found
-	if t := i.o.Lanes.Running(chat); t != nil && t.Inbound().ID == inbound {
+	i.o.Lanes.AwaitClaim() // a turn runs on disk for a moment before it can be found in memory
+	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.Inbound().ID == inbound {
 		return t
 	}
 	return nil
 }
 
-// queued does what is due for a message that waits behind a turn.
-func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.ReceiveResult) error {
+// handleQueued handles a message that was queued behind a turn.
+func (i *Intake) handleQueued(ctx context.Context, how WhileRunning, result store.ReceiveResult) error {
 	inbound := result.Inbound
 	in := inbound.In
-	// A person who only waits for a free slot, or for the end of a turn to be recorded, which often
-	// takes a moment, is not told.
-	if result.Running == 0 || i.ended(in.Chat, result) {
+	// A person who only waits for a free slot, or for the outcome of a turn to be stored, is not
+	// told: that mostly takes a moment.
+	if result.Running == 0 || i.runningTurnEnded(in.Chat, result) {
 		return nil
 	}
-	t := i.running(in.Chat, result)
-	if i.readLate(ctx, t, inbound) {
+	t := i.localTurn(in.Chat, result)
+	if i.offerLate(ctx, t, inbound) {
 		return nil
 	}
-	if how == Inject && t != nil && t.Agent() != inbound.Agent { // it reaches no other agent than its own
+	if how == Inject && t != nil && t.Agent() != inbound.Agent { // a message reaches no other agent than its own
 		how = Queue
 	}
 	switch how {
 	case Inject:
-		// It stays pending until the turn has ended, so that it gets a turn of its own if this one
-		// does not read it or is cut off. It passes none that waits.
+		// The message stays pending until the turn has ended, so that it gets a turn of its own if
+		// this one does not read it or is cut off. It must not overtake waiting messages.
 		if t != nil && result.Waiting == t.InjectedCount()+1 {
 			t.Inject(inbound)
 		}
@@ -114,8 +114,9 @@ func (i *Intake) queued(ctx context.Context, how WhileRunning, result store.Rece
 	return i.o.Outbox.Post(ctx, &outbox.Message{Message: notice, About: inbound.ID})
 }
 
-// accept stores a message and starts its turn if that can begin at once.
-func (i *Intake) accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
+// acceptMessage stores a message, and starts its turn if a slot is free and the chat's queue is
+// empty.
+func (i *Intake) acceptMessage(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error) {
 	a.Cursor = a.In.Cursor
 	result, err := i.o.Lanes.Accept(ctx, a)
 	if err != nil {

@@ -56,7 +56,7 @@ func TestATurnThatIsJustBeingClaimedIsFound(t *testing.T) {
 }
 
 // The end of a turn is recorded a moment after its agent has ended.
-func TestATurnWhoseAgentHasEndedHoldsUpNobody(t *testing.T) {
+func TestATurnWhoseAgentHasEndedDelaysNobody(t *testing.T) {
 	for _, rule := range []intake.WhileRunning{intake.Queue, intake.Reject, intake.Interrupt, intake.Inject} {
 		t.Run(string(rule), func(t *testing.T) {
 			simulate(t, func(r *rig) {
@@ -69,7 +69,7 @@ func TestATurnWhoseAgentHasEndedHoldsUpNobody(t *testing.T) {
 	}
 }
 
-func TestTheLimitDoesNotCountWhatTheAgentWasHanded(t *testing.T) {
+func TestTheQueueLimitDoesNotCountInjectedMessages(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.settings.WhileRunning, r.settings.QueueLimit = intake.Inject, 1
 		r.say("ann", "one")
@@ -81,7 +81,7 @@ func TestTheLimitDoesNotCountWhatTheAgentWasHanded(t *testing.T) {
 	})
 }
 
-func TestInjectionPassesNoMessageThatWaits(t *testing.T) {
+func TestAnInjectionDoesNotOvertakeWaitingMessages(t *testing.T) {
 	simulate(t, func(r *rig) {
 		r.say("ann", "one")
 		r.settings.WhileRunning = intake.Inject

@@ -1,6 +1,6 @@
-// Package intake decides what becomes of each message that a channel brings: its sender is not
-// admitted, it is one of the gateway's own commands, it answers a question, or it waits for a turn.
-// It knows nothing of how turns run and of how messages are sent.
+// Package intake decides what happens with each message that a channel receives: it refuses
+// strangers, runs the gateway's own commands, matches answers with questions, and queues all other
+// messages for turns. It does not know how turns run or how messages are sent.
 package intake
 
 import (
@@ -20,7 +20,7 @@ import (
 	"nanobot/terminal"
 )
 
-// Store is what intake keeps on disk.
+// Store is the part of the store that intake uses.
 type Store interface {
 	store.Access
 	Gather(ctx context.Context, in channels.Incoming) error
@@ -40,98 +40,100 @@ type Store interface {
 	Recall(ctx context.Context, chat channels.Chat, key string) (string, error)
 }
 
-// Lanes are where messages wait for their turns, and the turns that run.
+// Lanes queues messages and runs their turns.
 type Lanes interface {
-	// Accept stores a message and starts its turn if that can begin at once.
+	// Accept stores a message, and starts its turn if a slot is free and the chat's queue is empty.
 	Accept(ctx context.Context, a store.ReceiveRequest) (store.ReceiveResult, error)
-	// Lock keeps everything else from being stored or begun in a chat.
+	// Lock locks a chat: until unlock is called, nothing else of the chat is stored or started.
 	Lock(chat channels.Chat) (unlock func())
-	// AwaitClaim waits until the turn that is just being claimed can be found.
+	// AwaitClaim waits until the turn of a claim in progress can be found.
 	AwaitClaim()
-	// Wake says that a message may have become pending.
+	// Wake tells the dispatcher that a message may have become pending.
 	Wake()
-	// Running returns the turn that runs in a chat, or nil. All returns all that run.
-	Running(chat channels.Chat) Turn
-	All() []Turn
+	// RunningTurn returns the running turn of a chat, or nil. RunningTurns returns those of all
+	// chats.
+	RunningTurn(chat channels.Chat) Turn
+	RunningTurns() []Turn
 }
 
-// Turn is a turn that runs.
+// Turn is a running turn.
 type Turn interface {
 	Inbound() store.Inbound
-	// Agent is the name of the agent that works on it.
+	// Agent returns the name of the agent that works on the message.
 	Agent() string
 	StartTime() time.Time
-	// Cancel ends the turn. The cause decides what it says about that.
+	// Cancel ends the turn. The cause decides which message the chat gets.
 	Cancel(cause error)
 	// Revoke ends the turn of a person who has lost access.
 	Revoke()
-	// Forget calls do, which has the chat start afresh on disk. If that succeeds, what the turn
-	// still learns is not kept.
+	// ResetMemory calls do, which clears the chat's memories on disk. If that succeeds, the turn
+	// saves nothing more.
 	ResetMemory(do func() error) error
-	// Bury says that a message of the person stands below the board, which is then sent anew.
+	// MoveBoardDown is called when a person has written a message below the board, which is then
+	// sent again below it.
 	MoveBoardDown()
-	// Inject hands a message to the agent that runs, if it takes it. Injected counts the messages
-	// that it was handed.
+	// Inject passes a message to the running agent, if the agent accepts it. InjectedCount returns
+	// the number of injected messages.
 	Inject(inbound store.Inbound)
 	InjectedCount() int
-	// Injectors are the people whose messages the agent has not read yet. TakeBack withdraws those
-	// of one of them.
+	// WaitingInjectors returns the users whose injected messages the agent has not read yet.
+	// WithdrawInjected withdraws those of one user.
 	WaitingInjectors() []string
 	WithdrawInjected(user string)
-	// Controller returns the runner of the turn's agent if its protocol carries out commands
-	// itself, else nil.
+	// Controller returns the runner of the turn if its protocol can carry out commands itself, else
+	// nil.
 	Controller() terminal.Controller
-	// Reader returns the runner of the turn's agent if its protocol reads messages and the turn was
+	// MessageReader returns the runner of the turn if its protocol reads messages and the turn was
 	// not told to end, else nil.
 	MessageReader() terminal.MessageReader
-	// AwaitsSince is when the turn began to wait for messages; zero: it does not.
+	// WaitingSince returns when the turn began to wait for messages; zero: it does not wait.
 	WaitingSince() time.Time
-	// OfferAgain has OfferQueue called until it succeeds, as long as the turn waits for messages.
+	// OfferQueueAgain has OfferQueue called again until it succeeds, while the turn waits for
+	// messages.
 	OfferQueueAgain()
 }
 
-// Outbox is where the gateway's own answers go.
+// Outbox sends the gateway's own messages.
 type Outbox interface {
 	Post(ctx context.Context, m *outbox.Message) error
-	// Wake says that something was stored for a chat.
+	// Wake says that a message for a chat was stored.
 	Wake(chat channels.Chat)
-	// ShowEnd has the message of a question show how that ended.
+	// ShowOutcome edits the message of a question to show its outcome.
 	ShowOutcome(q store.Question, how string)
-	// Sending reports whether any message is being sent, and Abort ends the sends of some.
+	// Sending reports whether any message is being sent, and Abort cancels sends.
 	Sending() bool
 	Abort(deliveries []int64)
 }
 
-// Agent is an agent of the current settings.
+// Agent is an agent in the current settings.
 type Agent struct {
 	Runner Runner
-	// Injectable says that the agent takes messages while it runs.
+	// Injectable says that the agent accepts messages while it runs.
 	Injectable bool
-	// Approvers are the people (channel:userid) who may permit what the agent asks for; none: all
-	// who may talk to the bot.
+	// Approvers are the people (channel:userid) who may grant permissions to the agent; empty:
+	// everybody with access.
 	Approvers []string
 }
 
 // Runner runs an agent.
 type Runner interface {
-	// StopCommands ends what the agent has left running in a chat, and returns how many commands
-	// that were.
+	// StopCommands ends the background commands of the agent in a chat, and returns their number.
 	StopCommands(chat string) (ended int)
-	// IdleAgents returns the agents that are kept between turns, and EndIdleAgent ends that of a
-	// chat.
+	// IdleAgents returns the persistent agents that have no turn, and EndIdleAgent ends the one of
+	// a chat.
 	IdleAgents() []terminal.IdleAgent
 	EndIdleAgent(chat string)
-	// StartAfresh ends what the agent keeps of a chat whose person starts afresh.
+	// StartAfresh ends the agent's session of a chat after /new.
 	StartAfresh(chat string)
-	// Controller is for the commands that the agent's protocol carries out itself. Without any, it
-	// has no Controls.
+	// Controller carries out the commands of the agent's protocol. Without such commands, Controls
+	// returns none.
 	terminal.Controller
 }
 
-// WhileRunning says what is done with a message that comes while a turn of its chat runs.
+// WhileRunning says what happens with a message that arrives during a turn of its chat.
 type WhileRunning string
 
-// The ways to deal with such a message.
+// The values of WhileRunning.
 const (
 	Queue     WhileRunning = "queue"
 	Interrupt WhileRunning = "interrupt"
@@ -141,21 +143,22 @@ const (
 
 // Settings may change while the gateway runs.
 type Settings struct {
-	// AllowFrom lists by channel the people who are admitted; * is everybody. A channel that is not
-	// in it has no access control.
+	// AllowFrom lists the admitted people by channel; * admits everybody. A channel that is missing
+	// has no access control.
 	AllowFrom    map[string][]string
 	WhileRunning WhileRunning
-	// QueueLimit is how many messages of a chat may wait, and RatePerMinute how many a person may
-	// send in a minute; 0 is no limit.
+	// QueueLimit bounds the waiting messages of a chat, and RatePerMinute the messages of a person
+	// per minute; 0: no limit.
 	QueueLimit, RatePerMinute int
-	// Agents are the agents by name, with the default one among them.
+	// Agents are the agents by name, including the default agent.
 	Agents map[string]Agent
-	// RunApprovers are the people (channel:userid) who may decide in runs of runbooks; none: all.
+	// RunApprovers are the people (channel:userid) who may decide in runs of runbooks; empty:
+	// everybody.
 	RunApprovers []string
 }
 
-// whileRunning is what is done with a message for an agent. What an agent does not take while it
-// runs waits in the queue.
+// whileRunning returns the rule for messages to an agent. An agent that accepts no messages while
+// it runs has a queue.
 func (s *Settings) whileRunning(agent string) WhileRunning {
 	if s.WhileRunning == Inject && !s.Agents[agent].Injectable {
 		return Queue
@@ -163,46 +166,45 @@ func (s *Settings) whileRunning(agent string) WhileRunning {
 	return s.WhileRunning
 }
 
-// Options is what intake is made of.
+// Options configures an Intake.
 type Options struct {
 	Channels map[string]channels.Channel
 	Store    Store
 	Lanes    Lanes
 	Outbox   Outbox
 	Settings func() Settings
-	// About is what an agent has told of itself in a chat.
-	About func(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error)
-	// Chosen is told of a chat in which another agent answers from now on.
-	Chosen   func(chat channels.Chat, agent string)
-	Runbooks Runbooks // nil: there are none
-	// Answered is told of each answer that a question was given.
+	// AgentInfo returns the information that an agent has reported about itself in a chat.
+	AgentInfo func(ctx context.Context, chat channels.Chat, agent string) (terminal.AgentInfo, error)
+	// AgentChanged is called when another agent is chosen for a chat.
+	AgentChanged func(chat channels.Chat, agent string)
+	Runbooks     Runbooks // nil: there are none
+	// Answered is called with each answer to a question.
 	Answered func(question string, a terminal.Answer)
-	// Stopped and Interrupted are the causes with which turns are cancelled by /stop and by a newer
-	// message.
+	// Stopped and Interrupted are the causes with which /stop and newer messages cancel turns.
 	Stopped, Interrupted error
-	Events               events.Func // nil: nobody is told
-	Audit                audit.Func  // who did what
+	Events               events.Func // nil: no observer
+	Audit                audit.Func  // records commands, answers and refusals
 	Log                  *zap.Logger
 }
 
-// Intake takes messages in. Its methods may be called from many goroutines.
+// Intake handles incoming messages. Its methods may be called from many goroutines.
 type Intake struct {
-	o         Options
-	rates     rates
-	refused   sync.Map      // people who were refused and logged
-	welcoming sync.Mutex    // one goroutine at a time, so that a newcomer's messages stay in order
-	recheck   chan struct{} // the settings have changed, and with them perhaps who is admitted
-	controls  *controlQueue
+	o              Options
+	rates          rateCounter
+	loggedRefusals sync.Map      // people whose refusal was logged
+	welcomeMu      sync.Mutex    // keeps a newly admitted person's messages in order
+	recheck        chan struct{} // the settings have changed, and people may have lost access
+	controls       *controlQueue
 }
 
-// New returns an intake. What agents' protocols carry out themselves waits for RunControls.
+// New returns an Intake. Commands of agents' protocols wait for RunControls.
 func New(o Options) *Intake {
 	return &Intake{o: o, recheck: make(chan struct{}, 1), controls: newControlQueue()}
 }
 
-// Receive takes a message from a channel. When it returns nil, the message is on disk and will be
-// worked on once, or its sender is not admitted. A part waits on disk for its whole message;
-// whether its sender is admitted is decided then.
+// Receive handles a message from a channel. When it returns nil, the message is on disk and will be
+// worked on once, or its sender was refused. A part is stored until its message is complete; access
+// is checked then.
 func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 	if in.Part != nil && !in.Part.Last {
 		if err := i.o.Store.Gather(ctx, in); err != nil {
@@ -218,19 +220,19 @@ func (i *Intake) Receive(ctx context.Context, in channels.Incoming) error {
 		if ok {
 			break
 		}
-		if refused, err := i.refuse(ctx, in); refused || err != nil {
+		if refused, err := i.refuseStranger(ctx, in); refused || err != nil {
 			return err
 		}
 	}
-	if !i.lists(in.Chat.Channel, in.User.ID) { // what they wrote before they were let in goes first
-		if err := i.welcome(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
+	if !i.admittedBySettings(in.Chat.Channel, in.User.ID) { // messages from before the pairing go first
+		if err := i.welcomePaired(ctx, store.Person{Channel: in.Chat.Channel, User: in.User.ID}); err != nil {
 			return err
 		}
 	}
 	return i.route(ctx, in)
 }
 
-// route takes the message of a person who is admitted.
+// route handles a message of an admitted person.
 func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 	c, args, own := i.parseCommand(in)
 	var ctl *control
@@ -240,57 +242,56 @@ func (i *Intake) route(ctx context.Context, in channels.Incoming) error {
 			return err
 		}
 	}
-	if refusal, ok := i.withinRate(in, own || ctl.isCommand(), c.stops); !ok {
-		return i.drop(ctx, in, events.RateLimited, refusal)
+	if refusal, ok := i.checkRate(in, own || ctl.isCommand(), c.stops); !ok {
+		return i.dropMessage(ctx, in, events.RateLimited, refusal)
 	}
 	switch {
-	case own && c.run:
-		return i.run(ctx, in, args)
+	case own && c.isRun:
+		return i.runRunbook(ctx, in, args)
 	case own:
-		return i.obey(ctx, in, c, args)
+		return i.runCommand(ctx, in, c, args)
 	}
 	return i.routeMessage(ctx, in, ctl)
 }
 
-// routeMessage takes a message that is none of the gateway's commands. ctl is what the agent's
-// protocol may carry out itself of it, or nil. A word that is no command of the protocol may answer
-// a question first. The turn that runs may read the rest.
+// routeMessage handles a message that is none of the gateway's commands. ctl is a command of the
+// agent's protocol, or nil. Other text may answer a question, or may be read by the running turn.
 func (i *Intake) routeMessage(ctx context.Context, in channels.Incoming, ctl *control) error {
 	if !ctl.isCommand() {
-		if answered, err := i.answer(ctx, in); answered || err != nil {
+		if answered, err := i.answerQuestion(ctx, in); answered || err != nil {
 			return err
 		}
 	}
 	if ctl != nil {
-		if done, err := i.carryOut(ctx, ctl); done || err != nil {
+		if done, err := i.tryControl(ctx, ctl); done || err != nil {
 			return err
 		}
 		in = ctl.asMessage()
 	}
 	if in.Press != "" {
-		return i.settleOldButton(ctx, in)
+		return i.storeOldButton(ctx, in)
 	}
 	set := i.o.Settings()
 	read, err := i.offerMessage(ctx, in)
 	if errors.Is(err, errNotRead) {
-		i.o.Log.Warn("message not read by the turn that runs, is queued", zap.Stringer("chat", in.Chat), zap.Error(err))
+		i.o.Log.Warn("message not read by the running turn, queued instead", zap.Stringer("chat", in.Chat), zap.Error(err))
 		err, set.WhileRunning = nil, Queue
 	}
 	if read || err != nil {
 		return err
 	}
-	return i.enqueue(ctx, in, set)
+	return i.enqueueMessage(ctx, in, set)
 }
 
-// settle stores a message that needs no turn, with its answer, if there is one.
-func (i *Intake) settle(ctx context.Context, in channels.Incoming, answer string) error {
-	_, err := i.conclude(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
+// storeWithoutTurn stores a message that needs no turn, with the gateway's answer, if there is one.
+func (i *Intake) storeWithoutTurn(ctx context.Context, in channels.Incoming, answer string) error {
+	_, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Cursor: in.Cursor, Settle: true}, channels.Message{Text: answer})
 	return err
 }
 
-// conclude is settle for a message that changes something on disk. It reports false for a message
-// that was concluded before.
-func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
+// storeAnswered stores a message that needs no turn, with its answer and its changes, in one
+// transaction. It reports false for a duplicate.
+func (i *Intake) storeAnswered(ctx context.Context, a store.ReceiveRequest, answer channels.Message) (bool, error) {
 	in := a.In
 	var err error
 	if answer.Text != "" {
@@ -312,8 +313,8 @@ func (i *Intake) conclude(ctx context.Context, a store.ReceiveRequest, answer ch
 	return settled, nil
 }
 
-// planAnswer cuts the gateway's own answer to a message into network calls. Of the answer it takes
-// the text and the buttons.
+// planAnswer splits the gateway's answer to a message into network calls. It uses the text and the
+// buttons of answer.
 func (i *Intake) planAnswer(in channels.Incoming, answer channels.Message) ([]channels.Outgoing, error) {
 	answer.Chat, answer.Kind, answer.ReplyTo = in.Chat, channels.Answer, in.ID
 	parts, err := i.o.Channels[in.Chat.Channel].Plan(answer)

@@ -16,34 +16,34 @@ import (
 )
 
 const (
-	// readTimeout is how long a protocol may take to read a message. Other chats of the channel may
-	// wait with it.
+	// readTimeout bounds the time that a protocol may take to read a message, since other chats of
+	// the channel may wait, too.
 	readTimeout = 5 * time.Second
-	// mostQueued bounds how many messages of a queue are offered in one step.
-	mostQueued = 1000
+	// maxOffered bounds the queued messages that are offered at once.
+	maxOffered = 1000
 )
 
-// errNotRead says that the protocol of the turn that runs failed to read a message. The message
-// then waits in the queue for another attempt, so that it does not hold up its channel.
+// errNotRead says that the protocol of the running turn failed to read a message. The message is
+// then queued for another attempt, so that it does not block its channel.
 var errNotRead = errors.New("message not read")
 
-// reading returns the turn that runs in a chat if its agent's protocol reads messages, else nil.
-func (i *Intake) reading(chat channels.Chat) Turn {
-	if t := i.o.Lanes.Running(chat); t != nil && t.MessageReader() != nil {
+// readingTurn returns the running turn of a chat if its protocol reads messages, else nil.
+func (i *Intake) readingTurn(chat channels.Chat) Turn {
+	if t := i.o.Lanes.RunningTurn(chat); t != nil && t.MessageReader() != nil {
 		return t
 	}
 	return nil
 }
 
-// offerMessage offers a message to the turn that runs in its chat, behind those in the queue. It
-// reports whether nothing else is to be done with the message. A message that was read is settled
-// afterwards: after a crash in between the network delivers it again, and the protocol knows it.
+// offerMessage offers a message to the running turn of its chat, after the queued messages. It
+// reports whether the message is done. A message is stored after it was read: after a crash in
+// between, the network delivers it again, and the protocol recognises it.
 func (i *Intake) offerMessage(ctx context.Context, in channels.Incoming) (bool, error) {
-	if i.reading(in.Chat) == nil {
+	if i.readingTurn(in.Chat) == nil {
 		return false, nil
 	}
 	defer i.o.Lanes.Lock(in.Chat)()
-	t := i.reading(in.Chat)
+	t := i.readingTurn(in.Chat)
 	if t == nil {
 		return false, nil
 	}
@@ -51,11 +51,11 @@ func (i *Intake) offerMessage(ctx context.Context, in channels.Incoming) (bool, 
 	if err != nil {
 		return false, fmt.Errorf("look up message: %w", err)
 	}
-	if known && in.ID != "" { // perhaps the message that the turn works on
+	if known && in.ID != "" { // it may be the message that the turn works on
 		return false, nil
 	}
-	agent, err := i.AgentOf(ctx, in.Chat)
-	if err != nil || agent != t.Agent() { // it reaches no other agent than its own
+	agent, err := i.NextAgent(ctx, in.Chat)
+	if err != nil || agent != t.Agent() { // a message reaches no other agent than its own
 		return false, err
 	}
 	if all, err := i.offerQueue(ctx, t); !all || err != nil {
@@ -64,32 +64,32 @@ func (i *Intake) offerMessage(ctx context.Context, in channels.Incoming) (bool, 
 	if read, err := readMessage(ctx, t, in); !read || err != nil {
 		return false, err
 	}
-	return true, i.settleRead(ctx, t, in)
+	return true, i.storeRead(ctx, t, in)
 }
 
-// settleRead stores a message that a turn has read.
-func (i *Intake) settleRead(ctx context.Context, t Turn, in channels.Incoming) error {
-	fresh, err := i.conclude(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
+// storeRead stores a message that a turn has read.
+func (i *Intake) storeRead(ctx context.Context, t Turn, in channels.Incoming) error {
+	fresh, err := i.storeAnswered(ctx, store.ReceiveRequest{In: in, Agent: t.Agent(), Cursor: in.Cursor, Settle: true}, channels.Message{})
 	if fresh {
-		i.recordRead(t, in)
+		i.auditRead(t, in)
 		t.MoveBoardDown() // the person's message is below the board
 	}
 	return err
 }
 
-// recordRead writes down that a turn has read what somebody sent.
-func (i *Intake) recordRead(t Turn, in channels.Incoming) {
+// auditRead records that a turn has read a person's message.
+func (i *Intake) auditRead(t Turn, in channels.Incoming) {
 	i.o.Audit.Record(in, audit.Record{
 		Event: audit.Answer, Decision: "text", Run: t.Inbound().ID, Agent: t.Agent(), Text: in.Text,
 		In: audit.Size{Bytes: len(in.Text), Media: len(in.Media)},
 	})
 }
 
-// OfferQueue offers the queue of a chat to the turn that runs in it, if that reads messages. The
-// turn calls it when it begins to wait for them: they may have come before it could read any.
+// OfferQueue offers the queue of a chat to its running turn, if that reads messages. The turn calls
+// it when it begins to wait, since messages may have been queued before.
 func (i *Intake) OfferQueue(ctx context.Context, chat channels.Chat) error {
 	defer i.o.Lanes.Lock(chat)()
-	t := i.reading(chat)
+	t := i.readingTurn(chat)
 	if t == nil {
 		return nil
 	}
@@ -97,12 +97,12 @@ func (i *Intake) OfferQueue(ctx context.Context, chat channels.Chat) error {
 	return err
 }
 
-// offerQueue offers the queue of a turn's chat to the turn, in order, until it does not read a
-// message, and reports whether it has read all. The caller has locked the chat. It passes over what
-// is for another agent and what was a turn before.
+// offerQueue offers the queued messages of a chat to its turn, in order, until the turn does not
+// read one. It reports whether all were read. It skips messages for other agents and messages that
+// already had a turn. The caller must have locked the chat.
 func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 	chat := t.Inbound().In.Chat
-	queue, err := i.o.Store.Queue(ctx, chat, mostQueued)
+	queue, err := i.o.Store.Queue(ctx, chat, maxOffered)
 	if err != nil {
 		return false, fmt.Errorf("read queue: %w", err)
 	}
@@ -116,13 +116,13 @@ func (i *Intake) offerQueue(ctx context.Context, t Turn) (all bool, err error) {
 		if err := i.o.Store.SettlePending(context.WithoutCancel(ctx), inbound.ID); err != nil {
 			return false, fmt.Errorf("settle message: %w", err)
 		}
-		i.recordRead(t, inbound.In)
+		i.auditRead(t, inbound.In)
 		i.o.Events.Report(events.Event{Type: events.Dropped, Chat: chat, Inbound: inbound.ID, Reason: events.Read})
 	}
-	return len(queue) < mostQueued, nil
+	return len(queue) < maxOffered, nil
 }
 
-// readMessage calls the protocol. A panic is a failure to read this message and nothing else.
+// readMessage calls the protocol. A panic only means that this message was not read.
 func readMessage(ctx context.Context, t Turn, in channels.Incoming) (read bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -140,14 +140,14 @@ func readMessage(ctx context.Context, t Turn, in channels.Incoming) (read bool, 
 	return read, nil
 }
 
-// readLate offers the queue to a turn behind which a message was just queued: the turn may have
-// begun to read between the offer and that. It reports whether the turn has read the message.
-func (i *Intake) readLate(ctx context.Context, t Turn, inbound store.Inbound) bool {
+// offerLate offers the queue to a turn behind which a message was just queued: the turn may have
+// begun to read after the first offer. It reports whether the turn has read the message.
+func (i *Intake) offerLate(ctx context.Context, t Turn, inbound store.Inbound) bool {
 	if t == nil || t.MessageReader() == nil {
 		return false
 	}
 	if err := i.OfferQueue(ctx, inbound.In.Chat); err != nil {
-		i.o.Log.Warn("message not read by the turn that runs, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
+		i.o.Log.Warn("message not read by the running turn, will retry", zap.Stringer("chat", inbound.In.Chat), zap.Int64("run", t.Inbound().ID), zap.Error(err))
 		t.OfferQueueAgain()
 		return false
 	}

@@ -175,7 +175,7 @@ func TestATurnThatBeginsToReadWhileAMessageIsStoredReadsIt(t *testing.T) {
 	})
 }
 
-func TestAMessageThatWasATurnBeforeIsNotRead(t *testing.T) {
+func TestAMessageThatAlreadyHadATurnIsNotRead(t *testing.T) {
 	simulate(t, func(r *rig) {
 		before := r.say("ann", "before")
 		r.finish("ann")
@@ -189,7 +189,7 @@ func TestAMessageThatWasATurnBeforeIsNotRead(t *testing.T) {
 	})
 }
 
-func TestAMessageThatCannotBeReadWaitsInTheQueueAndDoesNotHoldUpItsChannel(t *testing.T) {
+func TestAMessageThatCannotBeReadIsQueuedAndDoesNotBlockItsChannel(t *testing.T) {
 	for name, breaks := range map[string]func(*fakeReader){
 		"error": func(f *fakeReader) { f.err = errors.New("no space left on device") },
 		"panic": func(f *fakeReader) { f.panics = true },
@@ -201,7 +201,7 @@ func TestAMessageThatCannotBeReadWaitsInTheQueueAndDoesNotHoldUpItsChannel(t *te
 				r.say("ann", "one", "Queued, number 1 in line.")
 				r.same("cancelled", len(r.running("ann").cancelled), 0)
 				r.same("it is offered again", r.running("ann").again, 1)
-				r.same("logged", r.logs.FilterMessage("message not read by the turn that runs, is queued").Len(), 1)
+				r.same("logged", r.logs.FilterMessage("message not read by the running turn, queued instead").Len(), 1)
 				if err := r.OfferQueue(r.t.Context(), chatOf("ann")); err == nil {
 					t.Error("the queue was read")
 				}

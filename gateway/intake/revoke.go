@@ -13,17 +13,17 @@ import (
 	"nanobot/gateway/store"
 )
 
-// Watch stops the turns of people who lose access, until ctx ends.
-func (i *Intake) Watch(ctx context.Context) {
-	tick := time.NewTicker(accessEvery)
+// WatchRevoked stops the turns of people who lose access, until ctx ends.
+func (i *Intake) WatchRevoked(ctx context.Context) {
+	tick := time.NewTicker(accessPollInterval)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
 		case <-tick.C:
-			err = errors.Join(i.stopRevoked(ctx), i.releaseRevoked(ctx))
+			err = errors.Join(i.stopRevoked(ctx), i.endRevokedAgents(ctx))
 		case <-i.recheck:
-			if err = i.DismissStrangers(ctx); err == nil {
+			if err = i.DismissUnadmitted(ctx); err == nil {
 				err = i.stopRevoked(ctx)
 			}
 		case <-ctx.Done():
@@ -31,23 +31,23 @@ func (i *Intake) Watch(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			i.o.Log.Warn("cannot look for revoked access, will retry", zap.Error(err))
-			i.Recheck()
+			i.RecheckAccess()
 			retry.Sleep(ctx, time.Second)
 		}
 	}
 }
 
-// Recheck has Watch look who of those that have work may not talk to the bot any more.
-func (i *Intake) Recheck() {
+// RecheckAccess has WatchRevoked check everybody who has pending work against the settings.
+func (i *Intake) RecheckAccess() {
 	select {
 	case i.recheck <- struct{}{}:
 	default:
 	}
 }
 
-// DismissStrangers ends the work of people who are not admitted any more, because the settings have
-// changed.
-func (i *Intake) DismissStrangers(ctx context.Context) error {
+// DismissUnadmitted drops the pending work of people who have lost access by a change of the
+// settings.
+func (i *Intake) DismissUnadmitted(ctx context.Context) error {
 	for channel, list := range i.o.Settings().AllowFrom {
 		if slices.Contains(list, "*") {
 			continue
@@ -60,7 +60,7 @@ func (i *Intake) DismissStrangers(ctx context.Context) error {
 			if slices.Contains(list, user) {
 				continue
 			}
-			i.o.Log.Info("access revoked, what is left to do is dropped", zap.String("channel", channel), zap.String("user", user))
+			i.o.Log.Info("access revoked, dropping pending work", zap.String("channel", channel), zap.String("user", user))
 			if err := i.o.Store.Dismiss(ctx, store.Person{Channel: channel, User: user}); err != nil {
 				return err
 			}
@@ -69,10 +69,10 @@ func (i *Intake) DismissStrangers(ctx context.Context) error {
 	return nil
 }
 
-// stopRevoked stops the running turns of people who have lost access and what is being sent to
-// them, and takes back what such people handed to others' turns.
+// stopRevoked stops the running turns of people who have lost access and the sends to them, and
+// withdraws messages that they injected into other people's turns.
 func (i *Intake) stopRevoked(ctx context.Context) error {
-	turns := i.o.Lanes.All()
+	turns := i.o.Lanes.RunningTurns()
 	if len(turns) == 0 && !i.o.Outbox.Sending() {
 		return nil
 	}
@@ -99,18 +99,17 @@ func (i *Intake) stopRevoked(ctx context.Context) error {
 	return nil
 }
 
-// releaseRevoked ends the kept agents of chats in which nobody who has used them has access any
-// more: in a private chat that is one person.
-func (i *Intake) releaseRevoked(ctx context.Context) error {
+// endRevokedAgents ends the persistent agents of chats none of whose users have access any more.
+func (i *Intake) endRevokedAgents(ctx context.Context) error {
 	for _, agent := range i.o.Settings().Agents {
-		if err := i.releaseRevokedOf(ctx, agent.Runner); err != nil {
+		if err := i.endRevokedAgentsOf(ctx, agent.Runner); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Intake) releaseRevokedOf(ctx context.Context, runner Runner) error {
+func (i *Intake) endRevokedAgentsOf(ctx context.Context, runner Runner) error {
 	for _, agent := range runner.IdleAgents() {
 		channel, _, _ := strings.Cut(agent.Chat, ":")
 		wanted := len(agent.Users) == 0
@@ -122,7 +121,7 @@ func (i *Intake) releaseRevokedOf(ctx context.Context, runner Runner) error {
 			wanted = wanted || ok
 		}
 		if !wanted {
-			i.o.Log.Info("access revoked, ending the kept agent", zap.String("chat", agent.Chat))
+			i.o.Log.Info("access revoked, ending the persistent agent", zap.String("chat", agent.Chat))
 			runner.EndIdleAgent(agent.Chat)
 		}
 	}

@@ -79,10 +79,10 @@ func simulate(t *testing.T, test func(r *rig)) {
 		r.Intake = intake.New(intake.Options{
 			Channels: map[string]channels.Channel{"net": network{}}, Store: r.disk, Lanes: r.lanes, Outbox: r.outbox,
 			Settings: func() intake.Settings { return r.settings },
-			About: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
+			AgentInfo: func(_ context.Context, _ channels.Chat, agent string) (terminal.AgentInfo, error) {
 				return r.about[agent], nil
 			},
-			Chosen: func(chat channels.Chat, agent string) { r.chosen = append(r.chosen, chat.ID+": "+agent) },
+			AgentChanged: func(chat channels.Chat, agent string) { r.chosen = append(r.chosen, chat.ID+": "+agent) },
 			Answered: func(q string, a terminal.Answer) {
 				r.answered = append(r.answered, fmt.Sprintf("%s: %s by %s", q, a.Text, a.By))
 			},
@@ -306,14 +306,14 @@ func (l *fakeLanes) AwaitClaim() {
 func (l *fakeLanes) Lock(channels.Chat) (unlock func()) { return func() {} }
 func (l *fakeLanes) Wake()                              { l.woken++ }
 
-func (l *fakeLanes) Running(chat channels.Chat) intake.Turn {
+func (l *fakeLanes) RunningTurn(chat channels.Chat) intake.Turn {
 	if t := l.turns[chat]; t != nil {
 		return t
 	}
 	return nil
 }
 
-func (l *fakeLanes) All() (all []intake.Turn) {
+func (l *fakeLanes) RunningTurns() (all []intake.Turn) {
 	for _, t := range l.turns {
 		all = append(all, t)
 	}

@@ -10,21 +10,21 @@ import (
 	"nanobot/gateway/store"
 )
 
-// shownTurns and shownDeliveries bound what /status lists.
+// shownTurns and shownDeliveries bound the lists of /status.
 const shownTurns, shownDeliveries = 5, 5
 
-func (c call) status(ctx context.Context) (string, error) {
+func (c commandCall) status(ctx context.Context) (string, error) {
 	var b strings.Builder
-	if t := c.o.Lanes.Running(c.in.Chat); t != nil {
+	if t := c.o.Lanes.RunningTurn(c.in.Chat); t != nil {
 		what, began := "Running", t.StartTime()
 		if awaits := t.WaitingSince(); !awaits.IsZero() {
 			what, began = "Waiting for you", awaits
 		}
-		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, since(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
+		fmt.Fprintf(&b, "%s for %s%s: %s\n", what, elapsedSince(began), c.byAgent(t.Agent()), excerpt(t.Inbound().In.Text))
 	} else {
 		b.WriteString("Nothing is running.\n")
 	}
-	if err := c.answering(ctx, &b); err != nil {
+	if err := c.writeAgentLine(ctx, &b); err != nil {
 		return "", err
 	}
 	waiting, err := c.waiting(ctx)
@@ -32,22 +32,22 @@ func (c call) status(ctx context.Context) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(&b, "Waiting: %d\n", waiting)
-	if err := c.lastTurns(ctx, &b); err != nil {
+	if err := c.writeLastTurns(ctx, &b); err != nil {
 		return "", err
 	}
-	if err := c.undelivered(ctx, &b); err != nil {
+	if err := c.writeUndelivered(ctx, &b); err != nil {
 		return "", err
 	}
 	return strings.TrimRight(b.String(), "\n"), nil
 }
 
-// answering says which agent answers, if there are several, and what it told of itself.
-func (c call) answering(ctx context.Context, b *strings.Builder) error {
-	agent, _, err := c.choice(ctx, c.in.Chat)
+// writeAgentLine writes the chat's agent, if there are several, and its own status line.
+func (c commandCall) writeAgentLine(ctx context.Context, b *strings.Builder) error {
+	agent, _, err := c.chosenAgent(ctx, c.in.Chat)
 	if err != nil {
 		return err
 	}
-	about, err := c.o.About(ctx, c.in.Chat, agent)
+	about, err := c.o.AgentInfo(ctx, c.in.Chat, agent)
 	if err != nil {
 		return err
 	}
@@ -65,14 +65,14 @@ func (c call) answering(ctx context.Context, b *strings.Builder) error {
 }
 
 // byAgent names the agent of a turn, if there are several.
-func (c call) byAgent(agent string) string {
+func (c commandCall) byAgent(agent string) string {
 	if !c.severalAgents() {
 		return ""
 	}
 	return " by " + agent
 }
 
-func (c call) lastTurns(ctx context.Context, b *strings.Builder) error {
+func (c commandCall) writeLastTurns(ctx context.Context, b *strings.Builder) error {
 	inbounds, err := c.o.Store.Recent(ctx, c.in.Chat, 4*shownTurns)
 	if err != nil {
 		return fmt.Errorf("read last messages: %w", err)
@@ -103,7 +103,7 @@ func outcomeWords(inbound store.Inbound) string {
 	}
 }
 
-// usageWords says what a turn used, as far as it is worth a word.
+// usageWords describes the resources that a turn has used.
 func usageWords(o store.Outcome) (words string) {
 	if cpu := o.CPU.Round(100 * time.Millisecond); cpu > 0 {
 		words += fmt.Sprintf(", CPU %s", cpu)
@@ -114,7 +114,7 @@ func usageWords(o store.Outcome) (words string) {
 	return words
 }
 
-func (c call) undelivered(ctx context.Context, b *strings.Builder) error {
+func (c commandCall) writeUndelivered(ctx context.Context, b *strings.Builder) error {
 	deliveries, err := c.o.Store.Undelivered(ctx, c.in.Chat, shownDeliveries)
 	if err != nil {
 		return fmt.Errorf("read undelivered messages: %w", err)
@@ -123,14 +123,14 @@ func (c call) undelivered(ctx context.Context, b *strings.Builder) error {
 		if i == 0 {
 			b.WriteString("Not delivered:\n")
 		}
-		fmt.Fprintf(b, "- %s since %s ago: %s\n", p.State, since(p.Queued), excerpt(p.Out.Text))
+		fmt.Fprintf(b, "- %s since %s ago: %s\n", p.State, elapsedSince(p.Queued), excerpt(p.Out.Text))
 	}
 	return nil
 }
 
-func since(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
+func elapsedSince(t time.Time) time.Duration { return time.Since(t).Round(time.Second) }
 
-// excerpt is the beginning of a text on one line.
+// excerpt returns the beginning of a text on one line.
 func excerpt(text string) string {
 	runes := []rune(strings.Join(strings.Fields(text), " "))
 	if len(runes) > 40 {

@@ -13,58 +13,58 @@ import (
 )
 
 const (
-	// accessEvery is how often the store is asked for changes that an operator's tool has made: who
-	// was let in, and who shut out.
-	accessEvery = 500 * time.Millisecond
-	// forgetEvery is how often what strangers left is looked for.
-	forgetEvery = time.Minute
+	// accessPollInterval is how often the store is polled for people who were admitted or lost
+	// access by a command of the operator.
+	accessPollInterval = 500 * time.Millisecond
+	// pruneInterval is how often expired pairing codes are removed.
+	pruneInterval = time.Minute
 )
 
-// Welcome welcomes the people whom an operator lets in, until ctx ends, and forgets refused people
-// whose time has passed.
-func (i *Intake) Welcome(ctx context.Context) error {
-	forget := time.NewTicker(forgetEvery)
+// WelcomeAdmitted greets newly admitted people and handles their last messages, until ctx ends. It
+// also removes expired pairing codes.
+func (i *Intake) WelcomeAdmitted(ctx context.Context) error {
+	forget := time.NewTicker(pruneInterval)
 	defer forget.Stop()
-	tick := time.NewTicker(accessEvery)
+	tick := time.NewTicker(accessPollInterval)
 	defer tick.Stop()
 	for {
 		var err error
 		select {
 		case <-tick.C:
-			err = i.welcome(ctx, store.Person{})
+			err = i.welcomePaired(ctx, store.Person{})
 		case <-forget.C:
-			err = i.o.Store.PruneCodes(ctx, CodeLife)
+			err = i.o.Store.PruneCodes(ctx, CodeLifetime)
 		case <-ctx.Done():
 			return nil
 		}
 		if err != nil && ctx.Err() == nil {
-			i.o.Log.Warn("cannot look after pairings, will retry", zap.Error(err))
+			i.o.Log.Warn("cannot check pairings, will retry", zap.Error(err))
 			retry.Sleep(ctx, time.Second)
 		}
 	}
 }
 
-// welcome tells a paired user who was let in, or all of them for the zero Person, and takes what
-// they wrote last, each once: a gateway that dies in between leaves the rest to the next one.
-func (i *Intake) welcome(ctx context.Context, who store.Person) error {
-	i.welcoming.Lock()
-	defer i.welcoming.Unlock()
+// welcomePaired greets a newly admitted person, or all of them for the zero Person, and handles
+// their last message, each once: after a crash the next run of the gateway continues.
+func (i *Intake) welcomePaired(ctx context.Context, who store.Person) error {
+	i.welcomeMu.Lock()
+	defer i.welcomeMu.Unlock()
 	pairings, err := i.o.Store.PairingsToGreet(ctx, who)
 	if err != nil {
 		return err
 	}
 	for _, pairing := range pairings {
 		if i.o.Channels[pairing.Channel] == nil || pairing.Message == nil {
-			continue // it can be done when the channel is enabled again
+			continue // done when the channel is enabled again
 		}
-		if err := i.welcomeOne(ctx, pairing); err != nil {
+		if err := i.welcomePerson(ctx, pairing); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
+func (i *Intake) welcomePerson(ctx context.Context, pairing store.Pairing) error {
 	who := store.Person{Channel: pairing.Channel, User: pairing.User.ID}
 	if !pairing.Told {
 		parts, err := i.planAnswer(*pairing.Message, channels.Message{Text: "You have been let in."})
@@ -72,7 +72,7 @@ func (i *Intake) welcomeOne(ctx context.Context, pairing store.Pairing) error {
 			return err
 		}
 		told, err := i.o.Store.Greet(ctx, who, parts)
-		if err != nil || !told { // revoked meanwhile
+		if err != nil || !told { // access was revoked in the meantime
 			return err
 		}
 		i.o.Outbox.Wake(pairing.Message.Chat)

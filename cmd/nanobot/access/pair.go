@@ -17,13 +17,13 @@ import (
 // Accept lets in the person who was given a pairing code.
 func Accept(ctx context.Context, o Options, code string) error {
 	return o.withStore(ctx, func(s store.Store) error {
-		g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLife)
+		g, ok, err := s.Accept(ctx, strings.ToUpper(strings.TrimSpace(code)), intake.CodeLifetime)
 		if err != nil {
 			return err
 		}
 		if !ok {
 			return fmt.Errorf("code %q is not known or has ended (a code is good for %d minutes, and of too many the oldest ends); "+
-				"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(intake.CodeLife.Minutes()))
+				"have them write to the bot again, or let them in by id: nanobot pair CHANNEL:ID", code, int(intake.CodeLifetime.Minutes()))
 		}
 		return o.letIn(g)
 	})
@@ -32,7 +32,7 @@ func Accept(ctx context.Context, o Options, code string) error {
 // Admit lets a person in, whether or not they have written yet.
 func Admit(ctx context.Context, o Options, who store.Person) error {
 	return o.withStore(ctx, func(s store.Store) error {
-		g, ok, err := s.Admit(ctx, who, intake.CodeLife)
+		g, ok, err := s.Admit(ctx, who, intake.CodeLifetime)
 		if err != nil {
 			return err
 		}
@@ -68,7 +68,7 @@ func ListPeople(ctx context.Context, o Options, allowFrom map[string][]string) e
 		for _, g := range pairings {
 			state := "let in " + g.Since.Local().Format(time.DateTime)
 			if g.Code != "" {
-				left := intake.CodeLife - time.Since(g.Since)
+				left := intake.CodeLifetime - time.Since(g.Since)
 				if left <= 0 {
 					continue
 				}
