@@ -1,6 +1,7 @@
-// Package acp talks with agents of the Agent Client Protocol, wire version 1: JSON-RPC over stdin
-// and stdout, one kept agent a chat. It is the client: it owns the terminals, the files and the
-// permissions, and shows what the agent does. It knows nothing of chat networks, queues or storage.
+// Package acp is a client of the Agent Client Protocol, wire version 1: JSON-RPC over stdin and
+// stdout, with one persistent agent process per chat. As the client, it provides terminals, files
+// and permissions, and shows the agent's work in the chat. It knows nothing of chat networks,
+// queues or storage.
 package acp
 
 import (
@@ -11,29 +12,29 @@ import (
 	"nanobot/terminal"
 )
 
-// Protocol talks with agents and keeps them from turn to turn. Its fields may be changed before the
-// first turn.
+// Protocol runs turns with persistent agents. Its exported fields may be changed before the first
+// turn.
 type Protocol struct {
-	Waits
-	// Kept has the chats' agents.
-	Kept *terminal.Pool[*agent]
+	Timeouts
+	// Agents is the pool of the chats' agent processes.
+	Agents *terminal.Pool[*agent]
 
-	cfg   config.Terminal
-	set   *Settings // of cfg
-	agent string    // what the command is remembered by
+	cfg         config.Terminal
+	settings    *Settings // the section of cfg for this protocol
+	commandHash string    // identifies the agent's command in stored sessions
 }
 
-// Waits are how long an agent may take.
-type Waits struct {
-	// Patience is for one that was asked to stop what it does; then it is ended.
-	Patience time.Duration
-	// Begin is for saying hello, and for a new conversation.
-	Begin time.Duration
-	// Restore is for bringing an earlier conversation back; a new one takes its place then.
-	Restore time.Duration
-	// Quiet is how long it says nothing when it has said all of an earlier conversation again. Some
-	// begin with that only when they have answered. Replay is how long that may go on.
-	Quiet, Replay time.Duration
+// Timeouts limits how long an agent may take.
+type Timeouts struct {
+	// StopTimeout is the time to end a cancelled prompt. After it the agent is killed.
+	StopTimeout time.Duration
+	// StartTimeout is the time for initialize, and again for a new session.
+	StartTimeout time.Duration
+	// RestoreTimeout is the time to restore an earlier session. After it a new session is created.
+	RestoreTimeout time.Duration
+	// QuietPeriod without an update ends the replay of an earlier session, because some agents
+	// start to replay only after their response. ReplayLimit is the longest replay.
+	QuietPeriod, ReplayLimit time.Duration
 }
 
 var (
@@ -42,46 +43,46 @@ var (
 	_ terminal.CommandStopper     = (*Protocol)(nil)
 )
 
-// New returns a protocol that keeps no agent yet.
+// New returns a protocol without any agent processes.
 func New(cfg config.Terminal) *Protocol {
 	set := SettingsOf(cfg)
 	return &Protocol{
-		Waits: Waits{
-			Patience: 10 * time.Second, Begin: 2 * time.Minute, Restore: time.Minute,
-			Quiet: 250 * time.Millisecond, Replay: 10 * time.Second,
+		Timeouts: Timeouts{
+			StopTimeout: 10 * time.Second, StartTimeout: 2 * time.Minute, RestoreTimeout: time.Minute,
+			QuietPeriod: 250 * time.Millisecond, ReplayLimit: 10 * time.Second,
 		},
-		Kept: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
-		cfg:  cfg, set: set, agent: fingerprint(cfg.Command),
+		Agents: &terminal.Pool[*agent]{IdleTime: time.Duration(set.Idle) * time.Second, MaxProcesses: set.MaxKept},
+		cfg:    cfg, settings: set, commandHash: hashCommand(cfg.Command),
 	}
 }
 
-// Turn carries a message to the chat's agent, which is started when there is none.
+// Turn sends a message to the chat's agent and starts the agent if it does not run.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	x := &turn{Protocol: p, t: t}
 	var err error
-	if x.kept, err = p.Kept.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
-		return x.stopped(ctx, terminal.NewFinalResponse(t.MaxOutput))
+	if x.entry, err = p.Agents.Acquire(ctx, t.Envelope.SessionKey, t.Envelope.User); err != nil {
+		return x.endStopped(ctx, terminal.NewFinalResponse(t.MaxOutput))
 	}
-	defer x.kept.Release()
+	defer x.entry.Release()
 	out, err := x.run(ctx)
-	x.finish()
+	x.detachAgent()
 	return out, err
 }
 
-// Stop ends the commands that a chat's agent has left running.
+// StopCommands kills the commands that a chat's agent has left running.
 func (p *Protocol) StopCommands(chat string) (ended int) {
-	for key, a := range p.Kept.All() {
-		if s := a.current(); s != nil && key == chat {
+	for key, a := range p.Agents.All() {
+		if s := a.currentSession(); s != nil && key == chat {
 			ended += s.table.KillAll()
 		}
 	}
 	return ended
 }
 
-// hasSession reports whether the agent of another chat has a session of this id.
-func (p *Protocol) hasSession(id, otherThan string) bool {
-	for chat, a := range p.Kept.All() {
-		if s := a.current(); s != nil && chat != otherThan && s.is(id) {
+// isOpenInAnotherChat reports whether the agent of another chat has the session id open.
+func (p *Protocol) isOpenInAnotherChat(id, otherThan string) bool {
+	for chat, a := range p.Agents.All() {
+		if s := a.currentSession(); s != nil && chat != otherThan && s.hasID(id) {
 			return true
 		}
 	}
@@ -89,4 +90,4 @@ func (p *Protocol) hasSession(id, otherThan string) bool {
 }
 
 // Pool returns the pool of the chats' agents.
-func (p *Protocol) Pool() terminal.ProcessPool { return p.Kept }
+func (p *Protocol) Pool() terminal.ProcessPool { return p.Agents }

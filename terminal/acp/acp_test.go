@@ -234,8 +234,8 @@ func (m *memory) SaveLasting(_ context.Context, s string) error {
 // forget is what /new does.
 func (m *memory) forget() { _ = m.Save(context.Background(), "") }
 
-// alive says whether a process is there.
-func alive(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
+// stillRunning says whether a process is there.
+func stillRunning(pid int) bool { return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
 // eventually waits for something that happens by itself, in a process or a timer.
 func eventually(t testing.TB, what string, ok func() bool) {

@@ -12,54 +12,55 @@ import (
 )
 
 const (
-	// farewell is how long an agent may take to end by itself when its input has ended.
-	farewell = 2 * time.Second
-	// mercy is how long it may take when it is told to end.
-	mercy = 3 * time.Second
-	// maxSkipped bounds how many lines that were skipped are counted.
-	maxSkipped = 1000
+	// exitGrace is the time that an agent has to exit after its stdin is closed.
+	exitGrace = 2 * time.Second
+	// killGrace is the time between SIGTERM and SIGKILL.
+	killGrace = 3 * time.Second
+	// maxLineWarnings limits the warnings about lines that were too long.
+	maxLineWarnings = 1000
 )
 
-// agent is a process that is talked with. It lives until Close, or its own end.
+// agent is one agent process and the connection to it. It lives until Close or until the process
+// exits.
 type agent struct {
 	*terminal.Agent
 	*conn
-	cfg   Settings
-	waits Waits
-	hello hello
-	// spoiled says that it is not to be kept, because it does not answer or could not begin.
-	spoiled bool
+	cfg          Settings
+	timeouts     Timeouts
+	initResponse initializeResponse
+	// unusable means that the next turn needs another process: this one hangs or failed to start.
+	unusable bool
 
-	done  chan struct{} // closed when it is dead and ended is set
-	ended terminal.AgentExit
+	done chan struct{} // closed when the process has exited and exit is set
+	exit terminal.AgentExit
 
-	logging sync.Mutex                 // held while a log frame is emitted
-	emit    func(terminal.Frame) error // of the turn that runs; nil: none
-	lines   []string                   // what the person is to be told of lines that were skipped
+	logMu        sync.Mutex                 // held while a log frame is emitted
+	emit         func(terminal.Frame) error // of the running turn; nil between turns
+	lineWarnings []string                   // warnings to show about lines that were too long
 
 	mu      sync.Mutex
-	session *session // what its updates and requests are about; nil: none yet
+	session *session // the session of all updates and requests; nil before the first
 }
 
-// hello is what an agent says about itself at first.
-type hello struct {
-	Version json.RawMessage `json:"protocolVersion"`
-	Can     struct {
-		Load   able `json:"loadSession"`
+// initializeResponse is the agent's response to initialize.
+type initializeResponse struct {
+	Version      json.RawMessage `json:"protocolVersion"`
+	Capabilities struct {
+		Load   capability `json:"loadSession"`
 		Prompt struct {
-			Image    able `json:"image"`
-			Audio    able `json:"audio"`
-			Embedded able `json:"embeddedContext"`
+			Image    capability `json:"image"`
+			Audio    capability `json:"audio"`
+			Embedded capability `json:"embeddedContext"`
 		} `json:"promptCapabilities"`
 		MCP struct {
-			HTTP able `json:"http"`
-			SSE  able `json:"sse"`
+			HTTP capability `json:"http"`
+			SSE  capability `json:"sse"`
 		} `json:"mcpCapabilities"`
 		Session struct {
-			List   able `json:"list"`
-			Resume able `json:"resume"`
-			Close  able `json:"close"`
-			Extra  able `json:"additionalDirectories"`
+			List   capability `json:"list"`
+			Resume capability `json:"resume"`
+			Close  capability `json:"close"`
+			Extra  capability `json:"additionalDirectories"`
 		} `json:"sessionCapabilities"`
 	} `json:"agentCapabilities"`
 	Auth []authMethod `json:"authMethods"`
@@ -69,36 +70,38 @@ type hello struct {
 	} `json:"agentInfo"`
 }
 
-// restores says whether the agent can go on with a conversation of an earlier process.
-func (h hello) restores() bool { return bool(h.Can.Load || h.Can.Session.Resume) }
+// canRestore reports whether the agent can continue a session of an earlier process.
+func (h initializeResponse) canRestore() bool {
+	return bool(h.Capabilities.Load || h.Capabilities.Session.Resume)
+}
 
-// able is a capability: an object, where others write true.
-type able bool
+// capability is an object according to the schema. Some agents send true or false.
+type capability bool
 
-func (c *able) UnmarshalJSON(b []byte) error {
+func (c *capability) UnmarshalJSON(b []byte) error {
 	*c = string(b) != "null" && string(b) != "false"
 	return nil
 }
 
-// talk begins to talk with a process that was started. onEnd is called when it has ended.
-func talk(child *terminal.Agent, cfg Settings, waits Waits, maxLine int, onEnd func(*agent)) *agent {
+// newAgent connects to a started process. onEnd is called after the process has exited.
+func newAgent(child *terminal.Agent, cfg Settings, waits Timeouts, maxLine int, onEnd func(*agent)) *agent {
 	ctx, c := newConn()
-	a := &agent{Agent: child, conn: c, cfg: cfg, waits: waits, done: make(chan struct{})}
-	a.conn.notified, a.conn.serve, a.conn.log, a.conn.skipped = a.notified, a.serve, a.log, a.skipped
-	a.work.Go(func() { a.write(child, func() { child.Stop(mercy) }) })
+	a := &agent{Agent: child, conn: c, cfg: cfg, timeouts: waits, done: make(chan struct{})}
+	a.conn.onNotification, a.conn.onRequest, a.conn.log, a.conn.onLongLine = a.handleNotification, a.handleRequest, a.log, a.recordLongLine
+	a.work.Go(func() { a.writeLines(child, func() { child.Stop(killGrace) }) })
 	go a.run(ctx, terminal.NewLineReader(child.Stdout, maxLine), onEnd) // Close waits for it
 	return a
 }
 
-// run reads what the agent says and cleans up behind it.
+// run reads the agent's messages until its output ends, and then cleans up.
 func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(*agent)) {
-	a.read(ctx, lines)
+	a.readMessages(ctx, lines)
 	a.CloseInput()
-	// One that closed its output and lives on is of no use.
-	stop := time.AfterFunc(farewell, func() { a.Stop(mercy) })
-	a.ended = a.Wait()
+	// An agent that closed its output but still runs is of no use.
+	stop := time.AfterFunc(exitGrace, func() { a.Stop(killGrace) })
+	a.exit = a.Wait()
 	stop.Stop()
-	if s := a.current(); s != nil {
+	if s := a.currentSession(); s != nil {
 		s.table.Close()
 	}
 	a.work.Wait()
@@ -106,12 +109,12 @@ func (a *agent) run(ctx context.Context, lines *terminal.LineReader, onEnd func(
 	close(a.done)
 }
 
-// Close ends the agent and returns when it is dead: politely by the end of its input, unless it is
-// spoiled.
+// Close ends the agent and returns when it has exited. An agent that is usable may exit by itself
+// after its stdin is closed; any other is killed.
 func (a *agent) Close() {
-	if !a.spoiled {
+	if !a.unusable {
 		a.CloseInput()
-		patience := time.NewTimer(farewell)
+		patience := time.NewTimer(exitGrace)
 		defer patience.Stop()
 		select {
 		case <-a.done:
@@ -119,38 +122,38 @@ func (a *agent) Close() {
 		case <-patience.C:
 		}
 	}
-	a.Stop(mercy)
+	a.Stop(killGrace)
 	<-a.done
 }
 
-// Reusable reports whether the next turn can talk with the agent.
-func (a *agent) Reusable() bool { return !a.spoiled && !a.isGone() }
+// Reusable reports whether the next turn can use the agent.
+func (a *agent) Reusable() bool { return !a.unusable && !a.isGone() }
 
-// isGone says whether the agent cannot be talked with any more.
+// isGone reports whether the connection to the agent has ended.
 func (a *agent) isGone() bool { return a.isDisconnected() }
 
-func (a *agent) current() *session {
+func (a *agent) currentSession() *session {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.session
 }
 
-// turnTo makes a session the one that counts and returns the one that did.
-func (a *agent) turnTo(s *session) (before *session) {
+// setSession makes s the current session and returns the previous one.
+func (a *agent) setSession(s *session) (before *session) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	before, a.session = a.session, s
 	return before
 }
 
-// initialize says hello.
+// initialize negotiates the protocol version and the capabilities.
 func (a *agent) initialize(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, a.waits.Begin, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeouts.StartTimeout, errNotReady)
 	defer cancel()
 	type object = map[string]any
 	can := object{"fs": object{"readTextFile": a.cfg.Files, "writeTextFile": a.cfg.Files}, "terminal": a.cfg.Terminals}
 	if a.cfg.Terminals {
-		// Some agents run commands themselves and only show them, if they are told that they may.
+		// Some agents run commands themselves, and report the output only with this capability.
 		can["_meta"] = object{"terminal_output": true}
 	}
 	result, _, err := a.call(ctx, 0, "initialize", object{
@@ -160,51 +163,51 @@ func (a *agent) initialize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := decode(result, &a.hello); err != nil {
+	if err := decodeLenient(result, &a.initResponse); err != nil {
 		return &rpcError{Code: codeInternal, Message: "the agent's answer to initialize makes no sense: " + err.Error()}
 	}
-	if v := strings.Trim(string(a.hello.Version), `"`); v != "1" && v != "" && v != "null" {
+	if v := strings.Trim(string(a.initResponse.Version), `"`); v != "1" && v != "" && v != "null" {
 		return &rpcError{Code: codeInternal, Message: fmt.Sprintf("the agent speaks version %.20s of the Agent Client Protocol; version 1 is needed", v)}
 	}
 	return nil
 }
 
-// log passes a line on to the log, as long as a turn runs.
+// log emits a log frame if a turn is running.
 func (a *agent) log(level, text string) {
-	a.logging.Lock()
-	defer a.logging.Unlock()
+	a.logMu.Lock()
+	defer a.logMu.Unlock()
 	if a.emit != nil {
-		_ = a.emit(terminal.Frame{Kind: terminal.Log, Level: level, Text: text}) // a log frame is never refused
+		_ = a.emit(terminal.Frame{Kind: terminal.Log, Level: level, Text: text}) // log frames are never refused
 	}
 }
 
-// skipped takes note of a line that was too long.
-func (a *agent) skipped(err *terminal.LongLineError) {
+// recordLongLine records that a line was too long and skipped.
+func (a *agent) recordLongLine(err *terminal.LongLineError) {
 	a.log("warning", err.Error())
-	a.logging.Lock()
-	defer a.logging.Unlock()
-	if len(a.lines) < maxSkipped {
-		a.lines = append(a.lines, "⚠ "+sentence(err.Error())+".")
+	a.logMu.Lock()
+	defer a.logMu.Unlock()
+	if len(a.lineWarnings) < maxLineWarnings {
+		a.lineWarnings = append(a.lineWarnings, "⚠ "+capitalize(err.Error())+".")
 	}
 }
 
-// notes returns what was noted since it was last asked for.
-func (a *agent) notes() []string {
-	a.logging.Lock()
-	defer a.logging.Unlock()
-	lines := a.lines
-	a.lines = nil
+// takeLineWarnings returns the warnings since the last call.
+func (a *agent) takeLineWarnings() []string {
+	a.logMu.Lock()
+	defer a.logMu.Unlock()
+	lines := a.lineWarnings
+	a.lineWarnings = nil
 	return lines
 }
 
-// logTo says where log frames go; nil: nowhere.
-func (a *agent) logTo(emit func(terminal.Frame) error) {
-	a.logging.Lock()
-	defer a.logging.Unlock()
+// setLogOutput sets the destination of log frames; nil discards them.
+func (a *agent) setLogOutput(emit func(terminal.Frame) error) {
+	a.logMu.Lock()
+	defer a.logMu.Unlock()
 	a.emit = emit
 }
 
-func (a *agent) notified(method string, params json.RawMessage) {
+func (a *agent) handleNotification(method string, params json.RawMessage) {
 	if method != "session/update" {
 		a.log("debug", "the agent notifies of something unknown: "+method)
 		return
@@ -213,18 +216,18 @@ func (a *agent) notified(method string, params json.RawMessage) {
 		Session string          `json:"sessionId"`
 		Update  json.RawMessage `json:"update"`
 	}
-	s := a.current()
+	s := a.currentSession()
 	if err := json.Unmarshal(params, &p); err != nil || s == nil {
 		a.log("debug", fmt.Sprintf("an update was ignored: %.200s", params))
 		return
 	}
-	s.take(p.Session, p.Update)
+	s.handleUpdate(p.Session, p.Update)
 }
 
-func (a *agent) serve(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
-	s := a.current()
+func (a *agent) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
+	s := a.currentSession()
 	if s == nil {
 		return nil, &rpcError{Code: codeInvalidParams, Message: "there is no session yet"}
 	}
-	return s.handle(ctx, method, params)
+	return s.handleRequest(ctx, method, params)
 }

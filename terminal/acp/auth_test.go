@@ -14,7 +14,7 @@ func signing(t *testing.T, words, failure string) *desk {
 	if words != "" {
 		words = "chunk '" + words + "'"
 	}
-	d := scripted(t, strings.Replace(hello, `{"protocolVersion":1}`, `{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}]}`, 1)+words+`
+	d := scripted(t, strings.Replace(initializeResponse, `{"protocolVersion":1}`, `{"protocolVersion":1,"authMethods":[{"id":"key","name":"Key"}]}`, 1)+words+`
 say '{"jsonrpc":"2.0","id":3,"error":`+failure+`}'
 hear; say '{"jsonrpc":"2.0","id":4,"result":{}}'
 hear; chunk again; say '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"end_turn"}}'; hear`)
@@ -44,18 +44,18 @@ func TestAPromptThatHasNotBegunIsRepeatedWhenSignedIn(t *testing.T) {
 }
 
 func TestAnErrorOfTheCodeAloneDoesNotMeanToSignIn(t *testing.T) {
-	d := scripted(t, hello+`say '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Rate limit exceeded"}}'`)
+	d := scripted(t, initializeResponse+`say '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Rate limit exceeded"}}'`)
 	d.person("a").says("hello").fails(terminal.Failed, "Error: Rate limit exceeded")
 }
 
 func TestAnAnswerWithoutAResultIsOne(t *testing.T) {
-	d := scripted(t, strings.Replace(hello, `"result":{"sessionId":"s"}`,
+	d := scripted(t, strings.Replace(initializeResponse, `"result":{"sessionId":"s"}`,
 		`"result":{"sessionId":"s","modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"},{"id":"b","name":"B"}]}}`, 1)+
 		"say '{\"id\":3,\"level\":\"info\"}'\nsay '{\"jsonrpc\":\"2.0\",\"id\":3}'\nhear\n")
 	d.person("a").says("/mode b").is(terminal.Done, "Mode: B")
 }
 
 func TestALogLineWithAnIDIsNoAnswer(t *testing.T) {
-	d := scripted(t, hello+"say '{\"id\":3,\"level\":\"info\"}'\nchunk real"+done)
+	d := scripted(t, initializeResponse+"say '{\"id\":3,\"level\":\"info\"}'\nchunk real"+done)
 	d.person("a").says("hello").is(terminal.Done, "real")
 }

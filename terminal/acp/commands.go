@@ -11,12 +11,12 @@ import (
 	"nanobot/terminal"
 )
 
-// maxChoices is how many things a person is asked to choose from; more are told as a list.
+// maxChoices limits the buttons of a question. Longer lists are shown as text.
 const maxChoices = 20
 
-// command carries out a message that is a command of ours. done says that it was one, said is what
-// the person is told.
-func (x *turn) command(ctx context.Context) (said string, done bool, err error) {
+// runCommand runs the message if it is one of the gateway's commands; done reports whether it is.
+// said is the reply to the person.
+func (x *turn) runCommand(ctx context.Context) (said string, done bool, err error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(x.t.Envelope.Text), " ")
 	rest = strings.TrimSpace(rest)
 	if len(x.t.Envelope.Media) > 0 || strings.Contains(rest, "\n") {
@@ -24,28 +24,28 @@ func (x *turn) command(ctx context.Context) (said string, done bool, err error) 
 	}
 	switch word {
 	case "/sessions":
-		if !bool(x.a.hello.Can.Session.List) && x.s.offers("sessions") {
+		if !bool(x.a.initResponse.Capabilities.Session.List) && x.s.agentHasCommand("sessions") {
 			return "", false, nil
 		}
-		said, err = x.sessions(ctx, rest)
+		said, err = x.runSessionsCommand(ctx, rest)
 	case "/mode", "/model":
 		what := word[1:]
 		c := x.s.choice(what)
-		if c == nil && x.s.offers(what) {
+		if c == nil && x.s.agentHasCommand(what) {
 			return "", false, nil // the agent has a command of this name
 		}
-		said, err = x.choose(ctx, what, c, rest)
+		said, err = x.runChoiceCommand(ctx, what, c, rest)
 	default:
 		return "", false, nil
 	}
 	return said, true, err
 }
 
-// offers says whether the agent itself understands a command.
-func (s *session) offers(name string) bool {
+// agentHasCommand reports whether the agent itself has a command of this name.
+func (s *session) agentHasCommand(name string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, c := range s.about.commands {
+	for _, c := range s.details.commands {
 		if c.Name == name {
 			return true
 		}
@@ -53,19 +53,19 @@ func (s *session) offers(name string) bool {
 	return false
 }
 
-// option is something to choose: what it is called and what it is for the agent.
+// option is one alternative: the name that the person sees and the value that the agent expects.
 type option struct{ name, value string }
 
-// pick asks the person for one of some options; without any that fits, it returns none and what to
-// tell. usage is the command that chooses one by its name or number.
-func (x *turn) pick(ctx context.Context, question, usage string, all []option, now string) (chosen *option, said string, err error) {
+// askForOption asks the person to choose an option. If none is chosen, it returns nil and the reply
+// to the person. usage is the command that chooses by name or number.
+func (x *turn) askForOption(ctx context.Context, question, usage string, all []option, now string) (chosen *option, said string, err error) {
 	if len(all) > maxChoices {
-		return nil, listed(question, usage, all, now), nil
+		return nil, renderOptions(question, usage, all, now), nil
 	}
-	names := labels(all, now)
+	names := optionLabels(all, now)
 	q := terminal.Question{Text: question, Options: names, Timeout: x.askTimeout()}
 	if usage == "/"+modeChoice {
-		q.ID, q.Approval = modeQuestion(), true
+		q.ID, q.Approval = newModeQuestionID(), true
 	}
 	answer, err := x.t.Ask(ctx, q)
 	if ctx.Err() != nil {
@@ -73,7 +73,7 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 	}
 	if err != nil {
 		if errors.Is(err, terminal.ErrNobodyToAsk) {
-			return nil, listed(question, usage, all, now), nil
+			return nil, renderOptions(question, usage, all, now), nil
 		}
 		return nil, "Nothing was chosen.", nil
 	}
@@ -82,14 +82,14 @@ func (x *turn) pick(ctx context.Context, question, usage string, all []option, n
 			return &all[i], "", nil
 		}
 	}
-	if o := find1(all, answer.Text); o != nil {
+	if o := findOption(all, answer.Text); o != nil {
 		return o, "", nil
 	}
-	return nil, listed(fmt.Sprintf("There is no %q.", terminal.Shorten(answer.Text, 80)), usage, all, now), nil
+	return nil, renderOptions(fmt.Sprintf("There is no %q.", terminal.Shorten(answer.Text, 80)), usage, all, now), nil
 }
 
-// labels returns what to call each option; no two are the same.
-func labels(all []option, now string) []string {
+// optionLabels returns a unique label for each option.
+func optionLabels(all []option, now string) []string {
 	var names []string
 	for _, o := range all {
 		name := o.label(now)
@@ -108,20 +108,20 @@ func (o option) label(now string) string {
 	return o.name
 }
 
-// listed writes out what can be chosen.
-func listed(head, usage string, all []option, now string) string {
+// renderOptions lists the options as text, with a hint how to choose.
+func renderOptions(head, usage string, all []option, now string) string {
 	var s strings.Builder
 	s.WriteString(head + "\n")
-	for i, name := range labels(all, now) {
+	for i, name := range optionLabels(all, now) {
 		fmt.Fprintf(&s, "\n%d. %s", i+1, name)
 	}
 	fmt.Fprintf(&s, "\n\nChoose with %s and a number or a name.", usage)
 	return s.String()
 }
 
-// find1 returns the option that a person means: by value, name or number, else by a part of the
-// name that only it has.
-func find1(all []option, said string) *option {
+// findOption finds the option that a person typed: by value, name or number, else by a part of the
+// name that is unique.
+func findOption(all []option, said string) *option {
 	said = strings.ToLower(strings.TrimSpace(said))
 	for i, o := range all {
 		if said == strings.ToLower(o.value) || said == strings.ToLower(o.name) {

@@ -11,17 +11,17 @@ import (
 	"nanobot/terminal"
 )
 
-// choice is something of a session that can be chosen: its mode or its model.
+// choice is a setting of a session: its mode or its model.
 type choice struct {
 	options []option
 	current string
 	method  string
-	params  map[string]any // of method, without the chosen value
-	key     string         // of that value
+	params  map[string]any // parameters of method without the chosen value
+	key     string         // the parameter of the chosen value
 }
 
-// now is the name of what is chosen.
-func (c *choice) now() string {
+// currentName returns the name of the current value.
+func (c *choice) currentName() string {
 	for _, o := range c.options {
 		if o.value == c.current {
 			return o.name
@@ -30,8 +30,9 @@ func (c *choice) now() string {
 	return c.current
 }
 
-// choice finds the mode or the model in whichever way the agent has written it; nil: there is none.
-func (a *about) choice(what string) *choice {
+// choice returns the mode or the model, in any of the three forms that agents use; nil if there is
+// none.
+func (a *sessionDetails) choice(what string) *choice {
 	for _, byID := range []bool{false, true} { // the category may be missing
 		for _, o := range a.Options {
 			if o.Type != "boolean" && len(o.Values) > 0 && (o.Category == what || byID && o.Category == "" && strings.EqualFold(o.ID, what)) {
@@ -46,35 +47,35 @@ func (a *about) choice(what string) *choice {
 	case what == "mode" && a.Modes != nil && len(a.Modes.Available) > 0:
 		c := &choice{current: a.Modes.Current, method: "session/set_mode", params: map[string]any{}, key: "modeId"}
 		for _, m := range a.Modes.Available {
-			c.options = append(c.options, asOption(m.Name, m.ID))
+			c.options = append(c.options, newOption(m.Name, m.ID))
 		}
 		return c
 	case what == "model" && a.Models != nil && len(a.Models.Available) > 0:
 		c := &choice{current: a.Models.Current, method: "session/set_model", params: map[string]any{}, key: "modelId"}
 		for _, m := range a.Models.Available {
-			c.options = append(c.options, asOption(m.Name, m.ID))
+			c.options = append(c.options, newOption(m.Name, m.ID))
 		}
 		return c
 	}
 	return nil
 }
 
-func asOption(name, value string) option {
+func newOption(name, value string) option {
 	if name = strings.TrimSpace(name); name == "" {
 		name = value
 	}
 	return option{name, value}
 }
 
-// options lists the values of an option, those in groups too.
+// options returns the values of an option, including those in groups.
 func (o configOption) options() []option {
 	var all []option
 	for _, v := range o.Values {
 		for _, inner := range v.Options {
-			all = append(all, asOption(inner.Name, inner.Value))
+			all = append(all, newOption(inner.Name, inner.Value))
 		}
 		if len(v.Options) == 0 {
-			all = append(all, asOption(v.Name, v.Value))
+			all = append(all, newOption(v.Name, v.Value))
 		}
 	}
 	return all
@@ -83,49 +84,49 @@ func (o configOption) options() []option {
 func (s *session) choice(what string) *choice {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.about.choice(what)
+	return s.details.choice(what)
 }
 
-// choose shows or changes the mode or the model.
-func (x *turn) choose(ctx context.Context, what string, c *choice, wanted string) (said string, err error) {
+// runChoiceCommand shows or changes the mode or the model.
+func (x *turn) runChoiceCommand(ctx context.Context, what string, c *choice, wanted string) (said string, err error) {
 	if c == nil {
 		return fmt.Sprintf("This agent has no %s to choose.", what), nil
 	}
 	var o *option
 	if wanted != "" {
-		if o = find1(c.options, wanted); o == nil {
-			return listed(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80)), "/"+what, c.options, c.current), nil
+		if o = findOption(c.options, wanted); o == nil {
+			return renderOptions(fmt.Sprintf("There is no %s %q.", what, terminal.Shorten(wanted, 80)), "/"+what, c.options, c.current), nil
 		}
 		if what == modeChoice && len(x.cfg.Approvers) > 0 {
 			if said, err = x.approveMode(ctx, o); said != "" || err != nil {
 				return said, err
 			}
 		}
-	} else if o, said, err = x.pick(ctx, "Which "+what+"?", "/"+what, c.options, c.current); o == nil || err != nil {
+	} else if o, said, err = x.askForOption(ctx, "Which "+what+"?", "/"+what, c.options, c.current); o == nil || err != nil {
 		return said, err
 	}
 	c.params["sessionId"], c.params[c.key] = x.s.id, o.value
-	result, hung, err := x.a.call(ctx, x.Patience, c.method, c.params, nil)
-	if x.a.spoiled = x.a.spoiled || hung; err != nil {
+	result, hung, err := x.a.call(ctx, x.StopTimeout, c.method, c.params, nil)
+	if x.a.unusable = x.a.unusable || hung; err != nil {
 		return "", err
 	}
-	x.s.chose(c, o.value, result)
-	return sentence(what) + ": " + o.name, nil
+	x.s.recordChoice(c, o.value, result)
+	return capitalize(what) + ": " + o.name, nil
 }
 
-// modeChoice is the choice that may permit something: an agent has modes in which it does not ask.
+// modeChoice needs approval: agents have modes in which they ask for no permission.
 const modeChoice = "mode"
 
-// modeQuestion is the ID of a question about the mode. It is never the same as another: who allows
-// a mode once has not allowed it again.
-func modeQuestion() string { return "mode-" + rand.Text() }
+// newModeQuestionID returns a unique ID, so that a stored answer to an earlier question cannot
+// approve another change of the mode.
+func newModeQuestionID() string { return "mode-" + rand.Text() }
 
-// approveMode asks the approvers about another mode. It returns what the person is told if they do
-// not agree.
+// approveMode asks the approvers about a change of the mode. It returns the reply to the person if
+// they do not agree.
 func (x *turn) approveMode(ctx context.Context, o *option) (said string, err error) {
 	const yes, no = "Yes", "No"
 	answer, err := x.t.Ask(ctx, terminal.Question{
-		ID: modeQuestion(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Timeout: x.askTimeout(), Approval: true,
+		ID: newModeQuestionID(), Text: "🔐 Change the mode to " + terminal.CodeSpan(terminal.OneLine(o.name, titleLength)) + "?", Options: []string{yes, no}, Timeout: x.askTimeout(), Approval: true,
 	})
 	switch {
 	case ctx.Err() != nil:
@@ -136,20 +137,20 @@ func (x *turn) approveMode(ctx context.Context, o *option) (said string, err err
 	return "", nil
 }
 
-// chose notes what the agent has agreed to.
-func (s *session) chose(c *choice, value string, result json.RawMessage) {
+// recordChoice stores the value that the agent has accepted.
+func (s *session) recordChoice(c *choice, value string, result json.RawMessage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var got state
-	_ = decode(result, &got) // most answer nothing
+	var got choices
+	_ = decodeLenient(result, &got) // most agents return an empty result
 	switch {
 	case c.method == "session/set_mode":
-		s.about.Modes.Current = value
+		s.details.Modes.Current = value
 	case c.method == "session/set_model":
-		s.about.Models.Current = value
+		s.details.Models.Current = value
 	case got.Options != nil:
-		s.about.Options = got.Options
+		s.details.Options = got.Options
 	}
 }
 
-func (x *turn) askTimeout() time.Duration { return time.Duration(x.set.AskTimeout) * time.Second }
+func (x *turn) askTimeout() time.Duration { return time.Duration(x.settings.AskTimeout) * time.Second }

@@ -15,24 +15,24 @@ import (
 )
 
 const (
-	// maxMedia is how large one picture, sound or file within a message may be.
+	// maxMedia limits one picture, sound or file within a message.
 	maxMedia = 20 << 20
-	// shortText is how long a text file may be to be shown in the chat.
+	// shortText is the longest text resource that is shown in the chat instead of as a file.
 	shortText = 2000
 )
 
 var errTooLarge = fmt.Errorf("larger than %d MiB", maxMedia>>20)
 
-// maybe is a value that a message may have. What is missing, null or of another type is not there:
-// one odd field is no reason to lose the rest.
-type maybe[T any] struct {
+// optional is a field that may be missing. A value that is missing, null or of another type is not
+// set: one malformed field is no reason to drop the message.
+type optional[T any] struct {
 	v  T
 	ok bool
 }
 
 // UnmarshalJSON never fails.
-func (m *maybe[T]) UnmarshalJSON(b []byte) error {
-	*m = maybe[T]{}
+func (m *optional[T]) UnmarshalJSON(b []byte) error {
+	*m = optional[T]{}
 	if string(b) == "null" {
 		return nil
 	}
@@ -43,7 +43,7 @@ func (m *maybe[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// showBlock shows a block that is no text.
+// showBlock shows a content block that is not text.
 func (v *view) showBlock(b block) {
 	switch b.Type {
 	case "text":
@@ -65,21 +65,21 @@ func (v *view) showResource(r *resource) {
 		v.showData("file", fileName(r.URI), r.MimeType, *r.Blob)
 	case r.Text == nil || strings.TrimSpace(*r.Text) == "":
 	case len(*r.Text) <= shortText:
-		v.settleText()
+		v.flushMessages()
 		v.emitText(terminal.CodeSpan(terminal.OneLine(fileName(r.URI), titleLength)) + "\n" + terminal.CodeBlock("", *r.Text))
 	default:
-		v.addFile(fileNamed(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
+		v.addFile(safeFileName(fileName(r.URI), "text", ".txt"), []byte(*r.Text))
 	}
 }
 
-// showData sends what is in a message as base64.
+// showData sends base64 data as a file.
 func (v *view) showData(what, name, mime, data string) {
 	raw, err := decodeData(data)
 	if err != nil {
-		v.complain(what, name, err)
+		v.reportUnshowable(what, name, err)
 		return
 	}
-	v.addFile(fileNamed(name, what, extension(mime, raw)), raw)
+	v.addFile(safeFileName(name, what, fileExtension(mime, raw)), raw)
 }
 
 func decodeData(data string) ([]byte, error) {
@@ -101,7 +101,7 @@ func decodeData(data string) ([]byte, error) {
 	return raw, nil
 }
 
-// showLink sends a file of this machine, and names anything else.
+// showLink sends a local file, and shows any other resource as a link.
 func (v *view) showLink(b block) {
 	if path, ok := localPath(b.URI); ok {
 		v.addPath(path)
@@ -113,10 +113,10 @@ func (v *view) showLink(b block) {
 	}
 	v.sendFiles()
 	v.text.add("["+strings.NewReplacer("[", "(", "]", ")").Replace(name)+"]("+strings.ReplaceAll(terminal.OneLine(b.URI, 2000), " ", "%20")+") ", "")
-	v.soon(&v.partialAt, partialEvery)
+	v.schedule(&v.partialAt, partialInterval)
 }
 
-// localPath returns the file that a URI means, if it is one of this machine.
+// localPath returns the path of a file URI of this machine.
 func localPath(uri string) (string, bool) {
 	if filepath.IsAbs(uri) {
 		return uri, true
@@ -128,7 +128,7 @@ func localPath(uri string) (string, bool) {
 	return filepath.Clean(u.Path), true
 }
 
-// fileName returns the last part of a URI, "" if there is none.
+// fileName returns the last element of a URI's path, or "".
 func fileName(uri string) string {
 	if u, err := url.Parse(uri); err == nil {
 		uri = u.Path
@@ -140,8 +140,9 @@ func fileName(uri string) string {
 	return name
 }
 
-// fileNamed makes a file's name of what is known about it.
-func fileNamed(name, what, ext string) string {
+// safeFileName returns a file name without separators and control characters. A missing name or
+// extension is filled in.
+func safeFileName(name, what, ext string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '/' || r == 0x7f || r == '\uFFFD' {
 			return '_'
@@ -160,9 +161,8 @@ func fileNamed(name, what, ext string) string {
 	return name
 }
 
-// extension returns what a file of this type is called behind the dot: by its type's name, else by
-// what is in it.
-func extension(mime string, data []byte) string {
+// fileExtension returns the extension of a MIME type, or else of the type that the data has.
+func fileExtension(mime string, data []byte) string {
 	mime, _, _ = strings.Cut(mime, ";")
 	if known := mimetype.Lookup(strings.TrimSpace(mime)); known != nil && known.Extension() != "" {
 		return known.Extension()

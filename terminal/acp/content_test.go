@@ -79,7 +79,7 @@ func TestAPictureWaitsForNoOtherForLong(t *testing.T) {
 		for range 25 {
 			show(v, `{"type":"image","mimeType":"image/png","data":%q}`, b64("x"))
 		}
-		time.Sleep(albumWithin)
+		time.Sleep(albumWindow)
 		synctest.Wait()
 		var sizes []int
 		for _, f := range r.frames {
@@ -134,14 +134,14 @@ func TestFileNamesStayWithinTheirFolder(t *testing.T) {
 		"file:///a/b%2Fc.gif": "c.gif", "a\nb": "a_b.png", "https://e.org/p.webp?q=/../x": "p.webp", ".": "image.png",
 		"/" + strings.Repeat("ä", 200) + ".png": strings.Repeat("ä", 48) + ".png",
 	} {
-		if got := fileNamed(fileName(uri), "image", ".png"); got != want {
+		if got := safeFileName(fileName(uri), "image", ".png"); got != want {
 			t.Errorf("%q becomes %q, not %q", uri, got, want)
 		}
 	}
 }
 
 func TestANameIsNoPath(t *testing.T) {
-	if got := fileNamed("../a/b", "image", ".png"); strings.Contains(got, "/") || strings.HasPrefix(got, ".") {
+	if got := safeFileName("../a/b", "image", ".png"); strings.Contains(got, "/") || strings.HasPrefix(got, ".") {
 		t.Errorf("got %q", got)
 	}
 }

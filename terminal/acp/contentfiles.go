@@ -10,17 +10,18 @@ import (
 	"nanobot/terminal"
 )
 
-// maxAlbum is how many files are sent in one message.
+// maxAlbum limits the files of one message.
 const maxAlbum = 10
 
-// pending are files that wait to be sent.
-type pending struct {
-	dir   string // of those that we wrote; "" if there are none
+// pendingFiles are files that wait to be sent as one message.
+type pendingFiles struct {
+	dir   string // of files that the gateway wrote; "" if there are none
 	paths []string
 }
 
-// write puts a file into a folder of its own: not the chat's, where the agent may have put links.
-func (p *pending) write(name string, data []byte) error {
+// write stores a file in a temporary folder. The chat's folder is not safe, because the agent may
+// have created symbolic links in it.
+func (p *pendingFiles) write(name string, data []byte) error {
 	if p.dir == "" {
 		parent, err := filepath.EvalSymlinks(os.TempDir())
 		if err != nil {
@@ -43,54 +44,54 @@ func (p *pending) write(name string, data []byte) error {
 	return nil
 }
 
-// remove forgets all files, and takes away those that we wrote.
-func (p *pending) remove() {
+// remove clears the list and deletes the files that the gateway wrote.
+func (p *pendingFiles) remove() {
 	if p.dir != "" {
 		_ = os.RemoveAll(p.dir)
 	}
-	*p = pending{}
+	*p = pendingFiles{}
 }
 
-// addFile sends a file with those that come close to it.
+// addFile queues a file to be sent together with others that follow soon.
 func (v *view) addFile(name string, data []byte) {
 	v.sendText()
 	if err := v.files.write(name, data); err != nil {
 		v.log("warning", "file of the agent's not written: %s", err)
-		v.complain("file", name, errors.New("it could not be written"))
+		v.reportUnshowable("file", name, errors.New("it could not be written"))
 		return
 	}
-	v.added()
+	v.scheduleFiles()
 }
 
 func (v *view) addPath(path string) {
 	v.sendText()
 	v.files.paths = append(v.files.paths, path)
-	v.added()
+	v.scheduleFiles()
 }
 
-func (v *view) added() {
+func (v *view) scheduleFiles() {
 	if len(v.files.paths) >= maxAlbum {
 		v.sendFiles()
 		return
 	}
-	v.soon(&v.filesAt, albumWithin)
+	v.schedule(&v.filesAt, albumWindow)
 }
 
 func (v *view) sendFiles() {
 	if len(v.files.paths) > 0 {
-		v.sendWith("")
+		v.sendFilesWithText("")
 	}
 }
 
-// sendWith sends the files that wait, with a text. When Emit has returned, they have been copied.
-func (v *view) sendWith(text string) {
+// sendFilesWithText sends the queued files. Emit has copied them when it returns.
+func (v *view) sendFilesWithText(text string) {
 	v.filesAt = time.Time{}
 	v.emit(terminal.Frame{Kind: terminal.Message, Text: text, Media: v.files.paths, ProtocolDir: v.files.dir})
 	v.files.remove()
 }
 
-// complain tells the person of something that was to be shown and cannot be.
-func (v *view) complain(what, name string, err error) {
+// reportUnshowable tells the person about content that cannot be shown.
+func (v *view) reportUnshowable(what, name string, err error) {
 	switch what {
 	case "image":
 		what = "picture"
@@ -100,6 +101,6 @@ func (v *view) complain(what, name string, err error) {
 	if name != "" {
 		what += " " + terminal.CodeSpan(terminal.OneLine(name, titleLength))
 	}
-	v.settleText()
+	v.flushMessages()
 	v.emitText(fmt.Sprintf("⚠ The agent sent a %s that cannot be shown: %s.", what, err))
 }

@@ -16,25 +16,26 @@ import (
 )
 
 const (
-	// maxInline is the most bytes of a picture or sound that goes into a prompt; maxEmbedded is
-	// that of a text. What is larger is only named.
+	// maxInline limits a picture or sound within a prompt, maxEmbedded a text, in bytes. Larger
+	// files are sent as links.
 	maxInline, maxEmbedded = 8 << 20, 64 << 10
-	// maxQuote is how much of the message that the person replied to is quoted.
+	// maxQuote limits the quote of the message that the person replied to.
 	maxQuote = 4000
 )
 
-// promptCapabilities say what an agent takes in a prompt beyond text and links.
+// promptCapabilities are the content types that an agent accepts in a prompt besides text and
+// links.
 type promptCapabilities struct {
 	Image           bool `json:"image"`
 	Audio           bool `json:"audio"`
 	EmbeddedContext bool `json:"embeddedContext"`
 }
 
-// block is one piece of content, said by either side.
+// block is a content block of the protocol, in either direction.
 type block struct {
 	Type     string    `json:"type"`
 	Text     string    `json:"text,omitempty"`
-	Data     string    `json:"data,omitempty"` // of a picture or a sound, as base64
+	Data     string    `json:"data,omitempty"` // of a picture or a sound, in base64
 	MimeType string    `json:"mimeType,omitempty"`
 	URI      string    `json:"uri,omitempty"`
 	Name     string    `json:"name,omitempty"`
@@ -42,7 +43,7 @@ type block struct {
 	Resource *resource `json:"resource,omitempty"`
 }
 
-// resource is a file that is part of a block: Text or Blob is set.
+// resource is a file embedded in a block: either Text or Blob is set.
 type resource struct {
 	URI      string  `json:"uri"`
 	MimeType string  `json:"mimeType,omitempty"`
@@ -50,7 +51,7 @@ type resource struct {
 	Blob     *string `json:"blob,omitempty"` // base64
 }
 
-// promptBlocks turns what the person sent into the blocks that the agent takes.
+// promptBlocks converts a person's message to content blocks that the agent accepts.
 func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
 	var blocks []block
 	media := e.Media
@@ -67,7 +68,7 @@ func promptBlocks(e terminal.Envelope, caps promptCapabilities) []block {
 		blocks = append(blocks, fileBlocks(path, caps)...)
 	}
 	if len(blocks) == 0 {
-		blocks = append(blocks, textBlock(" ")) // a prompt must have something in it
+		blocks = append(blocks, textBlock(" ")) // a prompt must not be empty
 	}
 	return blocks
 }
@@ -76,13 +77,13 @@ func textBlock(text string) block {
 	return block{Type: "text", Text: strings.ToValidUTF8(text, "\uFFFD")}
 }
 
-// fileBlocks tells the agent of one file. A file that is shown is also named, since the agent may
-// have to work on it.
+// fileBlocks converts one file. A picture or sound is followed by its path, because the agent may
+// have to work on the file.
 func fileBlocks(path string, caps promptCapabilities) []block {
 	link := block{Type: "resource_link", URI: fileURI(path), Name: strings.ToValidUTF8(filepath.Base(path), "\uFFFD")}
 	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return []block{link} // what is wrong with it the agent finds out by itself
+		return []block{link} // the agent sees the error when it opens the file
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -96,7 +97,7 @@ func fileBlocks(path string, caps promptCapabilities) []block {
 		return []block{link}
 	}
 	link.MimeType, _, _ = strings.Cut(kind.String(), ";")
-	switch as := shownAs(link.MimeType); {
+	switch as := inlineType(link.MimeType); {
 	case size > 0 && size <= maxInline && (as == "image" && caps.Image || as == "audio" && caps.Audio):
 		if data, err := os.ReadFile(path); err == nil {
 			shown := block{Type: as, Data: base64.StdEncoding.EncodeToString(data), MimeType: link.MimeType}
@@ -114,8 +115,9 @@ func fileBlocks(path string, caps promptCapabilities) []block {
 	return []block{link}
 }
 
-// shownAs tells how a model can look at a file, if at all. Models know these four kinds of picture.
-func shownAs(mime string) string {
+// inlineType returns the block type for files that models can process directly, or "". Models
+// support these four picture formats.
+func inlineType(mime string) string {
 	switch mime {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
 		return "image"

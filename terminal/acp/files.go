@@ -14,28 +14,28 @@ import (
 	"nanobot/terminal"
 )
 
-// maxRead is the most that one reading returns: it becomes one line of the protocol.
+// maxRead limits the result of one call, which becomes one line of the protocol.
 const maxRead = 8 << 20
 
 var errTooMuch = fmt.Errorf("more than %d MiB; read a part of it with line and limit", maxRead>>20)
 
-// readFile answers fs/read_text_file, if permit does not refuse the call; nil permits all.
-func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
+// readFile implements fs/read_text_file. permit may refuse the call; nil permits all.
+func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
 	var ask struct {
-		Path  string         `json:"path"`
-		Line  maybe[float64] `json:"line"` // numbers of some languages have a fraction
-		Limit maybe[float64] `json:"limit"`
+		Path  string            `json:"path"`
+		Line  optional[float64] `json:"line"` // JavaScript sends floating-point numbers
+		Limit optional[float64] `json:"limit"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalid("%s", err)
+		return nil, invalidParams("%s", err)
 	}
-	var allow func(*spot) *rpcError
+	var allow func(*agentFile) *rpcError
 	if permit != nil {
-		allow = func(at *spot) *rpcError {
-			return permit(fileCall("read", "The agent wants to read a file", ask.Path, at))
+		allow = func(at *agentFile) *rpcError {
+			return permit(newFileCall("read", "The agent wants to read a file", ask.Path, at))
 		}
 	}
-	at, rerr := permitted(p, ask.Path, allow)
+	at, rerr := resolvePermittedFile(p, ask.Path, allow)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -45,30 +45,32 @@ func readFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) *
 		return nil, fileError(ask.Path, err)
 	}
 	defer f.Close()
-	text, err := readLines(f, whole(ask.Line, 1), whole(ask.Limit, -1))
+	text, err := readLines(f, intOr(ask.Line, 1), intOr(ask.Limit, -1))
 	if err != nil {
 		return nil, fileError(ask.Path, err)
 	}
 	if !utf8.Valid(text) {
-		// With another character in its place the agent would write back what was never there.
+		// With replacement characters the agent would write back another text than it read.
 		return nil, fileError(ask.Path, errors.New("not a text file in UTF-8"))
 	}
 	return map[string]string{"content": string(text)}, nil
 }
 
-// whole returns a number that counts something.
-func whole(n maybe[float64], otherwise int64) int64 {
+// intOr returns a number without its fraction and limited to what JSON can represent exactly, or
+// the default if it is not set.
+func intOr(n optional[float64], otherwise int64) int64 {
 	if !n.ok {
 		return otherwise
 	}
 	return int64(min(max(n.v, 0), 1<<53))
 }
 
-// errNoFile says that a file does not exist.
+// errNoFile means that the file does not exist.
 var errNoFile = errors.New("no such file")
 
-// content returns the text of a file, if it is one and not too large.
-func (s *spot) content() (string, error) {
+// content returns the text of the file. It fails for files that are not UTF-8 or larger than
+// maxRead.
+func (s *agentFile) content() (string, error) {
 	f, err := s.open()
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", errNoFile
@@ -84,22 +86,22 @@ func (s *spot) content() (string, error) {
 	return string(text), err
 }
 
-// open opens a regular file, and waits for nobody.
-func (s *spot) open() (*os.File, error) {
+// open opens a regular file. O_NONBLOCK keeps a FIFO from blocking it.
+func (s *agentFile) open() (*os.File, error) {
 	f, err := s.root.OpenFile(s.rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.readable(f); err != nil {
+	if err := s.checkReadable(f); err != nil {
 		_ = f.Close()
 		return nil, err
 	}
 	return f, nil
 }
 
-// readable refuses what is no regular file, and one of which another name is out of bounds.
-func (s *spot) readable(f *os.File) error {
-	if err := regular(f); err != nil {
+// checkReadable refuses files that are not regular, and hard links to private files.
+func (s *agentFile) checkReadable(f *os.File) error {
+	if err := checkRegular(f); err != nil {
 		return err
 	}
 	info, err := f.Stat()
@@ -109,7 +111,7 @@ func (s *spot) readable(f *os.File) error {
 	return s.guard.CheckFile(info)
 }
 
-func regular(f *os.File) error {
+func checkRegular(f *os.File) error {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -122,8 +124,8 @@ func regular(f *os.File) error {
 	return nil
 }
 
-// readLines returns the lines from the first on, counted from 1, with their ends; a negative limit
-// means all. What is behind the end is empty.
+// readLines returns up to limit lines starting with line number first, counted from 1; a negative
+// limit means all. It returns nothing for lines after the end.
 func readLines(r io.Reader, first, limit int64) ([]byte, error) {
 	in := bufio.NewReaderSize(r, 64<<10)
 	for line := int64(1); line < first; {

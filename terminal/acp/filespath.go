@@ -13,36 +13,36 @@ import (
 	"nanobot/terminal"
 )
 
-// spot is a file that an agent may use: a root folder that is held open, and the path below it
-// without any links. Should somebody put a link there meanwhile, the root does not let it lead out.
-type spot struct {
+// agentFile is a file that an agent may use: an open root folder, and a path below it without
+// symbolic links. The root keeps a link that is created later from leading out.
+type agentFile struct {
 	root  *os.Root
 	rel   string
-	path  string // the whole of it
+	path  string // absolute
 	guard terminal.FileGuard
 }
 
-// find returns the spot that a path means, which must be closed. The file need not exist.
-func find(p terminal.ExecEnv, path string) (*spot, *rpcError) {
+// resolveFile resolves a path for an agent. The file need not exist. The caller closes the result.
+func resolveFile(p terminal.ExecEnv, path string) (*agentFile, *rpcError) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
-		return nil, invalid("path %q: must be an absolute path", path)
+		return nil, invalidParams("path %q: must be an absolute path", path)
 	}
 	real, _, err := nofollow.Resolve(filepath.Clean(path))
 	if err != nil {
 		return nil, fileError(path, err)
 	}
-	if slices.ContainsFunc(p.Private, func(own string) bool { return isOrHolds(own, real) }) {
-		return nil, invalid("path %q: one of the gateway's own files, which are not for agents", path)
+	if slices.ContainsFunc(p.Private, func(own string) bool { return isPrivateFile(own, real) }) {
+		return nil, invalidParams("path %q: one of the gateway's own files, which are not for agents", path)
 	}
 	guard := terminal.FileGuard{Private: p.Private, Chats: p.Chats}
-	for _, at := range []string{path, real} { // as it was asked for, and as it was found
+	for _, at := range []string{path, real} { // as the agent wrote it, and without links
 		if err := guard.CheckPath(at); err != nil {
 			return nil, fileError(path, err)
 		}
 	}
 	for _, dir := range p.Roots {
 		dir, err := filepath.EvalSymlinks(dir)
-		if err != nil || !holds(dir, real) {
+		if err != nil || !containsPath(dir, real) {
 			continue
 		}
 		root, err := os.OpenRoot(dir)
@@ -50,20 +50,19 @@ func find(p terminal.ExecEnv, path string) (*spot, *rpcError) {
 			return nil, fileError(path, err)
 		}
 		rel, _ := filepath.Rel(dir, real)
-		return &spot{root: root, rel: rel, path: real, guard: guard}, nil
+		return &agentFile{root: root, rel: rel, path: real, guard: guard}, nil
 	}
-	return nil, invalid("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
+	return nil, invalidParams("path %q: outside the folders that this agent may use: %s", path, strings.Join(p.Roots, ", "))
 }
 
-func (s *spot) close() { _ = s.root.Close() }
+func (s *agentFile) close() { _ = s.root.Close() }
 
-// isOrHolds reports whether a path without links is one of the gateway's own, or the same file
-// under another name.
-func isOrHolds(own, real string) bool {
+// isPrivateFile reports whether real is own, is below own, or is the same file under another name.
+func isPrivateFile(own, real string) bool {
 	if own == "" {
 		return false
 	}
-	if r, _, err := nofollow.Resolve(filepath.Clean(own)); err == nil && holds(r, real) {
+	if r, _, err := nofollow.Resolve(filepath.Clean(own)); err == nil && containsPath(r, real) {
 		return true
 	}
 	a, aerr := os.Stat(own)
@@ -71,16 +70,16 @@ func isOrHolds(own, real string) bool {
 	return aerr == nil && berr == nil && os.SameFile(a, b)
 }
 
-func holds(dir, path string) bool {
+func containsPath(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-func invalid(format string, args ...any) *rpcError {
+func invalidParams(format string, args ...any) *rpcError {
 	return &rpcError{Code: codeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// fileError tells the agent what is wrong with a file, by the name that it knows.
+// fileError converts err for the agent, with the path that the agent used.
 func fileError(path string, err error) *rpcError {
 	code := codeInternal
 	var pe *fs.PathError

@@ -12,27 +12,27 @@ import (
 	"nanobot/terminal"
 )
 
-// writeFile answers fs/write_text_file, if permit does not refuse the call; nil permits all.
-func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) *rpcError) (any, *rpcError) {
+// writeFile implements fs/write_text_file. permit may refuse the call; nil permits all.
+func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(clientCall) *rpcError) (any, *rpcError) {
 	var ask struct {
 		Path    string  `json:"path"`
 		Content *string `json:"content"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalid("%s", err)
+		return nil, invalidParams("%s", err)
 	}
 	if ask.Content == nil {
-		return nil, invalid("content: missing")
+		return nil, invalidParams("content: missing")
 	}
-	var allow func(*spot) *rpcError
+	var allow func(*agentFile) *rpcError
 	if permit != nil {
-		allow = func(at *spot) *rpcError {
-			c := fileCall("edit", "The agent wants to write a file", ask.Path, at)
-			c.detail = func(about *tool) { at.showChange(about, *ask.Content) }
+		allow = func(at *agentFile) *rpcError {
+			c := newFileCall("edit", "The agent wants to write a file", ask.Path, at)
+			c.addDetail = func(about *tool) { at.addDiff(about, *ask.Content) }
 			return permit(c)
 		}
 	}
-	at, rerr := permitted(p, ask.Path, allow)
+	at, rerr := resolvePermittedFile(p, ask.Path, allow)
 	if rerr != nil {
 		return nil, rerr
 	}
@@ -43,10 +43,9 @@ func writeFile(p terminal.ExecEnv, params json.RawMessage, permit func(ownCall) 
 	return struct{}{}, nil
 }
 
-// write puts a text in the place of the file in one step: who reads meanwhile sees the old one or
-// the new one.
-func (s *spot) write(text string) error {
-	old, err := s.old()
+// write replaces the file atomically: a concurrent reader sees the old text or the new one.
+func (s *agentFile) write(text string) error {
+	old, err := s.existing()
 	if err != nil {
 		return err
 	}
@@ -66,9 +65,9 @@ func (s *spot) write(text string) error {
 	})
 }
 
-// old returns what is known of the file that is to be replaced, nil if there is none. One that
-// could not be written to is not replaced either.
-func (s *spot) old() (fs.FileInfo, error) {
+// existing returns the file that is to be replaced, or nil if there is none. A file that is not
+// writable is not replaced either, hence the opening for writing.
+func (s *agentFile) existing() (fs.FileInfo, error) {
 	f, err := s.root.OpenFile(s.rel, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -79,7 +78,7 @@ func (s *spot) old() (fs.FileInfo, error) {
 		return nil, err
 	}
 	defer f.Close()
-	if err := regular(f); err != nil {
+	if err := checkRegular(f); err != nil {
 		return nil, err
 	}
 	return f.Stat()

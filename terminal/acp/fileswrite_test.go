@@ -80,7 +80,7 @@ func TestAReaderSeesTheOldTextOrTheNewOne(t *testing.T) {
 
 func TestALinkPutThereMeanwhileLeadsNowhere(t *testing.T) {
 	w := newWorld(t)
-	at, err := find(w.ExecEnv, w.Dir+"/sub/file")
+	at, err := resolveFile(w.ExecEnv, w.Dir+"/sub/file")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,32 +8,33 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// maxLocations is how many files of a tool call a permission covers. A question shows them all.
+// maxLocations limits the files of a tool call that a permission covers. The question lists all of
+// them.
 const maxLocations = 20
 
-// place is a file that a tool call names: as the agent calls it, and where that leads without
+// resolvedPath is a file that a tool call names: the agent's path, and the path without symbolic
 // links.
-type place struct{ path, real string }
+type resolvedPath struct{ path, real string }
 
-// grant is a permission that covers later calls of methods that we carry out for the agent.
+// grant is a permission that covers later fs and terminal calls of the agent.
 type grant struct {
-	tool   string // the id of the tool call that it was given for; "": of none
-	method string // execute, edit or read, as ownKinds says
-	all    bool   // for every file
-	files  []string
+	tool      string // the ID of the tool call that was permitted; "" for the whole session
+	method    string // execute, edit or read
+	everyFile bool   // covers every file
+	files     []string
 }
 
-// grantsOf is what the permission for a tool call covers: commands, or writing and reading the
-// files that it names. A tool call that names no file covers none, and one that only reads covers
-// no writing.
-func grantsOf(t *tool, files []place) []grant {
+// grantsFor returns what the permission for a tool call covers: commands, or writing and reading
+// the files that the call names. A call that names no file covers none, and one that only reads
+// covers no writing.
+func grantsFor(t *tool, files []resolvedPath) []grant {
 	var real []string
 	for _, f := range files {
 		real = append(real, f.real)
 	}
 	switch t.kind {
 	case "execute":
-		return []grant{{tool: t.id, method: "execute", all: true}}
+		return []grant{{tool: t.id, method: "execute", everyFile: true}}
 	case "edit", "move":
 		return []grant{{tool: t.id, method: "edit", files: real}, {tool: t.id, method: "read", files: real}}
 	case "read", "search":
@@ -42,8 +43,8 @@ func grantsOf(t *tool, files []place) []grant {
 	return nil
 }
 
-// places returns the files that a tool call names, for those that a permission for it covers.
-func (t *tool) places() (files []place) {
+// coveredFiles returns the files that a permission for the tool call covers.
+func (t *tool) coveredFiles() (files []resolvedPath) {
 	if !slices.Contains([]string{"edit", "move", "read", "search"}, t.kind) {
 		return nil
 	}
@@ -52,38 +53,38 @@ func (t *tool) places() (files []place) {
 			continue
 		}
 		if real, _, err := nofollow.Resolve(filepath.Clean(path)); err == nil {
-			files = append(files, place{path, real})
+			files = append(files, resolvedPath{path, real})
 		}
 	}
 	return files
 }
 
-// grants are permissions that are open. The zero value has none.
+// grants are the permissions in force. The zero value has none.
 type grants struct {
 	mu   sync.Mutex
-	open []grant
+	list []grant
 }
 
 func (g *grants) add(more ...grant) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open = append(g.open, more...)
+	g.list = append(g.list, more...)
 }
 
-// close ends what was granted for a tool call.
-func (g *grants) close(tool string) {
+// revoke removes the permissions of a tool call.
+func (g *grants) revoke(tool string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.open = slices.DeleteFunc(g.open, func(o grant) bool { return o.tool == tool })
+	g.list = slices.DeleteFunc(g.list, func(o grant) bool { return o.tool == tool })
 }
 
-// cover reports whether a call is covered, of a file if real is not "", and says for which tool
-// call that was granted.
-func (g *grants) cover(method, real string) (tool string, ok bool) {
+// find reports whether a call is covered, for the file real unless that is "", and returns the tool
+// call that the permission was given for.
+func (g *grants) find(method, real string) (tool string, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, o := range g.open {
-		if o.method == method && (o.all || real != "" && slices.Contains(o.files, real)) {
+	for _, o := range g.list {
+		if o.method == method && (o.everyFile || real != "" && slices.Contains(o.files, real)) {
 			return o.tool, true
 		}
 	}

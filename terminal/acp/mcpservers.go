@@ -15,7 +15,7 @@ import (
 // ownServer is the name of the gateway's own MCP server.
 const ownServer = "nanobot"
 
-// namedValue is an environment variable or a header in the form of the protocol.
+// namedValue is an environment variable or an HTTP header in the protocol's form.
 type namedValue struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -24,12 +24,12 @@ type namedValue struct {
 // stdioServer is an MCP server that the agent starts.
 type stdioServer struct {
 	Name    string       `json:"name"`
-	Command string       `json:"command"` // absolute, as the protocol asks for
+	Command string       `json:"command"` // the protocol requires an absolute path
 	Args    []string     `json:"args"`
 	Env     []namedValue `json:"env"`
 }
 
-// remoteServer is an MCP server with an address.
+// remoteServer is an MCP server with a URL.
 type remoteServer struct {
 	Type    string       `json:"type"`
 	Name    string       `json:"name"`
@@ -37,16 +37,16 @@ type remoteServer struct {
 	Headers []namedValue `json:"headers"`
 }
 
-// mcpServers are the MCP servers that a session is opened with: those of the configuration that the
-// agent can use, and the gateway's own unless the configuration has one of that name.
+// mcpServers returns the MCP servers for a new session: the configured servers whose transport the
+// agent supports, and the gateway's own unless the configuration has one of that name.
 func (a *agent) mcpServers(place terminal.ExecEnv) []any {
 	servers := []any{}
 	for _, s := range place.MCPServers {
-		switch can := a.hello.Can.MCP; {
+		switch can := a.initResponse.Capabilities.MCP; {
 		case s.Transport == config.MCPStdio:
-			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, place), Args: append([]string{}, s.Args...), Env: named(s.Env)})
+			servers = append(servers, stdioServer{Name: s.Name, Command: programPath(s.Command, place), Args: append([]string{}, s.Args...), Env: toNamedValues(s.Env)})
 		case s.Transport == config.MCPHTTP && bool(can.HTTP), s.Transport == config.MCPSSE && bool(can.SSE):
-			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+			servers = append(servers, remoteServer{Type: s.Transport, Name: s.Name, URL: s.URL, Headers: toNamedValues(s.Headers)})
 		default:
 			a.log("warning", fmt.Sprintf("the agent does not take MCP servers of type %s, so it is not told of %s", s.Transport, s.Name))
 		}
@@ -60,25 +60,25 @@ func (a *agent) mcpServers(place terminal.ExecEnv) []any {
 	return servers
 }
 
-// gatewayServer is the MCP server by which the agent of this environment reaches its chat; false if
-// the gateway serves no tools.
+// gatewayServer returns the MCP server that gives the agent access to its chat; false if the
+// gateway serves no tools.
 func gatewayServer(env []string) (stdioServer, bool) {
 	program, err := os.Executable()
-	if err != nil || lookup(env, config.SocketVariable) == "" {
+	if err != nil || lookupEnv(env, config.SocketVariable) == "" {
 		return stdioServer{}, false
 	}
 	s := stdioServer{Name: ownServer, Command: program, Args: []string{"mcp"}, Env: []namedValue{}}
-	// Agents may start their servers with an environment of their own.
+	// Some agents do not pass their own environment on to MCP servers.
 	for _, name := range []string{config.SocketVariable, config.TokenVariable} {
-		if value := lookup(env, name); value != "" {
+		if value := lookupEnv(env, name); value != "" {
 			s.Env = append(s.Env, namedValue{name, value})
 		}
 	}
 	return s, true
 }
 
-// programPath returns the absolute path of a program, as the agent would find it; a program that is
-// not found stays as it is written.
+// programPath returns the absolute path of a program in the agent's PATH. A name that is not found
+// is returned unchanged.
 func programPath(name string, place terminal.ExecEnv) string {
 	if strings.ContainsRune(name, filepath.Separator) {
 		if filepath.IsAbs(name) {
@@ -86,7 +86,7 @@ func programPath(name string, place terminal.ExecEnv) string {
 		}
 		return filepath.Join(place.Dir, name)
 	}
-	for _, dir := range filepath.SplitList(lookup(place.Env, "PATH")) {
+	for _, dir := range filepath.SplitList(lookupEnv(place.Env, "PATH")) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
@@ -97,8 +97,8 @@ func programPath(name string, place terminal.ExecEnv) string {
 	return name
 }
 
-// lookup returns the value of a variable, of which the last counts, or "".
-func lookup(env []string, name string) string {
+// lookupEnv returns the value of a variable, or "". The last assignment counts.
+func lookupEnv(env []string, name string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value
@@ -107,8 +107,8 @@ func lookup(env []string, name string) string {
 	return ""
 }
 
-// named puts values into the form of the protocol.
-func named(values []terminal.MCPValue) []namedValue {
+// toNamedValues converts values to the protocol's form.
+func toNamedValues(values []terminal.MCPValue) []namedValue {
 	all := make([]namedValue, 0, len(values))
 	for _, v := range values {
 		all = append(all, namedValue(v))

@@ -13,20 +13,21 @@ import (
 	"nanobot/terminal"
 )
 
-// askGrace is how much longer than it should a question may take.
+// askGrace is added to a question's timeout, since the asker enforces it too and reports why nobody
+// answered.
 const askGrace = 10 * time.Second
 
-// toolKinds are the kinds of tool that there are. Any other counts as the last.
+// toolKinds are the protocol's kinds of tools. An unknown kind counts as the last.
 var toolKinds = []string{"read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"}
 
-// permissionOption is an answer that the agent offers.
+// permissionOption is one option of a permission request.
 type permissionOption struct {
 	ID   string `json:"optionId"`
 	Name string `json:"name"`
 	Kind string `json:"kind"`
 }
 
-// permissionAnswer is what the agent is told.
+// permissionAnswer is the response to session/request_permission.
 type permissionAnswer struct {
 	Outcome struct {
 		Outcome  string `json:"outcome"`
@@ -34,23 +35,23 @@ type permissionAnswer struct {
 	} `json:"outcome"`
 }
 
-// decision is an option, nil for none, and who chose it.
+// decision is the chosen option, nil for none, and the person or rule that chose it.
 type decision struct {
 	option *permissionOption
 	by     string
-	person bool // it was a person
+	person bool // chosen by a person
 }
 
-// permissions decides about the tool calls of one turn.
-type permissions struct {
-	turn   terminal.Turn
-	policy Settings
-	view   *view
+// permissionDecider decides about the tool calls of one turn.
+type permissionDecider struct {
+	turn     terminal.Turn
+	settings Settings
+	view     *view
 }
 
-// answer answers session/request_permission: by a rule of the configuration, or by the person.
-// granted is told what a person allowed. When ctx ends, the request is cancelled.
-func (p permissions) answer(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
+// respond handles session/request_permission by a configured rule or by asking the person. granted
+// is called with what a person allowed. The end of ctx cancels the request.
+func (p permissionDecider) respond(ctx context.Context, params json.RawMessage, granted func(*tool, *permissionOption)) (any, *rpcError) {
 	var ask struct {
 		Tool struct {
 			toolFields
@@ -59,14 +60,14 @@ func (p permissions) answer(ctx context.Context, params json.RawMessage, granted
 		Options []permissionOption `json:"options"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalid("%s", err)
+		return nil, invalidParams("%s", err)
 	}
-	about := p.view.known(ask.Tool.ID.v)
+	about := p.view.toolByID(ask.Tool.ID.v)
 	about.apply(ask.Tool.toolFields, ask.Tool.Content)
 	if !slices.Contains(toolKinds, about.kind) {
 		about.kind = "other"
 	}
-	about.named = about.places()
+	about.permissionFiles = about.coveredFiles()
 	d := p.decide(ctx, &about, ask.Options)
 	var answer permissionAnswer
 	answer.Outcome.Outcome = "cancelled"
@@ -74,39 +75,39 @@ func (p permissions) answer(ctx context.Context, params json.RawMessage, granted
 	if d.option != nil {
 		answer.Outcome.Outcome, answer.Outcome.OptionID = "selected", d.option.ID
 		chosen = terminal.OneLine(d.option.Name, titleLength)
-		// A rule is for one kind of tool, and the agent chooses the kind: what it allows covers
-		// nothing else.
+		// A rule allows one kind of tool, and the agent states the kind, so the rule covers no
+		// other calls.
 		if d.person && strings.HasPrefix(d.option.Kind, "allow_") {
 			granted(&about, d.option)
 		}
 	}
-	p.view.decided("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
+	p.view.audit("permission: %s %q: %s by %s", about.kind, about.name(), chosen, d.by)
 	return answer, nil
 }
 
-// decided notes something for the operator's record.
-func (v *view) decided(format string, args ...any) {
+// audit emits a frame for the audit log.
+func (v *view) audit(format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.over {
+	if !v.closed {
 		v.emit(terminal.Frame{Kind: terminal.Log, Level: "info", Text: fmt.Sprintf(format, args...), Audit: true})
 	}
 }
 
-// known returns a copy of what is known of a tool call.
-func (v *view) known(id string) tool {
+// toolByID returns a copy of a tool call.
+func (v *view) toolByID(id string) tool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if t := v.board.byID[id]; t != nil {
 		copied := *t
-		copied.printed = nil
+		copied.ownOutput = nil
 		return copied
 	}
 	return tool{id: id}
 }
 
-// rule returns what the configuration says about a kind of tool.
-func rule(policy Settings, kind string) string {
+// ruleFor returns the configured rule for a kind of tool: ask, allow or deny.
+func ruleFor(policy Settings, kind string) string {
 	if r := policy.Rules[kind]; r != "" {
 		return r
 	}
@@ -114,30 +115,30 @@ func rule(policy Settings, kind string) string {
 		return policy.Permissions
 	}
 	switch kind {
-	case "read", "search", "think": // a fetch tells others something
+	case "read", "search", "think": // not fetch, which sends data to others
 		return "allow"
 	}
 	return "ask"
 }
 
-func (p permissions) decide(ctx context.Context, about *tool, options []permissionOption) decision {
-	switch r := rule(p.policy, about.kind); {
+func (p permissionDecider) decide(ctx context.Context, about *tool, options []permissionOption) decision {
+	switch r := ruleFor(p.settings, about.kind); {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case len(options) == 0:
 		return decision{by: "want of options"}
 	case r == "deny":
-		return decision{option: pick(options, "reject"), by: "rule"}
+		return decision{option: optionOfKind(options, "reject"), by: "rule"}
 	case r == "allow":
-		if o := pick(options, "allow"); o != nil {
+		if o := optionOfKind(options, "allow"); o != nil {
 			return decision{option: o, by: "rule"}
 		}
 	}
 	return p.askPerson(ctx, about, options)
 }
 
-// pick returns the option that allows or rejects, rather once than always; nil if there is none.
-func pick(options []permissionOption, what string) *permissionOption {
+// optionOfKind returns the option that allows or rejects, preferably once; nil if there is none.
+func optionOfKind(options []permissionOption, what string) *permissionOption {
 	for _, kind := range []string{what + "_once", what + "_always"} {
 		if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind }); i >= 0 {
 			return &options[i]
@@ -146,33 +147,32 @@ func pick(options []permissionOption, what string) *permissionOption {
 	return nil
 }
 
-// askPerson has the person choose. No answer is a no, which is said: the person may have meant to
-// answer.
-func (p permissions) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
-	within := time.Duration(p.policy.AskTimeout) * time.Second
+// askPerson asks the person. No answer counts as a refusal, and the person is told, since they may
+// have meant to answer.
+func (p permissionDecider) askPerson(ctx context.Context, about *tool, options []permissionOption) decision {
+	within := time.Duration(p.settings.AskTimeout) * time.Second
 	p.view.pause()
 	names := optionNames(options)
-	// Who asks counts the time from when the question is there.
+	// The asker starts counting when the question is shown.
 	limited, cancel := context.WithTimeout(ctx, within+askGrace)
 	defer cancel()
 	began := time.Now()
 	answer, err := p.turn.Ask(limited, terminal.Question{
-		// A question is never the same as another: who allows something once has not allowed it
-		// again.
+		// A unique ID, so that a stored answer to an earlier question cannot allow another call.
 		ID: "permission-" + rand.Text(), Text: about.question(p.turn.ExecEnv.Dir), Options: names, Timeout: within, Approval: true,
 	})
-	no := pick(options, "reject")
+	no := optionOfKind(options, "reject")
 	switch {
 	case ctx.Err() != nil:
 		return decision{by: "the end of the turn"}
 	case errors.Is(err, terminal.ErrNobodyToAsk):
-		p.view.refuse(&p.view.lonely, "There is nobody here to be asked, so what needs a permission is refused: "+asTyped(about.name()))
+		p.view.reportRefusal(&p.view.toldNobodyToAsk, "There is nobody here to be asked, so what needs a permission is refused: "+escapeTitle(about.name()))
 		return decision{option: no, by: "rule: nobody is there to be asked"}
 	case err != nil && time.Since(began) >= within:
-		p.view.refuse(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), asTyped(about.name())))
+		p.view.reportRefusal(nil, fmt.Sprintf("Nobody answered within %g s, so this was refused: %s", within.Seconds(), escapeTitle(about.name())))
 		return decision{option: no, by: "timeout"}
 	case err != nil:
-		p.view.refuse(nil, "The question could not be asked, so this was refused: "+asTyped(about.name()))
+		p.view.reportRefusal(nil, "The question could not be asked, so this was refused: "+escapeTitle(about.name()))
 		return decision{option: no, by: "want of an answer: " + terminal.OneLine(err.Error(), titleLength)}
 	}
 	i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, strings.TrimSpace(answer.Text)) })
@@ -186,21 +186,21 @@ func (p permissions) askPerson(ctx context.Context, about *tool, options []permi
 	return decision{option: &options[i], by: "user " + by, person: true}
 }
 
-// refuse says that something was taken as a no, if it has not been said once, where that is enough.
-func (v *view) refuse(once *bool, text string) {
+// reportRefusal tells the person why a call was refused, but only once if *once is set.
+func (v *view) reportRefusal(once *bool, text string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.over || once != nil && *once {
+	if v.closed || once != nil && *once {
 		return
 	}
 	if once != nil {
 		*once = true
 	}
-	v.settle()
+	v.flushLocked()
 	v.emitText("🔐 " + text)
 }
 
-// optionNames returns names that can be told apart, since that is how the answer is found.
+// optionNames returns distinct names, because the answer is matched by name.
 func optionNames(options []permissionOption) []string {
 	names := make([]string, 0, len(options))
 	for _, o := range options {

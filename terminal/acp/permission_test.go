@@ -23,7 +23,7 @@ func asked(ctx context.Context, t *testing.T, turn terminal.Turn, policy Setting
 		policy.AskTimeout = 300
 	}
 	params := fmt.Sprintf(`{"sessionId":"s","toolCall":{"toolCallId":"t",%s},"options":[%s]}`, call, options)
-	got, rerr := permissions{turn, policy, v}.answer(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
+	got, rerr := permissionDecider{turn, policy, v}.respond(ctx, json.RawMessage(params), func(*tool, *permissionOption) {})
 	if rerr != nil {
 		t.Fatal(rerr)
 	}
@@ -171,8 +171,8 @@ func TestAQuestionNeverShowsAnotherCommand(t *testing.T) {
 	v := newView(turn, nil)
 	long := strings.Repeat("x", 200<<10)
 	for input, want := range map[string]string{
-		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + long[:maxAsked-10] + "…\n(203310 more bytes)\n```",
-		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + long[:maxAsked-11] + "…\n(203313 more bytes)\n```",
+		`{"command":"rm -rf / #` + long + `"}`: "🔐 💻 Bash\n```\nrm -rf / #" + long[:maxQuestionDetail-10] + "…\n(203310 more bytes)\n```",
+		`{"script":"` + long + `"}`:            "🔐 💻 Bash\n```\n{\"script\":\"" + long[:maxQuestionDetail-11] + "…\n(203313 more bytes)\n```",
 		`{"script":"short"}`:                   "🔐 💻 Bash",
 	} {
 		send(v, `{"sessionUpdate":"tool_call","toolCallId":"t","title":"Bash","kind":"execute","rawInput":{"command":"ls"}}`)
@@ -268,7 +268,7 @@ func TestAQuestionComesBehindWhatWasSaidAndShowsWhatIsMeant(t *testing.T) {
 		"🔐 💻 Edit a.go\n`src/a.go` · +1 −1\n```diff\n@@ -1 +1 @@\n-x\n+y\n```",
 		"🔐 💻 Fetch\n`https://e.org/?q=1`\nWhy: **because**",
 		"🔐 💻 Read\n`/etc/hosts`",
-		"🔐 💻 Long\n```\n" + strings.Repeat("x", maxAsked) + "…\n(3500 more bytes)\n```",
+		"🔐 💻 Long\n```\n" + strings.Repeat("x", maxQuestionDetail) + "…\n(3500 more bytes)\n```",
 	}
 	for i := range want {
 		if texts[i] != want[i] {

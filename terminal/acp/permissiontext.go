@@ -12,58 +12,57 @@ import (
 	"nanobot/terminal"
 )
 
-// maxAsked is how many characters of a command, and how many of other details a question shows: a
-// chat's message holds about 4,000.
-const maxAsked = 1500
+// maxQuestionDetail limits the characters of a command, and those of other details, in a question.
+// A chat message has room for about 4,000.
+const maxQuestionDetail = 1500
 
-// question says what the agent wants to do, as exactly as it is known.
+// question returns the text that asks about the tool call, as exactly as the call is known.
 func (t *tool) question(dir string) string {
-	parts := []string{"🔐 " + icon(t.kind) + " " + asTyped(t.name())}
+	parts := []string{"🔐 " + icon(t.kind) + " " + escapeTitle(t.name())}
 	input := t.input
 	if input.command != "" && input.command != strings.Trim(t.name(), "`") {
-		parts = append(parts, terminal.CodeBlock("", clip(input.command, maxAsked, input.more)))
+		parts = append(parts, terminal.CodeBlock("", truncate(input.command, maxQuestionDetail, input.more)))
 	}
 	switch {
 	case len(t.diffs) > 0:
-		input.path = "" // they say it
+		input.path = "" // the diffs show the path
 	case input.path == "":
 		input.path = t.path
 	}
-	for _, s := range []string{relative(dir, input.path), input.url} {
+	for _, s := range []string{relativePath(dir, input.path), input.url} {
 		if s = terminal.OneLine(s, 500); s != "" && !strings.Contains(t.name(), s) {
 			parts = append(parts, terminal.CodeSpan(s))
 		}
 	}
-	parts = append(parts, t.files(dir, input.path)...)
-	parts = append(parts, t.details(dir)...)
+	parts = append(parts, t.fileLines(dir, input.path)...)
+	parts = append(parts, t.detailLines(dir)...)
 	return strings.Join(parts, "\n")
 }
 
-// files are those that the permission covers, but for the one that is shown already and those whose
-// changes are. A link is shown with where it leads.
-func (t *tool) files(dir, shown string) (parts []string) {
-	for _, f := range t.named {
+// fileLines lists the files that the permission covers, except those that the question already
+// shows. A symbolic link is shown with its target.
+func (t *tool) fileLines(dir, shown string) (parts []string) {
+	for _, f := range t.permissionFiles {
 		changed := slices.ContainsFunc(t.diffs, func(d fileDiff) bool { return d.Path == f.path })
 		switch {
 		case f.real != filepath.Clean(f.path):
-			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relative(dir, f.path), 500))+" → "+terminal.CodeSpan(terminal.OneLine(f.real, 500)))
+			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relativePath(dir, f.path), 500))+" → "+terminal.CodeSpan(terminal.OneLine(f.real, 500)))
 		case f.path != shown && !changed:
-			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relative(dir, f.path), 500)))
+			parts = append(parts, terminal.CodeSpan(terminal.OneLine(relativePath(dir, f.path), 500)))
 		}
 	}
 	return parts
 }
 
-// details are the changes and the words that the agent puts to its question, as far as there is
-// room.
-func (t *tool) details(dir string) (parts []string) {
-	left := maxAsked
+// detailLines shows the changes and the agent's explanations, up to maxQuestionDetail.
+func (t *tool) detailLines(dir string) (parts []string) {
+	left := maxQuestionDetail
 	for i, d := range t.diffs {
 		if left <= 0 {
 			return append(parts, fmt.Sprintf("… and %d more files", len(t.diffs)-i))
 		}
-		c := d.compare(dir)
-		parts = append(parts, c.head)
+		c := d.render(dir)
+		parts = append(parts, c.summary)
 		shown, all := excerpt(c.body, diffExcerpt)
 		if short := terminal.Shorten(shown, left); short != shown {
 			shown, all = short, false
@@ -76,8 +75,8 @@ func (t *tool) details(dir string) (parts []string) {
 			parts = append(parts, "(and more)")
 		}
 	}
-	for _, b := range t.made {
-		if text := clip(b.Text, max(left, 0), 0); b.Type == "text" && text != "" && left > 0 {
+	for _, b := range t.content {
+		if text := truncate(b.Text, max(left, 0), 0); b.Type == "text" && text != "" && left > 0 {
 			left -= len(text)
 			parts = append(parts, text)
 		}
@@ -85,9 +84,9 @@ func (t *tool) details(dir string) (parts []string) {
 	return parts
 }
 
-// clip cuts a text and says how much is missing with what was cut off before, so that nobody takes
-// a part for the whole.
-func clip(s string, n, more int) string {
+// truncate shortens s to n bytes and states how many bytes are omitted, including the more that
+// were cut off before.
+func truncate(s string, n, more int) string {
 	s = strings.TrimSpace(terminal.Visible(s))
 	if short := terminal.Shorten(s, n); short != s {
 		more += len(s) - len(short) + len("…")
@@ -99,18 +98,19 @@ func clip(s string, n, more int) string {
 	return s
 }
 
-// toolInput is what matters in a tool's input. It has no fixed form; agents use these names.
+// toolInput is the relevant part of a tool's input. The input has no fixed schema; agents use these
+// names.
 type toolInput struct {
 	command, path, url string
-	more               int // bytes that the command has beyond what is kept
+	more               int // bytes of the command beyond maxInput
 }
 
 func newToolInput(raw json.RawMessage) toolInput {
 	var fields map[string]json.RawMessage
-	_ = json.Unmarshal(raw, &fields) // it may be of any type
+	_ = json.Unmarshal(raw, &fields) // the input may be of any type
 	first := func(keys ...string) string {
 		for _, key := range keys {
-			if s := words(fields[key]); strings.TrimSpace(s) != "" {
+			if s := shellWords(fields[key]); strings.TrimSpace(s) != "" {
 				return s
 			}
 		}
@@ -118,25 +118,25 @@ func newToolInput(raw json.RawMessage) toolInput {
 	}
 	in := toolInput{command: first("command", "cmd"), path: first("file_path", "filePath", "path"), url: first("url")}
 	if in == (toolInput{}) && len(raw) > maxInput {
-		in.command = string(raw) // better than nothing, where so much is asked for
+		in.command = string(raw) // a large input of unknown form is shown as it is
 	}
-	in.command, in.more = head(in.command)
-	in.path, _ = head(in.path)
-	in.url, _ = head(in.url)
+	in.command, in.more = cutInput(in.command)
+	in.path, _ = cutInput(in.path)
+	in.url, _ = cutInput(in.url)
 	return in
 }
 
-// head returns the beginning of a text, as a copy of its own, and how many bytes follow it.
-func head(s string) (string, int) {
+// cutInput returns a copy of the first maxInput bytes, and the number of bytes that follow.
+func cutInput(s string) (string, int) {
 	short := strings.ToValidUTF8(s[:min(len(s), maxInput)], "")
 	return strings.Clone(short), len(s) - len(short)
 }
 
-// words returns a string, or a list of strings as they would be written for a shell.
-func words(raw json.RawMessage) string {
-	var line maybe[string]
-	var list maybe[[]string]
-	_ = json.Unmarshal(raw, &line) // nothing is no string either
+// shellWords returns a JSON string as it is, and a list of strings quoted for a shell.
+func shellWords(raw json.RawMessage) string {
+	var line optional[string]
+	var list optional[[]string]
+	_ = json.Unmarshal(raw, &line) // a missing value sets neither
 	_ = json.Unmarshal(raw, &list)
 	if line.ok {
 		return line.v

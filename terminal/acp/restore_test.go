@@ -26,7 +26,7 @@ func TestAPastThatComesBehindTheAnswerIsHidden(t *testing.T) {
 }
 
 func TestAPastThatNeverEndsIsHeardOutForAWhile(t *testing.T) {
-	begin, _, _ := strings.Cut(hello, "hear; say")
+	begin, _, _ := strings.Cut(initializeResponse, "hear; say")
 	d := scripted(t, begin+`
 hear; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}}'
 hear
@@ -41,7 +41,7 @@ hear; touch prompted; wait; chunk answer`+done+"hear")
 	p := d.person("a")
 	p.says("hello").is(terminal.Done, "answer")
 	d.restart()
-	d.protocol.Replay = 300 * time.Millisecond
+	d.protocol.ReplayLimit = 300 * time.Millisecond
 	if text := p.says("hello").text(terminal.Message); !strings.HasSuffix(text, "answer") || strings.Contains(text, newOne) {
 		t.Errorf("said %q", text)
 	}
@@ -52,7 +52,7 @@ func TestResumingWaitsForNothing(t *testing.T) {
 	p := d.person("a")
 	p.says("hello")
 	d.restart()
-	d.protocol.Quiet, d.protocol.Replay = time.Hour, time.Hour
+	d.protocol.QuietPeriod, d.protocol.ReplayLimit = time.Hour, time.Hour
 	p.says("history").is(terminal.Done, "prompts so far: 2")
 }
 
@@ -60,17 +60,17 @@ func TestAnAgentThatDoesNotSurviveItsPastBeginsAnew(t *testing.T) {
 	for _, way := range []string{"exit", "hang"} {
 		t.Run(way, func(t *testing.T) {
 			d := newDesk(t, "-load -on-load "+way)
-			d.protocol.Restore = 100 * time.Millisecond
+			d.protocol.RestoreTimeout = 100 * time.Millisecond
 			p := d.person("a")
 			p.says("hello")
 			d.restart()
-			d.protocol.Restore = 100 * time.Millisecond
+			d.protocol.RestoreTimeout = 100 * time.Millisecond
 			h := p.says("history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
 			if !strings.Contains(h.text(terminal.Log), "could not be resumed") {
 				t.Errorf("log %q", h.text(terminal.Log))
 			}
 			p.says("history").is(terminal.Done, "prompts so far: 2")
-			if alive(p.pids[1]) || !alive(p.pids[len(p.pids)-1]) {
+			if stillRunning(p.pids[1]) || !stillRunning(p.pids[len(p.pids)-1]) {
 				t.Errorf("of %v the wrong ones live", p.pids)
 			}
 		})
@@ -90,7 +90,7 @@ func TestAShortTurnLeavesTimeForANewConversation(t *testing.T) {
 	p := d.person("a")
 	p.says("hello")
 	d.restart()
-	d.protocol.Restore = time.Hour
+	d.protocol.RestoreTimeout = time.Hour
 	p.saysUntil(endsSoon{t.Context()}, "history").is(terminal.Done, newOne+"\n\nprompts so far: 1")
 }
 
@@ -99,20 +99,20 @@ func TestAnAgentThatDoesNotBeginIsGivenUp(t *testing.T) {
 	// The shell must have started and printed by then, also on a busy machine.
 	const seconds = 15
 	noHello := "echo 'Ok to proceed? (y)' >&2; exec sleep 3600"
-	noSession := strings.Replace(hello, `say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
+	noSession := strings.Replace(initializeResponse, `say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'`, "echo 'Ok to proceed? (y)' >&2; exec sleep 3600", 1)
 	for name, script := range map[string]string{"initialize": noHello, "session/new": noSession} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := scripted(t, script)
-			d.protocol.Begin = seconds * time.Second
+			d.protocol.StartTimeout = seconds * time.Second
 			p := d.person("a")
 			p.says("hello").fails(terminal.Failed, fmt.Sprintf("The agent did not get ready within %d s.", seconds), "STDERR: Ok to proceed? (y)")
-			if alive(p.pids[0]) {
+			if stillRunning(p.pids[0]) {
 				t.Error("it is kept")
 			}
 			d.cfg.RevealErrors = config.Reveal{}
 			d.restart()
-			d.protocol.Begin = seconds * time.Second
+			d.protocol.StartTimeout = seconds * time.Second
 			h := p.says("hello").fails(terminal.Failed, "The agent did not get ready")
 			if strings.Contains(h.text(terminal.Error), "proceed") || !strings.Contains(h.text(terminal.Log), "proceed") {
 				t.Errorf("said %q, logged %q", h.text(terminal.Error), h.text(terminal.Log))

@@ -13,13 +13,13 @@ const (
 	codeNoMethod      = -32601
 	codeInternal      = -32603
 	codeCancelled     = -32800
-	codeBusy          = -32000 // what servers call an error of their own
-	codeAuth          = -32000 // from an agent: sign in first
+	codeBusy          = -32000 // a server-defined error
+	codeAuth          = -32000 // from an agent: authentication required
 	codeNotFound      = -32002
-	codeRefused       = -32003 // the person or the configuration does not allow it
+	codeRefused       = -32003 // refused by the person or the configuration
 )
 
-// rpcError is an error that one side tells the other.
+// rpcError is a JSON-RPC error in either direction.
 type rpcError struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
@@ -28,10 +28,10 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// packet is any line of the protocol: a request has an id and a method, a notification a method, a
-// response an id. An id is kept as the agent wrote it, because it may be of any type and null is
-// one.
-type packet struct {
+// rpcMessage is any line of the protocol: a request has an ID and a method, a notification only a
+// method, a response only an ID. IDs are kept as the agent wrote them, because they may be of any
+// type, including null.
+type rpcMessage struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
@@ -40,20 +40,20 @@ type packet struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
-// parse reads a line. What is no message of the protocol is noise.
-func parse(line []byte) (p packet, ok bool) {
+// parseMessage parses a line. ok is false for lines that are not messages, such as log output.
+func parseMessage(line []byte) (p rpcMessage, ok bool) {
 	if line = bytes.TrimSpace(line); len(line) == 0 || line[0] != '{' {
 		return p, false
 	}
 	if json.Unmarshal(line, &p) != nil {
 		return p, false
 	}
-	// Some leave the result out of an answer that has nothing to say.
+	// Some agents omit an empty result.
 	return p, p.Method != "" || p.ID != nil && (p.Result != nil || p.Error != nil || p.Version == "2.0")
 }
 
-// failure returns the error of a response, however it is written, or nil.
-func (p packet) failure() error {
+// responseError returns the error of a response, in whatever form, or nil.
+func (p rpcMessage) responseError() error {
 	if p.Error == nil || string(p.Error) == "null" {
 		return nil
 	}
@@ -64,7 +64,7 @@ func (p packet) failure() error {
 	return e
 }
 
-// plainText returns a JSON string's text, or any other value as it is written.
+// plainText returns the text of a JSON string, or any other JSON value unchanged.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -73,9 +73,9 @@ func plainText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// decode reads an answer. A field of another type than it should have is left out, because the rest
-// is still good.
-func decode(raw json.RawMessage, v any) error {
+// decodeLenient decodes a result and ignores fields of the wrong type, because the others are still
+// useful.
+func decodeLenient(raw json.RawMessage, v any) error {
 	err := json.Unmarshal(raw, v)
 	var odd *json.UnmarshalTypeError
 	if errors.As(err, &odd) && odd.Field != "" {

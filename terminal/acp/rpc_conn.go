@@ -15,64 +15,65 @@ import (
 )
 
 const (
-	// maxOpen bounds how many of an agent's requests are worked on: each holds a goroutine.
-	maxOpen = 256
-	// maxQueued is how many lines wait for an agent that does not read. Before more come than this,
-	// all of its requests would have to be refused at once.
-	maxQueued = 2 * maxOpen
-	// maxNoise is how much is logged of a line that is no message.
+	// maxRequests limits the agent's concurrent requests, each of which has a goroutine.
+	maxRequests = 256
+	// maxQueued limits the lines that wait for an agent that does not read. It has room for a
+	// refusal of every request.
+	maxQueued = 2 * maxRequests
+	// maxNoise limits how much of a line that is not a message is logged.
 	maxNoise = 1000
 )
 
-// errGone says that the agent has ended, or cannot be talked with any more.
+// errGone means that the agent has exited or closed the connection.
 var errGone = errors.New("the agent has ended")
 
-// conn is a JSON-RPC connection to an agent. Responses and notifications are taken in order, one at
-// a time; each request of the agent is worked on beside them.
+// conn is a JSON-RPC connection to an agent. Responses and notifications are handled one at a time,
+// in order; each request of the agent has its own goroutine.
 type conn struct {
-	notified func(method string, params json.RawMessage)
-	serve    func(ctx context.Context, method string, params json.RawMessage) (any, *rpcError)
-	log      func(level, text string)
-	skipped  func(*terminal.LongLineError)
+	onNotification func(method string, params json.RawMessage)
+	onRequest      func(ctx context.Context, method string, params json.RawMessage) (any, *rpcError)
+	log            func(level, text string)
+	onLongLine     func(*terminal.LongLineError)
 
 	disconnected <-chan struct{} // closed when the connection has ended
 	cancel       context.CancelFunc
 	out          chan []byte
-	work         sync.WaitGroup // the writer, and the agent's requests
+	work         sync.WaitGroup // the writer and the agent's requests
 
-	mu      sync.Mutex
-	gone    bool
-	next    int64
-	pending map[int64]*call
-	open    map[string]*request // by id as the agent wrote it
-	opened  int
+	mu           sync.Mutex
+	closed       bool
+	lastID       int64
+	pending      map[int64]*call
+	requests     map[string]*request // by ID as the agent wrote it
+	requestCount int
 }
 
-// call is a request of ours. Its result is set when done is closed.
+// call is a request to the agent. Its result is set when done is closed.
 type call struct {
-	id     int64
-	done   chan struct{}
-	hook   func(result json.RawMessage, err error) // runs before anything that the agent says later is taken; may be nil
-	result json.RawMessage
-	err    error
+	id         int64
+	done       chan struct{}
+	onResponse func(result json.RawMessage, err error) // runs before any later message is handled; may be nil
+	result     json.RawMessage
+	err        error
 }
 
-// request is one of the agent's.
+// request is a request from the agent.
 type request struct {
 	cancel    context.CancelFunc
 	cancelled bool // by the agent
 }
 
-// newConn returns a connection, and the context of the agent's requests, which ends with it.
+// newConn returns a connection and the context of the agent's requests, which ends with the
+// connection.
 func newConn() (context.Context, *conn) {
 	ctx, cancel := context.WithCancel(context.Background())
 	return ctx, &conn{
 		disconnected: ctx.Done(), cancel: cancel,
-		out: make(chan []byte, maxQueued), pending: map[int64]*call{}, open: map[string]*request{},
+		out: make(chan []byte, maxQueued), pending: map[int64]*call{}, requests: map[string]*request{},
 	}
 }
 
-// isDisconnected says whether the connection has ended.
+// isDisconnected reports whether the connection has ended.
 func (c *conn) isDisconnected() bool {
 	select {
 	case <-c.disconnected:
@@ -82,9 +83,8 @@ func (c *conn) isDisconnected() bool {
 	}
 }
 
-// write writes what is to be said until the connection ends or the agent takes no more, and then
-// calls broken.
-func (c *conn) write(w io.Writer, broken func()) {
+// writeLines writes the queued lines until the connection ends. If a write fails, it calls broken.
+func (c *conn) writeLines(w io.Writer, broken func()) {
 	for {
 		select {
 		case <-c.disconnected:
@@ -99,47 +99,47 @@ func (c *conn) write(w io.Writer, broken func()) {
 	}
 }
 
-// read takes what the agent says until it has ended, and fails whatever waits for an answer. ctx is
-// that of newConn.
-func (c *conn) read(ctx context.Context, lines *terminal.LineReader) {
-	defer c.fail()
+// readMessages handles the agent's messages until its output ends, and then fails all pending
+// calls. ctx is that of newConn.
+func (c *conn) readMessages(ctx context.Context, lines *terminal.LineReader) {
+	defer c.disconnect()
 	for {
 		line, err := lines.Next()
 		var long *terminal.LongLineError
 		switch {
 		case errors.As(err, &long):
-			c.skipped(long)
+			c.onLongLine(long)
 		case err != nil:
 			return
 		default:
-			c.take(ctx, line)
+			c.handleLine(ctx, line)
 		}
 	}
 }
 
-func (c *conn) take(ctx context.Context, line []byte) {
-	p, ok := parse(line)
+func (c *conn) handleLine(ctx context.Context, line []byte) {
+	p, ok := parseMessage(line)
 	switch {
 	case !ok:
 		if text := strings.TrimSpace(string(line[:min(len(line), maxNoise)])); text != "" {
 			c.log("debug", "not a message of the protocol: "+strings.ToValidUTF8(text, "�"))
 		}
 	case p.Method == "":
-		c.answered(p)
+		c.handleResponse(p)
 	case p.Method == "$/cancel_request":
-		c.cancelled(p.Params)
+		c.cancelRequest(p.Params)
 	case p.ID == nil:
-		c.notified(p.Method, p.Params)
-	case p.Method == "session/update": // some give it an id
-		c.notified(p.Method, p.Params)
-		c.offer(response(p.ID, struct{}{}, nil))
+		c.onNotification(p.Method, p.Params)
+	case p.Method == "session/update": // some agents send it as a request
+		c.onNotification(p.Method, p.Params)
+		c.trySend(response(p.ID, struct{}{}, nil))
 	default:
-		c.asked(ctx, p)
+		c.startRequest(ctx, p)
 	}
 }
 
-// answered hands a response to whoever waits for it.
-func (c *conn) answered(p packet) {
+// handleResponse completes the call that a response belongs to.
+func (c *conn) handleResponse(p rpcMessage) {
 	id, err := strconv.ParseInt(strings.Trim(string(p.ID), `"`), 10, 64)
 	c.mu.Lock()
 	k := c.pending[id]
@@ -149,49 +149,49 @@ func (c *conn) answered(p packet) {
 		c.log("debug", fmt.Sprintf("the agent answered a request that is not open: %.100s", p.ID))
 		return
 	}
-	k.finish(p.Result, p.failure())
+	k.complete(p.Result, p.responseError())
 }
 
-func (k *call) finish(result json.RawMessage, err error) {
+func (k *call) complete(result json.RawMessage, err error) {
 	k.result, k.err = result, err
-	if k.hook != nil {
-		k.hook(result, err)
+	if k.onResponse != nil {
+		k.onResponse(result, err)
 	}
 	close(k.done)
 }
 
-// fail ends the connection: every open call is answered with errGone.
-func (c *conn) fail() {
+// disconnect ends the connection. All pending calls fail with errGone.
+func (c *conn) disconnect() {
 	c.cancel()
 	c.mu.Lock()
-	c.gone = true
+	c.closed = true
 	pending := c.pending
 	c.pending = nil
 	c.mu.Unlock()
 	for _, k := range pending {
-		k.finish(nil, errGone)
+		k.complete(nil, errGone)
 	}
 }
 
-// begin sends a request and returns without waiting for its answer. When ctx ends before the agent
-// reads, nothing is sent.
-func (c *conn) begin(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) (*call, error) {
+// startCall sends a request and returns without waiting for the response. If ctx ends before the
+// line is queued, nothing is sent.
+func (c *conn) startCall(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) (*call, error) {
 	raw, err := json.Marshal(params)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", method, err)
 	}
-	k := &call{done: make(chan struct{}), hook: hook}
+	k := &call{done: make(chan struct{}), onResponse: hook}
 	c.mu.Lock()
-	if c.gone {
+	if c.closed {
 		c.mu.Unlock()
 		return nil, errGone
 	}
-	c.next++
-	k.id = c.next
+	c.lastID++
+	k.id = c.lastID
 	c.pending[k.id] = k
 	c.mu.Unlock()
 	id := strconv.AppendInt(nil, k.id, 10)
-	if err := c.send(ctx, packet{ID: id, Method: method, Params: raw}); err != nil {
+	if err := c.send(ctx, rpcMessage{ID: id, Method: method, Params: raw}); err != nil {
 		c.mu.Lock()
 		delete(c.pending, k.id)
 		c.mu.Unlock()
@@ -200,11 +200,11 @@ func (c *conn) begin(ctx context.Context, method string, params any, hook func(j
 	return k, nil
 }
 
-// call sends a request and waits for its answer. When ctx ends, the agent is asked to drop it and
-// has the time of patience to answer; hung says that it did not. An error is ctx's cause, errGone
-// or the agent's *rpcError.
+// call sends a request and waits for the response. When ctx ends, the request is cancelled and the
+// agent has the time of patience to respond; hung reports that it did not. An error is ctx's cause,
+// errGone or the agent's *rpcError.
 func (c *conn) call(ctx context.Context, patience time.Duration, method string, params any, hook func(json.RawMessage, error)) (result json.RawMessage, hung bool, err error) {
-	k, err := c.begin(ctx, method, params, hook)
+	k, err := c.startCall(ctx, method, params, hook)
 	if err != nil {
 		return nil, false, err
 	}
@@ -230,11 +230,11 @@ func (c *conn) notify(ctx context.Context, method string, params any) error {
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", method, err)
 	}
-	return c.send(ctx, packet{Method: method, Params: raw})
+	return c.send(ctx, rpcMessage{Method: method, Params: raw})
 }
 
-// send puts a line into the queue, in which all lines go out in order.
-func (c *conn) send(ctx context.Context, p packet) error {
+// send queues a line. Lines are sent in the order of the queue.
+func (c *conn) send(ctx context.Context, p rpcMessage) error {
 	p.Version = "2.0"
 	line, err := terminal.EncodeLine(p)
 	if err != nil {
@@ -244,7 +244,7 @@ func (c *conn) send(ctx context.Context, p packet) error {
 		return errGone
 	}
 	select {
-	case c.out <- line: // also when ctx has ended
+	case c.out <- line: // even if ctx has ended
 		return nil
 	default:
 	}

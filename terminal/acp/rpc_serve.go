@@ -9,62 +9,61 @@ import (
 	"nanobot/terminal"
 )
 
-// asked begins to work on a request of the agent. ctx ends with the connection.
-func (c *conn) asked(ctx context.Context, p packet) {
+// startRequest starts to handle a request of the agent. ctx ends with the connection.
+func (c *conn) startRequest(ctx context.Context, p rpcMessage) {
 	c.mu.Lock()
-	busy := c.opened >= maxOpen
+	busy := c.requestCount >= maxRequests
 	if !busy {
-		c.opened++
+		c.requestCount++
 	}
 	c.mu.Unlock()
 	if busy {
-		c.offer(response(p.ID, nil, &rpcError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxOpen)}))
+		c.trySend(response(p.ID, nil, &rpcError{Code: codeBusy, Message: fmt.Sprintf("busy: %d requests are open", maxRequests)}))
 		return
 	}
 	served, cancel := context.WithCancel(ctx)
 	r, id := &request{cancel: cancel}, string(p.ID)
 	c.mu.Lock()
-	c.open[id] = r
+	c.requests[id] = r
 	c.mu.Unlock()
 	c.work.Go(func() {
 		defer cancel()
-		result, err := c.serve(served, p.Method, p.Params)
-		if c.closed(id, r) && err != nil {
+		result, err := c.onRequest(served, p.Method, p.Params)
+		if c.finishRequest(id, r) && err != nil {
 			err = &rpcError{Code: codeCancelled, Message: "cancelled"}
 		}
-		_ = c.send(ctx, response(p.ID, result, err)) // an agent that is gone needs no answer
+		_ = c.send(ctx, response(p.ID, result, err)) // an agent that has exited needs no response
 	})
 }
 
-// closed forgets a request and says whether the agent has cancelled it.
-func (c *conn) closed(id string, r *request) bool {
+// finishRequest removes a request and reports whether the agent has cancelled it.
+func (c *conn) finishRequest(id string, r *request) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.opened--
-	if c.open[id] == r { // and not a later one that was given the same id
-		delete(c.open, id)
+	c.requestCount--
+	if c.requests[id] == r { // not a later request with the same ID
+		delete(c.requests, id)
 	}
 	return r.cancelled
 }
 
-// cancelled takes the agent's word that it does not need an answer any more. It gets one all the
-// same.
-func (c *conn) cancelled(params json.RawMessage) {
+// cancelRequest handles $/cancel_request. The request still gets a response.
+func (c *conn) cancelRequest(params json.RawMessage) {
 	var p struct {
 		RequestID json.RawMessage `json:"requestId"`
 	}
-	_ = json.Unmarshal(params, &p) // without an id it means none
+	_ = json.Unmarshal(params, &p) // without an ID it cancels none
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if r := c.open[string(bytes.TrimSpace(p.RequestID))]; r != nil {
+	if r := c.requests[string(bytes.TrimSpace(p.RequestID))]; r != nil {
 		r.cancelled = true
 		r.cancel()
 	}
 }
 
-// response is the answer to a request.
-func response(id json.RawMessage, result any, failure *rpcError) packet {
-	p := packet{Version: "2.0", ID: id}
+// response returns the response to a request.
+func response(id json.RawMessage, result any, failure *rpcError) rpcMessage {
+	p := rpcMessage{Version: "2.0", ID: id}
 	var err error
 	if failure == nil {
 		if p.Result, err = json.Marshal(result); err != nil {
@@ -72,17 +71,17 @@ func response(id json.RawMessage, result any, failure *rpcError) packet {
 		}
 	}
 	if failure != nil {
-		p.Error, _ = json.Marshal(failure) // Data was JSON before
+		p.Error, _ = json.Marshal(failure) // cannot fail: Data is valid JSON
 	}
 	return p
 }
 
-// offer sends a response without ever blocking, because the reader must go on: an agent that does
-// not read gets none.
-func (c *conn) offer(p packet) {
+// trySend queues a response without blocking, because the reader must continue. An agent that does
+// not read gets no response.
+func (c *conn) trySend(p rpcMessage) {
 	line, err := terminal.EncodeLine(p)
 	if err != nil {
-		return // cannot be, with parts that are JSON
+		return // cannot happen: all fields are valid JSON
 	}
 	select {
 	case c.out <- line:

@@ -20,7 +20,7 @@ func scripted(t *testing.T, script string) *desk {
 	return newDesk(t, "", unasked, func(c *config.Terminal) { c.Command = script })
 }
 
-const hello = `
+const initializeResponse = `
 hear() { read -r line && printf '%s\n' "$line" >> said; }
 say() { printf '%s\n' "$1"; }
 chunk() { say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"'"$1"'"}}}}'; }
@@ -42,7 +42,7 @@ func (d *desk) said() string {
 
 func TestIdsOfAnyTypeGoBackAsTheyCame(t *testing.T) {
 	ids := []string{`null`, `0`, `"x"`, `"7"`, `1.5`, `12345678901234567890`, `"é\"<>"`}
-	script := hello
+	script := initializeResponse
 	for _, id := range ids {
 		script += fmt.Sprintf("say '{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"no/such\"}'; hear\n", id)
 	}
@@ -65,7 +65,7 @@ read -r _; echo '{"jsonrpc":"2.0","id":3,"error":"just words"}'`)
 }
 
 func TestAnAgentMayCancelWhatItAskedFor(t *testing.T) {
-	d := scripted(t, hello+`
+	d := scripted(t, initializeResponse+`
 say '{"jsonrpc":"2.0","id":"p","method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 until [ -e asked ]; do sleep 0.01; done
 say '{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"p"}}'
@@ -96,7 +96,7 @@ hear`+done)
 }
 
 func TestTooManyRequestsAreRefusedAndTheRestAnsweredAtTheEnd(t *testing.T) {
-	d := scripted(t, hello+`
+	d := scripted(t, initializeResponse+`
 i=0; while [ $i -lt 300 ]; do i=$((i+1))
 say '{"jsonrpc":"2.0","id":'$i',"method":"session/request_permission","params":{"sessionId":"s","toolCall":{"toolCallId":"x","title":"May I"},"options":[{"optionId":"y","name":"Yes","kind":"allow_once"}]}}'
 done
@@ -122,7 +122,7 @@ func TestAnAgentThatCannotBeTalkedWithAnyMore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := scripted(t, hello+end).person("a")
+			p := scripted(t, initializeResponse+end).person("a")
 			if name == "stdin closed" { // which shows when the next thing is said
 				ctx, stop := context.WithCancel(t.Context())
 				p.saw = func(f terminal.Frame) {
@@ -130,12 +130,12 @@ func TestAnAgentThatCannotBeTalkedWithAnyMore(t *testing.T) {
 						stop()
 					}
 				}
-				p.protocol.Patience = time.Hour
+				p.protocol.StopTimeout = time.Hour
 				p.saysUntil(ctx, "hello").is(terminal.Stopped, "words")
 			} else {
 				p.says("hello").is(terminal.Failed, "words").fails(terminal.Failed, "The agent ended.")
 			}
-			if alive(p.pids[0]) {
+			if stillRunning(p.pids[0]) {
 				t.Error("it is still there")
 			}
 		})
@@ -143,8 +143,8 @@ func TestAnAgentThatCannotBeTalkedWithAnyMore(t *testing.T) {
 }
 
 func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
-	d := scripted(t, strings.TrimSuffix(hello, "hear\n")+"touch begun; sleep 600")
-	d.protocol.Patience = 50 * time.Millisecond
+	d := scripted(t, strings.TrimSuffix(initializeResponse, "hear\n")+"touch begun; sleep 600")
+	d.protocol.StopTimeout = 50 * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	p := d.person("a")
 	go func() {
@@ -152,7 +152,7 @@ func TestAnAgentThatDoesNotReadCanBeStopped(t *testing.T) {
 		stop()
 	}()
 	p.saysUntil(ctx, strings.Repeat("much to read ", 100_000)).fails(terminal.Stopped, "Stopped.")
-	if alive(p.pids[0]) {
+	if stillRunning(p.pids[0]) {
 		t.Error("it is still there")
 	}
 }

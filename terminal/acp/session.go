@@ -12,71 +12,73 @@ import (
 )
 
 const (
-	// maxLate and maxLateBytes bound what an agent says while no turn runs.
-	maxLate      = 2000
-	maxLateBytes = 1 << 20
-	// maxTerminals is how many terminals a session may have.
+	// maxQueuedUpdates and maxQueuedBytes limit the updates that are queued between turns.
+	maxQueuedUpdates = 2000
+	maxQueuedBytes   = 1 << 20
+	// maxTerminals limits the terminals of a session.
 	maxTerminals = 64
 )
 
-// update is what an agent tells of a session: its kind and all of it.
+// update is a session/update: its kind and the complete JSON.
 type update struct {
 	Kind string
 	Raw  json.RawMessage
 }
 
-// session is a conversation with an agent. What the agent says of it is taken in order; what it
-// asks is answered beside that.
+// session is a conversation with an agent. Its updates are handled in order; requests are handled
+// concurrently.
 type session struct {
 	agent *agent
 	cfg   Settings
-	place terminal.ExecEnv
+	env   terminal.ExecEnv
 	table *jobs.Table
-	// always is what a person has allowed for the whole session; asking is held by the question of
-	// our own that is open.
-	always grants
-	asking chan struct{}
+	// sessionGrants are permissions for the whole session; questionSlot is held by the one open
+	// question about a client call.
+	sessionGrants grants
+	questionSlot  chan struct{}
 
-	feed sync.Mutex // held while an update is taken, so that they stay in order
-	mu   sync.Mutex // guards what follows
-	id   string     // "": the agent has not said it yet
-	// hidden says that what comes was said in earlier turns; heard is when the last of it came.
-	hidden bool
-	heard  time.Time
-	// saved says that the chat's memory keeps the id, so that it was emptied if it is not there.
-	saved bool
-	turn  *running // nil: between two turns
-	late  []spoken // of that time
-	size  int      // in bytes, of late
-	about about
-	told  terminal.AgentInfo
-	when  time.Time // it was told
+	updateMu sync.Mutex // held while an update is handled, to keep their order
+	mu       sync.Mutex // protects the fields below
+	id       string     // "" until the agent has named it
+	// hidden is set while the agent replays earlier turns; lastUpdate is the time of the last
+	// update.
+	hidden     bool
+	lastUpdate time.Time
+	// idStored means that the chat's memory has stored the ID. If the memory is empty then, /new
+	// has cleared it.
+	idStored     bool
+	turn         *activeTurn     // nil between turns
+	queued       []sessionUpdate // updates between turns
+	queuedBytes  int             // total size of queued
+	details      sessionDetails
+	reportedInfo terminal.AgentInfo
+	reportedAt   time.Time // the time of reportedInfo
 }
 
-// spoken is an update of the session of this id.
-type spoken struct {
+// sessionUpdate is an update and its session ID.
+type sessionUpdate struct {
 	session string
 	update
 }
 
-// running is the turn that a session works on.
-type running struct {
-	over   <-chan struct{} // closed when the turn ends or is to stop
-	cancel context.CancelFunc
-	t      terminal.Turn
-	view   *view
-	asks   sync.WaitGroup // questions that are open
-	begun  atomic.Bool    // the agent has done something
-	grants grants         // permissions of this turn
+// activeTurn is the turn that a session works on.
+type activeTurn struct {
+	over      <-chan struct{} // closed when the turn ends or is cancelled
+	cancel    context.CancelFunc
+	t         terminal.Turn
+	view      *view
+	questions sync.WaitGroup // open questions
+	started   atomic.Bool    // the agent has started to work
+	grants    grants         // permissions until the end of the turn
 }
 
 func newSession(a *agent, place terminal.ExecEnv) *session {
-	name := a.hello.Info.Title
+	name := a.initResponse.Info.Title
 	if name == "" {
-		name = a.hello.Info.Name
+		name = a.initResponse.Info.Name
 	}
 	return &session{
-		agent: a, cfg: a.cfg, place: place, about: about{agent: terminal.OneLine(name, 60)}, asking: make(chan struct{}, 1),
+		agent: a, cfg: a.cfg, env: place, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSlot: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
 			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.ApplySandbox,
 			Limits: jobs.Limits{
@@ -87,36 +89,36 @@ func newSession(a *agent, place terminal.ExecEnv) *session {
 	}
 }
 
-// is says whether the session has this id.
-func (s *session) is(id string) bool {
+// hasID reports whether the session has this ID.
+func (s *session) hasID(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.id == id
 }
 
-// begin lets a turn see what the session says, from what it said since the last one on.
-func (s *session) begin(ctx context.Context, t terminal.Turn) *running {
+// startTurn makes t the active turn and shows the updates since the last one.
+func (s *session) startTurn(ctx context.Context, t terminal.Turn) *activeTurn {
 	ctx, cancel := context.WithCancel(ctx)
-	r := &running{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
-	s.feed.Lock()
-	defer s.feed.Unlock()
+	r := &activeTurn{over: ctx.Done(), cancel: cancel, t: t, view: newView(t, s.table)}
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
 	s.mu.Lock()
 	s.turn = r
-	late := s.late
-	s.late, s.size = nil, 0
+	late := s.queued
+	s.queued, s.queuedBytes = nil, 0
 	s.mu.Unlock()
 	for _, u := range late {
 		r.view.update(u.Raw)
 	}
 	if len(late) > 0 {
-		r.view.pause() // the answer is a message of its own
+		r.view.pause() // the answer becomes a separate message
 	}
-	s.tell(true)
+	s.reportInfo(true)
 	return r
 }
 
-// isOver says whether the turn has ended or is to stop.
-func (r *running) isOver() bool {
+// isOver reports whether the turn has ended or is cancelled.
+func (r *activeTurn) isOver() bool {
 	select {
 	case <-r.over:
 		return true
@@ -125,16 +127,16 @@ func (r *running) isOver() bool {
 	}
 }
 
-// end lets the turn that runs see no more. Permissions that are still asked for are cancelled.
-func (s *session) end() {
-	s.feed.Lock()
-	defer s.feed.Unlock()
-	s.answered()
+// endTurn detaches the active turn and cancels its open questions.
+func (s *session) endTurn() {
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
+	s.detachTurn()
 }
 
-// answered does the same where no update can be under way.
-func (s *session) answered() {
-	s.tell(true)
+// detachTurn is endTurn for callers that hold updateMu or run on the reader's goroutine.
+func (s *session) detachTurn() {
+	s.reportInfo(true)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.turn != nil {
@@ -143,19 +145,19 @@ func (s *session) answered() {
 	}
 }
 
-// take takes what the agent says of the session of this id.
-func (s *session) take(id string, raw json.RawMessage) {
-	s.feed.Lock()
-	defer s.feed.Unlock()
+// handleUpdate handles an update of the session id.
+func (s *session) handleUpdate(id string, raw json.RawMessage) {
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
 	var head struct {
 		Kind string `json:"sessionUpdate"`
 	}
-	_ = json.Unmarshal(raw, &head) // what has no kind is unknown to all
+	_ = json.Unmarshal(raw, &head) // an update without a kind is ignored later
 	u := update{Kind: head.Kind, Raw: raw}
 	s.mu.Lock()
 	known, turn := s.id, s.turn
 	if known == "" {
-		s.keep(spoken{id, u})
+		s.queueUpdate(sessionUpdate{id, u})
 	}
 	s.mu.Unlock()
 	switch {
@@ -163,67 +165,67 @@ func (s *session) take(id string, raw json.RawMessage) {
 	case known != id:
 		s.agent.log("debug", "an update of another session was ignored: "+u.Kind)
 	default:
-		s.show(turn, u)
+		s.applyUpdate(turn, u)
 	}
 }
 
-// show takes an update of this session.
-func (s *session) show(turn *running, u update) {
+// applyUpdate handles an update of this session.
+func (s *session) applyUpdate(turn *activeTurn, u update) {
 	s.mu.Lock()
-	changed := s.about.apply(u)
+	changed := s.details.apply(u)
 	hidden := s.hidden
-	s.heard = time.Now()
+	s.lastUpdate = time.Now()
 	if turn == nil && !hidden && !changed {
-		s.keep(spoken{s.id, u})
+		s.queueUpdate(sessionUpdate{s.id, u})
 	}
 	s.mu.Unlock()
 	if turn == nil || hidden {
 		return
 	}
 	if !changed {
-		turn.begun.Store(true)
+		turn.started.Store(true)
 	}
 	if changed {
-		s.tell(u.Kind == "available_commands_update")
+		s.reportInfo(u.Kind == "available_commands_update")
 	}
 	turn.view.update(u.Raw)
-	turn.ended(u)
+	turn.revokeEndedGrants(u)
 }
 
-// ended closes the permissions of a tool call that an update says has ended. It is called behind
-// the view's update: see granted.
-func (r *running) ended(u update) {
+// revokeEndedGrants revokes the permissions of a tool call that has ended. It runs after the view's
+// update: see addGrants.
+func (r *activeTurn) revokeEndedGrants(u update) {
 	if u.Kind != "tool_call" && u.Kind != "tool_call_update" {
 		return
 	}
 	var c struct {
-		ID maybe[string] `json:"toolCallId"`
+		ID optional[string] `json:"toolCallId"`
 	}
-	_ = json.Unmarshal(u.Raw, &c) // one without an id has no permissions
-	if t := r.view.known(c.ID.v); !t.running() {
-		r.grants.close(t.id)
-	}
-}
-
-// keep puts an update aside. The caller holds mu.
-func (s *session) keep(u spoken) {
-	if len(s.late) < maxLate && s.size+len(u.Raw) <= maxLateBytes {
-		s.late = append(s.late, u)
-		s.size += len(u.Raw)
+	_ = json.Unmarshal(u.Raw, &c) // a call without an ID has no permissions
+	if t := r.view.toolByID(c.ID.v); !t.running() {
+		r.grants.revoke(t.id)
 	}
 }
 
-// named gives the session the id that the agent has made for it, with what was said of it before.
-func (s *session) named(id string) {
-	s.feed.Lock()
-	defer s.feed.Unlock()
+// queueUpdate queues an update for the next turn. The caller holds mu.
+func (s *session) queueUpdate(u sessionUpdate) {
+	if len(s.queued) < maxQueuedUpdates && s.queuedBytes+len(u.Raw) <= maxQueuedBytes {
+		s.queued = append(s.queued, u)
+		s.queuedBytes += len(u.Raw)
+	}
+}
+
+// setID sets the session's ID and handles the updates that came before it was known.
+func (s *session) setID(id string) {
+	s.updateMu.Lock()
+	defer s.updateMu.Unlock()
 	s.mu.Lock()
-	early := s.late
-	s.id, s.late, s.size = id, nil, 0
+	early := s.queued
+	s.id, s.queued, s.queuedBytes = id, nil, 0
 	s.mu.Unlock()
 	for _, u := range early {
 		if u.session == id {
-			s.show(nil, u.update)
+			s.applyUpdate(nil, u.update)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func goesOn(t *testing.T, agent agentstest.Agent) {
 	p.says("And on.").fails(terminal.Done)
 	d.runner.Close()
 	for _, pid := range p.pids {
-		if alive(pid) {
+		if stillRunning(pid) {
 			t.Errorf("%d lives on", pid)
 		}
 	}

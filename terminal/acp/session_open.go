@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	// errLost says that an agent cannot go on with an earlier session.
-	errLost = errors.New("the earlier conversation cannot be resumed")
-	// errSilent says that an agent that begins does not answer.
-	errSilent = errors.New("the agent did not get ready in time")
+	// errNotRestorable means that an agent cannot continue an earlier session.
+	errNotRestorable = errors.New("the earlier conversation cannot be resumed")
+	// errNotReady means that an agent does not respond while it starts.
+	errNotReady = errors.New("the agent did not get ready in time")
 )
 
-// where are the parameters of whatever opens a session.
-func (a *agent) where(place terminal.ExecEnv) map[string]any {
+// sessionParams returns the parameters of all methods that open a session.
+func (a *agent) sessionParams(place terminal.ExecEnv) map[string]any {
 	p := map[string]any{"cwd": place.Dir, "mcpServers": a.mcpServers(place)}
 	var extra []string
 	for _, root := range place.Roots {
@@ -27,31 +27,31 @@ func (a *agent) where(place terminal.ExecEnv) map[string]any {
 			extra = append(extra, root)
 		}
 	}
-	if len(extra) > 0 && a.hello.Can.Session.Extra {
+	if len(extra) > 0 && a.initResponse.Capabilities.Session.Extra {
 		p["additionalDirectories"] = extra
 	}
 	return p
 }
 
-// create opens a new session.
-func (a *agent) create(ctx context.Context, s *session) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, a.waits.Begin, errSilent)
+// createSession opens a new session.
+func (a *agent) createSession(ctx context.Context, s *session) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, a.timeouts.StartTimeout, errNotReady)
 	defer cancel()
-	return a.signedIn(ctx, never, func() error {
+	return a.withSignIn(ctx, neverStarted, func() error {
 		var got struct {
 			ID string `json:"sessionId"`
-			state
+			choices
 		}
 		var bad error
-		err := a.open(ctx, "session/new", a.where(s.place), func(result json.RawMessage, err error) {
+		err := a.callOpen(ctx, "session/new", a.sessionParams(s.env), func(result json.RawMessage, err error) {
 			if err != nil {
 				return
 			}
-			if bad = decode(result, &got); bad == nil && got.ID == "" {
+			if bad = decodeLenient(result, &got); bad == nil && got.ID == "" {
 				bad = &rpcError{Code: codeInternal, Message: "the agent answered session/new without a session id"}
 			}
-			s.holds(got.state)
-			s.named(got.ID)
+			s.setChoices(got.choices)
+			s.setID(got.ID)
 		})
 		if err == nil {
 			err = bad
@@ -60,69 +60,70 @@ func (a *agent) create(ctx context.Context, s *session) error {
 	})
 }
 
-// restore goes on with an earlier session: without its past if the agent can, else with a past that
-// is not shown. It returns errLost when the agent cannot, and errSilent when it does not answer.
-func (a *agent) restore(ctx context.Context, s *session, id string) error {
-	within := a.waits.Restore
+// restoreSession continues an earlier session, by session/resume if the agent can, else by
+// session/load, whose replay is hidden. It returns errNotRestorable if the agent cannot, and
+// errNotReady if it does not respond.
+func (a *agent) restoreSession(ctx context.Context, s *session, id string) error {
+	within := a.timeouts.RestoreTimeout
 	if end, ok := ctx.Deadline(); ok {
-		within = min(within, time.Until(end)/2) // the rest is for a new one
+		within = min(within, time.Until(end)/2) // the other half is for a new session
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, within, errSilent)
+	ctx, cancel := context.WithTimeoutCause(ctx, within, errNotReady)
 	defer cancel()
-	err := errLost
+	err := errNotRestorable
 	ways := []struct {
 		method string
-		can    able
-	}{{"session/resume", a.hello.Can.Session.Resume}, {"session/load", a.hello.Can.Load}}
+		can    capability
+	}{{"session/resume", a.initResponse.Capabilities.Session.Resume}, {"session/load", a.initResponse.Capabilities.Load}}
 	for _, way := range ways {
 		if !way.can {
 			continue
 		}
-		err = a.signedIn(ctx, never, func() error { return a.bring(ctx, s, way.method, id) })
+		err = a.withSignIn(ctx, neverStarted, func() error { return a.reopenSession(ctx, s, way.method, id) })
 		var refused *rpcError
 		if !errors.As(err, &refused) {
 			return err
 		}
 		a.log("info", way.method+": "+refused.Error())
-		err = errLost
+		err = errNotRestorable
 	}
 	return err
 }
 
-func (a *agent) bring(ctx context.Context, s *session, method, id string) error {
-	params := a.where(s.place)
+func (a *agent) reopenSession(ctx context.Context, s *session, method, id string) error {
+	params := a.sessionParams(s.env)
 	params["sessionId"] = id
-	s.replay(id)
+	s.startReplay(id)
 	resumed := method == "session/resume"
-	err := a.open(ctx, method, params, func(result json.RawMessage, err error) {
+	err := a.callOpen(ctx, method, params, func(result json.RawMessage, err error) {
 		if err != nil {
-			s.replay("")
+			s.startReplay("")
 			return
 		}
-		var got state
-		_ = decode(result, &got) // an agent without modes and options may answer null
-		s.holds(got)
+		var got choices
+		_ = decodeLenient(result, &got) // an agent without modes and options may return null
+		s.setChoices(got)
 		if resumed {
-			s.replayed()
+			s.endReplay()
 		}
 	})
 	if err != nil || resumed {
 		return err
 	}
-	if err := s.untilQuiet(ctx); err != nil {
+	if err := s.waitForQuiet(ctx); err != nil {
 		return err
 	}
-	s.replayed()
+	s.endReplay()
 	return nil
 }
 
-// untilQuiet waits until the agent has said all of an earlier session again.
-func (s *session) untilQuiet(ctx context.Context) error {
-	began, waits := time.Now(), s.agent.waits
+// waitForQuiet waits until the agent has replayed an earlier session.
+func (s *session) waitForQuiet(ctx context.Context) error {
+	began, waits := time.Now(), s.agent.timeouts
 	last := began
 	for {
-		end := last.Add(waits.Quiet)
-		if most := began.Add(waits.Replay); end.After(most) {
+		end := last.Add(waits.QuietPeriod)
+		if most := began.Add(waits.ReplayLimit); end.After(most) {
 			end = most
 		}
 		wait := time.Until(end)
@@ -143,58 +144,56 @@ func (s *session) untilQuiet(ctx context.Context) error {
 			return errGone
 		}
 		s.mu.Lock()
-		if s.heard.After(last) {
-			last = s.heard
+		if s.lastUpdate.After(last) {
+			last = s.lastUpdate
 		}
 		s.mu.Unlock()
 	}
 }
 
-// open calls a method that opens a session. An agent that does not answer when the turn ends is not
-// kept.
-func (a *agent) open(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) error {
+// callOpen calls a method that opens a session. An agent that does not respond is not used again.
+func (a *agent) callOpen(ctx context.Context, method string, params any, hook func(json.RawMessage, error)) error {
 	_, hung, err := a.call(ctx, 0, method, params, hook)
-	a.spoiled = a.spoiled || hung
+	a.unusable = a.unusable || hung
 	return err
 }
 
-// leave tells the agent that a session is not needed any more.
-func (a *agent) leave(ctx context.Context, s *session) {
+// closeSession tells the agent that a session is no longer needed.
+func (a *agent) closeSession(ctx context.Context, s *session) {
 	s.table.Close()
-	if !a.hello.Can.Session.Close || s.id == "" {
+	if !a.initResponse.Capabilities.Session.Close || s.id == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, mercy)
+	ctx, cancel := context.WithTimeout(ctx, killGrace)
 	defer cancel()
 	if _, _, err := a.call(ctx, 0, "session/close", map[string]string{"sessionId": s.id}, nil); err != nil {
-		a.log("debug", "session/close: "+err.Error()) // it goes with the agent
+		a.log("debug", "session/close: "+err.Error()) // the session ends with the agent at the latest
 	}
 }
 
-// holds takes what can be chosen in the session. What an update said before the answer is newer
-// only where the answer is silent.
-func (s *session) holds(st state) {
+// setChoices stores the choices of a response. They override earlier updates.
+func (s *session) setChoices(st choices) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if st.Modes != nil {
-		s.about.Modes = st.Modes
+		s.details.Modes = st.Modes
 	}
 	if st.Options != nil {
-		s.about.Options = st.Options
+		s.details.Options = st.Options
 	}
 	if st.Models != nil {
-		s.about.Models = st.Models
+		s.details.Models = st.Models
 	}
 }
 
-// replay hides what comes until replayed, since it was said in earlier turns.
-func (s *session) replay(id string) {
+// startReplay sets the ID and hides updates until endReplay, because they repeat earlier turns.
+func (s *session) startReplay(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.id, s.hidden = id, id != ""
 }
 
-func (s *session) replayed() {
+func (s *session) endReplay() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.hidden = false

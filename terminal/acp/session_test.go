@@ -76,7 +76,7 @@ func TestCommandsDieWithTheAgent(t *testing.T) {
 	p := newDesk(t, "", unasked).person("a")
 	file := p.file("pid")
 	p.says("embed x echo $$ > "+file+".new; mv "+file+".new "+file+"; exec sleep 600\nuntil "+file+"\ndie").fails(terminal.Failed, "The agent ended.")
-	eventually(t, "the command is dead", func() bool { return !alive(pidIn(t, file)) })
+	eventually(t, "the command is dead", func() bool { return !stillRunning(pidIn(t, file)) })
 }
 
 // pidIn reads a process id from a file.
@@ -110,7 +110,7 @@ func TestAnAgentThatDiesWhileIdleIsResumed(t *testing.T) {
 	if err := syscall.Kill(p.pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is reaped", func() bool { return !alive(p.pids[0]) })
+	eventually(t, "it is reaped", func() bool { return !stillRunning(p.pids[0]) })
 	p.says("history").is(terminal.Done, "prompts so far: 2")
 }
 
@@ -120,7 +120,7 @@ func TestAnAgentThatCannotBegin(t *testing.T) {
 	d = newDesk(t, "-version")
 	p := d.person("a")
 	p.says("hello").fails(terminal.Failed, "version 99", "version 1 is needed")
-	if alive(p.pids[0]) {
+	if stillRunning(p.pids[0]) {
 		t.Error("it is kept")
 	}
 }
@@ -140,19 +140,19 @@ func TestAFreshStartEndsTheCommandsOfTheOldSession(t *testing.T) {
 	p := newDesk(t, "", unasked).person("a")
 	file := p.file("pid")
 	p.says("embed x echo $$ > " + file + ".new; mv " + file + ".new " + file + "; exec sleep 600\nuntil " + file)
-	if pid := pidIn(t, file); !alive(pid) {
+	if pid := pidIn(t, file); !stillRunning(pid) {
 		t.Error("the command did not outlive its turn")
 	}
 	p.mem.forget()
 	p.says("hello").is(terminal.Done, "You said: hello")
-	if pid := pidIn(t, file); alive(pid) {
+	if pid := pidIn(t, file); stillRunning(pid) {
 		t.Error("the command outlived its session")
 	}
 }
 
 func TestUpdatesOfOtherSessionsAreNotShown(t *testing.T) {
 	update := `"method":"session/update","params":{"sessionId":"%s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%s"}}}`
-	d := scripted(t, hello+"say '{"+fmt.Sprintf(update, "other", "not mine")+"}'\nsay '{"+fmt.Sprintf(update, "s", "mine")+"}'\n"+done)
+	d := scripted(t, initializeResponse+"say '{"+fmt.Sprintf(update, "other", "not mine")+"}'\nsay '{"+fmt.Sprintf(update, "s", "mine")+"}'\n"+done)
 	d.person("a").says("hello").is(terminal.Done, "mine")
 }
 
@@ -190,7 +190,7 @@ func TestSigningIn(t *testing.T) {
 }
 
 func TestSigningInInTheMiddleOfAConversation(t *testing.T) {
-	d := scripted(t, hello+`
+	d := scripted(t, initializeResponse+`
 say '{"jsonrpc":"2.0","id":3,"error":{"code":-32000,"message":"Authentication required"}}'
 hear; say '{"jsonrpc":"2.0","id":4,"result":{}}'
 hear; chunk welcome; say '{"jsonrpc":"2.0","id":5,"result":{"stopReason":"end_turn"}}'; hear`)

@@ -12,10 +12,10 @@ import (
 // Name is the protocol's name in the configuration.
 const Name = "acp"
 
-// Settings is the section of an agent that says how one of the Agent Client Protocol is treated.
+// Settings is the section acp of an agent.
 type Settings struct {
 	Permissions string `json:"permissions" jsonschema:"enum=ask,enum=allow-reads,enum=allow,enum=deny" jsonschema_description:"What happens when the agent needs permission: ask the person, allow what only reads and ask about the rest, allow everything, or deny everything."`
-	// Rules go before Permissions.
+	// Rules override Permissions.
 	Rules      map[string]string `json:"rules" jsonschema_description:"Exceptions to permissions by kind of tool (read, edit, delete, move, search, execute, think, fetch, switch_mode, other): ask, allow or deny."`
 	AskTimeout int               `json:"askTimeout" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds that a person has to answer. No answer counts as a refusal."`
 	Idle       int               `json:"idle" jsonschema:"minimum=1,maximum=86400" jsonschema_description:"Seconds after its last turn at which an idle agent is ended. The next message resumes it."`
@@ -39,8 +39,9 @@ func Describe() terminal.Description {
 			SectionDescription: "For protocol acp: what the agent may do and how long it is kept.",
 		},
 		Open: func(t config.Terminal) terminal.Protocol { return New(t) },
-		// The gateway answers this itself once there is a session, so no model is paid.
-		TrialText: func(config.Terminal) string { return "/model" }, AssessTrial: judge,
+		// The gateway handles this command itself once a session is open, so the trial costs no
+		// tokens.
+		TrialText: func(config.Terminal) string { return "/model" }, AssessTrial: assessTrial,
 	}
 }
 
@@ -60,8 +61,8 @@ func SettingsOf(t config.Terminal) *Settings {
 	return NewSettings()
 }
 
-// asks tells whether there is anything that a person is asked about.
-func (s *Settings) asks() bool {
+// asksPerson reports whether any permission asks a person.
+func (s *Settings) asksPerson() bool {
 	asks := s.Permissions == "ask" || s.Permissions == "allow-reads"
 	for _, rule := range s.Rules {
 		asks = asks || rule == "ask"
@@ -69,7 +70,7 @@ func (s *Settings) asks() bool {
 	return asks
 }
 
-// Check finds rules that mean nothing.
+// Check reports rules with an unknown kind or decision.
 func (s *Settings) Check(config.Scope) []config.Problem {
 	var all []config.Problem
 	for kind, rule := range s.Rules {
@@ -84,9 +85,9 @@ func (s *Settings) Check(config.Scope) []config.Problem {
 	return all
 }
 
-// Warnings is about questions that outlive their turn.
+// Warnings reports a question timeout that is longer than the turn.
 func (s *Settings) Warnings(at config.Scope) []string {
-	if at.Terminal.Timeout > s.AskTimeout || !s.asks() {
+	if at.Terminal.Timeout > s.AskTimeout || !s.asksPerson() {
 		return nil
 	}
 	timeout := at.Beside("timeout")

@@ -12,8 +12,7 @@ import (
 	"nanobot/terminal/process"
 )
 
-// terminalCall answers terminal/*. The table is the session's own, so that it knows of no other's
-// terminals.
+// terminalCall handles terminal/*. table has only the terminals of this session.
 func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, method string, params json.RawMessage) (any, *rpcError) {
 	if method == "terminal/create" {
 		return createTerminal(table, p, params)
@@ -22,7 +21,7 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 		ID string `json:"terminalId"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalid("%s", err)
+		return nil, invalidParams("%s", err)
 	}
 	var answer any = struct{}{}
 	var err error
@@ -48,17 +47,17 @@ func terminalCall(ctx context.Context, table *jobs.Table, p terminal.ExecEnv, me
 	return answer, nil
 }
 
-// commandLine is what terminal/create is asked to run, on one line.
+// commandLine returns the command of terminal/create on one line.
 func commandLine(params json.RawMessage) string {
 	var p struct {
 		Command string   `json:"command"`
 		Args    []string `json:"args"`
 	}
-	_ = json.Unmarshal(params, &p) // it was understood already
+	_ = json.Unmarshal(params, &p) // the parameters were parsed before
 	return terminal.OneLine(strings.Join(append([]string{p.Command}, p.Args...), " "), 500)
 }
 
-// exitStatus is how a command ended; what does not apply is null.
+// exitStatus is how a command ended: the exit code or the signal, the other is null.
 type exitStatus struct {
 	ExitCode *int    `json:"exitCode"`
 	Signal   *string `json:"signal"`
@@ -89,16 +88,16 @@ func terminalError(ctx context.Context, id string, err error) *rpcError {
 }
 
 func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessage) (any, *rpcError) {
-	// Unlike elsewhere nothing odd is passed over: another command would run than was meant.
+	// Malformed parameters are errors here, unlike elsewhere: a different command would run.
 	var ask struct {
 		Command string                         `json:"command"`
 		Args    []string                       `json:"args"`
 		Env     []struct{ Name, Value string } `json:"env"`
 		Cwd     string                         `json:"cwd"`
-		Limit   maybe[float64]                 `json:"outputByteLimit"`
+		Limit   optional[float64]              `json:"outputByteLimit"`
 	}
 	if err := json.Unmarshal(params, &ask); err != nil {
-		return nil, invalid("%s", err)
+		return nil, invalidParams("%s", err)
 	}
 	c := jobs.Command{Line: ask.Command, Args: ask.Args, Dir: ask.Cwd, Env: slices.Clone(p.Env)}
 	for _, v := range ask.Env {
@@ -107,11 +106,11 @@ func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessag
 		}
 	}
 	if ask.Limit.ok {
-		keep := int(whole(ask.Limit, 0))
+		keep := int(intOr(ask.Limit, 0))
 		c.Keep = &keep
 	}
 	id, err := table.Create(c)
-	if _, short := process.Shortage(err); short { // the agent knows best whether to wait
+	if _, short := process.Shortage(err); short { // the agent decides whether to retry
 		return nil, &rpcError{Code: codeBusy, Message: err.Error() + "; try again later"}
 	}
 	if err != nil {
@@ -120,8 +119,8 @@ func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessag
 	return map[string]string{"terminalId": id}, nil
 }
 
-// validVariable reports whether an agent may set a variable. By the gateway's own it finds what it
-// has left behind.
+// validVariable reports whether an agent may set an environment variable. NANOBOT_ variables
+// identify the descendants of an agent.
 func validVariable(name, value string) bool {
 	return name != "" && !strings.ContainsAny(name, "=\x00") && !strings.ContainsRune(value, 0) && !strings.HasPrefix(name, "NANOBOT_")
 }

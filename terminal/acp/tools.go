@@ -8,36 +8,36 @@ import (
 )
 
 const (
-	// maxTools is how many tool calls of a turn are remembered; of older ones only their number.
+	// maxTools limits the tool calls of a turn that are stored. Older calls are only counted.
 	maxTools = 256
-	// maxInput is how much of each part of a tool's input is remembered for a question; metaTail is
-	// how much is kept of what a terminal of the agent's own prints.
-	maxInput, metaTail = 16 << 10, 8 << 10
+	// maxInput limits each part of a tool's input that is stored for a question, maxOwnOutput the
+	// output of a terminal that the agent runs itself.
+	maxInput, maxOwnOutput = 16 << 10, 8 << 10
 )
 
-// toolFields are what a tool call or an update of one may say.
+// toolFields are the fields of a tool call and of its updates.
 type toolFields struct {
-	ID        maybe[string]            `json:"toolCallId"`
-	Title     maybe[string]            `json:"title"`
-	Kind      maybe[string]            `json:"kind"`
-	Status    maybe[string]            `json:"status"`
-	Locations maybe[[]maybe[location]] `json:"locations"`
-	RawInput  json.RawMessage          `json:"rawInput"`
-	Meta      maybe[toolMeta]          `json:"_meta"`
+	ID        optional[string]               `json:"toolCallId"`
+	Title     optional[string]               `json:"title"`
+	Kind      optional[string]               `json:"kind"`
+	Status    optional[string]               `json:"status"`
+	Locations optional[[]optional[location]] `json:"locations"`
+	RawInput  json.RawMessage                `json:"rawInput"`
+	Meta      optional[toolMeta]             `json:"_meta"`
 }
 
 type location struct {
 	Path string `json:"path"`
 }
 
-// toolMeta is what agents with terminals of their own say about them.
+// toolMeta is how agents report terminals that they run themselves.
 type toolMeta struct {
-	Output maybe[struct {
+	Output optional[struct {
 		Data string `json:"data"`
 	}] `json:"terminal_output"`
 }
 
-// toolContent is one piece of what a tool call has made. It has the fields of all types.
+// toolContent is one content item of a tool call. It has the fields of all types.
 type toolContent struct {
 	Type       string `json:"type"`
 	Content    block  `json:"content"`
@@ -45,31 +45,31 @@ type toolContent struct {
 	fileDiff
 }
 
-// tool is one tool call, as far as it is known.
+// tool is one tool call as known so far.
 type tool struct {
 	id, title, kind, status string
-	path                    string // of the first file that it works on
+	path                    string // of the first location
 	locations               []string
-	named                   []place // of locations, what a permission covers that is being asked for
+	permissionFiles         []resolvedPath // those of locations that an open question covers
 	input                   toolInput
 
 	terminals []string
-	printed   *process.Bounded // by a terminal of the agent's own
+	ownOutput *process.Bounded // output of a terminal that the agent runs itself
 	tail      []string         // the last lines of its terminal
 
-	diffs []fileDiff
-	made  []block // other content
-	// Each is shown once: agents repeat content in every update.
-	shownDiffs, shownMade bool
+	diffs   []fileDiff
+	content []block // content other than diffs and terminals
+	// Each is sent once, since agents repeat content in every update.
+	diffsSent, contentSent bool
 }
 
 func (t *tool) running() bool {
 	return t.status != "completed" && t.status != "failed" && t.status != "cancelled"
 }
 
-// apply takes over what an update says; what it does not say stays.
+// apply merges an update into the tool call.
 func (t *tool) apply(f toolFields, content json.RawMessage) {
-	set := func(to *string, from maybe[string]) {
+	set := func(to *string, from optional[string]) {
 		if from.ok && from.v != "" {
 			*to = from.v
 		}
@@ -77,24 +77,24 @@ func (t *tool) apply(f toolFields, content json.RawMessage) {
 	set(&t.title, f.Title)
 	set(&t.kind, f.Kind)
 	set(&t.status, f.Status)
-	t.locate(f.Locations)
+	t.setLocations(f.Locations)
 	if len(f.RawInput) > 0 {
-		t.input = newToolInput(f.RawInput) // nothing of an earlier one stays: a question would show what is not asked
+		t.input = newToolInput(f.RawInput) // replaced as a whole: a question must not mix two inputs
 	}
 	if data := f.Meta.v.Output.v.Data; data != "" {
-		if t.printed == nil {
-			t.printed = process.NewBounded(0, metaTail)
+		if t.ownOutput == nil {
+			t.ownOutput = process.NewBounded(0, maxOwnOutput)
 		}
-		_, _ = t.printed.Write([]byte(data))
+		_, _ = t.ownOutput.Write([]byte(data))
 	}
-	var list []maybe[toolContent]
+	var list []optional[toolContent]
 	if len(content) > 0 && json.Unmarshal(content, &list) == nil && list != nil {
-		t.replace(list)
+		t.setContent(list)
 	}
 }
 
-// locate takes over the files that an update names.
-func (t *tool) locate(list maybe[[]maybe[location]]) {
+// setLocations stores the files of an update.
+func (t *tool) setLocations(list optional[[]optional[location]]) {
 	var paths []string
 	for _, l := range list.v {
 		if l.v.Path != "" && len(paths) <= maxLocations {
@@ -109,12 +109,12 @@ func (t *tool) locate(list maybe[[]maybe[location]]) {
 	}
 }
 
-// replace takes over new content. Of diffs and terminals those that were there stay if there are no
-// new ones: at the end some agents send words in their place, and they are still what was done.
-func (t *tool) replace(list []maybe[toolContent]) {
+// setContent replaces the content. Diffs and terminals stay if the update has none, because some
+// agents replace them by text at the end.
+func (t *tool) setContent(list []optional[toolContent]) {
 	var diffs []fileDiff
 	var terminals []string
-	t.made = nil
+	t.content = nil
 	for _, c := range list {
 		switch {
 		case !c.ok:
@@ -123,7 +123,7 @@ func (t *tool) replace(list []maybe[toolContent]) {
 		case c.v.Type == "terminal":
 			terminals = append(terminals, c.v.TerminalID)
 		case c.v.Type == "content":
-			t.made = append(t.made, c.v.Content)
+			t.content = append(t.content, c.v.Content)
 		}
 	}
 	if diffs != nil {
@@ -134,61 +134,60 @@ func (t *tool) replace(list []maybe[toolContent]) {
 	}
 }
 
-// toolCall shows what an update says of a tool call. The first may be an update, and a later one a
-// call: agents do both.
-func (v *view) toolCall(c change) {
-	v.think(false)
+// toolCall handles tool_call and tool_call_update alike, because some agents mix them up.
+func (v *view) toolCall(c updateFields) {
+	v.setThinking(false)
 	t, found := v.board.byID[c.ID.v]
 	if !found {
-		v.settleText()
+		v.flushMessages()
 		t = v.board.add(c.ID.v)
 	}
 	t.apply(c.toolFields, c.Content)
-	v.soon(&v.boardAt, boardEvery)
+	v.schedule(&v.boardAt, boardInterval)
 	switch {
 	case t.running():
 		if len(t.terminals) > 0 && v.table != nil {
-			v.soon(&v.glanceAt, glanceEvery)
+			v.schedule(&v.terminalsAt, terminalInterval)
 		}
 	case t.status == "completed":
-		v.showMade(t)
+		v.sendContent(t)
 		fallthrough
 	default:
-		v.look(t)
-		t.diffs, t.made = nil, nil
+		v.updateTail(t)
+		t.diffs, t.content = nil, nil
 	}
 }
 
-// settleText ends what is being said, since what follows is about something else.
-func (v *view) settleText() {
+// flushMessages sends the text and the files so far, before content of another kind.
+func (v *view) flushMessages() {
 	v.sendText()
 	v.sendFiles()
 }
 
-// showMade sends what a tool call has made. What was only looked at by reading is not sent: most of
-// all it would be the person's own files.
-func (v *view) showMade(t *tool) {
-	if len(t.diffs) > 0 && !t.shownDiffs {
-		t.shownDiffs = true
+// sendContent sends the result of a tool call. Files that were only read are not sent: they are
+// mostly the person's own.
+func (v *view) sendContent(t *tool) {
+	if len(t.diffs) > 0 && !t.diffsSent {
+		t.diffsSent = true
 		v.showDiffs(t.diffs)
 	}
-	if t.kind == "read" || t.kind == "search" || t.shownMade {
+	if t.kind == "read" || t.kind == "search" || t.contentSent {
 		return
 	}
-	for _, b := range t.made {
+	for _, b := range t.content {
 		if b.Type != "text" && b.Type != "resource" || b.Type == "resource" && b.Resource != nil && b.Resource.Blob != nil {
-			t.shownMade = true
+			t.contentSent = true
 			v.showBlock(b)
 		}
 	}
 }
 
-// board is what the progress of a turn shows.
+// board is the state of a turn that its progress message shows.
 type board struct {
 	plan     []planEntry
 	tools    []*tool
 	byID     map[string]*tool
-	earlier  int // tool calls that are no longer remembered
+	earlier  int // tool calls that are no longer stored
 	thinking bool
 	shown    string
 }

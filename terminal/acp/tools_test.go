@@ -193,7 +193,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 	await("💻 seq …\n│ `4`\n│ `5`\n│ `last`")
 	touch("on")
 	await("💻 seq …\n│ `5`\n│ `last`\n│ `very last`")
-	v.remember(id)
+	v.saveTail(id)
 	if err := table.Release(context.Background(), id); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestARunningTerminalShowsItsLastLines(t *testing.T) {
 func TestWhatATerminalPrintedLastIsSeen(t *testing.T) {
 	for name, end := range map[string]func(v *view, table *jobs.Table, id string){
 		"though it is released at once": func(v *view, table *jobs.Table, id string) {
-			v.remember(id)
+			v.saveTail(id)
 			_ = table.Release(context.Background(), id)
 		},
 		"though words take its place": func(v *view, _ *jobs.Table, _ string) {

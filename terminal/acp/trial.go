@@ -7,8 +7,8 @@ import (
 	"nanobot/terminal"
 )
 
-// judge is satisfied when the agent has opened a session.
-func judge(t *terminal.Trial) terminal.Finding {
+// assessTrial passes if the agent has opened a session.
+func assessTrial(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
 			return terminal.Finding{Verdict: terminal.Bad, Detail: "no session: " + f.Text + t.StderrSuffix(), Fix: t.ByHand + "; an agent that wants you to sign in says how"}

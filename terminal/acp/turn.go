@@ -8,67 +8,67 @@ import (
 	"nanobot/terminal"
 )
 
-const newNote = "The earlier conversation could not be resumed; this is a new one."
+const newSessionNote = "The earlier conversation could not be resumed; this is a new one."
 
-// turn is one message being worked on.
+// turn is the processing of one message.
 type turn struct {
 	*Protocol
-	t    terminal.Turn
-	kept *terminal.PoolEntry[*agent] // of the chat
-	a    *agent
-	s    *session
-	r    *running // nil: the session does not work on it yet
+	t     terminal.Turn
+	entry *terminal.PoolEntry[*agent] // the chat's entry in the pool
+	a     *agent
+	s     *session
+	r     *activeTurn // nil until the session works on the turn
 }
 
-// run gets the chat's agent and session ready and lets them do what the message says.
+// run prepares the chat's agent and session, and processes the message.
 func (x *turn) run(ctx context.Context) (terminal.Outcome, error) {
-	known, err := x.remembered(ctx, x.t.Memory)
+	known, err := x.storedSession(ctx, x.t.Memory)
 	if err != nil {
-		return x.end(ctx, "", err)
+		return x.endTurn(ctx, "", err)
 	}
-	if err := x.wake(ctx); err != nil {
-		return x.end(ctx, "", err)
+	if err := x.ensureAgent(ctx); err != nil {
+		return x.endTurn(ctx, "", err)
 	}
-	lost, err := x.converse(ctx, known)
-	if known != "" && ctx.Err() == nil && (errors.Is(err, errGone) || errors.Is(err, errSilent)) {
-		lost, err = x.afresh(ctx, err)
+	lost, err := x.ensureSession(ctx, known)
+	if known != "" && ctx.Err() == nil && (errors.Is(err, errGone) || errors.Is(err, errNotReady)) {
+		lost, err = x.restartAgent(ctx, err)
 	}
 	if err != nil {
-		x.a.spoiled = true
-		return x.end(ctx, "", err)
+		x.a.unusable = true
+		return x.endTurn(ctx, "", err)
 	}
-	x.r = x.s.begin(ctx, x.t)
+	x.r = x.s.startTurn(ctx, x.t)
 	if lost {
-		x.note(newNote)
+		x.showNotice(newSessionNote)
 	}
-	if said, done, err := x.command(ctx); done {
-		return x.say(ctx, said, err)
+	if said, done, err := x.runCommand(ctx); done {
+		return x.endWithText(ctx, said, err)
 	}
 	var reason string
-	err = x.a.signedIn(ctx, x.r.begun.Load, func() (err error) {
+	err = x.a.withSignIn(ctx, x.r.started.Load, func() (err error) {
 		reason, err = x.prompt(ctx)
 		return err
 	})
-	return x.end(ctx, reason, err)
+	return x.endTurn(ctx, reason, err)
 }
 
-// finish takes the turn off the agent.
-func (x *turn) finish() {
+// detachAgent stops the agent's log output to the turn.
+func (x *turn) detachAgent() {
 	if x.a != nil {
-		x.a.logTo(nil)
+		x.a.setLogOutput(nil)
 	}
 }
 
-// wake makes sure that the chat has an agent that can be talked with.
-func (x *turn) wake(ctx context.Context) error {
-	if a, ok := x.kept.Process(); ok && !a.isGone() {
+// ensureAgent starts the chat's agent unless it is running.
+func (x *turn) ensureAgent(ctx context.Context) error {
+	if a, ok := x.entry.Process(); ok && !a.isGone() {
 		x.a = a
-		x.a.logTo(x.t.Emit)
+		x.a.setLogOutput(x.t.Emit)
 		x.t.AttachProcess(a.Pid())
 		return nil
 	} else if ok {
 		a.Close()
-		x.kept.RemoveProcess()
+		x.entry.RemoveProcess()
 	}
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: "Starting the agent…"}); err != nil {
 		return err
@@ -77,16 +77,16 @@ func (x *turn) wake(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pool, chat, cfg := x.Kept, x.t.Envelope.SessionKey, *x.set
-	cfg.Files = cfg.Files && x.t.ExecEnv.User == nil // another user has not our rights
-	x.a = talk(child, cfg, x.Waits, x.t.MaxLine, func(a *agent) { pool.Died(chat, a) })
-	x.a.logTo(x.t.Emit)
-	x.kept.SetProcess(x.a)
+	pool, chat, cfg := x.Agents, x.t.Envelope.SessionKey, *x.settings
+	cfg.Files = cfg.Files && x.t.ExecEnv.User == nil // another user's agent must not use the gateway's file permissions
+	x.a = newAgent(child, cfg, x.Timeouts, x.t.MaxLine, func(a *agent) { pool.Died(chat, a) })
+	x.a.setLogOutput(x.t.Emit)
+	x.entry.SetProcess(x.a)
 	if err := x.a.initialize(ctx); err != nil {
-		x.a.spoiled = true
+		x.a.unusable = true
 		if x.a.isGone() {
 			x.a.Close()
-			if short := x.a.ended.Shortage(); short != nil {
+			if short := x.a.exit.Shortage(); short != nil {
 				return short
 			}
 		}
@@ -95,58 +95,58 @@ func (x *turn) wake(ctx context.Context) error {
 	return nil
 }
 
-// afresh begins a new conversation with a new agent, after one that did not survive the earlier
-// conversation, or hung over it.
-func (x *turn) afresh(ctx context.Context, why error) (lost bool, err error) {
+// restartAgent starts a new agent and session after the agent crashed or hung while it restored the
+// earlier session.
+func (x *turn) restartAgent(ctx context.Context, why error) (lost bool, err error) {
 	x.a.log("warning", "the earlier conversation could not be resumed: "+why.Error())
-	x.a.logTo(nil)
-	x.a.spoiled = true
+	x.a.setLogOutput(nil)
+	x.a.unusable = true
 	x.a.Close()
-	x.kept.RemoveProcess()
-	if err := x.wake(ctx); err != nil {
+	x.entry.RemoveProcess()
+	if err := x.ensureAgent(ctx); err != nil {
 		return false, err
 	}
-	if _, err := x.converse(ctx, ""); err != nil {
+	if _, err := x.ensureSession(ctx, ""); err != nil {
 		return false, err
 	}
 	return true, nil
 }
 
-// converse makes sure that the agent has the chat's session. lost says that there was one which is
-// a new one now.
-func (x *turn) converse(ctx context.Context, known string) (lost bool, err error) {
-	old := x.a.current()
-	if old != nil && (old.id == known || known == "" && !old.saved) {
+// ensureSession opens the chat's session in the agent. lost reports that the earlier session was
+// replaced by a new one.
+func (x *turn) ensureSession(ctx context.Context, known string) (lost bool, err error) {
+	old := x.a.currentSession()
+	if old != nil && (old.id == known || known == "" && !old.idStored) {
 		x.s = old
 		return false, nil
 	}
 	x.s = newSession(x.a, x.t.ExecEnv)
-	x.a.turnTo(x.s)
+	x.a.setSession(x.s)
 	if old != nil {
-		x.a.leave(ctx, old)
+		x.a.closeSession(ctx, old)
 	}
 	if known != "" {
-		err := errLost
-		if !x.hasSession(known, x.t.Envelope.SessionKey) {
-			err = x.a.restore(ctx, x.s, known)
+		err := errNotRestorable
+		if !x.isOpenInAnotherChat(known, x.t.Envelope.SessionKey) {
+			err = x.a.restoreSession(ctx, x.s, known)
 		}
 		if err == nil {
-			err = x.had(ctx, known)
+			err = x.addPastSession(ctx, known)
 		}
-		if !errors.Is(err, errLost) {
-			x.s.saved = true
+		if !errors.Is(err, errNotRestorable) {
+			x.s.idStored = true
 			return false, err
 		}
 	}
-	if err := x.a.create(ctx, x.s); err != nil {
+	if err := x.a.createSession(ctx, x.s); err != nil {
 		return false, err
 	}
-	x.s.saved, err = x.remember(ctx, x.s.id)
+	x.s.idStored, err = x.storeSession(ctx, x.s.id)
 	return known != "", err
 }
 
-// note says something of our own at the beginning of what the agent says.
-func (x *turn) note(text string) {
+// showNotice says something of our own at the beginning of what the agent says.
+func (x *turn) showNotice(text string) {
 	_ = x.t.Emit(terminal.Frame{Kind: terminal.Progress, Text: text}) // it is said once more
 	raw, err := json.Marshal(map[string]any{
 		"sessionUpdate": "agent_message_chunk", "content": map[string]string{"type": "text", "text": text + "\n\n"},
@@ -156,15 +156,15 @@ func (x *turn) note(text string) {
 	}
 }
 
-// prompt carries the message to the agent and returns why it stopped working on it.
+// prompt sends the message to the agent and returns the stop reason.
 func (x *turn) prompt(ctx context.Context) (reason string, err error) {
-	can := x.a.hello.Can.Prompt
+	can := x.a.initResponse.Capabilities.Prompt
 	blocks := promptBlocks(x.t.Envelope, promptCapabilities{Image: bool(can.Image), Audio: bool(can.Audio), EmbeddedContext: bool(can.Embedded)})
-	tooLate := false // the turn was to stop before the answer came
-	k, err := x.a.begin(ctx, "session/prompt", map[string]any{"sessionId": x.s.id, "prompt": blocks}, func(_ json.RawMessage, err error) {
+	tooLate := false // the turn was cancelled before the response
+	k, err := x.a.startCall(ctx, "session/prompt", map[string]any{"sessionId": x.s.id, "prompt": blocks}, func(_ json.RawMessage, err error) {
 		tooLate = ctx.Err() != nil
-		if !x.a.signsIn(err, x.r.begun.Load()) {
-			x.s.answered() // what comes later is for the next turn
+		if !x.a.shouldSignIn(err, x.r.started.Load()) {
+			x.s.detachTurn() // later updates belong to the next turn
 		}
 	})
 	if err != nil {
@@ -173,8 +173,8 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 	select {
 	case <-k.done:
 	case <-ctx.Done():
-		if stopped, inTime := x.stop(k); stopped {
-			x.a.spoiled = !inTime
+		if stopped, inTime := x.cancelPrompt(k); stopped {
+			x.a.unusable = !inTime
 			return "", context.Cause(ctx)
 		}
 	}
@@ -188,20 +188,20 @@ func (x *turn) prompt(ctx context.Context) (reason string, err error) {
 	var got struct {
 		Reason string `json:"stopReason"`
 	}
-	_ = decode(k.result, &got) // an answer that says nothing is an end
+	_ = decodeLenient(k.result, &got) // a missing stop reason counts as end_turn
 	return got.Reason, nil
 }
 
-// stop asks the agent to stop, unless it has just answered, and says whether it did in time. Open
-// questions have been cancelled with the turn.
-func (x *turn) stop(k *call) (stopped, inTime bool) {
+// cancelPrompt cancels the prompt unless it has just ended. inTime reports whether the agent
+// responded within StopTimeout. Open questions were cancelled with the turn.
+func (x *turn) cancelPrompt(k *call) (stopped, inTime bool) {
 	select {
 	case <-k.done:
 		return false, true
 	default:
 	}
 	x.s.table.KillAll()
-	late, cancel := context.WithTimeout(context.Background(), x.Patience)
+	late, cancel := context.WithTimeout(context.Background(), x.StopTimeout)
 	defer cancel()
 	_ = x.a.notify(late, "session/cancel", map[string]string{"sessionId": x.s.id})
 	select {

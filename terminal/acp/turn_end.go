@@ -10,9 +10,9 @@ import (
 	"nanobot/terminal/process"
 )
 
-// end tells how a turn ended.
-func (x *turn) end(ctx context.Context, reason string, err error) (terminal.Outcome, error) {
-	e, ferr := x.ending()
+// endTurn emits the final response of a turn.
+func (x *turn) endTurn(ctx context.Context, reason string, err error) (terminal.Outcome, error) {
+	e, ferr := x.newFinalResponse()
 	if ferr != nil {
 		return terminal.Outcome{}, ferr
 	}
@@ -20,92 +20,93 @@ func (x *turn) end(ctx context.Context, reason string, err error) (terminal.Outc
 	var said *rpcError
 	switch {
 	case err == nil:
-		explain(e, reason)
-		return e.Emit(x.t, alive())
+		addStopReason(e, reason)
+		return e.Emit(x.t, stillRunning())
 	case ctx.Err() != nil:
-		return x.stopped(ctx, e)
-	case errors.Is(err, errSilent):
-		e.AddError(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.Begin.Seconds())})
-		return e.Emit(x.t, x.givenUp())
+		return x.endStopped(ctx, e)
+	case errors.Is(err, errNotReady):
+		e.AddError(terminal.Frame{Text: fmt.Sprintf("The agent did not get ready within %g s.", x.StartTimeout.Seconds())})
+		return e.Emit(x.t, x.stopUnready())
 	case errors.Is(err, errGone):
-		return x.died(e)
+		return x.endExited(e)
 	case errors.As(err, &wants):
-		x.a.spoiled = true // it may have to be started anew to see that somebody has signed in
-		e.AddError(terminal.Frame{Code: "AUTH", Text: sentence(wants.Error())})
+		x.a.unusable = true // a new process may be needed to notice the sign-in
+		e.AddError(terminal.Frame{Code: "AUTH", Text: capitalize(wants.Error())})
 	case errors.As(err, &said):
-		e.AddError(terminal.Frame{Text: sentence(said.Message) + x.details(said)})
+		e.AddError(terminal.Frame{Text: capitalize(said.Message) + x.errorDetails(said)})
 	default:
 		return terminal.Outcome{}, err
 	}
-	return e.Emit(x.t, alive())
+	return e.Emit(x.t, stillRunning())
 }
 
-// ending lets the agent show no more and returns what is to be told behind what it has shown.
-func (x *turn) ending() (*terminal.FinalResponse, error) {
+// newFinalResponse detaches the turn from the session and returns a final response with the pending
+// warnings.
+func (x *turn) newFinalResponse() (*terminal.FinalResponse, error) {
 	e := terminal.NewFinalResponse(x.t.MaxOutput)
 	if x.r == nil {
 		return e, nil
 	}
-	x.s.end()
-	x.r.asks.Wait()
+	x.s.endTurn()
+	x.r.questions.Wait()
 	err := x.r.view.flush()
-	for _, note := range x.a.notes() {
+	for _, note := range x.a.takeLineWarnings() {
 		e.AddRemark(note)
 	}
-	if x.r.view.said() {
+	if x.r.view.hasShown() {
 		e.MarkShown()
 	}
 	return e, err
 }
 
-// say ends a turn with words of our own.
-func (x *turn) say(ctx context.Context, text string, err error) (terminal.Outcome, error) {
+// endWithText ends a turn with a text of the gateway.
+func (x *turn) endWithText(ctx context.Context, text string, err error) (terminal.Outcome, error) {
 	if err != nil {
-		return x.end(ctx, "", err)
+		return x.endTurn(ctx, "", err)
 	}
-	e, err := x.ending()
+	e, err := x.newFinalResponse()
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
-	e.MarkShown() // there may be nothing to add
+	e.MarkShown() // the text may be empty
 	if text == "" {
-		return e.Emit(x.t, alive())
+		return e.Emit(x.t, stillRunning())
 	}
 	if err := x.t.Emit(terminal.Frame{Kind: terminal.Message, Text: text}); err != nil {
 		return terminal.Outcome{}, err
 	}
-	return e.Emit(x.t, alive())
+	return e.Emit(x.t, stillRunning())
 }
 
-// stopped tells that a turn was stopped or that its time was up. If the agent has used up all of it
-// to begin, it may have said why.
-func (x *turn) stopped(ctx context.Context, e *terminal.FinalResponse) (terminal.Outcome, error) {
-	end := alive()
+// endStopped ends a turn that was stopped or timed out. If the time ran out before the agent was
+// ready, its stderr is shown.
+func (x *turn) endStopped(ctx context.Context, e *terminal.FinalResponse) (terminal.Outcome, error) {
+	end := stillRunning()
 	if x.r == nil && x.a != nil && errors.Is(context.Cause(ctx), terminal.ErrTimeout) {
-		end = x.givenUp()
+		end = x.stopUnready()
 	}
 	end.Forced, end.Cause = true, context.Cause(ctx)
 	return e.Emit(x.t, end)
 }
 
-// givenUp ends an agent that cannot begin, and returns what it has said on stderr.
-func (x *turn) givenUp() terminal.AgentExit {
-	x.a.spoiled = true
+// stopUnready ends an agent that did not get ready, and returns its stderr.
+func (x *turn) stopUnready() terminal.AgentExit {
+	x.a.unusable = true
 	x.a.Close()
-	end := alive()
-	end.Stderr = x.a.ended.Stderr
+	end := stillRunning()
+	end.Stderr = x.a.exit.Stderr
 	return end
 }
 
-// died tells that the agent is gone.
-func (x *turn) died(e *terminal.FinalResponse) (terminal.Outcome, error) {
+// endExited ends a turn whose agent has exited.
+func (x *turn) endExited(e *terminal.FinalResponse) (terminal.Outcome, error) {
 	<-x.a.done
-	end := x.a.ended
-	end.Forced = false // what ended it was not asked for by this turn
+	end := x.a.exit
+	end.Forced = false // the end was not requested by this turn
 	text := "The agent ended before it was ready."
 	switch {
 	case x.r == nil:
-	case x.a.hello.restores():
+	case x.a.initResponse.canRestore():
 		text = "The agent ended. Your next message resumes the conversation."
 	default:
 		text = "The agent ended. Your next message starts a new conversation, because this agent cannot resume one."
@@ -114,13 +115,13 @@ func (x *turn) died(e *terminal.FinalResponse) (terminal.Outcome, error) {
 	return e.Emit(x.t, end)
 }
 
-// alive is how the agent is at the end of a turn that it outlives.
-func alive() terminal.AgentExit {
+// stillRunning is the exit of a turn that the agent outlives.
+func stillRunning() terminal.AgentExit {
 	return terminal.AgentExit{Exit: process.Exit{Stderr: process.NewBounded(0, 0)}}
 }
 
-// explain says in words why an agent stopped, if it is not that it was done.
-func explain(e *terminal.FinalResponse, reason string) {
+// addStopReason explains the stop reason, unless the agent has finished.
+func addStopReason(e *terminal.FinalResponse, reason string) {
 	switch reason {
 	case "end_turn", "":
 	case "max_tokens":
@@ -136,21 +137,21 @@ func explain(e *terminal.FinalResponse, reason string) {
 	}
 }
 
-// details returns what else an agent's error says, for those who may see it.
-func (x *turn) details(e *rpcError) string {
+// errorDetails returns the data of an agent's error, if internals may be shown.
+func (x *turn) errorDetails(e *rpcError) string {
 	if !x.t.Final.Reveal || len(e.Data) == 0 || string(e.Data) == "null" {
 		return ""
 	}
 	text := plainText(e.Data)
-	var p struct{ Details, Message maybe[string] }
-	if decode(e.Data, &p) == nil && p.Details.v+p.Message.v != "" {
+	var p struct{ Details, Message optional[string] }
+	if decodeLenient(e.Data, &p) == nil && p.Details.v+p.Message.v != "" {
 		text = p.Details.v + p.Message.v
 	}
 	return "\n" + terminal.Shorten(text, 2000)
 }
 
-// sentence lets an error's text begin as the chat's texts do.
-func sentence(s string) string {
+// capitalize makes an error's text a sentence.
+func capitalize(s string) string {
 	if s = strings.TrimSpace(s); s == "" {
 		return "The agent reports an error without saying which."
 	}

@@ -77,7 +77,7 @@ func TestTimeoutIsToldAsSuch(t *testing.T) {
 
 func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 	d := newDesk(t, "-resume -stubborn")
-	d.protocol.Patience = 50 * time.Millisecond
+	d.protocol.StopTimeout = 50 * time.Millisecond
 	p := d.person("a")
 	ctx, stop := context.WithCancel(t.Context())
 	p.saw = func(f terminal.Frame) {
@@ -86,7 +86,7 @@ func TestAnAgentThatIgnoresStopIsClosedAndResumed(t *testing.T) {
 		}
 	}
 	p.saysUntil(ctx, "say begun\nhang").is(terminal.Stopped, "begun").fails(terminal.Stopped, "Stopped.")
-	if alive(p.pids[0]) {
+	if stillRunning(p.pids[0]) {
 		t.Error("the agent still runs")
 	}
 	p.saw = nil
@@ -106,7 +106,7 @@ func TestStopCancelsPermissionsAndKillsTerminals(t *testing.T) {
 	h := p.saysUntil(ctx, "embed tool echo $$ > "+pidFile+".new; mv "+pidFile+".new "+pidFile+"; exec sleep 600\nask t fetch May I?")
 	h.is(terminal.Stopped, "permission cancelled")
 	pid := pidIn(t, pidFile)
-	eventually(t, "the command is dead", func() bool { return !alive(pid) })
+	eventually(t, "the command is dead", func() bool { return !stillRunning(pid) })
 	p.says("hello").is(terminal.Done, "You said: hello")
 }
 
@@ -120,7 +120,7 @@ func TestStopWhileTheAgentBegins(t *testing.T) {
 		}
 	}
 	p.saysUntil(ctx, "hello").fails(terminal.Stopped, "Stopped.")
-	if alive(p.pids[0]) {
+	if stillRunning(p.pids[0]) {
 		t.Error("the agent still runs")
 	}
 }

@@ -11,85 +11,85 @@ import (
 )
 
 const (
-	// partialEvery is how often an answer that grows is shown, boardEvery how often what the agent
-	// is at, glanceEvery how often the terminals of running commands are looked at.
-	partialEvery, boardEvery, glanceEvery = 100 * time.Millisecond, 200 * time.Millisecond, time.Second
-	// albumWithin is how close together pictures must come to be sent as one message.
-	albumWithin = 200 * time.Millisecond
-	// maxOdd is how many kinds of update that we do not know are named in the log.
-	maxOdd = 32
+	// partialInterval is the time between updates of a growing answer, boardInterval between those
+	// of the board, terminalInterval between those of terminal output on the board.
+	partialInterval, boardInterval, terminalInterval = 100 * time.Millisecond, 200 * time.Millisecond, time.Second
+	// albumWindow is how long a file waits for others to be sent in the same message.
+	albumWindow = 200 * time.Millisecond
+	// maxUnknownUpdates limits the unknown kinds of update that are logged.
+	maxUnknownUpdates = 32
 )
 
-// view shows in the chat what an agent does in one turn. Its methods may be called from any
-// goroutine; what is shown has the order of the calls.
+// view shows one turn of an agent in the chat. Its methods are safe for concurrent use; frames are
+// emitted in the order of the calls.
 type view struct {
 	turn  terminal.Turn
-	table *jobs.Table // nil: the agent has no terminals
+	table *jobs.Table // nil if the agent has no terminals
 
-	mu    sync.Mutex // also held while something is emitted, so that order is kept
-	err   error      // the first of Emit
-	spoke bool
-	over  bool
-	// lonely says that the person was told that there is nobody to be asked.
-	lonely bool
+	mu          sync.Mutex // also held during Emit, to keep the order
+	err         error      // the first error of Emit
+	messageSent bool
+	closed      bool
+	// toldNobodyToAsk means that the person knows that nobody can be asked.
+	toldNobodyToAsk bool
 
-	text  segment
-	files pending
-	board board
-	odd   map[string]bool
+	text           segment
+	files          pendingFiles
+	board          board
+	unknownUpdates map[string]bool
 
 	timer *time.Timer
-	// When each is to be shown; zero if nothing is new.
-	partialAt, boardAt, glanceAt, filesAt time.Time
+	// When each is due; zero if nothing has changed.
+	partialAt, boardAt, terminalsAt, filesAt time.Time
 }
 
 func newView(t terminal.Turn, table *jobs.Table) *view {
-	return &view{turn: t, table: table, board: newBoard(), odd: map[string]bool{}}
+	return &view{turn: t, table: table, board: newBoard(), unknownUpdates: map[string]bool{}}
 }
 
-// change is what one session/update says. It has the fields of all kinds.
-type change struct {
-	Update    string          `json:"sessionUpdate"`
-	Content   json.RawMessage `json:"content"`
-	MessageID maybe[string]   `json:"messageId"`
+// updateFields are the fields of all kinds of session/update.
+type updateFields struct {
+	Update    string           `json:"sessionUpdate"`
+	Content   json.RawMessage  `json:"content"`
+	MessageID optional[string] `json:"messageId"`
 	toolFields
-	Entries maybe[[]maybe[planEntry]] `json:"entries"`
+	Entries optional[[]optional[planEntry]] `json:"entries"`
 }
 
-// update shows one session/update. What cannot be emitted is told by flush.
+// update shows one session/update. An error of Emit is returned by flush.
 func (v *view) update(raw json.RawMessage) {
-	var c change
+	var c updateFields
 	if err := json.Unmarshal(raw, &c); err != nil {
 		c.Update = "of no known form"
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.over {
+	if v.closed {
 		return
 	}
 	switch c.Update {
 	case "agent_message_chunk":
-		v.say(c)
+		v.addAnswer(c)
 	case "agent_thought_chunk":
-		v.think(true)
+		v.setThinking(true)
 	case "tool_call", "tool_call_update":
 		v.toolCall(c)
 	case "plan":
 		v.board.plan = newPlan(c.Entries.v)
-		v.soon(&v.boardAt, boardEvery)
+		v.schedule(&v.boardAt, boardInterval)
 	case "user_message_chunk", "available_commands_update", "current_mode_update", "config_option_update", "session_info_update", "usage_update":
-		// The person knows what he said, and the rest is for others than the chat.
+		// The person's own words need no repetition, and the others are handled by the session.
 	default:
-		if !v.odd[c.Update] && len(v.odd) < maxOdd {
-			v.odd[c.Update] = true
+		if !v.unknownUpdates[c.Update] && len(v.unknownUpdates) < maxUnknownUpdates {
+			v.unknownUpdates[c.Update] = true
 			v.log("debug", "session update %.40q ignored", c.Update)
 		}
 	}
 }
 
-// say adds a piece of the agent's answer.
-func (v *view) say(c change) {
-	v.think(false)
+// addAnswer adds a chunk of the agent's answer.
+func (v *view) addAnswer(c updateFields) {
+	v.setThinking(false)
 	var b block
 	if err := json.Unmarshal(c.Content, &b); err != nil {
 		v.log("debug", "content that cannot be read ignored: %s", err)
@@ -103,33 +103,33 @@ func (v *view) say(c change) {
 		return
 	}
 	v.sendFiles()
-	if v.text.another(c.MessageID.v) {
+	if v.text.isNewMessage(c.MessageID.v) {
 		v.sendText()
 	}
 	for _, full := range v.text.add(b.Text, c.MessageID.v) {
 		v.emitText(full)
 		v.partialAt = time.Time{}
 	}
-	if v.text.ink {
-		v.soon(&v.partialAt, partialEvery)
+	if v.text.hasText {
+		v.schedule(&v.partialAt, partialInterval)
 	}
 }
 
-// think notes whether the agent is thinking. What it thinks is its own business.
-func (v *view) think(now bool) {
+// setThinking sets whether the board shows that the agent is thinking. The thoughts are not shown.
+func (v *view) setThinking(now bool) {
 	if v.board.thinking != now {
 		v.board.thinking = now
-		v.soon(&v.boardAt, boardEvery)
+		v.schedule(&v.boardAt, boardInterval)
 	}
 }
 
-// flush emits what is open and shows nothing more. It returns the first error of Emit.
+// flush emits everything that is pending and closes the view. It returns the first error of Emit.
 func (v *view) flush() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.over {
-		v.settle()
-		v.over = true
+	if !v.closed {
+		v.flushLocked()
+		v.closed = true
 		if v.timer != nil {
 			v.timer.Stop()
 		}
@@ -138,16 +138,16 @@ func (v *view) flush() error {
 	return v.err
 }
 
-// pause emits what is open, before something else is put into the chat.
+// pause emits everything that is pending, before a message from elsewhere.
 func (v *view) pause() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.over {
-		v.settle()
+	if !v.closed {
+		v.flushLocked()
 	}
 }
 
-func (v *view) settle() {
+func (v *view) flushLocked() {
 	if !v.boardAt.IsZero() {
 		v.showBoard()
 	}
@@ -155,18 +155,18 @@ func (v *view) settle() {
 	v.sendFiles()
 }
 
-// said reports whether the person has been told anything.
-func (v *view) said() bool {
+// hasShown reports whether the chat has received anything.
+func (v *view) hasShown() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.spoke || v.text.ink || len(v.files.paths) > 0
+	return v.messageSent || v.text.hasText || len(v.files.paths) > 0
 }
 
-// note puts a line into the log, in its place between what is shown. After the turn there is none.
-func (v *view) note(level, format string, args ...any) {
+// logLine emits a log frame in order with the other frames. After the turn it does nothing.
+func (v *view) logLine(level, format string, args ...any) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if !v.over {
+	if !v.closed {
 		v.log(level, format, args...)
 	}
 }
@@ -179,7 +179,7 @@ func (v *view) emit(f terminal.Frame) {
 	if v.err != nil {
 		return
 	}
-	v.spoke = v.spoke || f.Kind == terminal.Message
+	v.messageSent = v.messageSent || f.Kind == terminal.Message
 	if err := v.turn.Emit(f); err != nil {
 		v.err = fmt.Errorf("emit %s: %w", f.Kind, err)
 	}

@@ -75,14 +75,14 @@ func TestAnAnswerIsCutIntoMessages(t *testing.T) {
 			turn, r := newChat(t)
 			v := newView(turn, nil)
 			c.do(v)
-			if said := v.said(); said != (c.want != nil) {
+			if said := v.hasShown(); said != (c.want != nil) {
 				t.Errorf("said is %v before the end", said)
 			}
 			flush(t, v)
 			if got := r.texts(terminal.Message); !slices.Equal(got, c.want) {
 				t.Errorf("got %q", got)
 			}
-			if said := v.said(); said != (c.want != nil) {
+			if said := v.hasShown(); said != (c.want != nil) {
 				t.Errorf("said is %v", said)
 			}
 		})
@@ -190,7 +190,7 @@ func TestNothingIsShownAfterTheEnd(t *testing.T) {
 		flush(t, v)
 		before := len(r.frames)
 		chunk(v, "b", "")
-		v.note("info", "late")
+		v.logLine("info", "late")
 		time.Sleep(time.Minute)
 		flush(t, v)
 		if len(r.frames) != before {

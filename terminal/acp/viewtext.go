@@ -9,42 +9,42 @@ import (
 	"nanobot/terminal"
 )
 
-// maxSegment is how long one message of an answer may get.
+// maxSegment limits one message of an answer.
 const maxSegment = 256 << 10
 
 // segment is the message that the agent is writing.
 type segment struct {
-	buf []byte
-	id  string // the agent's name for the message, if it has one
-	ink bool   // there is more than white space in it
+	buf     []byte
+	id      string // the agent's message ID, if it has one
+	hasText bool   // there is more than white space
 }
 
-// another reports whether text of a message called id belongs to another one than this.
-func (s *segment) another(id string) bool { return id != "" && s.id != "" && id != s.id }
+// isNewMessage reports whether text with this message ID starts another message.
+func (s *segment) isNewMessage(id string) bool { return id != "" && s.id != "" && id != s.id }
 
-// add appends text and returns the messages that have become full.
+// add appends text and returns the messages that are full.
 func (s *segment) add(text, id string) (full []string) {
 	if id != "" {
 		s.id = id
 	}
-	s.ink = s.ink || strings.TrimSpace(text) != ""
+	s.hasText = s.hasText || strings.TrimSpace(text) != ""
 	s.buf = append(s.buf, text...)
 	rest := s.buf
 	for len(rest) > maxSegment {
-		n := cutAt(rest)
+		n := cutPosition(rest)
 		full = append(full, string(rest[:n]))
 		rest = rest[n:]
 	}
 	if full != nil {
 		s.buf = append(s.buf[:0], rest...)
-		s.ink = len(bytes.TrimSpace(s.buf)) > 0
+		s.hasText = len(bytes.TrimSpace(s.buf)) > 0
 	}
 	return full
 }
 
-// cutAt returns where to cut a text that is too long: behind a line, else behind a word, or at
-// least not within a character.
-func cutAt(b []byte) int {
+// cutPosition returns where to cut a long text: after a line, else after a word, and never within a
+// character.
+func cutPosition(b []byte) int {
 	for _, end := range []byte("\n ") {
 		if i := bytes.LastIndexByte(b[maxSegment/2:maxSegment], end); i >= 0 {
 			return maxSegment/2 + i + 1
@@ -57,10 +57,10 @@ func cutAt(b []byte) int {
 	return n
 }
 
-// sendText ends the message that the agent is writing.
+// sendText sends the message that the agent is writing.
 func (v *view) sendText() {
 	v.partialAt = time.Time{}
-	if v.text.ink {
+	if v.text.hasText {
 		v.emitText(string(v.text.buf))
 	}
 	v.text = segment{buf: v.text.buf[:0]}
@@ -79,7 +79,7 @@ func (v *view) showPartial() {
 	}
 }
 
-// trimBlank drops blank lines at the beginning and white space at the end, and keeps indentation.
+// trimBlank removes leading blank lines and trailing white space, and keeps indentation.
 func trimBlank(s string) string {
 	s = strings.TrimRight(s, " \t\r\n")
 	for {

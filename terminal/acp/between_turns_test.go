@@ -20,8 +20,8 @@ func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
 	if n := d.runner.StopCommands("cli:a"); n != 1 {
 		t.Errorf("%d were stopped", n)
 	}
-	eventually(t, "it is dead", func() bool { return !alive(pidIn(t, file)) })
-	if !alive(pidIn(t, others)) {
+	eventually(t, "it is dead", func() bool { return !stillRunning(pidIn(t, file)) })
+	if !stillRunning(pidIn(t, others)) {
 		t.Error("another chat's was stopped")
 	}
 	// The process is dead a moment before its command counts as ended.
@@ -33,7 +33,7 @@ func TestStopBetweenTurnsEndsWhatWasLeftRunning(t *testing.T) {
 }
 
 func TestNoCommandIsStartedBetweenTurns(t *testing.T) {
-	d := scripted(t, hello+done+`
+	d := scripted(t, initializeResponse+done+`
 say '{"jsonrpc":"2.0","id":"c","method":"terminal/create","params":{"sessionId":"s","command":"touch ran"}}'
 hear; touch answered; hear`)
 	d.person("a").says("hello")
@@ -65,7 +65,7 @@ func TestNothingIsWrittenBetweenTurnsWithoutAPermission(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The turn has ended when this file is there.
-			d := scripted(t, hello+done+"\nwhile [ ! -e over ]; do sleep 0.01; done\n"+
+			d := scripted(t, initializeResponse+done+"\nwhile [ ! -e over ]; do sleep 0.01; done\n"+
 				call("w", "fs/write_text_file", `"sessionId":"s","path":"'"$PWD"'/written","content":"x"`)+
 				call("o", "fs/write_text_file", `"sessionId":"other","path":"'"$PWD"'/written","content":"x"`)+
 				call("c", "terminal/create", `"sessionId":"s","command":"touch written"`)+

@@ -4,19 +4,19 @@ import (
 	"time"
 )
 
-// soon has something shown after a while, if that is not due already.
-func (v *view) soon(at *time.Time, after time.Duration) {
+// schedule sets when something is shown next, unless that is set already.
+func (v *view) schedule(at *time.Time, after time.Duration) {
 	if !at.IsZero() {
 		return
 	}
 	*at = time.Now().Add(after)
-	v.arm()
+	v.setTimer()
 }
 
-// arm sets the timer to what is due first.
-func (v *view) arm() {
+// setTimer sets the timer to the earliest due time.
+func (v *view) setTimer() {
 	var next time.Time
-	for _, at := range []time.Time{v.partialAt, v.boardAt, v.glanceAt, v.filesAt} {
+	for _, at := range []time.Time{v.partialAt, v.boardAt, v.terminalsAt, v.filesAt} {
 		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
 			next = at
 		}
@@ -24,17 +24,17 @@ func (v *view) arm() {
 	switch {
 	case next.IsZero():
 	case v.timer == nil:
-		v.timer = time.AfterFunc(time.Until(next), v.tick)
+		v.timer = time.AfterFunc(time.Until(next), v.onTimer)
 	default:
 		v.timer.Reset(time.Until(next))
 	}
 }
 
-// tick shows what is due.
-func (v *view) tick() {
+// onTimer shows everything that is due.
+func (v *view) onTimer() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if v.over {
+	if v.closed {
 		return
 	}
 	now := time.Now()
@@ -45,11 +45,11 @@ func (v *view) tick() {
 	if due(v.partialAt) {
 		v.showPartial()
 	}
-	if due(v.glanceAt) {
-		v.glance()
+	if due(v.terminalsAt) {
+		v.refreshTerminals()
 	}
 	if due(v.boardAt) {
 		v.showBoard()
 	}
-	v.arm()
+	v.setTimer()
 }

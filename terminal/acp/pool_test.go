@@ -11,10 +11,10 @@ import (
 
 func TestAnIdleAgentIsEndedAndResumed(t *testing.T) {
 	d := newDesk(t, "-resume")
-	d.protocol.Kept.IdleTime = 20 * time.Millisecond
+	d.protocol.Agents.IdleTime = 20 * time.Millisecond
 	p := d.person("a")
 	p.says("hello")
-	eventually(t, "it is ended", func() bool { return !alive(p.pids[0]) })
+	eventually(t, "it is ended", func() bool { return !stillRunning(p.pids[0]) })
 	p.says("history").is(terminal.Done, "prompts so far: 2")
 }
 
@@ -25,8 +25,8 @@ func TestTheLongestIdleAgentGoesFirst(t *testing.T) {
 	b.says("hello")
 	a.says("hello")
 	c.says("hello")
-	eventually(t, "b is ended", func() bool { return !alive(b.pids[0]) })
-	if !alive(a.pids[0]) || !alive(c.pids[0]) {
+	eventually(t, "b is ended", func() bool { return !stillRunning(b.pids[0]) })
+	if !stillRunning(a.pids[0]) || !stillRunning(c.pids[0]) {
 		t.Error("another was ended")
 	}
 }
@@ -49,7 +49,7 @@ func TestAnAgentAtWorkIsNotEndedForAnother(t *testing.T) {
 		t.Fatal(err)
 	}
 	(<-done).is(terminal.Done, "begun")
-	eventually(t, "one of them is ended", func() bool { return alive(a.pids[0]) != alive(b.pids[0]) })
+	eventually(t, "one of them is ended", func() bool { return stillRunning(a.pids[0]) != stillRunning(b.pids[0]) })
 }
 
 func TestCloseEndsAgentsThatIgnoreAClosedStdin(t *testing.T) {
@@ -60,7 +60,7 @@ func TestCloseEndsAgentsThatIgnoreAClosedStdin(t *testing.T) {
 	}
 	d.runner.Close()
 	for _, p := range people {
-		if alive(p.pids[0]) {
+		if stillRunning(p.pids[0]) {
 			t.Error("an agent lives on")
 		}
 	}
@@ -72,7 +72,7 @@ func TestATurnAfterCloseKeepsNothing(t *testing.T) {
 	p.says("hello")
 	d.runner.Close()
 	p.says("history").is(terminal.Done, "prompts so far: 2")
-	if alive(p.pids[1]) {
+	if stillRunning(p.pids[1]) {
 		t.Error("it is kept")
 	}
 }

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// tellEvery is how often a change of the numbers is told, at most.
-	tellEvery = time.Second
-	// maxCommands is how many of an agent's commands are told.
+	// reportInterval is the shortest time between two reports of token counts.
+	reportInterval = time.Second
+	// maxCommands limits the commands of an agent that are shown.
 	maxCommands = 100
 )
 
-// about is what is known of a session.
-type about struct {
+// sessionDetails is the agent's information about a session.
+type sessionDetails struct {
 	agent    string
 	title    string
 	used     int64
 	size     int64
 	commands []terminal.Command
-	state
+	choices
 }
 
-// state is what can be chosen in a session, in the three ways in which agents write it.
-type state struct {
+// choices are the settings of a session, in the three forms that agents use.
+type choices struct {
 	Modes   *modes         `json:"modes"`
 	Options []configOption `json:"configOptions"`
 	Models  *models        `json:"models"`
@@ -44,7 +44,7 @@ type modes struct {
 	} `json:"availableModes"`
 }
 
-// models is what agents had before there were options.
+// models is the form of agents that predate config options.
 type models struct {
 	Current   string `json:"currentModelId"`
 	Available []struct {
@@ -62,15 +62,15 @@ type configOption struct {
 	Values   []configValue   `json:"options"`
 }
 
-// configValue is a value of an option, or a group of them.
+// configValue is a value of an option or a group of values.
 type configValue struct {
 	Value   string        `json:"value"`
 	Name    string        `json:"name"`
 	Options []configValue `json:"options"`
 }
 
-// apply takes an update that is about the session as a whole, and says whether it is one.
-func (a *about) apply(u update) bool {
+// apply handles an update about the session as a whole, and reports whether u is one.
+func (a *sessionDetails) apply(u update) bool {
 	var p struct {
 		Title    json.RawMessage `json:"title"`
 		Used     int64           `json:"used"`
@@ -87,7 +87,7 @@ func (a *about) apply(u update) bool {
 	default:
 		return false
 	}
-	_ = decode(u.Raw, &p) // what makes no sense changes nothing
+	_ = decodeLenient(u.Raw, &p) // malformed fields change nothing
 	switch u.Kind {
 	case "session_info_update":
 		if p.Title != nil {
@@ -113,62 +113,62 @@ func (a *about) apply(u update) bool {
 	return true
 }
 
-// line says in short what the session is.
-func (a *about) line() string {
+// statusLine describes the session in one line.
+func (a *sessionDetails) statusLine() string {
 	parts := []string{a.title}
 	if a.title == "" {
 		parts[0] = a.agent
 	}
 	for _, what := range []string{"model", "mode"} {
 		if c := a.choice(what); c != nil {
-			parts = append(parts, c.now())
+			parts = append(parts, c.currentName())
 		}
 	}
 	switch {
 	case a.size > 0:
-		parts = append(parts, fmt.Sprintf("%s of %s tokens", thousands(a.used), thousands(a.size)))
+		parts = append(parts, fmt.Sprintf("%s of %s tokens", formatThousands(a.used), formatThousands(a.size)))
 	case a.used > 0:
-		parts = append(parts, thousands(a.used)+" tokens")
+		parts = append(parts, formatThousands(a.used)+" tokens")
 	}
 	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " · ")
 }
 
-func thousands(n int64) string {
+func formatThousands(n int64) string {
 	if n < 1000 {
 		return strconv.FormatInt(n, 10)
 	}
 	return fmt.Sprintf("%dk", (n+500)/1000)
 }
 
-// tell tells the turn that runs what is known of the session, if that has changed; soon rather than
-// now if it is not urgent.
-func (s *session) tell(urgent bool) {
+// reportInfo reports the session's details to the active turn if they have changed. Reports that
+// are not urgent are limited to one per reportInterval.
+func (s *session) reportInfo(urgent bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.turn == nil || !urgent && time.Since(s.when) < tellEvery {
+	if s.turn == nil || !urgent && time.Since(s.reportedAt) < reportInterval {
 		return
 	}
-	now := s.sum()
-	if reflect.DeepEqual(now, s.told) {
+	now := s.agentInfoLocked()
+	if reflect.DeepEqual(now, s.reportedInfo) {
 		return
 	}
-	s.told, s.when = now, time.Now()
-	s.turn.t.ReportAgentInfo(s.sum()) // which may change it
+	s.reportedInfo, s.reportedAt = now, time.Now()
+	s.turn.t.ReportAgentInfo(s.agentInfoLocked()) // a second copy, since the receiver may change it
 }
 
-// summary is what there is to tell of the session.
-func (s *session) summary() terminal.AgentInfo {
+// agentInfo returns the details of the session.
+func (s *session) agentInfo() terminal.AgentInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.sum()
+	return s.agentInfoLocked()
 }
 
-func (s *session) sum() terminal.AgentInfo {
-	return terminal.AgentInfo{Line: s.about.line(), Commands: s.about.menu(bool(s.agent.hello.Can.Session.List))}
+func (s *session) agentInfoLocked() terminal.AgentInfo {
+	return terminal.AgentInfo{Line: s.details.statusLine(), Commands: s.details.commandMenu(bool(s.agent.initResponse.Capabilities.Session.List))}
 }
 
-// menu lists the commands that are understood in the session: ours, then the agent's own.
-func (a *about) menu(list bool) []terminal.Command {
+// commandMenu lists the commands of the session: the gateway's, then the agent's.
+func (a *sessionDetails) commandMenu(list bool) []terminal.Command {
 	var all []terminal.Command
 	if list {
 		all = append(all, terminal.Command{Name: "sessions", Help: "earlier conversations"})

@@ -10,31 +10,31 @@ import (
 )
 
 const (
-	// diffExcerpt is how many lines of a diff are shown in the chat, diffWidth how long one may be;
-	// what is more is in a file.
+	// diffExcerpt limits the lines of a diff in the chat, diffWidth their length. The complete diff
+	// is sent as a file.
 	diffExcerpt, diffWidth = 20, 200
-	// maxDiff is how long two texts may be together to be compared.
+	// maxDiff limits the total length of two texts that are compared.
 	maxDiff = 4 << 20
-	// shownFiles is how many changed files of one tool call are named.
+	// shownFiles limits the changed files of a tool call that are listed.
 	shownFiles = 10
 )
 
-// fileDiff is how a tool call changes a file, or a part of it.
+// fileDiff is a change of a file by a tool call.
 type fileDiff struct {
 	Path    string  `json:"path"`
 	OldText *string `json:"oldText"` // nil: the file is new
 	NewText string  `json:"newText"`
 }
 
-// compared is a fileDiff as it is shown.
-type compared struct {
-	head  string // what changed where, in a few words
-	names string // the head of body in a file
-	body  string // as diff(1) writes it; "" if nothing can be shown
+// renderedDiff is a fileDiff for display.
+type renderedDiff struct {
+	summary string // the file name and the number of changed lines
+	header  string // the two header lines of a unified diff
+	body    string // the unified diff; "" if it cannot be shown
 }
 
-func (d fileDiff) compare(dir string) compared {
-	name := terminal.CodeSpan(terminal.OneLine(relative(dir, d.Path), titleLength))
+func (d fileDiff) render(dir string) renderedDiff {
+	name := terminal.CodeSpan(terminal.OneLine(relativePath(dir, d.Path), titleLength))
 	before, note := "", ""
 	if d.OldText == nil {
 		note = " · new"
@@ -42,34 +42,35 @@ func (d fileDiff) compare(dir string) compared {
 		before = *d.OldText
 	}
 	if len(before)+len(d.NewText) > maxDiff {
-		return compared{head: name + note + " · too large to be compared"}
+		return renderedDiff{summary: name + note + " · too large to be compared"}
 	}
 	diff := linediff.Compare(before, d.NewText)
 	old := "a" + d.Path
 	if d.OldText == nil {
 		old = "/dev/null"
 	}
-	return compared{
-		head:  fmt.Sprintf("%s%s · +%d −%d", name, note, diff.Added, diff.Removed),
-		names: fmt.Sprintf("--- %s\n+++ b%s\n", old, d.Path),
-		body:  diff.Unified(),
+	return renderedDiff{
+		summary: fmt.Sprintf("%s%s · +%d −%d", name, note, diff.Added, diff.Removed),
+		header:  fmt.Sprintf("--- %s\n+++ b%s\n", old, d.Path),
+		body:    diff.Unified(),
 	}
 }
 
-// showDiffs sends what a tool call has changed as one message, and as a file if that is not all.
+// showDiffs sends the changes of a tool call as one message, with the complete diff as a file if
+// the message shows only a part.
 func (v *view) showDiffs(diffs []fileDiff) {
-	v.settleText()
+	v.flushMessages()
 	var heads []string
 	var bodies, file strings.Builder
 	for _, d := range diffs {
-		c := d.compare(v.turn.ExecEnv.Dir)
-		heads = append(heads, "✏️ "+c.head)
+		c := d.render(v.turn.ExecEnv.Dir)
+		heads = append(heads, "✏️ "+c.summary)
 		if c.body == "" {
 			continue
 		}
-		file.WriteString(c.names + c.body)
+		file.WriteString(c.header + c.body)
 		if len(diffs) > 1 {
-			bodies.WriteString(c.names)
+			bodies.WriteString(c.header)
 		}
 		bodies.WriteString(c.body)
 	}
@@ -92,10 +93,11 @@ func (v *view) showDiffs(diffs []fileDiff) {
 	if err := v.files.write(name, []byte(file.String())); err != nil {
 		v.log("warning", "diff not sent as a file: %s", err)
 	}
-	v.sendWith(text)
+	v.sendFilesWithText(text)
 }
 
-// excerpt returns the first lines of a text, none of them too long, and whether they are all.
+// excerpt returns the first lines of a text, shortened to diffWidth, and whether that is the
+// complete text.
 func excerpt(text string, lines int) (shown string, all bool) {
 	all = true
 	var out []string
@@ -111,8 +113,8 @@ func excerpt(text string, lines int) (shown string, all bool) {
 	return strings.Join(out, "\n"), all
 }
 
-// relative names a file as somebody would who works in dir.
-func relative(dir, path string) string {
+// relativePath returns path relative to dir if it is inside dir.
+func relativePath(dir, path string) string {
 	if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}

@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// shownTools and shownEntries are how many lines of each are shown, titleLength how long one
-	// may be.
+	// shownTools and shownEntries limit the lines of each list, titleLength the length of a line.
 	shownTools, shownEntries, titleLength = 8, 12, 120
-	// tailLines is how much of a terminal is shown, tailBytes how much of it is looked at for that.
+	// tailLines limits the lines of a terminal on the board, tailBytes the output that is searched
+	// for them.
 	tailLines, tailBytes = 3, 4 << 10
-	// maxPlan is how many entries of a plan are remembered.
+	// maxPlan limits the entries of a plan that are stored.
 	maxPlan = 200
 )
 
-// planEntry is one thing that the agent intends to do.
+// planEntry is one step of the agent's plan.
 type planEntry struct {
 	Content string `json:"content"`
 	Status  string `json:"status"`
 }
 
-func newPlan(entries []maybe[planEntry]) (plan []planEntry) {
+func newPlan(entries []optional[planEntry]) (plan []planEntry) {
 	for _, e := range entries[:min(len(entries), maxPlan)] {
 		if e.v.Content = terminal.OneLine(e.v.Content, titleLength); e.ok && e.v.Content != "" {
 			plan = append(plan, e.v)
@@ -34,7 +34,7 @@ func newPlan(entries []maybe[planEntry]) (plan []planEntry) {
 	return plan
 }
 
-// render returns what the board shows: the plan, the last tool calls, and whether the agent is
+// render returns the text of the board: the plan, the last tool calls, and whether the agent is
 // thinking.
 func (b *board) render() string {
 	lines := b.planLines()
@@ -60,12 +60,12 @@ func (b *board) planLines() (lines []string) {
 		if i == shownEntries {
 			return append(lines, fmt.Sprintf("… %d more", len(plan)-done-i))
 		}
-		lines = append(lines, box(e.Status)+" "+asTyped(e.Content))
+		lines = append(lines, statusBox(e.Status)+" "+escapeTitle(e.Content))
 	}
 	return lines
 }
 
-func box(status string) string {
+func statusBox(status string) string {
 	switch status {
 	case "completed":
 		return "☑"
@@ -75,7 +75,7 @@ func box(status string) string {
 	return "☐"
 }
 
-// toolLines shows the last tool calls, and rather those that run.
+// toolLines shows the last tool calls and prefers those that are running.
 func (b *board) toolLines() (lines []string) {
 	excess := len(b.tools) - shownTools
 	if excess+b.earlier > 0 {
@@ -114,10 +114,10 @@ func (t *tool) line() string {
 	case !t.running():
 		state = "✗"
 	}
-	return icon(t.kind) + " " + asTyped(t.name()) + " " + state
+	return icon(t.kind) + " " + escapeTitle(t.name()) + " " + state
 }
 
-// name returns a title for a tool call in any case.
+// name returns a title for the tool call, which is never empty.
 func (t *tool) name() string {
 	for _, s := range []string{t.title, t.path, t.kind} {
 		if s = terminal.OneLine(s, titleLength); s != "" {
@@ -151,9 +151,9 @@ func icon(kind string) string {
 	return "🔧"
 }
 
-// asTyped keeps a title from being taken for Markdown, unless it is written in it. A backtick
-// without another, as in a title that was cut, would reach into the next line.
-func asTyped(title string) string {
+// escapeTitle keeps a title from being read as Markdown, unless it has code spans. An unpaired
+// backtick, as in a title that was cut, would extend to the next line.
+func escapeTitle(title string) string {
 	ticks := strings.Count(title, "`")
 	if ticks%2 != 0 || ticks == 0 && strings.ContainsAny(title, "*_[]<>\\~#|") {
 		return terminal.CodeSpan(strings.ReplaceAll(title, "`", ""))
@@ -165,7 +165,7 @@ func (v *view) showBoard() {
 	v.boardAt = time.Time{}
 	for _, t := range v.board.tools {
 		if t.running() {
-			v.look(t)
+			v.updateTail(t)
 		}
 	}
 	if text := v.board.render(); text != "" && text != v.board.shown {
@@ -174,20 +174,21 @@ func (v *view) showBoard() {
 	}
 }
 
-// glance shows what runs in terminals, and comes back as long as something does.
-func (v *view) glance() {
-	v.glanceAt = time.Time{}
+// refreshTerminals updates the output of terminals on the board, and repeats while a tool call uses
+// a terminal.
+func (v *view) refreshTerminals() {
+	v.terminalsAt = time.Time{}
 	v.showBoard()
 	if slices.ContainsFunc(v.board.tools, func(t *tool) bool { return t.running() && len(t.terminals) > 0 }) {
-		v.soon(&v.glanceAt, glanceEvery)
+		v.schedule(&v.terminalsAt, terminalInterval)
 	}
 }
 
-// look takes over the last lines of a tool call's terminal. A terminal that is released keeps those
-// that it had.
-func (v *view) look(t *tool) {
-	if t.printed != nil {
-		t.tail = lastLines(string(t.printed.Tail()))
+// updateTail reads the last lines of a tool call's terminals. A terminal that was released keeps
+// its last lines.
+func (v *view) updateTail(t *tool) {
+	if t.ownOutput != nil {
+		t.tail = lastLines(string(t.ownOutput.Tail()))
 	}
 	if v.table == nil {
 		return
@@ -203,7 +204,7 @@ func lastLines(text string) (lines []string) {
 	if len(text) > tailBytes {
 		text = text[len(text)-tailBytes:]
 		if _, rest, found := strings.Cut(text, "\n"); found {
-			text = rest // the first line is not all there
+			text = rest // the first line is incomplete
 		}
 	}
 	all := strings.Split(terminal.Clean(text), "\n")
@@ -215,14 +216,14 @@ func lastLines(text string) (lines []string) {
 	return lines
 }
 
-// remember looks at a terminal for the last time, before it is released.
-func (v *view) remember(id string) {
+// saveTail reads the last lines of a terminal before it is released.
+func (v *view) saveTail(id string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, t := range v.board.tools {
-		if !v.over && slices.Contains(t.terminals, id) {
-			v.look(t)
-			v.soon(&v.boardAt, boardEvery)
+		if !v.closed && slices.Contains(t.terminals, id) {
+			v.updateTail(t)
+			v.schedule(&v.boardAt, boardInterval)
 		}
 	}
 }

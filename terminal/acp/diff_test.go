@@ -11,8 +11,8 @@ import (
 
 func TestTextsThatAreTooLargeAreNotCompared(t *testing.T) {
 	huge := strings.Repeat("\n", maxDiff)
-	if c := (fileDiff{Path: "/x", OldText: &huge, NewText: "y"}).compare("/"); c.body != "" || !strings.Contains(c.head, "too large") {
-		t.Errorf("%d bytes under %q", len(c.body), c.head)
+	if c := (fileDiff{Path: "/x", OldText: &huge, NewText: "y"}).render("/"); c.body != "" || !strings.Contains(c.summary, "too large") {
+		t.Errorf("%d bytes under %q", len(c.body), c.summary)
 	}
 }
 

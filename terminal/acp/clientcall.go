@@ -1,0 +1,229 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"nanobot/terminal"
+)
+
+// clientCall is a call of a client method (fs or terminal), which needs permission whether the
+// agent asks for one or not.
+type clientCall struct {
+	tool     tool   // shown in the question; its kind is execute, edit or read
+	logName  string // the command line or the path, for the log
+	realPath string // the path without symbolic links; "" for commands
+	// addDetail, if not nil, adds details that are expensive to compute, before a question is
+	// asked.
+	addDetail func(about *tool)
+}
+
+// Option IDs of the gateway's own questions.
+const (
+	allowOnce, allowSession, reject = "once", "session", "no"
+)
+
+// clientCallOptions returns the options of the question about a call.
+func clientCallOptions(kind string) []permissionOption {
+	all := map[string]string{"execute": "Allow commands for this session", "edit": "Allow writing for this session", "read": "Allow reading for this session"}
+	return []permissionOption{
+		{ID: allowOnce, Name: "Allow once", Kind: "allow_once"},
+		{ID: allowSession, Name: all[kind], Kind: "allow_always"},
+		{ID: reject, Name: "Reject", Kind: "reject_once"},
+	}
+}
+
+// checkPermission decides about a call: by the configuration, by a permission in force, or by
+// asking the person. It returns nil if the call is allowed.
+func (s *session) checkPermission(ctx context.Context, turn *activeTurn, c clientCall) *rpcError {
+	kind := c.tool.kind
+	r := ruleFor(s.cfg, kind)
+	if kind == "read" && r == "ask" && s.cfg.Rules[kind] == "" {
+		// Some agents read every file through the client and ask for none of it. Reading stays
+		// within the workspace and changes nothing, so it needs a question only if a rule says so.
+		r = "allow"
+	}
+	switch {
+	case r == "deny":
+		s.auditDecision(turn, c, "refused by rule")
+		return refusedError("the bot's configuration does not allow %s", callKindNames[kind])
+	case r == "allow":
+		if kind != "read" { // reads are frequent and change nothing
+			s.auditDecision(turn, c, "allowed by rule")
+		}
+		return nil
+	case turn == nil:
+		return refusedError("nobody is there to be asked, because no prompt is worked on")
+	case s.hasGrant(turn, c):
+		return nil
+	}
+	return s.askAboutCall(ctx, turn, c)
+}
+
+// callKindNames are the kinds of calls in error messages.
+var callKindNames = map[string]string{"execute": "commands", "edit": "writing files", "read": "reading files"}
+
+// hasGrant reports whether a permission in force covers a call.
+func (s *session) hasGrant(turn *activeTurn, c clientCall) bool {
+	if _, ok := s.sessionGrants.find(c.tool.kind, c.realPath); ok {
+		s.auditDecision(turn, c, "allowed for the session")
+		return true
+	}
+	if tool, ok := turn.grants.find(c.tool.kind, c.realPath); ok {
+		s.auditDecision(turn, c, "allowed with tool call "+terminal.OneLine(tool, titleLength))
+		return true
+	}
+	return false
+}
+
+// askAboutCall asks the person about a call. Only one question is open at a time, so that an answer
+// for the whole session also covers the calls that wait.
+func (s *session) askAboutCall(ctx context.Context, turn *activeTurn, c clientCall) *rpcError {
+	ctx, done, ok := s.bindToTurn(ctx, turn)
+	if !ok {
+		return &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+	}
+	defer done()
+	select {
+	case s.questionSlot <- struct{}{}:
+		defer func() { <-s.questionSlot }()
+	case <-ctx.Done():
+		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+	}
+	if s.hasGrant(turn, c) {
+		return nil
+	}
+	if c.addDetail != nil {
+		c.addDetail(&c.tool)
+	}
+	d := permissionDecider{turn.t, s.cfg, turn.view}.askPerson(ctx, &c.tool, clientCallOptions(c.tool.kind))
+	switch {
+	case ctx.Err() != nil || d.option == nil:
+		s.auditDecision(turn, c, "cancelled by "+d.by)
+		return &rpcError{Code: codeCancelled, Message: "cancelled"}
+	case d.option.ID == reject:
+		s.auditDecision(turn, c, "refused by "+d.by)
+		if !d.person {
+			return refusedError("nobody allowed it")
+		}
+		return refusedError("the person did not allow it")
+	case d.option.ID == allowSession:
+		s.sessionGrants.add(grant{method: c.tool.kind, everyFile: true})
+	}
+	s.auditDecision(turn, c, d.option.Name+" by "+d.by)
+	return nil
+}
+
+// bindToTurn ties a question to its turn: the turn waits for the question to end, and the end of
+// the turn cancels the question. The caller calls done after the question.
+func (s *session) bindToTurn(ctx context.Context, turn *activeTurn) (_ context.Context, done func(), ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.turn == nil || s.turn != turn {
+		return nil, nil, false
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	answered := make(chan struct{})
+	turn.questions.Go(func() { // started under mu while the turn runs, so before anybody waits for it
+		select {
+		case <-turn.over:
+			cancel()
+			<-answered
+		case <-answered:
+		}
+	})
+	return ctx, func() {
+		cancel()
+		close(answered)
+	}, true
+}
+
+// auditDecision records a decision in the audit log.
+func (s *session) auditDecision(turn *activeTurn, c clientCall, how string) {
+	if turn != nil {
+		turn.view.audit("permission: %s %q: %s", c.tool.kind, c.logName, how)
+		return
+	}
+	s.agent.log("info", "permission: "+c.tool.kind+" "+c.logName+": "+how)
+}
+
+func refusedError(format string, args ...any) *rpcError {
+	e := invalidParams(format, args...)
+	e.Code, e.Message = codeRefused, "refused: "+e.Message
+	return e
+}
+
+// newCommandCall describes terminal/create for a question, with everything that determines which
+// command runs.
+func newCommandCall(dir string, params json.RawMessage) clientCall {
+	var p struct {
+		Command string                         `json:"command"`
+		Args    []string                       `json:"args"`
+		Env     []struct{ Name, Value string } `json:"env"`
+		Cwd     string                         `json:"cwd"`
+	}
+	_ = json.Unmarshal(params, &p) // invalid parameters are refused later
+	line := p.Command
+	if len(p.Args) > 0 {
+		raw, _ := json.Marshal(append([]string{p.Command}, p.Args...))
+		line = shellWords(raw)
+	}
+	c := clientCall{tool: tool{kind: "execute", title: "The agent wants to run a command"}, logName: commandLine(params)}
+	c.tool.input.command, c.tool.input.more = cutInput(line)
+	var more []string // one block, so that a question states how much of it is omitted
+	if p.Cwd != "" && p.Cwd != dir {
+		more = append(more, "in "+terminal.CodeSpan(p.Cwd))
+	}
+	for _, v := range p.Env {
+		more = append(more, "with "+terminal.CodeSpan(v.Name+"="+v.Value))
+	}
+	if len(more) > 0 {
+		c.tool.content = []block{{Type: "text", Text: strings.Join(more, "\n")}}
+	}
+	return c
+}
+
+// newFileCall describes reading or writing a file for a question.
+func newFileCall(kind, title, path string, at *agentFile) clientCall {
+	c := clientCall{tool: tool{kind: kind, title: title, path: path}, logName: terminal.OneLine(path, 500), realPath: at.path}
+	if at.path != path {
+		c.tool.content = append(c.tool.content, block{Type: "text", Text: "which is " + terminal.CodeSpan(at.path)})
+	}
+	return c
+}
+
+// addDiff adds the change that writing text would make.
+func (s *agentFile) addDiff(about *tool, text string) {
+	d := fileDiff{Path: s.path, NewText: text}
+	old, err := s.content()
+	switch {
+	case err == nil:
+		d.OldText = &old
+	case errors.Is(err, errNoFile):
+	default:
+		return // too large, or not text
+	}
+	about.diffs = []fileDiff{d}
+}
+
+// resolvePermittedFile resolves a file and asks allow for permission; nil permits all. The file is
+// resolved again afterwards, since a person may take minutes to answer.
+func resolvePermittedFile(p terminal.ExecEnv, path string, allow func(*agentFile) *rpcError) (*agentFile, *rpcError) {
+	at, rerr := resolveFile(p, path)
+	if rerr != nil || allow == nil {
+		return at, rerr
+	}
+	rerr = allow(at)
+	at.close()
+	if rerr != nil {
+		return nil, rerr
+	}
+	now, rerr := resolveFile(p, path)
+	if rerr == nil && now.path != at.path { // a symbolic link was created while the person was asked
+		now.close()
+		return nil, refusedError("path %q leads elsewhere than when it was asked for", path)
+	}
+	return now, rerr
+}

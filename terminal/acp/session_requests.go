@@ -1,0 +1,107 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+)
+
+// handleRequest handles the agent's calls of client methods.
+func (s *session) handleRequest(ctx context.Context, method string, params json.RawMessage) (any, *rpcError) {
+	terminals := strings.HasPrefix(method, "terminal/")
+	switch {
+	case method == "session/request_permission",
+		s.cfg.Files && (method == "fs/read_text_file" || method == "fs/write_text_file"),
+		s.cfg.Terminals && terminals:
+	default:
+		return nil, &rpcError{Code: codeNoMethod, Message: "unknown method " + method}
+	}
+	var p struct {
+		Session  string `json:"sessionId"`
+		Terminal string `json:"terminalId"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return nil, &rpcError{Code: codeInvalidParams, Message: "params: " + err.Error()}
+	}
+	s.mu.Lock()
+	id, turn := s.id, s.turn
+	s.mu.Unlock()
+	if id != "" && p.Session != id {
+		return nil, &rpcError{Code: codeInvalidParams, Message: "unknown session " + p.Session}
+	}
+	if turn != nil {
+		turn.started.Store(true)
+	}
+	permit := func(c clientCall) *rpcError { return s.checkPermission(ctx, turn, c) }
+	switch {
+	case terminals:
+		return s.handleTerminal(ctx, turn, method, p.Terminal, params)
+	case method == "fs/read_text_file":
+		return readFile(s.env, params, permit)
+	case method == "fs/write_text_file":
+		return writeFile(s.env, params, permit)
+	}
+	return s.handlePermission(ctx, turn, params)
+}
+
+// handlePermission handles session/request_permission. The end of the turn cancels the question.
+func (s *session) handlePermission(ctx context.Context, turn *activeTurn, params json.RawMessage) (any, *rpcError) {
+	ctx, done, ok := s.bindToTurn(ctx, turn)
+	if !ok { // no turn is running, so nobody can be asked
+		return map[string]any{"outcome": map[string]string{"outcome": "cancelled"}}, nil
+	}
+	defer done()
+	return permissionDecider{turn.t, s.cfg, turn.view}.respond(ctx, params, func(t *tool, o *permissionOption) { s.addGrants(turn, t, o) })
+}
+
+// addGrants adds what the permission for a tool call covers: until the call ends, at the latest
+// with the turn, or for the whole session.
+func (s *session) addGrants(turn *activeTurn, t *tool, o *permissionOption) {
+	covers := grantsFor(t, t.permissionFiles)
+	if o.Kind == "allow_always" {
+		for i := range covers {
+			covers[i].tool = ""
+		}
+		s.sessionGrants.add(covers...)
+		return
+	}
+	if t.id == "" {
+		return
+	}
+	turn.grants.add(covers...)
+	if known := turn.view.toolByID(t.id); !known.running() { // before the question, or while the person was asked
+		turn.grants.revoke(t.id)
+	}
+}
+
+// handleTerminal handles terminal/*. Commands start only while a turn is running, because /stop
+// stops them with the turn.
+func (s *session) handleTerminal(ctx context.Context, turn *activeTurn, method, id string, params json.RawMessage) (any, *rpcError) {
+	create := method == "terminal/create"
+	switch {
+	case create && turn == nil:
+		return nil, &rpcError{Code: codeCancelled, Message: "commands are started only while a prompt is worked on"}
+	case create && turn.isOver():
+		return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+	case turn != nil && method == "terminal/release":
+		turn.view.saveTail(id) // its last lines stay on the board
+	}
+	if create {
+		if rerr := s.checkPermission(ctx, turn, newCommandCall(s.env.Dir, params)); rerr != nil {
+			return nil, rerr
+		}
+		if turn.isOver() {
+			return nil, &rpcError{Code: codeCancelled, Message: "the turn has ended"}
+		}
+	}
+	result, err := terminalCall(ctx, s.table, s.env, method, params)
+	if create && err == nil {
+		turn.view.logLine("info", "terminal: %s", commandLine(params))
+		if turn.isOver() { // while the command was being started
+			ended, cancel := context.WithCancel(ctx)
+			cancel()                                                             // with an ended context, Release kills the command without waiting
+			_ = s.table.Release(ended, result.(map[string]string)["terminalId"]) //nolint:forcetypeassert // which create makes
+		}
+	}
+	return result, err
+}
