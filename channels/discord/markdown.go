@@ -138,7 +138,6 @@ type writer struct {
 	boldEdges map[int]bool // where bold text begins or ends
 	out       strings.Builder
 	lineStart bool // nothing but white space, digits and a list marker is on the line
-	item      bool // a list marker is on the line
 	quoted    bool
 	code      bool // within code
 	marker    bool // within a list marker, which is not escaped

@@ -57,6 +57,8 @@ type Outcome struct {
 	Err     error // why there is no answer, or only a part of it
 }
 
+var errSwitched = errors.New("the server wants to speak another protocol")
+
 // Fetch makes a request and reads its answer, up to a number of bytes.
 func (c *Client) Fetch(req *http.Request, most int64) Outcome {
 	resp, written, err := c.Do(req)
@@ -64,6 +66,9 @@ func (c *Client) Fetch(req *http.Request, most int64) Outcome {
 		return Outcome{Written: written, Err: err}
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols { // its body is a connection, which does not end with the context
+		return Outcome{Written: true, Err: errSwitched}
+	}
 	o := Outcome{Status: resp.StatusCode, Header: resp.Header, Written: true}
 	o.Body, o.Err = io.ReadAll(io.LimitReader(resp.Body, most))
 	return o

@@ -35,6 +35,9 @@ func sendError(err error) error {
 // final tells whether the same call would be refused again. A wrong token is not final: the
 // operator mends it, and what waits is sent.
 func (e *refusal) final() bool {
+	if e.Foreign {
+		return e.Code == http.StatusRequestEntityTooLarge
+	}
 	switch e.Code {
 	case http.StatusUnauthorized, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests, http.StatusRequestTimeout:
 		return false

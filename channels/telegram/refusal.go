@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ type refusal struct {
 	Description string
 	RetryAfter  time.Duration
 	MigrateTo   int64
+	Foreign     bool // the answer is not the Bot API's, but for instance a proxy's
 }
 
 func (e *refusal) Error() string { return fmt.Sprintf("%s: %d %s", e.Method, e.Code, e.Description) }
@@ -60,8 +62,8 @@ type response struct {
 	Description string          `json:"description"`
 	ErrorCode   int             `json:"error_code"`
 	Parameters  struct {
-		RetryAfter int   `json:"retry_after"`
-		MigrateTo  int64 `json:"migrate_to_chat_id"`
+		RetryAfter float64 `json:"retry_after"`
+		MigrateTo  int64   `json:"migrate_to_chat_id"`
 	} `json:"parameters"`
 }
 
@@ -71,24 +73,43 @@ func (a *api) check(got *record, err error) error {
 	if got.method == "" {
 		return errors.New(a.clean(cmp.Or(err, errNoRequest).Error()))
 	}
-	if got.Err != nil {
+	if got.Err != nil && got.Status != http.StatusTooManyRequests {
 		return a.silent(got.method, got.Err, got.Written)
 	}
 	var r response
-	foreign := json.Unmarshal(got.Body, &r) != nil || !r.OK && r.ErrorCode == 0
+	err = json.Unmarshal(got.Body, &r)
+	var wrongType *json.UnmarshalTypeError // of one field: the others are decoded
+	foreign := err != nil && !errors.As(err, &wrongType) || !r.OK && r.ErrorCode == 0
 	switch {
-	case foreign && got.Status >= 300: // a proxy's page
-		return &refusal{Method: got.method, Code: got.Status, Description: http.StatusText(got.Status)}
+	case foreign && got.Status >= 300:
+		return &refusal{
+			Method: got.method, Code: got.Status, Description: http.StatusText(got.Status),
+			RetryAfter: retryAfter(0, got.Header), Foreign: true,
+		}
 	case foreign:
 		return a.silent(got.method, errForeign, true)
 	case !r.OK:
 		return &refusal{
 			Method: got.method, Code: r.ErrorCode, Description: a.clean(r.Description),
-			RetryAfter: time.Duration(r.Parameters.RetryAfter) * time.Second, MigrateTo: r.Parameters.MigrateTo,
+			RetryAfter: retryAfter(r.Parameters.RetryAfter, got.Header), MigrateTo: r.Parameters.MigrateTo,
 		}
 	}
 	got.result = r.Result
 	return nil
+}
+
+// longestWait bounds how long Telegram may ask us to wait.
+const longestWait = 24 * time.Hour
+
+// retryAfter is how long an answer asks us to wait: by its parameters, or by its header.
+func retryAfter(seconds float64, header http.Header) time.Duration {
+	if seconds <= 0 {
+		seconds, _ = strconv.ParseFloat(header.Get("Retry-After"), 64)
+	}
+	if !(seconds > 0) { // also if it is no number
+		return 0
+	}
+	return time.Duration(min(seconds, longestWait.Seconds()) * float64(time.Second))
 }
 
 // silent makes an error of a call that was not answered.
