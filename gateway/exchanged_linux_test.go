@@ -57,7 +57,7 @@ func TestAFileThatIsExchangedBeforeItIsCopiedIsNotSent(t *testing.T) {
 	told := r.awaitText("1", "was not sent").Text
 	r.awaitIdle("1")
 	for name, why := range map[string]string{
-		"fifo": "it cannot be read any more", "folder": "it cannot be read any more", "link": "it cannot be read any more",
+		"fifo": "it can no longer be read", "folder": "it can no longer be read", "link": "it can no longer be read",
 		"other": "the agent changed it at once", "gone": "the agent removed it at once", "empty": "the agent changed it at once",
 	} {
 		if line := fmt.Sprintf("⚠ %q was not sent: %s.", name+".bin", why); strings.Count(told, line) != 1 {

@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// concurrentChats and mostResting bound how many chats of a backlog are served and wait for
-	// their time at the same time, so that a large one costs no memory. sweepEvery is how often the
-	// rest of them are looked for.
-	concurrentChats, mostResting, sweepEvery = 256, 1024, 10 * time.Second
+	// concurrentChats and maxResting bound the chats of a backlog that are served and that wait at
+	// the same time, so that a large backlog costs no memory. sweepInterval is how often the other
+	// chats are looked up.
+	concurrentChats, maxResting, sweepInterval = 256, 1024, 10 * time.Second
 )
 
-// chatQueue is a chat that is being served.
+// chatQueue is the state of a chat that has a goroutine.
 type chatQueue struct {
-	first *store.Delivery // marked sending already, or nil
-	more  bool            // something was stored meanwhile
+	first *store.Delivery // already marked as sending, or nil
+	more  bool            // a message was stored in the meantime
 }
 
-// Wake has a goroutine send what is stored for a chat. It is called after a delivery was stored
-// otherwise than by Post.
+// Wake has a goroutine send the stored messages of a chat. It is called after a delivery was stored
+// other than by Post.
 func (o *Outbox) Wake(chat channels.Chat) { o.serve(chat, nil) }
 
-// serve has a goroutine send what is stored for a chat. first is a delivery that is marked sending
-// already, or nil. It reports false when nothing is sent any more.
+// serve has a goroutine send the stored messages of a chat. first is a delivery that is already
+// marked as sending, or nil. It reports false after the end of Run.
 func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	q, busy := o.chats[chat]
 	if !busy {
 		q = &chatQueue{}
-		if !o.tasks.Go(func(ctx context.Context) { o.deliver(ctx, chat, q) }) {
+		if !o.tasks.Go(func(ctx context.Context) { o.sendChat(ctx, chat, q) }) {
 			return false
 		}
 		o.chats[chat] = q
@@ -48,45 +48,45 @@ func (o *Outbox) serve(chat channels.Chat, first *store.Delivery) bool {
 	return true
 }
 
-// serves reports whether a chat has a goroutine.
-func (o *Outbox) serves(chat channels.Chat) bool {
+// isServed reports whether a chat has a goroutine.
+func (o *Outbox) isServed(chat channels.Chat) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	_, busy := o.chats[chat]
 	return busy
 }
 
-// Empty reports whether nothing waits to be sent to a chat.
+// Empty reports whether no message waits to be sent to a chat.
 func (o *Outbox) Empty(ctx context.Context, chat channels.Chat) bool {
-	if o.serves(chat) {
+	if o.isServed(chat) {
 		return false
 	}
-	// What is pending is newer than what has failed.
+	// Pending deliveries are newer than failed ones.
 	newest, err := o.o.Store.Undelivered(ctx, chat, 1)
 	return err == nil && (len(newest) == 0 || newest[0].State != store.Pending)
 }
 
-// deliver sends what a chat has to send until there is nothing left.
-func (o *Outbox) deliver(ctx context.Context, chat channels.Chat, q *chatQueue) {
+// sendChat sends the messages of a chat until none is left.
+func (o *Outbox) sendChat(ctx context.Context, chat channels.Chat, q *chatQueue) {
 	for {
-		first, ok := o.take(ctx, chat, q)
+		first, ok := o.startRound(ctx, chat, q)
 		if !ok {
 			if first != nil { // it was not sent
-				o.settle(ctx, *first, store.Settlement{State: store.Pending})
+				o.storeResult(ctx, *first, store.Settlement{State: store.Pending})
 			}
 			return
 		}
-		if first != nil && !o.send(ctx, *first) {
-			continue // what was stored since the last look has set q.more
+		if first != nil && !o.trySend(ctx, *first) {
+			continue // a message that was stored since has set q.more
 		}
-		for p, ok := o.next(ctx, chat); ok && o.send(ctx, p); p, ok = o.next(ctx, chat) {
+		for p, ok := o.nextDelivery(ctx, chat); ok && o.trySend(ctx, p); p, ok = o.nextDelivery(ctx, chat) {
 		}
 	}
 }
 
-// take returns what a chat is to begin with. It reports false, and the chat is not served any more,
-// when there is nothing to do.
-func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Delivery, ok bool) {
+// startRound returns the delivery to start with, if one is marked as sending. It reports false, and
+// ends the chat's goroutine, when there is nothing to send.
+func (o *Outbox) startRound(ctx context.Context, chat channels.Chat, q *chatQueue) (first *store.Delivery, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	first, q.first = q.first, nil
@@ -99,16 +99,16 @@ func (o *Outbox) take(ctx context.Context, chat channels.Chat, q *chatQueue) (fi
 	return first, false
 }
 
-// next returns the delivery to send, once its time has come.
-func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Delivery, bool) {
+// nextDelivery returns the next delivery, when its time has come.
+func (o *Outbox) nextDelivery(ctx context.Context, chat channels.Chat) (store.Delivery, bool) {
 	for {
 		p, ok, err := o.o.Store.NextDelivery(ctx, chat)
 		wait := firstPause
 		switch {
 		case err == nil && (ok || p.Wait == 0), ctx.Err() != nil:
 			return p, ok && err == nil
-		case err == nil && p.Wait > longestWait:
-			o.settle(ctx, p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
+		case err == nil && p.Wait > maxWait:
+			o.storeResult(ctx, p, store.Settlement{State: store.Pending, Reason: p.Err, Doubtful: p.Doubtful})
 			continue
 		case err == nil: // its time has not come
 			wait = p.Wait
@@ -121,11 +121,11 @@ func (o *Outbox) next(ctx context.Context, chat channels.Chat) (store.Delivery, 
 	}
 }
 
-// rest waits for the time of a delivery. It reports false when there is no use in that: ctx ends,
-// or so many chats wait that this one is better left on disk until they are fewer.
+// rest waits for the time of a delivery. It reports false when ctx ends, or when so many chats wait
+// that this one is left on disk until there are fewer.
 func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
 	o.mu.Lock()
-	if o.resting >= mostResting {
+	if o.resting >= maxResting {
 		o.deferred = true
 		o.changed.Broadcast()
 		o.mu.Unlock()
@@ -134,12 +134,12 @@ func (o *Outbox) rest(ctx context.Context, wait time.Duration) bool {
 	o.resting++
 	o.changed.Broadcast()
 	o.mu.Unlock()
-	defer o.add(&o.resting, -1)
+	defer o.addTo(&o.resting, -1)
 	return retry.Sleep(ctx, wait)
 }
 
-// Resume serves the chats for which an earlier run left something, and those that were too many to
-// wait for their time. It returns when ctx ends.
+// Resume serves the chats with messages of an earlier run, and the chats that rest has left on
+// disk. It returns when ctx ends.
 func (o *Outbox) Resume(ctx context.Context) error {
 	for {
 		if err := o.sweep(ctx); err != nil {
@@ -147,7 +147,7 @@ func (o *Outbox) Resume(ctx context.Context) error {
 		} else {
 			o.await(ctx, func() bool { return o.deferred })
 		}
-		if !retry.Sleep(ctx, sweepEvery) {
+		if !retry.Sleep(ctx, sweepInterval) {
 			return nil
 		}
 		o.mu.Lock()
@@ -156,12 +156,12 @@ func (o *Outbox) Resume(ctx context.Context) error {
 	}
 }
 
-// sweep serves all chats with something to send, a few at a time.
+// sweep serves all chats with pending deliveries, a limited number at a time.
 func (o *Outbox) sweep(ctx context.Context) error {
 	for after := ""; ; {
 		chats, err := o.o.Store.ChatsToSend(ctx, after, concurrentChats)
 		if ctx.Err() != nil || err == nil && len(chats) == 0 {
-			return nil //nolint:nilerr // told to end
+			return nil //nolint:nilerr // the outbox ends
 		}
 		if err != nil {
 			return err

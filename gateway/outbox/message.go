@@ -12,43 +12,43 @@ import (
 	"nanobot/gateway/store"
 )
 
-// ReportSequence and the numbers after it are for the gateway's own messages about a turn that must
-// not be sent twice, one for each attempt.
+// ReportSequence is the base of the sequence numbers of the gateway's own messages about a turn.
+// Each attempt has its own number, so that a message is not sent twice.
 const ReportSequence = 1 << 30
 
-// ErrNotStored says that the store could not take a message now. Post may be called again with the
+// ErrNotStored says that the store could not store a message now. Post may be called again with the
 // same message.
 var ErrNotStored = errors.New("store message")
 
-// Message is a message for the outbox. A Message remembers how far Post has come, so that a retry
-// does not do again what was done.
+// Message is a message for the outbox. It records the progress of Post, so that a retry does not
+// repeat finished steps.
 type Message struct {
 	channels.Message
-	Inbound  int64 // the inbound message it answers, or 0
+	Inbound  int64 // the inbound message that it answers, or 0
 	About    int64 // the inbound message that it is about without answering it, or 0
-	Sequence int   // among the messages of a turn; 0 for what is no part of the agent's answer
-	// Replace are the ids of transient messages whose places the first parts take.
+	Sequence int   // among the messages of a turn; 0: not part of the agent's answer
+	// Replace are the ids of transient messages that the first parts replace.
 	Replace []string
-	// CopyContext returns the context of a file's copy, by the size of the file, and Copied is told
-	// that it was made; nil: nobody cares.
+	// CopyContext returns the context for copying a file of the given size, and Copied is called
+	// after the copy; both may be nil.
 	CopyContext func(size int64) context.Context
 	Copied      func(size int64)
 
-	kept  []channels.File // files that are in the spool; those left in Media are not
-	parts []channels.Outgoing
+	copied []channels.File // files in the spool; the files in Media are not copied yet
+	parts  []channels.Outgoing
 }
 
-// Reply is a message that answers an inbound message.
+// Reply returns a message that answers an inbound message.
 func Reply(inbound store.Inbound, m channels.Message) *Message {
 	m.Chat, m.ReplyTo = inbound.In.Chat, inbound.In.ID
 	return &Message{Message: m, Inbound: inbound.ID}
 }
 
-// Unused returns the ids in Replace whose places no part of a posted message takes.
+// Unused returns the ids in Replace that no part of the posted message replaces.
 func (m *Message) Unused() []string { return m.Replace[min(len(m.parts), len(m.Replace)):] }
 
-// Post cuts a message into network calls, copies its files, and stores it. When it returns nil the
-// message will arrive, whatever happens to us or to the agent's files.
+// Post splits a message into network calls, copies its files, and stores it. When Post returns nil,
+// the message will be sent, even after a crash or if the agent removes its files.
 func (o *Outbox) Post(ctx context.Context, m *Message) error {
 	ch, ok := o.o.Channels[m.Chat.Channel]
 	if !ok {
@@ -58,7 +58,7 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 		if err := o.copyFiles(ctx, ch, m); err != nil {
 			return err
 		}
-		m.Media = m.kept
+		m.Media = m.copied
 		var err error
 		if m.parts, err = ch.Plan(m.Message); err != nil {
 			return fmt.Errorf("plan message: %w", err)
@@ -76,7 +76,7 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 		if m.Screen != nil {
 			l.Entry.Text = strings.TrimLeft(m.Text+"\n"+m.Screen.Text(), "\n")
 		}
-		for _, f := range m.kept {
+		for _, f := range m.copied {
 			l.Entry.Media = append(l.Entry.Media, f.Name)
 		}
 	}
@@ -89,7 +89,7 @@ func (o *Outbox) Post(ctx context.Context, m *Message) error {
 // enqueue stores a message and has it sent.
 func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 	chat := l.Parts[0].Chat
-	l.Claim = !o.serves(chat)
+	l.Claim = !o.isServed(chat)
 	first, claimed, err := o.o.Store.Enqueue(ctx, l)
 	if err != nil {
 		return err
@@ -97,15 +97,15 @@ func (o *Outbox) enqueue(ctx context.Context, l store.Outbound) error {
 	switch {
 	case !claimed:
 		o.serve(chat, nil)
-	case !o.serve(chat, &first): // the next start sends it, and need not doubt whether it was sent
-		o.settle(ctx, first, store.Settlement{State: store.Pending})
+	case !o.serve(chat, &first): // Run has ended: nothing was sent, so the next start can send it without doubt
+		o.storeResult(ctx, first, store.Settlement{State: store.Pending})
 	}
-	runtime.Gosched() // to those who send: the agent's next word can wait
+	runtime.Gosched() // lets the sending goroutine run before the agent continues
 	return nil
 }
 
-// copyFiles copies a message's files into the spool. One that cannot be copied is named in the text
-// instead, with the reason.
+// copyFiles copies a message's files into the spool. If a file cannot be copied, the text names it
+// and the reason.
 func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message) error {
 	if len(m.Media) == 0 {
 		return nil
@@ -127,7 +127,7 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		switch {
 		case err == nil:
 			f.Path, f.Open = path, nil
-			m.kept = append(m.kept, f)
+			m.copied = append(m.copied, f)
 			if m.Copied != nil {
 				m.Copied(f.Size)
 			}
@@ -144,21 +144,21 @@ func (o *Outbox) copyFiles(ctx context.Context, ch channels.Channel, m *Message)
 		case errors.Is(err, store.ErrChanged):
 			why = "the agent changed it at once"
 		default:
-			why = "it cannot be read any more"
+			why = "it can no longer be read"
 		}
 		if why != "" {
-			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, size(f, err), why), "\n")
+			m.Text = strings.TrimLeft(m.Text+fmt.Sprintf("\n⚠ %q%s was not sent: %s.", f.Name, sizeNote(f, err), why), "\n")
 		}
-		// Nobody needs the file any more. While it is open its room on the disk is not free, not
-		// even when the file is removed to make room for this message.
+		// The file must be closed now: while it is open, its space on the disk is not freed, even
+		// if it is removed to make room for this message.
 		_ = open.Close()
 		m.Media = m.Media[1:]
 	}
 	return nil
 }
 
-// size is a file's size where that is what was wrong with it.
-func size(f channels.File, err error) string {
+// sizeNote returns the size of a file if the size was the problem.
+func sizeNote(f channels.File, err error) string {
 	if errors.Is(err, store.ErrTooLarge) || errors.Is(err, store.ErrNoRoom) {
 		return " (" + channels.HumanSize(f.Size) + ")"
 	}

@@ -1,6 +1,6 @@
-// Package outbox stores what is to be sent and sends it: in order within a chat, chats side by
-// side. It also shows, edits and removes the messages that are on a network only while a turn runs.
-// It knows nothing of agents, of turns, nor of where messages come from.
+// Package outbox stores outgoing messages and sends them: in order within a chat, chats in
+// parallel. It also sends, edits and removes transient messages, which exist only while a turn
+// runs. It does not know agents, turns, or the origin of messages.
 package outbox
 
 import (
@@ -15,7 +15,7 @@ import (
 	"nanobot/internal/tasks"
 )
 
-// Store is what the outbox keeps on disk.
+// Store is the part of the store that the outbox uses.
 type Store interface {
 	store.Outbox
 	store.Spool
@@ -26,49 +26,49 @@ type Store interface {
 	Question(ctx context.Context, id string) (store.Question, bool, error)
 }
 
-// Options is what an outbox is made of.
+// Options configures an Outbox.
 type Options struct {
 	Store    Store
 	Channels map[string]channels.Channel
-	// AtMostOnce says, now, what is done about a send whose outcome is unknown: it is not repeated
-	// if true.
+	// AtMostOnce reports whether the current settings forbid repeating a send with an unknown
+	// outcome.
 	AtMostOnce func() bool
 	Log        *zap.Logger
 	Events     events.Func
 }
 
-// Outbox sends what is stored. A chat has a goroutine only while it has something to send, so that
-// one that must wait delays no other.
+// Outbox sends stored messages. A chat has a goroutine only while it has something to send, so that
+// a chat that must wait delays no other.
 type Outbox struct {
 	o     Options
 	tasks *tasks.Group // the goroutines of Run
 
 	mu         sync.Mutex
-	changed    *sync.Cond                   // broadcast when one of these changes
+	changed    *sync.Cond                   // broadcast when a field below changes
 	chats      map[channels.Chat]*chatQueue // chats with a goroutine, or about to have one
-	resting    int                          // how many of them wait for their time
-	background int                          // what else is done, such as removing a message
-	deferred   bool                         // too many chats waited for their time; what they have to send is on disk
-	calls      map[int64]func()             // ends the network call of a delivery early
+	resting    int                          // number of chats that wait for the time of their next delivery
+	background int                          // number of other tasks, such as removing a message
+	deferred   bool                         // too many chats were waiting, so some deliveries are only on disk
+	calls      map[int64]func()             // cancels the network call of a delivery
 }
 
-// New returns an outbox. Run sends; what is posted before is sent once it runs.
+// New returns an Outbox. Messages that are posted before Run are sent when it runs.
 func New(o Options) *Outbox {
 	out := &Outbox{o: o, tasks: tasks.New(), chats: map[channels.Chat]*chatQueue{}, calls: map[int64]func(){}}
 	out.changed = sync.NewCond(&out.mu)
 	return out
 }
 
-// Run sends until ctx ends, and returns when no goroutine is left. What is not sent by then stays
-// on disk.
+// Run sends messages until ctx ends, and returns when all its goroutines have ended. Unsent
+// messages stay on disk.
 func (o *Outbox) Run(ctx context.Context) { o.tasks.Run(ctx) }
 
-// spawn has Run do something beside the sending, which Idle waits for.
+// spawn has Run execute a background task, which Idle waits for.
 func (o *Outbox) spawn(task func(ctx context.Context)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	taken := o.tasks.Go(func(ctx context.Context) {
-		defer o.add(&o.background, -1) // which waits for o.mu
+		defer o.addTo(&o.background, -1) // runs after spawn has unlocked o.mu
 		task(ctx)
 	})
 	if taken {
@@ -76,20 +76,21 @@ func (o *Outbox) spawn(task func(ctx context.Context)) {
 	}
 }
 
-// add changes one of the counters.
-func (o *Outbox) add(counter *int, by int) {
+// addTo changes one of the counters.
+func (o *Outbox) addTo(counter *int, by int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	*counter += by
 	o.changed.Broadcast()
 }
 
-// Idle returns when nothing is being sent or removed but what waits for its time, or when ctx ends.
+// Idle returns when nothing is being sent or removed, except for chats that wait for the time of a
+// delivery, or when ctx ends.
 func (o *Outbox) Idle(ctx context.Context) {
 	o.await(ctx, func() bool { return len(o.chats) == o.resting && o.background == 0 })
 }
 
-// await waits for a condition, which is checked with o.mu, or for the end of ctx.
+// await waits for a condition, which is checked with o.mu locked, or for the end of ctx.
 func (o *Outbox) await(ctx context.Context, condition func() bool) {
 	stop := context.AfterFunc(ctx, func() {
 		o.mu.Lock()

@@ -105,7 +105,7 @@ func post(t *testing.T, o *outbox.Outbox, chat channels.Chat, text string) {
 	}
 }
 
-func TestWhatIsPostedBeforeRunIsSentInOrderOnceItRuns(t *testing.T) {
+func TestMessagesPostedBeforeRunAreSentInOrder(t *testing.T) {
 	n := &network{}
 	o := newOutbox(openStore(t), n, nil)
 	for _, text := range []string{"1", "2", "3"} {
@@ -141,7 +141,7 @@ func TestAChatThatHangsDelaysNoOther(t *testing.T) {
 
 // Channels wrap their errors in words of their own, which must not decide whether a message is
 // marked as a repetition.
-func TestARepetitionIsMarkedWhateverTheWordsOfTheError(t *testing.T) {
+func TestARepetitionIsMarkedWhateverTheErrorTextSays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{call: func(number int, _ channels.Outgoing) error {
 			switch number {
@@ -164,7 +164,7 @@ func TestARepetitionIsMarkedWhateverTheWordsOfTheError(t *testing.T) {
 	})
 }
 
-func TestAnErrorThatOnlySaysSoMakesNoRepetition(t *testing.T) {
+func TestTheTextOfAnErrorAloneMakesNoRepetition(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &network{call: func(number int, _ channels.Outgoing) error {
 			if number == 1 {
@@ -183,7 +183,7 @@ func TestAnErrorThatOnlySaysSoMakesNoRepetition(t *testing.T) {
 	})
 }
 
-func TestACallThatWasUnderWayIsRepeatedWithTheMark(t *testing.T) {
+func TestACallInProgressDuringACrashIsRepeatedWithTheMark(t *testing.T) {
 	s := openStore(t)
 	l := store.Outbound{Parts: []channels.Outgoing{{Chat: ann, Text: "hi"}}, Claim: true}
 	first, claimed, err := s.Enqueue(t.Context(), l)
@@ -248,7 +248,7 @@ func TestAClaimedDeliveryThatIsNotSentBeforeTheEndStaysPending(t *testing.T) {
 	}
 }
 
-func TestWhatIsPostedAfterTheEndStaysPending(t *testing.T) {
+func TestMessagesPostedAfterTheEndStayPending(t *testing.T) {
 	s := openStore(t)
 	n := &network{}
 	o := newOutbox(s, n, nil)

@@ -14,21 +14,21 @@ import (
 	"nanobot/gateway/store"
 )
 
-// receiptWait is how long the end of a question waits for the question itself to be sent.
+// receiptWait is how long ShowOutcome waits for the question itself to be sent.
 const receiptWait = 10 * time.Second
 
-// AnswerPress leads what the buttons of a question carry: its id and the number of an option
-// follow.
+// AnswerPress is the prefix of the data of a question's buttons. The question's id and the number
+// of an option follow.
 const AnswerPress = "answer:"
 
-// Question is a question to a person, with what only its message has.
+// Question is a question to a person, with the fields that only its message needs.
 type Question struct {
 	store.Question
 	ReplyTo string
 }
 
-// Ask stores a question and sends it, as buttons where the channel has them and as a numbered list
-// for all.
+// Ask stores a question and sends it, with buttons where the channel has them, and always with a
+// numbered list.
 func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	ch, ok := o.o.Channels[q.Chat.Channel]
 	if !ok {
@@ -51,14 +51,14 @@ func (o *Outbox) Ask(ctx context.Context, q Question) error {
 	return nil
 }
 
-// KeepsButtons reports whether the buttons of an approval stay when one is pressed, because that
-// may be refused: only where ShowEnd can remove them.
+// KeepsButtons reports whether the buttons of an approval stay after a press, because the press may
+// be refused. This requires that ShowOutcome can remove them.
 func (o *Outbox) KeepsButtons(chat channels.Chat) bool {
 	_, ok := o.o.Channels[chat.Channel].(channels.Replacer)
 	return ok
 }
 
-// QuestionText is a question with its options as a numbered list.
+// QuestionText returns a question with its options as a numbered list.
 func QuestionText(text string, options []string) string {
 	lines := []string{text}
 	for i, option := range options {
@@ -67,29 +67,29 @@ func QuestionText(text string, options []string) string {
 	return strings.Join(lines, "\n")
 }
 
-// ShowEnd edits the message of a question so that it says how the question ended, without the
-// options and the buttons, where messages can be edited. It is only for the eye: nobody waits for
-// it, and after a crash it is not made up for.
+// ShowOutcome edits the message of a question to show its outcome instead of the options and
+// buttons, where messages can be edited. The edit is cosmetic: nobody waits for it, and it is not
+// repeated after a crash.
 func (o *Outbox) ShowOutcome(q store.Question, how string) {
 	ch := o.o.Channels[q.Chat.Channel]
 	r, ok := ch.(channels.Replacer)
 	if !ok {
 		return
 	}
-	out, ok := ending(ch, q, how)
+	out, ok := outcomeMessage(ch, q, how)
 	if !ok {
 		return
 	}
 	o.spawn(func(ctx context.Context) {
 		ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
-		id := o.receipt(ctx, q)
+		id := o.awaitReceipt(ctx, q)
 		for id != "" {
 			_, err := r.Replace(ctx, id, out)
 			var se *channels.SendError
 			if err == nil || errors.As(err, &se) && se.Permanent || !retry.Sleep(ctx, max(RetryAfter(err), firstPause)) {
 				if err != nil {
-					o.o.Log.Debug("end of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
+					o.o.Log.Debug("outcome of question not shown", zap.Stringer("chat", q.Chat), zap.Error(err))
 				}
 				return
 			}
@@ -97,9 +97,9 @@ func (o *Outbox) ShowOutcome(q store.Question, how string) {
 	})
 }
 
-// receipt is the network's id of a question, which may be on its way there; "" when it does not
-// arrive soon.
-func (o *Outbox) receipt(ctx context.Context, q store.Question) string {
+// awaitReceipt returns the network's id of a question, which may still be on its way; "" if it does
+// not arrive in time.
+func (o *Outbox) awaitReceipt(ctx context.Context, q store.Question) string {
 	until := time.Now().Add(receiptWait)
 	for pause := 20 * time.Millisecond; q.Receipt == "" && time.Now().Before(until); pause *= 2 {
 		if q.Outbound != store.Pending && q.Outbound != store.Sending || !retry.Sleep(ctx, pause) {
@@ -114,8 +114,8 @@ func (o *Outbox) receipt(ctx context.Context, q store.Question) string {
 	return q.Receipt
 }
 
-// ending is what takes the place of the last part of a question.
-func ending(ch channels.Channel, q store.Question, how string) (channels.Outgoing, bool) {
+// outcomeMessage returns the message that replaces the last part of a question.
+func outcomeMessage(ch channels.Channel, q store.Question, how string) (channels.Outgoing, bool) {
 	plan := func(text string) []channels.Outgoing {
 		parts, err := ch.Plan(channels.Message{Chat: q.Chat, Kind: channels.Answer, Text: text})
 		if err != nil {
@@ -125,7 +125,7 @@ func ending(ch channels.Channel, q store.Question, how string) (channels.Outgoin
 	}
 	before := plan(QuestionText(q.Text, q.Options))
 	after := plan(q.Text + "\n\n→ " + how)
-	if len(after) != len(before) { // it is cut elsewhere now
+	if len(after) != len(before) { // it is split differently now
 		after = plan("→ " + how)
 	}
 	if len(after) == 0 {

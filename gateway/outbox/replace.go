@@ -11,11 +11,12 @@ import (
 	"nanobot/gateway/store"
 )
 
-// editWait is how long a message waits until it may take another one's place. Rather than wait
-// longer, or again, it is sent as a new one.
+// editWait is the longest time that a message waits to replace another one. After that it is sent
+// as a new message.
 const editWait = 3 * time.Second
 
-// call gives a delivery to its network. safe says that doing the same again has no second effect.
+// call makes the network call of a delivery. safe reports whether repeating the call has no second
+// effect.
 func (o *Outbox) call(ctx context.Context, ch channels.Channel, p store.Delivery) (receipt channels.Receipt, safe bool, err error) {
 	safe = repeatable(ch)
 	if p.Out.Replace == "" {
@@ -25,32 +26,32 @@ func (o *Outbox) call(ctx context.Context, ch channels.Channel, p store.Delivery
 	r, ok := replacer(ch, p.Out)
 	if !ok {
 		if receipt, err = ch.Send(ctx, p.Out); err == nil {
-			o.displace(ctx, p)
+			o.removeReplaced(ctx, p)
 		}
 		return receipt, safe, err
 	}
 	out := p.Out
-	out.Repeat = false // to edit again is no repetition that anybody sees
-	if receipt, err = r.Replace(ctx, out.Replace, out); err == nil || !o.makeWay(ctx, r, p, err) {
+	out.Repeat = false // a repeated edit is invisible
+	if receipt, err = r.Replace(ctx, out.Replace, out); err == nil || !o.sendAsNew(ctx, r, p, err) {
 		return receipt, true, err
 	}
-	if p.Out.Repeat && o.o.AtMostOnce() { // it may be that it was sent as a new one before we died
+	if p.Out.Repeat && o.o.AtMostOnce() { // it may have been sent as a new message before a crash
 		return channels.Receipt{}, false, &channels.SendError{Err: err, Unknown: true}
 	}
 	receipt, err = ch.Send(ctx, p.Out)
 	return receipt, safe, err
 }
 
-// replacer is a channel that can make out of the message whose place it takes.
+// replacer returns the channel as a Replacer, if it can replace a message by out.
 func replacer(ch channels.Channel, out channels.Outgoing) (channels.Replacer, bool) {
 	r, ok := ch.(channels.Replacer)
 	return r, ok && out.Replace != "" && len(out.Media) == 0
 }
 
-// makeWay reports whether a message that could not take another one's place is to be sent as a new
-// one: the other is gone, or cannot be changed, or not soon, and is then removed first. Were we to
-// die between, the next try would find it gone.
-func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Delivery, err error) bool {
+// sendAsNew reports whether a message that could not replace another one is to be sent as a new
+// message: the other one is gone, or cannot be edited soon, and is then removed first. After a
+// crash in between, the next try finds it gone.
+func (o *Outbox) sendAsNew(ctx context.Context, r channels.Replacer, p store.Delivery, err error) bool {
 	var se *channels.SendError
 	switch {
 	case errors.Is(err, channels.ErrGone):
@@ -62,16 +63,16 @@ func (o *Outbox) makeWay(ctx context.Context, r channels.Replacer, p store.Deliv
 	return err == nil || errors.As(err, &se) && se.Permanent
 }
 
-// displace removes the message whose place a new one has taken. It is recorded as transient before
-// the new one is recorded as sent: only one of the two can have the place.
-func (o *Outbox) displace(ctx context.Context, p store.Delivery) {
+// removeReplaced removes a message that was replaced by a new one. It is recorded as transient
+// before the new message is recorded as sent.
+func (o *Outbox) removeReplaced(ctx context.Context, p store.Delivery) {
 	b := store.Transient{Chat: p.Out.Chat, ID: p.Out.Replace, Inbound: p.Inbound}
-	o.record(ctx, b)
+	o.recordTransient(ctx, b)
 	o.Remove(b)
 }
 
-// record stores that a message is there only while a turn runs, so that a later start removes it.
-func (o *Outbox) record(ctx context.Context, b store.Transient) {
+// recordTransient stores that a message is transient, so that a later start removes it.
+func (o *Outbox) recordTransient(ctx context.Context, b store.Transient) {
 	if err := o.o.Store.AddTransient(context.WithoutCancel(ctx), b); err != nil {
 		o.o.Log.Warn("transient message not recorded", zap.Stringer("chat", b.Chat), zap.Int64("run", b.Inbound), zap.Error(err))
 	}

@@ -14,23 +14,23 @@ import (
 	"nanobot/gateway/store"
 )
 
-// repeats is how often the send of a transient message is tried whose outcome is unknown, where
+// transientTries bounds how often a transient message is sent while the outcome is unknown, where
 // repeating is safe.
-const repeats = 3
+const transientTries = 3
 
-// Transient is a message that is on the network only while a turn runs, such as its progress. It is
-// no part of the answer: if we die it is removed at the next start and not sent again.
+// Transient is a message that exists only while a turn runs, such as its board. It is not part of
+// the answer: after a crash the next start removes it and does not send it again.
 type Transient struct {
-	Inbound int64  // whose turn it shows
-	ID      string // the network's id of the message that is edited; "": it is sent
+	Inbound int64  // the message whose turn it shows
+	ID      string // the network's id of the message to edit; "": a new message is sent
 	Out     channels.Outgoing
-	// Repeat says that a send whose outcome is unknown may be repeated where that is safe.
+	// Repeat allows a send with an unknown outcome to be repeated, where that is safe.
 	Repeat bool
 }
 
-// Show sends or edits a transient message and returns its id on the network. What it sends is
-// recorded in the store, so that a later start removes it. ctx should outlive the turn: a message
-// whose id is not known can never be removed.
+// Show sends or edits a transient message and returns its id on the network. The store records new
+// messages, so that a later start removes them. ctx should outlive the turn: a message with an
+// unknown id could never be removed.
 func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	chat := t.Out.Chat
 	ch, ok := o.o.Channels[chat.Channel]
@@ -48,7 +48,7 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	}
 	tries := 1
 	if t.Repeat && repeatable(ch) {
-		t.Out.Key, tries = "live-"+rand.Text()[:16], repeats
+		t.Out.Key, tries = "live-"+rand.Text()[:16], transientTries
 	}
 	var receipt channels.Receipt
 	var err error
@@ -62,11 +62,11 @@ func (o *Outbox) Show(ctx context.Context, t Transient) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	o.record(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound})
+	o.recordTransient(ctx, store.Transient{Chat: chat, ID: receipt.ID, Inbound: t.Inbound})
 	return receipt.ID, nil
 }
 
-// Remove removes a transient message. It does not wait for the network.
+// Remove removes a transient message in the background.
 func (o *Outbox) Remove(b store.Transient) {
 	editor, ok := o.o.Channels[b.Chat.Channel].(channels.Editor)
 	if !ok {
@@ -75,7 +75,7 @@ func (o *Outbox) Remove(b store.Transient) {
 	o.spawn(func(ctx context.Context) {
 		callCtx, cancel := context.WithTimeout(ctx, CallTimeout)
 		defer cancel()
-		err := remove(callCtx, editor, b)
+		err := removeMessage(callCtx, editor, b)
 		if err != nil {
 			o.o.Log.Warn("transient message not removed", zap.Stringer("chat", b.Chat), zap.Error(err))
 		}
@@ -83,13 +83,13 @@ func (o *Outbox) Remove(b store.Transient) {
 			return // the next start tries again
 		}
 		if err := o.o.Store.DropTransient(ctx, b); err != nil {
-			o.o.Log.Warn("transient message not forgotten", zap.Stringer("chat", b.Chat), zap.Error(err))
+			o.o.Log.Warn("transient message still recorded", zap.Stringer("chat", b.Chat), zap.Error(err))
 		}
 	})
 }
 
-// RemoveLeft removes those transient messages of an inbound message among ids whose places no
-// delivery has taken.
+// RemoveLeft removes the transient messages of an inbound message among ids that no delivery has
+// replaced.
 func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) error {
 	left, err := o.o.Store.Transients(ctx)
 	if err != nil {
@@ -103,11 +103,11 @@ func (o *Outbox) RemoveLeft(ctx context.Context, inbound int64, ids []string) er
 	return nil
 }
 
-// remove removes a message. When the network asks to wait it does, within reason.
-func remove(ctx context.Context, editor channels.Editor, b store.Transient) error {
+// removeMessage removes a message. If the network asks to wait, it waits, up to maxPause.
+func removeMessage(ctx context.Context, editor channels.Editor, b store.Transient) error {
 	for {
 		err := editor.Remove(ctx, b.Chat, b.ID)
-		if wait := RetryAfter(err); wait <= 0 || wait > longestPause || !retry.Sleep(ctx, wait) {
+		if wait := RetryAfter(err); wait <= 0 || wait > maxPause || !retry.Sleep(ctx, wait) {
 			return err
 		}
 	}

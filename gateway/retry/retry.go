@@ -1,5 +1,4 @@
-// Package retry repeats an operation with exponential backoff. It knows nothing of what is
-// repeated.
+// Package retry repeats operations with exponential backoff. It does not know the operations.
 package retry
 
 import (
@@ -8,14 +7,14 @@ import (
 )
 
 const (
-	// firstPause and longestPause bound the backoff of Until.
-	firstPause, longestPause = 100 * time.Millisecond, 10 * time.Second
+	// firstPause and maxPause bound the backoff of Until.
+	firstPause, maxPause = 100 * time.Millisecond, 10 * time.Second
 )
 
-// Until calls try until it succeeds or ctx ends; it then returns the cause of that end. Each
-// failure is passed to failed. try is called at least once, also with a context that has ended.
+// Until calls try until it succeeds or ctx ends, and then returns the cause of ctx. Each error is
+// passed to failed. try is called at least once, even if ctx has ended.
 func Until(ctx context.Context, try func() error, failed func(error)) error {
-	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
 		err := try()
 		if err == nil {
 			return nil
@@ -27,7 +26,7 @@ func Until(ctx context.Context, try func() error, failed func(error)) error {
 	}
 }
 
-// Sleep waits and reports whether the time has passed before ctx ended.
+// Sleep waits for d. It reports false when ctx ends before.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -6,44 +6,45 @@ import (
 	"sync"
 )
 
-// Queue does what its callers bring, one batch after the other, in the goroutine of one of the
-// callers: nobody has to be woken when there is only one.
+// Queue executes the items of its callers in batches, one batch after the other. A batch runs in
+// the goroutine of one of its callers, the leader, so that a single caller needs no other
+// goroutine.
 type Queue[T any] struct {
-	do   func([]T)
-	most int
+	run      func([]T)
+	maxBatch int
 
 	mu      sync.Mutex
 	waiting []waiter[T]
-	leading bool // one of the callers is at work
+	leading bool // a caller is executing a batch
 	closed  bool
-	idle    sync.Cond // signalled when nobody leads any more
+	idle    sync.Cond // signalled when there is no leader any more
 }
 
 type waiter[T any] struct {
-	brings T
-	turn   chan bool // true: it is done; false: its caller is to lead
+	item T
+	done chan bool // true: the item was executed; false: the caller becomes the leader
 }
 
-// New returns a queue. At most so many share a batch, which bounds how long the first of them
-// waits. Do must not panic.
-func New[T any](most int, do func([]T)) *Queue[T] {
-	q := &Queue[T]{do: do, most: most}
+// New returns a queue. maxBatch bounds the items of a batch, and thus the wait of its first caller.
+// run must not panic.
+func New[T any](maxBatch int, run func([]T)) *Queue[T] {
+	q := &Queue[T]{run: run, maxBatch: maxBatch}
 	q.idle.L = &q.mu
 	return q
 }
 
-// Do returns when what is brought was in a batch. It reports false, and nothing is done, if the
-// queue was closed before.
+// Do returns when the item was executed in a batch. It reports false, without executing it, if the
+// queue is closed.
 func (q *Queue[T]) Do(x T) bool {
-	w := waiter[T]{brings: x}
+	w := waiter[T]{item: x}
 	lead, ok := q.join(&w)
-	if ok && (lead || !<-w.turn) {
+	if ok && (lead || !<-w.done) {
 		q.lead()
 	}
 	return ok
 }
 
-// join puts somebody in line and says whether they are to lead.
+// join appends an item to the queue and reports whether its caller becomes the leader.
 func (q *Queue[T]) join(w *waiter[T]) (lead, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -52,48 +53,49 @@ func (q *Queue[T]) join(w *waiter[T]) (lead, ok bool) {
 	}
 	lead = !q.leading
 	if !lead {
-		w.turn = make(chan bool, 1)
+		w.done = make(chan bool, 1)
 	}
 	q.leading = true
 	q.waiting = append(q.waiting, *w)
 	return lead, true
 }
 
-// lead does what waits, its own first, and lets one of those lead who came meanwhile.
+// lead executes a batch that begins with the leader's own item, and makes the first caller of the
+// next batch its leader.
 func (q *Queue[T]) lead() {
-	batch, others := q.gather()
-	q.do(batch)
+	batch, others := q.nextBatch()
+	q.run(batch)
 	for _, turn := range others {
 		turn <- true
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.waiting) > 0 {
-		q.waiting[0].turn <- false
+		q.waiting[0].done <- false
 		return
 	}
 	q.leading = false
 	q.idle.Broadcast()
 }
 
-// gather takes what waits. Callers who were just answered often come right back, so it lets them
-// run before it looks.
-func (q *Queue[T]) gather() (batch []T, others []chan bool) {
+// nextBatch removes the next batch from the queue. Callers whose items were just executed often
+// return immediately, so it yields to them first.
+func (q *Queue[T]) nextBatch() (batch []T, others []chan bool) {
 	for before := 0; ; {
 		runtime.Gosched()
 		q.mu.Lock()
 		n := len(q.waiting)
-		if n > before && n < q.most && n > 1 {
+		if n > before && n < q.maxBatch && n > 1 {
 			before = n
 			q.mu.Unlock()
 			continue
 		}
 		defer q.mu.Unlock()
-		n = min(n, q.most)
+		n = min(n, q.maxBatch)
 		batch = make([]T, n)
 		for i, w := range q.waiting[:n] {
-			if batch[i] = w.brings; i > 0 {
-				others = append(others, w.turn)
+			if batch[i] = w.item; i > 0 {
+				others = append(others, w.done)
 			}
 		}
 		left := copy(q.waiting, q.waiting[n:])
@@ -103,7 +105,7 @@ func (q *Queue[T]) gather() (batch []T, others []chan bool) {
 	}
 }
 
-// Close returns when what was brought is done. What comes later is refused.
+// Close waits until all items are executed. Later items are refused.
 func (q *Queue[T]) Close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
