@@ -27,7 +27,7 @@ soak: ## the daemon on fake networks that fail, with kills and reloads, for SOAK
 lint: ## formatting, vet, dependency directions and more
 	sh .ci/lint
 
-bench: ## the README's table, measured here and now
+bench: ## the tables of docs/performance.md, measured here and now
 	sh .ci/bench
 
 .PHONY: build package test test-long test-agents test-systemd soak lint bench

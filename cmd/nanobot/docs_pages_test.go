@@ -158,19 +158,26 @@ func TestEveryFileThatTheDocsNameExists(t *testing.T) {
 	}
 }
 
-// TestEveryMessageThatThePageOnTroubleQuotesIsPrinted looks for the first cells of its tables in the
-// source.
-func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
-	t.Parallel()
+// programSource returns all Go code but the tests.
+func programSource(t *testing.T) string {
+	t.Helper()
 	var source strings.Builder
-	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
+	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, _ os.DirEntry, err error) error {
 		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		source.WriteString(strings.ReplaceAll(string(text), `\"`, `"`))
+		source.Write(text)
 		return err
 	}))
+	return source.String()
+}
+
+// TestEveryMessageThatThePageOnTroubleQuotesIsPrinted looks for the first cells of its tables in the
+// source.
+func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
+	t.Parallel()
+	source := strings.ReplaceAll(programSource(t), `\"`, `"`)
 	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "troubleshooting.md"))
 	must(t, err)
 	quoted := regexp.MustCompile("(?m)^\\| `([^`]+)` \\|").FindAllStringSubmatch(string(page), -1)
@@ -178,7 +185,7 @@ func TestEveryMessageThatThePageOnTroubleQuotesIsPrinted(t *testing.T) {
 		t.Fatalf("the page quotes only %d messages", len(quoted))
 	}
 	for _, m := range quoted {
-		if !strings.Contains(source.String(), m[1]) {
+		if !strings.Contains(source, m[1]) {
 			t.Errorf("no code prints %q", m[1])
 		}
 	}
@@ -190,16 +197,9 @@ func TestEveryNameOfTheCodeThatTheDocsUseExists(t *testing.T) {
 	t.Parallel()
 	words := map[string]bool{}
 	word := regexp.MustCompile(`\w+`)
-	must(t, filepath.WalkDir(filepath.Join("..", ".."), func(path string, e os.DirEntry, err error) error {
-		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		for _, w := range word.FindAllString(string(text), -1) {
-			words[w] = true
-		}
-		return err
-	}))
+	for _, w := range word.FindAllString(programSource(t), -1) {
+		words[w] = true
+	}
 	dotted := regexp.MustCompile("`[A-Za-z]+(?:\\.[A-Za-z]+)+`")
 	for _, p := range docsPages(t) {
 		if p.path != "CONTRIBUTING.md" && p.path != "docs/architecture.md" {
