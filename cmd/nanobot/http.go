@@ -120,7 +120,7 @@ func (s *site) measure(h http.Handler) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", httpd.Guard{Listen: s.scrape.Addr().String()}.Wrap(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !httpd.Direct(r) {
+		if !httpd.IsLocal(r) {
 			http.Error(w, "no proxy may stand in front of http.metricsListen", http.StatusForbidden)
 			return
 		}

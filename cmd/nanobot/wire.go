@@ -73,7 +73,7 @@ func openChannels(cfg *config.Config, knows func(channel, user string) bool, sta
 
 // visitor tells a channel who makes a request that the HTTP server has let through.
 func visitor(r *http.Request) (user string, operator bool) {
-	id := httpd.Who(r.Context())
+	id := httpd.IdentityOf(r.Context())
 	return id.User, id.Role == httpd.Operator
 }
 

@@ -12,54 +12,53 @@ import (
 	"go.uber.org/zap"
 )
 
-// Role is what somebody may do.
+// Role is the set of permissions of a user.
 type Role string
 
-// The roles. An operator may do what a chatter may.
+// The roles. Operator includes Chat.
 const (
 	Chat     Role = "chat"
 	Operator Role = "operator"
 )
 
-// Valid tells whether there is such a role.
+// Valid reports whether the role exists.
 func (r Role) Valid() bool { return r == Chat || r == Operator }
 
-// goesWith tells whether somebody of that name can have the role. The operator's name stands for
-// scripts and for operators without a name of their own, whose chats nobody else is to see.
-func (r Role) goesWith(user string) bool {
+// allowsUser reports whether a user of that name can have the role. The name "operator" is used for
+// scripts and for operators without a name; chat users must not share their chats.
+func (r Role) allowsUser(user string) bool {
 	return r == Operator || !strings.EqualFold(user, string(Operator))
 }
 
-// may tells whether a role is enough for what asks for another one.
-func (r Role) may(asked Role) bool { return r.Valid() && (r == Operator || r == asked) }
+// includes reports whether a role has the permissions of another one.
+func (r Role) includes(required Role) bool { return r.Valid() && (r == Operator || r == required) }
 
-// Identity is who makes a request.
+// Identity is the user who makes a request.
 type Identity struct {
 	User string
 	Role Role
-	// Expires is when it ends by itself; zero: never.
+	// Expires is when the session expires; zero means never.
 	Expires time.Time
 
-	session string // "": by token
+	session string // "" for a request with the token
 }
 
-// Options is what access is made of.
+// Options are the parameters of NewAccess.
 type Options struct {
-	// Records keep the key of the cookies, open links, sessions and who signed out.
+	// Records store the key of the cookies, unused links, sessions and ended sessions.
 	Records Records
-	// Token is what scripts prove themselves with; "" lets none in.
+	// Token authenticates scripts; "" means that no token is accepted.
 	Token string
-	// Attempts counts wrong credentials; nil means that Access counts them by itself and logs
-	// nothing.
+	// Attempts counts wrong credentials; nil means a counter of this Access that logs nothing.
 	Attempts *Attempts
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// Access lets in who has a cookie, got by a one-time link, or the token.
+// Access authenticates requests by the cookie that a one-time link has set, or by the token.
 type Access struct {
 	token    [sha256.Size]byte
-	scripts  bool // there is a token
+	hasToken bool
 	cookies  cookies
 	sessions *sessions
 	links    Links
@@ -67,8 +66,7 @@ type Access struct {
 	now      func() time.Time
 }
 
-// NewAccess returns access for what is kept in records. It makes the key of the cookies if there
-// is none.
+// NewAccess returns an Access. It makes the key of the cookies if the records have none.
 func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -80,96 +78,96 @@ func NewAccess(ctx context.Context, o Options) (*Access, error) {
 	if err != nil {
 		return nil, err
 	}
-	_ = tidy(ctx, o.Records, o.Now()) // a full disk must not keep the daemon from starting; tried again next time
+	_ = removeExpired(ctx, o.Records, o.Now()) // repeated at the next start; a full disk must not prevent this one
 	return &Access{
-		token: sha256.Sum256([]byte(o.Token)), scripts: o.Token != "",
+		token: sha256.Sum256([]byte(o.Token)), hasToken: o.Token != "",
 		cookies: newCookies(key), sessions: newSessions(o.Records), links: Links{o.Records, o.Now}, attempts: o.Attempts, now: o.Now,
 	}, nil
 }
 
-// SignedOut is what a browser is told whose session has expired or was ended.
+// SignedOut is the message to a browser whose session has expired or was ended.
 const SignedOut = "You are signed out. Ask the bot's operator for a new link."
 
 type identityKey struct{}
 
-// Who returns who makes a request that Require has let through.
-func Who(ctx context.Context) Identity {
+// IdentityOf returns the user of a request that Require has let through.
+func IdentityOf(ctx context.Context) Identity {
 	id, _ := ctx.Value(identityKey{}).(Identity)
 	return id
 }
 
-// Require lets only those through who have a role. A request by cookie that changes something must
-// say which page it comes from, as browsers do; Guard has looked at what it says.
+// Require lets only users with a role through. A request by cookie that changes something must have
+// an Origin or Sec-Fetch-Site header, as browsers send it; Guard has checked the value.
 func (a *Access) Require(role Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token, byToken := bearer(r)
+		token, byToken := bearerToken(r)
 		if byToken && a.attempts.Blocked(w, r) {
 			return
 		}
 		id, ok, wrong, err := a.identify(r, token, byToken)
 		switch {
-		case err != nil: // neither let in nor signed out
-			refuse(w, r, http.StatusServiceUnavailable, "It cannot be looked up whether you are signed in. Try again in a moment.")
+		case err != nil: // the session may still be valid, so the answer is not 401
+			refuse(w, r, http.StatusServiceUnavailable, "Your sign-in could not be checked. Try again in a moment.")
 		case !ok && wrong && a.attempts.Wrong(w, r):
 		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			why := "You need a link to get in. Who runs this bot makes one with: nanobot link"
-			if !byToken && a.cookies.was(r) {
+			why := "You need a link to sign in. The bot's operator makes one with: nanobot link"
+			if !byToken && a.cookies.present(r) {
 				why = SignedOut
 			}
 			refuse(w, r, http.StatusUnauthorized, why)
-		case !id.Role.may(role):
-			refuse(w, r, http.StatusForbidden, "This is for the operator.")
-		case !byToken && !safe(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
-			refuse(w, r, http.StatusForbidden, "Without an Origin header this needs the token.")
+		case !id.Role.includes(role):
+			refuse(w, r, http.StatusForbidden, "Only operators may do this.")
+		case !byToken && !isSafeMethod(r.Method) && cmp.Or(r.Header.Get("Origin"), r.Header.Get("Sec-Fetch-Site")) == "":
+			refuse(w, r, http.StatusForbidden, "A request without an Origin header needs the token.")
 		default:
 			ctx := context.WithValue(r.Context(), identityKey{}, id)
-			if id.session != "" { // a stream must not outlive what it was let in by
+			if id.session != "" { // a stream must not outlive its session
 				var cancel context.CancelFunc
 				ctx, cancel = context.WithDeadline(ctx, id.Expires)
 				defer cancel()
 				a.sessions.touch(r.Context(), id, a.now())
-				defer a.sessions.join(id.session, cancel)()
+				defer a.sessions.trackRequest(id.session, cancel)()
 			}
 			next.ServeHTTP(w, r.WithContext(ctx))
 		}
 	})
 }
 
-// bearer returns the token that a request carries. Another scheme is no token: it is for somebody
-// else, such as a proxy in front of us that asks for a password.
-func bearer(r *http.Request) (token string, ok bool) {
+// bearerToken returns the token of a request. Other schemes are ignored: they are meant for a proxy
+// in front of us that asks for a password.
+func bearerToken(r *http.Request) (token string, ok bool) {
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return strings.TrimSpace(token), strings.EqualFold(scheme, "Bearer")
 }
 
-// identify finds out who makes a request, and whether it carries a credential that was never right.
-// A wrong token is not made up for by a cookie.
+// identify returns the user of a request, and whether it has a credential that was never valid. A
+// request with a wrong token is refused even if its cookie is valid.
 func (a *Access) identify(r *http.Request, token string, byToken bool) (id Identity, ok, wrong bool, err error) {
 	if byToken {
 		sum := sha256.Sum256([]byte(token))
-		good := a.scripts && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
+		good := a.hasToken && subtle.ConstantTimeCompare(sum[:], a.token[:]) == 1
 		return Identity{User: string(Operator), Role: Operator}, good, !good, nil
 	}
-	if id, ok, err = a.inside(r); ok || err != nil {
+	if id, ok, err = a.identifyBrowser(r); ok || err != nil {
 		return id, ok, false, err
 	}
 	return Identity{}, false, a.cookies.forged(r), nil
 }
 
-// inside finds out whose browser makes a request.
-func (a *Access) inside(r *http.Request) (Identity, bool, error) {
+// identifyBrowser returns the user whose cookie a request has.
+func (a *Access) identifyBrowser(r *http.Request) (Identity, bool, error) {
 	id, ok := a.cookies.read(r, a.now())
-	if !ok || !id.Role.goesWith(id.User) {
+	if !ok || !id.Role.allowsUser(id.User) {
 		return Identity{}, false, nil
 	}
 	ended, err := a.sessions.ended(r.Context(), id.session)
 	return id, !ended && err == nil, err
 }
 
-// Links makes links that lead here.
+// Links returns the one-time links of this server.
 func (a *Access) Links() Links { return a.links }
 
-func safe(method string) bool {
+func isSafeMethod(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }

@@ -15,7 +15,7 @@ import (
 	"nanobot/internal/httpd"
 )
 
-func TestALinkLetsOnePersonInOnce(t *testing.T) {
+func TestALinkSignsOnePersonInOnce(t *testing.T) {
 	r := newRig(t)
 	link := r.link("ann", httpd.Chat)
 	ann, bob := newBrowser(t), newBrowser(t)
@@ -33,7 +33,7 @@ func TestALinkLetsOnePersonInOnce(t *testing.T) {
 	}
 }
 
-func TestOfManyWhoTryALinkAtOnceOneGetsIn(t *testing.T) {
+func TestALinkUsedByManyAtOnceSignsOneIn(t *testing.T) {
 	r := newRig(t)
 	link := r.link("", httpd.Operator)
 	var in atomic.Int64
@@ -69,7 +69,7 @@ func TestLookingAtALinkDoesNotUseItUp(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsTooOldOrWrongLetsNobodyIn(t *testing.T) {
+func TestAnExpiredOrWrongLinkIsRefused(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	old := r.link("ann", httpd.Chat)
@@ -84,7 +84,7 @@ func TestALinkThatIsTooOldOrWrongLetsNobodyIn(t *testing.T) {
 	}
 }
 
-func TestLinksLeaveNoCodeOnDiskAndDoNotPileUp(t *testing.T) {
+func TestLinksStoreNoCodeAndExpiredOnesAreRemoved(t *testing.T) {
 	r := newRig(t)
 	code := r.link("ann", httpd.Chat)
 	code = code[strings.LastIndex(code, "/")+1:]
@@ -112,7 +112,7 @@ func (m meeting) LoadRecord(ctx context.Context, key string) (string, error) {
 	return value, err
 }
 
-func TestALinkThatTwoProcessesTakeAtTheSameTimeIsTakenOnce(t *testing.T) {
+func TestALinkThatTwoProcessesUseAtTheSameTimeIsUsedOnce(t *testing.T) {
 	r := newRig(t)
 	beside := openStore(t, r.dir, sqlite.Options{Shared: true})
 	for range 5 {
@@ -123,7 +123,7 @@ func TestALinkThatTwoProcessesTakeAtTheSameTimeIsTakenOnce(t *testing.T) {
 		both.Add(2)
 		for _, s := range []httpd.Records{r.store, beside} {
 			done.Go(func() {
-				ok, err := httpd.Links{Records: meeting{s, &both}}.Take(t.Context(), code)
+				ok, err := httpd.Links{Records: meeting{s, &both}}.Consume(t.Context(), code)
 				if err != nil {
 					t.Error(err)
 				}
@@ -139,7 +139,7 @@ func TestALinkThatTwoProcessesTakeAtTheSameTimeIsTakenOnce(t *testing.T) {
 	}
 }
 
-func TestNonsenseGetsNoLink(t *testing.T) {
+func TestInvalidUsersAndRolesGetNoLink(t *testing.T) {
 	links := httpd.Links{Records: newRig(t).store}
 	if _, err := links.Make(t.Context(), "ann", "root"); err == nil || !strings.Contains(err.Error(), "must be chat or operator") {
 		t.Errorf("role: %v", err)
@@ -151,7 +151,7 @@ func TestNonsenseGetsNoLink(t *testing.T) {
 	}
 }
 
-func TestACookieOutlivesTheServerAndNotItsTime(t *testing.T) {
+func TestACookieIsValidAfterARestartUntilItExpires(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	b.enter(r.link("ann", httpd.Chat))
@@ -169,7 +169,7 @@ func TestACookieOutlivesTheServerAndNotItsTime(t *testing.T) {
 	}
 }
 
-func TestACookieIsForBrowsersOnlyAndForNoOtherSite(t *testing.T) {
+func TestACookieIsHTTPOnlyAndSameSite(t *testing.T) {
 	r := newRig(t)
 	b, other := newBrowser(t), newBrowser(t)
 	b.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -184,7 +184,7 @@ func TestACookieIsForBrowsersOnlyAndForNoOtherSite(t *testing.T) {
 	}
 }
 
-func TestAForgedCookieLetsNobodyIn(t *testing.T) {
+func TestAForgedCookieIsRefused(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	b.enter(r.link("ann", httpd.Chat))
@@ -230,7 +230,7 @@ func TestRolesAndTheToken(t *testing.T) {
 		body   string
 	}{
 		{"a chatter chats", chatter, "/", nil, 200, "chat guest-"},
-		{"a chatter is no operator", chatter, "/operator", nil, 403, "for the operator"},
+		{"a chatter is no operator", chatter, "/operator", nil, 403, "Only operators"},
 		{"an operator chats", operator, "/", nil, 200, "operator operator"},
 		{"an operator operates", operator, "/operator", nil, 200, "operator operator"},
 		{"a script operates", script, "/operator", bearer, 200, "operator operator"},
@@ -248,7 +248,7 @@ func TestRolesAndTheToken(t *testing.T) {
 	}
 }
 
-func TestNobodyButOperatorsHasTheirName(t *testing.T) {
+func TestOnlyOperatorsCanBeNamedOperator(t *testing.T) {
 	r := newRig(t)
 	for _, user := range []string{"operator", "Operator"} {
 		if _, err := (httpd.Links{Records: r.store}).Make(t.Context(), user, httpd.Chat); err == nil || !strings.Contains(err.Error(), "choose another name") {
@@ -269,7 +269,7 @@ func TestNobodyButOperatorsHasTheirName(t *testing.T) {
 	}
 }
 
-func TestWithoutATokenNoScriptIsLetIn(t *testing.T) {
+func TestWithoutATokenNoBearerIsAccepted(t *testing.T) {
 	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: openStore(t, t.TempDir(), sqlite.Options{})})
 	if err != nil {
 		t.Fatal(err)
@@ -294,7 +294,7 @@ func TestARefusalIsAPageForPeopleAndJSONForPrograms(t *testing.T) {
 	}
 }
 
-func TestADamagedKeyIsSaid(t *testing.T) {
+func TestADamagedKeyIsReported(t *testing.T) {
 	r := newRig(t)
 	if err := r.store.SaveRecords(t.Context(), map[string]string{"http/key": "short"}); err != nil {
 		t.Fatal(err)
@@ -304,8 +304,8 @@ func TestADamagedKeyIsSaid(t *testing.T) {
 	}
 }
 
-// Nobody is let in, and nobody is told to be signed out, when that cannot be looked up.
-func TestRecordsThatCannotBeReadAreSaid(t *testing.T) {
+// While records cannot be read, requests are neither accepted nor answered with 401.
+func TestUnreadableRecordsAreReported(t *testing.T) {
 	r := newRig(t)
 	records := &faulty{Records: r.store}
 	access, err := httpd.NewAccess(t.Context(), httpd.Options{Records: records})

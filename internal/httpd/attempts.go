@@ -14,24 +14,23 @@ import (
 )
 
 const (
-	// mostWrong is how many wrong credentials an address may show within attemptWindow. People
+	// maxAttempts is how many wrong credentials an address may send within attemptWindow. People
 	// mistype a few times; programs guess.
-	mostWrong     = 20
+	maxAttempts   = 20
 	attemptWindow = time.Minute
-	// mostClients bounds the memory that wrong attempts take. Addresses beyond it are counted
+	// maxClients limits how many addresses are counted separately. Further ones are counted
 	// together.
-	mostClients = 4096
+	maxClients = 4096
 )
 
-// Attempts counts wrong credentials by client address, answers 429 to an address that shows too
+// Attempts counts wrong credentials by client address, answers 429 to an address that sends too
 // many, and logs one line a minute.
 //
-// While an address is limited its token or link is not examined, so that guessing is slowed down to
-// mostWrong a minute. There are three exceptions, because an attacker could otherwise shut others
-// out: a sealed cookie is always honoured; an address that many people share (a proxy on this
-// machine that does not say whom it speaks for) is answered 429 only for credentials that are
-// wrong; and so is a network that calls us, such as Telegram. The credentials of these are too long
-// to be guessed.
+// While an address is limited, its token or link is not examined, which limits guessing to
+// maxAttempts a minute. There are three exceptions, because an attacker could otherwise lock others
+// out: a signed cookie is always accepted; an address that many people share (a proxy on this
+// machine without a forwarding header) and a network that calls our webhook get 429 only for wrong
+// credentials. These credentials are too long to guess.
 type Attempts struct {
 	proxies []netip.Prefix
 	log     *zap.Logger
@@ -44,14 +43,14 @@ type Attempts struct {
 
 // attempts are the wrong credentials of one address.
 type attempts struct {
-	since             time.Time // begin of the window
-	count             int       // in the window
+	since             time.Time // start of the window
+	count             int       // attempts in the window
 	refused, unlogged int       // attempts answered with 429, and all attempts, since the last line in the log
 	via               netip.Addr
 }
 
-// NewAttempts counts for a server. Proxies are believed when they say whom they speak for, beside
-// those on this machine; now is the clock, nil means time.Now.
+// NewAttempts returns the counter of a server. It trusts the forwarding headers of the given
+// proxies and of proxies on this machine. A nil now means time.Now.
 func NewAttempts(proxies []netip.Prefix, now func() time.Time, log *zap.Logger) *Attempts {
 	if now == nil {
 		now = time.Now
@@ -59,18 +58,18 @@ func NewAttempts(proxies []netip.Prefix, now func() time.Time, log *zap.Logger) 
 	return &Attempts{proxies: proxies, log: log, now: now, clients: map[netip.Prefix]*attempts{}}
 }
 
-// client is who makes a request, as far as its address tells.
+// client identifies the sender of a request by its address.
 type client struct {
 	net    netip.Prefix
 	via    netip.Addr // the proxy that named the address, if one did
-	shared bool       // nobody knows how many people have this address
+	shared bool       // an unknown number of people have this address
 }
 
-// overflow is the client of all addresses that are counted together.
+// overflow is the client that stands for all addresses beyond maxClients.
 var overflow = client{shared: true}
 
-// clientOf finds the address of a request's client. Forwarding headers are believed only from
-// trusted proxies, or an attacker would choose a new address for each attempt.
+// clientOf returns the client of a request. Forwarding headers count only from trusted proxies;
+// otherwise an attacker could use a new address for each attempt.
 func (a *Attempts) clientOf(r *http.Request) client {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -78,7 +77,7 @@ func (a *Attempts) clientOf(r *http.Request) client {
 	}
 	peer := at.Addr().Unmap().WithZone("")
 	if !a.trusted(peer) {
-		return client{net: network(peer)}
+		return client{net: clientNetwork(peer)}
 	}
 	named := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
 	named = append([]string{r.Header.Get("X-Real-Ip")}, named...)
@@ -87,12 +86,12 @@ func (a *Attempts) clientOf(r *http.Request) client {
 		switch {
 		case !ok && strings.TrimSpace(named[i]) == "":
 		case !ok:
-			return client{net: network(peer), shared: true}
+			return client{net: clientNetwork(peer), shared: true}
 		case !a.trusted(ip):
-			return client{net: network(ip), via: peer}
+			return client{net: clientNetwork(ip), via: peer}
 		}
 	}
-	return client{net: network(peer), shared: true}
+	return client{net: clientNetwork(peer), shared: true}
 }
 
 func (a *Attempts) trusted(ip netip.Addr) bool {
@@ -107,7 +106,7 @@ func (a *Attempts) trusted(ip netip.Addr) bool {
 	return false
 }
 
-// parseClient reads an address as proxies write it: some add the port.
+// parseClient parses an address in a forwarding header; some proxies add the port.
 func parseClient(s string) (netip.Addr, bool) {
 	s = strings.TrimSpace(s)
 	if ap, err := netip.ParseAddrPort(s); err == nil {
@@ -117,8 +116,8 @@ func parseClient(s string) (netip.Addr, bool) {
 	return ip.Unmap().WithZone(""), err == nil
 }
 
-// network is what one client can have addresses in: with IPv6 a provider hands out a /64 at least.
-func network(ip netip.Addr) netip.Prefix {
+// clientNetwork returns the network of one client: with IPv6 a /64, the least that providers assign.
+func clientNetwork(ip netip.Addr) netip.Prefix {
 	bits := ip.BitLen()
 	if ip.Is6() {
 		bits = 64
@@ -137,7 +136,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	a.mu.Lock()
 	at := a.clients[c.net]
 	now := a.now()
-	blocked := at != nil && at.count >= mostWrong && now.Sub(at.since) < attemptWindow
+	blocked := at != nil && at.count >= maxAttempts && now.Sub(at.since) < attemptWindow
 	var wait time.Duration
 	if blocked {
 		wait = attemptWindow - now.Sub(at.since)
@@ -146,7 +145,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 	}
 	a.mu.Unlock()
 	if blocked {
-		tooMany(w, r, wait)
+		answerTooMany(w, r, wait)
 	}
 	return blocked
 }
@@ -156,7 +155,7 @@ func (a *Attempts) Blocked(w http.ResponseWriter, r *http.Request) bool {
 func (a *Attempts) Wrong(w http.ResponseWriter, r *http.Request) bool {
 	wait, over := a.count(a.clientOf(r))
 	if over {
-		tooMany(w, r, wait)
+		answerTooMany(w, r, wait)
 	}
 	return over
 }
@@ -171,25 +170,24 @@ func (a *Attempts) count(c client) (wait time.Duration, over bool) {
 	}
 	at.via = c.via
 	at.unlogged++
-	if at.count++; at.count > mostWrong {
+	if at.count++; at.count > maxAttempts {
 		at.refused++
 		wait, over = attemptWindow-now.Sub(at.since), true
 	}
 	if a.timer == nil {
-		a.write()
-		a.timer = time.AfterFunc(attemptWindow, a.tick)
+		a.logAttempts()
+		a.timer = time.AfterFunc(attemptWindow, a.logPeriodically)
 	}
 	return wait, over
 }
 
-// entry returns what is known of a client. When there are too many, c becomes the one that stands
-// for all others.
+// entry returns the counter of a client. With too many clients it sets c to overflow.
 func (a *Attempts) entry(c *client, now time.Time) *attempts {
 	at, known := a.clients[c.net]
-	if !known && len(a.clients) >= mostClients {
-		a.forget(now)
+	if !known && len(a.clients) >= maxClients {
+		a.dropIdle(now)
 	}
-	if !known && len(a.clients) >= mostClients {
+	if !known && len(a.clients) >= maxClients {
 		*c = overflow
 		at, known = a.clients[c.net]
 	}
@@ -200,8 +198,8 @@ func (a *Attempts) entry(c *client, now time.Time) *attempts {
 	return at
 }
 
-// forget drops the clients whose window has ended and who were logged.
-func (a *Attempts) forget(now time.Time) {
+// dropIdle removes the clients whose window has ended and whose attempts are logged.
+func (a *Attempts) dropIdle(now time.Time) {
 	for net, at := range a.clients {
 		if at.unlogged == 0 && now.Sub(at.since) >= attemptWindow {
 			delete(a.clients, net)
@@ -209,23 +207,23 @@ func (a *Attempts) forget(now time.Time) {
 	}
 }
 
-// tick logs the minute that has passed, and goes on for as long as wrong credentials come.
-func (a *Attempts) tick() {
+// logPeriodically logs the attempts of the last minute and restarts the timer until none come.
+func (a *Attempts) logPeriodically() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.timer == nil {
 		return
 	}
-	if !a.write() {
+	if !a.logAttempts() {
 		a.timer = nil
 		return
 	}
 	a.timer.Reset(attemptWindow)
 }
 
-// write logs one line for all wrong credentials since the last one, with the address that most of
-// them came from. It reports false if there were none.
-func (a *Attempts) write() bool {
+// logAttempts logs one line for all wrong credentials since the last line, with the address that
+// sent most of them. It reports false if there were none.
+func (a *Attempts) logAttempts() bool {
 	count, refused, addresses := 0, 0, 0
 	var worst netip.Prefix
 	most := &attempts{}
@@ -239,7 +237,7 @@ func (a *Attempts) write() bool {
 		}
 		at.refused, at.unlogged = 0, 0
 	}
-	a.forget(a.now())
+	a.dropIdle(a.now())
 	if count == 0 {
 		return false
 	}
@@ -251,7 +249,7 @@ func (a *Attempts) write() bool {
 	return true
 }
 
-// addressText is an address, or the network of one.
+// addressText formats an address or a network.
 func addressText(p netip.Prefix) string {
 	switch {
 	case !p.IsValid():
@@ -262,7 +260,7 @@ func addressText(p netip.Prefix) string {
 	return p.String()
 }
 
-// Close logs what was not logged yet.
+// Close logs the attempts that are not logged yet.
 func (a *Attempts) Close() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -270,27 +268,27 @@ func (a *Attempts) Close() {
 		a.timer.Stop()
 		a.timer = nil
 	}
-	a.write()
+	a.logAttempts()
 }
 
-// Watch counts the requests that a handler of its own credentials answers with 401, and answers
-// those over the limit with 429. It never keeps a request from the handler: a network that calls us
-// must not be shut out by somebody who calls in its place.
+// Watch counts the requests that a handler with its own credentials answers with 401, and answers
+// 429 instead over the limit. It passes every request to the handler: an attacker must not be able
+// to lock out a network that calls our webhook.
 func (a *Attempts) Watch(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(&watched{ResponseWriter: w, r: r, attempts: a}, r)
+		next.ServeHTTP(&limitedWriter{ResponseWriter: w, r: r, attempts: a}, r)
 	})
 }
 
-// watched replaces the answer 401 of a client over the limit.
-type watched struct {
+// limitedWriter replaces 401 by 429 for a client over the limit.
+type limitedWriter struct {
 	http.ResponseWriter
 	r        *http.Request
 	attempts *Attempts
 	replaced bool
 }
 
-func (w *watched) WriteHeader(status int) {
+func (w *limitedWriter) WriteHeader(status int) {
 	if w.replaced {
 		return
 	}
@@ -302,17 +300,17 @@ func (w *watched) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-func (w *watched) Write(b []byte) (int, error) {
+func (w *limitedWriter) Write(b []byte) (int, error) {
 	if w.replaced {
 		return len(b), nil
 	}
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap lets http.ResponseController through.
-func (w *watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+// Unwrap is for http.ResponseController.
+func (w *limitedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func tooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
+func answerTooMany(w http.ResponseWriter, r *http.Request, wait time.Duration) {
 	seconds := max(1, int(math.Ceil(wait.Seconds())))
 	w.Header().Set("Retry-After", strconv.Itoa(seconds))
 	refuse(w, r, http.StatusTooManyRequests, fmt.Sprintf("Too many wrong attempts. Try again in %s.", plural(seconds, "second")))

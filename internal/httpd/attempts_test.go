@@ -152,7 +152,7 @@ func (g *guessed) link(user string) string {
 	return httpd.EnterPath + code
 }
 
-func TestWhoHasNoCredentialAtAllIsNotCounted(t *testing.T) {
+func TestARequestWithoutCredentialsIsNotCounted(t *testing.T) {
 	g := newGuessed(t)
 	for range 50 {
 		g.expect(401, "192.0.2.7:1", "GET", "/", nil)
@@ -179,7 +179,7 @@ func TestAnAttackerAtTheSameAddressSignsNobodyOut(t *testing.T) {
 	})
 }
 
-func TestAPlainProxyDoesNotShutItsOperatorOut(t *testing.T) {
+func TestAProxyWithoutForwardingHeadersDoesNotLockItsUsersOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuessed(t)
 		g.exhaust("127.0.0.1:1", nil) // everybody behind the proxy has this address
@@ -192,7 +192,7 @@ func TestAPlainProxyDoesNotShutItsOperatorOut(t *testing.T) {
 	})
 }
 
-func TestWrongLinksCountForWhoeverUsesThemBehindAProxy(t *testing.T) {
+func TestWrongLinksBehindAProxyCountForTheirSender(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGuessed(t)
 		attacker, other := header{"X-Forwarded-For": "203.0.113.1"}, header{"X-Forwarded-For": "203.0.113.2"}
@@ -214,7 +214,7 @@ func TestWrongLinksCountForWhoeverUsesThemBehindAProxy(t *testing.T) {
 	})
 }
 
-func TestAProxyIsBelievedOnlyWhereItIsTrusted(t *testing.T) {
+func TestForwardingHeadersCountOnlyFromTrustedProxies(t *testing.T) {
 	for name, c := range map[string]struct {
 		from    string
 		h       header

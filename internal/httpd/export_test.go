@@ -1,6 +1,6 @@
 package httpd
 
-// Len is how many addresses are kept.
+// Len returns how many addresses are counted separately.
 func (a *Attempts) Len() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// idLength is how many digits an ID has. It is the beginning of a hash, and lets nobody in.
+// idLength is how many digits an ID has. An ID is the start of a hash, and does not let anyone sign
+// in.
 const idLength = 10
 
 // The kinds of grant.
@@ -19,29 +20,28 @@ const (
 	BrowserGrant = "browser"
 )
 
-// Grant is a link that was not used yet, or a browser that is signed in.
+// Grant is an unused link or a signed-in browser.
 type Grant struct {
 	ID       string     `json:"id"`
 	Kind     string     `json:"kind"`
 	User     string     `json:"user"`
 	Role     Role       `json:"role"`
 	Created  time.Time  `json:"created"`
-	LastSeen *time.Time `json:"last_seen,omitempty"` // of a browser, to the minute
+	LastSeen *time.Time `json:"last_seen,omitempty"` // for a browser, to the minute
 	Expires  time.Time  `json:"expires"`
 
-	hash  string // of the link's code or the browser's session
-	value string // of the record
+	hash  string // hash of the link's code or the browser's session
+	value string // value of the record
 }
 
-// Grants lists and revokes links and browser sessions. It works beside the daemon, and without it.
+// Grants lists and revokes links and browser sessions, whether or not the daemon runs.
 type Grants struct {
 	Records Records
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
 
-// List returns the links that can still be used and the browsers that are signed in, by user and
-// age.
+// List returns the valid links and the signed-in browsers, sorted by user and age.
 func (g Grants) List(ctx context.Context) ([]Grant, error) {
 	all, err := g.links(ctx)
 	if err != nil {
@@ -66,7 +66,7 @@ func (g Grants) links(ctx context.Context) ([]Grant, error) {
 	var all []Grant
 	for key, value := range values {
 		var k link
-		if json.Unmarshal([]byte(value), &k) != nil || !k.good(Links(g).now()) {
+		if json.Unmarshal([]byte(value), &k) != nil || !k.valid(Links(g).now()) {
 			continue
 		}
 		hash := strings.TrimPrefix(key, linkPrefix)
@@ -82,15 +82,15 @@ func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list sessions: %w", err)
 	}
-	out, err := g.Records.ListRecords(ctx, outPrefix)
+	out, err := g.Records.ListRecords(ctx, signedOutPrefix)
 	if err != nil {
-		return nil, fmt.Errorf("list who signed out: %w", err)
+		return nil, fmt.Errorf("list ended sessions: %w", err)
 	}
 	var all []Grant
 	for key, value := range values {
-		var s record
+		var s sessionRecord
 		hash := strings.TrimPrefix(key, sessionPrefix)
-		if json.Unmarshal([]byte(value), &s) != nil || !Links(g).now().Before(s.Expires) || out[outPrefix+hash] != "" {
+		if json.Unmarshal([]byte(value), &s) != nil || !Links(g).now().Before(s.Expires) || out[signedOutPrefix+hash] != "" {
 			continue
 		}
 		all = append(all, Grant{
@@ -100,15 +100,15 @@ func (g Grants) browsers(ctx context.Context) ([]Grant, error) {
 	return all, nil
 }
 
-// shortID is what people call a link or a session by.
+// shortID returns the ID by which people refer to a link or a session.
 func shortID(hash string) string { return hash[:min(idLength, len(hash))] }
 
-// Everybody is who is revoked when all links and all browsers are.
+// Everybody is the argument of Revoke for all links and all browsers.
 const Everybody = "*"
 
-// Revoke withdraws the link or ends the browser session with an ID, or all of a user's, or all of
-// Everybody, and returns them. It returns none if there is neither such an ID nor such a user. A
-// daemon that runs lets a browser finish nothing: its event stream ends within a second.
+// Revoke revokes the link or browser session with an ID, or those of a user, or those of Everybody,
+// and returns them. It returns none if no ID and no user matches. A running daemon ends the event
+// streams of revoked browsers within a second.
 func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 	all, err := g.List(ctx)
 	if err != nil {
@@ -119,8 +119,8 @@ func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 		chosen = func(c Grant) bool { return c.ID == who }
 	}
 	var revoked []Grant
-	// Links come first: a browser that comes in by one is recorded before the link is used up, so
-	// it is found below.
+	// Links are revoked first: a session is recorded before its link is used up, so a browser that
+	// signs in meanwhile is found below.
 	links, err := g.links(ctx)
 	if err != nil {
 		return nil, err
@@ -131,7 +131,7 @@ func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 		}
 		ok, err := g.Records.SwapRecord(ctx, linkPrefix+l.hash, l.value, "")
 		if err != nil {
-			return revoked, fmt.Errorf("withdraw link %s: %w", l.ID, err)
+			return revoked, fmt.Errorf("revoke link %s: %w", l.ID, err)
 		}
 		if ok {
 			revoked = append(revoked, l)
@@ -149,9 +149,9 @@ func (g Grants) Revoke(ctx context.Context, who string) ([]Grant, error) {
 	for _, b := range browsers {
 		ended[b.hash] = b.Expires
 	}
-	if err := endSessions(ctx, g.Records, ended); err != nil {
+	if err := recordSignedOut(ctx, g.Records, ended); err != nil {
 		return revoked, err
 	}
-	_ = tidy(ctx, g.Records, Links(g).now()) // tried again next time
+	_ = removeExpired(ctx, g.Records, Links(g).now()) // repeated at the next call
 	return append(revoked, browsers...), nil
 }

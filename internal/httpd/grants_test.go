@@ -118,7 +118,7 @@ func TestASingleBrowserIsSignedOut(t *testing.T) {
 	}
 }
 
-func TestALinkIsWithdrawn(t *testing.T) {
+func TestALinkIsRevoked(t *testing.T) {
 	r := newRig(t)
 	link := r.link("ann", httpd.Chat)
 	id := httpd.Links{}.ID(link[strings.LastIndex(link, "/")+1:])
@@ -133,7 +133,7 @@ func TestALinkIsWithdrawn(t *testing.T) {
 	}
 }
 
-func TestAllOfAUserIsRevokedAndNothingOfOthers(t *testing.T) {
+func TestRevokingAUserLeavesOtherUsersAlone(t *testing.T) {
 	r := newRig(t)
 	ann, bob := newBrowser(t), newBrowser(t)
 	ann.enter(r.link("ann", httpd.Chat))
@@ -160,7 +160,7 @@ func TestAllOfAUserIsRevokedAndNothingOfOthers(t *testing.T) {
 
 const all64 = "0000000000000000000000000000000000000000000000000000000000000000"
 
-func TestASessionThatBeganBeforeRecordsIsListedOnceItIsUsed(t *testing.T) {
+func TestASessionWithoutARecordIsListedOnceItIsUsed(t *testing.T) {
 	r := newRig(t)
 	old := header{"Cookie": r.cookie(fmt.Sprintf("chat.ann.%d.OLD", r.now.Add(240*time.Hour).Unix()))}
 	if resp, _ := newBrowser(t).ask("GET", r.url, old); resp.status != 200 {
@@ -202,7 +202,7 @@ func TestRevokingEndsTheStreamsOfThatBrowser(t *testing.T) {
 	}
 }
 
-func TestBrowsersThatSignOutWhileOthersAreRevokedAllStayOut(t *testing.T) {
+func TestBrowsersThatSignOutDuringARevocationStaySignedOut(t *testing.T) {
 	r := newRig(t)
 	var all sync.WaitGroup
 	browsers := make([]*browser, 24)
@@ -230,7 +230,7 @@ func TestBrowsersThatSignOutWhileOthersAreRevokedAllStayOut(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsUsedWhileItsUserIsRevokedLeavesNobodyIn(t *testing.T) {
+func TestALinkUsedDuringARevocationOfItsUserLeavesNoSession(t *testing.T) {
 	r := newRig(t)
 	for range 20 {
 		link, b := r.link("ann", httpd.Chat), newBrowser(t)
@@ -253,7 +253,7 @@ func TestALinkThatIsUsedWhileItsUserIsRevokedLeavesNobodyIn(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRecordIsNotListed(t *testing.T) {
+func TestDamagedRecordsAreNotListed(t *testing.T) {
 	r := newRig(t)
 	newBrowser(t).enter(r.link("ann", httpd.Chat))
 	for _, prefix := range []string{"http/session/", "http/link/"} {

@@ -9,37 +9,37 @@ import (
 	"strings"
 )
 
-// Guard keeps browsers from being used against us: a page of somebody else's that has our address
-// under its own name (DNS rebinding), and one that posts to us (CSRF). It also tells browsers to be
-// strict with what we serve.
+// Guard protects against attacks through a user's browser: a foreign domain name that resolves to
+// our address (DNS rebinding), and a foreign page that posts to us (CSRF). It also sets the
+// security headers of every response.
 type Guard struct {
-	// Listen is the address that is listened on, Hosts are the names by which we are known
-	// elsewhere.
+	// Listen is the address that the server listens on. Hosts are further host names of the
+	// server.
 	Listen string
 	Hosts  []string
 }
 
-// policy lets a page use what we serve and nothing else.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; " +
+// contentPolicy lets a page load only resources of this server.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; media-src 'self' blob:; " +
 	"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// Wrap puts the guard before a handler.
+// Wrap returns a handler that checks requests before next.
 func (g Guard) Wrap(next http.Handler) http.Handler {
-	ours := []string{"localhost"}
+	hosts := []string{"localhost"}
 	if host, _, err := net.SplitHostPort(g.Listen); err == nil && host != "" {
-		ours = append(ours, plainHost(host))
+		hosts = append(hosts, normalizeHost(host))
 	}
 	for _, h := range g.Hosts {
-		ours = append(ours, plainHost(h))
+		hosts = append(hosts, normalizeHost(h))
 	}
-	foreign := http.NewCrossOriginProtection()
+	crossOrigin := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		strict(w.Header())
-		if !isOurs(r, ours) {
-			refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("This is not %q. If it should be, add that name to http.hosts in the config.", r.Host))
+		setSecurityHeaders(w.Header())
+		if !isOurHost(r, hosts) {
+			refuse(w, r, http.StatusMisdirectedRequest, fmt.Sprintf("This server is not known as %q. If it should be, add that name to http.hosts in the config.", r.Host))
 			return
 		}
-		if err := foreign.Check(r); err != nil {
+		if err := crossOrigin.Check(r); err != nil {
 			refuse(w, r, http.StatusForbidden, "This request came from another site's page.")
 			return
 		}
@@ -47,19 +47,19 @@ func (g Guard) Wrap(next http.Handler) http.Handler {
 	})
 }
 
-func strict(h http.Header) {
-	h.Set("Content-Security-Policy", policy)
+func setSecurityHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", contentPolicy)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 }
 
-// isOurs tells whether a request asks for us. Ports are not looked at, since a proxy may have
-// another one; an address is ours when it is loopback or the one that the request has reached: no
-// name server can lie about it.
-func isOurs(r *http.Request, names []string) bool {
-	host := plainHost(r.Host)
+// isOurHost reports whether the Host header of a request names this server. Ports are ignored,
+// since a proxy may have another one. An IP address is accepted if it is loopback or the local
+// address of the connection: DNS cannot forge either.
+func isOurHost(r *http.Request, names []string) bool {
+	host := normalizeHost(r.Host)
 	ip, err := netip.ParseAddr(host)
 	if err != nil || slices.Contains(names, host) {
 		return slices.Contains(names, host)
@@ -68,22 +68,22 @@ func isOurs(r *http.Request, names []string) bool {
 	return ip.Unmap().IsLoopback() || ok && local.AddrPort().Addr().Unmap().WithZone("") == ip.Unmap()
 }
 
-// Direct tells whether a request to a server that only this machine can reach was made on this
-// machine: it asks for a loopback address, and no proxy says whom it speaks for. A proxy that hides
-// both is believed.
-func Direct(r *http.Request) bool {
+// IsLocal reports whether a request to a server on loopback comes from this machine: its Host is a
+// loopback address, and it has no forwarding header of a proxy. A proxy that changes the Host and
+// adds no header is not detected.
+func IsLocal(r *http.Request) bool {
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-Ip", "Via"} {
 		if len(r.Header[name]) > 0 {
 			return false
 		}
 	}
-	host := plainHost(r.Host)
+	host := normalizeHost(r.Host)
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.Unmap().IsLoopback()
 }
 
-// plainHost is a host without its port, brackets and final dot, in lower case.
-func plainHost(host string) string {
+// normalizeHost returns a host in lower case without port, brackets and final dot.
+func normalizeHost(host string) string {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
 	}

@@ -29,7 +29,7 @@ func serve(h http.Handler, method string, with header) *httptest.ResponseRecorde
 	return w
 }
 
-func TestOnlyWhoAsksForUsByNameIsServed(t *testing.T) {
+func TestOnlyRequestsForAKnownHostAreServed(t *testing.T) {
 	r := newRig(t, "bot.example.com")
 	b := newBrowser(t)
 	b.enter(r.link("ann", httpd.Chat))
@@ -51,7 +51,7 @@ func TestOnlyWhoAsksForUsByNameIsServed(t *testing.T) {
 	}
 }
 
-func TestTheAddressThatWasReachedIsOurs(t *testing.T) {
+func TestTheLocalAddressOfTheConnectionIsAKnownHost(t *testing.T) {
 	h := httpd.Guard{Listen: ":8080"}.Wrap(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	for host, want := range map[string]int{"192.0.2.7:8080": 200, "192.0.2.8:8080": 421, "[::ffff:192.0.2.7]:8080": 200, "name:8080": 421} {
 		r := httptest.NewRequest(http.MethodGet, "/", nil)
@@ -100,7 +100,7 @@ func TestOnlyOurOwnPageMayChangeSomething(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerTellsBrowsersToBeStrict(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	for _, h := range []header{nil, {"Host": "evil.example"}, {"Authorization": "Bearer " + token}} {
@@ -134,7 +134,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.StopPatience = time.Hour // a stream that does not end with the server would make this test hang
+	server.StopTimeout = time.Hour // a stream that does not end with the server would make this test hang
 	stop, ended := make(chan struct{}), make(chan string, 2)
 	server.OnStop(func() { close(stop) })
 	mux := http.NewServeMux()
@@ -172,7 +172,7 @@ func TestAStreamEndsWithTheCookieAndWithTheServer(t *testing.T) {
 	}
 }
 
-func TestWhatAProxyHandsOnWasNotAskedHere(t *testing.T) {
+func TestARequestThroughAProxyIsNotLocal(t *testing.T) {
 	for _, c := range []struct {
 		h    header
 		want bool
@@ -188,7 +188,7 @@ func TestWhatAProxyHandsOnWasNotAskedHere(t *testing.T) {
 		{header{"Host": "localhost", "Via": "1.1 x"}, false},
 	} {
 		var got bool
-		serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = httpd.Direct(r) }), "GET", c.h)
+		serve(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = httpd.IsLocal(r) }), "GET", c.h)
 		if got != c.want {
 			t.Errorf("%v: %v", c.h, got)
 		}

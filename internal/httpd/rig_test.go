@@ -81,7 +81,7 @@ func (r *rig) start(hosts ...string) {
 	mux := http.NewServeMux()
 	access.Mount(mux, zap.NewNop())
 	whoami := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		id := httpd.Who(r.Context())
+		id := httpd.IdentityOf(r.Context())
 		_, _ = io.WriteString(w, string(id.Role)+" "+id.User)
 	})
 	mux.Handle("/", access.Require(httpd.Chat, whoami))

@@ -8,23 +8,24 @@ import (
 )
 
 const (
-	// revokeDelay is how long a request may go on after another process has ended its session.
-	revokeDelay = time.Second
-	// seenDelay is how exactly it is known when a session was last used.
-	seenDelay = time.Minute
+	// revokeInterval is how often open requests check whether another process has ended their
+	// session.
+	revokeInterval = time.Second
+	// seenInterval is the precision of the time when a session was last used.
+	seenInterval = time.Minute
 )
 
-// sessions knows which sessions were ended before their time, and which requests belong to the
-// others. A command beside the daemon ends a session by its record, which is read before every
-// request.
+// sessions tracks which sessions were ended before they expired, and cancels their open requests. A
+// command can end a session while the daemon runs: every request reads the record of ended sessions
+// first.
 type sessions struct {
 	records Records
 
 	mu    sync.Mutex
-	out   map[string]time.Time            // those that were ended here, in case that this could not be recorded
-	seen  map[string]time.Time            // when a session's record was last touched
-	open  map[string]map[*func()]struct{} // what ends the requests of a session
-	watch *time.Timer                     // looks at the records; nil while no request is open
+	out   map[string]time.Time            // sessions ended by this process, in case the record could not be written
+	seen  map[string]time.Time            // when the record of a session was last updated
+	open  map[string]map[*func()]struct{} // the cancel functions of the open requests of a session
+	watch *time.Timer                     // runs checkRecords; nil while no request is open
 }
 
 func newSessions(r Records) *sessions {
@@ -40,7 +41,7 @@ func (s *sessions) ended(ctx context.Context, session string) (bool, error) {
 	if out {
 		return true, nil
 	}
-	value, err := s.records.LoadRecord(ctx, outPrefix+hashName(session))
+	value, err := s.records.LoadRecord(ctx, signedOutPrefix+hashSecret(session))
 	return value != "", err
 }
 
@@ -48,19 +49,19 @@ func (s *sessions) ended(ctx context.Context, session string) (bool, error) {
 func (s *sessions) touch(ctx context.Context, id Identity, now time.Time) {
 	s.mu.Lock()
 	last, known := s.seen[id.session]
-	due := !known || now.Sub(last) >= seenDelay
+	due := !known || now.Sub(last) >= seenInterval
 	if due {
-		maps.DeleteFunc(s.seen, func(_ string, at time.Time) bool { return now.Sub(at) > sessionLife })
+		maps.DeleteFunc(s.seen, func(_ string, at time.Time) bool { return now.Sub(at) > sessionLifetime })
 		s.seen[id.session] = now
 	}
 	s.mu.Unlock()
 	if due {
-		_ = touchSession(ctx, s.records, id, now) // tried again in a minute
+		_ = touchSession(ctx, s.records, id, now) // repeated in a minute
 	}
 }
 
-// join has stop called if the session ends before leave is called.
-func (s *sessions) join(session string, stop func()) (leave func()) {
+// trackRequest calls stop if the session ends before leave is called.
+func (s *sessions) trackRequest(session string, stop func()) (leave func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, out := s.out[session]; out {
@@ -72,7 +73,7 @@ func (s *sessions) join(session string, stop func()) (leave func()) {
 	}
 	s.open[session][&stop] = struct{}{}
 	if s.watch == nil {
-		s.watch = time.AfterFunc(revokeDelay, s.look)
+		s.watch = time.AfterFunc(revokeInterval, s.checkRecords)
 	}
 	return func() {
 		s.mu.Lock()
@@ -88,41 +89,41 @@ func (s *sessions) join(session string, stop func()) (leave func()) {
 	}
 }
 
-// look ends the requests of sessions that another process has ended.
-func (s *sessions) look() {
-	ended, _ := s.records.ListRecords(context.Background(), outPrefix) // what cannot be read is looked at again
+// checkRecords cancels the requests of sessions that another process has ended.
+func (s *sessions) checkRecords() {
+	ended, _ := s.records.ListRecords(context.Background(), signedOutPrefix) // after an error the next run reads them
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watch == nil {
 		return
 	}
 	for session := range s.open {
-		if ended[outPrefix+hashName(session)] != "" {
-			s.hangUp(session)
+		if ended[signedOutPrefix+hashSecret(session)] != "" {
+			s.cancelRequests(session)
 		}
 	}
-	s.watch.Reset(revokeDelay)
+	s.watch.Reset(revokeInterval)
 }
 
-// hangUp ends the requests of a session that was ended.
-func (s *sessions) hangUp(session string) {
+// cancelRequests cancels the open requests of a session.
+func (s *sessions) cancelRequests(session string) {
 	for stop := range s.open[session] {
 		(*stop)()
 	}
 }
 
-// end ends a session and its requests. An error says that it will be good again after a restart.
+// end ends a session and its requests. After an error the session is valid again at the next start.
 func (s *sessions) end(ctx context.Context, id Identity, now time.Time) error {
 	s.mu.Lock()
 	maps.DeleteFunc(s.out, func(_ string, until time.Time) bool { return !now.Before(until) })
 	s.out[id.session] = id.Expires
-	s.hangUp(id.session)
+	s.cancelRequests(id.session)
 	s.mu.Unlock()
-	// The request that asks for it is one of those that have just ended.
+	// The request that signs out is one of the requests just cancelled.
 	ctx = context.WithoutCancel(ctx)
-	if err := endSessions(ctx, s.records, map[string]time.Time{hashName(id.session): id.Expires}); err != nil {
+	if err := recordSignedOut(ctx, s.records, map[string]time.Time{hashSecret(id.session): id.Expires}); err != nil {
 		return err
 	}
-	_ = tidy(ctx, s.records, now) // tried again next time
+	_ = removeExpired(ctx, s.records, now) // repeated at the next sign-out
 	return nil
 }

@@ -44,7 +44,7 @@ func Parts(channelFolders []string) []Part {
 	}
 	return append(all, []Part{
 		{httpd.KeyFile, Plain}, // this and the next three only until they are in the database
-		{httpd.OutFile, Plain},
+		{httpd.SignedOutFile, Plain},
 		{httpd.LinkFolder, Plain},
 		{httpd.SessionFolder, Plain},
 		{Web, Snapshot},
@@ -61,7 +61,7 @@ func Parts(channelFolders []string) []Part {
 		{sqlite.Unfinished, NotCopied},
 		{sqlite.LockFile, NotCopied},
 		{"agents.txt", NotCopied},
-		{httpd.OutLock, NotCopied},
+		{httpd.SignedOutLock, NotCopied},
 		{"history", NotCopied},
 		{"history.new", NotCopied},
 		{Door, NotCopied},

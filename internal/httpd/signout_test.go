@@ -48,7 +48,7 @@ func TestSigningOutEndsOneSessionForGood(t *testing.T) {
 	}
 }
 
-func TestWhoSignedOutIsForgottenOnceTheCookieIsTooOld(t *testing.T) {
+func TestAnEndedSessionIsForgottenOnceItsCookieHasExpired(t *testing.T) {
 	r := newRig(t)
 	size := func() int { return len(r.records("http/out/")) }
 	out := func() {
@@ -69,7 +69,7 @@ func TestWhoSignedOutIsForgottenOnceTheCookieIsTooOld(t *testing.T) {
 	}
 }
 
-func TestSigningOutThatCannotBeKeptIsSaid(t *testing.T) {
+func TestASignOutThatCannotBeStoredIsReported(t *testing.T) {
 	r := newRig(t)
 	cookie := r.cookie("chat.ann.9999999999.S")
 	req := httptest.NewRequestWithContext(t.Context(), "POST", "/out", nil)
@@ -83,7 +83,7 @@ func TestSigningOutThatCannotBeKeptIsSaid(t *testing.T) {
 	access.Mount(mux, zap.NewNop())
 	answer := httptest.NewRecorder()
 	mux.ServeHTTP(answer, req)
-	if answer.Code != 503 || !strings.Contains(answer.Body.String(), "may not hold") {
+	if answer.Code != 503 || !strings.Contains(answer.Body.String(), "only until the bot restarts") {
 		t.Errorf("answered %d %q", answer.Code, answer.Body)
 	}
 	if got := serve(access.Require(httpd.Chat, http.NotFoundHandler()), "GET", header{"Cookie": cookie}).Code; got != 401 {
@@ -114,7 +114,7 @@ func TestSigningOutEndsItsStreamsAndNoOthers(t *testing.T) {
 		_, _ = io.WriteString(w, "begun\n")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
-		ended <- httpd.Who(r.Context()).User
+		ended <- httpd.IdentityOf(r.Context()).User
 	})))
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)

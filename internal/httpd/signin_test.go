@@ -20,15 +20,15 @@ func (b *browser) confirm(link, as string) (answer, string) {
 	return b.do(req)
 }
 
-func TestNobodyBecomesSomebodyElseWithoutBeingAsked(t *testing.T) {
+func TestALinkDoesNotSwitchTheUserWithoutConfirmation(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	b.enter(r.link("", httpd.Operator))
 	link := r.link("mallory", httpd.Chat)
 	for _, address := range []string{link, link + "?as=mallory"} {
 		resp, body := b.enter(address)
-		if resp.status != 409 || !strings.Contains(body, "you are operator (operator). This link is for mallory (chat).") ||
-			strings.Contains(body, "<script") || !strings.Contains(body, `<a href="/">Stay operator</a>`) {
+		if resp.status != 409 || !strings.Contains(body, "You are signed in as operator (operator). This link is for mallory (chat).") ||
+			strings.Contains(body, "<script") || !strings.Contains(body, `<a href="/">Stay signed in as operator</a>`) {
 			t.Errorf("%s leads to %d %q", address, resp.status, body)
 		}
 		if got := resp.Header.Get("Referrer-Policy"); got != "same-origin" {
@@ -43,7 +43,7 @@ func TestNobodyBecomesSomebodyElseWithoutBeingAsked(t *testing.T) {
 	}
 }
 
-func TestWhoIsInAlreadyDoesNotUseUpALink(t *testing.T) {
+func TestASignedInUserDoesNotUseUpALink(t *testing.T) {
 	r := newRig(t)
 	ann, phone := newBrowser(t), newBrowser(t)
 	ann.enter(r.link("ann", httpd.Chat))
@@ -65,7 +65,7 @@ func TestWhoIsInAlreadyDoesNotUseUpALink(t *testing.T) {
 	}
 }
 
-func TestAnotherSiteCannotMakeSomebodyComeInUnasked(t *testing.T) {
+func TestAnotherSiteCannotSignAVisitorIn(t *testing.T) {
 	r := newRig(t)
 	b := newBrowser(t)
 	for _, c := range []struct {

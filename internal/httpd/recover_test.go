@@ -27,11 +27,11 @@ func run(t *testing.T, h http.HandlerFunc, patience time.Duration) (address stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	if server.BodyPatience != 30*time.Second {
-		t.Errorf("a body may take %s", server.BodyPatience)
+	if server.BodyTimeout != 30*time.Second {
+		t.Errorf("a body may take %s", server.BodyTimeout)
 	}
 	if patience > 0 {
-		server.BodyPatience = patience
+		server.BodyTimeout = patience
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -64,7 +64,7 @@ func TestACodeIsNeverLogged(t *testing.T) {
 	}
 }
 
-func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+func TestABodyThatNeverArrivesTimesOut(t *testing.T) {
 	read := make(chan error, 1)
 	address, _ := run(t, func(_ http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/reads" {

@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// The files in which earlier versions kept in the state what is in records now.
+// The files of earlier versions, which stored links and sessions in the state folder.
 const (
 	KeyFile       = "http.key"
-	OutFile       = "http.out"
-	OutLock       = "http.lock"
+	SignedOutFile = "http.out"
+	SignedOutLock = "http.lock"
 	LinkFolder    = "links"
 	SessionFolder = "sessions"
 )
 
-// hashForm is a file's name in SessionFolder and LinkFolder.
-var hashForm = regexp.MustCompile(`^[0-9a-f]{64}$`)
+// hashPattern matches the file names in SessionFolder and LinkFolder.
+var hashPattern = regexp.MustCompile(`^[0-9a-f]{64}$`)
 
-// Import moves the files of an earlier version into the records, in one step, and removes them. It
-// does that once: files that are found when there are records already were left by an import that
-// was cut off, and what they say may not be true any more. What cannot be removed now is removed
-// next time. Root imports the state of another user, so no symbolic link leads out of it.
+// Import moves the files of an earlier version into the records, in one transaction, and removes
+// them. If records exist already, the files are left over from an interrupted import and out of
+// date, so they are only removed. Root may import the state of another user, so symbolic links out
+// of the state are not followed.
 func Import(ctx context.Context, r Records, state string) error {
 	root, err := os.OpenRoot(state)
 	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
-	defer func() { _ = root.Close() }() // what was changed is changed
+	defer func() { _ = root.Close() }() // nothing is lost if it fails
 	key, err := r.LoadRecord(ctx, cookieKey)
 	if err != nil {
 		return fmt.Errorf("import links and sessions: %w", err)
 	}
-	e := earlier{state: root, values: map[string]string{}}
+	e := legacyState{state: root, values: map[string]string{}}
 	err = errors.Join(e.readKey(), e.readOut(), e.readFolder(LinkFolder, e.addLink), e.readFolder(SessionFolder, e.addSession))
 	if key != "" {
 		e.remove()
@@ -61,15 +61,15 @@ func Import(ctx context.Context, r Records, state string) error {
 	return nil
 }
 
-// earlier is what the files of an earlier version say.
-type earlier struct {
+// legacyState is the content of the files of an earlier version.
+type legacyState struct {
 	state  *os.Root
 	values map[string]string
 	files  []string
 }
 
 // read returns the content of a regular file, nil if there is none.
-func (e *earlier) read(name string) ([]byte, error) {
+func (e *legacyState) read(name string) ([]byte, error) {
 	info, err := e.state.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.Mode().IsRegular():
@@ -84,35 +84,35 @@ func (e *earlier) read(name string) ([]byte, error) {
 	return content, err
 }
 
-func (e *earlier) readKey() error {
+func (e *legacyState) readKey() error {
 	key, err := e.read(KeyFile)
 	switch {
 	case err != nil || key == nil:
 		return err
 	case len(key) != keySize:
-		return fmt.Errorf("%s is damaged; remove it, and everybody needs a new link", filepath.Join(e.state.Name(), KeyFile))
+		return fmt.Errorf("%s is damaged; remove it, and then everybody needs a new link", filepath.Join(e.state.Name(), KeyFile))
 	}
 	e.values[cookieKey] = hex.EncodeToString(key)
 	return nil
 }
 
-func (e *earlier) readOut() error {
-	content, err := e.read(OutFile)
+func (e *legacyState) readOut() error {
+	content, err := e.read(SignedOutFile)
 	if err != nil || content == nil {
 		return err
 	}
 	out := map[string]time.Time{}
 	if err := json.Unmarshal(content, &out); err != nil {
-		return fmt.Errorf("%s is damaged; remove it together with %s, and everybody needs a new link: %w", filepath.Join(e.state.Name(), OutFile), KeyFile, err)
+		return fmt.Errorf("%s is damaged; remove it together with %s, and then everybody needs a new link: %w", filepath.Join(e.state.Name(), SignedOutFile), KeyFile, err)
 	}
 	for session, expires := range out {
-		e.values[outPrefix+hashName(session)] = expires.UTC().Format(time.RFC3339Nano)
+		e.values[signedOutPrefix+hashSecret(session)] = expires.UTC().Format(time.RFC3339Nano)
 	}
 	return nil
 }
 
-// readFolder reads the files of a folder that are named by a hash. Others are left alone.
-func (e *earlier) readFolder(name string, add func(hash string, content []byte, changed time.Time)) error {
+// readFolder reads the files of a folder that are named by a hash, and ignores others.
+func (e *legacyState) readFolder(name string, add func(hash string, content []byte, changed time.Time)) error {
 	info, err := e.state.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && !info.IsDir():
@@ -125,11 +125,11 @@ func (e *earlier) readFolder(name string, add func(hash string, content []byte, 
 		return err
 	}
 	for _, entry := range entries {
-		if !hashForm.MatchString(entry.Name()) || !entry.Type().IsRegular() {
+		if !hashPattern.MatchString(entry.Name()) || !entry.Type().IsRegular() {
 			continue
 		}
 		info, err := entry.Info()
-		if errors.Is(err, fs.ErrNotExist) { // another process has imported it meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // imported by another process meanwhile
 			continue
 		}
 		if err != nil {
@@ -144,31 +144,31 @@ func (e *earlier) readFolder(name string, add func(hash string, content []byte, 
 	return nil
 }
 
-func (e *earlier) addLink(hash string, content []byte, _ time.Time) {
+func (e *legacyState) addLink(hash string, content []byte, _ time.Time) {
 	var k link
 	if json.Unmarshal(content, &k) == nil {
 		e.values[linkPrefix+hash] = string(content)
 	}
 }
 
-// addSession takes a session, which was last used when its file was changed.
-func (e *earlier) addSession(hash string, content []byte, changed time.Time) {
+// addSession adds a session. It was last used when its file was modified.
+func (e *legacyState) addSession(hash string, content []byte, changed time.Time) {
 	var s struct {
-		record
+		sessionRecord
 		Session string `json:"session"`
 	}
-	if json.Unmarshal(content, &s) != nil || hashName(s.Session) != hash {
+	if json.Unmarshal(content, &s) != nil || hashSecret(s.Session) != hash {
 		return
 	}
 	s.Seen = changed
-	if value, err := encode(s.record); err == nil {
+	if value, err := encodeRecord(s.sessionRecord); err == nil {
 		e.values[sessionPrefix+hash] = value
 	}
 }
 
-// remove removes what was read, and the folders if nothing else is in them.
-func (e *earlier) remove() {
-	for _, name := range append(e.files, OutLock, LinkFolder, SessionFolder) {
-		_ = e.state.Remove(name) // it may not be there, or hold something else
+// remove removes the files that were read, and their folders if these are empty.
+func (e *legacyState) remove() {
+	for _, name := range append(e.files, SignedOutLock, LinkFolder, SessionFolder) {
+		_ = e.state.Remove(name) // it may be missing, or a folder that is not empty
 	}
 }

@@ -41,8 +41,8 @@ func leave(t *testing.T, dir string, now time.Time) {
 		}
 	}
 	write(earlierKey, httpd.KeyFile)
-	write([]byte{}, httpd.OutLock)
-	write(map[string]any{"EVE": expires}, httpd.OutFile)
+	write([]byte{}, httpd.SignedOutLock)
+	write(map[string]any{"EVE": expires}, httpd.SignedOutFile)
 	write(map[string]any{"user": "ann", "role": "chat", "expires": now.Add(httpd.LinkLife)}, httpd.LinkFolder, hash(earlierCode))
 	write([]byte("<p>"), httpd.LinkFolder, "open.html")
 	write(map[string]any{"session": "BOB", "user": "bob", "role": "operator", "created": now, "expires": expires}, httpd.SessionFolder, hash("BOB"))
@@ -76,7 +76,7 @@ func (r *rig) load() {
 	}
 }
 
-func TestWhatAnEarlierVersionKeptInFilesStaysTrue(t *testing.T) {
+func TestLinksAndSessionsOfAnEarlierVersionStayValid(t *testing.T) {
 	r := imported(t)
 	r.load()
 	r.start()
@@ -104,8 +104,8 @@ func TestWhatAnEarlierVersionKeptInFilesStaysTrue(t *testing.T) {
 }
 
 // Whatever part of the files is still there after an import that was cut off, it has no effect.
-func TestFilesThatAnImportHasLeftAreNotImportedAgain(t *testing.T) {
-	for _, gone := range [][]string{nil, {httpd.KeyFile}, {httpd.KeyFile, httpd.OutFile}, {httpd.OutFile, httpd.SessionFolder}} {
+func TestFilesLeftByAnInterruptedImportAreNotImportedAgain(t *testing.T) {
+	for _, gone := range [][]string{nil, {httpd.KeyFile}, {httpd.KeyFile, httpd.SignedOutFile}, {httpd.SignedOutFile, httpd.SessionFolder}} {
 		t.Run(strings.Join(gone, " "), func(t *testing.T) {
 			r := imported(t)
 			r.load()
@@ -138,8 +138,8 @@ func TestFilesThatAnImportHasLeftAreNotImportedAgain(t *testing.T) {
 	}
 }
 
-func TestDamagedFilesOfAnEarlierVersionAreSaidAndStay(t *testing.T) {
-	for name, want := range map[string]string{httpd.KeyFile: "is damaged; remove it", httpd.OutFile: "is damaged; remove it together with http.key"} {
+func TestDamagedFilesOfAnEarlierVersionAreReportedAndNotRemoved(t *testing.T) {
+	for name, want := range map[string]string{httpd.KeyFile: "is damaged; remove it", httpd.SignedOutFile: "is damaged; remove it together with http.key"} {
 		t.Run(name, func(t *testing.T) {
 			r := imported(t)
 			path := filepath.Join(r.dir, name)
