@@ -13,7 +13,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // The command that carries free text to the agent, and what it takes.
@@ -78,7 +78,7 @@ func short(help, name string) string {
 // register tells Discord our commands if they are not what it knows. Without them the bot works as
 // well.
 func (c *Channel) register(ctx context.Context, app flake) {
-	pause := c.newTrouble("commands not registered, will retry")
+	pause := c.newRetrier("commands not registered, will retry")
 	for {
 		err := c.registerOnce(ctx, app)
 		var no *refusal
@@ -89,7 +89,7 @@ func (c *Channel) register(ctx context.Context, app flake) {
 			c.log.Warn("commands not registered", zap.Error(err))
 			return
 		}
-		if !remote.Sleep(ctx, pause.Next(err)) {
+		if !httpclient.Sleep(ctx, pause.Next(err)) {
 			return
 		}
 	}

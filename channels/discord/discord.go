@@ -35,8 +35,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
+	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -82,14 +82,14 @@ type Timing struct {
 
 // Channel is a bot on Discord. See New.
 type Channel struct {
-	o      Options
-	log    *zap.Logger
-	api    *api
-	upload chan struct{} // one for each upload that may run
-	fetch  chan struct{} // one for each download that may run
-	inbox  *inbox.Inbox
-	world  *world
-	slash  *slashes
+	o         Options
+	log       *zap.Logger
+	api       *api
+	upload    chan struct{} // one for each upload that may run
+	fetch     chan struct{} // one for each download that may run
+	downloads *downloads.Folders
+	world     *world
+	slash     *slashes
 
 	menu    []channels.Command
 	keep    func(ctx context.Context, cursor string) error // see KeepCursor
@@ -133,7 +133,7 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm.MatchString(o.Token): // it is not shown: it may be a good one with something around it
 		return nil, errors.New("token: must look like MTE….GxY….abc… as the Developer Portal gave it, under Bot → Reset Token")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, remote.Hidden))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.Hidden))
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
 		return nil, fmt.Errorf("groups: must be mention, all or off (got %q)", o.Groups)
 	case o.Folder == nil:
@@ -148,7 +148,7 @@ func New(o Options) (*Channel, error) {
 	return &Channel{
 		o: o, log: o.Log.With(zap.String("channel", Name)),
 		api:    newAPI(o),
-		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce), inbox: inbox.New(o.Folder),
+		upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce), downloads: downloads.New(o.Folder),
 		world: newWorld(), slash: newSlashes(), memory: newMemory(""),
 	}, nil
 }

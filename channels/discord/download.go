@@ -7,8 +7,8 @@ import (
 	"net/http"
 	"time"
 
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
+	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 )
 
 const (
@@ -27,12 +27,12 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 	if f.Size > maxDownload {
 		return "", errTooBig
 	}
-	folder, err := c.inbox.Open(chatID)
+	folder, err := c.downloads.Open(chatID)
 	if err != nil {
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // it was only for its files
-	name := f.ID.String() + "-" + inbox.Name(f.Name, "file")
+	name := f.ID.String() + "-" + downloads.Name(f.Name, "file")
 	if path, ok := folder.Find(name, f.Size); ok {
 		return path, nil
 	}
@@ -48,7 +48,7 @@ func (c *Channel) download(ctx context.Context, chatID string, f attachment) (st
 		path, err := folder.Save(name, func(to io.Writer) error { return c.api.get(ctx, f.URL, to) })
 		var no *refusal
 		final := errors.Is(err, errTooBig) || errors.As(err, &no) && no.Status < 500 && no.Status != http.StatusTooManyRequests
-		if err == nil || final || try == downloadTries || !remote.Sleep(ctx, max(pause, waitOf(err))) {
+		if err == nil || final || try == downloadTries || !httpclient.Sleep(ctx, max(pause, waitOf(err))) {
 			return path, err
 		}
 	}

@@ -4,12 +4,12 @@ import (
 	"context"
 	"net/http"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // NewTransport is the transport that the library's requests go through.
 func NewTransport(base, token string, client *http.Client) http.RoundTripper {
-	return &transport{base: base, token: token, next: remote.NewClient(client)}
+	return &transport{base: base, token: token, next: httpclient.NewClient(client)}
 }
 
 // WithRecord is the context of a request whose outcome the transport records.

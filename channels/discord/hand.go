@@ -73,7 +73,7 @@ func (in *intake) conclude(ctx context.Context, o outcome) {
 	}
 	l.failed = false
 	if !in.failing() {
-		in.disk.Over()
+		in.disk.Reset()
 	}
 }
 

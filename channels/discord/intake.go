@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // intake is what one Run has taken in and not yet handed on. It is used from one goroutine; what is
@@ -36,9 +36,9 @@ type intake struct {
 	asking  int             // how many calls are made at the side to look for the past
 	opening int             // how many direct conversations are looked up
 	handing map[string]bool // chats of which a message is being received
-	disk    *remote.Trouble
+	disk    *httpclient.Retrier
 	again   time.Time // when the chats whose messages were not received are tried again
-	list    *remote.Trouble
+	list    *httpclient.Retrier
 	listing bool      // the list of known chats is being stored
 	relist  time.Time // when to try again to store it
 	keeping bool      // a cursor is being stored without a message
@@ -75,8 +75,8 @@ func newIntake(c *Channel, receive channels.Receive, events <-chan event) *intak
 		c: c, m: &c.memory, receive: receive, events: events,
 		done: make(chan func()), handed: make(chan outcome, receivesAtOnce),
 		lines: map[flake]*line{}, caught: map[flake]bool{}, awaited: map[flake]flake{}, handing: map[string]bool{},
-		began: time.Now(), disk: c.newTrouble("message not received, will retry"),
-		list: c.newTrouble("known chats not stored, will retry"),
+		began: time.Now(), disk: c.newRetrier("message not received, will retry"),
+		list: c.newRetrier("known chats not stored, will retry"),
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 const (
@@ -211,7 +211,7 @@ func (c *Channel) respond(ctx context.Context, u *use, response *discordgo.Inter
 		switch {
 		case err == nil || errors.As(err, &no) && no.Code == alreadyAnswered: // by an earlier try whose answer was lost
 			return nil
-		case no != nil && no.final(), !remote.Sleep(ctx, max(100*time.Millisecond, waitOf(err))):
+		case no != nil && no.final(), !httpclient.Sleep(ctx, max(100*time.Millisecond, waitOf(err))):
 			return err
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // chatsKey is where the list of the known chats is stored.
@@ -17,12 +17,12 @@ func (in *intake) loadChats(ctx context.Context) bool {
 	for in.c.store != nil && !m.loaded {
 		list, err := in.c.store.Load(ctx, chatsKey)
 		if err != nil {
-			if ctx.Err() != nil || !remote.Sleep(ctx, in.list.Next(err)) {
+			if ctx.Err() != nil || !httpclient.Sleep(ctx, in.list.Next(err)) {
 				return false
 			}
 			continue
 		}
-		in.list.Over()
+		in.list.Reset()
 		earlier := m.list()
 		m.chats = nil
 		m.add(list)
@@ -57,7 +57,7 @@ func (in *intake) saveChats(ctx context.Context) {
 				in.relist = time.Now().Add(in.list.Next(err))
 				return
 			}
-			in.list.Over()
+			in.list.Reset()
 			in.m.saved = version
 		}
 	})

@@ -12,7 +12,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 const (
@@ -32,7 +32,7 @@ type past struct {
 	busy   bool // a call is under way
 	again  bool // there is more at the end: look once more
 	retry  time.Time
-	pause  *remote.Trouble
+	pause  *httpclient.Retrier
 	// found is what was said to us before we came and does not seem to be answered.
 	found []*message
 }
@@ -59,7 +59,7 @@ func (in *intake) recall(id flake, thread bool, from flake) {
 		l.unhold()
 		return
 	}
-	l.past = &past{after: from, thread: thread, pause: in.c.newTrouble("history not fetched, will retry")}
+	l.past = &past{after: from, thread: thread, pause: in.c.newRetrier("history not fetched, will retry")}
 }
 
 // abandon ends the search in a chat that is gone. What would be found could not be told from a

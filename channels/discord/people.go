@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // mostPeople bounds how many direct conversations are opened to look into them. Who opens many
@@ -39,7 +39,7 @@ func (in *intake) lookUp(ctx context.Context) {
 
 // conversation returns the direct conversation with a user. One that cannot be had is nothing.
 func (c *Channel) conversation(ctx context.Context, id flake) place {
-	pause := c.newTrouble("direct conversation not found, will retry")
+	pause := c.newRetrier("direct conversation not found, will retry")
 	for {
 		var p place
 		call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -54,7 +54,7 @@ func (c *Channel) conversation(ctx context.Context, id flake) place {
 		case errors.As(err, &no) && no.final():
 			c.log.Debug("no direct conversation", zap.Stringer("user", id), zap.Error(err))
 			return place{}
-		case ctx.Err() != nil || !remote.Sleep(ctx, pause.Next(err)):
+		case ctx.Err() != nil || !httpclient.Sleep(ctx, pause.Next(err)):
 			return place{}
 		}
 	}

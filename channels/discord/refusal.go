@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // refusal is an answer that says no.
@@ -100,4 +100,4 @@ func excerpt(b json.RawMessage, most int) string {
 	return text
 }
 
-func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, remote.Hidden) }
+func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, httpclient.Hidden) }

@@ -9,14 +9,14 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // api makes the calls of the REST API. Calls without files go through discordgo.
 type api struct {
 	token  string
-	client *http.Client   // sends to the API: its transport is a *transport
-	http   *remote.Client // sends to anybody; the transport uses it too
+	client *http.Client       // sends to the API: its transport is a *transport
+	http   *httpclient.Client // sends to anybody; the transport uses it too
 	limits *limits
 	skew   atomic.Int64 // how far Discord's clock is ahead of ours, in nanoseconds
 }
@@ -31,7 +31,7 @@ const (
 )
 
 func newAPI(o Options) *api {
-	client := remote.NewClient(o.Client)
+	client := httpclient.NewClient(o.Client)
 	return &api{
 		token:  o.Token,
 		client: &http.Client{Transport: &transport{base: o.APIBase, token: o.Token, next: client}},

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // eventsAtOnce is how many events wait to be looked at before no more are read. Discord keeps the
@@ -21,7 +21,7 @@ func (c *Channel) Run(ctx context.Context, receive channels.Receive) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	if wait := time.Until(c.refused.Add(c.o.Timing.Refused)); !c.refused.IsZero() && wait > 0 && !remote.Sleep(ctx, wait) {
+	if wait := time.Until(c.refused.Add(c.o.Timing.Refused)); !c.refused.IsZero() && wait > 0 && !httpclient.Sleep(ctx, wait) {
 		return nil
 	}
 	defer c.api.http.CloseIdleConnections()

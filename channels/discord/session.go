@@ -14,7 +14,7 @@ import (
 	"github.com/gorilla/websocket"
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // intents are what we want to hear of: servers with their channels and threads, messages, and what
@@ -52,7 +52,7 @@ type session struct {
 
 // run keeps a connection until ctx ends or Discord refuses us for good.
 func (s *session) run(ctx context.Context) error {
-	network := s.c.newTrouble("no connection, will retry")
+	network := s.c.newRetrier("no connection, will retry")
 	var side sync.WaitGroup
 	defer side.Wait()
 	s.answer = func(u *use) { side.Go(func() { s.c.answer(ctx, u) }) }
@@ -67,15 +67,15 @@ func (s *session) run(ctx context.Context) error {
 		}
 		if !ready && !errors.Is(err, errInvalid) { // which has been waited for already
 			s.fail()
-			remote.Sleep(ctx, network.Next(err))
+			httpclient.Sleep(ctx, network.Next(err))
 			continue
 		}
 		s.c.log.Info("connection lost, connecting anew", zap.Duration("after", time.Since(began)), zap.Error(err))
 		if time.Since(began) > steady {
-			network.Over()
+			network.Reset()
 		}
 		if time.Since(began) < time.Second {
-			remote.Sleep(ctx, s.c.o.Timing.Pause/2)
+			httpclient.Sleep(ctx, s.c.o.Timing.Pause/2)
 		}
 	}
 	return nil
@@ -146,7 +146,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	if s.id != "" && !s.astray {
 		return s.url, nil
 	}
-	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !remote.Sleep(ctx, wait) {
+	if wait := time.Until(s.identified.Add(s.c.o.Timing.Identify)); s.id == "" && wait > 0 && !httpclient.Sleep(ctx, wait) {
 		return "", ctx.Err()
 	}
 	var gateway struct {
@@ -164,7 +164,7 @@ func (s *session) address(ctx context.Context) (string, error) {
 	}
 	if wait := seconds(float64(gateway.Limit.ResetAfter) / 1000); s.id == "" && gateway.Limit.Remaining <= 0 && wait > 0 {
 		s.c.log.Warn("Discord allows no more sessions for now, will wait", zap.Duration("after", wait))
-		if !remote.Sleep(ctx, wait) {
+		if !httpclient.Sleep(ctx, wait) {
 			return "", ctx.Err()
 		}
 	}
@@ -254,7 +254,7 @@ func (s *session) invalid(ctx context.Context, f frame) error {
 	if !resumable {
 		s.forget()
 	}
-	remote.Sleep(ctx, time.Duration(rand.Float64()*float64(s.c.o.Timing.Identify)))
+	httpclient.Sleep(ctx, time.Duration(rand.Float64()*float64(s.c.o.Timing.Identify)))
 	return errInvalid
 }
 

@@ -14,7 +14,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // The gateway's operations.
@@ -130,7 +130,7 @@ func (k *socket) hello(timeout time.Duration) (time.Duration, error) {
 func (k *socket) beat(ctx context.Context, every time.Duration) error {
 	k.acked.Store(true)
 	for wait := time.Duration(rand.Float64() * float64(every)); ; wait = every {
-		if !remote.Sleep(ctx, wait) {
+		if !httpclient.Sleep(ctx, wait) {
 			return nil
 		}
 		if !k.acked.Swap(false) {

@@ -9,7 +9,7 @@ import (
 	"github.com/bwmarrin/discordgo"
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 const (
@@ -49,7 +49,7 @@ func (c *Channel) openThread(ctx context.Context, m *message, r room) (room, fla
 			c.world.add(place{ID: m.ID, Type: r2.kind, Guild: r2.guild, Parent: r2.parent, Owner: me})
 			return r2, m.ID
 		}
-		if no != nil && no.final() || try == threadTries || !remote.Sleep(ctx, max(time.Second/2, waitOf(err))) {
+		if no != nil && no.final() || try == threadTries || !httpclient.Sleep(ctx, max(time.Second/2, waitOf(err))) {
 			if ctx.Err() == nil {
 				c.log.Warn("no thread opened, the conversation stays in the channel", zap.Stringer("id", m.ID), zap.Error(err))
 			}

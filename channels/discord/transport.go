@@ -10,7 +10,7 @@ import (
 
 	"github.com/bwmarrin/discordgo"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // maxAnswer bounds what is read of an answer. A hundred messages are some hundred kilobytes.
@@ -21,7 +21,7 @@ const maxAnswer = 32 << 20
 // request was sent, contain secrets, and are also made of answers that are only too new for its
 // types.
 type record struct {
-	remote.Outcome
+	httpclient.Outcome
 	route route // which was called
 }
 
@@ -38,7 +38,7 @@ func withRecord(ctx context.Context, o *record) context.Context {
 // library nor another server gets to see it.
 type transport struct {
 	base, token string
-	next        *remote.Client // it follows no redirection
+	next        *httpclient.Client // it follows no redirection
 }
 
 var errNotAPI = errors.New("not a call of Discord's API")
@@ -74,5 +74,5 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 // withoutSecrets removes the token and the path and query of an address from an error: they may
 // contain the token of an interaction or the signature of an attachment.
 func withoutSecrets(err error, token string, address *url.URL) error {
-	return remote.Redact(err, token, address.RequestURI(), address.EscapedPath(), address.Path, address.RawQuery)
+	return httpclient.Redact(err, token, address.RequestURI(), address.EscapedPath(), address.Path, address.RawQuery)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/bwmarrin/discordgo"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
+	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 )
 
 // fileNote tells about a file that is sent along.
@@ -25,11 +25,11 @@ type fileNote struct {
 
 // postFiles makes a call with files when not too many others do.
 func (c *Channel) postFiles(ctx context.Context, r route, m creation, files []channels.File) (sent, error) {
-	var uploads []remote.Upload
+	var uploads []httpclient.Upload
 	for i, f := range files {
-		name := inbox.Name(strings.ToValidUTF8(f.Name, "_"), "file")
+		name := downloads.Name(strings.ToValidUTF8(f.Name, "_"), "file")
 		m.Attachments = append(m.Attachments, fileNote{strconv.Itoa(i), name})
-		uploads = append(uploads, remote.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
+		uploads = append(uploads, httpclient.Upload{Field: "files[" + strconv.Itoa(i) + "]", Name: name, File: f})
 	}
 	c.api.limits.await(ctx, r) // others may send their files meanwhile
 	select {
@@ -43,8 +43,8 @@ func (c *Channel) postFiles(ctx context.Context, r route, m creation, files []ch
 
 // upload posts a message with files when its turn has come. It streams the files: the library would
 // hold the whole request in memory.
-func (a *api) upload(ctx context.Context, r route, m creation, files []remote.Upload) (sent, error) {
-	body, err := remote.NewForm(func(w *multipart.Writer) error {
+func (a *api) upload(ctx context.Context, r route, m creation, files []httpclient.Upload) (sent, error) {
+	body, err := httpclient.NewForm(func(w *multipart.Writer) error {
 		head := textproto.MIMEHeader{}
 		head.Set("Content-Disposition", `form-data; name="payload_json"`)
 		head.Set("Content-Type", "application/json")

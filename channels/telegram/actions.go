@@ -10,7 +10,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 const (
@@ -61,7 +61,7 @@ func (c *Channel) announce(ctx context.Context, p *post) (done func()) {
 	work.Go(func() {
 		for {
 			_ = c.act(ctx, to, action) // if it fails the upload will say why
-			if !remote.Sleep(ctx, actionEvery) {
+			if !httpclient.Sleep(ctx, actionEvery) {
 				return
 			}
 		}

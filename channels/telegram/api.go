@@ -11,7 +11,7 @@ import (
 	"github.com/go-telegram/bot"
 	"github.com/go-telegram/bot/models"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // api makes calls of the Bot API. Calls without files are methods of the library go-telegram/bot,
@@ -35,7 +35,7 @@ type api struct {
 
 // newAPI returns an api. It makes no network call.
 func newAPI(base, token string, client *http.Client) (*api, error) {
-	a := &api{base: base, token: token, transport: &transport{remote.NewClient(client)}}
+	a := &api{base: base, token: token, transport: &transport{httpclient.NewClient(client)}}
 	var err error
 	// The library's own handlers of errors, debug messages and updates print them with package log.
 	// The poll timeout and the channel of updates are of its poll loop, which does not run.
@@ -139,7 +139,7 @@ func (a *api) getFile(ctx context.Context, id string) (*storedFile, error) {
 
 // getUpdates asks for updates, undecoded: one that cannot be decoded must not cost the others.
 func (a *api) getUpdates(ctx context.Context, params map[string]any) ([]json.RawMessage, error) {
-	body, err := remote.NewJSON(params)
+	body, err := httpclient.NewJSON(params)
 	got, err := a.post(ctx, "getUpdates", body, err)
 	if err != nil {
 		return nil, err
@@ -176,7 +176,7 @@ func (a *api) sentID(got *record, err error) (int, error) {
 }
 
 // post makes a call by hand, with a body that it closes, unless the body could not be made.
-func (a *api) post(ctx context.Context, method string, body *remote.Body, err error) (*record, error) {
+func (a *api) post(ctx context.Context, method string, body *httpclient.Body, err error) (*record, error) {
 	got := &record{}
 	if err != nil {
 		return got, fmt.Errorf("%s: %w", method, err)

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 )
 
 const (
@@ -53,7 +53,7 @@ func (c *Channel) download(ctx context.Context, chatID, message string, f *file)
 	if err := c.within(f.Size); err != nil {
 		return "", err
 	}
-	trouble := c.newTrouble("file not downloaded, will retry")
+	retrier := c.newRetrier("file not downloaded, will retry")
 	var began time.Time // when the first try was made
 	for {
 		select {
@@ -66,7 +66,7 @@ func (c *Channel) download(ctx context.Context, chatID, message string, f *file)
 		}
 		path, err := c.downloadOnce(ctx, chatID, message, f)
 		<-c.fetch // others go on while this one waits
-		if err == nil || isFinal(err) || time.Since(began) > downloadGiveUp || !trouble.Wait(ctx, err) {
+		if err == nil || isFinal(err) || time.Since(began) > downloadGiveUp || !retrier.Wait(ctx, err) {
 			return path, err
 		}
 	}
@@ -102,12 +102,12 @@ func (c *Channel) downloadOnce(ctx context.Context, chatID, message string, f *f
 	if err != nil {
 		return "", err
 	}
-	folder, err := c.inbox.Open(chatID)
+	folder, err := c.downloads.Open(chatID)
 	if err != nil {
 		return "", err
 	}
 	defer folder.Close() //nolint:errcheck // it was only for its files
-	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + inbox.Name(f.called(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
+	name := strings.NewReplacer("/", "_", botMark, "_").Replace(message) + "-" + downloads.Name(f.called(stored.Path), strings.ReplaceAll(f.kind, " ", "_"))
 	if filepath.IsAbs(stored.Path) { // a local Bot API server, which has the file on this disk
 		return c.adopt(stored.Path, folder, name)
 	}

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // intake hands on what Telegram delivers during one Run: in order within a chat, chats side by
@@ -328,7 +328,7 @@ func (c *complaints) over(who any) {
 
 // insist does something until it succeeds, and reports false if ctx ends before.
 func (in *intake) insist(ctx context.Context, do func() error) bool {
-	pause := newTrouble(zap.NewNop(), "")
+	pause := newRetrier(zap.NewNop(), "")
 	for ctx.Err() == nil {
 		err := do()
 		if err == nil {
@@ -342,7 +342,7 @@ func (in *intake) insist(ctx context.Context, do func() error) bool {
 		in.trouble.log(pause, err, func() {
 			in.c.log.Warn("message not received, will retry", zap.Duration("after", after), zap.Error(err))
 		})
-		if !remote.Sleep(ctx, after) {
+		if !httpclient.Sleep(ctx, after) {
 			return false
 		}
 	}

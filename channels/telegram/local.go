@@ -6,7 +6,7 @@ import (
 	"io/fs"
 	"os"
 
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 )
 
 // localError is why a file of a local Bot API server cannot be had. The path is left out: it
@@ -27,7 +27,7 @@ func (c *Channel) localError(err error) error {
 
 // adopt copies a file that a local Bot API server has on this disk into a chat's folder. Its own
 // path contains the token, which is for nobody else, and the file itself stays the server's.
-func (c *Channel) adopt(stored string, folder *inbox.Folder, name string) (string, error) {
+func (c *Channel) adopt(stored string, folder *downloads.Folder, name string) (string, error) {
 	info, err := os.Lstat(stored)
 	switch {
 	case err != nil:

@@ -52,7 +52,7 @@ func (c *Channel) showMenu(ctx context.Context) {
 	if len(menu) == 0 {
 		return
 	}
-	trouble := c.newTrouble("command menu not set, will retry")
+	retrier := c.newRetrier("command menu not set, will retry")
 	for {
 		err := executeWithTimeout(ctx, c.api, (*bot.Bot).SetMyCommands, &bot.SetMyCommandsParams{Commands: menu})
 		var no *refusal
@@ -60,7 +60,7 @@ func (c *Channel) showMenu(ctx context.Context) {
 			c.log.Warn("command menu not set", zap.Error(err))
 			return
 		}
-		if err == nil || !trouble.Wait(ctx, err) {
+		if err == nil || !retrier.Wait(ctx, err) {
 			return
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // What Telegram lets a bot send: about one message a second in a chat, with short bursts; 20 a
@@ -60,7 +60,7 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 		return err
 	}
 	for _, d := range []time.Duration{pause, turn} {
-		if d > 0 && !remote.Sleep(ctx, d) {
+		if d > 0 && !httpclient.Sleep(ctx, d) {
 			return ctx.Err()
 		}
 	}
@@ -72,7 +72,7 @@ func (p *pacer) wait(ctx context.Context, chat int64, n int, edit bool) error {
 	p.mu.Lock()
 	turn, err = book(ctx, time.Now(), 0, n, p.overall)
 	p.mu.Unlock()
-	if err == nil && turn > 0 && !remote.Sleep(ctx, turn) {
+	if err == nil && turn > 0 && !httpclient.Sleep(ctx, turn) {
 		return ctx.Err()
 	}
 	return err

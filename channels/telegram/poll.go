@@ -23,7 +23,7 @@ type poller struct {
 
 // run polls until ctx ends. It returns an error only if Telegram does not know the token.
 func (p *poller) run(ctx context.Context) error {
-	network := p.c.newTrouble("poll failed, will retry")
+	network := p.c.newRetrier("poll failed, will retry")
 	fresh := true // nothing was polled yet, and no webhook removed
 	for ctx.Err() == nil {
 		batch, err := p.poll(ctx)
@@ -38,7 +38,7 @@ func (p *poller) run(ctx context.Context) error {
 			err = p.accept(ctx, batch)
 		}
 		if err == nil {
-			network.Over()
+			network.Reset()
 			p.c.well.set(nil)
 			continue
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // refusal is an answer that says no.
@@ -114,7 +114,7 @@ func retryAfter(seconds float64, header http.Header) time.Duration {
 
 // silent makes an error of a call that was not answered.
 func (a *api) silent(method string, err error, written bool) error {
-	return &silence{Method: method, Err: remote.Redact(err, a.token), Written: written}
+	return &silence{Method: method, Err: httpclient.Redact(err, a.token), Written: written}
 }
 
 // undecodable is the error of an answer that says OK and has a result that cannot be used.
@@ -122,4 +122,4 @@ func (a *api) undecodable(got *record, err error) error {
 	return a.silent(got.method, fmt.Errorf("decode answer: %w", err), true)
 }
 
-func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, remote.Hidden) }
+func (a *api) clean(text string) string { return strings.ReplaceAll(text, a.token, httpclient.Hidden) }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // Run receives until ctx ends, by polling or by webhook. It returns an error only if Telegram does
@@ -52,7 +52,7 @@ func (c *Channel) work(ctx context.Context, receive channels.Receive) error {
 // remember reads the channel's memory, with what earlier versions have left, until that succeeds or
 // ctx ends. It returns the parts that are gathered.
 func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts []channels.Incoming, err error) {
-	for trouble := c.newTrouble("cannot read what earlier runs have left, will retry"); ; {
+	for retrier := c.newRetrier("cannot read what earlier runs have left, will retry"); ; {
 		err = c.importEarlier(ctx, receive)
 		if err == nil {
 			err = c.recognise(ctx)
@@ -67,7 +67,7 @@ func (c *Channel) remember(ctx context.Context, receive channels.Receive) (parts
 		if err == nil {
 			return parts, nil
 		}
-		if !trouble.Wait(ctx, err) {
+		if !retrier.Wait(ctx, err) {
 			return nil, ctx.Err()
 		}
 	}
@@ -104,7 +104,7 @@ func (in *intake) listen(ctx context.Context) error {
 
 // identify asks who we are. Without its name a bot cannot tell when it is spoken to.
 func (c *Channel) identify(ctx context.Context) error {
-	trouble := c.newTrouble("cannot reach Telegram, will retry")
+	retrier := c.newRetrier("cannot reach Telegram, will retry")
 	for {
 		me, err := c.api.getMe(ctx)
 		if err == nil {
@@ -117,7 +117,7 @@ func (c *Channel) identify(ctx context.Context) error {
 			return wrong
 		}
 		c.well.set(err)
-		if !trouble.Wait(ctx, err) {
+		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
@@ -135,10 +135,10 @@ func wrongToken(err error) error {
 // allowedUpdates are the kinds of update that we want, whichever way they come.
 var allowedUpdates = []string{"message", "callback_query"}
 
-func (c *Channel) newTrouble(what string) *remote.Trouble { return newTrouble(c.log, what) }
+func (c *Channel) newRetrier(what string) *httpclient.Retrier { return newRetrier(c.log, what) }
 
-func newTrouble(log *zap.Logger, what string) *remote.Trouble {
-	return remote.NewTrouble(log, what, time.Second/2, func(err error) time.Duration {
+func newRetrier(log *zap.Logger, what string) *httpclient.Retrier {
+	return httpclient.NewRetrier(log, what, time.Second/2, func(err error) time.Duration {
 		var no *refusal
 		if errors.As(err, &no) {
 			return no.wait()

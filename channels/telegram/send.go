@@ -13,7 +13,7 @@ import (
 	"github.com/go-telegram/bot/models"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 	"nanobot/channels/telegram/entities"
 )
 
@@ -164,8 +164,8 @@ func (c *Channel) post(ctx context.Context, p *post) (int, error) {
 	}
 	r.Caption, r.CaptionEntities = p.words.Text, p.words.Entities
 	r.Streaming, r.NoDetection = p.as == asVideo, p.as == asDocument
-	file := remote.Upload{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}
-	return c.api.sentID(c.api.upload(ctx, methodOf[p.as], r, []remote.Upload{file}))
+	file := httpclient.Upload{Field: p.as, Name: fileName(p.files[0]), File: p.files[0]}
+	return c.api.sentID(c.api.upload(ctx, methodOf[p.as], r, []httpclient.Upload{file}))
 }
 
 var methodOf = map[string]string{
@@ -175,8 +175,8 @@ var methodOf = map[string]string{
 
 // album puts the items of an album into a request and returns their files. One caption alone is
 // shown below the album.
-func (p *post) album(r *request) []remote.Upload {
-	var files []remote.Upload
+func (p *post) album(r *request) []httpclient.Upload {
+	var files []httpclient.Upload
 	for i, f := range p.files {
 		field := "file" + strconv.Itoa(i)
 		item := media{Type: single(f), Media: "attach://" + field}
@@ -185,7 +185,7 @@ func (p *post) album(r *request) []remote.Upload {
 			item.Caption, item.CaptionEntities = p.words.Text, p.words.Entities
 		}
 		r.Media = append(r.Media, item)
-		files = append(files, remote.Upload{Field: field, Name: fileName(f), File: f})
+		files = append(files, httpclient.Upload{Field: field, Name: fileName(f), File: f})
 	}
 	return files
 }

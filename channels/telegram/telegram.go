@@ -23,8 +23,8 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
+	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 )
 
 // Name is the channel's name in envelopes and chat keys.
@@ -72,18 +72,18 @@ type Timing struct {
 
 // Channel is a bot on Telegram. See New.
 type Channel struct {
-	o       Options
-	log     *zap.Logger
-	api     *api
-	pace    *pacer
-	upload  chan struct{} // one for each upload that may run
-	fetch   chan struct{} // one for each download that may run
-	inbox   *inbox.Inbox
-	moves   *moves
-	hook    *hook                       // nil: we poll
-	webhook atomic.Pointer[deliverFunc] // nil while Run does not run
-	memory  channels.Memory
-	earlier *earlierState
+	o         Options
+	log       *zap.Logger
+	api       *api
+	pace      *pacer
+	upload    chan struct{} // one for each upload that may run
+	fetch     chan struct{} // one for each download that may run
+	downloads *downloads.Folders
+	moves     *moves
+	hook      *hook                       // nil: we poll
+	webhook   atomic.Pointer[deliverFunc] // nil while Run does not run
+	memory    channels.Memory
+	earlier   *earlierState
 
 	menu   []channels.Command
 	resume string  // the cursor that Run begins with
@@ -131,7 +131,7 @@ func New(o Options) (*Channel, error) {
 	case !tokenForm.MatchString(o.Token): // it is not shown: it may be a good one with something around it
 		return nil, errors.New("token: must look like 123456789:AAE… as @BotFather gave it")
 	case err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https":
-		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, remote.Hidden))
+		return nil, fmt.Errorf("apiBase: must be an http or https address (got %q)", strings.ReplaceAll(o.APIBase, o.Token, httpclient.Hidden))
 	case !slices.Contains([]string{"", "poll", "webhook"}, o.Mode):
 		return nil, fmt.Errorf("mode: must be poll or webhook (got %q)", o.Mode)
 	case !slices.Contains([]string{"mention", "all", "off"}, o.Groups):
@@ -159,7 +159,7 @@ func New(o Options) (*Channel, error) {
 	return &Channel{
 		o: o, hook: h, log: o.Log.With(zap.String("channel", Name)),
 		api: calls, pace: newPacer(o.Unpaced), upload: make(chan struct{}, uploadsAtOnce), fetch: make(chan struct{}, downloadsAtOnce),
-		moves: newMoves(earlier.moved), earlier: earlier, inbox: inbox.New(o.Folder),
+		moves: newMoves(earlier.moved), earlier: earlier, downloads: downloads.New(o.Folder),
 	}, nil
 }
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/go-telegram/bot"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // maxAnswer bounds what is read of an answer. A hundred updates are some hundred kilobytes.
@@ -19,7 +19,7 @@ const maxAnswer = 32 << 20
 // transport makes the requests of all calls, those of the library included, and records the outcome
 // of each.
 type transport struct {
-	http *remote.Client
+	http *httpclient.Client
 }
 
 var _ bot.HttpClient = (*transport)(nil)
@@ -28,7 +28,7 @@ var _ bot.HttpClient = (*transport)(nil)
 // by it and none by what the library returns: the errors of the library do not tell whether a
 // request was sent, and are also made of answers that are only too new for its types.
 type record struct {
-	remote.Outcome
+	httpclient.Outcome
 	method string          // "": no request was made
 	result json.RawMessage // as Telegram sent it; see check
 }

@@ -17,17 +17,17 @@ import (
 	"strings"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
-	"nanobot/channels/remote"
+	"nanobot/channels/downloads"
+	"nanobot/channels/httpclient"
 )
 
 // upload makes a call with files.
-func (a *api) upload(ctx context.Context, method string, params any, files []remote.Upload) (*record, error) {
+func (a *api) upload(ctx context.Context, method string, params any, files []httpclient.Upload) (*record, error) {
 	fields, err := fieldsOf(params)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", method, err)
 	}
-	form, err := remote.NewForm(func(w *multipart.Writer) error {
+	form, err := httpclient.NewForm(func(w *multipart.Writer) error {
 		for _, name := range slices.Sorted(maps.Keys(fields)) {
 			if err := w.WriteField(name, fields[name]); err != nil {
 				return err
@@ -39,7 +39,9 @@ func (a *api) upload(ctx context.Context, method string, params any, files []rem
 }
 
 // fileName is a name that stays one line of a form.
-func fileName(f channels.File) string { return strings.ToValidUTF8(inbox.Name(f.Name, "file"), "_") }
+func fileName(f channels.File) string {
+	return strings.ToValidUTF8(downloads.Name(f.Name, "file"), "_")
+}
 
 // fieldsOf writes parameters as the fields of a form: strings as they are, everything else as JSON.
 func fieldsOf(params any) (map[string]string, error) {

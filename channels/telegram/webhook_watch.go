@@ -7,7 +7,7 @@ import (
 	"github.com/go-telegram/bot"
 	"go.uber.org/zap"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // keepHook registers the webhook, and looks after it until ctx ends. complete, if not nil, is
@@ -23,7 +23,7 @@ func (c *Channel) keepHook(ctx context.Context, complete chan<- struct{}) error 
 		c.awaitRest(ctx)
 		close(complete)
 	}
-	for remote.Sleep(ctx, c.o.Timing.Watch) {
+	for httpclient.Sleep(ctx, c.o.Timing.Watch) {
 		info, err := c.api.getWebhookInfo(ctx)
 		if err != nil {
 			if wrong := wrongToken(err); wrong != nil {
@@ -69,7 +69,7 @@ const maxConnections = 40
 
 // register tells Telegram where to deliver, until it agrees.
 func (c *Channel) register(ctx context.Context) error {
-	trouble := c.newTrouble("webhook not registered, will retry")
+	retrier := c.newRetrier("webhook not registered, will retry")
 	params := &bot.SetWebhookParams{
 		URL: c.hook.url, SecretToken: c.hook.secret, MaxConnections: maxConnections, AllowedUpdates: allowedUpdates,
 	}
@@ -84,7 +84,7 @@ func (c *Channel) register(ctx context.Context) error {
 			return wrong
 		}
 		c.well.set(err)
-		if !trouble.Wait(ctx, err) {
+		if !retrier.Wait(ctx, err) {
 			return ctx.Err()
 		}
 	}
@@ -99,7 +99,7 @@ func (c *Channel) awaitRest(ctx context.Context) {
 		if info, err := c.api.getWebhookInfo(ctx); err == nil && info.Pending == 0 {
 			return
 		}
-		if !remote.Sleep(ctx, c.o.Timing.Resend/30) {
+		if !httpclient.Sleep(ctx, c.o.Timing.Resend/30) {
 			return
 		}
 	}

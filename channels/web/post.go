@@ -14,7 +14,7 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
 )
 
@@ -196,7 +196,7 @@ func field(part *multipart.Part, limit int64) (string, error) {
 
 // readFile streams a file to disk.
 func (c *Channel) readFile(part *multipart.Part, h *history.History) (history.Media, error) {
-	m, err := store(h, inbox.Name(part.FileName(), "file"), &upload{Reader: part})
+	m, err := store(h, downloads.Name(part.FileName(), "file"), &upload{Reader: part})
 	var broken *uploadError
 	if errors.As(err, &broken) {
 		return m, unreadable(broken.error)
@@ -231,7 +231,7 @@ func discard(h *history.History, media []history.Media) {
 
 // handOver copies files to where the agent finds them, which may change its copy.
 func (c *Channel) handOver(chat string, h *history.History, media []history.Media) error {
-	folder, err := c.inbox.Open(chat)
+	folder, err := c.downloads.Open(chat)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"nanobot/channels"
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 	"nanobot/channels/web/history"
 	"nanobot/internal/dbfile"
 	"nanobot/internal/sparse"
@@ -51,13 +51,13 @@ type Options struct {
 
 // Channel is the web as a chat network. See New.
 type Channel struct {
-	o      Options
-	log    *zap.Logger
-	hub    *hub
-	inbox  *inbox.Inbox
-	room   *sparse.DiskSpace
-	coming crowd         // messages on their way in, and pages of them on their way out
-	poke   chan struct{} // there may be something for the gateway
+	o         Options
+	log       *zap.Logger
+	hub       *hub
+	downloads *downloads.Folders
+	room      *sparse.DiskSpace
+	coming    crowd         // messages on their way in, and pages of them on their way out
+	poke      chan struct{} // there may be something for the gateway
 
 	rendered rendered
 
@@ -101,7 +101,7 @@ func New(o Options) (*Channel, error) {
 	if o.Log == nil {
 		o.Log = zap.NewNop()
 	}
-	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), inbox: inbox.New(o.Folder), room: &sparse.DiskSpace{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
+	return &Channel{o: o, log: o.Log.With(zap.String("channel", Name)), hub: newHub(), downloads: downloads.New(o.Folder), room: &sparse.DiskSpace{Dir: o.State}, coming: crowd{inside: map[string]int{}}, poke: make(chan struct{}, 1)}, nil
 }
 
 // history opens the conversations when they are first needed. What failed, for want of room

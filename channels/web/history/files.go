@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 	"nanobot/internal/dbfile"
 )
 
@@ -35,7 +35,7 @@ func (h *History) Discard(media []Media) {
 
 // CopyTo copies a file into a folder, under a name that no other file there has, and returns its
 // path.
-func (h *History) CopyTo(folder *inbox.Folder, id, name string) (path string, err error) {
+func (h *History) CopyTo(folder *downloads.Folder, id, name string) (path string, err error) {
 	from, err := os.Open(filepath.Join(h.files, id))
 	if err != nil {
 		return "", err

@@ -1,4 +1,4 @@
-package inbox_test
+package downloads_test
 
 import (
 	"errors"
@@ -11,10 +11,10 @@ import (
 	"unicode/utf8"
 
 	"nanobot/channels/channelstest"
-	"nanobot/channels/inbox"
+	"nanobot/channels/downloads"
 )
 
-func open(t *testing.T, b *inbox.Inbox) *inbox.Folder {
+func open(t *testing.T, b *downloads.Folders) *downloads.Folder {
 	t.Helper()
 	f, err := b.Open("chat")
 	if err != nil {
@@ -50,7 +50,7 @@ func holds(t *testing.T, dir string, want map[string]string) {
 
 func TestAFileAppearsWhenItIsCompleteUnderANameOfItsOwn(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, inbox.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.Folder(dir)))
 	here := filepath.Join(dir, "chat")
 	var paths []string
 	for _, s := range []string{"one", "three", "ONE", "longer"} { // ONE is as long as one, so it is taken for it
@@ -92,7 +92,7 @@ func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	b := inbox.New(channelstest.Folder(dir))
+	b := downloads.New(channelstest.Folder(dir))
 	f := open(t, b)
 	holds(t, here, map[string]string{"mine": "x"})
 	_, err := f.Save("new", func(to io.Writer) error {
@@ -107,7 +107,7 @@ func TestWhatAnEarlierRunLeftUnfinishedIsRemovedOnce(t *testing.T) {
 
 func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
 	dir, outside := t.TempDir(), t.TempDir()
-	f := open(t, inbox.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.Folder(dir)))
 	secret := filepath.Join(outside, "secret")
 	if err := os.WriteFile(secret, []byte("keep"), 0o600); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestNothingIsWrittenWhereALinkLeads(t *testing.T) {
 
 func TestManyAtOnceEachGetAName(t *testing.T) {
 	dir := t.TempDir()
-	f := open(t, inbox.New(channelstest.Folder(dir)))
+	f := open(t, downloads.New(channelstest.Folder(dir)))
 	want := map[string]string{}
 	var all sync.WaitGroup
 	var mu sync.Mutex
@@ -163,12 +163,12 @@ func TestNamesOfFilesAreTame(t *testing.T) {
 		"a.txt": "a.txt", "": "photo", "..": "photo", "../../etc/passwd": "passwd", `C:\x\y.doc`: "y.doc", " a b ": "a b", "a\nb\x1b[2J": "a_b_[2J",
 		`<a>:"|?*.png`: "_a______.png", "\xff.png": "_.png", "é.png": "é.png",
 	} {
-		if got := inbox.Name(name, "photo"); got != want {
+		if got := downloads.Name(name, "photo"); got != want {
 			t.Errorf("%q becomes %q, want %q", name, got, want)
 		}
 	}
 	for _, long := range []string{strings.Repeat("é", 200) + ".jpeg", strings.Repeat("x", 300) + "." + strings.Repeat("y", 300)} {
-		got := inbox.Name(long, "photo")
+		got := downloads.Name(long, "photo")
 		if len(got) > 200 || !utf8.ValidString(got) || strings.HasSuffix(long, ".jpeg") && !strings.HasSuffix(got, ".jpeg") {
 			t.Errorf("%.20s… becomes %q", long, got)
 		}

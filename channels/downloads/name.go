@@ -1,4 +1,4 @@
-package inbox
+package downloads
 
 import (
 	"path/filepath"

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"nanobot/channels"
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
-func (c *Channel) newTrouble(what string) *remote.Trouble {
-	return remote.NewTrouble(c.log, what, c.o.Timing.Pause, waitOf)
+func (c *Channel) newRetrier(what string) *httpclient.Retrier {
+	return httpclient.NewRetrier(c.log, what, c.o.Timing.Pause, waitOf)
 }
 
 // waitOf is how long an error asks to wait.

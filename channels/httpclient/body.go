@@ -1,4 +1,4 @@
-package remote
+package httpclient
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package remote_test
+package httpclient_test
 
 import (
 	"io/fs"

@@ -1,6 +1,6 @@
-// Package remote is what channels to networks on the internet share: how requests are made, what
-// they carry, and how failures are waited out.
-package remote
+// Package httpclient makes the HTTP requests of channels: it bounds answers, streams uploads,
+// records whether a request was written, and waits between attempts.
+package httpclient
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package remote_test
+package httpclient_test
 
 import (
 	"bufio"
@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"testing"
 
-	"nanobot/channels/remote"
+	"nanobot/channels/httpclient"
 )
 
 // The body of such an answer is the connection itself, which the server may keep open for ever.
@@ -35,7 +35,7 @@ func TestAServerThatSwitchesProtocolsIsNotWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o := remote.NewClient(nil).Fetch(req, 1<<20); o.Err == nil || !o.Written {
+	if o := httpclient.NewClient(nil).Fetch(req, 1<<20); o.Err == nil || !o.Written {
 		t.Errorf("the outcome is %+v", o)
 	}
 	<-done
