@@ -10,50 +10,50 @@ import (
 )
 
 const (
-	// patience is how long an agent that was asked to stop may take before it is killed.
-	patience = 3 * time.Second
-	// grace is how long a process that the agent left behind may hold its output in silence.
-	grace = 500 * time.Millisecond
-	// stderrTail is how much of stderr is kept; the end of a traceback is the part that tells.
+	// stopPatience is how long an agent may take to exit after SIGTERM before it is killed.
+	stopPatience = 3 * time.Second
+	// outputGrace is how long a descendant may hold the agent's output open without writing.
+	outputGrace = 500 * time.Millisecond
+	// stderrTail is how much of stderr is kept: its end, where tracebacks name the error.
 	stderrTail = 16 << 10
 )
 
 // Agent is a launched command. Read Stdout to its end, or Kill, then Wait.
 type Agent struct {
 	*process.Child
-	cause  func() error // why the context of the launch ended; nil: it has not
-	unhook func() bool
-	used   func(process.Usage) // is told at the end; nil: nobody asks
+	contextCause  func() error // cause of the launch context's end; nil: it has not ended
+	detachContext func() bool
+	reportUsage   func(process.Usage) // called after the exit; may be nil
 }
 
-// launch starts the child and ties its life to ctx. When ctx has ended and the child was signalled,
+// launch starts a child whose life is tied to ctx. When ctx has ended and the child was signalled,
 // onStop is called with the cause; it may be nil.
 func launch(ctx context.Context, o process.Options, onStop context.CancelCauseFunc) (*Agent, error) {
-	o.Grace, o.StderrTail = grace, stderrTail
+	o.Grace, o.StderrTail = outputGrace, stderrTail
 	child, err := process.Start(o)
 	if err != nil {
-		return nil, unbegun(err)
+		return nil, wrapShortage(err)
 	}
 	cause := func() error { return context.Cause(ctx) }
-	return &Agent{Child: child, cause: cause, unhook: context.AfterFunc(ctx, func() {
+	return &Agent{Child: child, contextCause: cause, detachContext: context.AfterFunc(ctx, func() {
 		if onStop != nil {
 			defer onStop(cause())
 		}
 		if errors.Is(cause(), ErrTimeout) {
 			child.Kill()
 		} else {
-			child.Stop(patience)
+			child.Stop(stopPatience)
 		}
 	})}, nil
 }
 
-// AgentExit says how an agent ended and, where it was ended by force, why.
+// AgentExit describes how an agent ended, with the cause if it was ended by force.
 type AgentExit struct {
 	process.Exit
 	Cause error
 }
 
-// Words says how the agent ended.
+// Description returns the exit status or signal as text.
 func (e AgentExit) Description() string {
 	if e.Signal != "" {
 		return "killed by " + e.Signal
@@ -64,12 +64,12 @@ func (e AgentExit) Description() string {
 // Wait returns once the agent's whole process group is dead and reaped.
 func (a *Agent) Wait() AgentExit {
 	e := AgentExit{Exit: a.Child.Wait()}
-	a.unhook()
+	a.detachContext()
 	if e.Forced {
-		e.Cause = a.cause()
+		e.Cause = a.contextCause()
 	}
-	if a.used != nil {
-		a.used(e.Usage)
+	if a.reportUsage != nil {
+		a.reportUsage(e.Usage)
 	}
 	return e
 }

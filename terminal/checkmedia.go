@@ -14,34 +14,36 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// maxGuessed bounds how many files found in plain text are sent: a listing is not an album.
-const maxGuessed = 20
+// maxFilesInText bounds how many files found in plain text are sent: a listing is not an album.
+const maxFilesInText = 20
 
-// maxOpen bounds how many files of one frame are open at the same time, so that no agent uses up
-// the gateway's file descriptors. A multiple of ten leaves full albums as they are.
-const maxOpen = 50
+// maxOpenFiles bounds how many files of one frame are open at the same time, so that no agent
+// exhausts the gateway's file descriptors. A multiple of ten keeps albums of ten together.
+const maxOpenFiles = 50
 
-// mediaRules decide which files an agent may send.
+// mediaRules decides which files an agent may send.
 type mediaRules struct {
 	roots []string // folders a file must be in
 	guard FileGuard
-	typed typed
-	// covered, if not nil, reports whether the agent sees something else at a path without links.
-	covered func(path string) bool
-	// user is the agent's, if that is another user than ours: we may read files that it may not.
+	echo  echoFilter
+	// overmounted, if not nil, reports whether a mount hides a path without symbolic links from the
+	// agent.
+	overmounted func(path string) bool
+	// user is the agent's user if it is not ours: we may be able to read files that the agent
+	// cannot.
 	user *syscall.Credential
 }
 
-// mediaRules are the rules for the files of the turn's chat.
+// mediaRules returns the rules for the files of the turn's chat.
 func (t *turn) mediaRules() mediaRules {
 	return mediaRules{
-		roots: t.mediaRoots(t.chat), guard: FileGuard{Private: t.o.Private, Chats: t.chats()},
-		covered: func(path string) bool { return t.sandbox.IsOvermounted(t.chat, path) }, user: t.sandbox.User(),
+		roots: t.mediaRoots(t.chat), guard: FileGuard{Private: t.o.Private, Chats: t.chatFolders()},
+		overmounted: func(path string) bool { return t.sandbox.IsOvermounted(t.chat, path) }, user: t.sandbox.User(),
 	}
 }
 
-// resolveAll resolves symlinks, so that the paths can be compared with resolved files. What does
-// not exist holds no file.
+// resolveAll resolves symbolic links for comparison with resolved files. Paths that do not exist
+// are left out.
 func resolveAll(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -55,7 +57,7 @@ func resolveAll(paths []string) []string {
 	return out
 }
 
-// check returns the file if it may be sent, otherwise an error that can be shown to the user.
+// check opens a file that may be sent, or returns an error that can be shown to the user.
 func (m mediaRules) check(path string) (File, error) {
 	if !filepath.IsAbs(path) {
 		return File{}, errors.New("not an absolute path")
@@ -65,20 +67,20 @@ func (m mediaRules) check(path string) (File, error) {
 	}
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		return File{}, reason(err)
+		return File{}, shortFileError(err)
 	}
 	roots := resolveAll(m.roots)
-	if !insideAny(roots, real) {
+	if !isInsideAny(roots, real) {
 		return File{}, errOutside
 	}
-	if m.covered != nil && m.covered(real) {
+	if m.overmounted != nil && m.overmounted(real) {
 		return File{}, errors.New("the agent does not see that file, because it has a folder of its own there")
 	}
-	// A link may have been changed since; from here on none is followed.
+	// A symbolic link may have changed since; from here on none is followed.
 	if err := m.guard.CheckPath(real); err != nil {
 		return File{}, err
 	}
-	file, err := m.inspect(real)
+	file, err := m.openAndCheck(real)
 	if err == nil && !m.mayRead(file, roots) {
 		_ = file.Open.Close()
 		return File{}, errNotReadable
@@ -86,8 +88,8 @@ func (m mediaRules) check(path string) (File, error) {
 	return file, err
 }
 
-// mayRead reports whether the agent's user may read a file, and search the folders that lead to it
-// from the root that it is in.
+// mayRead reports whether the agent's user may read a file, and search the folders from its root to
+// it.
 func (m mediaRules) mayRead(file File, roots []string) bool {
 	if m.user == nil {
 		return true
@@ -95,7 +97,7 @@ func (m mediaRules) mayRead(file File, roots []string) bool {
 	if !modebits.Allow(m.user, file.info, modebits.Read) {
 		return false
 	}
-	for dir := filepath.Dir(file.Path); insideAny(roots, dir) && !slices.Contains(roots, dir); dir = filepath.Dir(dir) {
+	for dir := filepath.Dir(file.Path); isInsideAny(roots, dir) && !slices.Contains(roots, dir); dir = filepath.Dir(dir) {
 		if info, err := os.Lstat(dir); err != nil || !modebits.Allow(m.user, info, modebits.Search) {
 			return false
 		}
@@ -103,24 +105,24 @@ func (m mediaRules) mayRead(file File, roots []string) bool {
 	return true
 }
 
-// errOutside says that a file is in none of the roots.
+// errOutside says that a file is outside all roots.
 var errOutside = errors.New("outside the folders that files may be sent from (mediaRoots)")
 
 // errNotReadable says that the agent may not read a file.
 var errNotReadable = errors.New("not readable")
 
-// inspect opens a file, without blocking on a FIFO or following a symbolic link put there
-// meanwhile, and returns it open if it may be sent.
-func (m mediaRules) inspect(path string) (File, error) {
+// openAndCheck opens a file, without blocking on a FIFO or following a symbolic link, and checks
+// the open file.
+func (m mediaRules) openAndCheck(path string) (File, error) {
 	f, err := nofollow.Open(path)
 	if err != nil {
-		return File{}, reason(err)
+		return File{}, shortFileError(err)
 	}
 	info, err := f.Stat()
 	if err != nil {
-		err = reason(err)
+		err = shortFileError(err)
 	} else {
-		err = m.sendable(info)
+		err = m.checkSendable(info)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -129,8 +131,8 @@ func (m mediaRules) inspect(path string) (File, error) {
 	return File{Path: path, Size: info.Size(), Open: f, info: info}, nil
 }
 
-// sendable returns why an open file may not be sent.
-func (m mediaRules) sendable(info fs.FileInfo) error {
+// checkSendable returns why an open file may not be sent.
+func (m mediaRules) checkSendable(info fs.FileInfo) error {
 	if err := m.guard.CheckFile(info); err != nil {
 		return err
 	}
@@ -145,11 +147,11 @@ func (m mediaRules) sendable(info fs.FileInfo) error {
 	return nil
 }
 
-// errNoFile is told apart because text that only looks like a path is no mistake.
+// errNoFile is its own error because text that only looks like a path is no mistake.
 var errNoFile = errors.New("no such file")
 
-// reason drops the path from a file error, since the path is named beside it.
-func reason(err error) error {
+// shortFileError removes the path from a file error, since the message names it anyway.
+func shortFileError(err error) error {
 	var pe *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
@@ -162,7 +164,7 @@ func reason(err error) error {
 	return err
 }
 
-func insideAny(roots []string, path string) bool {
+func isInsideAny(roots []string, path string) bool {
 	for _, root := range roots {
 		rel, err := filepath.Rel(root, path)
 		if err == nil && rel != ".." && !strings.HasPrefix(rel, "../") {
@@ -172,29 +174,29 @@ func insideAny(roots []string, path string) bool {
 	return false
 }
 
-// checkOf is check, but for the files that the protocol has written, which need not be in the
-// roots. No link is followed to them.
-func (m mediaRules) checkOf(f Frame, path string) (File, error) {
+// checkFrameFile is check for a file of a frame. Files that the protocol has written need not be
+// inside the roots, and no symbolic link to them is followed.
+func (m mediaRules) checkFrameFile(f Frame, path string) (File, error) {
 	if f.ProtocolDir == "" || filepath.Dir(path) != f.ProtocolDir {
 		return m.check(path)
 	}
-	return m.inspect(path)
+	return m.openAndCheck(path)
 }
 
-// emitMedia checks the files that a frame names and emits the frame with those that may be sent,
-// and with remarks about the others. The files are open until emit returns, and closed on every way
-// out. Of more than maxOpen files the others follow in frames of their own.
+// emitMedia checks the files of a frame and emits the frame with those that may be sent, and with
+// remarks about the others. The files are open until emit returns. If there are more than
+// maxOpenFiles, the rest follows in further frames.
 func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) error {
 	f.Checked = nil
 	var notes []string
 	left, begun := 0, false
 	echoes := func(string, fs.FileInfo) bool { return false }
 	if f.Guessed {
-		echoes = m.typed.echoes()
+		echoes = m.echo.matcher()
 	}
 	defer func() { closeFiles(f.Checked) }()
 	for _, path := range f.Media {
-		if len(f.Checked) == maxOpen {
+		if len(f.Checked) == maxOpenFiles {
 			err := emit(f)
 			closeFiles(f.Checked)
 			f.Text, f.Checked, begun = "", nil, true
@@ -202,13 +204,13 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 				return err
 			}
 		}
-		file, err := m.checkOf(f, path)
+		file, err := m.checkFrameFile(f, path)
 		switch {
-		case echoes(path, file.info): // said, and not to be looked at; a refusal would only tell whether it is there
+		case echoes(path, file.info): // repeated by the agent: even a refusal would reveal whether the file exists
 			file.close()
 		case err == nil && f.Guessed && slices.ContainsFunc(f.Checked, func(f File) bool { return f.Path == file.Path }):
 			file.close()
-		case err == nil && f.Guessed && len(f.Checked) == maxGuessed:
+		case err == nil && f.Guessed && len(f.Checked) == maxFilesInText:
 			file.close()
 			left++
 		case err == nil:
@@ -222,27 +224,26 @@ func (m mediaRules) emitMedia(f Frame, reveal bool, emit func(Frame) error) erro
 			notes = append(notes, fmt.Sprintf("⚠ %q was not sent: %s.", name, err))
 		}
 	}
-	f.Text = join(f.Text, refusals(notes, left))
+	f.Text = joinLines(f.Text, refusalRemarks(notes, left))
 	if begun && f.Text == "" && len(f.Checked) == 0 {
 		return nil
 	}
 	return emit(f)
 }
 
-// refusals are the remarks about files that are not sent, of which left are too many for plain
-// text.
-func refusals(notes []string, left int) string {
-	if n := len(notes); n > maxNotes {
-		notes = append(notes[:maxNotes:maxNotes], fmt.Sprintf("⚠ and %d more were not sent.", n-maxNotes))
+// refusalRemarks returns the remarks about files that were not sent. left is the number of files
+// beyond maxFilesInText.
+func refusalRemarks(notes []string, left int) string {
+	if n := len(notes); n > maxRemarks {
+		notes = append(notes[:maxRemarks:maxRemarks], fmt.Sprintf("⚠ and %d more were not sent.", n-maxRemarks))
 	}
 	if left > 0 {
-		notes = append(notes, fmt.Sprintf("⚠ %d more files were not sent: %d at most are taken from plain text.", left, maxGuessed))
+		notes = append(notes, fmt.Sprintf("⚠ %d more files were not sent: %d at most are taken from plain text.", left, maxFilesInText))
 	}
 	return strings.Join(notes, "\n")
 }
 
-// close closes a file that was opened to be checked. A file that could not be opened is nil, which
-// Close permits.
+// close closes a checked file. Open may be nil, which Close permits.
 func (f File) close() { _ = f.Open.Close() }
 
 func closeFiles(files []File) {

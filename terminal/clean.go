@@ -11,12 +11,12 @@ import (
 // ansi matches terminal control sequences: CSI, OSC and the two-byte escapes.
 var ansi = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|\\][^\x07\x1b\n]*(?:\x07|\x1b\\\\)?|[ -/]*[0-Z\\\\^-~])")
 
-// overwritten matches what a carriage return lets a later text on the same line take the place of,
-// as a progress bar does.
+// overwritten matches text that a carriage return lets later text on the same line overwrite, as in
+// a progress bar.
 var overwritten = regexp.MustCompile(`[^\n]*\r+([^\n])`)
 
-// Clean makes text fit for a chat: valid UTF-8, \n line ends, no terminal escapes and no other
-// control characters. A NUL shows as U+FFFD, because some networks cut a text there.
+// Clean prepares text for a chat: valid UTF-8, \n line ends, no terminal escapes and no other
+// control characters. A NUL becomes U+FFFD, because some networks truncate a text there.
 func Clean(s string) string {
 	if isClean(s) {
 		return s
@@ -37,9 +37,9 @@ func Clean(s string) string {
 	}, s)
 }
 
-// Visible shows text as it is, for somebody who decides about it: where Clean removes a control
-// character or lets it act, Visible shows a sign for it, and for other characters that cannot be
-// seen or that change the order of those around them. Newlines and tabs stay.
+// Visible shows invisible characters, for a person who decides about a text: control characters,
+// other characters that cannot be seen, and those that change the order of text get a visible sign.
+// Newlines and tabs stay.
 func Visible(s string) string {
 	var b strings.Builder
 	for _, r := range s { // an invalid byte is U+FFFD
@@ -69,7 +69,7 @@ func isClean(s string) bool {
 	return utf8.ValidString(s)
 }
 
-// trimText drops white space at the end and blank lines at the beginning, and keeps indentation.
+// trimText removes white space at the end and blank lines at the beginning, and keeps indentation.
 func trimText(s string) string {
 	s = strings.TrimRight(s, " \t\n")
 	for {

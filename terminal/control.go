@@ -7,20 +7,20 @@ import (
 	"nanobot/terminal/screen"
 )
 
-// Controller is a protocol that carries out commands of people itself, at any time: while a turn of
-// the chat runs, and between turns. A chat is an Envelope.SessionKey.
+// Controller is a protocol with commands for people that it carries out itself, during a turn of
+// the chat and between turns. A chat is an Envelope.SessionKey.
 type Controller interface {
-	// Controls returns the commands, for menus and for help.
+	// Controls returns the commands, for menus and help.
 	Controls() []Command
-	// AcceptsControl reports whether the protocol carries out a command in this chat now. A message
-	// that it does not accept gets a turn. The command "" stands for text that is no command.
+	// AcceptsControl reports whether the protocol carries out a command in this chat now. Otherwise
+	// the message gets a turn. The command "" stands for text that is no command.
 	AcceptsControl(chat, command string) bool
-	// Control carries out a command that was accepted. It must return within seconds. An error is
-	// told to the person.
+	// Control carries out an accepted command. It must return within seconds. An error is shown to
+	// the person.
 	Control(ctx context.Context, r ControlRequest) (ControlReply, error)
 }
 
-// Screen is what a terminal shows, for those who do not know the emulator.
+// Screen is a snapshot of a terminal screen, for packages that do not import the emulator.
 type Screen = screen.Snapshot
 
 // ControlRequest is a message that a Controller acts on.
@@ -30,7 +30,7 @@ type ControlRequest struct {
 	Args    string // what follows the command, or the text
 }
 
-// ControlReply is what the person is told about a command. The zero value tells nothing.
+// ControlReply is the reply to a command. The zero value sends nothing.
 type ControlReply struct {
 	Text    string // Markdown
 	Screen  *screen.Snapshot
@@ -44,13 +44,13 @@ type ControlButton struct {
 	Command string // as a person would write it, with the slash; at most 63 bytes
 }
 
-// ControlFile is a file that a Controller has made.
+// ControlFile is a file that a Controller has created.
 type ControlFile struct {
 	Name    string
 	Content []byte
 }
 
-// ErrNoController says that an agent's protocol has no commands of its own.
+// ErrNoController says that the agent's protocol has no commands of its own.
 var ErrNoController = errors.New("the agent has no such command")
 
 // controller returns the agent's protocol, if it is a Controller.

@@ -6,37 +6,35 @@ import (
 	"nanobot/config"
 )
 
-// Description is all that the program knows of a protocol: its name and section in the
-// configuration, what it can do, and how an agent that speaks it is tried. Each protocol's package
-// has one; the list of them in the wiring of the program is the only place that names the
-// protocols.
+// Description is everything that the program knows of a protocol: its name and section in the
+// configuration, its features, and how an agent is tested. Each protocol's package has one; only
+// the wiring of the program lists them.
 type Description struct {
 	config.Protocol
-	// Open makes the protocol for an agent.
+	// Open returns the protocol for an agent.
 	Open func(config.Terminal) Protocol
-	// TrialText returns the message with which `nanobot doctor` tries an agent; nil: one that asks
-	// for a single word.
+	// TrialText returns the message with which `nanobot doctor` tests an agent; nil: a message that
+	// asks for a single word.
 	TrialText func(config.Terminal) string
-	// AssessTrial says what the trial of an agent that has ended by itself with status 0 shows.
+	// AssessTrial assesses the trial of an agent that has exited by itself with status 0.
 	AssessTrial func(*Trial) Finding
-	// Parser reads the output of agents for `nanobot parse`; the zero value: that is not possible
-	// without a running agent.
+	// Parser parses agent output for `nanobot parse`; the zero value: not possible without a
+	// running agent.
 	Parser Parser
 }
 
-// Parser reads what an agent has printed without running anything.
+// Parser parses agent output without running anything.
 type Parser struct {
-	// Object shows what Parse returns, for the command's help.
+	// Object shows the form of Parse's result, for the help of the command.
 	Object string
-	// Formats are the names of the formats in which agents may write, the default first; nil: there
-	// is only one.
+	// Formats are the output formats of agents, the default first; nil: there is only one.
 	Formats []string
-	// Parse returns what is in the output as an object for JSON, and false if the output is wrong
-	// in a way that the object tells. The format is one of Formats, or "" if there are none.
+	// Parse returns the parsed output as an object for JSON, and false if the output has a mistake,
+	// which the object describes. format is one of Formats, or "" if there are none.
 	Parse func(output, format string) (object any, ok bool)
 }
 
-// Trial is one turn that `nanobot doctor` has run to see whether the agent works.
+// Trial is a turn that `nanobot doctor` has run to test an agent.
 type Trial struct {
 	Output  []byte // the beginning of what the agent has printed
 	Frames  []Frame
@@ -45,17 +43,17 @@ type Trial struct {
 	ByHand  string // how the operator can try the agent, for Finding.Fix
 }
 
-// Verdict is what a trial says of an agent.
+// Verdict is the result of a trial.
 type Verdict int
 
 // The verdicts.
 const (
 	Good     Verdict = iota
-	Doubtful         // it works, and yet it is probably not as it is meant
+	Doubtful         // it works, but probably not as intended
 	Bad              // it cannot work
 )
 
-// Finding is the result of a trial.
+// Finding is a verdict with its explanation.
 type Finding struct {
 	Verdict Verdict
 	Detail  string

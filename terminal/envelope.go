@@ -33,21 +33,21 @@ type Envelope struct {
 	History []HistoryEntry `json:"history,omitempty"`
 }
 
-// Provider is an API provider as the envelope has it: snake_case, keys in the clear.
+// Provider is an API provider in the envelope, with its keys in clear text.
 type Provider struct {
 	APIKeys []string `json:"api_keys"`
 	Models  []string `json:"models,omitempty"`
 	BaseURL string   `json:"base_url,omitempty"`
 }
 
-// User is who wrote the message.
+// User is the sender of the message.
 type User struct {
 	ID       string `json:"id"`
 	Name     string `json:"name,omitempty"`
 	Username string `json:"username,omitempty"`
 }
 
-// Quote is the message that the user replied to.
+// Quote is the message to which the user replied.
 type Quote struct {
 	ID    string   `json:"id"`
 	Text  string   `json:"text,omitempty"`
@@ -71,7 +71,7 @@ func (e Envelope) Line() ([]byte, error) {
 	return line, nil
 }
 
-// EncodeLine returns anything that an agent is told as one line of JSON with its newline.
+// EncodeLine returns a value as one line of JSON with its newline.
 func EncodeLine(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

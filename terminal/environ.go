@@ -8,21 +8,21 @@ import (
 	"nanobot/config"
 )
 
-// hiddenName reports whether a variable belongs to the gateway and not to the agent.
-func hiddenName(name string) bool {
+// isGatewayVariable reports whether a variable is meant for the gateway and hidden from agents.
+func isGatewayVariable(name string) bool {
 	return strings.HasPrefix(name, "NANOBOT_") || strings.HasPrefix(name, "WATCHDOG_") ||
 		name == "NOTIFY_SOCKET" || name == "CREDENTIALS_DIRECTORY"
 }
 
-// environ builds the agent's environment: the parent's without the gateway's secrets, then the
-// providers' keys if wanted, then what the configuration adds.
-func environ(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
+// agentEnviron returns the agent's environment: the parent's without the gateway's secrets, then
+// the API keys of providers if configured, then the configured variables.
+func agentEnviron(parent []string, secrets []config.Secret, providers map[string]Provider, extra map[string]string) []string {
 	names, values := map[string]bool{}, []string{}
 	for _, s := range secrets {
 		if name := s.EnvName(); name != "" {
 			names[name] = true
 		}
-		// A secret that cannot be read here is not in the environment either.
+		// A secret that cannot be read cannot be compared; its own variable is hidden by name.
 		if v, err := s.Reveal(); err == nil && v != "" {
 			values = append(values, v)
 		}
@@ -31,14 +31,14 @@ func environ(parent []string, secrets []config.Secret, providers map[string]Prov
 	for _, kv := range parent {
 		name, value, _ := strings.Cut(kv, "=")
 		holds := func(secret string) bool { return strings.Contains(value, secret) }
-		if name != "" && !hiddenName(name) && !names[name] && !slices.ContainsFunc(values, holds) {
+		if name != "" && !isGatewayVariable(name) && !names[name] && !slices.ContainsFunc(values, holds) {
 			vars[name] = value
 		}
 	}
 	for name, p := range providers {
 		if len(p.APIKeys) > 0 {
-			vars[envName(name)+"_API_KEY"] = p.APIKeys[0]
-			vars[envName(name)+"_API_KEYS"] = strings.Join(p.APIKeys, ",")
+			vars[variablePrefix(name)+"_API_KEY"] = p.APIKeys[0]
+			vars[variablePrefix(name)+"_API_KEYS"] = strings.Join(p.APIKeys, ",")
 		}
 	}
 	maps.Copy(vars, extra)
@@ -49,8 +49,9 @@ func environ(parent []string, secrets []config.Secret, providers map[string]Prov
 	return env
 }
 
-// envName turns a provider's name into the form of a variable's: my-service becomes MY_SERVICE.
-func envName(provider string) string {
+// variablePrefix turns a provider's name into the beginning of variable names: my-service becomes
+// MY_SERVICE.
+func variablePrefix(provider string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r
@@ -59,8 +60,8 @@ func envName(provider string) string {
 	}, strings.ToUpper(provider))
 }
 
-// lookup returns the value of a variable, of which the last counts, or "".
-func lookup(env []string, name string) string {
+// lookupEnv returns the value of the last variable of this name, or "".
+func lookupEnv(env []string, name string) string {
 	for _, v := range slices.Backward(env) {
 		if value, ok := strings.CutPrefix(v, name+"="); ok {
 			return value

@@ -7,7 +7,7 @@ func Check(root, path string) (File, error) {
 }
 
 // Inspect is told a path without links.
-func Inspect(path string) (File, error) { return closed(mediaRules{}.inspect(path)) }
+func Inspect(path string) (File, error) { return closed(mediaRules{}.openAndCheck(path)) }
 
 // CheckGuarded is Check where some files are out of bounds.
 func CheckGuarded(root, path string, g FileGuard) (File, error) {
@@ -20,4 +20,4 @@ func closed(f File, err error) (File, error) {
 }
 
 // Coarse is how far a file's time may be behind that of the turn in which it was written.
-const Coarse = coarse
+const ClockGranularity = clockGranularity

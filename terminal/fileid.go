@@ -5,11 +5,11 @@ import (
 	"syscall"
 )
 
-// fileID tells files apart whatever they are called: the device and the inode.
+// fileID identifies a file independently of its names: device and inode.
 type fileID struct{ device, inode uint64 }
 
-// idOf returns the identity of a file and the number of its names (hard links).
-func idOf(info fs.FileInfo) (id fileID, names uint64) {
+// fileIDOf returns the ID of a file and the number of its hard links.
+func fileIDOf(info fs.FileInfo) (id fileID, names uint64) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return fileID{}, 1

@@ -19,8 +19,8 @@ const (
 )
 
 // FindMediaPaths returns the absolute paths with a media extension in one line of text, in order:
-// bare, quoted (then also with spaces), in parentheses or backticks, before punctuation, as file://
-// too. It does not look at the disk.
+// bare, quoted (then also with spaces), in parentheses or backticks, before punctuation, and as
+// file:// URLs. It does not access the disk.
 func FindMediaPaths(line []byte) []string {
 	var found []string
 	for i := 0; ; {
@@ -44,8 +44,8 @@ func FindMediaPaths(line []byte) []string {
 	}
 }
 
-// schemeEnd returns how far to go from the slash at i if it is the :// of a URL: past the two
-// slashes of file://, and past the whole of any other, since nothing in it is a path.
+// schemeEnd returns how many bytes to skip from the slash at i if it belongs to the :// of a URL:
+// the two slashes of file://, or the whole of any other URL.
 func schemeEnd(line []byte, i int) int {
 	if i == 0 || line[i-1] != ':' || !bytes.HasPrefix(line[i:], []byte("//")) {
 		return 0
@@ -60,8 +60,8 @@ func schemeEnd(line []byte, i int) int {
 	return n
 }
 
-// quotedPath returns the length of the path that begins at i right behind a quote and ends before
-// the same quote.
+// quotedPath returns the length of the path that begins at i after a quote and ends before the same
+// quote.
 func quotedPath(line []byte, i int) int {
 	if i == 0 || bytes.IndexByte([]byte("\"'`"), line[i-1]) < 0 {
 		return 0
@@ -73,9 +73,9 @@ func quotedPath(line []byte, i int) int {
 	return 0
 }
 
-// barePath returns the length of the path that begins at i: up to the first media extension that
-// ends like a word. Without one it returns 0 and how far it looked: no other path can begin in
-// between, so nothing is looked at twice.
+// barePath returns the length of the path that begins at i and ends with the first media extension
+// at the end of a word. Without one it returns 0 and how many bytes it has scanned: no other path
+// can begin in them, so no byte is scanned twice.
 func barePath(line []byte, i int) (length, scanned int) {
 	if i > 0 && isPathByte(line[i-1]) && !bytes.HasSuffix(line[:i], []byte("file://")) {
 		return 0, 1
@@ -102,8 +102,8 @@ func extensionEnds(p []byte, n int) bool {
 	return mediaExtensions[string(bytes.ToLower(ext))]
 }
 
-// endsPath reports whether what follows an extension shows that the path ends there: /tmp/a.png,
-// does, /tmp/a.png.bak and /tmp/a.png/b do not.
+// endsPath reports whether a path ends before rest: after /tmp/a.png a comma ends it; .bak and /b
+// do not.
 func endsPath(rest []byte) bool {
 	for i, c := range rest {
 		switch c {
@@ -128,7 +128,7 @@ func isWordByte(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_'
 }
 
-// isPathByte reports whether a slash behind c belongs to a path that began earlier, so that ./a.png
+// isPathByte reports whether a slash after c belongs to a path that began earlier, so that ./a.png
 // is not /a.png. Other scripts may touch a path without a space.
 func isPathByte(c byte) bool {
 	return isWordByte(c) || c == '.' || c == '-' || c == '~' || c == '/' || c == '\\' || c == '$' || c == '}' || c == '+' || c == '%' || c == '@'

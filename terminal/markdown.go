@@ -2,10 +2,12 @@ package terminal
 
 import "strings"
 
-// CodeSpan shows text as it is, in Markdown. A backtick in it would end the span.
+// CodeSpan returns a text as a Markdown code span. Backticks, which would end the span, become
+// apostrophes.
 func CodeSpan(s string) string { return "`" + strings.ReplaceAll(s, "`", "'") + "`" }
 
-// CodeBlock shows lines as they are, in Markdown, whatever fences are in them.
+// CodeBlock returns a text as a fenced Markdown code block, with a fence longer than any in the
+// text.
 func CodeBlock(language, text string) string {
 	ticks := "```"
 	for strings.Contains(text, ticks) {
@@ -14,12 +16,12 @@ func CodeBlock(language, text string) string {
 	return ticks + language + "\n" + strings.TrimRight(text, "\n") + "\n" + ticks
 }
 
-// OneLine makes one line of a text, with at most n characters.
+// OneLine joins the lines of a text and shortens it to n characters.
 func OneLine(s string, n int) string {
 	return Shorten(strings.Join(strings.Fields(Clean(Shorten(s, 8*n))), " "), n)
 }
 
-// Shorten cuts a text that has more than n characters, and marks the cut.
+// Shorten cuts a text after n characters and appends an ellipsis.
 func Shorten(s string, n int) string {
 	if len(s) <= n {
 		return s

@@ -8,7 +8,7 @@ import (
 	"nanobot/config"
 )
 
-// MCPServer is an MCP server that an agent is told to use, with its secrets.
+// MCPServer is a configured MCP server that the agent is told to use, with its secrets.
 type MCPServer struct {
 	Name      string
 	Transport string // config.MCPStdio, config.MCPHTTP or config.MCPSSE
@@ -22,7 +22,7 @@ type MCPServer struct {
 // MCPValue is an environment variable of an MCP server, or a header of the requests to it.
 type MCPValue struct{ Name, Value string }
 
-// mcpServers reads the secrets of the servers, which come back in the order of their names.
+// mcpServers reads the secrets of the servers and returns the servers sorted by name.
 func mcpServers(all map[string]config.MCPServer) ([]MCPServer, error) {
 	var servers []MCPServer
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -42,7 +42,7 @@ func mcpServers(all map[string]config.MCPServer) ([]MCPServer, error) {
 	return servers, nil
 }
 
-// revealValues reads the secrets of a map, in the order of their names.
+// revealValues reads the secrets of a map and returns them sorted by name.
 func revealValues(secrets map[string]config.Secret) ([]MCPValue, error) {
 	var values []MCPValue
 	for _, name := range slices.Sorted(maps.Keys(secrets)) {

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// PersistentProcess is what a Pool keeps for a chat: a process, with all that the protocol knows of
-// it. One with a method InUse() bool is not ended for want of turns while that returns true.
+// PersistentProcess is a process that a Pool keeps for a chat, with the protocol's state of it. If
+// it has a method InUse() bool, it is not ended as idle while that returns true.
 type PersistentProcess interface {
 	comparable
 	// Close ends the process and returns when it is dead. It may take a while; the pool calls it
 	// once, while no turn uses the process.
 	Close()
-	// Reusable reports whether another turn can use the process. The pool asks at the end of a turn
-	// and closes a process that is not reusable.
+	// Reusable reports whether another turn can use the process. The pool calls it at the end of a
+	// turn and closes a process that is not reusable.
 	Reusable() bool
 }
 
-// ProcessPool is a Pool whatever it keeps.
+// ProcessPool is a Pool of any type of process.
 type ProcessPool interface {
 	// Idle returns the agents that no turn uses.
 	Idle() []IdleAgent
@@ -32,14 +32,14 @@ type ProcessPool interface {
 	Close()
 }
 
-// IdleAgent is an agent that is kept between two turns.
+// IdleAgent is a persistent agent that no turn uses.
 type IdleAgent struct {
 	Chat  string   // an Envelope.SessionKey
 	Users []string // the ids of the people whose messages it has worked on
 }
 
-// Pool keeps one process for each chat between its turns, for a while and up to a number, and lets
-// one turn of a chat run at a time. It knows nothing of what is said to the processes.
+// Pool keeps one process for each chat between its turns, for a limited time and up to a limited
+// number, and runs one turn of a chat at a time. It knows nothing of what is said to the processes.
 type Pool[P PersistentProcess] struct {
 	// IdleTime is how long a process is kept after the last turn of its chat, and MaxProcesses how
 	// many are. Neither may be changed after the first turn.
@@ -62,12 +62,12 @@ type PoolEntry[P PersistentProcess] struct {
 	users  []string      // the ids of the people whose messages the process has worked on
 	idleAt time.Time     // the end of the last turn
 	timer  *time.Timer   // of IdleTime, while no turn runs or waits
-	// process is only changed by the turn that runs, or while none does; the zero value is none.
+	// process is changed only by the running turn, or while none runs; the zero value means none.
 	process P
 }
 
 // Acquire waits until no other turn of the chat runs, and returns the chat's entry, which must be
-// released. user is the sender of the message; nil: it is not known.
+// released. user is the sender of the message; nil: unknown.
 func (p *Pool[P]) Acquire(ctx context.Context, chat string, user *User) (*PoolEntry[P], error) {
 	e := p.addTurn(chat, user)
 	select {
@@ -98,18 +98,18 @@ func (p *Pool[P]) addTurn(chat string, user *User) *PoolEntry[P] {
 	return e
 }
 
-// removeTurn removes a turn that did not come to run.
+// removeTurn removes a turn whose context ended before it ran.
 func (p *Pool[P]) removeTurn(e *PoolEntry[P]) {
 	p.mu.Lock()
 	e.turns--
-	closeProcess := p.settle(e)
+	closeProcess := p.settleChat(e)
 	p.mu.Unlock()
 	closeProcess()
 }
 
-// settle decides about a chat's process when a turn has gone. The caller holds the mutex, and calls
-// the function that it returns when it does not any more.
-func (p *Pool[P]) settle(e *PoolEntry[P]) (closeProcess func()) {
+// settleChat decides about a chat's process after a turn. The caller holds the mutex, and calls the
+// returned function after unlocking it.
+func (p *Pool[P]) settleChat(e *PoolEntry[P]) (closeProcess func()) {
 	switch {
 	case e.turns > 0:
 	case !e.hasProcess():
@@ -118,7 +118,7 @@ func (p *Pool[P]) settle(e *PoolEntry[P]) (closeProcess func()) {
 		delete(p.chats, e.chat)
 		return e.process.Close
 	default:
-		e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expire(e) })
+		e.timer = time.AfterFunc(time.Until(e.idleAt.Add(p.IdleTime)), func() { p.expireChat(e) })
 	}
 	return func() {}
 }
@@ -132,14 +132,14 @@ func (e *PoolEntry[P]) hasProcess() bool {
 	return e.process != none
 }
 
-// SetProcess gives the chat a process that was just started. If there are too many, the pool ends
-// others.
+// SetProcess stores the chat's process, which was just started. If there are too many, the pool
+// ends idle ones.
 func (e *PoolEntry[P]) SetProcess(process P) {
-	e.pool.shrink(1)
+	e.pool.endExcessProcesses(1)
 	e.replaceProcess(process)
 }
 
-// RemoveProcess takes a process away that the turn has closed.
+// RemoveProcess removes a process that the turn has closed.
 func (e *PoolEntry[P]) RemoveProcess() {
 	var none P
 	e.replaceProcess(none)
@@ -151,7 +151,7 @@ func (e *PoolEntry[P]) replaceProcess(process P) {
 	e.process = process
 }
 
-// Release ends the turn. A process that cannot be kept is dead when it returns.
+// Release ends the turn. A process that is not reusable is dead when it returns.
 func (e *PoolEntry[P]) Release() {
 	p := e.pool
 	if process, ok := e.Process(); ok && !process.Reusable() { // the next turn must not find it
@@ -162,14 +162,14 @@ func (e *PoolEntry[P]) Release() {
 	<-e.turn
 	e.turns--
 	e.idleAt = time.Now()
-	closeProcess := p.settle(e)
+	closeProcess := p.settleChat(e)
 	p.mu.Unlock()
 	closeProcess()
-	p.shrink(0)
+	p.endExcessProcesses(0)
 }
 
-// expire ends the process of a chat that was idle for IdleTime.
-func (p *Pool[P]) expire(e *PoolEntry[P]) {
+// expireChat ends the process of a chat that was idle for IdleTime.
+func (p *Pool[P]) expireChat(e *PoolEntry[P]) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
@@ -177,7 +177,7 @@ func (p *Pool[P]) expire(e *PoolEntry[P]) {
 	case e.inUse():
 		p.restartTimer(e)
 	default:
-		p.drop(e)
+		p.endIdleProcess(e)
 	}
 }
 
@@ -197,7 +197,7 @@ func (p *Pool[P]) Idle() (agents []IdleAgent) {
 	return agents
 }
 
-// Touch lets the idle time of a chat's process begin anew, since it was used between turns.
+// Touch restarts the idle time of a chat's process that was used between turns.
 func (p *Pool[P]) Touch(chat string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -206,14 +206,14 @@ func (p *Pool[P]) Touch(chat string) {
 	}
 }
 
-// restartTimer has the idle time of an idle chat begin now. The caller holds the mutex.
+// restartTimer restarts the idle time of an idle chat. The caller holds the mutex.
 func (p *Pool[P]) restartTimer(e *PoolEntry[P]) {
 	e.stopTimer()
 	e.idleAt = time.Now()
-	e.timer = time.AfterFunc(p.IdleTime, func() { p.expire(e) })
+	e.timer = time.AfterFunc(p.IdleTime, func() { p.expireChat(e) })
 }
 
-// inUse reports whether somebody uses a process between turns.
+// inUse reports whether the process is used between turns.
 func (e *PoolEntry[P]) inUse() bool {
 	u, ok := any(e.process).(interface{ InUse() bool })
 	return ok && u.InUse()
@@ -229,7 +229,7 @@ func (p *Pool[P]) Find(chat string) (process P, ok bool) {
 	return process, false
 }
 
-// All returns the processes that are kept or used by a turn, with their chats.
+// All returns the processes of all chats, idle or used by a turn.
 func (p *Pool[P]) All() iter.Seq2[string, P] {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -247,23 +247,23 @@ func (p *Pool[P]) End(chat string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.chats[chat]; e != nil && p.isIdle(e) {
-		p.drop(e)
+		p.endIdleProcess(e)
 	}
 }
 
-// Died tells the pool that the process of a chat has died by itself. While a turn uses the process,
-// that turn finds out itself.
-func (p *Pool[P]) Died(chat string, process P) {
+// ReportDeath tells the pool that the process of a chat has died. While a turn uses the process,
+// the turn notices itself.
+func (p *Pool[P]) ReportDeath(chat string, process P) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if e := p.chats[chat]; e != nil && p.isIdle(e) && e.process == process {
-		p.drop(e)
+		p.endIdleProcess(e)
 	}
 }
 
-// shrink ends idle processes, the one longest idle first, until there is room for some more.
+// endExcessProcesses ends idle processes, the longest idle first, until there is room for more.
 // Processes that a turn uses stay.
-func (p *Pool[P]) shrink(more int) {
+func (p *Pool[P]) endExcessProcesses(more int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for {
@@ -280,13 +280,13 @@ func (p *Pool[P]) shrink(more int) {
 		if n <= p.MaxProcesses || oldest == nil {
 			return
 		}
-		p.drop(oldest)
+		p.endIdleProcess(oldest)
 	}
 }
 
-// drop removes an idle chat and ends its process, without waiting for that. The caller holds the
+// endIdleProcess removes an idle chat and ends its process, without waiting. The caller holds the
 // mutex.
-func (p *Pool[P]) drop(e *PoolEntry[P]) {
+func (p *Pool[P]) endIdleProcess(e *PoolEntry[P]) {
 	e.stopTimer()
 	delete(p.chats, e.chat)
 	p.ending.Go(e.process.Close)
@@ -306,7 +306,7 @@ func (p *Pool[P]) Close() {
 	p.closed = true
 	for _, e := range p.chats {
 		if p.isIdle(e) {
-			p.drop(e)
+			p.endIdleProcess(e)
 		}
 	}
 	p.mu.Unlock()

@@ -147,7 +147,7 @@ func TestAPoolEndsNoProcessDuringATurn(t *testing.T) {
 		time.Sleep(2 * idleTime)
 		b := turn(t, p, "b") // there is no room for it, but only once its turn is over
 		p.End("a")
-		p.Died("a", a)
+		p.ReportDeath("a", a)
 		time.Sleep(dyingTime)
 		synctest.Wait()
 		if a.timesClosed() != 0 || !b.isDead() {
@@ -230,9 +230,9 @@ func TestTheNextTurnWaitsUntilAnUnusableProcessIsDead(t *testing.T) {
 func TestAProcessThatDiesWhileIdleIsForgotten(t *testing.T) {
 	inPool(t, 10, func(t *testing.T, p *pool) {
 		a := turn(t, p, "a")
-		p.Died("a", &fakeProcess{name: "an earlier one"})
+		p.ReportDeath("a", &fakeProcess{name: "an earlier one"})
 		wantIdle(t, p, "a")
-		p.Died("a", a)
+		p.ReportDeath("a", a)
 		wantIdle(t, p)
 		time.Sleep(2 * idleTime) // the timer has nothing to end
 		synctest.Wait()

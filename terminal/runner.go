@@ -20,23 +20,23 @@ import (
 	"nanobot/terminal/sandbox"
 )
 
-// Options is what a runner needs to know.
+// Options configures a Runner.
 type Options struct {
 	Config    config.Terminal
 	Workspace string // absolute
 	Protocol  Protocol
 	Environ   []string        // the gateway's own environment
 	Secrets   []config.Secret // of the gateway, never shown to the agent
-	Private   []string        // the gateway's own files and folders, never sent
-	Readable  []string        // of these, those that hold no secret and may be read
+	Private   []string        // the gateway's own files and folders, which are never sent
+	Readable  []string        // files in Private that have no secrets, which agents may read
 	State     string          // the folder of the gateway's state; "": none
-	Program   string          // the gateway's own file, which no agent in a sandbox may change; "": not known
+	Program   string          // the gateway's executable, which sandboxed agents cannot change; "": unknown
 	// Agent is the agent's name, for the owner of its processes.
 	Agent string
-	// Socket is where the daemon serves its tools to agents; "": nowhere.
+	// Socket is the path of the daemon's socket for agents' tools; "": there is none.
 	Socket string
-	// Supervisor kills what an agent has started when the agent ends; nil: processes that leave the
-	// agent's process group live on.
+	// Supervisor kills all descendants of an agent when the agent ends; nil: processes that leave
+	// the agent's process group survive.
 	Supervisor *process.Supervisor
 	Log        *zap.Logger
 }
@@ -53,48 +53,47 @@ type Request struct {
 	RunID           string
 	Attempt         int
 	History         []HistoryEntry // oldest first
-	// Ask puts an agent's question to the person; nil: nobody answers.
+	// Ask puts the agent's questions to the person; nil: nobody answers.
 	Ask Ask
-	// Injections has what the person writes while the agent is at work; nil: nothing, and stdin is
-	// closed as usual. What is put in stays there until the agent reads, so a sender must not wait
-	// longer than the turn lasts. Its files are for GrantFiles first.
+	// Injections has messages that the person sends while the agent runs; nil: none, and stdin is
+	// closed after the envelope. A message stays in the channel until the agent reads, so a sender
+	// must not block longer than the turn. Its files are granted by GrantFiles first.
 	Injections <-chan Injection
-	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person,
-	// with no process running, and what it returns when the turn goes on, as Turn.AwaitPerson.
+	// AwaitPerson, if not nil, is called when the turn begins to wait for messages of the person
+	// without running a process, and resume when the turn continues. See Turn.AwaitPerson.
 	AwaitPerson func(ctx context.Context) (resume func(ctx context.Context) error)
-	// PersonTexts, if not nil, returns what the person has written since the turn began, but for
-	// answers to questions.
+	// PersonTexts, if not nil, returns the person's messages since the turn began, without answers
+	// to questions.
 	PersonTexts func() []string
-	// OnCancel, if not nil, is called when the agent's time is up or it is told to stop. Frames may
-	// follow.
+	// OnCancel, if not nil, is called after the timeout or a stop. Frames may follow.
 	OnCancel func()
-	// RunName marks the agent's processes, and GatewayName those that outlive the turn, for KillRun
-	// and KillPersistent after a crash. Without a name there is no mark.
+	// RunName marks the agent's processes, and GatewayName persistent agents, so that KillRun and
+	// KillPersistent find them after a crash. Without a name there is no mark.
 	RunName, GatewayName string
-	// Task names the part of the message that this request is, where the agent is handed a message
-	// in several parts; "": it is all of it.
+	// Task names the part of the message in this request, if the agent gets a message in several
+	// parts; "": the whole message.
 	Task string
-	// Token proves to the gateway which chat the agent's processes work for; "": there is none.
+	// Token proves to the gateway which chat the agent's processes work for; "": none.
 	Token string
-	// Memory, if not nil, is what is known of the chat from earlier turns.
+	// Memory, if not nil, holds what is remembered of the chat from earlier turns.
 	Memory Memory
-	// OnClockStart, if not nil, is called when the time of the turn begins to count, with
-	// Turn.PauseTimeout.
+	// OnClockStart, if not nil, is called with Turn.PauseTimeout when the timeout of the turn
+	// starts.
 	OnClockStart func(pause func() (resume func()))
-	// OnAgentInfo, if not nil, is called with what the agent tells of itself.
+	// OnAgentInfo, if not nil, is called with what the agent reports about itself.
 	OnAgentInfo func(AgentInfo)
-	// OnLog, if not nil, is called with each log frame, beside the log.
+	// OnLog, if not nil, is called with each log frame, in addition to logging it.
 	OnLog func(Frame)
-	// OnExit, if not nil, is called when the last process of the turn has exited, where that is
-	// known while what the agent said is still being emitted, and no other process will follow.
+	// OnExit, if not nil, is called when the last process of the turn has exited, if that is known
+	// while output is still being emitted and no other process will follow.
 	OnExit func()
-	// OnLaunch, if not nil, is called for each process that works on the turn, before anything is
-	// read from it.
+	// OnLaunch, if not nil, is called for each process that works on the turn, before its output is
+	// read.
 	OnLaunch func(pid int)
 }
 
-// files are those that the person sent or quoted.
-func (r Request) files() []string {
+// attachedFiles returns the files that the person sent or quoted.
+func (r Request) attachedFiles() []string {
 	if r.ReplyTo == nil {
 		return r.Media
 	}
@@ -103,19 +102,19 @@ func (r Request) files() []string {
 
 // Runner runs turns of the configured agent. It is safe for concurrent use.
 type Runner struct {
-	o         Options
-	command   config.Command
-	env       []string
-	providers map[string]Provider
-	servers   []MCPServer
-	sandbox   *sandbox.Sandbox
-	kept      keptAgents
-	turns     sync.WaitGroup
+	o          Options
+	command    config.Command
+	env        []string
+	providers  map[string]Provider
+	servers    []MCPServer
+	sandbox    *sandbox.Sandbox
+	persistent persistentAgents
+	turns      sync.WaitGroup
 }
 
-// NewRunner prepares what all turns share. It fails when the command would evaluate the user's
-// text, when a secret of the agent cannot be read, or when the agent cannot be confined as it must
-// be.
+// NewRunner prepares what all turns share. It returns an error when the command would evaluate the
+// user's text, when a secret of the agent cannot be read, or when a required sandbox is not
+// available.
 func NewRunner(o Options) (*Runner, error) {
 	r := &Runner{o: o, providers: map[string]Provider{}}
 	var err error
@@ -143,12 +142,12 @@ func NewRunner(o Options) (*Runner, error) {
 	if r.sandbox, err = newSandbox(o); err != nil {
 		return nil, err
 	}
-	r.env = environ(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
+	r.env = agentEnviron(slices.Concat(o.Environ, r.sandbox.UserEnviron()), o.Secrets, inEnv, o.Config.Env)
 	return r, nil
 }
 
-// Turn runs the agent on one message and hands what the user is to see to emit, in order. An error
-// is what we could not do; what the agent did wrong has been emitted.
+// Turn runs the agent on one message and passes frames for the user to emit, in order. An error
+// means that the gateway could not do its part; mistakes of the agent have been emitted.
 func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) (Outcome, error) {
 	r.turns.Add(1)
 	defer r.turns.Done()
@@ -159,11 +158,11 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	}
 	userDir, err := UserDir(r.o.Workspace, req.ChatID)
 	if err != nil {
-		return Outcome{}, unbegun(err)
+		return Outcome{}, wrapShortage(err)
 	}
-	chat, err := r.sandbox.PrepareChat(userDir, req.files(), r.pool() == nil)
+	chat, err := r.sandbox.PrepareChat(userDir, req.attachedFiles(), r.pool() == nil)
 	if err != nil {
-		return Outcome{}, unbegun(err)
+		return Outcome{}, wrapShortage(err)
 	}
 	t := &turn{
 		Runner: r, req: req, emit: emit, userDir: userDir, chat: chat,
@@ -171,7 +170,7 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		reveal: cfg.RevealErrors.To(req.ChatID, req.Channel+":"+req.ChatID),
 	}
 	t.media = t.mediaRules()
-	t.media.typed = typed{texts: t.texts, began: began, dirs: []string{t.dir(), r.o.Workspace, userDir}, home: lookup(r.env, "HOME")}
+	t.media.echo = echoFilter{texts: t.personTexts, began: began, dirs: []string{t.workDir(), r.o.Workspace, userDir}, home: lookupEnv(r.env, "HOME")}
 	ctx, pause, cancel := withTimeout(ctx, time.Duration(cfg.Timeout)*time.Second)
 	defer cancel()
 	if req.OnCancel != nil {
@@ -183,10 +182,10 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 	out, err := r.o.Protocol.Turn(ctx, Turn{
 		Envelope: r.envelope(req, userDir), Run: cmp.Or(req.RunName, req.RunID) + req.Task,
 		Launch:           t.launch,
-		LaunchPersistent: t.keep, AttachProcess: t.uses, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
-		ExecEnv: t.place(),
-		Memory:  t.memory(), ReportAgentInfo: t.tell,
-		Emit: t.take,
+		LaunchPersistent: t.launchPersistent, AttachProcess: t.attachProcess, PauseTimeout: pause, AwaitPerson: req.awaitPerson(pause),
+		ExecEnv: t.execEnv(),
+		Memory:  t.memory(), ReportAgentInfo: t.reportAgentInfo,
+		Emit: t.emitFrame,
 		Ask:  t.ask, Interactive: cfg.Interactive,
 		Stdin:      cfg.Stdin,
 		Injections: req.Injections, PassMedia: cfg.PassMedia,
@@ -194,27 +193,27 @@ func (r *Runner) Turn(ctx context.Context, req Request, emit func(Frame) error) 
 		OnEmpty: req.OnExit,
 		MaxLine: cfg.MaxLine, MaxOutput: cfg.MaxOutput,
 	})
-	if errors.Is(err, errTooLong) {
-		return t.tooLong()
+	if errors.Is(err, errCommandTooLong) {
+		return t.emitTooLong()
 	}
 	used := t.used.total()
 	out.Memory, out.CPU = used.Memory, used.CPU
 	return out, err
 }
 
-// ExecEnv prepares the place where the agent of a chat works, for commands that are run outside of
+// ExecEnv prepares the execution environment of a chat's agent, for commands that run outside of
 // turns.
 func (r *Runner) ExecEnv(channel, chatID string) (ExecEnv, error) {
-	t, err := r.outsideTurns(channel, chatID)
+	t, err := r.prepareOutsideTurn(channel, chatID)
 	if err != nil {
 		return ExecEnv{}, err
 	}
-	return t.place(), nil
+	return t.execEnv(), nil
 }
 
-// outsideTurns prepares what is done for a chat outside of its turns. An agent of the chat may be
+// prepareOutsideTurn prepares work for a chat outside of its turns. An agent of the chat may be
 // running, so its temporary files stay.
-func (r *Runner) outsideTurns(channel, chatID string) (*turn, error) {
+func (r *Runner) prepareOutsideTurn(channel, chatID string) (*turn, error) {
 	userDir, err := UserDir(r.o.Workspace, chatID)
 	if err != nil {
 		return nil, err
@@ -229,8 +228,8 @@ func (r *Runner) outsideTurns(channel, chatID string) (*turn, error) {
 // UserRoot creates the folder of a chat and opens it.
 func (r *Runner) UserRoot(chatID string) (*os.Root, error) { return UserRoot(r.o.Workspace, chatID) }
 
-// GrantFiles lets the agent have files of a chat that come while it is at work. Those of a Request
-// it has anyway.
+// GrantFiles gives the agent access to files of a chat that arrive while it runs. The files of a
+// Request are granted anyway.
 func (r *Runner) GrantFiles(chatID string, files []string) error {
 	if len(files) == 0 {
 		return nil
@@ -242,7 +241,7 @@ func (r *Runner) GrantFiles(chatID string, files []string) error {
 	return r.sandbox.ChownToAgent(userDir, files)
 }
 
-// Close waits for the turns that run and ends the agents that are kept.
+// Close waits for running turns and ends persistent agents.
 func (r *Runner) Close() {
 	r.turns.Wait()
 	if p := r.pool(); p != nil {
@@ -250,20 +249,20 @@ func (r *Runner) Close() {
 	}
 }
 
-// mediaRoots are the folders that files may be sent from. The chat's folder is in the workspace,
-// and is not named because an agent could put a link there.
+// mediaRoots returns the folders from which files may be sent. The chat's folder is not listed by
+// itself, because an agent could replace it by a symbolic link; it is inside the workspace.
 func (r *Runner) mediaRoots(chat sandbox.ChatDirs) []string {
 	if roots := r.o.Config.MediaRoots; len(roots) > 0 {
 		roots = slices.Clone(roots)
-		for i, root := range roots { // of these, the agent's own
+		for i, root := range roots { // the agent's /tmp may be its chat's
 			roots[i] = r.sandbox.TempPath(chat, root)
 		}
 		return roots
 	}
 	if r.sandbox.SeparatesChats() {
-		return []string{r.o.Workspace} // each chat's folder for temporary files is in there, too
+		return []string{r.o.Workspace} // which contains the chats' temporary folders
 	}
-	// The temp folder is often a private one, and agents write /tmp all the same.
+	// TMPDIR is often a private folder, and agents write to /tmp all the same.
 	return []string{r.o.Workspace, os.TempDir(), "/tmp"}
 }
 
@@ -275,7 +274,7 @@ func (r *Runner) envelope(req Request, userDir string) Envelope {
 		ReplyTo: req.ReplyTo, RunID: req.RunID, Attempt: req.Attempt,
 	}
 	for _, h := range req.History {
-		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers know no nanoseconds
+		h.Time = h.Time.UTC().Truncate(time.Second) // many parsers do not accept nanoseconds
 		if !r.o.Config.PassMedia {
 			h.Media = nil
 		}
@@ -307,58 +306,58 @@ func (t *turn) launch(ctx context.Context, in Input) (*Agent, error) {
 	cfg := t.o.Config
 	command := t.command.Expand(t.req.Text, ShellQuote)
 	if len(command) > maxCommand {
-		return nil, errTooLong
+		return nil, errCommandTooLong
 	}
 	start := func(env []string) (*Agent, error) {
 		o := t.sandboxed(process.Options{
-			Args: []string{cfg.Shell, "-c", command}, Dir: t.dir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
+			Args: []string{cfg.Shell, "-c", command}, Dir: t.workDir(), Env: slices.Concat(t.env, env, t.chat.Environ(), process.RunEnv(t.req.RunName)), Input: in.First, KeepInput: in.KeepOpen,
 		})
-		if !o.Helper { // a helper that could not become the agent is started again
+		if !o.Helper { // a helper that could not execute the agent is started again
 			o.OnCgroupEmpty = in.onEmpty
 		}
 		return launch(ctx, o, in.onStop)
 	}
 	agent, err := start(t.messageEnv(maxVariable))
-	if errors.Is(err, syscall.E2BIG) { // where the stack is small, arguments and variables together may have less room than one of them
+	if errors.Is(err, syscall.E2BIG) { // with a small stack limit, all arguments and variables together have less room than one may have
 		agent, err = start(t.messageEnv(0))
 	}
 	if errors.Is(err, syscall.E2BIG) && t.command.HasPlaceholder() {
-		return nil, errTooLong
+		return nil, errCommandTooLong
 	}
 	if err == nil {
-		agent.used = t.used.add
-		t.uses(agent.Pid())
+		agent.reportUsage = t.used.add
+		t.attachProcess(agent.Pid())
 	}
 	return agent, err
 }
 
-// place is where the agent works.
-func (t *turn) place() ExecEnv {
+// execEnv returns the execution environment of the turn's agent.
+func (t *turn) execEnv() ExecEnv {
 	return ExecEnv{
-		Dir: t.dir(), Roots: t.o.workDirs(), Env: t.keptEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
-		Private: t.o.Private, Chats: t.chats(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
+		Dir: t.workDir(), Roots: t.o.workDirs(), Env: t.persistentEnv(), Shell: t.o.Config.Shell, MCPServers: t.servers,
+		Private: t.o.Private, Chats: t.chatFolders(), User: t.sandbox.User(), ApplySandbox: t.sandboxed,
 	}
 }
 
-// chats tell the folders of other chats.
-func (t *turn) chats() []ChatFolders {
+// chatFolders returns the folders whose entries belong to chats.
+func (t *turn) chatFolders() []ChatFolders {
 	return []ChatFolders{{Parent: filepath.Dir(t.userDir), Own: t.userDir}}
 }
 
-func (t *turn) dir() string {
+func (t *turn) workDir() string {
 	if t.o.Config.Cwd != "" {
 		return t.o.Config.Cwd
 	}
 	return t.o.Workspace
 }
 
-func (t *turn) tooLong() (Outcome, error) {
+func (t *turn) emitTooLong() (Outcome, error) {
 	return Outcome{Status: Failed}, t.emit(Frame{Kind: Error, Code: "TOO_LONG", Text: fmt.Sprintf(
 		"Your message is too long for this bot: its command line holds at most %d KiB.", maxCommand>>10)})
 }
 
-// take logs what is for the log, checks media and passes on what the user is to see.
-func (t *turn) take(f Frame) error {
+// emitFrame logs log frames, checks media, and passes other frames on.
+func (t *turn) emitFrame(f Frame) error {
 	f.Text = Clean(f.Text)
 	if f.Kind == Log {
 		t.log.Check(logLevel(f.Level), "agent").Write(zap.String("text", f.Text))

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 
 	"nanobot/internal/nofollow"
 	"nanobot/terminal/process"
@@ -57,7 +56,7 @@ func (o *Options) workDirs() []string {
 	}
 	cwd, through, err := nofollow.Resolve(o.Config.Cwd)
 	workspace, _, werr := nofollow.Resolve(o.Workspace)
-	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return insideAny([]string{workspace}, at) }) {
+	if err != nil || werr != nil || slices.ContainsFunc(append(through, cwd), func(at string) bool { return isInsideAny([]string{workspace}, at) }) {
 		return []string{o.Workspace}
 	}
 	return []string{o.Workspace, o.Config.Cwd}
@@ -83,77 +82,4 @@ func (t *turn) resolveTempPaths(f Frame) []string {
 		}
 	}
 	return out
-}
-
-// usage gathers what the processes of a turn use.
-type usage struct {
-	mu   sync.Mutex
-	sum  process.Usage
-	kept []keptUse
-}
-
-// keptUse is an agent that was there before the turn, and what it had used by then.
-type keptUse struct {
-	agent  *Agent
-	before process.Usage
-}
-
-// add counts a process that has ended.
-func (u *usage) add(used process.Usage) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.sum.CPU += used.CPU
-	u.sum.Memory = max(u.sum.Memory, used.Memory)
-}
-
-// watch counts what a kept agent uses from here on.
-func (u *usage) watch(a *Agent) {
-	before := a.Usage()
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if !slices.ContainsFunc(u.kept, func(k keptUse) bool { return k.agent == a }) {
-		u.kept = append(u.kept, keptUse{a, before})
-	}
-}
-
-func (u *usage) total() process.Usage {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	sum := u.sum
-	for _, k := range u.kept {
-		now := k.agent.Usage()
-		sum.CPU += now.CPU - k.before.CPU
-		sum.Memory = max(sum.Memory, now.Memory) // of its whole life: the kernel counts no other
-	}
-	return sum
-}
-
-// keptAgents are the agents that outlive their turns, by pid.
-type keptAgents struct {
-	mu   sync.Mutex
-	live map[int]*Agent
-}
-
-func (k *keptAgents) add(a *Agent) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.live == nil {
-		k.live = map[int]*Agent{}
-	}
-	k.live[a.Pid()] = a
-	a.used = func(process.Usage) { k.drop(a) }
-}
-
-func (k *keptAgents) drop(a *Agent) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.live[a.Pid()] == a {
-		delete(k.live, a.Pid())
-	}
-}
-
-func (k *keptAgents) find(pid int) *Agent {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.live[pid]
 }

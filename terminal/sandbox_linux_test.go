@@ -167,7 +167,7 @@ func (k *keeper) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, e
 	t.AttachProcess(k.agent.Pid())
 	fmt.Fprintln(k.agent, t.Envelope.Text)
 	k.said, _ = k.lines.ReadString('\n')
-	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv.Dir, Confine: t.ExecEnv.ApplySandbox})
+	table := jobs.NewTable(jobs.Options{Dir: t.ExecEnv.Dir, ApplySandbox: t.ExecEnv.ApplySandbox})
 	defer table.Close()
 	id, err := table.Create(jobs.Command{Line: "cat ../secret; ulimit -n", Env: t.ExecEnv.Env})
 	if err != nil {

@@ -6,20 +6,20 @@ import (
 	"path/filepath"
 )
 
-// OpenMedia opens files that the agent of a chat wants to send otherwise than by a frame, if it may
-// send all of them. Relative paths begin in dir, or if that is "" in the agent's working folder.
-// The caller closes the files. The error is for the agent: it says which file may not be sent, and
-// why.
+// OpenMedia opens files that the agent of a chat sends otherwise than by a frame, if it may send
+// all of them. Relative paths start in dir or, if that is "", in the agent's working folder. The
+// caller closes the files. The error is meant for the agent: it names the file that may not be
+// sent, and why.
 func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, err error) {
-	if len(paths) > maxOpen {
-		return nil, fmt.Errorf("these are %d files, and %d can be sent at once; send them in several messages", len(paths), maxOpen)
+	if len(paths) > maxOpenFiles {
+		return nil, fmt.Errorf("these are %d files, and %d can be sent at once; send them in several messages", len(paths), maxOpenFiles)
 	}
-	t, err := r.outsideTurns(o.Channel, o.ChatID)
+	t, err := r.prepareOutsideTurn(o.Channel, o.ChatID)
 	if err != nil {
 		return nil, err
 	}
 	if !filepath.IsAbs(dir) {
-		dir = t.dir()
+		dir = t.workDir()
 	}
 	defer func() {
 		if err != nil {
@@ -45,5 +45,5 @@ func (r *Runner) OpenMedia(o Owner, dir string, paths []string) (files []File, e
 	return files, nil
 }
 
-// CloseMedia closes the files of OpenMedia. Those that are closed already are no mistake.
+// CloseMedia closes the files of OpenMedia. A file may be closed already.
 func CloseMedia(files []File) { closeFiles(files) }

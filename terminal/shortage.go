@@ -7,8 +7,8 @@ import (
 	"nanobot/terminal/process"
 )
 
-// ShortageError says that a turn could not begin, because the system lacked file descriptors,
-// processes or memory. No agent was handed the message, so that the turn can be run again later.
+// ShortageError says that a turn could not begin because the system lacked file descriptors,
+// processes or memory. No agent has got the message, so the turn can be run again later.
 type ShortageError struct {
 	Errno syscall.Errno // EMFILE, ENFILE, EAGAIN, ENOMEM or ETXTBSY
 	Err   error
@@ -18,24 +18,25 @@ func (e *ShortageError) Error() string { return e.Err.Error() }
 
 func (e *ShortageError) Unwrap() error { return e.Err }
 
-// IsShortage reports whether an error is for want of file descriptors, processes or memory, which
-// passes by itself.
+// IsShortage reports whether an error is a temporary shortage of file descriptors, processes or
+// memory.
 func IsShortage(err error) bool {
 	_, ok := process.Shortage(err)
 	return ok
 }
 
-// Shortage returns a *ShortageError if the agent was never run for want of resources: what its
-// sandbox needs, or the program itself, could not be had. Else it returns nil.
+// Shortage returns a *ShortageError if the helper could not execute the agent because of a
+// shortage, otherwise nil.
 func (e AgentExit) Shortage() error {
 	if !IsShortage(e.ExecError) || e.Forced {
 		return nil
 	}
-	return unbegun(fmt.Errorf("start agent: %w", e.ExecError))
+	return wrapShortage(fmt.Errorf("start agent: %w", e.ExecError))
 }
 
-// unbegun marks an error from before the start of the agent as a shortage if it is one.
-func unbegun(err error) error {
+// wrapShortage makes a *ShortageError of an error from before the start of the agent, if it is a
+// shortage.
+func wrapShortage(err error) error {
 	if errno, ok := process.Shortage(err); ok {
 		return &ShortageError{Errno: errno, Err: err}
 	}

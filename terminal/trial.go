@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Stderr returns the last line of the agent's standard error, which usually has the reason, led by
-// a colon; "" if there is none.
+// StderrSuffix returns the last line of stderr, which usually names the error, after a colon; "" if
+// there is none.
 func (t *Trial) StderrSuffix() string {
 	lines := strings.Split(strings.TrimSpace(t.Outcome.Stderr), "\n")
 	last := []rune(Clean(strings.TrimSpace(lines[len(lines)-1])))
@@ -19,7 +19,7 @@ func (t *Trial) StderrSuffix() string {
 // FrameTypes are the types of frames that an agent may print.
 func FrameTypes() []string { return []string{"message", "progress", "error", "log", "ask"} }
 
-// Count counts the lines of output that are frames, by type, and the others.
+// CountFrames counts the lines of output that are frames, by type, and the other lines.
 func (t *Trial) CountFrames() (frames map[string]int, plain int) {
 	frames = map[string]int{}
 	for line := range strings.Lines(string(t.Output)) {

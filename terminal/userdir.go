@@ -13,16 +13,16 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// maxName keeps a folder's name under the 255 bytes that file systems allow.
-const maxName = 200
+// maxDirName keeps a folder's name below the 255 bytes that file systems allow.
+const maxDirName = 200
 
-// usersFolder is the folder of all chats' folders in the workspace.
+// usersFolder contains the folders of all chats, in the workspace.
 const usersFolder = "users"
 
-// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns it.
+// UserDir creates the folder of a chat, {workspace}/users/{chat id}, and returns its path.
 func UserDir(workspace, chatID string) (string, error) {
-	// Most chats have theirs, and trying to create it once more would cost more than all the rest.
-	if within := filepath.Join(usersFolder, dirName(chatID)); nofollow.HasFolder(workspace, within) {
+	// Most chats have one already, and checking that is much cheaper than trying to create it.
+	if within := filepath.Join(usersFolder, chatDirName(chatID)); nofollow.HasFolder(workspace, within) {
 		return filepath.Join(workspace, within), nil
 	}
 	root, err := UserRoot(workspace, chatID)
@@ -32,20 +32,19 @@ func UserDir(workspace, chatID string) (string, error) {
 	return root.Name(), root.Close()
 }
 
-// UserRoot creates the folder of a chat and opens it. Agents can write to the workspace, so a link
-// that stands in the folder's place may lead anywhere, and is refused; what is done in the folder
-// once it is open stays in it.
+// UserRoot creates and opens the folder of a chat. Agents can write to the workspace, so a symbolic
+// link in the folder's place is refused. Operations on the returned root stay inside the folder.
 func UserRoot(workspace, chatID string) (*os.Root, error) {
 	if err := os.MkdirAll(workspace, 0o700); err != nil {
 		return nil, fmt.Errorf("make user folder: %w", err)
 	}
 	root, err := os.OpenRoot(workspace)
-	for _, name := range []string{usersFolder, dirName(chatID)} {
+	for _, name := range []string{usersFolder, chatDirName(chatID)} {
 		if err != nil {
 			break
 		}
 		parent := root
-		root, err = realDir(parent, name)
+		root, err = openOrCreateDir(parent, name)
 		_ = parent.Close()
 	}
 	if err != nil {
@@ -54,8 +53,8 @@ func UserRoot(workspace, chatID string) (*os.Root, error) {
 	return root, nil
 }
 
-// realDir opens a folder, which is created unless it is there.
-func realDir(parent *os.Root, name string) (*os.Root, error) {
+// openOrCreateDir opens a folder and creates it if it does not exist.
+func openOrCreateDir(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
@@ -66,9 +65,9 @@ func realDir(parent *os.Root, name string) (*os.Root, error) {
 	return root, err
 }
 
-// dirName turns a chat id into one folder name that stays within its parent, different for
-// different ids. Usual ids stay as they are; other bytes become %XX.
-func dirName(id string) string {
+// chatDirName encodes a chat ID as one folder name that cannot leave its parent and is unique.
+// Usual IDs stay as they are; other bytes become %XX.
+func chatDirName(id string) string {
 	var b strings.Builder
 	for i := range len(id) {
 		c := id[i]
@@ -83,9 +82,9 @@ func dirName(id string) string {
 	if name == "" {
 		return "%"
 	}
-	if len(name) > maxName {
+	if len(name) > maxDirName {
 		sum := sha256.Sum256([]byte(id))
-		return name[:maxName-65] + "%" + hex.EncodeToString(sum[:])
+		return name[:maxDirName-65] + "%" + hex.EncodeToString(sum[:])
 	}
 	return name
 }

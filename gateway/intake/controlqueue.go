@@ -81,4 +81,4 @@ func (q *controlQueue) await(ctx context.Context, chat channels.Chat, most time.
 func (i *Intake) RunControls(ctx context.Context) { i.controls.tasks.Run(ctx) }
 
 // IdleControls returns when no command is being carried out, or when ctx ends.
-func (i *Intake) IdleControls(ctx context.Context) { i.controls.tasks.Idle(ctx) }
+func (i *Intake) IdleControls(ctx context.Context) { i.controls.tasks.WaitIdle(ctx) }

@@ -167,7 +167,7 @@ func New(o Options) *Stage {
 func (s *Stage) Run(ctx context.Context) { s.display.Run(ctx) }
 
 // Idle returns when no display task is running, or when ctx ends.
-func (s *Stage) Idle(ctx context.Context) { s.display.Idle(ctx) }
+func (s *Stage) Idle(ctx context.Context) { s.display.WaitIdle(ctx) }
 
 // Reload changes the settings of new turns. A runner that is no longer used is closed at the end of
 // its last turn.

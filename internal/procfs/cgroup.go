@@ -7,17 +7,16 @@ import (
 	"strings"
 )
 
-// Cgroup returns the path of the version 2 cgroup of a process, as the kernel names it.
-func Cgroup(pid int) (string, error) { return cgroupIn(file(pid, "cgroup")) }
+// Cgroup returns the path of a process's cgroup (version 2) in the cgroup hierarchy.
+func Cgroup(pid int) (string, error) { return readCgroupFile(procFile(pid, "cgroup")) }
 
-// OwnCgroup returns the path of our own cgroup, as the kernel names it, and the folder where it is
-// mounted.
+// OwnCgroup returns the path of our own cgroup in the hierarchy, and its folder in the file system.
 func OwnCgroup() (path, dir string, err error) {
 	return ownCgroup("/proc/self/mountinfo", "/proc/self/cgroup")
 }
 
 func ownCgroup(mounts, own string) (path, dir string, err error) {
-	if path, err = cgroupIn(own); err != nil {
+	if path, err = readCgroupFile(own); err != nil {
 		return "", "", err
 	}
 	b, err := os.ReadFile(mounts)
@@ -25,7 +24,7 @@ func ownCgroup(mounts, own string) (path, dir string, err error) {
 		return "", "", err
 	}
 	if strings.HasPrefix(path, "/..") {
-		return "", "", errors.New("ours is outside what this container sees of them")
+		return "", "", errors.New("our cgroup is outside the view of this container")
 	}
 	for line := range strings.Lines(string(b)) {
 		// 41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:9 - cgroup2 cgroup2 rw
@@ -38,11 +37,11 @@ func ownCgroup(mounts, own string) (path, dir string, err error) {
 			return path, filepath.Join(fields[4], rel), nil
 		}
 	}
-	return "", "", errors.New("version 2 of them is not mounted here")
+	return "", "", errors.New("cgroup v2 is not mounted")
 }
 
-// cgroupIn returns the version 2 cgroup in a file like /proc/self/cgroup.
-func cgroupIn(file string) (string, error) {
+// readCgroupFile returns the version 2 cgroup in a file like /proc/self/cgroup.
+func readCgroupFile(file string) (string, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
 		return "", err
@@ -52,5 +51,5 @@ func cgroupIn(file string) (string, error) {
 			return path, nil
 		}
 	}
-	return "", errors.New("no version 2 of control groups is in use here")
+	return "", errors.New("cgroup v2 is not in use")
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Children returns the children that a thread of a process has started. The first thread, whose
-// number is the pid, has the orphans of a subreaper as well.
+// Children returns the child processes of a thread. The main thread, whose ID is the PID, also has
+// the processes that were reparented to a subreaper.
 func Children(pid, thread int) []int {
 	b, err := os.ReadFile(childrenFile(pid, thread))
 	if err != nil {
@@ -19,9 +19,9 @@ func Children(pid, thread int) []int {
 	return parsePids(b)
 }
 
-// Threads returns the numbers of a process's threads.
+// Threads returns the IDs of a process's threads.
 func Threads(pid int) (threads []int) {
-	entries, _ := os.ReadDir(file(pid, "task"))
+	entries, _ := os.ReadDir(procFile(pid, "task"))
 	for _, e := range entries {
 		thread, _ := strconv.Atoi(e.Name())
 		threads = append(threads, thread)
@@ -29,13 +29,13 @@ func Threads(pid int) (threads []int) {
 	return threads
 }
 
-// OwnChildren is the list of children of this process's first thread, held open because opening the
-// file costs as much as reading it.
+// OwnChildren lists the children of this process's main thread. It keeps the file open, because
+// opening it costs as much as reading it.
 type OwnChildren struct {
 	fd int // -1: the kernel has no such list
 }
 
-// OpenOwnChildren opens the list. Where the kernel has none, all processes are searched.
+// OpenOwnChildren opens the list. On kernels without it, all processes are searched.
 func OpenOwnChildren() *OwnChildren {
 	us := os.Getpid()
 	fd, err := unix.Open(childrenFile(us, us), unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -55,7 +55,7 @@ func (o *OwnChildren) Pids() []int {
 	return parsePids(buf[:n])
 }
 
-// Close closes the list, which can still be read, at a higher price.
+// Close closes the file. Pids still works afterwards, more slowly.
 func (o *OwnChildren) Close() {
 	if o.fd >= 0 {
 		_ = unix.Close(o.fd)
@@ -64,7 +64,7 @@ func (o *OwnChildren) Close() {
 }
 
 func childrenFile(pid, thread int) string {
-	return file(pid, fmt.Sprintf("task/%d/children", thread))
+	return procFile(pid, fmt.Sprintf("task/%d/children", thread))
 }
 
 func parsePids(b []byte) (pids []int) {
@@ -76,7 +76,7 @@ func parsePids(b []byte) (pids []int) {
 	return pids
 }
 
-// childrenByParent is for kernels that list no children (without CONFIG_PROC_CHILDREN).
+// childrenByParent is for kernels without CONFIG_PROC_CHILDREN.
 func childrenByParent(pid int) (pids []int) {
 	for _, child := range Pids() {
 		if s, ok := ReadStat(child); ok && s.Parent == pid {

@@ -6,9 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NowTicks returns the clock ticks since the boot, to be compared with Stat.Start; 0 if the kernel
-// does not say.
-func NowTicks() uint64 {
+// TicksSinceBoot returns the clock ticks since boot, for comparison with Stat.Start; 0 if unknown.
+func TicksSinceBoot() uint64 {
 	var t unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &t); err != nil {
 		return 0

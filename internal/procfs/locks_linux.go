@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FlockHolder returns the pid of the process that holds the flock(2) lock of a file. The pid is 0
-// or less if the process is in another container, and ok is false if no lock is listed.
+// FlockHolder returns the PID of the process that holds the flock(2) lock of a file. The PID is 0
+// or less if the process is in another PID namespace, and ok is false if no lock is listed.
 func FlockHolder(path string) (pid int, ok bool) {
 	var st unix.Stat_t
 	if unix.Stat(path, &st) != nil {

@@ -1,5 +1,5 @@
-// Package procfs reads what the Linux kernel says about processes in /proc. On systems without
-// /proc it finds no process. It only reads: what to do with a process is the caller's decision.
+// Package procfs reads information about processes from /proc. On systems without /proc it finds no
+// process. It only reads; decisions about processes are the caller's.
 package procfs
 
 import (
@@ -15,21 +15,21 @@ import (
 // whatever the kernel's own timer frequency is.
 const ticksPerSecond = 100
 
-// Stat is /proc/N/stat as far as it is needed.
+// Stat has the needed fields of /proc/N/stat.
 type Stat struct {
 	Pid, Parent, Session int
 	State                byte
-	Start                uint64        // in clock ticks since the boot
-	CPU                  time.Duration // with the children that it has waited for
+	Start                uint64        // in clock ticks since boot
+	CPU                  time.Duration // including children that it has waited for
 	Resident             int64         // in bytes
 }
 
-// Dead reports whether the process has exited and is only kept for its parent to reap.
+// Dead reports whether the process has exited and waits to be reaped by its parent.
 func (s Stat) Dead() bool { return s.State == 'Z' || s.State == 'X' }
 
 // ReadStat reads the Stat of a process. It reports false if there is no such process.
 func ReadStat(pid int) (Stat, bool) {
-	b, err := os.ReadFile(file(pid, "stat"))
+	b, err := os.ReadFile(procFile(pid, "stat"))
 	if err != nil {
 		return Stat{}, false
 	}
@@ -91,19 +91,19 @@ func Pids() (pids []int) {
 	return pids
 }
 
-// Environ returns the environment with which a process executed its program: entries that each end
-// with a NUL. It is empty if we may not read it, and for a moment while a program is executed.
+// Environ returns the initial environment of a process's program: entries that each end with a NUL.
+// It is empty if we may not read it, and for a moment during execve.
 func Environ(pid int) []byte {
-	b, err := os.ReadFile(file(pid, "environ"))
+	b, err := os.ReadFile(procFile(pid, "environ"))
 	if err != nil {
 		return nil
 	}
 	return b
 }
 
-// PeakMemory returns the most memory in bytes that a process has had; 0 if that is not known.
+// PeakMemory returns the peak resident memory of a process in bytes; 0 if unknown.
 func PeakMemory(pid int) int64 {
-	b, _ := os.ReadFile(file(pid, "status"))
+	b, _ := os.ReadFile(procFile(pid, "status"))
 	_, rest, ok := bytes.Cut(b, []byte("\nVmHWM:"))
 	if !ok {
 		return 0
@@ -115,13 +115,13 @@ func PeakMemory(pid int) int64 {
 // OpenFiles returns how many file descriptors this process has open.
 func OpenFiles() (int, error) {
 	files, err := os.ReadDir("/proc/self/fd")
-	return len(files) - 1, err // without the one that reads the folder
+	return len(files) - 1, err // without the descriptor that reads the folder
 }
 
-// BootID returns the kernel's name for the time since the last boot.
+// BootID returns the kernel's ID of the current boot.
 var BootID = sync.OnceValue(func() string {
 	b, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(b))
 })
 
-func file(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
+func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }

@@ -36,7 +36,7 @@ func TestAProcessThatIsBeingReleasedHasNoSession(t *testing.T) {
 func TestAProcessIsDescribedAsTheKernelHasIt(t *testing.T) {
 	children := procfs.OpenOwnChildren()
 	defer children.Close()
-	before := procfs.NowTicks()
+	before := procfs.TicksSinceBoot()
 	cmd := exec.Command("sleep", "60")
 	cmd.Env = []string{"MARK=here"}
 	if err := cmd.Start(); err != nil {
@@ -48,7 +48,7 @@ func TestAProcessIsDescribedAsTheKernelHasIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, ok := procfs.ReadStat(pid)
-	if !ok || s.Pid != pid || s.Parent != os.Getpid() || s.Session != sid || s.Dead() || s.Start < before || s.Start > procfs.NowTicks() {
+	if !ok || s.Pid != pid || s.Parent != os.Getpid() || s.Session != sid || s.Dead() || s.Start < before || s.Start > procfs.TicksSinceBoot() {
 		t.Errorf("stat %+v, %v", s, ok)
 	}
 	if env := string(procfs.Environ(pid)); env != "MARK=here\x00" {

@@ -1,4 +1,4 @@
-// Package tasks starts goroutines for its callers and owns them. It knows nothing of what they do.
+// Package tasks runs tasks in goroutines and waits for them. It knows nothing of what they do.
 package tasks
 
 import (
@@ -6,21 +6,21 @@ import (
 	"sync"
 )
 
-// Group runs tasks in goroutines that its Run owns, with the context of Run.
+// Group runs tasks in goroutines that Run starts and waits for, with the context of Run.
 type Group struct {
-	wake chan struct{} // something is queued for Run
+	wake chan struct{} // has an element when tasks are queued for Run
 
-	mu     sync.Mutex
-	queued []func(ctx context.Context)
-	count  int           // tasks that are queued or run
-	idle   chan struct{} // closed when the last of them ends; nil when nobody waits
-	ended  bool          // Run starts nothing more
+	mu         sync.Mutex
+	queued     []func(ctx context.Context)
+	unfinished int           // tasks that are queued or running
+	idle       chan struct{} // closed when the last task ends; nil without a waiter
+	ended      bool          // Run starts no more tasks
 }
 
-// New returns a group. What is given to it before Run is started by Run.
+// New returns a group. Tasks that are queued before Run are started by Run.
 func New() *Group { return &Group{wake: make(chan struct{}, 1)} }
 
-// Go has Run start a task. It never blocks. It reports false when Run has ended, and the task is
+// Go queues a task for Run. It never blocks. It reports false if Run has ended; then the task is
 // not started.
 func (g *Group) Go(task func(ctx context.Context)) bool {
 	g.mu.Lock()
@@ -28,7 +28,7 @@ func (g *Group) Go(task func(ctx context.Context)) bool {
 	if g.ended {
 		return false
 	}
-	g.count++
+	g.unfinished++
 	g.queued = append(g.queued, task)
 	select {
 	case g.wake <- struct{}{}:
@@ -37,25 +37,25 @@ func (g *Group) Go(task func(ctx context.Context)) bool {
 	return true
 }
 
-// Run starts tasks until ctx ends, and returns when none is left. Tasks that are given to the group
-// while it ends are started as well; they find that ctx has ended. Run is called once.
+// Run starts tasks until ctx ends, and returns when none is left. Tasks that are queued meanwhile
+// are also started, with the ended ctx. Run is called once.
 func (g *Group) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	for ctx.Err() == nil {
-		g.start(ctx, &running)
+		g.startQueued(ctx, &running)
 		select {
 		case <-g.wake:
 		case <-ctx.Done():
 		}
 	}
-	for g.start(ctx, &running) {
+	for g.startQueued(ctx, &running) {
 		running.Wait()
 	}
 }
 
-// start starts what is queued. It reports false when the group has ended: ctx has, and no task is
-// left.
-func (g *Group) start(ctx context.Context, running *sync.WaitGroup) bool {
+// startQueued starts the queued tasks. It reports false when the group has ended: ctx has ended,
+// and no task is left.
+func (g *Group) startQueued(ctx context.Context, running *sync.WaitGroup) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, task := range g.queued {
@@ -65,26 +65,26 @@ func (g *Group) start(ctx context.Context, running *sync.WaitGroup) bool {
 		})
 	}
 	g.queued = nil
-	g.ended = ctx.Err() != nil && g.count == 0
+	g.ended = ctx.Err() != nil && g.unfinished == 0
 	return !g.ended
 }
 
 func (g *Group) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.count--
-	if g.count == 0 && g.idle != nil {
+	g.unfinished--
+	if g.unfinished == 0 && g.idle != nil {
 		close(g.idle)
 		g.idle = nil
 	}
 }
 
-// Idle returns when no task is queued or runs, or when ctx ends. It reports whether no task is
-// left.
-func (g *Group) Idle(ctx context.Context) bool {
+// WaitIdle returns when no task is queued or running, or when ctx ends. It reports whether no task
+// is left.
+func (g *Group) WaitIdle(ctx context.Context) bool {
 	for {
 		g.mu.Lock()
-		if g.count == 0 {
+		if g.unfinished == 0 {
 			g.mu.Unlock()
 			return true
 		}
@@ -94,7 +94,7 @@ func (g *Group) Idle(ctx context.Context) bool {
 		idle := g.idle
 		g.mu.Unlock()
 		select {
-		case <-idle: // a new task may have begun since
+		case <-idle: // a new task may have been queued since
 		case <-ctx.Done():
 			return false
 		}

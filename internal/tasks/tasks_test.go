@@ -49,23 +49,23 @@ func TestRunReturnsWhenTheLastTaskHasEnded(t *testing.T) {
 func TestIdleWaitsForWhatIsQueuedAndEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := tasks.New()
-		if !g.Idle(t.Context()) {
+		if !g.WaitIdle(t.Context()) {
 			t.Error("a group without tasks is not idle")
 		}
 		release := make(chan struct{})
 		g.Go(func(context.Context) { <-release })
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		if g.Idle(ended) {
+		if g.WaitIdle(ended) {
 			t.Error("a group is idle before its task has begun")
 		}
 		go g.Run(t.Context())
 		synctest.Wait()
-		if g.Idle(ended) {
+		if g.WaitIdle(ended) {
 			t.Error("a group is idle while its task runs")
 		}
 		close(release)
-		if !g.Idle(t.Context()) {
+		if !g.WaitIdle(t.Context()) {
 			t.Error("a group whose task has ended is not idle")
 		}
 	})

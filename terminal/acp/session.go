@@ -80,9 +80,9 @@ func newSession(a *agent, place terminal.ExecEnv) *session {
 	return &session{
 		agent: a, cfg: a.cfg, env: place, details: sessionDetails{agent: terminal.OneLine(name, 60)}, questionSlot: make(chan struct{}, 1),
 		table: jobs.NewTable(jobs.Options{
-			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, Confine: place.ApplySandbox,
+			Dir: place.Dir, Roots: place.Roots, Shell: place.Shell, ApplySandbox: place.ApplySandbox,
 			Limits: jobs.Limits{
-				Jobs: maxTerminals, Wall: time.Duration(a.cfg.TerminalTimeout) * time.Second,
+				Jobs: maxTerminals, MaxRuntime: time.Duration(a.cfg.TerminalTimeout) * time.Second,
 				Memory: int64(a.cfg.TerminalMemory) << 20,
 			},
 		}),

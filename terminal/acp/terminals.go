@@ -79,7 +79,7 @@ func newTerminalOutput(o jobs.Output) terminalOutput {
 
 func terminalError(ctx context.Context, id string, err error) *rpcError {
 	switch {
-	case errors.Is(err, jobs.ErrUnknown):
+	case errors.Is(err, jobs.ErrUnknownJob):
 		return &rpcError{Code: codeNotFound, Message: "terminal " + terminal.Shorten(id, 80) + ": " + err.Error()}
 	case ctx.Err() != nil:
 		return &rpcError{Code: codeCancelled, Message: "cancelled"}
@@ -107,7 +107,7 @@ func createTerminal(table *jobs.Table, p terminal.ExecEnv, params json.RawMessag
 	}
 	if ask.Limit.ok {
 		keep := int(intOr(ask.Limit, 0))
-		c.Keep = &keep
+		c.MaxOutput = &keep
 	}
 	id, err := table.Create(c)
 	if _, short := process.Shortage(err); short { // the agent decides whether to retry

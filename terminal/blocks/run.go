@@ -29,7 +29,7 @@ func (r commandRun) run(ctx context.Context, command string) Result {
 	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		ExecEnv: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, Started: r.started,
+		ExecEnv: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.started,
 	})
 	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	switch {

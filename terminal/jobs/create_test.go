@@ -100,7 +100,7 @@ func TestWhatCannotRunIsAnErrorAndNoID(t *testing.T) {
 		"a NUL in it":                 {jobs.Command{Line: "echo \x00"}, "invalid argument"},
 		"a NUL in an argument":        {jobs.Command{Line: "echo", Args: []string{"\x00"}}, "invalid argument"},
 		"another PATH":                {jobs.Command{Line: "ls", Env: []string{"PATH=/nowhere"}}, "in PATH"},
-		"less than nothing":           {jobs.Command{Line: "ls", Keep: &minus}, "0 is the least"},
+		"less than nothing":           {jobs.Command{Line: "ls", MaxOutput: &minus}, "0 is the least"},
 		"far too much":                {jobs.Command{Line: "echo", Args: []string{strings.Repeat("x", 1<<22)}}, "too long"},
 	} {
 		if tc.c.Env == nil {

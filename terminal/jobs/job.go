@@ -11,16 +11,16 @@ import (
 
 // job is one command that runs or has run.
 type job struct {
-	child *process.Child
-	grace time.Duration
-	late  atomic.Bool
-	done  chan struct{} // closed when run has returned
+	child    *process.Child
+	grace    time.Duration
+	timedOut atomic.Bool
+	done     chan struct{} // closed when the job has ended
 
 	mu   sync.Mutex
 	tail *tail
 	exit *Exit
 
-	number          int // in the order of their beginning; the table's, as are these
+	sequence        int // order of creation; guarded by the table's mutex, as are the next two
 	released, ended bool
 }
 
@@ -28,25 +28,25 @@ func newJob(child *process.Child, keep int, grace time.Duration) *job {
 	return &job{child: child, grace: grace, done: make(chan struct{}), tail: newTail(keep)}
 }
 
-// run reads what the command prints until it has ended. The end is told only after that, so that
-// nobody who knows of it misses output.
-func (j *job) run(wall time.Duration) {
+// readUntilExit reads the command's output until its exit. The exit is published only after the
+// whole output is stored.
+func (j *job) readUntilExit(wall time.Duration) {
 	if wall > 0 {
 		defer process.NewStopwatch(wall, func() {
-			j.late.Store(true)
+			j.timedOut.Store(true)
 			j.stop()
 		}).Stop()
 	}
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := j.child.Stdout.Read(buf)
-		j.print(buf[:n])
-		if err != nil { // its end: a pipe knows no other
+		j.appendOutput(buf[:n])
+		if err != nil { // any error means the end of the pipe
 			break
 		}
 	}
 	end := j.child.Wait()
-	exit := &Exit{Code: &end.Code, TimedOut: j.late.Load() && end.Forced}
+	exit := &Exit{Code: &end.Code, TimedOut: j.timedOut.Load() && end.Forced}
 	if end.Signal != "" {
 		exit.Code, exit.Signal = nil, &end.Signal
 	}
@@ -55,7 +55,7 @@ func (j *job) run(wall time.Duration) {
 	j.mu.Unlock()
 }
 
-func (j *job) print(p []byte) {
+func (j *job) appendOutput(p []byte) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.tail.write(p)
@@ -65,7 +65,7 @@ func (j *job) stop() { j.child.Stop(j.grace) }
 
 func (j *job) output() Output {
 	j.mu.Lock()
-	text, exit := j.tail.copy(), j.exit
+	text, exit := j.tail.snapshot(), j.exit
 	j.mu.Unlock()
 	o := Output{Exit: exit}
 	o.Text, o.Truncated = text.string()

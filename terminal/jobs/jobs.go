@@ -1,7 +1,6 @@
-// Package jobs runs commands in the background for a session that asks for their output now and
-// then: with an id each, the last part of what they print, limits, and nothing left running at the
-// end. What a command leaves in the background ends with it. It knows nothing of who asks, or by
-// what protocol.
+// Package jobs runs commands in the background for a session that polls their output. Each has an
+// ID and limits, its last output is kept, and no process survives: descendants of a command end
+// with it, and all commands end with the session. The package knows nothing of protocols.
 package jobs
 
 import (
@@ -15,69 +14,69 @@ import (
 	"nanobot/terminal/process"
 )
 
-// ErrUnknown says that there is no job of this id in the table, or no longer.
-var ErrUnknown = errors.New("unknown id: no such command in this session, or it was released")
+// ErrUnknownJob says that the table has no job with this ID, or no longer.
+var ErrUnknownJob = errors.New("unknown id: no such command in this session, or it was released")
 
 const (
 	defaultOutput = 1 << 20
 	defaultGrace  = 3 * time.Second
-	// silence is how long a process that a command left behind may hold its output in silence after
-	// the command's end, and chatter how long it is heard out if it goes on writing.
-	silence, chatter = 200 * time.Millisecond, time.Second
+	// outputGrace is how long descendants may hold the output open without writing after the
+	// command's exit, and maxLinger how long descendants that keep writing are read.
+	outputGrace, maxLinger = 200 * time.Millisecond, time.Second
 )
 
-// Limits bound what one session may use.
+// Limits limits the resources of a session.
 type Limits struct {
-	Jobs   int           // not released, of which the oldest that has ended makes room for a new one; 0: any number
-	Wall   time.Duration // how long a job may run; 0: for ever
-	Output int           // bytes of a job's output that are kept, at most and by default; 0: 1 MiB
-	Memory int64         // bytes of data that each process of a job may have; 0: any number
-	Grace  time.Duration // between SIGTERM and SIGKILL; 0: 3 s
+	Jobs       int           // jobs that are not released; a new job replaces the oldest one that has ended; 0: unlimited
+	MaxRuntime time.Duration // 0: unlimited
+	Output     int           // default and maximum of a job's kept output in bytes; 0: 1 MiB
+	Memory     int64         // RLIMIT_DATA of each process in bytes; 0: unlimited
+	Grace      time.Duration // between SIGTERM and SIGKILL; 0: 3 s
 }
 
-// Options says where and how a session's commands run.
+// Options configures a Table.
 type Options struct {
 	Limits Limits
-	Dir    string   // where commands run that name no folder; an absolute path
-	Roots  []string // within these and Dir are the folders that may be named
+	Dir    string   // default working folder; an absolute path
+	Roots  []string // working folders must be inside these or Dir
 	Shell  string   // for command lines; "": /bin/sh
-	// Confine, if not nil, puts each command under limits and into a sandbox.
-	Confine func(process.Options) process.Options
+	// ApplySandbox, if not nil, returns the options of a process with limits and a sandbox.
+	ApplySandbox func(process.Options) process.Options
 }
 
-// Command says what to run.
+// Command is a command to run.
 type Command struct {
 	// Line is a program, by name or path. Without Args it may also be a line for the shell.
-	Line string
-	Args []string // passed as they are
-	Dir  string   // an absolute path; "": the session's
-	Env  []string // all of it: nothing is inherited
-	Keep *int     // bytes of output to keep; nil: the limit
+	Line      string
+	Args      []string // passed as they are
+	Dir       string   // an absolute path; "": the session's
+	Env       []string // the whole environment: nothing is inherited
+	MaxOutput *int     // bytes of output to keep; nil: Limits.Output
 }
 
-// Exit says how a command ended: Code or Signal is set, the other is nil.
+// Exit is how a command ended: Code or Signal is set, the other is nil.
 type Exit struct {
 	Code     *int
 	Signal   *string // such as SIGTERM
-	TimedOut bool    // it had run for Limits.Wall and was told to end
+	TimedOut bool    // it was stopped after Limits.MaxRuntime
 }
 
-// Output is what a job has printed so far, stdout and stderr together, as valid UTF-8.
+// Output is a job's output so far, stdout and stderr together, as valid UTF-8.
 type Output struct {
 	Text      string
 	Truncated bool  // the beginning is missing
 	Exit      *Exit // nil while it runs
 }
 
-// Table holds the jobs of one session. All its methods may be called from any goroutine.
+// Table holds the jobs of one session. It is safe for concurrent use.
 type Table struct {
-	o    Options
-	runs sync.WaitGroup
+	o          Options
+	goroutines sync.WaitGroup
 
-	mu     sync.Mutex
-	jobs   map[string]*job // a released one stays until it is dead
-	begun  int             // jobs so far
-	closed bool
+	mu      sync.Mutex
+	jobs    map[string]*job // a released job stays until it has ended
+	created int             // jobs so far
+	closed  bool
 }
 
 // NewTable returns an empty table, which must be closed.
@@ -94,7 +93,7 @@ func NewTable(o Options) *Table {
 	return &Table{o: o, jobs: map[string]*job{}}
 }
 
-// Create starts a command and returns its id at once. An error means that nothing was started.
+// Create starts a command and returns its ID at once. An error means that nothing was started.
 func (t *Table) Create(c Command) (id string, err error) {
 	o, err := t.o.prepare(c)
 	if err != nil {
@@ -108,46 +107,46 @@ func (t *Table) Create(c Command) (id string, err error) {
 	if !t.makeRoom() {
 		return "", fmt.Errorf("run %q: this session has %d commands that run, which is the limit; release one first", c.Line, len(t.jobs))
 	}
-	if t.o.Confine != nil {
-		o = t.o.Confine(o)
+	if t.o.ApplySandbox != nil {
+		o = t.o.ApplySandbox(o)
 	}
 	child, err := process.Start(o)
 	if err != nil {
 		return "", fmt.Errorf("run %q: %w", c.Line, err)
 	}
 	id = "term_" + rand.Text()
-	j := newJob(child, t.o.keep(c), t.o.Limits.Grace)
-	t.begun++
-	j.number = t.begun
+	j := newJob(child, t.o.outputLimit(c), t.o.Limits.Grace)
+	t.created++
+	j.sequence = t.created
 	t.jobs[id] = j
-	t.runs.Go(func() {
-		j.run(t.o.Limits.Wall)
-		t.ended(id)
+	t.goroutines.Go(func() {
+		j.readUntilExit(t.o.Limits.MaxRuntime)
+		t.markEnded(id)
 		close(j.done)
 	})
 	return id, nil
 }
 
-// makeRoom says whether one more job may be there, for which the oldest that has ended is forgotten
-// if need be: not every session releases what it does not need any more. The caller holds mu.
+// makeRoom reports whether one more job may be created. If necessary it forgets the oldest job that
+// has ended, since not every session releases its jobs. The caller holds mu.
 func (t *Table) makeRoom() bool {
 	if t.o.Limits.Jobs <= 0 || len(t.jobs) < t.o.Limits.Jobs {
 		return true
 	}
 	oldest := ""
 	for id, j := range t.jobs {
-		if j.ended && (oldest == "" || j.number < t.jobs[oldest].number) {
+		if j.ended && (oldest == "" || j.sequence < t.jobs[oldest].sequence) {
 			oldest = id
 		}
 	}
 	if oldest == "" {
 		return false
 	}
-	t.drop(oldest, t.jobs[oldest])
+	t.forget(oldest, t.jobs[oldest])
 	return true
 }
 
-// Output returns what a job has printed so far, and how it ended once it has.
+// Output returns the output of a job so far, and how it ended once it has.
 func (t *Table) Output(id string) (Output, error) {
 	j, err := t.find(id)
 	if err != nil {
@@ -156,8 +155,8 @@ func (t *Table) Output(id string) (Output, error) {
 	return j.output(), nil
 }
 
-// Wait returns when a job has ended and all that it printed can be had from Output. If ctx ends
-// first, the job goes on.
+// Wait returns when a job has ended and its whole output is available from Output. If ctx ends
+// first, the job continues.
 func (t *Table) Wait(ctx context.Context, id string) (Exit, error) {
 	j, err := t.find(id)
 	if err != nil {
@@ -166,8 +165,8 @@ func (t *Table) Wait(ctx context.Context, id string) (Exit, error) {
 	return j.wait(ctx)
 }
 
-// Kill ends a job and returns when it has ended, or with ctx, after which the job still ends. It
-// may be called again, and leaves the id valid.
+// Kill stops a job and returns when it has ended. If ctx ends first, the job still ends. It may be
+// called again, and the ID stays valid.
 func (t *Table) Kill(ctx context.Context, id string) error {
 	j, err := t.find(id)
 	if err != nil {
@@ -178,8 +177,7 @@ func (t *Table) Kill(ctx context.Context, id string) error {
 	return err
 }
 
-// KillAll ends all jobs, leaves their ids valid and returns how many of them still ran. It does not
-// wait until they are dead.
+// KillAll stops all jobs without waiting, and returns how many were running. Their IDs stay valid.
 func (t *Table) KillAll() (ran int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -192,8 +190,8 @@ func (t *Table) KillAll() (ran int) {
 	return ran
 }
 
-// Release makes the id unknown, ends the job and returns when it has ended, or with ctx, after
-// which the job still ends. Whoever waits for the job is told how it ended.
+// Release invalidates the ID, stops the job and returns when it has ended. If ctx ends first, the
+// job still ends. Pending calls of Wait return how it ended.
 func (t *Table) Release(ctx context.Context, id string) error {
 	j, err := t.release(id)
 	if err != nil {
@@ -204,12 +202,12 @@ func (t *Table) Release(ctx context.Context, id string) error {
 	return err
 }
 
-// Close ends all jobs and returns when every process of theirs is dead. No id is known any more.
+// Close stops all jobs, invalidates their IDs and returns when all their processes are dead.
 func (t *Table) Close() {
 	for _, j := range t.close() {
 		j.stop()
 	}
-	t.runs.Wait()
+	t.goroutines.Wait()
 }
 
 func (t *Table) close() (all []*job) {
@@ -218,7 +216,7 @@ func (t *Table) close() (all []*job) {
 	t.closed = true
 	for id, j := range t.jobs {
 		all = append(all, j)
-		t.drop(id, j)
+		t.forget(id, j)
 	}
 	return all
 }
@@ -228,21 +226,21 @@ func (t *Table) release(id string) (*job, error) {
 	defer t.mu.Unlock()
 	j := t.jobs[id]
 	if j == nil || j.released {
-		return nil, ErrUnknown
+		return nil, ErrUnknownJob
 	}
-	t.drop(id, j)
+	t.forget(id, j)
 	return j, nil
 }
 
-// drop forgets a job, if it still runs as soon as it has ended.
-func (t *Table) drop(id string, j *job) {
+// forget removes a job from the table, or marks it to be removed when it ends.
+func (t *Table) forget(id string, j *job) {
 	j.released = true
 	if j.ended {
 		delete(t.jobs, id)
 	}
 }
 
-func (t *Table) ended(id string) {
+func (t *Table) markEnded(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	j := t.jobs[id]
@@ -258,5 +256,5 @@ func (t *Table) find(id string) (*job, error) {
 	if j := t.jobs[id]; j != nil && !j.released {
 		return j, nil
 	}
-	return nil, ErrUnknown
+	return nil, ErrUnknownJob
 }

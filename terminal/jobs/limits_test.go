@@ -107,7 +107,7 @@ func TestAJobIsEndedWhenItsTimeIsOver(t *testing.T) {
 			"(trap '' TERM; sleep 300; sleep 300) & wait": "SIGTERM timed out",
 		},
 	} {
-		s := newSession(t, jobs.Limits{Wall: 5 * time.Second, Grace: grace})
+		s := newSession(t, jobs.Limits{MaxRuntime: 5 * time.Second, Grace: grace})
 		ids := map[string]string{}
 		for line := range lines {
 			ids[line] = s.script(line)
@@ -279,7 +279,7 @@ func TestEverythingAtOnce(t *testing.T) {
 				if i%2 == 0 {
 					users.Go(func() { _ = s.Kill(context.Background(), id) })
 				}
-				if err := s.Release(context.Background(), id); err != nil && !errors.Is(err, jobs.ErrUnknown) {
+				if err := s.Release(context.Background(), id); err != nil && !errors.Is(err, jobs.ErrUnknownJob) {
 					t.Error(err)
 				}
 				users.Wait()

@@ -170,7 +170,7 @@ func (s session) mustUnknown(id string) {
 		"output": output, "wait": wait,
 		"kill": s.Kill(context.Background(), id), "release": s.Release(context.Background(), id),
 	} {
-		if !errors.Is(err, jobs.ErrUnknown) {
+		if !errors.Is(err, jobs.ErrUnknownJob) {
 			s.t.Errorf("%s of %q: %v", name, id, err)
 		}
 	}

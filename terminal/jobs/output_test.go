@@ -86,9 +86,9 @@ func TestTheLimitCountsBytesAndCutsNoCharacter(t *testing.T) {
 		{"\\342\\202€", -1, "\ufffd\ufffd€", false},
 		{"\\000a\\033[0m", -1, "\x00a\x1b[0m", false},
 	} {
-		c := jobs.Command{Line: "printf", Args: []string{tc.print}, Keep: &tc.keep}
+		c := jobs.Command{Line: "printf", Args: []string{tc.print}, MaxOutput: &tc.keep}
 		if tc.keep < 0 {
-			c.Keep = nil
+			c.MaxOutput = nil
 		}
 		id := s.create(c)
 		s.wait(id)
@@ -108,7 +108,7 @@ func TestACharacterSplitBetweenTwoWritesIsOne(t *testing.T) {
 		valve := fmt.Sprint("go", keep)
 		open := s.valve(valve)
 		id := s.create(jobs.Command{
-			Line: `printf 'ab\360\237\230'; printf 'up' > ` + valve + `up; read -r x < ` + valve + `; printf '\200'`, Keep: &keep,
+			Line: `printf 'ab\360\237\230'; printf 'up' > ` + valve + `up; read -r x < ` + valve + `; printf '\200'`, MaxOutput: &keep,
 		})
 		// All that is complete is shown, and the rest neither hides it nor is shown as something
 		// else.

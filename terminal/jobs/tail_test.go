@@ -54,10 +54,10 @@ func checkTail(t *testing.T, text []byte, keep, piece int) {
 
 func compare(t *testing.T, tail *tail, text []byte) {
 	t.Helper()
-	want, cut := model(text, tail.keep, tail.ended)
-	got, truncated := tail.copy().string()
-	if got != want || truncated != cut || len(got) > tail.keep || !utf8.ValidString(got) {
-		t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", tail.keep, text, tail.ended, got, truncated, want, cut)
+	want, cut := model(text, tail.limit, tail.ended)
+	got, truncated := tail.snapshot().string()
+	if got != want || truncated != cut || len(got) > tail.limit || !utf8.ValidString(got) {
+		t.Fatalf("%d of %q, ended %v: got %q, %v, want %q, %v", tail.limit, text, tail.ended, got, truncated, want, cut)
 	}
 }
 

@@ -117,7 +117,7 @@ func (p *terminals) session(t terminal.Turn, kept *terminal.PoolEntry[*session],
 	s, err := open(openOptions{
 		keep: t.LaunchPersistent, args: args, env: t.ExecEnv.Env, size: p.set.size(), idle: p.set.idle(), log: log,
 		died: func(s *session) {
-			p.kept.Died(chat, s)
+			p.kept.ReportDeath(chat, s)
 			p.logs.end(chat, log)
 		},
 	})

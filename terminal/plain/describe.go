@@ -16,13 +16,13 @@ func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol:    config.Protocol{Name: Name, Description: "plain text in which files are found"},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
-		AssessTrial: judge,
+		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"text":…,"media":[…]}`, Parse: parse},
 	}
 }
 
-// judge is satisfied when the agent has printed something that is not meant for rich mode.
-func judge(t *terminal.Trial) terminal.Finding {
+// assessTrial finds the trial good if the agent has printed text that is not meant for rich mode.
+func assessTrial(t *terminal.Trial) terminal.Finding {
 	frames, plain := t.CountFrames()
 	for _, kind := range terminal.FrameTypes() {
 		if frames[kind] > 0 {

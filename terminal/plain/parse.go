@@ -2,13 +2,13 @@ package plain
 
 import "nanobot/terminal"
 
-// parsed is what a chat is shown of the output of an agent.
+// parsed is the parsed output of an agent.
 type parsed struct {
 	Text  string   `json:"text"`
-	Media []string `json:"media"` // paths in the text, whether or not there are such files
+	Media []string `json:"media"` // paths in the text, whether or not the files exist
 }
 
-// parse reads an output as Turn does.
+// parse parses an output as Turn does.
 func parse(output, _ string) (object any, ok bool) {
 	p := parsed{Media: []string{}}
 	var media []string

@@ -1,5 +1,5 @@
-// Package plain is the protocol for programs that just print: all they print is one message at the
-// end, and media paths in it are sent as files.
+// Package plain is the protocol of programs that print plain text: all output is one message at the
+// end, and files whose paths are in it are sent. It knows nothing of processes and chats.
 package plain
 
 import (
@@ -14,7 +14,7 @@ type Protocol struct{}
 
 var _ terminal.Protocol = Protocol{}
 
-// Turn runs the agent to its end and emits what it printed.
+// Turn runs the agent to its end and emits its output.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	hinted := false
 	return t.ReadLines(ctx, func(line []byte, end *terminal.FinalResponse) error {

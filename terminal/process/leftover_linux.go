@@ -16,7 +16,7 @@ import (
 // process: the last one that got this PID before the moment. That is cheaper than reading the start
 // time of the process.
 func bootMoment() string {
-	now := procfs.NowTicks()
+	now := procfs.TicksSinceBoot()
 	if now == 0 {
 		return ""
 	}

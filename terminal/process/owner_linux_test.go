@@ -93,7 +93,7 @@ func TestAnOrphanWithoutATraceIsTheOnlyPossibleOwners(t *testing.T) {
 
 // waitATick waits until the clock by which the kernel tells when a process was started goes on.
 func waitATick() {
-	for began := procfs.NowTicks(); procfs.NowTicks() == began; {
+	for began := procfs.TicksSinceBoot(); procfs.TicksSinceBoot() == began; {
 		time.Sleep(time.Millisecond)
 	}
 }

@@ -84,7 +84,7 @@ func (r *subreaper) start(cmd *exec.Cmd, c *supervisedChild) error {
 	if r == nil {
 		return cmd.Start()
 	}
-	c.startedAt = procfs.NowTicks()
+	c.startedAt = procfs.TicksSinceBoot()
 	r.mu.Lock()
 	r.starting[c] = true
 	r.mu.Unlock()

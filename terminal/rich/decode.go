@@ -7,18 +7,18 @@ import (
 	"nanobot/terminal"
 )
 
-// Decode reads one line as a frame. It reports false for a line that is plain text: not valid JSON,
-// not an object, or without a type. Of a repeated key the last counts. Fields of a wrong type never
-// make it fail.
+// Decode decodes one line as a frame. It reports false for plain text: a line that is not valid
+// JSON, not an object, or has no type. Of a repeated key the last counts. Fields of a wrong type
+// never make it fail.
 func Decode(line []byte) (terminal.Frame, bool) {
 	var f fields
 	return decode(line, &f)
 }
 
-// decode is Decode for those who need more of the line than a frame holds.
+// decode is Decode for callers that also need the fields.
 func decode(line []byte, f *fields) (terminal.Frame, bool) {
 	s := scanner{b: line}
-	if !s.object(f) || !f.typ.there() {
+	if !s.scanObject(f) || !f.typ.present() {
 		return terminal.Frame{}, false
 	}
 	frame := terminal.Frame{Kind: f.typ.kind(), Text: f.text.text()}
@@ -34,11 +34,11 @@ func decode(line []byte, f *fields) (terminal.Frame, bool) {
 	return frame, true
 }
 
-// fields are the values of the keys that mean something, as written.
+// fields are the raw values of the known keys.
 type fields struct{ typ, text, media, code, level, id, options value }
 
-// slot returns where the value of a key goes, or nil for a key without meaning.
-func (f *fields) slot(key []byte) *value {
+// valueOf returns a pointer to the value of a key, or nil for an unknown key.
+func (f *fields) valueOf(key []byte) *value {
 	switch string(key) {
 	case "type":
 		return &f.typ
@@ -58,12 +58,13 @@ func (f *fields) slot(key []byte) *value {
 	return nil
 }
 
-// value is a JSON value as written.
+// value is a raw JSON value.
 type value []byte
 
-func (v value) there() bool { return v != nil }
+func (v value) present() bool { return v != nil }
 
-// text returns a string's content, and what is not a string as written; null and nothing are empty.
+// text returns the content of a string, and other values as written; null and missing values are
+// empty.
 func (v value) text() string {
 	switch {
 	case len(v) == 0 || v[0] == 'n':
@@ -74,7 +75,7 @@ func (v value) text() string {
 	return strings.ToValidUTF8(string(v), "\uFFFD")
 }
 
-// kind returns a frame's type, without an allocation for those we know.
+// kind returns a frame's type, without an allocation for known types.
 func (v value) kind() terminal.Kind {
 	for _, k := range [...]terminal.Kind{terminal.Progress, terminal.Message, terminal.Error, terminal.Log, askKind} {
 		if len(v) == len(k)+2 && v[0] == '"' && string(v[1:len(v)-1]) == string(k) {
@@ -94,17 +95,17 @@ func (v value) list() []string {
 	}
 	var out []string
 	s := scanner{b: v, i: 1}
-	for s.space() != ']' {
+	for s.skipSpace() != ']' {
 		if s.b[s.i] == ',' {
 			s.i++
-			s.space()
+			s.skipSpace()
 		}
 		start := s.i
-		s.value()
+		s.scanValue()
 		out = append(out, value(s.b[start:s.i]).text())
 	}
 	return out
 }
 
-// isPlain reports whether a string has no escape, so that it is its own content.
+// isPlain reports whether a string contains no escape.
 func isPlain(b []byte) bool { return bytes.IndexByte(b, '\\') < 0 }

@@ -19,13 +19,13 @@ func Describe() terminal.Description {
 	return terminal.Description{
 		Protocol:    config.Protocol{Name: Name, Description: "rich JSON lines", Asks: true, Injects: true},
 		Open:        func(config.Terminal) terminal.Protocol { return Protocol{} },
-		AssessTrial: judge,
+		AssessTrial: assessTrial,
 		Parser:      terminal.Parser{Object: `{"frames":[{"type":…,"text":…}],"text":…}, where text has the lines that are no frames`, Parse: parse},
 	}
 }
 
-// judge is satisfied when the agent has printed frames, all of them of known types.
-func judge(t *terminal.Trial) terminal.Finding {
+// assessTrial finds the trial good if the agent has printed frames, all of known types.
+func assessTrial(t *terminal.Trial) terminal.Finding {
 	frames, plain := t.CountFrames()
 	var known []string
 	n := 0

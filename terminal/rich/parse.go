@@ -7,13 +7,13 @@ import (
 	"nanobot/terminal"
 )
 
-// parsed is what is read in the output of an agent.
+// parsed is the parsed output of an agent.
 type parsed struct {
 	Frames []parsedFrame `json:"frames"`
 	Text   string        `json:"text"` // the lines that are no frames
 }
 
-// parsedFrame is a frame as it is read. Frames of an unknown type are there too.
+// parsedFrame is a frame, also of an unknown type.
 type parsedFrame struct {
 	Type    terminal.Kind   `json:"type"`
 	ID      json.RawMessage `json:"id,omitempty"`
@@ -24,7 +24,7 @@ type parsedFrame struct {
 	Level   string          `json:"level,omitempty"`
 }
 
-// parse reads an output as Turn does.
+// parse parses an output as Turn does.
 func parse(output, _ string) (object any, ok bool) {
 	p := parsed{Frames: []parsedFrame{}}
 	p.Text, _ = terminal.CollectLines(output, func(line []byte, end *terminal.FinalResponse) error {

@@ -1,5 +1,6 @@
-// Package rich is the protocol for agents that print JSON frames: progress and messages reach the
-// chat as they come, errors at the end, and lines that are no frames as one message at the end.
+// Package rich is the protocol of agents that print JSON frames: progress and messages are sent as
+// they come, errors at the end, and lines that are no frames as one message at the end. It knows
+// nothing of processes and chats.
 package rich
 
 import (
@@ -16,26 +17,26 @@ type Protocol struct{}
 
 var _ terminal.Protocol = Protocol{}
 
-// Turn runs the agent and emits its frames as it prints them. Where the agent may ask or the person
-// may add to the message, stdin stays open behind the envelope.
+// Turn runs the agent and emits its frames as it prints them. If the agent may ask questions or get
+// more messages, stdin stays open after the envelope.
 func (Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	if !t.Interactive && t.Injections == nil {
-		return t.ReadLines(ctx, listen(t, func(q question) error { return refuse(t, q) }))
+		return t.ReadLines(ctx, handleLines(t, func(q question) error { return logRefusal(t, q) }))
 	}
-	k := &talk{turn: t}
+	k := &conversation{turn: t}
 	out, err := t.ReadLinesInteractive(ctx, func(ctx context.Context, stdin io.Writer) (terminal.LineFunc, func(terminal.AgentExit)) {
 		k.stdin = stdin
 		if t.Injections != nil {
-			k.work.Go(func() { k.inject(ctx) })
+			k.goroutines.Go(func() { k.inject(ctx) })
 		}
-		return listen(t, func(q question) error { return k.ask(ctx, q) }), k.end
+		return handleLines(t, func(q question) error { return k.ask(ctx, q) }), k.wait
 	})
 	out.Unread = k.unread
 	return out, err
 }
 
-// listen emits what the agent says to the person and hands its questions to ask.
-func listen(t terminal.Turn, ask func(question) error) terminal.LineFunc {
+// handleLines returns the LineFunc that emits frames and passes questions to ask.
+func handleLines(t terminal.Turn, ask func(question) error) terminal.LineFunc {
 	return func(line []byte, end *terminal.FinalResponse) error {
 		var f fields
 		frame, ok := decode(line, &f)
@@ -46,20 +47,20 @@ func listen(t terminal.Turn, ask func(question) error) terminal.LineFunc {
 		case frame.Kind == askKind:
 			return ask(f.question())
 		}
-		if err := dispatch(t, frame, end); err != nil {
+		if err := emitFrame(t, frame, end); err != nil {
 			return fmt.Errorf("emit %s: %w", frame.Kind, err)
 		}
 		return nil
 	}
 }
 
-func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) error {
+func emitFrame(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) error {
 	f.Text = terminal.Clean(f.Text)
 	blank := strings.TrimSpace(f.Text) == ""
 	switch f.Kind {
 	case terminal.Message:
 		if blank && len(f.Media) == 0 {
-			return warn(t, "empty message frame ignored")
+			return emitWarning(t, "empty message frame ignored")
 		}
 		end.MarkShown()
 		return t.Emit(f)
@@ -75,9 +76,9 @@ func dispatch(t terminal.Turn, f terminal.Frame, end *terminal.FinalResponse) er
 		return nil
 	case terminal.Partial: // which is for other protocols
 	}
-	return warn(t, fmt.Sprintf("frame of unknown type %.40q ignored", string(f.Kind)))
+	return emitWarning(t, fmt.Sprintf("frame of unknown type %.40q ignored", string(f.Kind)))
 }
 
-func warn(t terminal.Turn, text string) error {
+func emitWarning(t terminal.Turn, text string) error {
 	return t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: text})
 }

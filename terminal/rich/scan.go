@@ -6,16 +6,16 @@ import (
 	"math/bits"
 )
 
-// scanner checks JSON and finds where values end, without building anything. encoding/json reaches
-// a third of the speed at which lines come out of a pipe; this is not the bottleneck. It nests
-// without recursion, so that a line of a million brackets costs no stack.
+// scanner validates JSON and finds the ends of values without building a tree. encoding/json
+// reaches a third of the speed at which lines come from a pipe; the scanner is faster than the
+// pipe. It does not recurse, so that a line of a million brackets costs no stack.
 type scanner struct {
 	b []byte
 	i int
 }
 
-// space skips white space and returns the byte behind it, or 0 at the end.
-func (s *scanner) space() byte {
+// skipSpace skips white space and returns the next byte, or 0 at the end.
+func (s *scanner) skipSpace() byte {
 	for ; s.i < len(s.b); s.i++ {
 		switch c := s.b[s.i]; c {
 		case ' ', '\t', '\n', '\r':
@@ -26,72 +26,72 @@ func (s *scanner) space() byte {
 	return 0
 }
 
-// object scans the whole input as one object and notes the values of known keys.
-func (s *scanner) object(f *fields) bool {
-	if s.space() != '{' {
+// scanObject scans the whole input as one object and stores the values of known keys.
+func (s *scanner) scanObject(f *fields) bool {
+	if s.skipSpace() != '{' {
 		return false
 	}
 	s.i++
-	if s.space() == '}' {
+	if s.skipSpace() == '}' {
 		s.i++
-		return s.space() == 0 && s.i == len(s.b)
+		return s.skipSpace() == 0 && s.i == len(s.b)
 	}
 	for {
-		key, ok := s.key()
+		key, ok := s.scanKey()
 		if !ok {
 			return false
 		}
 		start := s.i
-		if !s.value() {
+		if !s.scanValue() {
 			return false
 		}
-		if slot := f.slot(key); slot != nil {
+		if slot := f.valueOf(key); slot != nil {
 			*slot = s.b[start:s.i]
 		}
-		switch s.space() {
+		switch s.skipSpace() {
 		case ',':
 			s.i++
-			s.space()
+			s.skipSpace()
 		case '}':
 			s.i++
-			return s.space() == 0 && s.i == len(s.b)
+			return s.skipSpace() == 0 && s.i == len(s.b)
 		default:
 			return false
 		}
 	}
 }
 
-// key scans a key and its colon and stops at the value.
-func (s *scanner) key() ([]byte, bool) {
-	if s.space() != '"' {
+// scanKey scans a key and its colon and stops at the value.
+func (s *scanner) scanKey() ([]byte, bool) {
+	if s.skipSpace() != '"' {
 		return nil, false
 	}
 	start := s.i + 1
-	if !s.str() {
+	if !s.scanString() {
 		return nil, false
 	}
 	key := s.b[start : s.i-1]
-	if s.space() != ':' {
+	if s.skipSpace() != ':' {
 		return nil, false
 	}
 	s.i++
-	s.space()
+	s.skipSpace()
 	if !isPlain(key) {
 		key = []byte(unquote(key))
 	}
 	return key, true
 }
 
-// value scans any value.
-func (s *scanner) value() bool {
-	var open []byte // the brackets that are open around us
+// scanValue scans any value.
+func (s *scanner) scanValue() bool {
+	var open []byte // the closing brackets of the enclosing values
 	for {
-		switch s.space() {
+		switch s.skipSpace() {
 		case '{':
 			s.i++
-			if s.space() != '}' {
+			if s.skipSpace() != '}' {
 				open = append(open, '}')
-				if _, ok := s.key(); !ok {
+				if _, ok := s.scanKey(); !ok {
 					return false
 				}
 				continue
@@ -99,21 +99,21 @@ func (s *scanner) value() bool {
 			s.i++
 		case '[':
 			s.i++
-			if s.space() != ']' {
+			if s.skipSpace() != ']' {
 				open = append(open, ']')
 				continue
 			}
 			s.i++
 		default:
-			if !s.scalar() {
+			if !s.scanScalar() {
 				return false
 			}
 		}
-		for { // behind a value: close what closes
+		for { // after a value: scan closing brackets
 			if len(open) == 0 {
 				return true
 			}
-			c := s.space()
+			c := s.skipSpace()
 			if c == ',' {
 				s.i++
 				break
@@ -125,22 +125,22 @@ func (s *scanner) value() bool {
 			open = open[:len(open)-1]
 		}
 		if open[len(open)-1] == '}' {
-			if _, ok := s.key(); !ok {
+			if _, ok := s.scanKey(); !ok {
 				return false
 			}
 		}
 	}
 }
 
-func (s *scanner) scalar() bool {
+func (s *scanner) scanScalar() bool {
 	if s.i >= len(s.b) {
 		return false
 	}
 	switch c := s.b[s.i]; {
 	case c == '"':
-		return s.str()
+		return s.scanString()
 	case c == '-' || c >= '0' && c <= '9':
-		return s.number()
+		return s.scanNumber()
 	}
 	for _, word := range []string{"true", "false", "null"} {
 		if bytes.HasPrefix(s.b[s.i:], []byte(word)) {
@@ -151,10 +151,10 @@ func (s *scanner) scalar() bool {
 	return false
 }
 
-// str scans a string from its opening quote to behind its closing one.
-func (s *scanner) str() bool {
+// scanString scans a string including both quotes.
+func (s *scanner) scanString() bool {
 	for i := s.i + 1; i < len(s.b); {
-		i += ordinary(s.b[i:])
+		i += plainPrefix(s.b[i:])
 		if i == len(s.b) {
 			return false
 		}
@@ -176,11 +176,11 @@ func (s *scanner) str() bool {
 	return false
 }
 
-// ordinary returns how many bytes at the start of b are neither a quote, a backslash nor a control
-// character. It looks at eight at a time: in each byte of a word, subtracting and masking leaves
-// the top bit set where the byte is one of them. A borrow may set a bit too many above a true one,
-// so only the lowest counts.
-func ordinary(b []byte) int {
+// plainPrefix returns how many bytes at the start of b are neither a quote, a backslash nor a
+// control character. It checks eight bytes at a time: subtracting and masking leaves the top bit of
+// each matching byte set. A borrow may also set the bit of a higher byte, so only the lowest
+// counts.
+func plainPrefix(b []byte) int {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	i := 0
 	for ; i+8 <= len(b); i += 8 {
@@ -196,7 +196,7 @@ func ordinary(b []byte) int {
 	return i
 }
 
-// escapeLen returns the length of the escape that b begins with, or 0 if it is none.
+// escapeLen returns the length of the escape at the start of b, or 0 if it is invalid.
 func escapeLen(b []byte) int {
 	switch b[1] {
 	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
@@ -209,7 +209,7 @@ func escapeLen(b []byte) int {
 	return 0
 }
 
-func (s *scanner) number() bool {
+func (s *scanner) scanNumber() bool {
 	if s.peek() == '-' {
 		s.i++
 	}
@@ -217,13 +217,13 @@ func (s *scanner) number() bool {
 	case c == '0':
 		s.i++
 	case c >= '1' && c <= '9':
-		s.digits()
+		s.scanDigits()
 	default:
 		return false
 	}
 	if s.peek() == '.' {
 		s.i++
-		if !s.digits() {
+		if !s.scanDigits() {
 			return false
 		}
 	}
@@ -232,12 +232,12 @@ func (s *scanner) number() bool {
 		if c := s.peek(); c == '+' || c == '-' {
 			s.i++
 		}
-		return s.digits()
+		return s.scanDigits()
 	}
 	return true
 }
 
-func (s *scanner) digits() bool {
+func (s *scanner) scanDigits() bool {
 	start := s.i
 	for c := s.peek(); c >= '0' && c <= '9'; c = s.peek() {
 		s.i++

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// unquote returns the content of a scanned string. A lone surrogate and invalid UTF-8 become
-// U+FFFD.
+// unquote returns the content of a scanned string. Lone surrogates and invalid UTF-8 become U+FFFD.
 func unquote(b []byte) string {
 	if isPlain(b) && utf8.Valid(b) {
 		return string(b)
@@ -29,7 +28,7 @@ func unquote(b []byte) string {
 			i += 2
 			continue
 		}
-		r, n := surrogates(b[i:])
+		r, n := decodeUnicodeEscape(b[i:])
 		out.WriteRune(r)
 		i += n
 	}
@@ -41,8 +40,9 @@ func unquote(b []byte) string {
 
 var unescaped = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// surrogates decodes the \uXXXX that b begins with, together with a second one if they are a pair.
-func surrogates(b []byte) (r rune, n int) {
+// decodeUnicodeEscape decodes the \uXXXX at the start of b, together with a second one if they are
+// a surrogate pair.
+func decodeUnicodeEscape(b []byte) (r rune, n int) {
 	r = hex4(b[2:6])
 	if !utf16.IsSurrogate(r) {
 		return r, 6

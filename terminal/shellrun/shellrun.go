@@ -1,5 +1,5 @@
-// Package shellrun runs shell commands for an agent, where the agent runs and under its limits. It
-// knows nothing of who asked for the command, nor of what becomes of its output.
+// Package shellrun runs shell commands in the execution environment of an agent, under its limits.
+// It knows nothing of the purpose of a command or its output.
 package shellrun
 
 import (
@@ -16,35 +16,36 @@ import (
 )
 
 const (
-	// silence is how long a process that a command left behind may hold its output in silence, and
-	// chatter how long one that goes on writing is read.
-	silence, chatter = 50 * time.Millisecond, 500 * time.Millisecond
-	// maxCommand is the longest command that the shell is handed: Linux bounds a single argument
-	// (MAX_ARG_STRLEN, less the final NUL).
+	// outputGrace is how long descendants of a command may hold its output open without writing,
+	// and maxLinger how long descendants that keep writing are read.
+	outputGrace, maxLinger = 50 * time.Millisecond, 500 * time.Millisecond
+	// maxCommand is the longest argument that Linux passes to a program (MAX_ARG_STRLEN without the
+	// final NUL).
 	maxCommand = 128<<10 - 1
 )
 
-// Options says how commands are run.
+// Options configures Run.
 type Options struct {
 	ExecEnv terminal.ExecEnv
 	Timeout time.Duration
-	// Head and Tail are how many of the first and of the last bytes are kept of each output stream.
+	// Head and Tail are how many of the first and last bytes of each output stream are kept.
 	Head, Tail int
-	Started    func(pid int) // nil: nobody is told
+	OnStart    func(pid int) // called after the start; may be nil
 }
 
-// Result is what a command did. Its streams are never nil.
+// Result is the result of a command. Its streams are never nil.
 type Result struct {
-	Code           int  // its exit status as a shell tells it
+	Code           int  // its exit status; 128 plus the number of a signal
 	TimedOut       bool // it was killed after the timeout
 	Stdout, Stderr *process.Bounded
 }
 
-// ErrTooLong is a command that the kernel would not hand to the shell.
+// ErrTooLong says that a command is longer than the kernel would pass to the shell.
 var ErrTooLong = fmt.Errorf("the command is longer than %d bytes", maxCommand)
 
-// Run runs a command with /bin/sh and kills all of its processes when it ends, when its time is up,
-// or when ctx ends; the result then says nothing. The error is why the command did not run.
+// Run runs a command with /bin/sh and kills all its processes when it exits, after the timeout, or
+// when ctx ends; in the last case the result is meaningless. The error is why the command did not
+// run.
 func Run(ctx context.Context, command string, o Options) (Result, error) {
 	result := Result{Stdout: process.NewBounded(o.Head, o.Tail), Stderr: process.NewBounded(0, 0)}
 	if len(command) > maxCommand {
@@ -52,13 +53,13 @@ func Run(ctx context.Context, command string, o Options) (Result, error) {
 	}
 	child, err := process.Start(o.ExecEnv.ApplySandbox(process.Options{
 		Path: "/bin/sh", Args: []string{"/bin/sh", "-c", command}, Dir: o.ExecEnv.Dir, Env: o.ExecEnv.Env,
-		NoInput: true, WholeSession: true, StderrHead: o.Head, StderrTail: o.Tail, Grace: silence, MaxLinger: chatter,
+		NoInput: true, WholeSession: true, StderrHead: o.Head, StderrTail: o.Tail, Grace: outputGrace, MaxLinger: maxLinger,
 	}))
 	if err != nil {
 		return result, err
 	}
-	if o.Started != nil {
-		o.Started(child.Pid())
+	if o.OnStart != nil {
+		o.OnStart(child.Pid())
 	}
 	defer context.AfterFunc(ctx, child.Kill)()
 	var late atomic.Bool
@@ -66,13 +67,13 @@ func Run(ctx context.Context, command string, o Options) (Result, error) {
 		late.Store(true)
 		child.Kill()
 	}).Stop()
-	_, _ = io.Copy(result.Stdout, child.Stdout) // a pipe that cannot be read any more has ended
+	_, _ = io.Copy(result.Stdout, child.Stdout) // a read error means the end of the output
 	exit := child.Wait()
 	result.Stderr, result.Code, result.TimedOut = exit.Stderr, exitCode(exit), exit.Forced && late.Load()
 	return result, exit.ExecError
 }
 
-// exitCode is the exit status as a shell tells it.
+// exitCode returns the exit status as shells do: 128 plus the number of a signal.
 func exitCode(e process.Exit) int {
 	if e.Signal != "" {
 		return 128 + int(unix.SignalNum(e.Signal))

@@ -25,7 +25,7 @@ func must(t *testing.T, err error) {
 func (b *bench) settle() {
 	b.t.Helper()
 	first := b.clock()
-	for b.clock().Sub(first) < terminal.Coarse+time.Millisecond {
+	for b.clock().Sub(first) < terminal.ClockGranularity+time.Millisecond {
 	}
 }
 

@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// changedAt is when a file was last written.
+// changedAt returns the modification time.
 func changedAt(info fs.FileInfo) time.Time { return info.ModTime() }

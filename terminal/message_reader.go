@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// MessageReader is a protocol whose turns read the messages that people send while they run.
+// MessageReader is a protocol whose turns can read messages that people send while the turn runs.
 type MessageReader interface {
-	// ReadMessage offers a message that came while a turn of its chat runs. It reports whether the
-	// turn reads it: then the message and its files are on disk with the protocol, and nothing else
-	// is done with it. Otherwise it waits in the queue of the chat, and is offered again when the
-	// turn calls Turn.AwaitPerson. It must return within a second.
+	// ReadMessage offers a message that arrived during a turn of its chat. It reports whether the
+	// turn reads the message; then the protocol has stored the message and its files, and the
+	// gateway does nothing else with it. Otherwise the message waits in the queue of the chat, and
+	// is offered again when the turn calls Turn.AwaitPerson. It must return within a second.
 	//
-	// After a crash or an error a message that was read (known by Chat and ID) may be offered
-	// again, also after the end of the turn that read it: each message is offered once more before
-	// it gets a turn. ReadMessage then reports true and does nothing. It must remember the IDs for
-	// as long as networks deliver a message again, which is a matter of days.
+	// After a crash or an error, a message that was read (identified by Chat and ID) may be offered
+	// again, even after the end of that turn: each message is offered once more before it gets a
+	// turn. ReadMessage then reports true and does nothing. It must remember the IDs for as long as
+	// networks redeliver messages, which can be days.
 	//
-	// A message with nothing but its Chat only asks whether the turn would read one now.
+	// A message with nothing but its Chat asks whether the turn would read a message now.
 	ReadMessage(ctx context.Context, m PersonMessage) (read bool, err error)
 }
 
-// PersonMessage is a message that a person sent.
+// PersonMessage is a message from a person.
 type PersonMessage struct {
 	Chat  string   // an Envelope.SessionKey
 	ID    string   // of the network; "": it has none, and is offered once
@@ -55,10 +55,11 @@ func (r *Runner) ReadMessage(ctx context.Context, m PersonMessage) (bool, error)
 	return reader.ReadMessage(ctx, m)
 }
 
-// awaitPerson returns Turn.AwaitPerson: it stops the clock of the turn, and says so to the request.
+// awaitPerson returns Turn.AwaitPerson, which stops the clock of the turn and calls
+// Request.AwaitPerson.
 func (r Request) awaitPerson(pause func() (resume func())) func(context.Context) func(context.Context) error {
 	return func(ctx context.Context) func(context.Context) error {
-		if r.AwaitPerson == nil { // nobody can say anything, so the time counts
+		if r.AwaitPerson == nil { // nobody can answer, so the time counts
 			return context.Cause
 		}
 		restart := pause()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// changedAt is when a file was last written, made, renamed or given another name. Unlike the time
-// of the last write nobody can set it.
+// changedAt returns the time of a file's last change of content or metadata (ctime). Unlike the
+// modification time, programs cannot set it.
 func changedAt(info fs.FileInfo) time.Time {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		return time.Unix(stat.Ctim.Unix())

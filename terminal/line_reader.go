@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// LongLineError says that a line was longer than allowed and has been skipped whole.
+// LongLineError says that a line exceeded the limit and was skipped.
 type LongLineError struct {
 	Size int64
 	Max  int
@@ -16,15 +16,15 @@ func (e *LongLineError) Error() string {
 	return fmt.Sprintf("a line of %d bytes was skipped, the limit is %d", e.Size, e.Max)
 }
 
-// LineReader reads lines of any length with bounded memory. Unlike bufio.Scanner it goes on after a
-// line that is too long.
+// LineReader reads lines of any length with bounded memory. Unlike bufio.Scanner it continues after
+// a line that is too long.
 type LineReader struct {
 	r    io.Reader
 	max  int
 	buf  []byte
-	at   int  // start of what is not yet handed out
-	end  int  // end of what was read
-	seen int  // how far from at there is no newline
+	at   int  // start of the bytes that are not yet returned
+	end  int  // end of the bytes read
+	seen int  // bytes after at that are known to have no newline
 	full bool // the last read filled the buffer, so a larger one saves reads
 	bom  bool
 	err  error
@@ -32,17 +32,17 @@ type LineReader struct {
 
 var utf8BOM = []byte("\xef\xbb\xbf")
 
-// slack is what may stand around a line of the greatest length: a byte order mark, and a \r and one
-// more byte to see that it ends there.
+// slack is the room around a line of maximum length: a byte order mark, a \r, and one byte to see
+// that the line ends.
 const slack = len("\xef\xbb\xbf") + 2
 
 const (
-	firstRead = 4 << 10 // most agents say less
-	// mostRead is what a pipe holds by default, so that one read can take all of it.
-	mostRead = 64 << 10
-	// mostKept is how much memory a line may leave behind: long ones are seldom, and an agent may
-	// be kept for days.
-	mostKept = 1 << 20
+	firstRead = 4 << 10 // most agents print less
+	// maxRead is the default capacity of a pipe, so that one read can empty it.
+	maxRead = 64 << 10
+	// maxRetained is the largest buffer that is retained: long lines are rare, and an agent may
+	// run for days.
+	maxRetained = 1 << 20
 )
 
 // NewLineReader returns a reader of r's lines of at most max bytes.
@@ -50,16 +50,16 @@ func NewLineReader(r io.Reader, max int) *LineReader {
 	return &LineReader{r: r, max: max, buf: make([]byte, min(firstRead, max+slack))}
 }
 
-// Next returns the next line without its end (\n or \r\n) and without a byte order mark at the very
-// beginning. The bytes are valid until the next call. A last line without an end counts. It returns
-// a *LongLineError for each line that was skipped, and after the last line the reader's error,
-// usually io.EOF.
+// Next returns the next line without its end (\n or \r\n) and without a byte order mark at the
+// beginning of the input. The bytes are valid until the next call. A last line without an end
+// counts. It returns a *LongLineError for each skipped line, and after the last line the reader's
+// error, usually io.EOF.
 func (l *LineReader) Next() ([]byte, error) {
 	for {
 		if i := bytes.IndexByte(l.buf[l.at+l.seen:l.end], '\n'); i >= 0 {
 			line := l.buf[l.at : l.at+l.seen+i]
 			l.at, l.seen = l.at+l.seen+i+1, 0
-			return l.checked(line)
+			return l.finishLine(line)
 		}
 		l.seen = l.end - l.at
 		if l.err != nil {
@@ -68,7 +68,7 @@ func (l *LineReader) Next() ([]byte, error) {
 			}
 			line := l.buf[l.at:l.end]
 			l.at, l.seen = l.end, 0
-			return l.checked(line)
+			return l.finishLine(line)
 		}
 		if l.seen == l.max+slack {
 			return nil, l.skip()
@@ -77,7 +77,7 @@ func (l *LineReader) Next() ([]byte, error) {
 	}
 }
 
-func (l *LineReader) checked(line []byte) ([]byte, error) {
+func (l *LineReader) finishLine(line []byte) ([]byte, error) {
 	if n := len(line); n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
@@ -91,16 +91,16 @@ func (l *LineReader) checked(line []byte) ([]byte, error) {
 	return line, nil
 }
 
-// fill makes room and reads once.
+// fill makes room in the buffer and reads once.
 func (l *LineReader) fill() {
-	if l.at == l.end && len(l.buf) > mostKept {
-		l.buf, l.at, l.end = make([]byte, mostRead), 0, 0
+	if l.at == l.end && len(l.buf) > maxRetained {
+		l.buf, l.at, l.end = make([]byte, maxRead), 0, 0
 	}
 	if l.at > 0 && (l.end == len(l.buf) || l.at == l.end) {
 		l.end = copy(l.buf, l.buf[l.at:l.end])
 		l.at = 0
 	}
-	if l.end == len(l.buf) || l.full && len(l.buf) < mostRead {
+	if l.end == len(l.buf) || l.full && len(l.buf) < maxRead {
 		grown := make([]byte, min(2*len(l.buf), l.max+slack))
 		copy(grown, l.buf[:l.end])
 		l.buf = grown
@@ -111,7 +111,7 @@ func (l *LineReader) fill() {
 	l.err = err
 }
 
-// skip reads on to the end of a line that is already too long.
+// skip reads to the end of a line that is too long.
 func (l *LineReader) skip() error {
 	size := int64(l.end - l.at)
 	l.bom = true

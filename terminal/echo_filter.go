@@ -18,65 +18,64 @@ import (
 )
 
 const (
-	// coarse is more than the grain of the file system's clock, which may be behind ours by that
+	// clockGranularity exceeds the granularity of file times, which may be behind our clock by that
 	// much.
-	coarse = 20 * time.Millisecond
-	// maxTyped bounds how many paths are looked for in what the person wrote.
-	maxTyped = 20_000
+	clockGranularity = 20 * time.Millisecond
+	// maxCandidates bounds how many possible paths in the person's texts are examined.
+	maxCandidates = 20_000
 )
 
-// typed knows what the person wrote. An agent that repeats it would otherwise send any file whose
-// path somebody types.
-type typed struct {
+// echoFilter recognizes paths that an agent only repeats from the person's texts. Otherwise people
+// could make an agent that repeats them send any file.
+type echoFilter struct {
 	texts func() []string
-	began time.Time // of the turn
-	dirs  []string  // where relative paths may begin
+	began time.Time // beginning of the turn
+	dirs  []string  // in which relative paths may start
 	home  string
 }
 
-// echoes returns a function that reports whether a path found in an agent's output, of a file that
-// may be nil, is only repeated: it stands in what the person wrote, and the file was not written
-// during the turn.
-func (t typed) echoes() func(path string, file fs.FileInfo) bool {
+// matcher returns a function that reports whether a path in an agent's output is only repeated: it
+// is in the person's texts, and the file, which may be nil, was not written during the turn.
+func (t echoFilter) matcher() func(path string, file fs.FileInfo) bool {
 	if t.texts == nil {
 		return func(string, fs.FileInfo) bool { return false }
 	}
 	texts := t.texts()
 	for _, text := range t.texts() {
-		if plain := unescape(text); plain != text {
+		if plain := decodeEscapes(text); plain != text {
 			texts = append(texts, plain)
 		}
 	}
-	folded := fold(strings.Join(texts, "")) // a path may be split over several
-	var known map[fileID]bool               // by other spellings; made when it is needed
+	folded := foldText(strings.Join(texts, "")) // a path may be split across texts
+	var known map[fileID]bool                   // files by other spellings; computed when needed
 	complete := true
 	return func(path string, file fs.FileInfo) bool {
-		if file != nil && t.written(file) {
+		if file != nil && t.writtenDuringTurn(file) {
 			return false
 		}
-		if strings.Contains(folded, fold(path)) {
+		if strings.Contains(folded, foldText(path)) {
 			return true
 		}
 		if file == nil {
 			return false
 		}
 		if known == nil {
-			known, complete = t.identities(texts)
+			known, complete = t.filesInTexts(texts)
 		}
-		id, _ := idOf(file)
+		id, _ := fileIDOf(file)
 		return known[id] || !complete
 	}
 }
 
-// written reports whether a file was made or changed since the turn began. The time of the last
-// write would not tell: an archive may have set it to one in the future.
-func (t typed) written(file fs.FileInfo) bool {
-	return !changedAt(file).Before(t.began.Add(-coarse))
+// writtenDuringTurn reports whether a file was created or changed since the turn began. The
+// modification time would not do: unpacking an archive may set it to the future.
+func (t echoFilter) writtenDuringTurn(file fs.FileInfo) bool {
+	return !changedAt(file).Before(t.began.Add(-clockGranularity))
 }
 
-// fold leaves the letters and digits of a text, so that quotes, escapes, case and the ways in which
-// Unicode writes the same letter make no difference.
-func fold(text string) string {
+// foldText reduces a text to its letters and digits, so that quotes, escapes, case and Unicode
+// normalization make no difference.
+func foldText(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
 			return unicode.ToLower(r)
@@ -85,8 +84,8 @@ func fold(text string) string {
 	}, norm.NFKD.String(text))
 }
 
-// unescape resolves the percent-encoding and the character references (&#47;) in a text.
-func unescape(text string) string {
+// decodeEscapes decodes percent-encoding and character references (&#47;) in a text.
+func decodeEscapes(text string) string {
 	text = html.UnescapeString(text)
 	if !strings.Contains(text, "%") {
 		return text
@@ -105,19 +104,19 @@ func unescape(text string) string {
 	return b.String()
 }
 
-// identities are the files whose paths stand in texts, in whatever spelling. It reports false if
-// there are too many to look at.
-func (t typed) identities(texts []string) (ids map[fileID]bool, complete bool) {
+// filesInTexts returns the IDs of files whose paths are in the texts, in any spelling. complete is
+// false if there are more than maxCandidates.
+func (t echoFilter) filesInTexts(texts []string) (ids map[fileID]bool, complete bool) {
 	ids = map[fileID]bool{}
 	looked := 0
 	for _, text := range texts {
 		for line := range strings.Lines(text) {
-			for path := range t.paths([]byte(line)) {
-				if looked++; looked > maxTyped {
+			for path := range t.candidatePaths([]byte(line)) {
+				if looked++; looked > maxCandidates {
 					return ids, false
 				}
 				if info, err := os.Stat(path); err == nil {
-					id, _ := idOf(info)
+					id, _ := fileIDOf(info)
 					ids[id] = true
 				}
 			}
@@ -126,9 +125,9 @@ func (t typed) identities(texts []string) (ids map[fileID]bool, complete bool) {
 	return ids, true
 }
 
-// paths are all that could be a path in a line. It is far more generous than FindMediaPaths: what
-// is taken for a path here is only not sent.
-func (t typed) paths(line []byte) iter.Seq[string] {
+// candidatePaths returns everything in a line that could be a path. It is far more generous than
+// FindMediaPaths, since a false match only keeps a file from being sent.
+func (t echoFilter) candidatePaths(line []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for end := 1; end <= len(line); end++ {
 			low := max(0, end-maxPath)
@@ -143,7 +142,7 @@ func (t typed) paths(line []byte) iter.Seq[string] {
 			}
 			for at := bytes.LastIndexByte(line[low:end], '/'); at >= 0; at = bytes.LastIndexByte(line[low:low+at], '/') {
 				for _, piece := range [][]byte{line[low+at : end], line[wordStart(line, low, low+at):end]} {
-					for _, path := range t.spellings(string(piece)) {
+					for _, path := range t.absolutePaths(string(piece)) {
 						if !yield(path) {
 							return
 						}
@@ -154,7 +153,7 @@ func (t typed) paths(line []byte) iter.Seq[string] {
 	}
 }
 
-// wordStart returns where the word begins that the slash at i is in.
+// wordStart returns the start of the word that contains the slash at i.
 func wordStart(line []byte, low, i int) int {
 	start := i
 	for start > low && !endsToken(line[start-1]) && bytes.IndexByte([]byte("/([{=:,"), line[start-1]) < 0 {
@@ -166,8 +165,8 @@ func wordStart(line []byte, low, i int) int {
 	return start
 }
 
-// spellings are the absolute paths that a piece of text may mean.
-func (t typed) spellings(text string) []string {
+// absolutePaths returns the absolute paths that a text may mean.
+func (t echoFilter) absolutePaths(text string) []string {
 	forms := []string{text}
 	if plain := strings.ReplaceAll(text, `\`, ""); plain != text {
 		forms = append(forms, plain)

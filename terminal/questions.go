@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// Question is what an agent asks the person it works for.
+// Question is a question of an agent to the person it works for.
 type Question struct {
-	// ID is the agent's name for it. An agent may use one again, even while the first is open.
+	// ID is chosen by the agent, which may reuse it even while the first question is open.
 	ID      string
 	Text    string
 	Options []string // answers to choose from; none: any text
-	// Timeout is how long an answer is waited for; 0: as long as the turn lasts and the gateway
-	// cares.
+	// Timeout is how long to wait for an answer; 0: until the turn ends or the gateway's own limit.
 	Timeout time.Duration
-	// Approval says that the answer permits something, so that only the agent's approvers may give
-	// it where there is a list of them.
+	// Approval says that the answer permits something. If the agent has a list of approvers, only
+	// they may answer.
 	Approval bool
 }
 
-// Answer is what a person says to a question, and who it was.
+// Answer is a person's answer and the person's ID.
 type Answer struct{ Text, By string }
 
-// Ask puts a question to the person and returns the answer. It is called from goroutines of its
-// own, several at a time. An error means that nobody answered in time or that the turn ends; when
-// ctx ends it must return.
+// Ask puts a question to the person and returns the answer. It is called from its own goroutines,
+// several at a time. An error means that nobody answered in time, or that the turn ends. It must
+// return when ctx ends.
 type Ask func(ctx context.Context, q Question) (Answer, error)
 
-// Injection is a message that the person wrote while the agent was at work.
+// Injection is a message that a person sent while the agent was running.
 type Injection struct {
 	Text  string
 	Media []string
@@ -38,7 +37,7 @@ type Injection struct {
 // ErrNobodyToAsk says that this turn has no person to ask.
 var ErrNobodyToAsk = errors.New("nobody is there to be asked")
 
-// ask makes a question fit for a chat and passes it on.
+// ask implements Turn.Ask: it cleans the question and passes it to the Request.
 func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	if t.req.Ask == nil {
 		return Answer{}, ErrNobodyToAsk
@@ -62,10 +61,10 @@ func (t *turn) ask(ctx context.Context, q Question) (Answer, error) {
 	return a, err
 }
 
-// texts are all that the person wrote and the agent may know.
-func (t *turn) texts() []string {
+// personTexts returns all texts of the person that the agent may know.
+func (t *turn) personTexts() []string {
 	texts := []string{t.req.Text}
-	if u := t.req.User; u != nil { // people choose their names
+	if u := t.req.User; u != nil { // people choose their names freely
 		texts = append(texts, u.Name, u.Username, u.ID)
 	}
 	if q := t.req.ReplyTo; q != nil {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// leastHidden is how long a value must be to be looked for in a command line. Shorter ones are in
-// it by chance.
-const leastHidden = 6
+// minSecretLength is the shortest secret that is redacted in a command line. Shorter values occur
+// by chance.
+const minSecretLength = 6
 
-// LaunchRecord is how agents are started, for the record: the command line as it is configured,
-// without the secrets that are known, the working folder, and the names of the variables.
+// LaunchRecord describes for the audit log how agents are started: the configured command line
+// without known secrets, the working folder, and the names of the environment variables.
 func (r *Runner) LaunchRecord() (argv []string, dir string, env []string) {
 	cfg := r.o.Config
 	dir = cfg.Cwd
@@ -22,11 +22,11 @@ func (r *Runner) LaunchRecord() (argv []string, dir string, env []string) {
 		env = append(env, name)
 	}
 	slices.Sort(env)
-	return []string{cfg.Shell, "-c", r.hide(cfg.Command)}, dir, slices.Compact(env)
+	return []string{cfg.Shell, "-c", r.redactSecrets(cfg.Command)}, dir, slices.Compact(env)
 }
 
-// hide blackens secrets in a text.
-func (r *Runner) hide(text string) string {
+// redactSecrets replaces known secrets in a text.
+func (r *Runner) redactSecrets(text string) string {
 	var values []string
 	for _, s := range r.o.Secrets {
 		if v, err := s.Reveal(); err == nil {
@@ -39,10 +39,10 @@ func (r *Runner) hide(text string) string {
 	for _, v := range r.o.Config.Env {
 		values = append(values, v)
 	}
-	// A secret may be part of another one.
+	// The longest come first, because a secret may contain another one.
 	slices.SortFunc(values, func(a, b string) int { return len(b) - len(a) })
 	for _, v := range values {
-		if len(v) >= leastHidden {
+		if len(v) >= minSecretLength {
 			text = strings.ReplaceAll(text, v, "[secret]")
 		}
 	}

@@ -1,0 +1,221 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"nanobot/terminal/process"
+)
+
+// maxPathsInText bounds how many paths in plain text are examined.
+const maxPathsInText = 1000
+
+// maxRemarks bounds how many remarks about the output are shown.
+const maxRemarks = 5
+
+// FinalOptions configures the final response of a turn.
+type FinalOptions struct {
+	// Reveal shows STDERR, exit codes and signals; otherwise a failure is one friendly line.
+	Reveal bool
+	// Timeout is the agent's timeout in seconds, for the message after it.
+	Timeout int
+}
+
+// FinalResponse collects what is sent when the agent has ended: plain text, error frames and
+// remarks.
+type FinalResponse struct {
+	text        *process.Bounded
+	media       []string
+	errs        *process.Bounded // one line for each error frame, as the user reads it
+	code        string           // of the last error frame that has one
+	remarks     []string
+	remarkCount int
+	shown       bool
+}
+
+// CollectLines passes each line of an output to handle, and returns the FinalResponse to which
+// handle has added.
+func CollectLines(output string, handle LineFunc) *FinalResponse {
+	end := NewFinalResponse(2 * (len(output) + 1)) // both halves have room for all of it
+	for lines := NewLineReader(strings.NewReader(output), len(output)); ; {
+		line, err := lines.Next()
+		if err != nil { // the end, since no line is too long
+			return end
+		}
+		if handle(line, end) != nil {
+			return end
+		}
+	}
+}
+
+// NewFinalResponse returns a FinalResponse that keeps at most maxOutput bytes of text: the
+// beginning and the end.
+func NewFinalResponse(maxOutput int) *FinalResponse {
+	half := maxOutput / 2
+	return &FinalResponse{text: process.NewBounded(half, half), errs: process.NewBounded(half, half)}
+}
+
+// AddLine adds one line of plain text and the media paths in it.
+func (r *FinalResponse) AddLine(line []byte) {
+	_, _ = r.text.Write(line)
+	_, _ = r.text.Write([]byte{'\n'})
+	if len(r.media) >= maxPathsInText {
+		return
+	}
+	for _, p := range FindMediaPaths(line) {
+		if len(r.media) < maxPathsInText && !slices.Contains(r.media, p) {
+			r.media = append(r.media, p)
+		}
+	}
+}
+
+// PlainText returns the cleaned plain text and the media paths in it.
+func (r *FinalResponse) PlainText() (text string, media []string) {
+	return trimText(Clean(r.text.String())), r.media
+}
+
+// AddError adds an error frame. Errors are shown last, so they are collected.
+func (r *FinalResponse) AddError(f Frame) {
+	fmt.Fprintln(r.errs, errorLine(f))
+	if f.Code != "" {
+		r.code = f.Code
+	}
+}
+
+// AddRemark adds a remark to the user about the output.
+func (r *FinalResponse) AddRemark(s string) {
+	if r.remarkCount++; len(r.remarks) < maxRemarks {
+		r.remarks = append(r.remarks, s)
+	}
+}
+
+// MarkShown records that the user has already been shown a message.
+func (r *FinalResponse) MarkShown() { r.shown = true }
+
+// NoOutput is the final response of an agent that has printed nothing.
+const NoOutput = "(no output)"
+
+// Emit emits the final response: the plain text, then the errors. Remarks, STDERR and the exit code
+// are appended to the last of them.
+func (r *FinalResponse) Emit(t Turn, end AgentExit) (Outcome, error) {
+	out := r.outcome(end)
+	text, _ := r.PlainText()
+	failure, code := r.failureText(t.Final, out.Status)
+	tail := r.appendix(t.Final, out, end)
+	if hidden := r.diagnostics(end); !t.Final.Reveal && hidden != "" {
+		if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: hidden}); err != nil {
+			return out, fmt.Errorf("log what the user does not see: %w", err)
+		}
+	}
+	if failure != "" {
+		if text != "" {
+			if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true}); err != nil {
+				return out, fmt.Errorf("emit plain text: %w", err)
+			}
+		}
+		if err := t.Emit(Frame{Kind: Error, Text: joinLines(failure, tail), Code: code}); err != nil {
+			return out, fmt.Errorf("emit error: %w", err)
+		}
+		return out, nil
+	}
+	text = joinLines(text, tail)
+	if text == "" && !r.shown {
+		text = NoOutput
+	}
+	if text != "" {
+		if err := t.Emit(Frame{Kind: Message, Text: text, Media: r.media, Guessed: true}); err != nil {
+			return out, fmt.Errorf("emit final response: %w", err)
+		}
+	}
+	return out, nil
+}
+
+// EmitStopped emits the final response of a turn whose context ended while no agent was running: it
+// was stopped or timed out.
+func (t Turn) EmitStopped(ctx context.Context) (Outcome, error) {
+	return NewFinalResponse(t.MaxOutput).Emit(t, AgentExit{
+		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
+	})
+}
+
+func (r *FinalResponse) outcome(end AgentExit) Outcome {
+	out := Outcome{Status: Done, ExitCode: end.Code, Signal: end.Signal, Stderr: Clean(end.Stderr.String())}
+	switch {
+	case end.Forced && errors.Is(end.Cause, ErrTimeout):
+		out.Status = TimedOut
+	case end.Forced:
+		out.Status = Stopped
+	case r.errs.Len() > 0 || !end.OK():
+		out.Status = Failed
+	}
+	return out
+}
+
+// failureText returns the errors as the user reads them, and their code for machines.
+func (r *FinalResponse) failureText(f FinalOptions, status Status) (text, code string) {
+	text = trimText(Clean(r.errs.String()))
+	switch status {
+	case TimedOut:
+		return joinLines(text, fmt.Sprintf("Timed out after %d s.", f.Timeout)), "TIMEOUT"
+	case Stopped:
+		return joinLines(text, "Stopped."), "STOPPED"
+	case Done, Failed:
+	}
+	return text, r.code
+}
+
+func errorLine(f Frame) string {
+	head := "Error"
+	if f.Code != "" {
+		head += " (" + f.Code + ")"
+	}
+	if text := strings.TrimSpace(f.Text); text != "" {
+		return head + ": " + text
+	}
+	return head
+}
+
+// appendix returns the lines that are appended to the final response.
+func (r *FinalResponse) appendix(f FinalOptions, out Outcome, end AgentExit) string {
+	lines := r.remarks
+	if more := r.remarkCount - len(r.remarks); more > 0 {
+		lines = append(lines, fmt.Sprintf("⚠ and %d more like these.", more))
+	}
+	if !f.Reveal {
+		if out.Status == Failed && r.errs.Len() == 0 {
+			lines = append(lines, "Something went wrong. The operator can see in the log what it was.")
+		}
+		return strings.Join(lines, "\n")
+	}
+	if hidden := r.diagnostics(end); hidden != "" {
+		lines = append(lines, hidden)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// diagnostics returns STDERR and the exit code. They are shown to users who may see them, and
+// logged for others.
+func (r *FinalResponse) diagnostics(end AgentExit) string {
+	text := ""
+	if stderr := trimText(Clean(end.Stderr.String())); stderr != "" {
+		text = "STDERR: " + stderr
+	}
+	switch {
+	case end.Forced: // failureText says so
+	case end.Signal != "":
+		text = joinLines(text, "Killed by "+end.Signal)
+	case end.Code != 0:
+		text = joinLines(text, fmt.Sprintf("Exit code: %d", end.Code))
+	}
+	return text
+}
+
+func joinLines(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}

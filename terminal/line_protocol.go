@@ -1,0 +1,101 @@
+package terminal
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync"
+)
+
+// LineFunc handles one line of output. An error kills the agent and is returned from the turn.
+type LineFunc func(line []byte, end *FinalResponse) error
+
+// StartFunc is called after the start of the agent and before its output is read. ctx ends with the
+// output. Writes to stdin block while the agent does not read, and fail when it has exited. wait is
+// called once the agent is reaped, and returns when all goroutines that start and handle have
+// started are done.
+type StartFunc func(ctx context.Context, stdin io.Writer) (handle LineFunc, wait func(AgentExit))
+
+// ReadLines is a turn of a protocol whose agent is started once, reads the envelope and prints
+// lines: it launches the agent, passes each line to handle, and emits the final response.
+func (t Turn) ReadLines(ctx context.Context, handle LineFunc) (Outcome, error) {
+	return t.runLines(ctx, false, func(context.Context, io.Writer) (LineFunc, func(AgentExit)) {
+		return handle, func(AgentExit) {}
+	})
+}
+
+// ReadLinesInteractive is ReadLines for protocols that also write to the agent while it runs.
+func (t Turn) ReadLinesInteractive(ctx context.Context, start StartFunc) (Outcome, error) {
+	return t.runLines(ctx, true, start)
+}
+
+func (t Turn) runLines(ctx context.Context, keepOpen bool, start StartFunc) (Outcome, error) {
+	first, err := t.firstInput()
+	if err != nil {
+		return Outcome{}, err
+	}
+	// A question that is cancelled with the turn is answered after the agent got its signal.
+	signalled, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancel(nil)
+	agent, err := t.Launch(ctx, Input{First: first, KeepOpen: keepOpen, onStop: cancel, onEmpty: t.OnEmpty})
+	if err != nil {
+		return Outcome{}, err
+	}
+	handle, wait := start(signalled, agent)
+	finish := sync.OnceValue(func() AgentExit {
+		cancel(nil)
+		// An agent that has closed its output may still read its input to the end before it exits.
+		agent.CloseInput()
+		ended := agent.Wait() // unblocks pending writes
+		wait(ended)
+		return ended
+	})
+	// No process may survive a panic in handle either.
+	defer func() {
+		agent.Kill()
+		finish()
+	}()
+	end := NewFinalResponse(t.MaxOutput)
+	if err := t.readLines(NewLineReader(agent.Stdout, t.MaxLine), end, handle); err != nil {
+		return Outcome{}, err
+	}
+	ended := finish()
+	if err := ended.Shortage(); err != nil {
+		return Outcome{}, err
+	}
+	return end.Emit(t, ended)
+}
+
+// firstInput returns what is written to stdin first. Text ends with a newline, for programs that
+// read lines.
+func (t Turn) firstInput() ([]byte, error) {
+	switch t.Stdin {
+	case "text":
+		return []byte(strings.TrimSuffix(t.Envelope.Text, "\n") + "\n"), nil
+	case "none":
+		return nil, nil
+	}
+	return t.Envelope.Line()
+}
+
+func (t Turn) readLines(lines *LineReader, end *FinalResponse, handle LineFunc) error {
+	for {
+		line, err := lines.Next()
+		var long *LongLineError
+		switch {
+		case err == nil:
+			if err := handle(line, end); err != nil {
+				return err
+			}
+		case errors.As(err, &long):
+			end.AddRemark("⚠ " + long.Error() + ".")
+			if err := t.Emit(Frame{Kind: Log, Level: "warning", Text: long.Error()}); err != nil {
+				return err
+			}
+		default:
+			// A pipe that cannot be read any more has ended, whatever the error.
+			return nil
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package terminal
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"nanobot/terminal/process"
+)
+
+// launchPersistent implements Turn.LaunchPersistent.
+func (t *turn) launchPersistent(o PersistentOptions) (*Agent, error) {
+	if o.Args == nil {
+		o.Args = []string{t.o.Config.Shell, "-c", t.o.Config.Command}
+	}
+	if _, err := t.sandbox.PrepareChat(t.userDir, nil, true); err != nil {
+		return nil, err
+	}
+	agent, err := launch(context.Background(), t.sandboxed(process.Options{
+		Args: o.Args, Dir: t.workDir(), Env: slices.Concat(t.persistentEnv(), o.Env), KeepInput: true, Terminal: o.Terminal,
+	}), nil)
+	if err == nil {
+		t.persistent.add(agent)
+		t.attachProcess(agent.Pid())
+	}
+	return agent, err
+}
+
+// persistentEnv returns the environment of persistent agents, without the variables of a single
+// message.
+func (t *turn) persistentEnv() []string {
+	return slices.Concat(t.env, t.chatEnv(), t.chat.Environ(), process.GatewayEnv(t.req.GatewayName))
+}
+
+func (t *turn) attachProcess(pid int) {
+	if agent := t.persistent.find(pid); agent != nil {
+		t.used.trackPersistent(agent)
+	}
+	if t.req.OnLaunch != nil {
+		t.req.OnLaunch(pid)
+	}
+}
+
+func (t *turn) reportAgentInfo(a AgentInfo) {
+	if t.req.OnAgentInfo == nil {
+		return
+	}
+	a.Line, a.Commands = Clean(a.Line), slices.Clone(a.Commands)
+	for i, c := range a.Commands {
+		a.Commands[i].Help = Clean(c.Help)
+	}
+	t.req.OnAgentInfo(a)
+}
+
+func (t *turn) memory() Memory {
+	if t.req.Memory != nil {
+		return t.req.Memory
+	}
+	return noMemory{}
+}
+
+// noMemory is the memory of a request without one.
+type noMemory struct{}
+
+func (noMemory) Load(context.Context) (string, error) { return "", nil }
+func (noMemory) Save(context.Context, string) error   { return nil }
+
+func (noMemory) LoadLasting(context.Context) (string, error) { return "", nil }
+func (noMemory) SaveLasting(context.Context, string) error   { return nil }
+
+// pool returns the pool of persistent agents; nil: the protocol has none.
+func (r *Runner) pool() ProcessPool {
+	if k, ok := r.o.Protocol.(PersistentProtocol); ok {
+		return k.Pool()
+	}
+	return nil
+}
+
+// IdleAgents returns the persistent agents that no turn uses.
+func (r *Runner) IdleAgents() []IdleAgent {
+	if p := r.pool(); p != nil {
+		return p.Idle()
+	}
+	return nil
+}
+
+// EndIdleAgent ends the persistent agent of a chat (channel:id), unless a turn uses it.
+func (r *Runner) EndIdleAgent(chat string) {
+	if p := r.pool(); p != nil {
+		p.End(chat)
+	}
+}
+
+// StartAfresh ends what the protocol keeps of a chat (channel:id) when a person begins a new
+// conversation.
+func (r *Runner) StartAfresh(chat string) {
+	if p, ok := r.o.Protocol.(Restarter); ok {
+		p.StartAfresh(chat)
+	}
+}
+
+// StopCommands ends the commands that the persistent agent of a chat (channel:id) has left running,
+// and returns how many it ended.
+func (r *Runner) StopCommands(chat string) (ended int) {
+	if s, ok := r.o.Protocol.(CommandStopper); ok {
+		return s.StopCommands(chat)
+	}
+	return 0
+}
+
+// persistentAgents are the running persistent agents, by PID.
+type persistentAgents struct {
+	mu   sync.Mutex
+	live map[int]*Agent
+}
+
+func (k *persistentAgents) add(a *Agent) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.live == nil {
+		k.live = map[int]*Agent{}
+	}
+	k.live[a.Pid()] = a
+	a.reportUsage = func(process.Usage) { k.drop(a) }
+}
+
+func (k *persistentAgents) drop(a *Agent) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.live[a.Pid()] == a {
+		delete(k.live, a.Pid())
+	}
+}
+
+func (k *persistentAgents) find(pid int) *Agent {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.live[pid]
+}
