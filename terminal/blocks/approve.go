@@ -13,23 +13,23 @@ import (
 	"nanobot/terminal"
 )
 
-// The answers to a question for approval.
+// The options of a question for approval.
 const (
 	approveOnce   = "Yes"
 	approveNot    = "No"
 	approveAlways = "Always in this session"
 )
 
-// approveWithin is how long an approval is waited for. Nobody else waits meanwhile.
-const approveWithin = time.Hour
+// approvalTimeout limits the wait for an approval. Other chats do not wait meanwhile.
+const approvalTimeout = time.Hour
 
-// askedLength is how many characters of a command or of a diff a question shows, since a message of
-// a chat holds about 4,000, and askedLines how many lines of a diff.
-const askedLength, askedLines = 1500, 30
+// maxQuestionLength limits the characters of a command or a diff in a question, since a chat
+// message has room for about 4,000. maxQuestionLines limits the lines of a diff.
+const maxQuestionLength, maxQuestionLines = 1500, 30
 
-// approved asks the person about a command, the nth of the response, if that needs approval. It
-// reports whether the command may be executed; an error says that the turn ends.
-func (x *turn) approved(ctx context.Context, c Command, n int, question func() string) (bool, error) {
+// askApproval asks the person about a command, the nth of the response, if its type needs approval.
+// It reports whether the command may be executed; an error ends the turn.
+func (x *turn) askApproval(ctx context.Context, c Command, n int, question func() string) (bool, error) {
 	if !x.needsApproval(c.Type) {
 		return true, nil
 	}
@@ -41,9 +41,9 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 	}
 	resume := x.t.AwaitPerson(ctx)
 	a, err := x.t.Ask(ctx, terminal.Question{
-		// The turn that is run again after a crash finds the answer that it was given.
+		// Deterministic, so that a turn that is repeated after a crash finds the stored answer.
 		ID:   fmt.Sprintf("blocks-%s-%d-%d", x.s.ID, x.s.Sequence, n),
-		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Timeout: approveWithin, Approval: true,
+		Text: question(), Options: []string{approveOnce, approveNot, approveAlways}, Timeout: approvalTimeout, Approval: true,
 	})
 	if rerr := resume(ctx); rerr != nil {
 		return false, rerr
@@ -54,10 +54,10 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 		return false, context.Cause(ctx)
 	case errors.Is(err, terminal.ErrNobodyToAsk):
 		answer, by = approveNot, "rule (nobody is there to be asked)"
-		err = x.tellNobody()
+		err = x.logNobodyToAsk()
 	case err != nil:
 		answer, by = approveNot, "no answer in time"
-		err = x.say(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(subject(c))})
+		err = x.sendMessage(terminal.Frame{Text: "🔐 There was no answer, so this was refused: " + visibleLine(commandSubject(c))})
 	}
 	if err != nil {
 		return false, err
@@ -66,41 +66,41 @@ func (x *turn) approved(ctx context.Context, c Command, n int, question func() s
 		x.s.Approved = append(x.s.Approved, c.Type)
 	}
 	return answer == approveOnce || answer == approveAlways, x.t.Emit(terminal.Frame{
-		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(subject(c)), 500), answer, by),
+		Kind: terminal.Log, Level: "info", Audit: true, Text: fmt.Sprintf("approval: %s %q: %s by %s", c.Type, terminal.OneLine(terminal.Visible(commandSubject(c)), 500), answer, by),
 	})
 }
 
-// tellNobody logs once a turn that nobody can be asked: there is nobody in the chat to tell.
-func (x *turn) tellNobody() error {
-	if x.toldNobody {
+// logNobodyToAsk logs once per turn that nobody can be asked. There is nobody in the chat to tell.
+func (x *turn) logNobodyToAsk() error {
+	if x.loggedNobodyToAsk {
 		return nil
 	}
-	x.toldNobody = true
+	x.loggedNobodyToAsk = true
 	return x.t.Emit(terminal.Frame{Kind: terminal.Log, Level: "warning", Text: "nobody is here to be asked, so what needs approval is refused; blocks.approve says what that is"})
 }
 
-// subject is what a command is about: its file or its shell command.
-func subject(c Command) string {
+// commandSubject returns the file or the shell command of a command.
+func commandSubject(c Command) string {
 	if c.Type == RunCommand {
 		return c.Text
 	}
 	return c.Path
 }
 
-// needsApproval reports whether the person is asked about a type of command.
+// needsApproval reports whether the person must approve commands of this type.
 func (x *turn) needsApproval(t CommandType) bool {
 	switch {
-	case x.set.Approve == approveNever, slices.Contains(x.s.Approved, t):
+	case x.settings.Approve == approveNever, slices.Contains(x.s.Approved, t):
 		return false
 	case t == RunCommand || t == DeleteFile:
 		return true
 	}
-	return x.set.Approve == approveAll
+	return x.settings.Approve == approveAll
 }
 
-// showLongCommand sends a command that does not fit into the question as a document.
+// showLongCommand sends a command that is too long for a question as a document.
 func (x *turn) showLongCommand(c Command) error {
-	if c.Type != RunCommand || clip(c.Text, askedLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
+	if c.Type != RunCommand || truncate(c.Text, maxQuestionLength) == strings.TrimRight(terminal.Visible(c.Text), "\n") {
 		return nil
 	}
 	const name = "command.txt"
@@ -108,15 +108,15 @@ func (x *turn) showLongCommand(c Command) error {
 		return err
 	}
 	dir := filepath.Join(x.files.path, outboxName)
-	return x.say(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
+	return x.sendMessage(terminal.Frame{Text: "The next question is about this command, which is too long for a message.", ProtocolDir: dir, Media: []string{filepath.Join(dir, name)}})
 }
 
-// runQuestion asks about a shell command.
+// runQuestion returns the question about a shell command.
 func runQuestion(command string) string {
-	return "🔐 Run this command?\n" + terminal.CodeBlock("sh", clip(command, askedLength))
+	return "🔐 Run this command?\n" + terminal.CodeBlock("sh", truncate(command, maxQuestionLength))
 }
 
-// question asks about a change of a file.
+// question returns the question about a change of a file.
 func (p plannedChange) question(c Command) string {
 	name := visiblePath(p.file)
 	switch {
@@ -132,17 +132,17 @@ func (p plannedChange) question(c Command) string {
 	return "🔐 Create " + name + "?\n" + p.shortDiff()
 }
 
-// visiblePath shows a path whole, unless it is longer than any that makes sense.
+// visiblePath shows a path completely, or its two ends if it is extremely long.
 func visiblePath(path string) string {
 	path = strings.ReplaceAll(terminal.Visible(path), "\n", "\u240a")
-	if runes := []rune(path); len(runes) > askedLength {
-		half := askedLength / 2
+	if runes := []rune(path); len(runes) > maxQuestionLength {
+		half := maxQuestionLength / 2
 		path = string(runes[:half]) + "…" + string(runes[len(runes)-half:])
 	}
 	return terminal.CodeSpan(path)
 }
 
-// shortDiff is the beginning of what would change.
+// shortDiff returns the first lines of the planned change.
 func (p plannedChange) shortDiff() string {
 	if p.cut || max(len(p.before), len(p.after)) > maxCompared {
 		return fmt.Sprintf("(too large to be compared; it will have %d bytes)", len(p.after))
@@ -152,12 +152,12 @@ func (p plannedChange) shortDiff() string {
 		return "(no change)"
 	}
 	lines := strings.SplitAfter(diff, "\n")
-	short := strings.Join(lines[:min(len(lines), askedLines)], "")
-	return terminal.CodeBlock("diff", clip(short, askedLength)+more(len(lines)-askedLines-1))
+	short := strings.Join(lines[:min(len(lines), maxQuestionLines)], "")
+	return terminal.CodeBlock("diff", truncate(short, maxQuestionLength)+moreLines(len(lines)-maxQuestionLines-1))
 }
 
-// more says how many lines are not shown.
-func more(lines int) string {
+// moreLines states how many lines are omitted.
+func moreLines(lines int) string {
 	switch {
 	case lines <= 0:
 		return ""
@@ -167,8 +167,8 @@ func more(lines int) string {
 	return fmt.Sprintf("\n(%d more lines)", lines)
 }
 
-// clip cuts a text and says how much is missing, so that nobody takes a part for the whole.
-func clip(s string, most int) string {
+// truncate shortens a text and states how many bytes are omitted.
+func truncate(s string, most int) string {
 	s = strings.TrimRight(terminal.Visible(s), "\n")
 	short := terminal.Shorten(s, most)
 	if short == s {

@@ -9,11 +9,11 @@ import (
 	"nanobot/terminal"
 )
 
-// Protocol runs sessions of models without tool calls.
+// Protocol runs sessions with models that have no tool calls.
 type Protocol struct {
-	set     *Settings
-	waiting waitingTurns
-	writing sync.Mutex // held while a file is changed
+	settings *Settings
+	waiting  waitingTurns
+	fileMu   sync.Mutex // held while a session changes a file
 }
 
 var (
@@ -23,16 +23,16 @@ var (
 )
 
 // New returns the protocol for an agent.
-func New(cfg config.Terminal) *Protocol { return &Protocol{set: SettingsOf(cfg)} }
+func New(cfg config.Terminal) *Protocol { return &Protocol{settings: SettingsOf(cfg)} }
 
-// The commands that people have.
+// Commands of people in the chat.
 const (
 	resumeCommand = "resume"
 	diffCommand   = "diff"
 	undoCommand   = "undo"
 )
 
-// Controls returns the commands, for menus.
+// Controls returns the commands for menus.
 func (p *Protocol) Controls() []terminal.Command {
 	return []terminal.Command{
 		{Name: resumeCommand, Help: "go on with the newest unfinished task"},
@@ -41,8 +41,8 @@ func (p *Protocol) Controls() []terminal.Command {
 	}
 }
 
-// AcceptsControl accepts nothing: the commands get turns, so that none is carried out while a
-// session changes files.
+// AcceptsControl accepts nothing: commands run as turns, so that none runs while a session changes
+// files.
 func (p *Protocol) AcceptsControl(string, string) bool { return false }
 
 // Control is never called, because no command is accepted.
@@ -50,8 +50,8 @@ func (p *Protocol) Control(context.Context, terminal.ControlRequest) (terminal.C
 	return terminal.ControlReply{}, terminal.ErrNoController
 }
 
-// commandOf returns the command that a message is, or "".
-func commandOf(text string) string {
+// parsePersonCommand returns the command in a message, or "".
+func parsePersonCommand(text string) string {
 	for _, name := range []string{resumeCommand, diffCommand, undoCommand} {
 		if strings.EqualFold(strings.TrimSpace(text), "/"+name) {
 			return name
@@ -60,7 +60,7 @@ func commandOf(text string) string {
 	return ""
 }
 
-// Turn works on a message: a task, or a command of the person.
+// Turn processes a message: a task or a command.
 func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome, error) {
 	files, err := openFolder(t.Envelope.UserDataDir)
 	if err != nil {
@@ -72,19 +72,19 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return terminal.Outcome{}, err
 	}
 	defer space.close()
-	x := &turn{t: t, set: p.set, files: files, space: space, writing: &p.writing}
-	switch commandOf(t.Envelope.Text) {
+	x := &turn{t: t, settings: p.settings, files: files, space: space, fileMu: &p.fileMu}
+	switch parsePersonCommand(t.Envelope.Text) {
 	case diffCommand:
-		return x.endWith(x.showDiff)
+		return x.endWithMessage(x.showDiff)
 	case undoCommand:
-		return x.endWith(x.undo)
+		return x.endWithMessage(x.undo)
 	}
 	found, err := x.findSession()
 	if err != nil {
 		return terminal.Outcome{}, err
 	}
 	if !found {
-		return x.endWith(func() (terminal.Frame, error) {
+		return x.endWithMessage(func() (terminal.Frame, error) {
 			return terminal.Frame{Text: "There is no unfinished task. Your next message begins one."}, nil
 		})
 	}
@@ -92,7 +92,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 		return terminal.Outcome{}, err
 	}
 	defer x.closeChanges()
-	if p.set.Agent == personAgent {
+	if p.settings.Agent == personAgent {
 		person := p.waiting.add(x)
 		defer p.waiting.remove(person)
 		return x.run(ctx, person)
@@ -100,7 +100,7 @@ func (p *Protocol) Turn(ctx context.Context, t terminal.Turn) (terminal.Outcome,
 	return x.run(ctx, &commandTransport{x})
 }
 
-// endWith ends a turn with one message.
-func (x *turn) endWith(message func() (terminal.Frame, error)) (terminal.Outcome, error) {
-	return terminal.Outcome{Status: terminal.Done}, x.sayResult(message)
+// endWithMessage ends a turn with one message.
+func (x *turn) endWithMessage(message func() (terminal.Frame, error)) (terminal.Outcome, error) {
+	return terminal.Outcome{Status: terminal.Done}, x.sendResult(message)
 }

@@ -7,17 +7,16 @@ import (
 	"nanobot/terminal"
 )
 
-// maxShown is how many results the board shows, the newest ones, and shownLength how many
-// characters of each.
+// maxShown limits the results on the board, newest last, and shownLength the characters of each.
 const maxShown, shownLength = 12, 160
 
-// board shows what the session is at: the round, and the results of its commands.
+// board shows the state of a session: the round and the results of its commands.
 type board struct {
 	emit  func(terminal.Frame) error
-	lines []string // of results, led by a heading for each round
+	lines []string // results, with a heading for each round
 }
 
-// beginRound shows that a response is awaited.
+// beginRound shows that the session waits for a response.
 func (b *board) beginRound(sequence int, fromPerson bool) error {
 	b.lines = append(b.lines, fmt.Sprintf("Round %d", sequence))
 	if fromPerson {
@@ -26,10 +25,10 @@ func (b *board) beginRound(sequence int, fromPerson bool) error {
 	return b.show("waiting for the model's answer")
 }
 
-// showAsking shows that the person is asked.
+// showAsking shows that the session waits for the person's answer.
 func (b *board) showAsking() error { return b.show("waiting for your answer") }
 
-// showRunning shows a command that runs.
+// showRunning shows the command that is running.
 func (b *board) showRunning(c Command) error {
 	return b.show(visibleLine(c.Text))
 }
@@ -40,14 +39,14 @@ func (b *board) addResult(r Result) error {
 	if !r.Success {
 		mark = "❌ "
 	}
-	if r.Type == Message || r.Type == Done { // the message itself is in the chat, or will be
+	if r.Type == Message || r.Type == Done { // the message is in the chat itself
 		return nil
 	}
 	b.lines = append(b.lines, mark+visibleLine(r.Summary))
 	return b.show("")
 }
 
-// visibleLine shows the beginning of a text as one line in which nothing is hidden.
+// visibleLine returns the beginning of a text as one line, with control characters made visible.
 func visibleLine(text string) string {
 	return terminal.CodeSpan(terminal.OneLine(terminal.Visible(text), shownLength))
 }

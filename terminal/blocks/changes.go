@@ -15,14 +15,14 @@ import (
 	"nanobot/internal/modebits"
 )
 
-// change is one file that the commands of a session have touched, as the session file keeps it.
+// change is one file that the commands of a session have touched, as stored in the session file.
 type change struct {
-	Path string `json:"path"` // as the command named it, cleaned
-	File string `json:"file"` // relative to the workspace, without links
-	// Before is the state before the session, After the one that its last command left.
-	Before state `json:"before"`
-	After  state `json:"after"`
-	// Recorded says that After is known: no command was interrupted.
+	Path string `json:"path"` // as the command wrote it, cleaned
+	File string `json:"file"` // relative to the workspace, without symbolic links
+	// Before is the state before the session, After the state after its last command.
+	Before entryState `json:"before"`
+	After  entryState `json:"after"`
+	// Recorded means that After is known, so no command was interrupted.
 	Recorded bool        `json:"recorded,omitempty"`
 	Copy     string      `json:"copy,omitempty"` // the saved copy's name, if Before is a file
 	Mode     fs.FileMode `json:"mode,omitempty"` // of the file before
@@ -30,56 +30,56 @@ type change struct {
 	Folders []string `json:"folders,omitempty"`
 }
 
-// state describes a directory entry: a regular file, a symbolic link, or nothing.
-type state struct {
+// entryState describes a directory entry: a regular file, a symbolic link, or nothing.
+type entryState struct {
 	Sum  string `json:"sum,omitempty"`  // SHA-256 of the file's content
 	Link string `json:"link,omitempty"` // the link's target
 }
 
-// matters reports whether the file may be another than before the session.
-func (c change) matters() bool { return !c.Recorded || c.Before != c.After }
+// mayDiffer reports whether the file may differ from its state before the session.
+func (c change) mayDiffer() bool { return !c.Recorded || c.Before != c.After }
 
-// changes are the files that a session has touched, each with a copy of what it was before. A file
-// with several paths is one change; a symbolic link and its file are two, since DELETE_FILE removes
-// the link.
+// changes are the files that a session has touched, each with a copy of its previous content. A
+// file with several paths is one change; a symbolic link and its target are two, since DELETE_FILE
+// removes the link.
 type changes struct {
-	list   []change
-	copies *os.Root // the session's folder for saved copies
-	w      *workspace
+	list      []change
+	copies    *os.Root // the session's folder of saved copies
+	workspace *workspace
 }
 
-// maxSaved is how many bytes a file may have that is copied.
+// maxSaved limits the size of a file that is copied.
 const maxSaved = 64 << 20
 
-// errNotSaved refuses to touch a file that could not be put back.
+// errNotSaved refuses a change that could not be undone.
 var errNotSaved = fmt.Errorf("it has more than %d MiB, too much to be kept for /undo", maxSaved>>20)
 
-// save is called before a command touches a file, and copies the file unless the session has
-// touched it before. An error means that the command must not be executed: the file could not be
-// put back. A path at which the command will fail anyway is no error, unless it is refused.
+// save copies a file before a command touches it, unless the session has touched it before. After
+// an error the command must not be executed, since it could not be undone. A path at which the
+// command will fail anyway is no error, unless it is outside the workspace.
 func (c *changes) save(path string) error {
-	l := c.w.newLookup()
+	l := c.workspace.newLookup()
 	at, err := l.resolve(path)
 	switch {
 	case errors.Is(err, errOutside):
 		return err
-	case err != nil || at.folder:
+	case err != nil || at.isFolder:
 		return nil //nolint:nilerr // the command meets the same error
 	}
-	if at.named != at.real {
-		if err := c.saveLink(l, filepath.Clean(path), at.named); err != nil {
+	if at.linkPath != at.real {
+		if err := c.saveLink(l, filepath.Clean(path), at.linkPath); err != nil {
 			return err
 		}
 	}
 	return c.saveFile(l, filepath.Clean(path), at.real)
 }
 
-func (c *changes) has(file string) bool {
+func (c *changes) contains(file string) bool {
 	return slices.ContainsFunc(c.list, func(has change) bool { return has.File == file })
 }
 
 func (c *changes) saveLink(l *lookup, path, file string) error {
-	if c.has(file) {
+	if c.contains(file) {
 		return nil
 	}
 	now, err := c.state(l, file)
@@ -90,7 +90,7 @@ func (c *changes) saveLink(l *lookup, path, file string) error {
 }
 
 func (c *changes) saveFile(l *lookup, path, file string) error {
-	if c.has(file) {
+	if c.contains(file) {
 		return nil
 	}
 	added := change{Path: path, File: file}
@@ -116,9 +116,9 @@ func (c *changes) saveFile(l *lookup, path, file string) error {
 	return nil
 }
 
-// record is called after a command has touched a file, and remembers what it has left.
+// record stores the state of a file after a command has touched it.
 func (c *changes) record(path string) error {
-	l := c.w.newLookup()
+	l := c.workspace.newLookup()
 	at, err := l.resolve(path)
 	if errors.Is(err, errOutside) {
 		return err
@@ -126,7 +126,7 @@ func (c *changes) record(path string) error {
 	var failed error
 	for i := range c.list {
 		changed := &c.list[i]
-		if changed.Path != filepath.Clean(path) && (err != nil || changed.File != at.real && changed.File != at.named) {
+		if changed.Path != filepath.Clean(path) && (err != nil || changed.File != at.real && changed.File != at.linkPath) {
 			continue
 		}
 		now, err := c.state(l, changed.File)
@@ -136,15 +136,15 @@ func (c *changes) record(path string) error {
 	return failed
 }
 
-// summary names the files that the session has created, changed and deleted, all in all: a file
-// that it has created and deleted is none of them.
+// summary returns the files that the session as a whole has created, changed and deleted. A file
+// that it has created and deleted is in none of the lists.
 func (c *changes) summary() (created, changed, deleted []string) {
 	for _, f := range c.list {
 		switch {
 		case !f.Recorded || f.Before == f.After:
-		case f.Before == state{}:
+		case f.Before == entryState{}:
 			created = append(created, f.File)
-		case f.After == state{}:
+		case f.After == entryState{}:
 			deleted = append(deleted, f.File)
 		default:
 			changed = append(changed, f.File)
@@ -156,61 +156,61 @@ func (c *changes) summary() (created, changed, deleted []string) {
 	return created, changed, deleted
 }
 
-// state returns the state of a file now. The file is one of the list, which may have been tampered
-// with.
-func (c *changes) state(l *lookup, file string) (state, error) {
-	e, err := l.enterStored(file)
+// state returns the current state of a file in the list. The agent can edit the list, so the path
+// is checked again.
+func (c *changes) state(l *lookup, file string) (entryState, error) {
+	e, err := l.openStoredParent(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return state{}, nil
+		return entryState{}, nil
 	case err != nil:
-		return state{}, err
+		return entryState{}, err
 	}
 	defer e.close()
 	if target, err := e.folder.Readlink(e.name); err == nil {
-		return state{Link: target}, nil
+		return entryState{Link: target}, nil
 	}
-	f, _, err := e.openAs(os.O_RDONLY, modebits.Read)
+	f, _, err := e.openChecked(os.O_RDONLY, modebits.Read)
 	if errors.Is(err, fs.ErrNotExist) {
-		return state{}, nil
+		return entryState{}, nil
 	}
 	if err != nil {
-		return state{}, err
+		return entryState{}, err
 	}
 	defer f.Close()
-	sum, err := sumOf(io.Discard, f)
-	return state{Sum: sum}, err
+	sum, err := copyAndHash(io.Discard, f)
+	return entryState{Sum: sum}, err
 }
 
-// sumOf copies a content and returns its SHA-256.
-func sumOf(to io.Writer, from io.Reader) (string, error) {
+// copyAndHash copies the content and returns its SHA-256.
+func copyAndHash(to io.Writer, from io.Reader) (string, error) {
 	hash := sha256.New()
 	_, err := io.Copy(io.MultiWriter(to, hash), from)
 	return hex.EncodeToString(hash.Sum(nil)), err
 }
 
-// enterStored is enter for a path of the session file, which may have been tampered with.
-func (l *lookup) enterStored(file string) (*entry, error) {
-	if l.isPrivate(filepath.Join(l.dir, file)) {
+// openStoredParent is openParent for a path of the session file, which the agent can edit.
+func (l *lookup) openStoredParent(file string) (*entry, error) {
+	if l.isGatewayPath(filepath.Join(l.dir, file)) {
 		return nil, errOutside
 	}
-	return l.enter(file)
+	return l.openParent(file)
 }
 
-// openFile opens a regular file for reading. The path has no links.
+// openFile opens a regular file for reading. The path must have no symbolic links.
 func (l *lookup) openFile(file string) (*os.File, fs.FileInfo, error) {
-	e, err := l.enter(file)
+	e, err := l.openParent(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer e.close()
-	return e.openAs(os.O_RDONLY, modebits.Read)
+	return e.openChecked(os.O_RDONLY, modebits.Read)
 }
 
-// missingFolders returns the parent folders of a file that do not exist, from the inside out.
+// missingFolders returns the parent folders of a file that do not exist, innermost first.
 func (l *lookup) missingFolders(file string) (missing []string) {
 	for dir := filepath.Dir(file); dir != "."; dir = filepath.Dir(dir) {
-		e, err := l.enter(dir)
+		e, err := l.openParent(dir)
 		if err == nil {
 			_, err = e.folder.Lstat(e.name)
 			e.close()

@@ -13,19 +13,19 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// errCopy says that a saved copy is not what was saved. The commands of the agent can reach it.
-var errCopy = errors.New("the saved copy was changed or removed")
+// errCopyChanged means that a saved copy differs from the saved content. The agent's commands have
+// access to the copies.
+var errCopyChanged = errors.New("the saved copy was changed or removed")
 
-// copyName is the name of the saved copy of a file. It depends on the file alone, so a copy whose
-// making was interrupted is overwritten by the next one.
+// copyName returns the name of the saved copy of a file. It depends only on the path, so the next
+// attempt overwrites an incomplete copy.
 func copyName(file string) string {
 	sum := sha256.Sum256([]byte(file))
 	return hex.EncodeToString(sum[:16])
 }
 
-// saveCopy saves the content of a file and returns its SHA-256. The copy is on disk when it
-// returns. It has the owner of the file, which is given back to him if the file is restored. A copy
-// for an agent that is another user is this user's, as the file is then if it is restored.
+// saveCopy saves the content of a file, synced to disk, and returns its SHA-256. The copy has the
+// owner of the file, to restore it later; with another user for the agent, that user owns both.
 func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum string, err error) {
 	copies, err := nofollow.OpenRootFolder(c.copies)
 	if err != nil {
@@ -36,13 +36,13 @@ func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum st
 		if err := atomicfile.CopyAccess(to, info); err != nil {
 			return err
 		}
-		if err := c.w.user.own(to, copies); err != nil {
+		if err := c.workspace.agentUser.chown(to, copies); err != nil {
 			return err
 		}
 		if err := to.Chmod(0o600); err != nil {
 			return err
 		}
-		if sum, err = sumOf(to, from); err != nil {
+		if sum, err = copyAndHash(to, from); err != nil {
 			return err
 		}
 		return to.Sync()
@@ -58,9 +58,9 @@ func (c *changes) saveCopy(from *os.File, info fs.FileInfo, name string) (sum st
 	return sum, dir.Sync()
 }
 
-// openCopy opens the saved copy of a file. A link, something else than a regular file, and another
-// name of a file that is the gateway's, another chat's or closed to the agent are refused. Its
-// content must be compared with the checksum of the change.
+// openCopy opens the saved copy of a file. It refuses symbolic links, files that are not regular,
+// and hard links to files that the agent must not read. The caller compares the content with the
+// checksum of the change.
 func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 	copies, err := nofollow.OpenRootFolder(c.copies)
 	if err != nil {
@@ -72,12 +72,12 @@ func (c *changes) openCopy(of change) (*os.File, fs.FileInfo, error) {
 	case errors.Is(err, syscall.EACCES):
 		return nil, nil, err
 	case err != nil:
-		return nil, nil, errCopy
+		return nil, nil, errCopyChanged
 	}
 	info, err := f.Stat()
-	if err != nil || !info.Mode().IsRegular() || !c.w.user.may(info, modebits.Read) || c.w.guard.CheckFile(info) != nil {
+	if err != nil || !info.Mode().IsRegular() || !c.workspace.agentUser.hasPermission(info, modebits.Read) || c.workspace.guard.CheckFile(info) != nil {
 		_ = f.Close()
-		return nil, nil, errCopy
+		return nil, nil, errCopyChanged
 	}
 	return f, info, nil
 }

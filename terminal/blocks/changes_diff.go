@@ -12,14 +12,14 @@ import (
 	"nanobot/internal/linediff"
 )
 
-// maxCompared is how large each of two contents may be to be compared by lines.
+// maxCompared limits each of two contents that are compared by lines.
 const maxCompared = 2 << 20
 
-// diff returns what the session has changed so far, the saved copies against the files as they are
-// now, as a unified diff with the headers of git. Files whose difference does not fit into as many
-// bytes as most says are omitted, and counted; a negative number means no bound.
+// diff returns the changes of the session, from the saved copies to the current files, as a unified
+// diff with git's headers. Files whose diff would exceed most bytes are omitted and counted; a
+// negative most means no limit.
 func (c *changes) diff(most int64) (text string, omitted int) {
-	l := c.w.newLookup()
+	l := c.workspace.newLookup()
 	var out strings.Builder
 	for _, f := range slices.SortedFunc(slices.Values(c.list), func(a, b change) int { return strings.Compare(a.File, b.File) }) {
 		if f.Recorded && f.Before == f.After {
@@ -27,7 +27,7 @@ func (c *changes) diff(most int64) (text string, omitted int) {
 		}
 		difference, err := c.compare(l, f)
 		if err != nil {
-			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), reason(err))
+			difference = fmt.Sprintf("%s cannot be compared: %s\n", diffName("", f.File), errorReason(err))
 		}
 		if most >= 0 && int64(out.Len()+len(difference)) > most {
 			omitted++
@@ -38,7 +38,7 @@ func (c *changes) diff(most int64) (text string, omitted int) {
 	return out.String(), omitted
 }
 
-// compare returns the difference of one file, "" if there is none.
+// compare returns the diff of one file, or "".
 func (c *changes) compare(l *lookup, f change) (string, error) {
 	now, err := c.state(l, f.File)
 	if err != nil || now == f.Before {
@@ -53,10 +53,10 @@ func (c *changes) compare(l *lookup, f change) (string, error) {
 		return "", err
 	}
 	a, b := diffName("a/", f.File), diffName("b/", f.File)
-	if f.Before == (state{}) {
+	if f.Before == (entryState{}) {
 		a = "/dev/null"
 	}
-	if now == (state{}) {
+	if now == (entryState{}) {
 		b = "/dev/null"
 	}
 	switch {
@@ -68,8 +68,8 @@ func (c *changes) compare(l *lookup, f change) (string, error) {
 	return fmt.Sprintf("--- %s\n+++ %s\n%s", a, b, linediff.Compare(string(before), string(after)).Unified()), nil
 }
 
-// contentBefore returns what a file or a link was before the session, and whether that is cut. What
-// is cut is not checked and must not be shown.
+// contentBefore returns the content of a file, or the target of a link, before the session, and
+// whether it is truncated. Truncated content is not verified and must not be shown.
 func (c *changes) contentBefore(f change) (content []byte, cut bool, err error) {
 	if f.Before.Sum == "" {
 		return []byte(f.Before.Link), false, nil
@@ -80,15 +80,15 @@ func (c *changes) contentBefore(f change) (content []byte, cut bool, err error) 
 	}
 	defer from.Close()
 	var head bytes.Buffer
-	sum, err := sumOf(&head, io.LimitReader(from, maxCompared+1))
+	sum, err := copyAndHash(&head, io.LimitReader(from, maxCompared+1))
 	if cut = head.Len() > maxCompared; err == nil && !cut && sum != f.Before.Sum {
-		err = errCopy
+		err = errCopyChanged
 	}
 	return head.Bytes(), cut, err
 }
 
-// contentNow returns what a file or a link is now.
-func (l *lookup) contentNow(file string, now state) (content []byte, cut bool, err error) {
+// contentNow returns the current content of a file or the target of a link.
+func (l *lookup) contentNow(file string, now entryState) (content []byte, cut bool, err error) {
 	if now.Sum == "" {
 		return []byte(now.Link), false, nil
 	}
@@ -101,13 +101,14 @@ func (l *lookup) contentNow(file string, now state) (content []byte, cut bool, e
 	return content, len(content) > maxCompared, err
 }
 
-// isBinary reports whether a content cannot be shown as lines. The last character may be cut.
+// isBinary reports whether a content cannot be shown as lines. Truncated content may end within a
+// character.
 func isBinary(content []byte) bool {
 	return bytes.IndexByte(content, 0) >= 0 || !utf8.Valid(content) && len(content) <= maxCompared
 }
 
-// diffName writes the name of a file as git does: in quotes if it could be mistaken for more than a
-// name, and with a tab behind it if it has a blank.
+// diffName writes a file name as git does: quoted if it has special characters, and followed by a
+// tab if it has a blank.
 func diffName(side, file string) string {
 	name := side + file
 	switch {

@@ -12,33 +12,33 @@ import (
 
 var (
 	errChangedSince = errors.New("something else has changed it since")
-	errUnknownEnd   = errors.New("the command that changed it was interrupted")
+	errInterrupted  = errors.New("the command that changed it was interrupted")
 )
 
-// undone is what undo has done.
-type undone struct {
+// undoResult lists what undo has done.
+type undoResult struct {
 	restored, removed []string
 	refused           []refusal
 }
 
-// refusal is a file that undo has left as it is.
+// refusal is a file that undo has not changed.
 type refusal struct{ path, reason string }
 
-// undo puts back the files that the session has changed or deleted, and removes those that it has
-// created, with the folders made for them if they are empty. A file that is not as the session left
-// it is refused. If undo is interrupted, it can be repeated; files that are as they were before the
-// session are not reported again.
-func (c *changes) undo() undone {
-	var done undone
-	l := c.w.newLookup()
-	for i := range slices.Backward(c.list) { // folders are empty when their first file is removed
+// undo restores the files that the session has changed or deleted, and removes those that it has
+// created, with their folders if these are empty. A file that has changed since the session is
+// refused. An interrupted undo can be repeated; files that are restored already are not reported
+// again.
+func (c *changes) undo() undoResult {
+	var done undoResult
+	l := c.workspace.newLookup()
+	for i := range slices.Backward(c.list) { // backward, so that folders are empty when their first file is removed
 		f := &c.list[i]
 		changed, err := c.undoFile(l, *f)
 		switch {
 		case err != nil:
-			done.refused = append(done.refused, refusal{f.File, reason(err)})
+			done.refused = append(done.refused, refusal{f.File, errorReason(err)})
 			continue
-		case changed && f.Before == state{}:
+		case changed && f.Before == entryState{}:
 			done.removed = append(done.removed, f.File)
 		case changed:
 			done.restored = append(done.restored, f.File)
@@ -52,7 +52,7 @@ func (c *changes) undo() undone {
 	return done
 }
 
-// undoFile puts one file back and reports whether that was necessary.
+// undoFile restores one file and reports whether that was necessary.
 func (c *changes) undoFile(l *lookup, f change) (changed bool, err error) {
 	now, err := c.state(l, f.File)
 	switch {
@@ -61,7 +61,7 @@ func (c *changes) undoFile(l *lookup, f change) (changed bool, err error) {
 	case now == f.Before:
 		return false, nil
 	case !f.Recorded:
-		return false, errUnknownEnd
+		return false, errInterrupted
 	case now != f.After:
 		return false, errChangedSince
 	case f.Before.Sum != "":
@@ -69,7 +69,7 @@ func (c *changes) undoFile(l *lookup, f change) (changed bool, err error) {
 	case f.Before.Link != "":
 		return true, l.restoreLink(f)
 	}
-	e, err := l.enterStored(f.File)
+	e, err := l.openStoredParent(f.File)
 	if err != nil {
 		return false, err
 	}
@@ -77,20 +77,20 @@ func (c *changes) undoFile(l *lookup, f change) (changed bool, err error) {
 	return true, e.remove()
 }
 
-// restoreFile puts the saved copy in the place of the file.
+// restoreFile replaces the file by the saved copy.
 func (c *changes) restoreFile(l *lookup, f change) error {
 	from, saved, err := c.openCopy(f)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	e, err := l.enterCreating(f.File)
+	e, err := l.openParentCreating(f.File)
 	if err != nil {
 		return err
 	}
 	defer e.close()
 	return e.replace(func(to *os.File, old fs.FileInfo) error {
-		if old == nil && e.user == nil {
+		if old == nil && e.agentUser == nil {
 			old = saved
 		}
 		if old != nil {
@@ -98,21 +98,21 @@ func (c *changes) restoreFile(l *lookup, f change) error {
 				return err
 			}
 		}
-		if old == nil || e.user.mayChmod(old) {
+		if old == nil || e.agentUser.mayChmod(old) {
 			if err := to.Chmod(f.Mode.Perm()); err != nil {
 				return err
 			}
 		}
-		if sum, err := sumOf(to, from); err != nil || sum != f.Before.Sum {
-			return errors.Join(err, errCopy)
+		if sum, err := copyAndHash(to, from); err != nil || sum != f.Before.Sum {
+			return errors.Join(err, errCopyChanged)
 		}
 		return nil
 	})
 }
 
-// restoreLink puts a symbolic link back, in place of a file that may have its name now.
+// restoreLink restores a symbolic link, in place of a file that may have its name now.
 func (l *lookup) restoreLink(f change) error {
-	e, err := l.enterCreating(f.File)
+	e, err := l.openParentCreating(f.File)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (l *lookup) restoreLink(f change) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := l.permitChange(e.folder, old); err != nil {
+	if err := l.checkChange(e.folder, old); err != nil {
 		return err
 	}
 	temp := e.tempName()
@@ -129,7 +129,7 @@ func (l *lookup) restoreLink(f change) error {
 	if err := e.folder.Symlink(f.Before.Link, temp); err != nil {
 		return err
 	}
-	err = l.user.ownLink(temp, e.folder)
+	err = l.agentUser.chownLink(temp, e.folder)
 	if err == nil {
 		err = e.folder.Rename(temp, e.name)
 	}
@@ -139,14 +139,14 @@ func (l *lookup) restoreLink(f change) error {
 	return err
 }
 
-// removeFolders removes folders that are empty. Those that are not stay.
+// removeFolders removes those folders that are empty.
 func (l *lookup) removeFolders(folders []string) {
 	for _, folder := range folders {
-		e, err := l.enterStored(folder)
+		e, err := l.openStoredParent(folder)
 		if err != nil {
 			continue
 		}
-		if info, err := e.folder.Lstat(e.name); err == nil && !l.isOwn(info) && l.permitChange(e.folder, info) == nil {
+		if info, err := e.folder.Lstat(e.name); err == nil && !l.isGatewayFile(info) && l.checkChange(e.folder, info) == nil {
 			_ = e.folder.RemoveFolder(e.name)
 		}
 		e.close()

@@ -11,17 +11,17 @@ import (
 	"nanobot/terminal"
 )
 
-// maxCommands is how many commands of one response are executed. The session file is written after
-// each of them, and its size grows with their number.
+// maxCommands limits the commands of one response. The session file is written after each of them
+// and grows with their number.
 const maxCommands = 1000
 
-// interrupted is the result of a command that a crash has cut off.
+// interrupted is the result of a command that a crash interrupted.
 const interrupted = "Interrupted: the gateway stopped while this ran"
 
-// execute executes the commands of the response that have no result yet. It reports whether the
+// execute executes the commands of the response that have no result yet, and reports whether the
 // task is done.
 func (x *turn) execute(ctx context.Context) (done bool, err error) {
-	commands, err := x.commands()
+	commands, err := x.readCommands()
 	if err != nil {
 		return false, err
 	}
@@ -29,11 +29,11 @@ func (x *turn) execute(ctx context.Context) (done bool, err error) {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		r, err := x.do(ctx, commands[i], i)
+		r, err := x.executeCommand(ctx, commands[i], i)
 		if err != nil {
 			return false, err
 		}
-		x.s.add(r)
+		x.s.addResult(r)
 		if err := x.save(); err != nil {
 			return false, err
 		}
@@ -47,10 +47,10 @@ func (x *turn) execute(ctx context.Context) (done bool, err error) {
 	return done, nil
 }
 
-// commands reads the response.
-func (x *turn) commands() ([]Command, error) {
+// readCommands parses the response.
+func (x *turn) readCommands() ([]Command, error) {
 	content, err := readFile(x.files.inbox, x.s.Response, x.t.MaxLine)
-	if errors.Is(err, fs.ErrNotExist) { // it was put away before a crash
+	if errors.Is(err, fs.ErrNotExist) { // moved before a crash
 		content, err = readFile(x.files.processed, cmp.Or(x.s.SavedAs, x.s.Response), x.t.MaxLine)
 	}
 	switch {
@@ -72,18 +72,18 @@ func (x *turn) commands() ([]Command, error) {
 	return commands, nil
 }
 
-// noCommands is the result of a response without any command.
+// noCommands is the result of a response without commands.
 const noCommands = "No commands found in the response"
 
-// do executes one command, the nth of the response. An error is what we could not do: the command
-// has no result then.
-func (x *turn) do(ctx context.Context, c Command, n int) (Result, error) {
-	if x.s.Begun && c.Path != "" {
+// executeCommand executes one command, the nth of the response. An error means that the gateway
+// failed, and that the command has no result.
+func (x *turn) executeCommand(ctx context.Context, c Command, n int) (Result, error) {
+	if x.s.Started && c.Path != "" {
 		x.space.removeTemp(c.Path)
 	}
-	if x.s.Begun && !repeatable(c.Type) {
+	if x.s.Started && !isRepeatable(c.Type) {
 		if c.Path != "" {
-			_ = x.changes.record(c.Path) // what cannot be recorded is not undone
+			_ = x.changes.record(c.Path) // a file whose state is not recorded is not undone
 		}
 		return Result{Type: c.Type, Summary: interrupted}, nil
 	}
@@ -99,7 +99,7 @@ func (x *turn) do(ctx context.Context, c Command, n int) (Result, error) {
 		if c.Text == "" {
 			return r, nil
 		}
-		return r, x.say(terminal.Frame{Text: c.Text})
+		return r, x.sendMessage(terminal.Frame{Text: c.Text})
 	case Done:
 		if x.s.Summary != "" && c.Text != "" {
 			x.s.Summary += "\n\n"
@@ -111,37 +111,37 @@ func (x *turn) do(ctx context.Context, c Command, n int) (Result, error) {
 	return r, nil
 }
 
-// repeatable reports whether a command that was cut off is executed again, since it does the same
-// as once.
-func repeatable(t CommandType) bool { return t != EditFile && t != DeleteFile && t != RunCommand }
+// isRepeatable reports whether an interrupted command is executed again, since executing it twice
+// has the same effect.
+func isRepeatable(t CommandType) bool { return t != EditFile && t != DeleteFile && t != RunCommand }
 
-// begin notes that a command begins.
-func (x *turn) begin() error {
-	x.s.Begun = true
-	return x.store(true)
+// markStarted records, synced to disk, that a command has started.
+func (x *turn) markStarted() error {
+	x.s.Started = true
+	return x.saveSession(true)
 }
 
-// requestFile queues a file for the next outbox.
+// requestFile adds a file to the next outbox.
 func (x *turn) requestFile(c Command) Result {
 	if _, err := x.space.stat(c.Path); err != nil {
-		return failure(c, "read", err)
+		return failedResult(c, "read", err)
 	}
-	x.s.request(c.Path)
+	x.s.requestFile(c.Path)
 	return Result{Type: c.Type, Success: true, Summary: fmt.Sprintf("Queued '%s' for next outbox", c.Path)}
 }
 
 // runCommand executes RUN_COMMAND.
 func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error) {
-	if ok, err := x.approved(ctx, c, n, func() string { return runQuestion(c.Text) }); !ok || err != nil {
-		return notApproved(c), err
+	if ok, err := x.askApproval(ctx, c, n, func() string { return runQuestion(c.Text) }); !ok || err != nil {
+		return notApprovedResult(c), err
 	}
-	if err := x.begin(); err != nil {
+	if err := x.markStarted(); err != nil {
 		return Result{}, err
 	}
 	if err := x.board.showRunning(c); err != nil {
 		return Result{}, err
 	}
-	run := commandRun{place: x.t.ExecEnv, timeout: x.set.timeout(), limit: x.set.OutputLimit, started: x.t.AttachProcess}
+	run := commandRunner{env: x.t.ExecEnv, timeout: x.settings.timeout(), limit: x.settings.OutputLimit, started: x.t.AttachProcess}
 	r := run.run(ctx, c.Text)
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
@@ -151,44 +151,44 @@ func (x *turn) runCommand(ctx context.Context, c Command, n int) (Result, error)
 
 // changeFile executes a command that changes a file.
 func (x *turn) changeFile(ctx context.Context, c Command, n int) (Result, error) {
-	p, fail := x.prepare(c)
+	p, fail := x.planChange(c)
 	if fail != nil {
 		return *fail, nil
 	}
-	if !x.s.Begun && x.needsApproval(c.Type) { // else it was approved before a crash
-		if ok, err := x.approved(ctx, c, n, func() string { return p.question(c) }); !ok || err != nil {
-			return notApproved(c), err
+	if !x.s.Started && x.needsApproval(c.Type) { // otherwise it was approved before a crash
+		if ok, err := x.askApproval(ctx, c, n, func() string { return p.question(c) }); !ok || err != nil {
+			return notApprovedResult(c), err
 		}
-		again, fail := x.prepare(c) // the file may have changed while the person was asked
+		again, fail := x.planChange(c) // the file may have changed while the person was asked
 		switch {
 		case fail != nil:
 			return *fail, nil
-		case !again.startsFrom(p):
-			return failure(c, verbs[c.Type], errChanged), nil
+		case !again.hasSameStart(p):
+			return failedResult(c, commandVerbs[c.Type], errChanged), nil
 		}
 	}
 	return x.applyChange(c, p)
 }
 
-// errChanged refuses a change that was meant for another content.
+// errChanged refuses a change that was planned for another content.
 var errChanged = errors.New("the file has changed meanwhile")
 
-// applyChange changes a file as it was planned, unless another session has changed it since.
+// applyChange applies a planned change, unless the file has changed since.
 func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
-	x.writing.Lock()
-	defer x.writing.Unlock()
+	x.fileMu.Lock()
+	defer x.fileMu.Unlock()
 	if err := x.changes.save(c.Path); err != nil {
-		return failure(c, verbs[c.Type], err), nil
+		return failedResult(c, commandVerbs[c.Type], err), nil
 	}
-	if err := x.begin(); err != nil {
+	if err := x.markStarted(); err != nil {
 		return Result{}, err
 	}
-	p, fail := x.prepare(c)
+	p, fail := x.planChange(c)
 	switch {
 	case fail != nil:
 		return *fail, nil
-	case p.file != planned.file || p.link != planned.link, x.needsApproval(c.Type) && !p.startsFrom(planned):
-		return failure(c, verbs[c.Type], errChanged), nil
+	case p.file != planned.file || p.link != planned.link, x.needsApproval(c.Type) && !p.hasSameStart(planned):
+		return failedResult(c, commandVerbs[c.Type], errChanged), nil
 	}
 	var err error
 	if c.Type == DeleteFile {
@@ -197,13 +197,13 @@ func (x *turn) applyChange(c Command, planned plannedChange) (Result, error) {
 		err = x.space.write(c.Path, p.after)
 	}
 	if err != nil {
-		return failure(c, verbs[c.Type], err), nil
+		return failedResult(c, commandVerbs[c.Type], err), nil
 	}
-	_ = x.changes.record(c.Path) // what cannot be recorded is not undone
-	return Result{Type: c.Type, Success: true, Summary: succeeded(c)}, nil
+	_ = x.changes.record(c.Path) // a file whose state is not recorded is not undone
+	return Result{Type: c.Type, Success: true, Summary: successSummary(c)}, nil
 }
 
-// plannedChange is what a command would make of a file.
+// plannedChange is the effect that a command would have on a file.
 type plannedChange struct {
 	file, link    string // as workspace.target returns them
 	existed       bool
@@ -211,16 +211,17 @@ type plannedChange struct {
 	cut           bool // before is only the beginning of the file
 }
 
-// startsFrom reports whether the file is still the one that another change was planned for.
-func (p plannedChange) startsFrom(other plannedChange) bool {
+// hasSameStart reports whether both changes start from the same file and content.
+func (p plannedChange) hasSameStart(other plannedChange) bool {
 	return p.file == other.file && p.link == other.link && p.existed == other.existed && bytes.Equal(p.before, other.before)
 }
 
-// maxEdited is how many bytes a file may have that EDIT_FILE changes: it is held in memory.
+// maxEdited limits the size of a file that EDIT_FILE changes, because it is held in memory.
 const maxEdited = 16 << 20
 
-// prepare finds out what a command would do, and does nothing. The result is nil if it can be done.
-func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
+// planChange computes the effect of a command without executing it. fail is nil if the command can
+// be executed.
+func (x *turn) planChange(c Command) (p plannedChange, fail *Result) {
 	err := x.readBefore(c, &p)
 	switch {
 	case err == nil && c.Type == EditFile:
@@ -232,16 +233,16 @@ func (x *turn) prepare(c Command) (p plannedChange, fail *Result) {
 	case err == nil, c.Type == CreateFile && errors.Is(err, errNotFound):
 		p.after = []byte(c.Text)
 	default:
-		r := failure(c, verbs[c.Type], err)
+		r := failedResult(c, commandVerbs[c.Type], err)
 		return p, &r
 	}
 	return p, nil
 }
 
-// readBefore finds out what a file is before a command changes it.
+// readBefore reads the state of a file before a command changes it.
 func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
 	if p.file, p.link, err = x.space.target(c.Path); err != nil {
-		return notFound(err)
+		return asNotFound(err)
 	}
 	size, err := x.space.stat(c.Path)
 	p.existed, p.cut = err == nil, size > maxEdited
@@ -250,17 +251,17 @@ func (x *turn) readBefore(c Command, p *plannedChange) (err error) {
 		return err
 	case c.Type == EditFile && p.cut:
 		return fmt.Errorf("it has more than %d MiB", maxEdited>>20)
-	case c.Type == EditFile, c.Type == CreateFile && x.set.Approve == approveAll && !p.cut:
+	case c.Type == EditFile, c.Type == CreateFile && x.settings.Approve == approveAll && !p.cut:
 		p.before, _, err = x.space.read(c.Path, maxEdited)
 	}
 	return err
 }
 
-// verbs name the commands in a failure.
-var verbs = map[CommandType]string{CreateFile: "create", EditFile: "edit", DeleteFile: "delete"}
+// commandVerbs are the verbs of error messages.
+var commandVerbs = map[CommandType]string{CreateFile: "create", EditFile: "edit", DeleteFile: "delete"}
 
-// succeeded is the summary of a file command that was executed.
-func succeeded(c Command) string {
+// successSummary returns the summary of a file command that succeeded.
+func successSummary(c Command) string {
 	if c.Type == EditFile {
 		return fmt.Sprintf("Edited '%s' lines %d-%d", c.Path, c.StartLine, c.EndLine)
 	}
@@ -270,8 +271,8 @@ func succeeded(c Command) string {
 	return fmt.Sprintf("Created '%s'", c.Path)
 }
 
-// failure is the result of a file command that could not be executed.
-func failure(c Command, verb string, err error) Result {
+// failedResult returns the result of a file command that failed.
+func failedResult(c Command, verb string, err error) Result {
 	r := Result{Type: c.Type}
 	switch {
 	case errors.Is(err, errOutside):
@@ -279,12 +280,12 @@ func failure(c Command, verb string, err error) Result {
 	case errors.Is(err, errNotFound):
 		r.Summary = fmt.Sprintf("File '%s' not found", shortSummary(c.Path))
 	default:
-		r.Summary = fmt.Sprintf("Failed to %s '%s': %s", verb, shortSummary(c.Path), reason(err))
+		r.Summary = fmt.Sprintf("Failed to %s '%s': %s", verb, shortSummary(c.Path), errorReason(err))
 	}
 	return r
 }
 
-// notApproved is the result of a command that the person has not approved.
-func notApproved(c Command) Result {
-	return Result{Type: c.Type, Summary: "REJECTED: not approved: " + shortSummary(subject(c))}
+// notApprovedResult returns the result of a command that the person has not approved.
+func notApprovedResult(c Command) Result {
+	return Result{Type: c.Type, Summary: "REJECTED: not approved: " + shortSummary(commandSubject(c))}
 }

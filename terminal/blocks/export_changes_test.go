@@ -10,7 +10,7 @@ type Changes struct{ changes }
 
 // NewChanges returns the changes of a session, of which list is what the session file has.
 func NewChanges(w Workspace, copies *os.Root, list []byte) (*Changes, error) {
-	c := &Changes{changes{w: w.workspace, copies: copies}}
+	c := &Changes{changes{workspace: w.workspace, copies: copies}}
 	if list == nil {
 		return c, nil
 	}

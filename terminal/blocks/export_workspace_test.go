@@ -9,7 +9,7 @@ var (
 )
 
 // Reason says why something could not be done to a file.
-var Reason = reason
+var Reason = errorReason
 
 // Workspace is the folder in which an agent works.
 type Workspace struct{ *workspace }

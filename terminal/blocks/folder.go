@@ -21,7 +21,7 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// The names of the folders in folderName, which is in the folder of the chat.
+// The subfolders of folderName, which is in the chat's folder.
 const (
 	folderName    = "blocks"
 	sessionsName  = "sessions"
@@ -29,21 +29,20 @@ const (
 	inboxName     = "inbox"
 	processedName = "processed" // in the inbox
 	copiesName    = "copies"
-	readName      = "read" // names the messages that were read
+	readName      = "read" // one empty file per message that was read
 )
 
-// maxSessions is how many sessions of a chat are kept on disk. The oldest go first.
+// maxSessions limits the sessions per chat on disk. The oldest are removed first.
 const maxSessions = 100
 
-// folder holds the files of one chat's sessions. The agent's commands may put symbolic links there,
-// so every folder is opened without following any.
+// folder has the session files of one chat. The agent's commands can create symbolic links in it,
+// so every folder is opened without following them.
 type folder struct {
 	path                                               string
 	sessions, outbox, inbox, processed, copiesOf, read *os.Root
 }
 
-// openFolder opens the folder of the sessions in the folder of a chat, and creates it if it is not
-// there.
+// openFolder opens the sessions folder in the chat's folder, and creates it if necessary.
 func openFolder(userDir string) (*folder, error) {
 	f := &folder{path: filepath.Join(userDir, folderName)}
 	if err := f.open(userDir); err != nil {
@@ -76,7 +75,7 @@ func (f *folder) open(userDir string) error {
 	return err
 }
 
-// subfolder opens a folder, which is created unless it is there.
+// subfolder opens a folder and creates it if necessary.
 func subfolder(parent *os.Root, name string) (*os.Root, error) {
 	if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
@@ -85,7 +84,8 @@ func subfolder(parent *os.Root, name string) (*os.Root, error) {
 	if !errors.Is(err, nofollow.ErrNotFolder) {
 		return root, err
 	}
-	// A command of the agent has put something else there, which must not make the chat unusable.
+	// A command of the agent has replaced it by something else, which must not make the chat
+	// unusable.
 	if err := parent.Rename(name, name+".aside-"+rand.Text()); err != nil {
 		return nil, err
 	}
@@ -103,15 +103,15 @@ func (f *folder) close() {
 	}
 }
 
-// copies opens the folder of the copies that a session has saved.
+// copies opens the folder of a session's saved copies.
 func (f *folder) copies(session string) (*os.Root, error) { return subfolder(f.copiesOf, session) }
 
-// writeFile writes a file in one step: a reader sees the former content or the new one, also after
-// a crash. With sync it is on disk then, so that it survives a power failure.
+// writeFile replaces a file atomically, also with regard to crashes. With sync the file also
+// survives a power failure.
 func writeFile(root *os.Root, name string, content []byte, sync bool) error {
 	for _, at := range []string{name, name + ".tmp"} {
 		if info, err := root.Lstat(at); err == nil && info.IsDir() {
-			_ = root.RemoveAll(at) // a command of the agent may have put it there
+			_ = root.RemoveAll(at) // a command of the agent may have created it
 		}
 	}
 	err := atomicfile.ReplaceVia(root, name, name+".tmp", func(f *os.File) error {
@@ -130,7 +130,7 @@ func writeFile(root *os.Root, name string, content []byte, sync bool) error {
 	return nil
 }
 
-// syncFolder has what was renamed in a folder survive a power failure.
+// syncFolder makes renames in a folder survive a power failure.
 func syncFolder(root *os.Root) error {
 	dir, err := root.Open(".")
 	if err != nil {
@@ -139,10 +139,10 @@ func syncFolder(root *os.Root) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// errTooLarge says that a file has more bytes than are read.
+// errTooLarge means that a file exceeds the limit of bytes.
 var errTooLarge = errors.New("too large")
 
-// readFile reads a regular file of at most so many bytes.
+// readFile reads a regular file of at most most bytes.
 func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -159,7 +159,7 @@ func readFile(root *os.Root, name string, most int) ([]byte, error) {
 	return content, err
 }
 
-// newID returns an id that no session of the chat has.
+// newID returns an ID that no session of the chat has.
 func (f *folder) newID() string {
 	for {
 		var b [4]byte
@@ -184,14 +184,14 @@ func (f *folder) saveSession(s *session, sync bool) error {
 	return writeFile(f.sessions, sessionFile(s.ID), b.Bytes(), sync)
 }
 
-// maxSessionFile is the largest session file that is read.
+// maxSessionFile limits the session files that are read.
 const maxSessionFile = 32 << 20
 
 // sessionName matches the names of session files.
 var sessionName = regexp.MustCompile(`^([0-9a-f]{8})\.json$`)
 
-// loadSessions returns the sessions of the chat, the newest first. A file that is no session is
-// left out.
+// loadSessions returns the sessions of the chat, newest first. Files that are not valid sessions
+// are ignored.
 func (f *folder) loadSessions() ([]*session, error) {
 	entries, err := fs.ReadDir(f.sessions.FS(), ".")
 	if err != nil {
@@ -216,10 +216,10 @@ func (f *folder) loadSessions() ([]*session, error) {
 	return all, nil
 }
 
-// prune removes the files of the oldest sessions.
+// prune removes the files of the oldest sessions beyond maxSessions.
 func (f *folder) prune(newestFirst []*session) {
 	for _, s := range newestFirst[min(len(newestFirst), maxSessions):] {
-		// What stays is tried again when the next session begins.
+		// Errors are ignored, because the next session tries again.
 		_ = f.copiesOf.RemoveAll(s.ID)
 		for _, root := range []*os.Root{f.outbox, f.processed, f.inbox} {
 			names, _ := fs.Glob(root.FS(), s.ID+"_seq*")
@@ -231,7 +231,7 @@ func (f *folder) prune(newestFirst []*session) {
 	}
 }
 
-// roundFile names the files of a round: the outbox, and the response that the gateway has stored.
+// roundFile returns the name of a round's outbox, and of its response in the inbox.
 func roundFile(session string, sequence int) string {
 	return fmt.Sprintf("%s_seq%04d.txt", session, sequence)
 }

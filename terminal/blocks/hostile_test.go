@@ -125,7 +125,7 @@ func TestMessagesAndFilesAreBothRead(t *testing.T) {
 		if err := os.Chtimes(r.folder("inbox", "b.txt"), old, old); err != nil {
 			t.Fatal(err)
 		}
-		within(time.Minute)
+		isWithin(time.Minute)
 		r.say("m2", doneBlock)
 		<-ended
 		for _, name := range []string{"a", "b", "c"} {

@@ -19,24 +19,24 @@ import (
 )
 
 const (
-	// stableFor is how long a file in the inbox must not have changed to be a response.
+	// stableFor is how long a file in the inbox must be unchanged to count as complete.
 	stableFor = time.Second
-	// partSuffix ends the names of messages that are not yet joined to a response.
+	// partSuffix is the suffix of messages that are not yet joined to a response.
 	partSuffix = ".part"
-	// joinedSuffix ends the names of responses that were joined from messages.
+	// joinedSuffix is the suffix of responses that were joined from messages.
 	joinedSuffix = "-joined.txt"
-	// rememberRead is how long a message that was read is known: networks deliver one again for
-	// some days at most.
-	rememberRead = 30 * 24 * time.Hour
+	// readRetention is how long the IDs of messages that were read are kept. Networks redeliver a
+	// message for some days at most.
+	readRetention = 30 * 24 * time.Hour
 )
 
-// messageHash identifies a message in the names of files.
+// messageHash returns a message's ID in a form that is safe in file names.
 func messageHash(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:8])
 }
 
-// wasRead reports whether a message is in a response, or is a part of one.
+// wasRead reports whether a message is already part of a response.
 func (f *folder) wasRead(hash string) (bool, error) {
 	if _, err := f.read.Lstat(hash); !errors.Is(err, fs.ErrNotExist) {
 		return err == nil, err
@@ -45,17 +45,17 @@ func (f *folder) wasRead(hash string) (bool, error) {
 	return len(names) > 0, err
 }
 
-// pruneRead forgets the messages that were read long ago.
+// pruneRead removes the IDs that are older than readRetention.
 func (f *folder) pruneRead() {
 	entries, _ := fs.ReadDir(f.read.FS(), ".")
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > rememberRead {
-			_ = f.read.Remove(e.Name()) // else it is tried again with the next session
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > readRetention {
+			_ = f.read.Remove(e.Name()) // otherwise the next session tries again
 		}
 	}
 }
 
-// readAttachment reads a file that came with a message.
+// readAttachment reads a file that a person has sent.
 func readAttachment(path string, most int) ([]byte, error) {
 	dir, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
@@ -72,16 +72,16 @@ func readAttachment(path string, most int) ([]byte, error) {
 	return content, err
 }
 
-// part is a message that is not yet joined to a response.
-type part struct{ name, hash string }
+// responsePart is a message that is not yet joined to a response.
+type responsePart struct{ name, hash string }
 
-// parts returns the parts of the response to the newest outbox, in the order of their coming.
-func (p *personTransport) parts() (all []part) {
+// parts returns the messages that answer the newest outbox, in the order of arrival.
+func (p *personTransport) parts() (all []responsePart) {
 	names, _ := fs.Glob(p.x.files.inbox.FS(), roundFile(p.x.s.ID, p.x.s.Sequence)+"-*"+partSuffix)
 	slices.Sort(names)
 	for _, name := range names {
 		hash := strings.TrimSuffix(name[strings.LastIndexByte(name, '-')+1:], partSuffix)
-		all = append(all, part{name, hash})
+		all = append(all, responsePart{name, hash})
 	}
 	return all
 }
@@ -89,15 +89,15 @@ func (p *personTransport) parts() (all []part) {
 // writePart stores a message as the last part so far.
 func (p *personTransport) writePart(m terminal.PersonMessage, text string) error {
 	number, id := len(p.parts())+1, m.ID
-	if id == "" { // it is offered once
+	if id == "" { // without an ID it is delivered only once
 		id = time.Now().String()
 	}
 	name := fmt.Sprintf("%s-%06d-%s%s", roundFile(p.x.s.ID, p.x.s.Sequence), number, messageHash(id), partSuffix)
 	return writeFile(p.x.files.inbox, name, []byte(text), true)
 }
 
-// joinParts makes a response of the parts, once no further one has come for a while. Until then it
-// returns how much of that time is left, or 0 if there are none.
+// joinParts joins the parts to a response once no further part has arrived for joinWindow. Until
+// then it returns the remaining time, or 0 if there are no parts.
 func (p *personTransport) joinParts() (r response, left time.Duration, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -105,14 +105,14 @@ func (p *personTransport) joinParts() (r response, left time.Duration, err error
 	if len(parts) == 0 {
 		return response{}, 0, nil
 	}
-	if p.last.IsZero() { // they came before a crash
-		p.last = time.Now()
+	if p.lastPart.IsZero() { // the parts were read before a crash
+		p.lastPart = time.Now()
 	}
-	if left := joinWithin - time.Since(p.last); left > 0 {
+	if left := joinWindow - time.Since(p.lastPart); left > 0 {
 		return response{}, left, nil
 	}
 	r.name = strings.TrimSuffix(roundFile(p.x.s.ID, p.x.s.Sequence), ".txt") + joinedSuffix
-	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) { // else they were joined before a crash
+	if _, err := p.x.files.inbox.Lstat(r.name); errors.Is(err, fs.ErrNotExist) { // otherwise the parts were joined before a crash
 		if err := p.writeResponse(r.name, parts); err != nil {
 			return response{}, 0, err
 		}
@@ -122,14 +122,14 @@ func (p *personTransport) joinParts() (r response, left time.Duration, err error
 			return response{}, 0, err
 		}
 	}
-	p.reading, p.last = false, time.Time{}
+	p.reading, p.lastPart = false, time.Time{}
 	for _, part := range parts {
-		_ = p.x.files.inbox.Remove(part.name) // one that stays is part of the same response
+		_ = p.x.files.inbox.Remove(part.name) // a part that remains belongs to the same response
 	}
 	return r, 0, nil
 }
 
-func (p *personTransport) writeResponse(name string, parts []part) error {
+func (p *personTransport) writeResponse(name string, parts []responsePart) error {
 	var texts []string
 	for _, part := range parts {
 		content, err := readFile(p.x.files.inbox, part.name, 2*p.x.t.MaxLine)
@@ -141,53 +141,53 @@ func (p *personTransport) writeResponse(name string, parts []part) error {
 	return writeFile(p.x.files.inbox, name, []byte(strings.Join(texts, "\n")), true)
 }
 
-// renameToResponse gives a file that somebody has saved the name of the session's response, so that
-// no other session executes it.
+// renameToResponse renames a saved file to the name of the session's response, so that no other
+// session executes it.
 func (p *personTransport) renameToResponse(name string) response {
 	r := response{name: roundFile(p.x.s.ID, p.x.s.Sequence), savedAs: name}
 	if name == "" {
 		return response{}
 	}
-	// A file that has this name already waits for a later round.
+	// A file that already has this name waits for a later round.
 	if _, err := p.x.files.inbox.Lstat(r.name); err == nil || p.x.files.inbox.Rename(name, r.name) != nil {
 		r.name = name
 	}
 	return r
 }
 
-// savedAnswer returns a file that somebody has saved as an answer, or "". One that cannot be read
-// is told to the person, and left where it is.
+// savedAnswer returns a file that somebody has saved in the inbox as a response, or "". A file that
+// cannot be read is reported to the person and not moved.
 func (p *personTransport) savedAnswer(saved savedFiles) (string, error) {
-	name, err := saved.oldestStable(p.x.files.inbox, p.x.s.ID)
+	name, err := saved.findOldestStable(p.x.files.inbox, p.x.s.ID)
 	if name == "" || err != nil {
 		return "", err
 	}
 	f, err := p.x.files.inbox.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		saved[name] = savedFile{unreadable: true}
-		return "", p.x.say(terminal.Frame{Text: fmt.Sprintf("⚠ %s in the inbox was not read: %s.", visiblePath(name), reason(err))})
+		return "", p.x.sendMessage(terminal.Frame{Text: fmt.Sprintf("⚠ %s in the inbox was not read: %s.", visiblePath(name), errorReason(err))})
 	}
 	return name, f.Close()
 }
 
-// savedFiles are the files that somebody saves in the inbox by hand.
+// savedFiles are the files that somebody has saved in the inbox by hand.
 type savedFiles map[string]savedFile
 
-// savedFile is a file as it was seen, and since when it has not changed.
+// savedFile is the last observed state of a file, and since when it is unchanged.
 type savedFile struct {
 	size  int64
 	mod   time.Time
 	since time.Time
-	// unreadable says that the person was told so.
+	// unreadable means that the person was told that the file cannot be read.
 	unreadable bool
 }
 
-// storedResponse matches the names of responses that the gateway stores.
+// storedResponse matches the names of responses that the gateway has stored.
 var storedResponse = regexp.MustCompile(`^([0-9a-f]{8})_seq[0-9]{4,}(-joined)?\.txt$`)
 
-// oldestStable returns the oldest file, once it is not being written any more, else "". Responses
-// of other sessions wait until these are resumed.
-func (s savedFiles) oldestStable(inbox *os.Root, session string) (string, error) {
+// findOldestStable returns the oldest file once it is stable, or "". Responses of other sessions
+// are skipped; they wait until those sessions are resumed.
+func (s savedFiles) findOldestStable(inbox *os.Root, session string) (string, error) {
 	entries, err := fs.ReadDir(inbox.FS(), ".")
 	if err != nil {
 		return "", fmt.Errorf("search the inbox: %w", err)
@@ -199,7 +199,7 @@ func (s savedFiles) oldestStable(inbox *os.Root, session string) (string, error)
 		}
 		info, err := e.Info()
 		if err != nil || !info.Mode().IsRegular() || !strings.HasSuffix(e.Name(), ".txt") {
-			continue // it may just be gone
+			continue // not a response, or just removed
 		}
 		seen, ok := s[e.Name()]
 		if seen.unreadable {

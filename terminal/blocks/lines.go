@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// replaceLines replaces the lines from start to end by the lines of a body and returns the number
-// of lines that the content had before. Lines are counted from 1 and end at \n, \r\n or \r. A range
-// that does not begin within the content is not ok.
+// replaceLines replaces the lines from start to end by body, and returns how many lines the content
+// had. Lines are counted from 1 and end at \n, \r\n or \r. ok is false if the range does not start
+// within the content.
 func replaceLines(content []byte, start, end int, body string) (edited []byte, lines int, ok bool) {
 	newline, from, to := "\n", 0, 0 // the range is content[from:to]
 	for at := 0; at < len(content); {
@@ -29,7 +29,7 @@ func replaceLines(content []byte, start, end int, body string) (edited []byte, l
 		return nil, lines, false
 	}
 	replacement := strings.ReplaceAll(body, "\n", newline) + newline
-	// Where kinds of newlines mix, a \r and a \n that meet would become one line end.
+	// With mixed line ends, an adjacent \r and \n would become one line end.
 	if bytes.HasSuffix(content[:from], []byte("\r")) && replacement[0] == '\n' {
 		replacement = "\r" + replacement
 	}
@@ -43,7 +43,7 @@ func replaceLines(content []byte, start, end int, body string) (edited []byte, l
 	return edited, lines, true
 }
 
-// cutLine returns the length of the first line, and what ends it: "" at the end of the content.
+// cutLine returns the length of the first line and its line end, "" at the end of the content.
 func cutLine(content []byte) (length int, lineEnd string) {
 	length = bytes.IndexAny(content, "\r\n")
 	switch {

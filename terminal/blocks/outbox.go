@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// maxTaskLine is how many characters of the task the header shows.
+// maxTaskLine limits the characters of the task in the header.
 const maxTaskLine = 200
 
 // The markers of the sections.
@@ -28,14 +28,14 @@ type workspaceFile struct {
 	size int64
 }
 
-// fileListing is what an outbox shows of the workspace: files sorted by path, and how many more
-// there are.
+// fileListing is the workspace listing of an outbox: files sorted by path, and the number of
+// further files.
 type fileListing struct {
 	shown []workspaceFile
 	more  int
 }
 
-// requestedFile is a file that READ_FILE has requested.
+// requestedFile is a file requested by READ_FILE.
 type requestedFile struct {
 	path    string
 	found   bool
@@ -55,8 +55,7 @@ type outbox struct {
 	contents []requestedFile
 }
 
-// text returns the outbox as the model reads it: four sections, each behind its marker. It is valid
-// UTF-8.
+// text renders the four sections of the outbox, each after its marker, as valid UTF-8.
 func (o outbox) text() string {
 	prompt := o.task
 	if o.sequence > 1 {
@@ -79,7 +78,7 @@ func (o outbox) header() string {
 	return fmt.Sprintf("Session: %s\nSequence: %d\nTask: %s", o.session, o.sequence, o.taskLine())
 }
 
-// taskLine is what the header shows of the task.
+// taskLine returns the first line of the task for the header.
 func (o outbox) taskLine() string {
 	task, _, _ := strings.Cut(strings.TrimSpace(o.task), "\n")
 	return firstCharacters(strings.TrimSuffix(task, "\r"), maxTaskLine)
@@ -87,7 +86,7 @@ func (o outbox) taskLine() string {
 
 func (o outbox) context() string {
 	var b strings.Builder
-	// A model that remembers nothing would know only the first line of its task otherwise.
+	// A model without memory would otherwise know only the first line of its task.
 	if task := strings.TrimSpace(o.task); o.sequence > 1 && task != o.taskLine() {
 		b.WriteString("## Task\n" + task + "\n\n")
 	}
@@ -152,7 +151,7 @@ func (f requestedFile) write(b *strings.Builder) {
 	fmt.Fprintf(b, "--- end %s ---\n", path)
 }
 
-// endLine returns a text with a newline at its end; an empty text has no line to end.
+// endLine ends a text with a newline, unless it is empty.
 func endLine(text string) string {
 	if text == "" || strings.HasSuffix(text, "\n") {
 		return text
@@ -160,15 +159,15 @@ func endLine(text string) string {
 	return text + "\n"
 }
 
-// escapeMarkers puts a blank in front of each line that is a marker, so that neither a task nor the
-// output of a command nor a file can begin a section.
+// escapeMarkers indents every line that is a marker, so that tasks, command output and files cannot
+// start a section.
 func escapeMarkers(text string) string {
 	if !strings.Contains(text, "=== ") {
 		return text
 	}
 	var b strings.Builder
 	for line := range strings.Lines(text) {
-		// A carriage return alone shows as the end of a line in many programs.
+		// Many programs show a carriage return as a line end.
 		for part := range strings.SplitAfterSeq(line, "\r") {
 			switch strings.TrimRight(part, "\r\n") {
 			case headerMarker, protocolMarker, contextMarker, promptMarker:
@@ -180,7 +179,7 @@ func escapeMarkers(text string) string {
 	return b.String()
 }
 
-// printable replaces what could end a line in a path.
+// printable replaces control characters and line separators in a path.
 func printable(path string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) {
@@ -201,7 +200,7 @@ func firstCharacters(text string, n int) string {
 	return text
 }
 
-// dropPartialCharacter removes the beginning of a character at the end of a text that was cut.
+// dropPartialCharacter removes an incomplete character at the end of a truncated text.
 func dropPartialCharacter(text string) string {
 	for i := len(text) - 1; i >= max(0, len(text)-utf8.UTFMax); i-- {
 		if utf8.RuneStart(text[i]) {

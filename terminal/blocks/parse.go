@@ -7,15 +7,14 @@ import (
 	"unicode"
 )
 
-// closedTypes are the commands that end at a closing tag.
+// closedTypes are the commands with a closing tag.
 var closedTypes = []CommandType{CreateFile, EditFile, RunCommand, Message, Done}
 
-// Parse returns the commands of a response in their order; all other text is ignored. A command
-// that cannot be read is one of the type ParseError, and reading continues on the line after its
-// opening tag.
+// Parse returns the commands of a response in order and ignores all other text. A command that
+// cannot be parsed becomes a ParseError, and parsing continues on the line after its opening tag.
 func Parse(response string) []Command {
 	text := strings.ReplaceAll(strings.TrimPrefix(response, "\ufeff"), "\r\n", "\n")
-	r := reader{text: text, closings: findClosings(text)}
+	r := responseReader{text: text, closings: findClosings(text)}
 	commands := []Command{}
 	for r.at < len(r.text) {
 		line := strings.TrimSpace(r.nextLine())
@@ -23,7 +22,7 @@ func Parse(response string) []Command {
 		if !ok {
 			continue
 		}
-		command, err := r.read(name, attributes)
+		command, err := r.readCommand(name, attributes)
 		if err != nil {
 			command = Command{Type: ParseError, Text: err.Error()}
 		}
@@ -32,25 +31,25 @@ func Parse(response string) []Command {
 	return commands
 }
 
-// reader reads the lines of a response.
-type reader struct {
+// responseReader reads the lines of a response.
+type responseReader struct {
 	text string
 	at   int // where the next line begins
-	// closings are the closing tags that have not been passed.
+	// closings are the closing tags after at.
 	closings map[CommandType][]span
 }
 
 // span is a line, from its first byte to the beginning of the next line.
 type span struct{ start, end int }
 
-func (r *reader) nextLine() string {
+func (r *responseReader) nextLine() string {
 	line, _, _ := strings.Cut(r.text[r.at:], "\n")
 	r.at = min(r.at+len(line)+1, len(r.text))
 	return line
 }
 
-// read returns the command whose opening tag is the line before.
-func (r *reader) read(name CommandType, attributes map[string]string) (Command, error) {
+// readCommand parses the command whose opening tag is the previous line.
+func (r *responseReader) readCommand(name CommandType, attributes map[string]string) (Command, error) {
 	command := Command{Type: name}
 	switch name {
 	case CreateFile, DeleteFile, ReadFile:
@@ -102,9 +101,9 @@ func (c *Command) setRange(attributes map[string]string) error {
 	return nil
 }
 
-// body returns the lines up to the next closing tag without their last newline, and passes the tag.
-// If there is no such tag, nothing is passed.
-func (r *reader) body(name CommandType) (string, bool) {
+// body returns the lines up to the next closing tag without their last newline, and skips the tag.
+// Without a closing tag it skips nothing.
+func (r *responseReader) body(name CommandType) (string, bool) {
 	closings := r.closings[name]
 	for len(closings) > 0 && closings[0].start < r.at {
 		closings = closings[1:]
@@ -118,11 +117,11 @@ func (r *reader) body(name CommandType) (string, bool) {
 	return strings.TrimSuffix(body, "\n"), true
 }
 
-// findClosings returns the lines that are closing tags. They are found once for the whole response,
-// so that many commands without a closing tag do not each search the rest of it.
+// findClosings returns the lines that are closing tags. One pass over the whole response keeps
+// parsing linear, even with many commands that lack a closing tag.
 func findClosings(text string) map[CommandType][]span {
 	closings := make(map[CommandType][]span, len(closedTypes))
-	for r := (reader{text: text}); r.at < len(text); {
+	for r := (responseReader{text: text}); r.at < len(text); {
 		start := r.at
 		line := strings.TrimSpace(r.nextLine())
 		if !strings.HasPrefix(line, "[/") {
@@ -137,7 +136,7 @@ func findClosings(text string) map[CommandType][]span {
 	return closings
 }
 
-// openingTag returns the name of the command that a trimmed line opens, and its attributes.
+// openingTag parses a trimmed line as an opening tag.
 func openingTag(line string) (name CommandType, attributes map[string]string, ok bool) {
 	if !strings.HasPrefix(line, "[") || !strings.HasSuffix(line, "]") {
 		return "", nil, false
@@ -159,8 +158,8 @@ func openingTag(line string) (name CommandType, attributes map[string]string, ok
 	return "", nil, false
 }
 
-// readAttributes returns each key="value" of a text, with the keys in lower case. Of a repeated key
-// the last value counts.
+// readAttributes parses key="value" pairs, with keys in lower case. The last value of a repeated
+// key counts.
 func readAttributes(text string) map[string]string {
 	attributes := make(map[string]string)
 	for {
@@ -170,7 +169,7 @@ func readAttributes(text string) map[string]string {
 		}
 		text = after
 		before = strings.TrimRightFunc(before, unicode.IsSpace)
-		key := before[len(strings.TrimRightFunc(before, inKey)):]
+		key := before[len(strings.TrimRightFunc(before, isKeyCharacter)):]
 		value, quoted := strings.CutPrefix(strings.TrimLeftFunc(after, unicode.IsSpace), `"`)
 		if key == "" || !quoted {
 			continue
@@ -184,7 +183,7 @@ func readAttributes(text string) map[string]string {
 	}
 }
 
-// inKey reports whether a character can be part of a key.
-func inKey(r rune) bool {
+// isKeyCharacter reports whether a character can be part of a key.
+func isKeyCharacter(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-.:", r)
 }

@@ -6,7 +6,7 @@ import (
 	"nanobot/terminal"
 )
 
-// parser reads a response for `nanobot parse`.
+// parser parses a response for `nanobot parse`.
 func parser() terminal.Parser {
 	return terminal.Parser{
 		Object: `{"commands":[{"type":"CREATE_FILE","path":…,"content":…},{"type":"RUN_COMMAND","command":…},…]}`,
@@ -18,7 +18,7 @@ func parser() terminal.Parser {
 	}
 }
 
-// MarshalJSON returns the fields that a command of this type has.
+// MarshalJSON encodes the fields that a command of this type has.
 func (c Command) MarshalJSON() ([]byte, error) {
 	fields := struct {
 		Type      CommandType `json:"type"`
@@ -46,5 +46,5 @@ func (c Command) MarshalJSON() ([]byte, error) {
 		fields.Message = &c.Text
 	case DeleteFile, ReadFile:
 	}
-	return terminal.EncodeLine(fields) // which does not escape <, > and &
+	return terminal.EncodeLine(fields) // without escaping <, > and &
 }

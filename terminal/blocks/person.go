@@ -12,14 +12,14 @@ import (
 )
 
 const (
-	// joinWithin is how long after a message another one belongs to the same response: a chat
-	// splits a long paste into several messages.
-	joinWithin = 2 * time.Second
-	// lookEvery is how often the inbox is searched for files that somebody has saved.
-	lookEvery = time.Second
+	// joinWindow is how long after a message another one belongs to the same response, since chats
+	// split long texts into several messages.
+	joinWindow = 2 * time.Second
+	// inboxInterval is how often the inbox is searched for saved files.
+	inboxInterval = time.Second
 )
 
-// waitingTurns are the turns in which a person brings the responses, by chat.
+// waitingTurns are the turns that wait for a response from a person, by chat.
 type waitingTurns struct {
 	mu    sync.Mutex
 	turns map[string]*personTransport
@@ -50,9 +50,9 @@ func (w *waitingTurns) find(chat string) *personTransport {
 	return w.turns[chat]
 }
 
-// ReadMessage reads what a person writes while a turn waits for the response of a model.
+// ReadMessage reads a person's message while a turn waits for a response.
 func (p *Protocol) ReadMessage(_ context.Context, m terminal.PersonMessage) (bool, error) {
-	if p.set.Agent != personAgent {
+	if p.settings.Agent != personAgent {
 		return false, nil
 	}
 	waiting := p.waiting.find(m.Chat)
@@ -72,40 +72,40 @@ func (p *Protocol) ReadMessage(_ context.Context, m terminal.PersonMessage) (boo
 	if waiting == nil {
 		return false, nil
 	}
-	return waiting.read(m)
+	return waiting.readMessage(m)
 }
 
-// personTransport has a person carry the outbox to a model, and its response back.
+// personTransport lets a person transfer outboxes to a model and its responses back.
 type personTransport struct {
 	x    *turn
 	chat string
 	wake chan struct{}
 
 	mu       sync.Mutex
-	reading  bool      // messages are parts of a response
-	last     time.Time // when the last part was read
-	requests []string  // commands of the person and remarks for them, for the turn to carry out
+	reading  bool      // messages of the chat are parts of the response
+	lastPart time.Time // when the last part was read
+	requests []string  // commands of the person, and notices to send, which the turn's goroutine handles
 }
 
-// respond sends the outbox as a document, and waits for a response.
+// respond sends the outbox as a document and waits for a response.
 func (p *personTransport) respond(ctx context.Context) (response, error) {
 	if err := p.sendOutbox(); err != nil {
 		return response{}, err
 	}
 	p.setReading(true)
 	resume := p.x.t.AwaitPerson(ctx)
-	r, err := p.await(ctx)
+	r, err := p.awaitResponse(ctx)
 	p.setReading(false)
 	if rerr := resume(ctx); rerr != nil {
 		err = rerr
 	}
 	if err == nil {
-		err = p.carryOutRequests()
+		err = p.runRequests()
 	}
 	if err != nil {
 		return response{}, err
 	}
-	return r, p.tellEmpty(r)
+	return r, p.reportEmptyResponse(r)
 }
 
 func (p *personTransport) setReading(on bool) {
@@ -123,31 +123,31 @@ func (p *personTransport) isReading() bool {
 // sendOutbox sends the outbox of the newest round.
 func (p *personTransport) sendOutbox() error {
 	dir := filepath.Join(p.x.files.path, outboxName)
-	return p.x.say(terminal.Frame{
+	return p.x.sendMessage(terminal.Frame{
 		ProtocolDir: dir, Media: []string{filepath.Join(dir, roundFile(p.x.s.ID, p.x.s.Sequence))},
 		Text: fmt.Sprintf("Round %d: give this file to the model, and send me its answer, as text or as a .txt or .md file.", p.x.s.Sequence),
 	})
 }
 
-// tellEmpty tells the person of a response without any command. The model is told by the next
-// outbox.
-func (p *personTransport) tellEmpty(r response) error {
+// reportEmptyResponse tells the person that a response has no commands. The next outbox tells the
+// model.
+func (p *personTransport) reportEmptyResponse(r response) error {
 	content, err := readFile(p.x.files.inbox, r.name, p.x.t.MaxLine)
 	if err != nil || len(Parse(string(content))) > 0 {
 		return nil //nolint:nilerr // execute reports the error
 	}
-	return p.x.say(terminal.Frame{Text: "There is no command in that answer. The next file says so to the model. /stop ends this task."})
+	return p.x.sendMessage(terminal.Frame{Text: "There is no command in that answer. The next file says so to the model. /stop ends this task."})
 }
 
-// await waits for a response: messages that were joined, or a file that somebody has saved.
-func (p *personTransport) await(ctx context.Context) (response, error) {
+// awaitResponse waits for a response: joined messages, or a file saved in the inbox.
+func (p *personTransport) awaitResponse(ctx context.Context) (response, error) {
 	saved := savedFiles{}
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(inboxInterval)
 	defer tick.Stop()
-	join := time.NewTimer(joinWithin)
+	join := time.NewTimer(joinWindow)
 	defer join.Stop()
 	for {
-		if err := p.carryOutRequests(); err != nil {
+		if err := p.runRequests(); err != nil {
 			return response{}, err
 		}
 		r, left, err := p.joinParts()
@@ -156,7 +156,7 @@ func (p *personTransport) await(ctx context.Context) (response, error) {
 			return r, err
 		case left > 0:
 			join.Reset(left)
-		default: // a file that is saved now must not take the place of messages that are being joined
+		default: // only without parts: a saved file must not displace messages that are being joined
 			if name, err := p.savedAnswer(saved); name != "" || err != nil {
 				return p.renameToResponse(name), err
 			}
@@ -171,26 +171,27 @@ func (p *personTransport) await(ctx context.Context) (response, error) {
 	}
 }
 
-// read reads a message, if the turn waits for a response. A part of one is on disk when it returns.
-func (p *personTransport) read(m terminal.PersonMessage) (bool, error) {
+// readMessage reads a message if the turn waits for a response. A part is synced to disk when it
+// returns.
+func (p *personTransport) readMessage(m terminal.PersonMessage) (bool, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.reading {
 		return false, nil
 	}
 	defer p.wakeUp()
-	if commandOf(m.Text) != "" {
-		p.requests = append(p.requests, commandOf(m.Text))
+	if parsePersonCommand(m.Text) != "" {
+		p.requests = append(p.requests, parsePersonCommand(m.Text))
 		return true, nil
 	}
-	text, problem := p.textOf(m)
+	text, problem := p.messageText(m)
 	if problem != "" {
 		p.requests = append(p.requests, problem)
 	}
 	if strings.TrimSpace(text) == "" {
 		return true, nil
 	}
-	p.last = time.Now()
+	p.lastPart = time.Now()
 	return true, p.writePart(m, text)
 }
 
@@ -201,8 +202,9 @@ func (p *personTransport) wakeUp() {
 	}
 }
 
-// textOf is what a message adds to the response, and what is wrong with its files.
-func (p *personTransport) textOf(m terminal.PersonMessage) (text, problem string) {
+// messageText returns the text that a message adds to the response, and a notice about files that
+// cannot be read.
+func (p *personTransport) messageText(m terminal.PersonMessage) (text, problem string) {
 	var texts, problems []string
 	if strings.TrimSpace(m.Text) != "" {
 		texts = append(texts, m.Text)
@@ -217,7 +219,7 @@ func (p *personTransport) textOf(m terminal.PersonMessage) (text, problem string
 		}
 		content, err := readAttachment(path, p.x.t.MaxLine)
 		if err != nil {
-			problems = append(problems, fmt.Sprintf("⚠ %s was not read: %s.", name, reason(err)))
+			problems = append(problems, fmt.Sprintf("⚠ %s was not read: %s.", name, errorReason(err)))
 			continue
 		}
 		texts = append(texts, string(content))
@@ -225,8 +227,8 @@ func (p *personTransport) textOf(m terminal.PersonMessage) (text, problem string
 	return strings.Join(texts, "\n"), strings.Join(problems, "\n")
 }
 
-// carryOutRequests carries out the commands that a person has sent instead of an answer.
-func (p *personTransport) carryOutRequests() error {
+// runRequests handles the commands that a person has sent instead of a response.
+func (p *personTransport) runRequests() error {
 	p.mu.Lock()
 	requests := p.requests
 	p.requests = nil
@@ -237,11 +239,11 @@ func (p *personTransport) carryOutRequests() error {
 		case resumeCommand:
 			err = p.sendOutbox()
 		case diffCommand:
-			err = p.x.sayResult(p.x.showDiff)
+			err = p.x.sendResult(p.x.showDiff)
 		case undoCommand:
-			err = p.x.sayResult(p.x.undo)
+			err = p.x.sendResult(p.x.undo)
 		default:
-			err = p.x.say(terminal.Frame{Text: r})
+			err = p.x.sendMessage(terminal.Frame{Text: r})
 		}
 		if err != nil {
 			return err

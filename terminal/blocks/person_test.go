@@ -45,8 +45,8 @@ func (r *rig) say(id, text string, media ...string) {
 	}
 }
 
-// within lets time pass.
-func within(d time.Duration) {
+// isWithin lets time pass.
+func isWithin(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
@@ -58,21 +58,21 @@ func TestAPersonBringsTheAnswersOfAModel(t *testing.T) {
 		same(t, "messages", strings.Join(r.texts(), "|"), "Round 1: give this file to the model, and send me its answer, as text or as a .txt or .md file.")
 		has(t, r.sent[id+"_seq0001.txt"], "=== PROMPT ===\nmake a file")
 		r.say("m1", "[CREATE_FILE path=\"a\"]\none")
-		within(1900 * time.Millisecond)
+		isWithin(1900 * time.Millisecond)
 		r.say("m2", "two\n[/CREATE_FILE]")
-		within(1900 * time.Millisecond)
+		isWithin(1900 * time.Millisecond)
 		same(t, "the file before 2 s of silence", r.get("a"), "(none)")
-		within(time.Second)
+		isWithin(time.Second)
 		same(t, "the file", r.get("a"), "one\ntwo")
 		has(t, r.sent[id+"_seq0002.txt"], "[OK] CREATE_FILE: Created 'a'")
 		r.say("m3", "I think that is it.")
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		has(t, r.texts()[2], "There is no command in that answer.")
 		has(t, r.sent[id+"_seq0003.txt"], "[FAILED] PARSE_ERROR: No commands found in the response")
 		r.put("users/1/answer.txt", "[CREATE_FILE path=\"b\"]\nattached")
 		r.put("users/1/REST.TXT", "[/CREATE_FILE]\n")
 		r.say("m4", "The model says:", filepath.Join(r.workspace, "users/1/answer.txt"), filepath.Join(r.workspace, "users/1/REST.TXT"))
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		same(t, "the file of the attachment", r.get("b"), "attached")
 		has(t, r.sent[id+"_seq0004.txt"], "[OK] CREATE_FILE: Created 'b'")
 		r.put("users/1/answer.md", "[DONE]\nready\n[/DONE]")
@@ -94,11 +94,11 @@ func TestAMessageThatIsOfferedAgainRoundsLaterIsReadOnce(t *testing.T) {
 		stop, ended := r.begin("go")
 		for _, id := range []string{"m1", "m2", "m3"} {
 			r.say(id, "[CREATE_FILE path=\""+id+"\"]\n[/CREATE_FILE]")
-			within(3 * time.Second)
+			isWithin(3 * time.Second)
 		}
 		same(t, "sequence", r.session().SequenceNumber, 4)
 		r.say("m1", "[CREATE_FILE path=\"m1\"]\n[/CREATE_FILE]")
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		same(t, "sequence", r.session().SequenceNumber, 4)
 		stop()
 		<-ended
@@ -109,12 +109,12 @@ func TestMessagesAreNumberedOverAllAttempts(t *testing.T) {
 	personally(t, func(r *rig) {
 		stop, ended := r.begin("go")
 		r.say("m1", "[MESSAGE]\nsame words\n[/MESSAGE]")
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		stop()
 		<-ended
 		stop, ended = r.begin("go") // run again, as after a crash
 		r.say("m2", "[MESSAGE]\nsame words\n[/MESSAGE]")
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		stop()
 		<-ended
 		var numbers []int
@@ -139,12 +139,12 @@ func TestAFileThatIsSavedInTheInboxIsAnAnswer(t *testing.T) {
 		if err := os.Chtimes(r.folder("inbox", "first.txt"), old, old); err != nil {
 			t.Fatal(err)
 		}
-		within(900 * time.Millisecond)
+		isWithin(900 * time.Millisecond)
 		r.put(r.folder("inbox", "first.txt"), "[CREATE_FILE path=\"a\"]\nfinished\n[/CREATE_FILE]")
 		if err := os.Chtimes(r.folder("inbox", "first.txt"), old, old.Add(time.Second)); err != nil {
 			t.Fatal(err)
 		}
-		within(time.Minute)
+		isWithin(time.Minute)
 		same(t, "status", (<-ended).Status, terminal.Done)
 		same(t, "the file", r.get("a"), "finished")
 		same(t, "what is no answer", r.get("never"), "(none)")
@@ -176,11 +176,11 @@ func TestATurnThatWaitsForAPersonCanBeStoppedAndResumed(t *testing.T) {
 		r.run += "+"
 		stop, ended = r.begin("/resume")
 		r.say("m1", "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]") // offered again
-		within(5 * time.Second)
+		isWithin(5 * time.Second)
 		same(t, "the file", r.get("a"), "one")
 		same(t, "sequence", r.session().SequenceNumber, 2)
 		r.say("m1", "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]") // and once more
-		within(5 * time.Second)
+		isWithin(5 * time.Second)
 		same(t, "sequence", r.session().SequenceNumber, 2)
 		stop()
 		<-ended
@@ -192,20 +192,20 @@ func TestCommandsAndWrongFilesAreAnsweredWhileTheTurnWaits(t *testing.T) {
 		stop, ended := r.begin("go")
 		defer func() { stop(); <-ended }()
 		r.say("1", "[CREATE_FILE path=\"a\"]\none\n[/CREATE_FILE]")
-		within(3 * time.Second)
+		isWithin(3 * time.Second)
 		r.say("2", "/diff")
-		within(0)
+		isWithin(0)
 		has(t, r.last(), "What this task has changed: go")
 		has(t, r.sent[r.session().SessionID+".diff"], "+one")
 		r.say("3", "/resume")
-		within(0)
+		isWithin(0)
 		has(t, r.last(), "Round 2: give this file to the model")
 		r.put("users/1/a.png", "x")
 		r.say("4", "", filepath.Join(r.workspace, "users/1/a.png"))
-		within(0)
+		isWithin(0)
 		has(t, r.last(), "`a.png` was not read")
 		r.say("5", "/undo")
-		within(0)
+		isWithin(0)
 		has(t, r.last(), "Removed: `a`", "RUN_COMMAND")
 		same(t, "the file", r.get("a"), "(none)")
 	})

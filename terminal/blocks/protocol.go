@@ -1,9 +1,9 @@
 package blocks
 
-// protocolText tells the model how to respond. It is the same in every outbox.
+// protocolText is the instruction for the model, the same in every outbox.
 //
-// Nothing happens if a response repeats all of it: the first [MESSAGE] is closed by the last line,
-// so that all the examples are the text of one message.
+// A response that repeats it completely has no effect: the last line closes the first [MESSAGE], so
+// that all examples are the text of one message.
 const protocolText = `You are a coding agent. You work on a task in a folder of files, the workspace, by sending commands.
 Your whole response is read by a program: it carries out the command blocks in it, from first to last,
 and sends you a message like this one with their results. Text outside of command blocks is ignored.

@@ -12,29 +12,29 @@ import (
 	"nanobot/terminal/shellrun"
 )
 
-// truncated follows an output that is too long.
+// truncated marks an output that was cut.
 const truncated = "\n... (output truncated)"
 
-// commandRun says how RUN_COMMAND runs commands.
-type commandRun struct {
-	place   terminal.ExecEnv
+// commandRunner runs the commands of RUN_COMMAND.
+type commandRunner struct {
+	env     terminal.ExecEnv
 	timeout time.Duration
 	limit   int // characters of output
 	started func(pid int)
 }
 
-// run runs a command and returns its result. When ctx ends, the command is killed; the result then
-// says nothing.
-func (r commandRun) run(ctx context.Context, command string) Result {
+// run runs a command and returns its result. The end of ctx kills the command and makes the result
+// meaningless.
+func (r commandRunner) run(ctx context.Context, command string) Result {
 	result := Result{Type: RunCommand}
 	shown := shortSummary(command)
 	ran, err := shellrun.Run(ctx, command, shellrun.Options{
-		ExecEnv: r.place, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.started,
+		ExecEnv: r.env, Timeout: r.timeout, Head: (r.limit + 1) * utf8.UTFMax, OnStart: r.started,
 	})
 	result.Output = combineOutput(ran.Stdout, ran.Stderr, r.limit)
 	switch {
 	case err != nil:
-		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, reason(err))
+		result.Summary = fmt.Sprintf("Failed to run '%s': %s", shown, errorReason(err))
 	case ran.TimedOut:
 		result.Summary = fmt.Sprintf("Command timed out (%ds): %s", int(r.timeout.Seconds()), shown)
 	default:
@@ -44,7 +44,7 @@ func (r commandRun) run(ctx context.Context, command string) Result {
 	return result
 }
 
-// combineOutput is what the model is told of a command's output.
+// combineOutput joins stdout and stderr for the model.
 func combineOutput(stdout, stderr *process.Bounded, limit int) string {
 	text := validText(stdout.Head())
 	if errors := validText(stderr.Head()); strings.TrimSpace(errors) != "" {
@@ -67,8 +67,8 @@ func validText(b []byte) string {
 	return string([]rune(string(b)))
 }
 
-// maxSummary is how many characters of a command, a path or a message a result repeats.
+// maxSummary limits the characters of a command, path or message in a result.
 const maxSummary = 4000
 
-// shortSummary cuts a text that is too long for a result.
+// shortSummary shortens a text for a result.
 func shortSummary(text string) string { return terminal.Shorten(validText([]byte(text)), maxSummary) }

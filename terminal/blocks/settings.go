@@ -23,7 +23,7 @@ const (
 	approveNever = "never"
 )
 
-// Settings is the section of an agent that says how its sessions are run.
+// Settings is the section blocks of an agent.
 type Settings struct {
 	Agent       string `json:"agent" jsonschema:"enum=command,enum=person" jsonschema_description:"Who answers: command runs terminal.command once in each round, with the prompt on stdin; person sends the prompt to the chat as a file, and somebody sends the model's answer back."`
 	Approve     string `json:"approve" jsonschema:"enum=run,enum=all,enum=never" jsonschema_description:"What needs approval: run is RUN_COMMAND and DELETE_FILE, all is CREATE_FILE and EDIT_FILE as well, never is nothing."`
@@ -44,12 +44,12 @@ func Describe() terminal.Description {
 			DefaultCommand:     defaultCommand,
 		},
 		Open:      func(t config.Terminal) terminal.Protocol { return New(t) },
-		TrialText: trialText, AssessTrial: judge,
+		TrialText: trialText, AssessTrial: assessTrial,
 		Parser: parser(),
 	}
 }
 
-// defaultCommand is that of an agent that is a person, who needs none.
+// defaultCommand returns a placeholder if a person is the agent, since no command is run then.
 func defaultCommand(t config.Terminal) string {
 	if SettingsOf(t).Agent == personAgent {
 		return "true # the person brings the answers"
@@ -72,10 +72,10 @@ func SettingsOf(t config.Terminal) *Settings {
 
 func (s *Settings) timeout() time.Duration { return time.Duration(s.Timeout) * time.Second }
 
-// Check finds nothing: all values that fit the schema can work.
+// Check finds nothing: every value that fits the schema is valid.
 func (s *Settings) Check(config.Scope) []config.Problem { return nil }
 
-// Warnings is about an agent that executes whatever a model writes.
+// Warnings reports an agent that runs every command without approval and sandbox.
 func (s *Settings) Warnings(at config.Scope) []string {
 	if s.Approve == approveNever && at.Terminal != nil && at.Terminal.Sandbox == "none" {
 		return []string{at.Key("approve") + ` is "never" and ` + at.Beside("sandbox") + ` is "none": the model runs any command with the rights of the bot, and nobody is asked`}

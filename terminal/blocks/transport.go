@@ -10,14 +10,14 @@ import (
 	"nanobot/terminal"
 )
 
-// commandTransport runs the agent's command once a round, with the outbox on stdin and the response
-// on stdout.
+// commandTransport runs the agent's command once per round, with the outbox on stdin and the
+// response on stdout.
 type commandTransport struct{ x *turn }
 
 func (c *commandTransport) respond(ctx context.Context) (response, error) {
 	x := c.x
 	name := roundFile(x.s.ID, x.s.Sequence)
-	if _, err := x.files.inbox.Lstat(name); err == nil { // it came before a crash
+	if _, err := x.files.inbox.Lstat(name); err == nil { // stored before a crash
 		return response{name: name}, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return response{}, fmt.Errorf("look for response: %w", err)
@@ -33,10 +33,10 @@ func (c *commandTransport) respond(ctx context.Context) (response, error) {
 	return response{name: name}, writeFile(x.files.inbox, name, answer, true)
 }
 
-// maxOutbox is the largest outbox that is handed over.
+// maxOutbox limits the outbox that is passed to the command.
 const maxOutbox = 256 << 20
 
-// call runs the command and returns what it prints.
+// call runs the command and returns its output.
 func (c *commandTransport) call(ctx context.Context, outbox []byte) ([]byte, error) {
 	agent, err := c.x.t.Launch(ctx, terminal.Input{First: outbox})
 	if err != nil {

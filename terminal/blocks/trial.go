@@ -8,8 +8,8 @@ import (
 	"nanobot/terminal"
 )
 
-// trialText is a task that changes nothing. A person is not asked: a command is answered without
-// one.
+// trialText returns a task that changes nothing, or /diff if a person is the agent, so that nobody
+// has to answer.
 func trialText(t config.Terminal) string {
 	if SettingsOf(t).Agent == personAgent {
 		return "/" + diffCommand
@@ -17,8 +17,8 @@ func trialText(t config.Terminal) string {
 	return "This is a check by the operator. Answer with a DONE block whose text is the word ready, and with nothing else."
 }
 
-// judge is satisfied when the session came to its end.
-func judge(t *terminal.Trial) terminal.Finding {
+// assessTrial passes if the session has ended without an error.
+func assessTrial(t *terminal.Trial) terminal.Finding {
 	for _, f := range t.Frames {
 		if f.Kind == terminal.Error {
 			return terminal.Finding{Verdict: terminal.Bad, Detail: f.Text + t.StderrSuffix(), Fix: t.ByHand}

@@ -16,38 +16,38 @@ import (
 	"nanobot/terminal/process"
 )
 
-// turn is one message worked on: round by round the model is handed an outbox, and its response is
-// executed.
+// turn is the processing of one message: in each round the model gets an outbox, and its response
+// is executed.
 type turn struct {
-	t       terminal.Turn
-	set     *Settings
-	files   *folder
-	space   *workspace
-	s       *session
-	changes *changes
-	board   board
-	// writing is held while a file is changed, so that sessions of other chats do not change it
-	// meanwhile.
-	writing *sync.Mutex
-	// toldNobody says that the person knows that nobody can be asked for approval.
-	toldNobody bool
+	t        terminal.Turn
+	settings *Settings
+	files    *folder
+	space    *workspace
+	s        *session
+	changes  *changes
+	board    board
+	// fileMu is held while a file is changed, so that sessions of different chats do not change
+	// files at the same time.
+	fileMu *sync.Mutex
+	// loggedNobodyToAsk means that the log says that nobody can be asked.
+	loggedNobodyToAsk bool
 }
 
-// transport is how a model is handed an outbox.
+// transport passes outboxes to a model.
 type transport interface {
-	// respond hands over the outbox of the session's newest round, and returns once the response is
-	// in the inbox.
+	// respond passes on the outbox of the newest round and returns when the response is in the
+	// inbox.
 	respond(ctx context.Context) (response, error)
 }
 
 // response is a file in the inbox.
 type response struct {
 	name    string
-	savedAs string // the name that a person has given it; "": none
+	savedAs string // the name that a person has given it; "" if none
 }
 
-// findSession finds the session of the turn, or begins one. It reports false if the turn is to
-// resume a session and there is none.
+// findSession finds or creates the session of the turn. It reports false if the turn should resume
+// a session and there is none.
 func (x *turn) findSession() (bool, error) {
 	all, err := x.files.loadSessions()
 	if err != nil {
@@ -55,13 +55,13 @@ func (x *turn) findSession() (bool, error) {
 	}
 	x.files.prune(all)
 	all = slices.DeleteFunc(all, func(s *session) bool { return !s.worksIn(x.space.dir) })
-	for _, s := range all { // the turn may be run again after a crash
+	for _, s := range all { // the turn may be repeated after a crash
 		if s.Run == x.t.Run {
 			x.s = s
 			return true, nil
 		}
 	}
-	if commandOf(x.t.Envelope.Text) == resumeCommand {
+	if parsePersonCommand(x.t.Envelope.Text) == resumeCommand {
 		for _, s := range all {
 			if !s.Complete {
 				x.s, s.Run = s, x.t.Run
@@ -76,7 +76,7 @@ func (x *turn) findSession() (bool, error) {
 	return true, x.save()
 }
 
-// task is the person's message, with the files that came with it.
+// task returns the person's message with the paths of its files.
 func (x *turn) task() string {
 	if len(x.t.Envelope.Media) == 0 {
 		return x.t.Envelope.Text
@@ -84,25 +84,25 @@ func (x *turn) task() string {
 	return strings.TrimLeft(x.t.Envelope.Text+"\n\nFiles that came with this, for RUN_COMMAND:\n"+strings.Join(x.t.Envelope.Media, "\n"), "\n")
 }
 
-// openChanges opens what is known of the files that the session has touched.
+// openChanges opens the record of the files that the session has touched.
 func (x *turn) openChanges() error {
 	copies, err := x.files.copies(x.s.ID)
 	if err != nil {
 		return fmt.Errorf("open saved copies: %w", err)
 	}
-	x.changes = &changes{list: x.s.Changes, copies: copies, w: x.space}
+	x.changes = &changes{list: x.s.Changes, copies: copies, workspace: x.space}
 	x.space.temp = x.s.ID
 	return nil
 }
 
 func (x *turn) closeChanges() { _ = x.changes.copies.Close() }
 
-// save writes the session file.
-func (x *turn) save() error { return x.store(false) }
+// save writes the session file without syncing it to disk.
+func (x *turn) save() error { return x.saveSession(false) }
 
-// store writes the session file. Without sync a power failure may lose a result, but never the mark
-// that a command has begun.
-func (x *turn) store(sync bool) error {
+// saveSession writes the session file. Without sync a power failure may lose a result, but never
+// the mark that a command has started.
+func (x *turn) saveSession(sync bool) error {
 	x.s.UpdatedAt = time.Now().UTC()
 	if x.changes != nil {
 		x.s.Changes = x.changes.list
@@ -110,26 +110,26 @@ func (x *turn) store(sync bool) error {
 	return x.files.saveSession(x.s, sync)
 }
 
-// run works on the session until it is complete.
+// run runs rounds until the session is complete.
 func (x *turn) run(ctx context.Context, model transport) (terminal.Outcome, error) {
 	x.board = board{emit: x.t.Emit}
-	if x.s.Told { // the turn ended, or a crash came between this and its end
-		return x.endWith(x.repeatedMessage)
+	if x.s.Reported { // the turn is repeated after its end was reported
+		return x.endWithMessage(x.repeatedMessage)
 	}
 	for round := 1; !x.s.Complete; round++ {
 		if err := x.round(ctx, model, round); err != nil {
-			return x.broken(ctx, err)
+			return x.endBroken(ctx, err)
 		}
 	}
-	out, err := x.endWith(x.finalMessage)
+	out, err := x.endWithMessage(x.finalMessage)
 	if err != nil {
 		return out, err
 	}
-	x.s.Told = true
+	x.s.Reported = true
 	return out, x.save()
 }
 
-// round has the model answer, unless a response waits already, and executes the response.
+// round waits for a response unless one is stored already, and executes it.
 func (x *turn) round(ctx context.Context, model transport, round int) error {
 	if x.s.Sequence == 0 {
 		if err := x.writeOutbox(); err != nil {
@@ -137,17 +137,17 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 		}
 	}
 	if x.s.Response == "" {
-		if round > x.set.MaxRounds {
-			return roundsError(x.set.MaxRounds)
+		if round > x.settings.MaxRounds {
+			return roundsError(x.settings.MaxRounds)
 		}
-		if err := x.board.beginRound(x.s.Sequence, x.set.Agent == personAgent); err != nil {
+		if err := x.board.beginRound(x.s.Sequence, x.settings.Agent == personAgent); err != nil {
 			return err
 		}
 		r, err := model.respond(ctx)
 		if err != nil {
 			return err
 		}
-		x.s.begin(r)
+		x.s.startResponse(r)
 		if err := x.save(); err != nil {
 			return err
 		}
@@ -159,15 +159,15 @@ func (x *turn) round(ctx context.Context, model transport, round int) error {
 	return x.endRound(done)
 }
 
-// endRound puts the response away that was executed, and writes the next outbox unless the task is
+// endRound moves the executed response to processed, and writes the next outbox unless the task is
 // done.
 func (x *turn) endRound(done bool) error {
 	name := cmp.Or(x.s.SavedAs, x.s.Response)
 	if info, err := x.files.processed.Lstat(name); err == nil && info.IsDir() {
-		_ = x.files.processed.RemoveAll(name) // else the rename fails
+		_ = x.files.processed.RemoveAll(name) // a folder would make the rename fail
 	}
 	err := x.files.inbox.Rename(x.s.Response, processedName+"/"+name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it was moved before a crash
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // moved before a crash
 		return fmt.Errorf("move response: %w", err)
 	}
 	if !done {
@@ -197,20 +197,20 @@ func (x *turn) writeOutbox() error {
 	return x.save()
 }
 
-// maxListed is how many files of the workspace an outbox lists.
+// maxListed limits the files in the listing of an outbox.
 const maxListed = 1000
 
 const (
-	// maxContent is how many bytes of a requested file an outbox shows, and maxContents how many of
-	// all of them.
+	// maxContent limits the bytes of a requested file in an outbox, maxContents the bytes of all of
+	// them.
 	maxContent, maxContents = 100_000, 8 << 20
 )
 
-// requestedFiles reads the files that READ_FILE has asked for.
+// requestedFiles reads the files that READ_FILE has requested.
 func (x *turn) requestedFiles() []requestedFile {
 	var all []requestedFile
 	left := maxContents
-	for _, path := range x.s.Reads {
+	for _, path := range x.s.RequestedFiles {
 		f := requestedFile{path: path}
 		content, size, err := x.space.read(path, int64(min(maxContent, left)))
 		if err == nil {
@@ -223,76 +223,77 @@ func (x *turn) requestedFiles() []requestedFile {
 	return all
 }
 
-// say sends a message to the chat. After a crash the message of the same number is not sent again.
-func (x *turn) say(f terminal.Frame) error {
+// sendMessage sends a message to the chat. Its number keeps a turn repeated after a crash from
+// sending it twice.
+func (x *turn) sendMessage(f terminal.Frame) error {
 	f.Kind = terminal.Message
 	if x.s == nil {
 		return x.t.Emit(f)
 	}
-	f.Sequence = x.s.Said + 1
+	f.Sequence = x.s.MessagesSent + 1
 	err := x.t.Emit(f)
 	if err == nil {
-		x.s.Said++
+		x.s.MessagesSent++
 	}
 	return err
 }
 
-// sayResult sends a message that may not come about.
-func (x *turn) sayResult(message func() (terminal.Frame, error)) error {
+// sendResult sends the message that a function returns.
+func (x *turn) sendResult(message func() (terminal.Frame, error)) error {
 	f, err := message()
 	if err != nil {
 		return err
 	}
-	return x.say(f)
+	return x.sendMessage(f)
 }
 
-// roundsError says that the model did not come to an end.
+// roundsError means that the task needed too many rounds.
 type roundsError int
 
 func (e roundsError) Error() string { return fmt.Sprintf("Stopped after %d rounds", int(e)) }
 
-// agentError says that the agent's command has failed.
+// agentError means that the agent's command has failed.
 type agentError struct {
-	text  string
-	ended terminal.AgentExit
+	text string
+	exit terminal.AgentExit
 }
 
 func (e *agentError) Error() string { return e.text }
 
-// broken ends a turn that cannot go on. The session can be resumed.
-func (x *turn) broken(ctx context.Context, err error) (terminal.Outcome, error) {
+// endBroken ends a turn that cannot continue. The session can be resumed.
+func (x *turn) endBroken(ctx context.Context, err error) (terminal.Outcome, error) {
 	var rounds roundsError
 	var failed *agentError
 	switch {
 	case ctx.Err() != nil:
-		return x.stop(ctx)
+		return x.endStopped(ctx)
 	case errors.As(err, &rounds):
-		return x.fail(rounds.Error(), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
+		return x.endFailed(rounds.Error(), terminal.AgentExit{Exit: process.Exit{Code: 1, Stderr: process.NewBounded(0, 0)}})
 	case errors.As(err, &failed):
-		if short := failed.ended.Shortage(); short != nil {
+		if short := failed.exit.Shortage(); short != nil {
 			return terminal.Outcome{}, short
 		}
-		return x.fail(failed.text, failed.ended)
+		return x.endFailed(failed.text, failed.exit)
 	}
 	return terminal.Outcome{}, err
 }
 
-// stop ends a turn that was stopped, or whose time is up.
-func (x *turn) stop(ctx context.Context) (terminal.Outcome, error) {
-	return x.end(terminal.NewFinalResponse(x.t.MaxOutput), terminal.AgentExit{
+// endStopped ends a turn that was stopped or timed out.
+func (x *turn) endStopped(ctx context.Context) (terminal.Outcome, error) {
+	return x.endResumable(terminal.NewFinalResponse(x.t.MaxOutput), terminal.AgentExit{
 		Exit: process.Exit{Forced: true, Stderr: process.NewBounded(0, 0)}, Cause: context.Cause(ctx),
 	})
 }
 
-// fail ends the turn with an error.
-func (x *turn) fail(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
+// endFailed ends the turn with an error.
+func (x *turn) endFailed(why string, ended terminal.AgentExit) (terminal.Outcome, error) {
 	end := terminal.NewFinalResponse(x.t.MaxOutput)
 	end.AddError(terminal.Frame{Text: why})
-	return x.end(end, ended)
+	return x.endResumable(end, ended)
 }
 
-// end ends the turn of a session that can be resumed.
-func (x *turn) end(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
+// endResumable ends the turn and tells the person about /resume.
+func (x *turn) endResumable(end *terminal.FinalResponse, ended terminal.AgentExit) (terminal.Outcome, error) {
 	end.AddRemark("/resume goes on with the task.")
 	return end.Emit(x.t, ended)
 }

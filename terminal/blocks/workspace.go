@@ -16,30 +16,30 @@ import (
 )
 
 var (
-	// errOutside refuses a path that leads out of the workspace or to one of the gateway's own
-	// files. It does not tell whether there is a file.
+	// errOutside refuses a path outside the workspace or to a file of the gateway. It does not
+	// reveal whether the file exists.
 	errOutside = errors.New("outside workspace")
-	// errNotFound says that a path leads to no regular file.
+	// errNotFound means that there is no regular file at the path.
 	errNotFound = errors.New("no such file")
 	// errNotRegular refuses to replace a device, a socket or a FIFO.
 	errNotRegular = errors.New("not a regular file")
 )
 
-// workspace is the folder in which an agent works. Its methods take paths that are relative to it.
-// A path is resolved and checked first, and then opened folder by folder without following any
-// symbolic link, so a link that is put there meanwhile cannot lead elsewhere.
+// workspace is the folder in which an agent works. Its methods take relative paths. A path is
+// resolved and checked first, and then opened folder by folder without following symbolic links, so
+// a link created in between cannot redirect it.
 type workspace struct {
-	dir     string // without links
-	root    *nofollow.Folder
-	private []string // files and folders of the gateway, and the parents of all chats' folders
-	guard   terminal.FileGuard
-	user    *agentUser
-	temp    string // is part of the names of temporary files
+	dir       string // without links
+	root      *nofollow.Folder
+	private   []string // files and folders of the gateway, and the parents of all chats' folders
+	guard     terminal.FileGuard
+	agentUser *agentUser
+	temp      string // part of the names of temporary files
 }
 
-// openWorkspace opens the folder in which an agent works.
+// openWorkspace opens the agent's working folder.
 func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
-	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, user: (*agentUser)(p.User), temp: rand.Text()}
+	w := &workspace{guard: terminal.FileGuard{Private: p.Private, Chats: p.Chats}, agentUser: (*agentUser)(p.User), temp: rand.Text()}
 	dir, err := filepath.EvalSymlinks(p.Dir)
 	if err == nil {
 		w.dir, err = filepath.Abs(dir)
@@ -62,8 +62,8 @@ func openWorkspace(p terminal.ExecEnv) (*workspace, error) {
 
 func (w *workspace) close() { _ = w.root.Close() }
 
-// read returns the content of a file, at most as many bytes as most says unless that is negative,
-// and the size of the whole file.
+// read returns the content of a file, at most most bytes unless that is negative, and the size of
+// the file.
 func (w *workspace) read(path string, most int64) (content []byte, size int64, err error) {
 	f, info, err := w.open(path)
 	if err != nil {
@@ -80,9 +80,9 @@ func (w *workspace) read(path string, most int64) (content []byte, size int64, e
 
 // open opens a regular file for reading.
 func (w *workspace) open(path string) (*os.File, fs.FileInfo, error) {
-	e, err := w.find(path)
+	e, err := w.openEntry(path)
 	if err != nil {
-		return nil, nil, notFound(err)
+		return nil, nil, asNotFound(err)
 	}
 	defer e.close()
 	return e.open()
@@ -90,19 +90,19 @@ func (w *workspace) open(path string) (*os.File, fs.FileInfo, error) {
 
 // stat returns the size of a regular file.
 func (w *workspace) stat(path string) (size int64, err error) {
-	e, err := w.find(path)
+	e, err := w.openEntry(path)
 	if err != nil {
-		return 0, notFound(err)
+		return 0, asNotFound(err)
 	}
 	defer e.close()
 	info, err := e.stat()
 	if err != nil {
-		return 0, notFound(err)
+		return 0, asNotFound(err)
 	}
-	return info.Size(), e.check(info)
+	return info.Size(), e.checkHardLinks(info)
 }
 
-// write replaces the content of a file in one step, or makes the file and its parent folders. An
+// write replaces the content of a file atomically, or creates the file and its parent folders. An
 // existing file keeps its permissions and its owner.
 func (w *workspace) write(path string, content []byte) error {
 	l := w.newLookup()
@@ -110,10 +110,10 @@ func (w *workspace) write(path string, content []byte) error {
 	switch {
 	case err != nil:
 		return err
-	case at.folder:
+	case at.isFolder:
 		return syscall.EISDIR
 	}
-	e, err := l.enterCreating(at.real)
+	e, err := l.openParentCreating(at.real)
 	if err != nil {
 		return err
 	}
@@ -129,26 +129,25 @@ func (w *workspace) write(path string, content []byte) error {
 	})
 }
 
-// target returns where a path leads, relative to the workspace and without symbolic links. If the
-// path itself names a link, link is where that is, else "".
+// target returns the file that a path refers to, relative to the workspace and without symbolic
+// links. If the path itself is a link, link is the path of that link.
 func (w *workspace) target(path string) (file, link string, err error) {
 	at, err := w.newLookup().resolve(path)
-	if err == nil && at.named != at.real && !at.folder {
-		link = at.named
+	if err == nil && at.linkPath != at.real && !at.isFolder {
+		link = at.linkPath
 	}
 	return at.real, link, err
 }
 
-// removeTemp removes the temporary file that a write with the same temp has left when it was cut
-// off.
+// removeTemp removes the temporary file of an interrupted write with the same temp.
 func (w *workspace) removeTemp(path string) {
-	if e, err := w.find(path); err == nil {
+	if e, err := w.openEntry(path); err == nil {
 		_ = e.folder.Remove(e.tempName())
 		e.close()
 	}
 }
 
-// remove removes a file. If the path names a symbolic link to a file, the link is removed.
+// remove removes a file, or the symbolic link to a file.
 func (w *workspace) remove(path string) error {
 	if _, err := w.stat(path); err != nil {
 		return err
@@ -156,31 +155,31 @@ func (w *workspace) remove(path string) error {
 	l := w.newLookup()
 	at, err := l.resolve(path)
 	if err != nil {
-		return notFound(err)
+		return asNotFound(err)
 	}
-	e, err := l.enter(at.named)
+	e, err := l.openParent(at.linkPath)
 	if err != nil {
-		return notFound(err)
+		return asNotFound(err)
 	}
 	defer e.close()
-	return notFound(e.remove())
+	return asNotFound(e.remove())
 }
 
-// find opens the folder of an existing file.
-func (w *workspace) find(path string) (*entry, error) {
+// openEntry opens the parent folder of an existing file.
+func (w *workspace) openEntry(path string) (*entry, error) {
 	l := w.newLookup()
 	at, err := l.resolve(path)
 	switch {
 	case err != nil:
 		return nil, err
-	case at.folder:
+	case at.isFolder:
 		return nil, errNotFound
 	}
-	return l.enter(at.real)
+	return l.openParent(at.real)
 }
 
-// notFound turns the errors of a missing file into errNotFound.
-func notFound(err error) error {
+// asNotFound maps the errors of a missing file to errNotFound.
+func asNotFound(err error) error {
 	for _, missing := range []error{fs.ErrNotExist, syscall.ENOTDIR, syscall.EISDIR, errNotRegular} {
 		if errors.Is(err, missing) {
 			return errNotFound
@@ -189,8 +188,8 @@ func notFound(err error) error {
 	return err
 }
 
-// reason says why something could not be done to a file, without naming it.
-func reason(err error) string {
+// errorReason returns the reason of a file error without the path.
+func errorReason(err error) string {
 	var number syscall.Errno
 	var pe *fs.PathError
 	switch {

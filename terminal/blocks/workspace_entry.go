@@ -12,7 +12,7 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// entry is a file of the workspace, which need not exist: an open folder and a name in it.
+// entry is a file of the workspace, which need not exist: an open parent folder and a name in it.
 type entry struct {
 	*lookup
 	folder *nofollow.Folder
@@ -25,19 +25,19 @@ func (e *entry) close() {
 	}
 }
 
-// enter opens the folder of a file. The path is relative to the workspace and has no links; one
-// that was put there meanwhile is refused.
-func (l *lookup) enter(path string) (*entry, error) {
+// openParent opens the parent folder of a file. The path is relative to the workspace and has no
+// symbolic links; a link that was created since is refused.
+func (l *lookup) openParent(path string) (*entry, error) {
 	return l.walk(path, func(in *nofollow.Folder, name string) (*nofollow.Folder, error) { return in.Sub(name) })
 }
 
-// enterCreating is enter, and makes the folders that do not exist.
-func (l *lookup) enterCreating(path string) (*entry, error) { return l.walk(path, l.sub) }
+// openParentCreating is openParent that creates missing folders.
+func (l *lookup) openParentCreating(path string) (*entry, error) { return l.walk(path, l.openOrCreate) }
 
 func (l *lookup) walk(path string, sub func(*nofollow.Folder, string) (*nofollow.Folder, error)) (*entry, error) {
 	parts := strings.Split(path, "/")
 	e := &entry{l, l.root, parts[len(parts)-1]}
-	err := l.permitFolder(l.root)
+	err := l.checkFolder(l.root)
 	for _, part := range parts[:len(parts)-1] {
 		if err != nil {
 			break
@@ -46,9 +46,9 @@ func (l *lookup) walk(path string, sub func(*nofollow.Folder, string) (*nofollow
 		if next, err = sub(e.folder, part); err == nil {
 			e.close()
 			e.folder = next
-			err = l.permitFolder(next)
+			err = l.checkFolder(next)
 		} else if errors.Is(err, nofollow.ErrNotFolder) {
-			err = noFolder(e.folder, part)
+			err = notFolderError(e.folder, part)
 		}
 	}
 	if err != nil {
@@ -58,68 +58,69 @@ func (l *lookup) walk(path string, sub func(*nofollow.Folder, string) (*nofollow
 	return e, nil
 }
 
-// noFolder says why an entry is no folder: there is a file, or a link was put there meanwhile.
-func noFolder(in *nofollow.Folder, name string) error {
+// notFolderError returns why an entry is not a folder: it is a file, or a symbolic link was created
+// since.
+func notFolderError(in *nofollow.Folder, name string) error {
 	if info, err := in.Lstat(name); err == nil && info.Mode().IsRegular() {
 		return syscall.ENOTDIR
 	}
 	return errOutside
 }
 
-// permitFolder refuses a folder of the gateway, and one that the agent may not search.
-func (l *lookup) permitFolder(folder *nofollow.Folder) error {
+// checkFolder refuses folders of the gateway and folders that the agent may not search.
+func (l *lookup) checkFolder(folder *nofollow.Folder) error {
 	info, err := folder.Stat()
 	switch {
 	case err != nil:
 		return err
-	case l.isOwn(info):
+	case l.isGatewayFile(info):
 		return errOutside
-	case !l.user.may(info, modebits.Search):
+	case !l.agentUser.hasPermission(info, modebits.Search):
 		return syscall.EACCES
 	}
 	return nil
 }
 
-// sub opens a folder in another one, and makes it if it does not exist.
-func (l *lookup) sub(in *nofollow.Folder, name string) (*nofollow.Folder, error) {
+// openOrCreate opens a folder and creates it if necessary.
+func (l *lookup) openOrCreate(in *nofollow.Folder, name string) (*nofollow.Folder, error) {
 	folder, err := in.Sub(name)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
 	}
-	if err := l.permitChange(in, nil); err != nil {
+	if err := l.checkChange(in, nil); err != nil {
 		return nil, err
 	}
 	if err := in.Mkdir(name, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	} else if err != nil {
-		return in.Sub(name) // somebody else made it meanwhile
+		return in.Sub(name) // created concurrently
 	}
 	if folder, err = in.Sub(name); err != nil {
 		return nil, err
 	}
-	if err := l.user.give(folder, in); err != nil {
+	if err := l.agentUser.chownFolder(folder, in); err != nil {
 		_ = folder.Close()
 		return nil, err
 	}
 	return folder, nil
 }
 
-// permitChange refuses to make an entry in a folder, or to remove one, where the agent may not.
-func (l *lookup) permitChange(in *nofollow.Folder, entry fs.FileInfo) error {
+// checkChange refuses to create or remove an entry that the agent may not create or remove.
+func (l *lookup) checkChange(in *nofollow.Folder, entry fs.FileInfo) error {
 	info, err := in.Stat()
-	if err == nil && !l.user.mayChange(info, entry) {
+	if err == nil && !l.agentUser.mayChange(info, entry) {
 		err = syscall.EACCES
 	}
 	return err
 }
 
-// stat describes the file, which is a regular one.
+// stat returns the attributes of the file, which must be regular.
 func (e *entry) stat() (fs.FileInfo, error) {
 	info, err := e.folder.Lstat(e.name)
 	switch {
 	case err != nil:
 		return nil, err
-	case e.isOwn(info), info.Mode()&fs.ModeSymlink != 0: // a link was put there meanwhile
+	case e.isGatewayFile(info), info.Mode()&fs.ModeSymlink != 0: // a link was created since
 		return nil, errOutside
 	case info.IsDir():
 		return nil, syscall.EISDIR
@@ -129,23 +130,25 @@ func (e *entry) stat() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// check refuses a file if it, or another name of it, is one of the gateway or of another chat.
-func (e *entry) check(info fs.FileInfo) error {
+// checkHardLinks refuses a file that is also a file of the gateway or of another chat under another
+// name.
+func (e *entry) checkHardLinks(info fs.FileInfo) error {
 	if e.guard.CheckFile(info) != nil {
 		return errOutside
 	}
 	return nil
 }
 
-// open opens the file, which is a regular one, for reading.
+// open opens the file for reading. It must be regular.
 func (e *entry) open() (*os.File, fs.FileInfo, error) {
-	f, info, err := e.openAs(os.O_RDONLY, modebits.Read)
-	return f, info, notFound(err)
+	f, info, err := e.openChecked(os.O_RDONLY, modebits.Read)
+	return f, info, asNotFound(err)
 }
 
-// openAs opens the file if it is a regular one and the agent has the permissions. It is looked at
-// before, since opening a device may have effects, and afterwards, since it may be another one.
-func (e *entry) openAs(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo, error) {
+// openChecked opens the file if it is regular and the agent has the permissions. The file is
+// checked before, since opening a device may have effects, and again afterwards, since it may have
+// been replaced.
+func (e *entry) openChecked(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo, error) {
 	if _, err := e.stat(); err != nil {
 		return nil, nil, err
 	}
@@ -163,10 +166,10 @@ func (e *entry) openAs(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo
 	case err != nil:
 	case !info.Mode().IsRegular():
 		err = errNotRegular
-	case !e.user.may(info, permissions):
+	case !e.agentUser.hasPermission(info, permissions):
 		err = syscall.EACCES
 	default:
-		err = e.check(info)
+		err = e.checkHardLinks(info)
 	}
 	if err != nil {
 		_ = f.Close()
@@ -175,8 +178,8 @@ func (e *entry) openAs(flag int, permissions fs.FileMode) (*os.File, fs.FileInfo
 	return f, info, nil
 }
 
-// replace has fill write a new file, which takes the place of the old one, nil if there is none. A
-// file that the agent could not write to is not replaced.
+// replace atomically replaces the file by a new one that fill writes; old is nil if there is none.
+// A file that the agent could not write to is not replaced.
 func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	old, err := e.writable()
 	if err != nil {
@@ -184,7 +187,7 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	}
 	return atomicfile.ReplaceVia(e.folder, e.name, e.tempName(), func(f *os.File) error {
 		if old == nil {
-			if err := e.user.own(f, e.folder); err != nil {
+			if err := e.agentUser.chown(f, e.folder); err != nil {
 				return err
 			}
 		}
@@ -195,23 +198,23 @@ func (e *entry) replace(fill func(f *os.File, old fs.FileInfo) error) error {
 	})
 }
 
-// tempName names the temporary file through which the entry is replaced.
+// tempName returns the name of the temporary file for replace.
 func (e *entry) tempName() string { return atomicfile.TempName(e.name, e.temp) }
 
-// writable describes the file that is to be replaced, nil if there is none.
+// writable returns the attributes of the file that is to be replaced, or nil if there is none.
 func (e *entry) writable() (fs.FileInfo, error) {
-	f, info, err := e.openAs(os.O_WRONLY, modebits.Write)
+	f, info, err := e.openChecked(os.O_WRONLY, modebits.Write)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, e.permitChange(e.folder, nil)
-	case errors.Is(err, syscall.ETXTBSY): // a program that runs can be replaced
+		return nil, e.checkChange(e.folder, nil)
+	case errors.Is(err, syscall.ETXTBSY): // a running program can be replaced
 		if info, err = e.stat(); err != nil {
 			return nil, err
 		}
-		if !e.user.may(info, modebits.Write) {
+		if !e.agentUser.hasPermission(info, modebits.Write) {
 			return nil, syscall.EACCES
 		}
-		return info, e.check(info)
+		return info, e.checkHardLinks(info)
 	case err != nil:
 		return nil, err
 	}
@@ -225,7 +228,7 @@ func (e *entry) remove() error {
 	if err != nil {
 		return err
 	}
-	if err := e.permitChange(e.folder, info); err != nil {
+	if err := e.checkChange(e.folder, info); err != nil {
 		return err
 	}
 	return e.folder.Remove(e.name)

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep folders are listed, because each of them is open meanwhile. Deeper
+	// maxDepth limits the depth of the listing, because every folder on the way is open. Deeper
 	// paths hardly fit into the 4096 bytes that Linux allows.
 	maxDepth = 256
-	// listBatch is how many entries of a folder are read at once.
+	// listBatch is how many entries of a folder are read per call.
 	listBatch = 1024
-	// spare is how many more paths are collected than are shown, in place of files that are gone
-	// when their size is looked up.
-	spare = 16
+	// spareEntries is how many more paths are collected than shown, to replace files that disappear
+	// before their size is read.
+	spareEntries = 16
 )
 
-// list returns the files of the workspace, sorted by path, and at most as many as most says. It
-// omits .git, the gateway's own files, links that do not lead to a file of the workspace, and
-// folders that cannot be read. Its memory does not depend on the number of files.
+// list returns the first most files of the workspace, sorted by path. It omits .git, files of the
+// gateway, symbolic links that do not lead to a file of the workspace, and unreadable folders. Its
+// memory does not depend on the number of files.
 func (w *workspace) list(most int) (fileListing, error) {
-	l := &lister{lookup: w.newLookup(), most: most + spare, private: map[string]bool{}}
-	for _, path := range l.paths {
-		if within(w.dir, path) {
+	l := &lister{lookup: w.newLookup(), most: most + spareEntries, private: map[string]bool{}}
+	for _, path := range l.gatewayPaths {
+		if isWithin(w.dir, path) {
 			l.private[l.relative(path)] = true
 		}
 	}
-	if err := l.folder(w.root, nil, 0); err != nil {
+	if err := l.addFolder(w.root, nil, 0); err != nil {
 		return fileListing{}, err
 	}
 	slices.Sort(l.smallest)
@@ -51,7 +51,7 @@ func (w *workspace) list(most int) (fileListing, error) {
 	return out, nil
 }
 
-// lister collects the smallest paths of all files.
+// lister collects the first paths in sort order.
 type lister struct {
 	*lookup
 	private  map[string]bool // by relative path
@@ -60,10 +60,10 @@ type lister struct {
 	count    int
 }
 
-// folder collects the files of a folder. The prefix is its path with a slash at the end.
-func (l *lister) folder(folder *nofollow.Folder, prefix []byte, depth int) error {
+// addFolder adds the files of a folder. prefix is its path with a trailing slash.
+func (l *lister) addFolder(folder *nofollow.Folder, prefix []byte, depth int) error {
 	info, err := folder.Stat()
-	if err != nil || l.isOwn(info) || !l.user.may(info, modebits.Read|modebits.Search) || depth > maxDepth {
+	if err != nil || l.isGatewayFile(info) || !l.agentUser.hasPermission(info, modebits.Read|modebits.Search) || depth > maxDepth {
 		return err
 	}
 	f, err := folder.OpenFile(".", os.O_RDONLY, 0)
@@ -74,30 +74,30 @@ func (l *lister) folder(folder *nofollow.Folder, prefix []byte, depth int) error
 	for {
 		entries, err := f.ReadDir(listBatch)
 		for _, e := range entries {
-			l.entry(folder, e, append(prefix, e.Name()...), depth)
+			l.addEntry(folder, e, append(prefix, e.Name()...), depth)
 		}
 		if err != nil || len(entries) == 0 {
-			return nil // what can be read is listed
+			return nil // everything readable is listed
 		}
 	}
 }
 
-func (l *lister) entry(in *nofollow.Folder, e fs.DirEntry, path []byte, depth int) {
+func (l *lister) addEntry(in *nofollow.Folder, e fs.DirEntry, path []byte, depth int) {
 	switch {
 	case e.Name() == ".git", l.private[string(path)]:
 	case e.IsDir():
 		if sub, err := in.Sub(e.Name()); err == nil {
-			_ = l.folder(sub, append(path, '/'), depth+1) // one that cannot be read is left out
+			_ = l.addFolder(sub, append(path, '/'), depth+1) // unreadable folders are omitted
 			_ = sub.Close()
 		}
 	case e.Type().IsRegular(), e.Type() == fs.ModeSymlink && l.leadsToFile(string(path)):
 		l.count++
-		l.collect(path)
+		l.addPath(path)
 	}
 }
 
-// leadsToFile reports whether a link leads to a regular file of the workspace. Most that do not are
-// found by a single call.
+// leadsToFile reports whether a symbolic link leads to a regular file of the workspace. The first
+// check rejects most others with a single system call.
 func (l *lister) leadsToFile(path string) bool {
 	info, err := os.Stat(filepath.Join(l.dir, path))
 	if err != nil || !info.Mode().IsRegular() {
@@ -107,7 +107,7 @@ func (l *lister) leadsToFile(path string) bool {
 	return err == nil
 }
 
-func (l *lister) collect(path []byte) {
+func (l *lister) addPath(path []byte) {
 	switch {
 	case len(l.smallest) < l.most:
 		heap.Push(&l.smallest, string(path))
@@ -117,14 +117,14 @@ func (l *lister) collect(path []byte) {
 	}
 }
 
-// size returns the size of a file. It does not search for other names of the file, which takes long
-// and is done when the content is read.
+// size returns the size of a file. It does not search for hard links, which is slow and happens
+// when the content is read.
 func (l *lookup) size(path string) (int64, error) {
 	at, err := l.resolve(path)
 	if err != nil {
 		return 0, err
 	}
-	e, err := l.enter(at.real)
+	e, err := l.openParent(at.real)
 	if err != nil {
 		return 0, err
 	}

@@ -15,10 +15,10 @@ import (
 // lookup resolves paths of a workspace for one operation.
 type lookup struct {
 	*workspace
-	// paths and files are the gateway's own files and folders, which are refused by path, because
-	// some may not exist yet, and by identity, because of mounts and hard links.
-	paths []string
-	files []fs.FileInfo
+	// gatewayPaths and gatewayFiles are files and folders of the gateway. They are refused by path,
+	// because some may not exist yet, and by identity, because of mounts and hard links.
+	gatewayPaths []string
+	gatewayFiles []fs.FileInfo
 }
 
 func (w *workspace) newLookup() *lookup {
@@ -31,41 +31,42 @@ func (w *workspace) newLookup() *lookup {
 		if err != nil {
 			continue
 		}
-		l.paths = append(l.paths, path)
+		l.gatewayPaths = append(l.gatewayPaths, path)
 		if real, _, err := nofollow.Resolve(path); err == nil && real != path {
-			l.paths = append(l.paths, real)
+			l.gatewayPaths = append(l.gatewayPaths, real)
 		}
 		if info, err := os.Stat(path); err == nil {
-			l.files = append(l.files, info)
+			l.gatewayFiles = append(l.gatewayFiles, info)
 		}
 	}
 	return l
 }
 
-// isPrivate reports whether a path without links is, or is in, one of the gateway's own.
-func (l *lookup) isPrivate(path string) bool {
-	return slices.ContainsFunc(l.paths, func(own string) bool { return within(own, path) })
+// isGatewayPath reports whether a path without symbolic links is a file of the gateway or inside
+// one of its folders.
+func (l *lookup) isGatewayPath(path string) bool {
+	return slices.ContainsFunc(l.gatewayPaths, func(own string) bool { return isWithin(own, path) })
 }
 
-// isOwn reports whether a file or folder is one of the gateway's own.
-func (l *lookup) isOwn(info fs.FileInfo) bool {
-	return slices.ContainsFunc(l.files, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
+// isGatewayFile reports whether a file or folder belongs to the gateway.
+func (l *lookup) isGatewayFile(info fs.FileInfo) bool {
+	return slices.ContainsFunc(l.gatewayFiles, func(own fs.FileInfo) bool { return os.SameFile(own, info) })
 }
 
-// within reports whether a path is a folder or below it.
-func within(folder, path string) bool {
+// isWithin reports whether path is folder or below it.
+func isWithin(folder, path string) bool {
 	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
 }
 
-// destination is where a path leads. Both names are relative to the workspace.
+// destination is the result of resolving a path. Both paths are relative to the workspace.
 type destination struct {
-	real   string // without links
-	named  string // the same, but a link at the end of the path is not followed; not for folders
-	folder bool   // the path ends like one of a folder: with a slash, . or ..
+	real     string // without links
+	linkPath string // the same, but with a link in the last element not followed; not set for folders
+	isFolder bool   // the path ends with a slash, . or ..
 }
 
-// resolve follows a path as the kernel does: a link before "..", for instance, is followed first.
-// Neither the path nor a link in it may leave the workspace; what does not exist is not followed.
+// resolve resolves a path as the kernel does; for example, a link before ".." is followed first.
+// Neither the path nor a link in it may leave the workspace. Elements that do not exist are kept.
 func (l *lookup) resolve(path string) (destination, error) {
 	if filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return destination{}, errOutside
@@ -88,27 +89,27 @@ func (l *lookup) resolve(path string) (destination, error) {
 			at = end
 		}
 	}
-	if at == l.dir { // the path is empty, for instance
+	if at == l.dir { // such as an empty path
 		return destination{}, errOutside
 	}
-	return destination{real: l.relative(at), named: l.relative(named), folder: folder}, nil
+	return destination{real: l.relative(at), linkPath: l.relative(named), isFolder: folder}, nil
 }
 
-// follow returns where an entry of a folder without links leads: to itself unless it is a link.
+// follow returns the target of an entry, or the entry itself if it is not a symbolic link.
 func (l *lookup) follow(path string) (string, error) {
-	if l.isPrivate(path) {
+	if l.isGatewayPath(path) {
 		return "", errOutside
 	}
 	_, err := os.Readlink(path)
 	switch {
-	case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // it is no link
+	case errors.Is(err, syscall.EINVAL), errors.Is(err, fs.ErrNotExist): // not a link
 		return path, nil
 	case err != nil:
 		return "", err
 	}
 	end, through, err := nofollow.Resolve(path)
-	if err != nil || !within(l.dir, end) || slices.ContainsFunc(append(through, end), l.isPrivate) {
-		return "", errOutside // an error would tell of files outside
+	if err != nil || !isWithin(l.dir, end) || slices.ContainsFunc(append(through, end), l.isGatewayPath) {
+		return "", errOutside // another error would reveal files outside
 	}
 	return end, nil
 }

@@ -11,21 +11,21 @@ import (
 	"nanobot/internal/nofollow"
 )
 
-// agentUser is the user as whom the agent runs if that is not the gateway's. The gateway, which is
-// the superuser then, does nothing for the agent that this user could not do. A nil agentUser has
-// the rights of the gateway, which the kernel checks.
+// agentUser is the user of the agent if that is not the gateway's user. The gateway, which is root
+// then, does nothing for the agent that this user could not do. A nil agentUser has the permissions
+// of the gateway, which the kernel checks.
 type agentUser syscall.Credential
 
-// may reports whether the user has permissions on a file or folder.
-func (u *agentUser) may(info fs.FileInfo, permissions fs.FileMode) bool {
+// hasPermission reports whether the user has permissions on a file or folder.
+func (u *agentUser) hasPermission(info fs.FileInfo, permissions fs.FileMode) bool {
 	return u == nil || modebits.Allow((*syscall.Credential)(u), info, permissions)
 }
 
-// mayChange reports whether the user may make an entry in a folder, or, if the entry is not nil,
-// remove or replace it.
+// mayChange reports whether the user may create an entry in a folder, or remove or replace entry if
+// that is not nil.
 func (u *agentUser) mayChange(folder, entry fs.FileInfo) bool {
 	if u == nil || entry == nil {
-		return u.may(folder, modebits.Write|modebits.Search)
+		return u.hasPermission(folder, modebits.Write|modebits.Search)
 	}
 	return modebits.AllowRemove((*syscall.Credential)(u), folder, entry)
 }
@@ -35,9 +35,9 @@ func (u *agentUser) mayChmod(info fs.FileInfo) bool {
 	return u == nil || modebits.Owns((*syscall.Credential)(u), info)
 }
 
-// own makes the user the owner of a file that was just made in a folder. In a folder with the
-// set-group-ID bit the file has the group of the folder already, as if the user had made it.
-func (u *agentUser) own(f *os.File, in *nofollow.Folder) error {
+// chown makes the user the owner of a file that was just created in a folder. In a folder with the
+// set-group-ID bit the file keeps the group of the folder.
+func (u *agentUser) chown(f *os.File, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (u *agentUser) own(f *os.File, in *nofollow.Folder) error {
 	return f.Chown(int(u.Uid), group)
 }
 
-// ownLink is own for a symbolic link.
-func (u *agentUser) ownLink(name string, in *nofollow.Folder) error {
+// chownLink is chown for a symbolic link.
+func (u *agentUser) chownLink(name string, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (u *agentUser) ownLink(name string, in *nofollow.Folder) error {
 	return in.ChownLink(name, int(u.Uid), group)
 }
 
-// groupIn returns the group that a new file in a folder is given; -1: the one that it has.
+// groupIn returns the group of a new file in a folder; -1 keeps the group that it has.
 func (u *agentUser) groupIn(folder *nofollow.Folder) (int, error) {
 	info, err := folder.Stat()
 	if err == nil && info.Mode()&fs.ModeSetgid != 0 {
@@ -69,9 +69,9 @@ func (u *agentUser) groupIn(folder *nofollow.Folder) (int, error) {
 	return int(u.Gid), err
 }
 
-// give makes the user the owner of a folder that was just made in another one. It is empty, unless
-// another one was put in its place.
-func (u *agentUser) give(folder, in *nofollow.Folder) error {
+// chownFolder makes the user the owner of a folder that was just created. A folder that is not
+// empty was put in its place and is refused.
+func (u *agentUser) chownFolder(folder, in *nofollow.Folder) error {
 	if u == nil {
 		return nil
 	}
@@ -83,5 +83,5 @@ func (u *agentUser) give(folder, in *nofollow.Folder) error {
 	if _, err := f.ReadDir(1); !errors.Is(err, io.EOF) {
 		return errOutside
 	}
-	return u.own(f, in)
+	return u.chown(f, in)
 }

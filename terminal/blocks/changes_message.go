@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// maxDiff is how many bytes of a diff are sent.
+	// maxDiff limits the diff that is sent, in bytes.
 	maxDiff = 4 << 20
-	// maxNamed is how many files of a kind a message names.
-	maxNamed = 20
+	// maxListedFiles limits the files in each list of a message.
+	maxListedFiles = 20
 )
 
-// finalMessage says that the task is done, and what has changed.
+// finalMessage returns the summary of the task and of its changes.
 func (x *turn) finalMessage() (terminal.Frame, error) {
 	text := strings.TrimSpace(x.s.Summary)
 	if text == "" {
@@ -24,7 +24,7 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 	}
 	f := terminal.Frame{Text: text}
 	created, changed, deleted := x.changes.summary()
-	lists := listFiles(namedFiles{"Created", created}, namedFiles{"Changed", changed}, namedFiles{"Deleted", deleted})
+	lists := listFiles(fileGroup{"Created", created}, fileGroup{"Changed", changed}, fileGroup{"Deleted", deleted})
 	if lists == nil {
 		return f, nil
 	}
@@ -32,42 +32,42 @@ func (x *turn) finalMessage() (terminal.Frame, error) {
 	return f, x.attachDiff(&f)
 }
 
-// repeatedMessage is finalMessage for a session of which the chat was told before.
+// repeatedMessage is finalMessage for a session whose end was already reported.
 func (x *turn) repeatedMessage() (terminal.Frame, error) {
 	f, err := x.finalMessage()
 	f.Text += "\n\nThis task is done. Send it as a new message to have it done again."
 	return f, err
 }
 
-// namedFiles are files and what has become of them.
-type namedFiles struct {
-	word  string
+// fileGroup is a labelled list of files.
+type fileGroup struct {
+	label string
 	paths []string
 }
 
 // listFiles returns a line for each list that is not empty.
-func listFiles(lists ...namedFiles) (lines []string) {
+func listFiles(lists ...fileGroup) (lines []string) {
 	for _, l := range lists {
 		if len(l.paths) > 0 {
-			lines = append(lines, l.word+": "+nameFiles(l.paths))
+			lines = append(lines, l.label+": "+joinFileNames(l.paths))
 		}
 	}
 	return lines
 }
 
-// nameFiles lists files.
-func nameFiles(paths []string) string {
+// joinFileNames lists files on one line.
+func joinFileNames(paths []string) string {
 	var names []string
-	for _, path := range paths[:min(len(paths), maxNamed)] {
+	for _, path := range paths[:min(len(paths), maxListedFiles)] {
 		names = append(names, terminal.CodeSpan(terminal.OneLine(path, 200)))
 	}
-	if more := len(paths) - maxNamed; more > 0 {
+	if more := len(paths) - maxListedFiles; more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")
 }
 
-// attachDiff sends what the session has changed as a document.
+// attachDiff attaches the changes of the session as a document.
 func (x *turn) attachDiff(f *terminal.Frame) error {
 	diff, omitted := x.changes.diff(maxDiff)
 	switch {
@@ -88,10 +88,10 @@ func (x *turn) attachDiff(f *terminal.Frame) error {
 	return nil
 }
 
-// newestChanges returns a turn on the newest session that has changed something, which is this one
-// if it has, or nil if there is none. close frees it.
+// newestChanges returns a turn for the newest session that has changed files, which may be x
+// itself, or nil if there is none. The caller calls closeIt.
 func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
-	if x.s != nil && slices.ContainsFunc(x.changes.list, change.matters) {
+	if x.s != nil && slices.ContainsFunc(x.changes.list, change.mayDiffer) {
 		return x, func() {}, nil
 	}
 	all, err := x.files.loadSessions()
@@ -99,8 +99,8 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 		return nil, nil, err
 	}
 	for _, s := range all {
-		if s.worksIn(x.space.dir) && slices.ContainsFunc(s.Changes, change.matters) {
-			y, temp := &turn{t: x.t, set: x.set, files: x.files, space: x.space, writing: x.writing, s: s}, x.space.temp
+		if s.worksIn(x.space.dir) && slices.ContainsFunc(s.Changes, change.mayDiffer) {
+			y, temp := &turn{t: x.t, settings: x.settings, files: x.files, space: x.space, fileMu: x.fileMu, s: s}, x.space.temp
 			return y, func() {
 				y.closeChanges()
 				x.space.temp = temp
@@ -110,10 +110,10 @@ func (x *turn) newestChanges() (changed *turn, closeIt func(), err error) {
 	return nil, nil, nil
 }
 
-// nothingChanged answers /diff and /undo in a chat without changes.
+// nothingChanged is the reply to /diff and /undo in a chat without changes.
 const nothingChanged = "No task has changed a file here."
 
-// showDiff carries out /diff.
+// showDiff runs /diff.
 func (x *turn) showDiff() (terminal.Frame, error) {
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
@@ -130,29 +130,29 @@ func (x *turn) showDiff() (terminal.Frame, error) {
 	return f, nil
 }
 
-// undo carries out /undo.
+// undo runs /undo.
 func (x *turn) undo() (terminal.Frame, error) {
 	x, closeIt, err := x.newestChanges()
 	if x == nil || err != nil {
 		return terminal.Frame{Text: nothingChanged}, err
 	}
 	defer closeIt()
-	x.writing.Lock()
+	x.fileMu.Lock()
 	u := x.changes.undo()
-	x.writing.Unlock()
+	x.fileMu.Unlock()
 	if err := x.save(); err != nil {
 		return terminal.Frame{}, err
 	}
-	lines := listFiles(namedFiles{"Put back", u.restored}, namedFiles{"Removed", u.removed})
+	lines := listFiles(fileGroup{"Put back", u.restored}, fileGroup{"Removed", u.removed})
 	head := "Undone: "
 	if lines == nil {
 		head = "Nothing was put back of: "
 	}
 	lines = slices.Insert(lines, 0, head+terminal.OneLine(x.s.Task, 200))
-	for _, r := range u.refused[:min(len(u.refused), maxNamed)] {
+	for _, r := range u.refused[:min(len(u.refused), maxListedFiles)] {
 		lines = append(lines, "⚠ Not put back: "+terminal.CodeSpan(terminal.OneLine(r.path, 200))+": "+r.reason)
 	}
-	if more := len(u.refused) - maxNamed; more > 0 {
+	if more := len(u.refused) - maxListedFiles; more > 0 {
 		lines = append(lines, fmt.Sprintf("⚠ and %d more", more))
 	}
 	lines = append(lines, "Commands that were run (RUN_COMMAND) are not undone.")
